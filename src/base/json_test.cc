@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/json.h"
+
+#include <gtest/gtest.h>
+
+namespace sickbay {
+namespace {
+
+TEST(Json, PrintsWhatItParsed) {
+  // One row per shape: the text is already in its one form, so it must come back as it is.
+  for (const char* text :
+       {"null", "true", "-9223372036854775808", "9223372036854775807", "0.1", "1e+300", "\"\"",
+        R"("a\"b\\c\n\t")", "[]", "{}", R"({"b":1,"a":[1,2,{"x":null}]})", R"("\u0001")", "\"é\""}) {
+    auto value = Json::parse(text);
+    ASSERT_TRUE(value) << text << ": " << value.error().line();
+    EXPECT_EQ(value->dump(), text);
+  }
+}
+
+TEST(Json, NamesLineAndColumnOfAnError) {
+  Json::ParseOptions options;
+  options.source = "x.json";
+  options.comments = true;
+  struct Row {
+    const char* text;
+    const char* start;
+  };
+  for (const Row& row :
+       {Row{"{\n  \"a\": tru\n}", "x.json:2:"}, Row{"", "x.json:1:1: not valid JSON"},
+        Row{"{\"a\":1,\n \"a\":2}", "x.json:2:2: not valid JSON: the key \"a\" stands twice"},
+        Row{"[1] 2", "x.json:1:5"}, Row{"18446744073709551615", "x.json:1:"}}) {
+    auto value = Json::parse(row.text, options);
+    ASSERT_FALSE(value) << row.text;
+    EXPECT_EQ(value.error().code, ErrorCode::bad_input);
+    EXPECT_EQ(value.error().what.rfind(row.start, 0), 0u) << value.error().what;
+  }
+}
+
+TEST(Json, RefusesDeepNestingAndWideRepeats) {
+  EXPECT_FALSE(Json::parse(std::string(100, '[') + std::string(100, ']')));
+  std::string wide = "{";
+  for (int i = 0; i < 200; ++i) wide += "\"k" + std::to_string(i) + "\":1,";
+  EXPECT_TRUE(Json::parse(wide + "\"z\":1}"));
+  EXPECT_FALSE(Json::parse(wide + "\"k70\":1}"));
+}
+
+TEST(Json, ReplacesBytesThatAreNotUtf8) {
+  EXPECT_EQ(Json(std::string("a\xff\xc3")).dump(), "\"a\xEF\xBF\xBD\xEF\xBF\xBD\"");
+}
+
+TEST(Json, KnowsWhereAValueStood) {
+  const std::string text = "{\n  \"nodes\": 17,\n  \"deep\": {\"x\": \"y\"}\n}";
+  auto value = Json::parse(text);
+  ASSERT_TRUE(value);
+  EXPECT_EQ(line_and_column(text, (*value)["deep"]["x"].offset()), std::make_pair(3, 17));
+  EXPECT_EQ(line_and_column(text, (*value)["nodes"].offset()).first, 2);
+}
+
+TEST(Json, CommentsOnlyWhereAsked) {
+  Json::ParseOptions options;
+  options.comments = true;
+  EXPECT_TRUE(Json::parse("// head\n{\"a\": 1}", options));
+  EXPECT_FALSE(Json::parse("// head\n{\"a\": 1}"));
+}
+
+}  // namespace
+}  // namespace sickbay
