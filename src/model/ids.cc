@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/ids.h"
+
+#include <charconv>
+
+namespace sickbay {
+namespace {
+
+// Reads a positive decimal number off the front of `text`; false where there is none or it has a leading 0.
+template <class Int>
+bool take_number(std::string_view& text, Int& out) {
+  if (text.empty() || text[0] < '1' || text[0] > '9') return false;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
+  if (error != std::errc()) return false;
+  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+  return true;
+}
+
+}  // namespace
+
+std::string case_name(std::int64_t case_no) { return "c" + std::to_string(case_no); }
+
+std::string RunId::text() const {
+  return case_name(case_no) + (kind == RunKind::program ? ".r" : ".v") + std::to_string(n);
+}
+
+Result<std::int64_t> parse_case_name(std::string_view text) {
+  std::string_view rest = text;
+  std::int64_t number = 0;
+  if (!rest.empty() && rest[0] == 'c') {
+    rest.remove_prefix(1);
+    if (take_number(rest, number) && rest.empty()) return number;
+  }
+  return fail(ErrorCode::bad_input, "'" + std::string(text.substr(0, 40)) + "' is not a case name like c17");
+}
+
+Result<RunId> parse_run_id(std::string_view text) {
+  RunId id;
+  const auto dot = text.find('.');
+  if (dot != std::string_view::npos && dot + 1 < text.size()) {
+    auto case_no = parse_case_name(text.substr(0, dot));
+    std::string_view rest = text.substr(dot + 2);
+    const char letter = text[dot + 1];
+    if (case_no && (letter == 'r' || letter == 'v') && take_number(rest, id.n) && rest.empty()) {
+      id.case_no = *case_no;
+      id.kind = letter == 'r' ? RunKind::program : RunKind::verification;
+      return id;
+    }
+  }
+  return fail(ErrorCode::bad_input,
+              "'" + std::string(text.substr(0, 40)) + "' is not a run name like c17.r2 or c17.v1");
+}
+
+}  // namespace sickbay

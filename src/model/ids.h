@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// Names of cases and runs: "c17", "c17.r2" (P's second run), "c17.v1" (a verification).
+//
+// Numbers come from the journal and are never used again.  Source: doc/design/decisions.md 9.
+#pragma once
+#include <compare>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace sickbay {
+
+using JobId = std::uint32_t;  ///< Slurm's job id; 0 = none
+
+enum class RunKind : std::uint8_t { program, verification };
+
+struct RunId {
+  std::int64_t case_no = 0;
+  RunKind kind = RunKind::program;
+  int n = 1;  ///< from 1
+
+  std::string text() const;  ///< "c17.r2", "c17.v1"
+  friend auto operator<=>(const RunId&, const RunId&) = default;
+};
+
+std::string case_name(std::int64_t case_no);             ///< "c17"
+Result<std::int64_t> parse_case_name(std::string_view);  ///< Errors: bad_input
+Result<RunId> parse_run_id(std::string_view);            ///< Errors: bad_input
+
+}  // namespace sickbay

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/ids.h"
+
+#include <gtest/gtest.h>
+
+namespace sickbay {
+namespace {
+
+TEST(Ids, TextAndBack) {
+  for (const char* text : {"c1.r1", "c17.r2", "c9007199254740993.v12"}) {
+    auto id = parse_run_id(text);
+    ASSERT_TRUE(id) << text;
+    EXPECT_EQ(id->text(), text);
+  }
+  EXPECT_EQ(*parse_case_name("c17"), 17);
+}
+
+TEST(Ids, RefusesOtherTexts) {
+  for (const char* text : {"", "c", "c0", "c01", "17", "c17x", "c-1", "c99999999999999999999", "C17"})
+    EXPECT_FALSE(parse_case_name(text)) << text;
+  for (const char* text : {"", "c17", "c17.", "c17.r", "c17.x1", "c17.r0", "c17.r1.a1", "c17.r2 "})
+    EXPECT_FALSE(parse_run_id(text)) << text;
+}
+
+}  // namespace
+}  // namespace sickbay

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// A job and a node as Slurm shows them, and the parts of a submission: plain values.
+//
+// adapters/slurm and adapters/sim both fill these; nothing else does.  States are kept in Slurm's own words
+// (model/slurm_state.h reads them), so that what the journal shows is what `scontrol` shows.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/json.h"
+#include "base/time.h"
+#include "model/ids.h"
+
+namespace sickbay {
+
+/// A job at one moment.  Times are Slurm's (data, never an order); kNoTime where not set.
+struct JobInfo {
+  JobId job_id = 0;
+  std::uint32_t uid = 0;
+  std::string name;
+  std::string comment;
+  std::string partition;
+  std::string state;               ///< base state, Slurm's word: "RUNNING", "NODE_FAIL"
+  std::vector<std::string> flags;  ///< Slurm's state flags: "COMPLETING", "REQUEUED"
+  std::uint32_t restart_cnt = 0;
+  bool held = false;  ///< priority 0
+  TimePoint submit = kNoTime, start = kNoTime, end = kNoTime;
+  std::string nodes;  ///< hostlist of the allocation; empty before it and after a requeue
+  std::uint32_t num_nodes = 0;
+  int exit_code = 0;  ///< of the batch script
+  int exit_signal = 0;
+  std::string reason;             ///< Slurm's state reason: "Resources", "BadConstraints", "TimeLimit"
+  std::int64_t time_limit_s = 0;  ///< 0 = unlimited
+  std::string work_dir, std_out, std_err;
+
+  Json to_json() const;
+  static JobInfo from_json(const Json& json);
+  friend bool operator==(const JobInfo&, const JobInfo&) = default;
+};
+
+/// A node at one moment.
+struct NodeInfo {
+  std::string name;
+  std::string state;               ///< base state: "IDLE", "ALLOCATED", "MIXED", "DOWN", ...
+  std::vector<std::string> flags;  ///< "DRAIN", "NOT_RESPONDING", "FAIL", ...
+  std::uint32_t cpus = 0;
+  std::vector<std::string> partitions;
+  std::string reason;  ///< why it is drained or down, with whoever set it
+  std::uint32_t reason_uid = 0;
+  TimePoint boot_time = kNoTime;
+
+  Json to_json() const;
+  static NodeInfo from_json(const Json& json);
+  friend bool operator==(const NodeInfo&, const NodeInfo&) = default;
+};
+
+/// Who a job belongs to.
+struct Owner {
+  std::string user;
+  std::uint32_t uid = 0, gid = 0;
+
+  Json to_json() const;
+  static Owner from_json(const Json& json);
+  friend bool operator==(const Owner&, const Owner&) = default;
+};
+
+/// All that is needed to run P again as it ran first (doc/design/identify.md, "a re-run stays faithful").
+/// Secret (the environment may hold keys): kept in cases/ID/submission.json, mode 0600, never in the journal.
+struct Submission {
+  Owner owner;
+  std::string script;                       ///< the whole text, from "#!"
+  std::string script_name;                  ///< file name as given, "stdin" where it was piped
+  std::vector<std::string> sbatch_options;  ///< before the script
+  std::vector<std::string> script_args;     ///< after the script
+  std::vector<std::string> environment;     ///< "NAME=value"
+  std::string work_dir;
+  std::uint32_t umask = 022;
+  std::vector<std::pair<std::string, std::int64_t>>
+      limits;  ///< soft rlimits, "NOFILE" -> 1024; -1 = unlimited
+
+  Json to_json() const;
+  static Result<Submission> from_json(const Json& json);  ///< Errors: bad_input
+  friend bool operator==(const Submission&, const Submission&) = default;
+};
+
+}  // namespace sickbay

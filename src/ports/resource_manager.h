@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// ResourceManager: what Sickbay asks of Slurm, and nothing else.
+//
+// adapters/slurm does it on a real cluster, adapters/sim in virtual time; ONE contract suite
+// (test/contract) runs against both.  Every effect here is safe to meet twice: it looks first and skips what
+// is so already, because after a crash nobody knows whether it happened (doc/design/decisions.md 16, 17).
+#pragma once
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "model/job.h"
+#include "ports/loop.h"
+
+namespace sickbay {
+
+/// P again, as its owner, held, with `key` in its comment.
+struct ProgramOrder {
+  std::string key;  ///< "c17.r2.a1"; the comment becomes "<user's own> sickbay:KEY"
+  Submission submission;
+  int run_number = 2;                ///< SICKBAY_RUN in the job's environment
+  std::vector<std::string> exclude;  ///< nodes added to the user's own --exclude
+  std::string output_dir;            ///< gets slurm-%j.out and .err of this run; made as the owner
+  std::string work_dir;              ///< where it runs; empty: the submission's
+};
+
+/// V on exactly these nodes, as the service account, held, with `key` in its comment.
+struct VerificationOrder {
+  std::string key;  ///< "c17.v1.a1"
+  std::vector<std::string> nodes;
+  std::string script;  ///< the whole batch script
+  std::vector<std::string> environment;
+  std::string partition;   ///< of the failed run; empty: the default
+  std::string output_dir;  ///< gets verify-%j.out and .err
+  std::chrono::seconds time_limit{300};
+  std::string qos, account;  ///< empty: the account's default
+};
+
+struct Submitted {
+  JobId job_id = 0;
+  TimePoint submit = kNoTime;  ///< Slurm's stamp: with the id and the key it names the job for good
+  std::vector<std::string>
+      dropped;  ///< user's options that a re-run cannot have ("--nodelist=n1"): to be reported
+};
+
+/// A job as we know it; every effect checks key and uid before it touches the id (ids come again).
+struct JobHandle {
+  JobId job_id = 0;
+  std::uint32_t uid = 0;
+  TimePoint submit = kNoTime;
+  std::string key;
+};
+
+struct RefreshOrder {
+  std::vector<JobId> jobs;  ///< watched ones
+  bool nodes = true;
+};
+
+/// One consistent look.  Costs slurmctld at most one job query and one node query (decisions.md 20).
+struct Snapshot {
+  TimePoint controller_boot = kNoTime;  ///< when it changes, jobs younger than 5 s may be gone
+  std::vector<JobInfo> jobs;            ///< of the watched ones, those slurmctld still knows
+  std::vector<JobId> absent;            ///< watched, and unknown to slurmctld: ask history()
+  std::vector<NodeInfo> nodes;          ///< those that differ from the snapshot before (the first: all)
+  std::vector<std::string> gone_nodes;  ///< no longer in the configuration
+};
+
+/// What the calls cost, for /metrics.
+struct CallCount {
+  std::string call;  ///< "load_jobs", "submit", ...
+  std::uint64_t count = 0, errors = 0;
+  double seconds = 0;
+};
+
+class ResourceManager {
+ public:
+  virtual ~ResourceManager() = default;
+
+  /// Errors: refused_by_slurm (Slurm's own words in `what`), slurm_away, timed_out (then nobody knows:
+  /// find()).
+  virtual void submit_program(ProgramOrder order, Done<Submitted> done) = 0;
+  virtual void submit_verification(VerificationOrder order, Done<Submitted> done) = 0;
+  /// The jobs of `uid` whose comment or submit line holds "sickbay:KEY", lowest id first: slurmctld's, then
+  /// sacct's where slurmctld has none.  Empty is an answer: it was never submitted, or is lost.
+  virtual void find(std::string key, std::uint32_t uid, Done<std::vector<JobInfo>> done) = 0;
+  /// Lets a held job start.  Done already: ok.  Errors: not_found (no such job, or a stranger has its id).
+  virtual void release(JobHandle job, Done<bool> done) = 0;
+  /// Ends a job (pending or running).  Ended or gone already: ok, with false.  A stranger's job: not_found.
+  virtual void cancel(JobHandle job, Done<bool> done) = 0;
+  virtual void refresh(RefreshOrder order, Done<Snapshot> done) = 0;
+  /// Ended jobs from accounting (sacct), those that it knows; without a key: any job of that id, latest
+  /// submit.
+  virtual void history(std::vector<JobId> jobs, Done<std::vector<JobInfo>> done) = 0;
+  /// Drains with a reason, or lifts the drain.  Never replaces a foreign reason (conflict). `changed` false:
+  /// was so.
+  virtual void drain(std::string node, std::string reason, Done<bool> done) = 0;
+  virtual void undrain(std::string node, std::string own_reason_prefix, Done<bool> done) = 0;
+
+  virtual std::vector<CallCount> calls() const = 0;
+};
+
+}  // namespace sickbay
