@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+// The command line of the lab: options, their help, and what each prints.
+//
+// One scheme everywhere: up, down, status, env and truth take the lab's NAME as their only positional; where
+// the positionals are something else (exec, fault, heal, run-script), -l/--lab names the lab.  Both work in
+// all.
+#include "lab/commands.h"
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <cstdio>
+#include <memory>
+
+#include "lab/lab.h"
+#include "lab/machines.h"
+
+namespace sickbay::lab {
+namespace {
+
+int complain(const Error& error) {
+  fmt::print(stderr, "{}\n", error.message("sickbay lab"));
+  return error_row(error.code).exit_code;
+}
+
+// What every subcommand knows: which lab.
+struct Which {
+  std::string name = "lab", folder;
+};
+
+void add_which(CLI::App& command, const std::shared_ptr<Which>& which, bool positional) {
+  if (positional)
+    command.add_option("NAME,-l,--lab", which->name, "name of the lab")->capture_default_str();
+  else
+    command.add_option("-l,--lab", which->name, "name of the lab")->capture_default_str();
+  command.add_option("--dir", which->folder, "the lab's folder (default /var/tmp/sickbay-lab-NAME)");
+}
+
+void add_up(CLI::App& lab, int& exit_code) {
+  CLI::App* c = lab.add_subcommand("up", "start a lab: a real Slurm cluster on this machine");
+  auto wishes = std::make_shared<Wishes>();
+  c->add_option("NAME,-l,--lab", wishes->name, "name of the lab")->capture_default_str();
+  c->add_option("--nodes", wishes->nodes, "nodes of the partition main")->capture_default_str();
+  c->add_option("--spares", wishes->spares, "more nodes, in the hidden partition spare")
+      ->capture_default_str();
+  c->add_option("--dir", wishes->folder, "folder for its state (default /var/tmp/sickbay-lab-NAME)");
+  c->add_option("--slurm-user", wishes->slurm_user, "who slurmctld runs as: root or slurm")
+      ->capture_default_str();
+  c->add_option("--cpus", wishes->cpus, "CPUs per node, as Slurm is told")->capture_default_str();
+  c->add_flag("--sickbayd,!--no-sickbayd", wishes->sickbayd, "start this cluster's sickbayd too (default)");
+  c->callback([wishes, &exit_code] {
+    const auto begin = std::chrono::steady_clock::now();
+    auto layout = bring_up(*wishes, [](const std::string& what) { fmt::print(stderr, "lab: {}\n", what); });
+    if (!layout) {
+      exit_code = complain(layout.error());
+      return;
+    }
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    fmt::print("lab '{}' is up after {:.1f} s: {} nodes, {} spares, in {}\n", layout->wishes.name, seconds,
+               layout->wishes.nodes, layout->wishes.spares, layout->dir());
+    fmt::print("try: sickbay lab exec {}--user alice -- srun -N2 hostname\n",
+               layout->wishes.name == "lab" ? "" : "-l " + layout->wishes.name + " ");
+  });
+}
+
+void add_down(CLI::App& lab, int& exit_code) {
+  CLI::App* c = lab.add_subcommand("down", "end a lab and remove all that it made");
+  auto which = std::make_shared<Which>();
+  add_which(*c, which, true);
+  c->callback([which, &exit_code] {
+    if (auto done = take_down(which->name, which->folder); !done) exit_code = complain(done.error());
+  });
+}
+
+void add_status(CLI::App& lab, int& exit_code) {
+  CLI::App* c = lab.add_subcommand("status", "show a lab: services, nodes, active faults");
+  auto which = std::make_shared<Which>();
+  add_which(*c, which, true);
+  c->callback([which, &exit_code] {
+    auto state = look_at(which->name, which->folder);
+    if (!state) {
+      exit_code = complain(state.error());
+      return;
+    }
+    fmt::print("lab {} in {}: {}\n", state->layout.wishes.name, state->layout.dir(),
+               state->running ? "running" : "not running (sickbay lab down removes what is left)");
+    for (const ServiceState& s : state->services)
+      if (s.machine == "ctl" || !s.alive)
+        fmt::print("  {:<4} {:<10} {}\n", s.machine, s.service, s.alive ? "alive" : "dead");
+    for (const std::string& node : state->nodes) fmt::print("  {}\n", node);
+    for (const std::string& fault : state->faults) fmt::print("  fault {}\n", fault);
+    if (!state->running) exit_code = 1;
+  });
+}
+
+void add_exec(CLI::App& lab, int& exit_code) {
+  CLI::App* c = lab.add_subcommand("exec", "run a command in a lab: sickbay lab exec [-l NAME] -- CMD...");
+  struct Request {
+    std::string machine = "ctl", user;
+    std::vector<std::string> argv;
+  };
+  auto which = std::make_shared<Which>();
+  auto request = std::make_shared<Request>();
+  add_which(*c, which, false);
+  c->add_option("--user", request->user, "as this user (alice, bob, or any of the host); default root");
+  c->add_option("--node", request->machine, "on this machine: ctl, n1, ...")->capture_default_str();
+  c->add_option("CMD", request->argv, "the command and its arguments")->required();
+  c->positionals_at_end();
+  c->callback([which, request, &exit_code] {
+    auto layout = load_layout(which->name, which->folder);
+    if (!layout) {
+      exit_code = complain(layout.error());
+      return;
+    }
+    auto code = execute(*layout, request->machine, request->user, request->argv);
+    exit_code = code ? *code : complain(code.error());
+  });
+}
+
+void add_env(CLI::App& lab, int& exit_code) {
+  CLI::App* c = lab.add_subcommand("env", "print the variables of a lab's environment, for a shell to eval");
+  auto which = std::make_shared<Which>();
+  add_which(*c, which, true);
+  c->callback([which, &exit_code] {
+    auto layout = load_layout(which->name, which->folder);
+    if (!layout) {
+      exit_code = complain(layout.error());
+      return;
+    }
+    for (const std::string& pair : machine_environment(*layout, "ctl"))
+      if (pair.rfind("PATH=", 0) != 0) fmt::print("export {}\n", pair);
+  });
+}
+
+}  // namespace
+
+void add_lab_commands(CLI::App& app, int& exit_code) {
+  CLI::App* lab = app.add_subcommand("lab", "a real Slurm cluster on this machine, with fault injection");
+  lab->require_subcommand(1);
+  add_up(*lab, exit_code);
+  add_down(*lab, exit_code);
+  add_status(*lab, exit_code);
+  add_exec(*lab, exit_code);
+  add_env(*lab, exit_code);
+}
+
+}  // namespace sickbay::lab

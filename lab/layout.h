@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a lab consists of, and where each part lies.
+//
+// A lab is one folder.  Its nodes' namespaces hang on holder processes and nothing of them is visible
+// outside, so two labs never meet.  The layout is fixed by `up` and saved in lab.conf; every other command
+// loads it.
+//
+//   lab.conf cleanup lock     the layout; what must be undone; one command at a time
+//   etc/                      slurm.conf slurmdbd.conf munge.key hosts passwd group
+//   home/USER                 shared storage: the same files at the same path on every node
+//   run/                      sockets and pid files; every node sees its own folder here
+//   log/ state/ db/           logs; slurmctld's state; MariaDB (a tmpfs inside ctl only)
+//   nodes/NAME/               spool, tmp, run and boot_id of one node
+//   faults/ truth.*           active faults; ground truth
+//   root/                     SICKBAY_ROOT of this lab's sickbayd
+#pragma once
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace sickbay::lab {
+
+/// What the caller of `up` may choose.
+struct Wishes {
+  std::string name = "lab";
+  std::string folder;  ///< empty: default_folder(name)
+  int nodes = 6;
+  int spares = 1;
+  int cpus = 2;  ///< per node, as Slurm is told
+  std::string slurm_user = "root";
+  bool sickbayd = true;
+};
+
+/// One machine of the lab: a node, a spare or the controller.
+struct Machine {
+  std::string name;     ///< n1, n2, ... or ctl; also its host name
+  std::string address;  ///< on the lab's bridge
+  bool spare = false;
+};
+
+struct Layout {
+  Wishes wishes;
+  int range = 1;       ///< X of 10.77.X.0/24
+  int first_port = 0;  ///< slurmctld; +1 slurmd, +2 slurmdbd, +3 sickbayd's TCP, +4 nonstop
+  std::string bridge;  ///< its name inside ctl's network namespace
+  const std::string& dir() const { return wishes.folder; }
+  /// LAB/part.
+  std::string path(const std::string& part) const { return wishes.folder + "/" + part; }
+  /// n1..n(nodes), then the spares; without ctl.
+  std::vector<Machine> machines() const;
+  Machine controller() const;
+  /// "n3" or "ctl".  Error: not_found, naming what there is.
+  Result<Machine> machine(const std::string& name) const;
+};
+
+struct User {
+  std::string name;
+  unsigned id;  ///< uid and gid
+};
+/// The ordinary users of a lab.
+const std::vector<User>& lab_users();
+
+/// /var/tmp/sickbay-lab-NAME.
+std::string default_folder(const std::string& name);
+/// Checks the wishes and derives the rest.  Errors: usage.  Pure.
+Result<Layout> plan_layout(Wishes wishes);
+/// lab.conf as text, one "key value" per line, and back.  Errors: bad_input with the line.
+std::string print_layout(const Layout& layout);
+Result<Layout> parse_layout(const std::string& text);
+/// The layout of the running lab `name`; `folder` wins when not empty.  Error: not_found.
+Result<Layout> load_layout(const std::string& name, const std::string& folder);
+
+/// Files of the lab, whole.
+Result<std::string> read_text(const std::string& path);
+Status write_text(const std::string& path, const std::string& text, unsigned mode = 0644);
+Status make_folder(const std::string& path, unsigned mode = 0755);
+
+}  // namespace sickbay::lab

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+// Holders, mounts and the network of a lab's machines.
+#include "lab/machines.h"
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+namespace sickbay::lab {
+namespace {
+
+namespace fs = std::filesystem;
+using std::chrono::milliseconds;
+
+constexpr milliseconds kProgramLimit{20'000};
+
+std::string holder_file(const Layout& l, const std::string& machine) {
+  return l.path("nodes/" + machine + "/holder");
+}
+
+// Process 1 of a machine: it inherits orphans and buries them, until it is killed.
+int hold() {
+  if (::chdir("/") != 0) return 1;
+  for (int s = 1; s < 32; ++s) ::signal(s, SIG_IGN);  // nothing inside may end it
+  ::signal(SIGCHLD, SIG_DFL);
+  sigset_t child;
+  sigemptyset(&child);
+  sigaddset(&child, SIGCHLD);
+  ::sigprocmask(SIG_BLOCK, &child, nullptr);
+  for (;;) {
+    while (::waitpid(-1, nullptr, WNOHANG) > 0) {
+    }
+    ::sigwaitinfo(&child, nullptr);
+  }
+}
+
+Status bind_over(const std::string& from, const std::string& over) {
+  if (::mount(from.c_str(), over.c_str(), nullptr, MS_BIND, nullptr) != 0)
+    return fail(os_error(fmt::format("could not bind {} to {}", from, over)));
+  return {};
+}
+
+// A node's own /tmp.  A lab that lies under /tmp itself must stay visible: it is held open and bound back.
+Status bind_tmp(const Layout& l, const std::string& own) {
+  if (l.dir().rfind("/tmp/", 0) != 0) return bind_over(own, "/tmp");
+  const int lab = ::open(l.dir().c_str(), O_PATH | O_CLOEXEC);
+  if (lab < 0) return fail(os_error("could not open " + l.dir()));
+  auto done = bind_over(own, "/tmp");
+  if (done) done = make_folder(l.dir());
+  if (done) done = bind_over(fmt::format("/proc/self/fd/{}", lab), l.dir());
+  ::close(lab);
+  return done;
+}
+
+Status make_mounts(const Layout& l, const Machine& m) {
+  if (::mount("", "/", nullptr, MS_REC | MS_SLAVE, nullptr) != 0)
+    return fail(os_error("could not detach the mounts"));
+  if (::sethostname(m.name.c_str(), m.name.size()) != 0) return fail(os_error("could not set the host name"));
+  const std::string own = l.path("nodes/" + m.name + "/");
+  if (m.name == "ctl" &&
+      ::mount("lab-db", l.path("db").c_str(), "tmpfs", MS_NOSUID | MS_NODEV, "mode=0700") != 0)
+    return fail(os_error("could not mount a tmpfs on " + l.path("db")));
+  for (const char* file : {"hosts", "passwd", "group"})
+    if (auto done = bind_over(l.path("etc/") + file, std::string("/etc/") + file); !done) return done;
+  if (auto done = bind_over(own + "run", l.path("run")); !done) return done;
+  if (auto done = bind_tmp(l, own + "tmp"); !done) return done;
+  if (::mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, nullptr) != 0)
+    return fail(os_error("could not mount /proc"));
+  return bind_over(own + "boot_id", "/proc/sys/kernel/random/boot_id");
+}
+
+// Runs `ip -batch -` in a machine's network namespace.
+Status ip_batch(const Process& holder, const std::string& lines) {
+  Command c;
+  c.argv = {"ip", "-batch", "-"};
+  c.input = lines;
+  c.inside = holder.pid;
+  c.spaces = CLONE_NEWNET;
+  return run_well(c, kProgramLimit);
+}
+
+}  // namespace
+
+Status renew_boot_id(const Layout& l, const std::string& machine) {
+  auto id = read_text("/proc/sys/kernel/random/uuid");
+  if (!id) return tl::unexpected(id.error());
+  // Written in place: the file is bind-mounted, and a rename would leave the mount on the old one.
+  std::ofstream out(l.path("nodes/" + machine + "/boot_id"), std::ios::trunc);
+  out << *id;
+  out.close();
+  if (!out) return fail(os_error("could not write the boot id of " + machine));
+  return {};
+}
+
+Status mount_home(const Layout& l, const Machine& m, pid_t holder) {
+  return run_within(holder, kAllSpaces, [&]() -> Status {
+    // First an empty folder, then the real one over it: with the upper mount gone, storage is away.
+    const std::string home = l.path("home");
+    const int real = ::open(home.c_str(), O_PATH | O_CLOEXEC);
+    if (real < 0) return fail(os_error("could not open " + home));
+    auto done = bind_over(l.path("nodes/" + m.name + "/empty"), home);
+    if (done) done = bind_over(fmt::format("/proc/self/fd/{}", real), home);
+    ::close(real);
+    return done;
+  });
+}
+
+Status start_machine(const Layout& l, const Machine& m, const CleanupList& list) {
+  const std::string own = "nodes/" + m.name;
+  for (const char* part : {"", "/spool", "/run", "/empty", "/tmp"})
+    if (auto made = make_folder(l.path(own + part), std::string(part) == "/tmp" ? 01777 : 0755); !made)
+      return made;
+  if (auto done = renew_boot_id(l, m.name); !done) return done;
+  auto holder = start_background(
+      "lab-" + m.name, kAllSpaces,
+      [&](const Process& p) -> Status {
+        if (auto kept = list.add_process(p, "holder-" + m.name); !kept) return kept;
+        return write_text(holder_file(l, m.name), fmt::format("{} {}\n", p.pid, p.start));
+      },
+      hold);
+  if (!holder) return tl::unexpected(holder.error());
+  auto mounted = run_within(holder->pid, kAllSpaces, [&] { return make_mounts(l, m); });
+  if (!mounted) return fail(std::move(mounted.error()).in("setting up " + m.name));
+  return mount_home(l, m, holder->pid);
+}
+
+Status join_network(const Layout& l) {
+  auto ctl = holder_of(l, "ctl");
+  if (!ctl) return tl::unexpected(ctl.error());
+  std::string lines =
+      fmt::format("link set lo up\nlink add {0} type bridge\naddr add {1}/24 dev {0}\nlink set {0} up\n",
+                  l.bridge, l.controller().address);
+  std::vector<std::pair<Machine, Process>> nodes;
+  for (const Machine& m : l.machines()) {
+    auto holder = holder_of(l, m.name);
+    if (!holder) return tl::unexpected(holder.error());
+    nodes.emplace_back(m, *holder);
+    lines += fmt::format("link add v-{0} type veth peer name eth0 netns {1}\nlink set v-{0} master {2} up\n",
+                         m.name, holder->pid, l.bridge);
+  }
+  if (auto done = ip_batch(*ctl, lines); !done) return done;
+  for (const auto& [m, holder] : nodes)
+    if (auto done = ip_batch(
+            holder, fmt::format("link set lo up\naddr add {}/24 dev eth0\nlink set eth0 up\n", m.address));
+        !done)
+      return done;
+  return {};
+}
+
+Result<Process> holder_of(const Layout& l, const std::string& machine) {
+  if (auto known = l.machine(machine); !known) return tl::unexpected(known.error());
+  Process p;
+  if (auto text = read_text(holder_file(l, machine))) std::istringstream(*text) >> p.pid >> p.start;
+  if (p.pid == 0 || !alive(p))
+    return fail(
+        Error(ErrorCode::conflict, fmt::format("'{}' of lab '{}' is not running", machine, l.wishes.name))
+            .because("its holder process is gone (a reboot, or somebody killed it)")
+            .remedied_by(fmt::format("sickbay lab down {0}; sickbay lab up {0}", l.wishes.name)));
+  return p;
+}
+
+std::vector<Process> processes_of(const Process& holder) {
+  struct stat space {};
+  std::vector<Process> found;
+  if (::stat(fmt::format("/proc/{}/ns/pid", holder.pid).c_str(), &space) != 0) return found;
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator("/proc", ignored)) {
+    const std::string name = entry.path().filename().string();
+    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
+    struct stat its {};
+    const pid_t pid = static_cast<pid_t>(std::atoi(name.c_str()));
+    if (pid == holder.pid || ::stat(("/proc/" + name + "/ns/pid").c_str(), &its) != 0 ||
+        its.st_ino != space.st_ino)
+      continue;
+    if (const Process p = identify_process(pid); p.start != 0) found.push_back(p);
+  }
+  return found;
+}
+
+std::vector<std::string> machine_environment(const Layout& l, const std::string& machine) {
+  std::vector<std::string> env = {"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+                                  "LANG=C.UTF-8", "SLURM_CONF=" + l.path("etc/slurm.conf"),
+                                  "SICKBAY_ROOT=" + l.path("root"), "SICKBAY_LAB=" + l.wishes.name,
+                                  // All nodes share a kernel; without these MPICH's UCX talks by shared
+                                  // memory and no fault of the network is ever felt.
+                                  "UCX_TLS=tcp,self", "UCX_NET_DEVICES=eth0",
+                                  "MYSQL_UNIX_PORT=" + l.path("run/mariadb.sock")};
+  if (auto more = read_text(l.path("nodes/" + machine + "/environment"))) {
+    std::istringstream lines(*more);
+    for (std::string line; std::getline(lines, line);) env.push_back(line);
+  }
+  return env;
+}
+
+}  // namespace sickbay::lab

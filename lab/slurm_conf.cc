@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+// Configuration of the lab's Slurm 22.05.
+#include "lab/slurm_conf.h"
+
+#include <fmt/core.h>
+
+#include <sstream>
+
+namespace sickbay::lab {
+namespace {
+
+// "n1" or "n[1-6]".
+std::string range(int first, int last) {
+  return first == last ? fmt::format("n{}", first) : fmt::format("n[{}-{}]", first, last);
+}
+
+bool has_line_of(const std::string& text, const std::string& name) {
+  return text.rfind(name + ":", 0) == 0 || text.find("\n" + name + ":") != std::string::npos;
+}
+
+std::string ended(std::string text) {
+  if (!text.empty() && text.back() != '\n') text += '\n';
+  return text;
+}
+
+}  // namespace
+
+std::string slurm_conf(const Layout& l) {
+  const Wishes& w = l.wishes;
+  std::string text = fmt::format(R"(# Slurm of the Sickbay lab '{name}'.  Written by `sickbay lab up`.
+ClusterName={name}
+SlurmctldHost=ctl({ctl})
+SlurmctldPort={port0}
+SlurmdPort={port1}
+SlurmUser={user}
+SlurmdUser=root
+# its own munged, for slurmctld's way to slurmdbd too (AccountingStoragePass)
+AuthType=auth/munge
+CredType=cred/munge
+AuthInfo=socket={dir}/run/munge.sock
+AccountingStorageType=accounting_storage/slurmdbd
+AccountingStorageHost=ctl
+AccountingStoragePort={port2}
+AccountingStoragePass={dir}/run/munge.sock
+StateSaveLocation={dir}/state/slurmctld
+SlurmdSpoolDir={dir}/nodes/%n/spool
+SlurmctldPidFile={dir}/state/slurmctld.pid
+SlurmdPidFile={dir}/run/slurmd.pid
+SlurmctldLogFile={dir}/log/slurmctld.log
+SlurmdLogFile={dir}/log/slurmd-%n.log
+SlurmctldDebug=info
+SlurmdDebug=info
+# nodes are what slurm.conf says; real ones would need a container each
+SlurmdParameters=config_overrides
+ProctrackType=proctrack/pgid
+TaskPlugin=task/none
+TaskProlog={dir}/etc/task_prolog
+MpiDefault=none
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core
+SchedulerType=sched/backfill
+SchedulerParameters=permit_job_expansion,sched_interval=1,bf_interval=2
+# memory limits are enforced by sampling: a job over --mem ends as OUT_OF_MEMORY
+JobAcctGatherType=jobacct_gather/linux
+JobAcctGatherFrequency=task=1
+JobAcctGatherParams=OverMemoryKill
+# quick to notice, and finished jobs stay visible for five minutes
+SlurmctldTimeout=30
+SlurmdTimeout=20
+KillWait=5
+MinJobAge=300
+InactiveLimit=0
+OverTimeLimit=0
+ReturnToService=1
+JobRequeue=1
+EnforcePartLimits=ALL
+MaxJobCount=20000
+)",
+                                 fmt::arg("name", w.name), fmt::arg("ctl", l.controller().address),
+                                 fmt::arg("port0", l.first_port), fmt::arg("port1", l.first_port + 1),
+                                 fmt::arg("port2", l.first_port + 2), fmt::arg("user", w.slurm_user),
+                                 fmt::arg("dir", l.dir()));
+  for (const Machine& m : l.machines())
+    text += fmt::format("NodeName={0} NodeHostname={0} NodeAddr={1} CPUs={2} RealMemory=1000 State=UNKNOWN\n",
+                        m.name, m.address, w.cpus);
+  text +=
+      fmt::format("PartitionName=main Nodes={} Default=YES MaxTime=INFINITE State=UP\n", range(1, w.nodes));
+  text += "PartitionName=small Nodes=n1 MaxTime=INFINITE State=UP\n";
+  if (w.spares > 0)
+    text += fmt::format("PartitionName=spare Nodes={} Hidden=YES MaxTime=INFINITE State=UP\n",
+                        range(w.nodes + 1, w.nodes + w.spares));
+  return text;
+}
+
+std::string slurmdbd_conf(const Layout& l) {
+  return fmt::format(R"(# slurmdbd of the Sickbay lab '{name}'.
+AuthType=auth/munge
+AuthInfo=socket={dir}/run/munge.sock
+DbdHost=ctl
+DbdAddr={ctl}
+DbdPort={port}
+SlurmUser={user}
+LogFile={dir}/log/slurmdbd.log
+PidFile={dir}/state/slurmdbd.pid
+StorageType=accounting_storage/mysql
+StorageHost=localhost
+StorageUser=root
+StorageLoc=slurm_acct_db
+)",
+                     fmt::arg("name", l.wishes.name), fmt::arg("dir", l.dir()),
+                     fmt::arg("ctl", l.controller().address), fmt::arg("port", l.first_port + 2),
+                     fmt::arg("user", l.wishes.slurm_user));
+}
+
+std::string hosts_file(const Layout& l) {
+  std::string text = "127.0.0.1 localhost\n" + l.controller().address + " ctl\n";
+  for (const Machine& m : l.machines()) text += m.address + " " + m.name + "\n";
+  return text;
+}
+
+std::string passwd_file(const Layout& l, const std::string& host_passwd) {
+  std::string text = ended(host_passwd);
+  for (const User& u : lab_users())
+    if (!has_line_of(text, u.name))
+      text += fmt::format("{0}:x:{1}:{1}:lab user:{2}/{0}:/bin/sh\n", u.name, u.id, l.path("home"));
+  if (!has_line_of(text, "slurm")) text += "slurm:x:64030:64030::/nonexistent:/usr/sbin/nologin\n";
+  return text;
+}
+
+std::string group_file(const std::string& host_group) {
+  std::string text = ended(host_group);
+  for (const User& u : lab_users())
+    if (!has_line_of(text, u.name)) text += fmt::format("{}:x:{}:\n", u.name, u.id);
+  if (!has_line_of(text, "slurm")) text += "slurm:x:64030:\n";
+  return text;
+}
+
+std::string task_prolog() {
+  return "#!/bin/sh\n"
+         "# Keep MPICH (UCX) on the lab's own network, whatever environment a job was submitted with.\n"
+         "echo export UCX_TLS=tcp,self\n"
+         "echo export UCX_NET_DEVICES=eth0\n";
+}
+
+}  // namespace sickbay::lab
