@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// The words of a case: one table per enumeration.
+#include "engine/identify/case.h"
+
+#include <array>
+
+namespace sickbay::identify {
+namespace {
+
+constexpr auto kOutcomes =
+    std::to_array<std::string_view>({"pending", "running", "ok", "failed", "cancelled", "out_of_memory",
+                                     "deadline", "no_failure", "lost", "not_started"});
+constexpr auto kSymptoms = std::to_array<std::string_view>(
+    {"", "node_dead", "abnormal_exit", "stall", "abnormal_time", "wrong_result"});
+constexpr auto kCauses =
+    std::to_array<std::string_view>({"", "normal", "a", "b", "non_deterministic", "inconclusive", "cancelled",
+                                     "out_of_memory", "deadline", "expired"});
+constexpr auto kConfidences = std::to_array<std::string_view>({"low", "medium", "high"});
+static_assert(kOutcomes.size() == static_cast<std::size_t>(Outcome::not_started) + 1);
+static_assert(kSymptoms.size() == static_cast<std::size_t>(Symptom::wrong_result) + 1);
+static_assert(kCauses.size() == static_cast<std::size_t>(Cause::expired) + 1);
+
+template <class Enum, std::size_t N>
+Enum from_word(const std::array<std::string_view, N>& words, std::string_view word) {
+  for (std::size_t i = 0; i < N; ++i)
+    if (words[i] == word) return static_cast<Enum>(i);
+  return Enum{};
+}
+
+}  // namespace
+
+std::string_view to_string(Outcome outcome) { return kOutcomes[static_cast<std::size_t>(outcome)]; }
+std::string_view to_string(Symptom symptom) { return kSymptoms[static_cast<std::size_t>(symptom)]; }
+std::string_view to_string(Cause cause) { return kCauses[static_cast<std::size_t>(cause)]; }
+std::string_view to_string(Confidence confidence) {
+  return kConfidences[static_cast<std::size_t>(confidence)];
+}
+Cause cause_from(std::string_view name) { return from_word<Cause>(kCauses, name); }
+
+bool ended(Outcome outcome) { return outcome != Outcome::pending && outcome != Outcome::running; }
+
+Json Verdict::to_json() const {
+  return Json::object({{"cause", to_string(cause)},
+                       {"final", final},
+                       {"sentence", sentence},
+                       {"nodes", nodes},
+                       {"confidence", to_string(confidence)},
+                       {"why", why},
+                       {"missing", missing},
+                       {"next", next},
+                       {"rule", rule},
+                       {"at", to_micros(at)}});
+}
+
+Verdict Verdict::from_json(const Json& json) {
+  Verdict v;
+  v.cause = cause_from(json["cause"].as_string());
+  v.final = json["final"].as_bool();
+  v.sentence = json["sentence"].as_string();
+  v.nodes = json["nodes"].as_strings();
+  v.confidence = from_word<Confidence>(kConfidences, json["confidence"].as_string());
+  v.why = json["why"].as_strings();
+  v.missing = json["missing"].as_strings();
+  v.next = json["next"].as_strings();
+  v.rule = json["rule"].as_string();
+  v.at = from_micros(json["at"].as_int());
+  return v;
+}
+
+const Run* Case::check_of(int n) const {
+  for (auto it = verifications.rbegin(); it != verifications.rend(); ++it)
+    if (it->checks == n) return &*it;
+  return nullptr;
+}
+
+}  // namespace sickbay::identify

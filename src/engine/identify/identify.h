@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// The identification engine: why did this job fail, by experiment?
+//
+// A state machine over the journal.  apply() turns events into state and is also all there is to a replay;
+// decide() looks at one case and says what is to be done next.  It may say the same again in the next round:
+// the ledger starts a key once.  The flow of a case:
+//
+//   r1 fails -> r2 elsewhere and, at the same time, v1 (V on r1's nodes) -> the verdict table (verdict.h)
+//
+// with v2 on r2's nodes as soon as these are known, and r3 where r2 hit a bad node.  A control run of V
+// shows that V itself works here when it has not passed on any other node within a day (decisions.md 22).
+// No I/O, no clock.  Source: doc/design/identify.md.
+#pragma once
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "engine/identify/case.h"
+#include "model/event.h"
+
+namespace sickbay::identify {
+
+/// What a site may set (configuration `identify`).
+struct Policy {
+  std::chrono::seconds bind_limit{600};          ///< a case without a job expires
+  std::chrono::seconds verification_wait{1800};  ///< V queued longer than this is unknown
+  std::chrono::seconds verification_retry{600};  ///< then it is tried again, this much later
+  int verification_attempts = 3;
+  std::chrono::seconds rerun_wait{24 *
+                                  3600};  ///< a re-run queued longer than this: its nodes are not to be had
+  std::chrono::seconds control_age{24 * 3600};  ///< a pass of V elsewhere counts this long
+  int submit_attempts = 3;                      ///< of a run that slurmctld lost
+  int max_reruns = 2;                           ///< paper 2.2, step 4
+};
+
+/// What the engine keeps of a node.
+struct NodeFacts {
+  std::string state;    ///< Slurm's, with flags: "IDLE+DRAIN"
+  bool usable = false;  ///< may get new work
+  bool down = false;
+  std::vector<std::string> partitions;
+  TimePoint passed_at = kNoTime;  ///< V's last pass
+  TimePoint failed_at = kNoTime;  ///< V's last failure
+  std::int64_t failed_case = 0;
+};
+
+struct State {
+  std::map<std::int64_t, Case> cases;    ///< by number
+  std::map<JobId, std::int64_t> by_job;  ///< user's job -> case
+  std::map<std::string, NodeFacts> nodes;
+  std::set<std::int64_t> open;  ///< not closed
+  TimePoint controller_boot = kNoTime;
+  std::int64_t last_case = 0;
+};
+
+/// Total: unknown kinds and subjects are ignored, so that a journal of a newer version still replays.
+void apply(State& state, const Event& event);
+
+struct Decision {
+  std::vector<Command> commands;  ///< effects
+  std::vector<Event>
+      records;  ///< facts that the engine itself decides (verdict, case_closed); seq and at are 0
+  TimePoint wake_at = kNever;  ///< look at this case again then, even when nothing happens
+};
+/// What is to be done about `subject`, given that every command so far is in the state.  Pure.
+Decision decide(const State& state, const Policy& policy, const Case& subject, TimePoint now);
+
+/// Jobs whose changes the engine needs: all bound runs that have not ended.
+struct Watched {
+  JobId job_id;
+  std::int64_t case_no;
+  RunId run;
+  std::string key;
+  std::uint32_t uid;
+};
+std::vector<Watched> watched(const State& state);
+
+/// The run of a case by id, or null.
+const Run* find_run(const Case& subject, const RunId& id);
+
+/// C(n) with the rules of decisions.md 22 applied (slow, control, unknown).  `now` is for the control's age.
+Check check_of(const State& state, const Policy& policy, const Case& subject, int program_run, TimePoint now);
+
+/// One case as a canonical text, for replay equality.
+std::string canonical_text(const State& state);
+
+// Words of the event bodies; see doc/formats/journal.md.
+inline constexpr std::string_view kCaseOpened = "case_opened";
+inline constexpr std::string_view kJobBound = "job_bound";
+inline constexpr std::string_view kJobSeen = "job_seen";
+inline constexpr std::string_view kJobLost = "job_lost";
+inline constexpr std::string_view kNodesSeen = "nodes_seen";
+inline constexpr std::string_view kControllerSeen = "controller_seen";
+inline constexpr std::string_view kCancelRequested = "cancel_requested";
+inline constexpr std::string_view kVerdict = "verdict";
+inline constexpr std::string_view kCaseClosed = "case_closed";
+
+}  // namespace sickbay::identify

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/identify/placement.h"
+
+#include <algorithm>
+#include <set>
+
+#include "base/hostlist.h"
+
+namespace sickbay::identify {
+namespace {
+
+bool shares_partition(const NodeFacts& node, std::string_view partitions) {
+  if (partitions.empty()) return true;
+  for (const std::string& name : node.partitions) {
+    for (std::size_t at = 0; at <= partitions.size();) {
+      const std::size_t comma = std::min(partitions.find(',', at), partitions.size());
+      if (partitions.substr(at, comma - at) == name) return true;
+      at = comma + 1;
+    }
+  }
+  return false;
+}
+
+bool known_bad(const NodeFacts& node, const Policy& policy, TimePoint now) {
+  return node.failed_at != kNoTime && node.failed_at > node.passed_at &&
+         now - node.failed_at < policy.control_age;
+}
+
+}  // namespace
+
+Placement place_rerun(const State& state, const Policy& policy, const Case& subject, int n, bool relaxed,
+                      TimePoint now) {
+  const Run& first = subject.programs.front();
+  std::set<std::string> used, suspects;
+  for (int i = 1; i < n; ++i) {
+    const Run* run = subject.program(i);
+    if (run == nullptr) continue;
+    used.insert(run->nodes.begin(), run->nodes.end());
+    suspects.insert(run->down_nodes.begin(), run->down_nodes.end());
+    if (run->trace && !run->trace->node.empty()) suspects.insert(run->trace->node);
+  }
+  for (const Run& v : subject.verifications)
+    for (const NodeResult& r : v.results)
+      if (r.result == "failed" || r.result == "slow") {
+        suspects.insert(r.node);
+        if (!r.peer.empty()) suspects.insert(r.peer);
+      }
+
+  std::size_t others = 0;
+  for (const auto& [name, node] : state.nodes) {
+    if (!shares_partition(node, first.job.partition)) continue;
+    if (known_bad(node, policy, now))
+      suspects.insert(name);
+    else if (node.usable && !used.contains(name) && !suspects.contains(name))
+      ++others;
+  }
+
+  Placement place;
+  const std::size_t needed = std::max<std::size_t>(1, first.nodes.size());
+  std::vector<std::string> spare;  // nodes of earlier runs that may be given back, best first
+  for (const std::string& name : used) {
+    auto node = state.nodes.find(name);
+    if (!suspects.contains(name) && node != state.nodes.end() && node->second.usable) spare.push_back(name);
+  }
+  std::stable_sort(spare.begin(), spare.end(), [&](const std::string& a, const std::string& b) {
+    return state.nodes.at(a).passed_at > state.nodes.at(b).passed_at;
+  });
+  std::size_t give_back = others >= needed ? 0 : std::min(needed - others, spare.size());
+  if (relaxed) give_back = spare.size();
+  // A cluster of nothing but suspects (one node, say): better to run there and say so than not at all.
+  if (others == 0 && spare.empty())
+    for (const std::string& name : used)
+      if (auto node = state.nodes.find(name); node != state.nodes.end() && node->second.usable) {
+        spare.push_back(name);
+        if (spare.size() == needed) break;
+      }
+  if (others == 0 && give_back == 0) give_back = spare.size();
+  place.reused.assign(spare.begin(), spare.begin() + static_cast<std::ptrdiff_t>(give_back));
+  place.reused = sorted_hosts(std::move(place.reused));
+
+  std::vector<std::string> away(used.begin(), used.end());
+  away.insert(away.end(), suspects.begin(), suspects.end());
+  place.exclude = hosts_without(sorted_hosts(std::move(away)), place.reused);
+  return place;
+}
+
+std::string control_node(const State& state, const Case& subject) {
+  std::set<std::string> used;
+  for (const Run& run : subject.programs) used.insert(run.nodes.begin(), run.nodes.end());
+  for (const Run& run : subject.verifications) used.insert(run.nodes.begin(), run.nodes.end());
+  const std::string& partition = subject.programs.front().job.partition;
+  for (const auto& [name, node] : state.nodes)
+    if (node.usable && !used.contains(name) && node.failed_at <= node.passed_at &&
+        shares_partition(node, partition))
+      return name;
+  return "";
+}
+
+}  // namespace sickbay::identify

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// The verdict table: from the outcomes of P and V to a cause.
+//
+// The facts are reduced to six small columns; the first row that fits wins, and its id goes into the verdict.
+// Rows that are not final are what can be said while an experiment is still under way.
+// Source: doc/design/identify.md, "The automatic flow" 5; rules V7 and V8 are ours (see there).
+#pragma once
+#include <cstdint>
+#include <optional>
+
+#include "engine/identify/identify.h"
+
+namespace sickbay::identify {
+
+/// Columns of the table as bits, so that a row may accept several values.
+enum A : std::uint8_t { a_open = 1, a_ok = 2, a_fail = 4, a_down = 8, a_none = 16, a_any = 31 };
+enum C : std::uint8_t { c_open = 1, c_ok = 2, c_failed = 4, c_unknown = 8, c_any = 15 };
+
+struct Facts {
+  A a1 = a_open;
+  C c1 = c_open;
+  A a2 = a_open;
+  C c2 = c_open;
+  A a3 = a_open;
+  C c3 = c_open;
+};
+
+enum class Blame : std::uint8_t { nobody, s1, s2, down1 };
+
+struct Row {
+  std::string_view rule;
+  std::uint8_t a1, c1, a2, c2, a3, c3;
+  Cause cause;
+  Blame blame;
+  Confidence confidence;
+  bool final;
+  std::string_view why;  ///< the reasoning, in words for the user
+};
+
+/// The first row that fits, or null while nothing can be said.
+const Row* row_for(const Facts& facts);
+/// The columns of a case.
+Facts facts_of(const State& state, const Policy& policy, const Case& subject, TimePoint now);
+/// The verdict that the facts of a case allow now, or nothing.
+std::optional<Verdict> judge(const State& state, const Policy& policy, const Case& subject, TimePoint now);
+
+}  // namespace sickbay::identify
