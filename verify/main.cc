@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// sickbay-verify: the known-good program that is run to see whether nodes are good.
+//
+// Two modes, so that a rank that dies takes no other down and its node is known: "node" makes no MPI call at
+// all, "net" does nothing but talk.  Usage: options.cc.  Lines: report.h.
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <iostream>
+
+#include "phases.h"
+
+namespace {
+
+using namespace sickbay;
+using namespace sickbay::verify;
+
+constexpr int kUsageExit = 2;
+
+int complain(const Error& error, int exit_code) {
+  std::fprintf(stderr, "%s\n", error.message("sickbay-verify").c_str());
+  return exit_code;
+}
+
+int rank_of_slurm() {
+  const char* text = std::getenv("SLURM_PROCID");
+  return text ? std::atoi(text) : 0;
+}
+
+int record_baseline(const std::string& path) {
+  const auto baseline = Baseline::record(std::cin);
+  if (!baseline) return complain(baseline.error(), kUsageExit);
+  if (const auto saved = baseline->save(path); !saved) return complain(saved.error(), kUsageExit);
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::vector<std::string> args(argv + 1, argv + argc);
+  if (args.size() == 1 && (args[0] == "--help" || args[0] == "-h")) {
+    std::fputs(usage_text().c_str(), stdout);
+    return 0;
+  }
+  const auto options = parse_options(args);
+  if (!options) {
+    std::fputs(usage_text().c_str(), stderr);
+    return complain(options.error(), kUsageExit);
+  }
+  if (options->mode == "baseline") return record_baseline(options->baseline);
+  Baseline baseline;
+  if (!options->baseline.empty()) {
+    auto loaded = Baseline::load(options->baseline);
+    if (!loaded) return complain(loaded.error(), kUsageExit);
+    baseline = std::move(*loaded);
+  }
+  if (options->mode == "net") return run_net(*options, baseline, &argc, &argv);
+  Reporter reporter(node_name(), rank_of_slurm(), std::move(baseline));
+  reporter.start("node");
+  run_node(*options, reporter);
+  return reporter.done();
+}

@@ -1,0 +1,377 @@
+// SPDX-License-Identifier: Apache-2.0
+// The network, pair by pair, by MPI: reachability, round trips, bandwidth with checked contents, TCP loss.
+//
+// No collective call is made: one would go over the very links under test, and hang all for one.  First each
+// rank says hello to all its partners at once and waits one limit of time for all of them, so that dead
+// links cost that limit once.  Then the live pairs are measured in the rounds of net_plan.  Whoever waits for
+// a partner sleeps in small steps, since a spinning rank would take the processor of one that measures.
+// A pair that falls silent later is reported and its requests are left behind; the program then ends
+// without MPI_Finalize, which would wait for them for ever.
+#include <fmt/format.h>
+#include <mpi.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <list>
+#include <map>
+#include <memory>
+
+#include "base/hostlist.h"
+#include "net_plan.h"
+#include "phases.h"
+#include "tcp_counters.h"
+
+namespace sickbay::verify {
+namespace {
+
+constexpr int kTagHello = 1, kTagHeard = 2, kTagReady = 3, kTagPing = 4, kTagBlock = 5, kTagCount = 6;
+constexpr std::size_t kNameBytes = 128;
+constexpr double kReadyWait = 120;  ///< a partner may be held up by its own bad pairs
+constexpr double kAnswerWait = 15;  ///< within a running test
+constexpr double kStall = 0.1;      ///< a round trip this long is a lost segment (TCP waits 0.2 s at least)
+constexpr int kStallsEnough = 5;    ///< more would only cost time
+constexpr double kLeastResent = 3;  ///< fewer segments sent again prove nothing
+constexpr std::uint64_t kPlanSeed = 20260101;
+
+volatile std::sig_atomic_t exit_code_of_alarm = 0;
+
+double seconds_now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+/// FNV-1a over words: the test is for flipped, lost and swapped words, not for forgery.
+std::uint64_t checksum(const std::vector<std::uint64_t>& words) {
+  std::uint64_t sum = 0xcbf29ce484222325ULL;
+  for (const std::uint64_t word : words) sum = (sum ^ word) * 0x100000001b3ULL;
+  return sum;
+}
+
+void fill(std::vector<std::uint64_t>& words, std::uint64_t seed) {
+  std::uint64_t x = seed * 0x9e3779b97f4a7c15ULL + 1;
+  for (std::uint64_t& word : words) {
+    x ^= x << 13;
+    x ^= x >> 7;
+    x ^= x << 17;
+    word = x;
+  }
+}
+
+enum class Waiting { measuring, idle };
+
+/// Completes `request` within `limit` seconds.  While measuring it spins for a moment first.
+bool complete(MPI_Request& request, double limit, Waiting how) {
+  const double begun = seconds_now();
+  for (int done = 0;;) {
+    if (MPI_Test(&request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS) return false;
+    if (done) return true;
+    const double waited = seconds_now() - begun;
+    if (waited > limit) return false;
+    if (how == Waiting::idle)
+      ::usleep(waited < 0.05 ? 200 : 2000);
+    else if (waited < 0.001)
+      ::sched_yield();
+    else
+      ::usleep(50);
+  }
+}
+
+/// Buffers and requests of one conversation.  Heap-held and never freed when a request was left behind.
+struct Line {
+  int peer;
+  bool broken = false;
+
+  bool send(const void* bytes, std::size_t size, int tag, double limit = kAnswerWait,
+            Waiting how = Waiting::measuring) {
+    MPI_Request request;
+    if (MPI_Isend(bytes, static_cast<int>(size), MPI_BYTE, peer, tag, MPI_COMM_WORLD, &request) !=
+        MPI_SUCCESS)
+      return !(broken = true);
+    return complete(request, limit, how) || !(broken = true);
+  }
+  bool receive(void* bytes, std::size_t size, int tag, double limit = kAnswerWait,
+               Waiting how = Waiting::measuring) {
+    MPI_Request request;
+    if (MPI_Irecv(bytes, static_cast<int>(size), MPI_BYTE, peer, tag, MPI_COMM_WORLD, &request) !=
+        MPI_SUCCESS)
+      return !(broken = true);
+    return complete(request, limit, how) || !(broken = true);
+  }
+};
+
+/// What one end of a pair saw; both ends exchange it, so that both report alike.
+struct PairNumbers {
+  double trips = 0, stalls = 0, best_us = 0, mean_us = 0, mb_s = 0;
+  double sent = 0, sent_again = 0;
+  double wrong_blocks = 0, first_wrong = 0;
+};
+
+struct PairTest {
+  const Options& options;
+  Line line;
+  bool leader;  ///< the lower rank: it keeps the clock and decides when enough is enough
+  std::uint64_t seed;
+  PairNumbers mine{}, theirs{};
+  std::vector<std::uint64_t> block;
+  std::array<std::uint64_t, 8> ping{};
+
+  bool run() {
+    char ready = 1;
+    const bool met = leader ? line.send(&ready, 1, kTagReady, kReadyWait, Waiting::idle) &&
+                                  line.receive(&ready, 1, kTagReady, kReadyWait, Waiting::idle)
+                            : line.receive(&ready, 1, kTagReady, kReadyWait, Waiting::idle) &&
+                                  line.send(&ready, 1, kTagReady, kReadyWait, Waiting::idle);
+    if (!met) return false;
+    const TcpCounters before = read_tcp_counters();
+    if (!(leader ? lead_pings() && lead_blocks() : follow_pings() && follow_blocks())) return false;
+    const TcpCounters seen = read_tcp_counters() - before;
+    mine.sent = seen.sent;
+    mine.sent_again = seen.sent_again;
+    return leader
+               ? line.send(&mine, sizeof mine, kTagCount) && line.receive(&theirs, sizeof theirs, kTagCount)
+               : line.receive(&theirs, sizeof theirs, kTagCount) && line.send(&mine, sizeof mine, kTagCount);
+  }
+
+  bool lead_pings() {
+    const double begun = seconds_now();
+    double best = 1e9, sum = 0;
+    for (bool last = false; !last;) {
+      const double now = seconds_now();
+      last = mine.trips + 1 >= options.pings || now - begun > options.pair_budget ||
+             mine.stalls >= kStallsEnough;
+      ping = {static_cast<std::uint64_t>(mine.trips), last};
+      if (!line.send(ping.data(), sizeof ping, kTagPing) || !line.receive(ping.data(), sizeof ping, kTagPing))
+        return false;
+      const double trip = seconds_now() - now;
+      if (ping[0] != static_cast<std::uint64_t>(mine.trips)) ++mine.wrong_blocks;
+      best = std::min(best, trip);
+      sum += trip;
+      ++mine.trips;
+      mine.stalls += trip > kStall;
+    }
+    mine.best_us = best * 1e6 / 2;
+    mine.mean_us = sum / mine.trips * 1e6 / 2;
+    return true;
+  }
+
+  bool follow_pings() {
+    do {
+      if (!line.receive(ping.data(), sizeof ping, kTagPing) || !line.send(ping.data(), sizeof ping, kTagPing))
+        return false;
+    } while (!ping[1]);
+    return true;
+  }
+
+  /// Blocks go there and come back changed; each end compares with what it can compute itself.
+  bool lead_blocks() {
+    std::vector<std::uint64_t> expected(block.size());
+    const double begun = seconds_now();
+    double spent = 0;
+    int sent = 0;
+    for (bool last = false; !last; ++sent) {
+      last = sent + 1 >= options.net_blocks || seconds_now() - begun > options.pair_budget;
+      fill(block, seed + static_cast<std::uint64_t>(sent));
+      block[0] = last;
+      expected = block;
+      for (std::uint64_t& word : expected) word = ~word;
+      const double now = seconds_now();
+      if (!line.send(block.data(), bytes(), kTagBlock) || !line.receive(block.data(), bytes(), kTagBlock))
+        return false;
+      spent += seconds_now() - now;
+      note_block(checksum(block) == checksum(expected), sent);
+    }
+    mine.mb_s = 2.0 * sent * static_cast<double>(bytes()) / spent * 1e-6;
+    return true;
+  }
+
+  bool follow_blocks() {
+    std::vector<std::uint64_t> expected(block.size());
+    for (int received = 0;; ++received) {
+      fill(expected, seed + static_cast<std::uint64_t>(received));
+      if (!line.receive(block.data(), bytes(), kTagBlock)) return false;
+      const bool last = block[0] == 1;
+      expected[0] = last;
+      note_block(checksum(block) == checksum(expected), received);
+      for (std::uint64_t& word : block) word = ~word;
+      if (!line.send(block.data(), bytes(), kTagBlock)) return false;
+      if (last) return true;
+    }
+  }
+
+  void note_block(bool right, int number) {
+    if (!right && mine.wrong_blocks++ == 0) mine.first_wrong = number;
+  }
+  std::size_t bytes() const { return block.size() * sizeof block[0]; }
+};
+
+/// The verdict on a pair that answered to the end.
+Finding judge_pair(const PairTest& test, const Options& options, const std::string& peer) {
+  const PairNumbers& clock = test.leader ? test.mine : test.theirs;
+  const double sent = test.mine.sent + test.theirs.sent;
+  const double again = test.mine.sent_again + test.theirs.sent_again;
+  Finding found{.phase = "net", .value = clock.mb_s, .unit = "MB/s", .peer = peer};
+  found.also = {{"latency_us", clock.best_us},
+                {"mean_latency_us", clock.mean_us},
+                {"trips", clock.trips},
+                {"stalls", clock.stalls},
+                {"segments", sent},
+                {"sent_again", again}};
+  const double wrong = test.mine.wrong_blocks + test.theirs.wrong_blocks;
+  if (wrong > 0) {
+    found.ok = false;
+    found.detail = fmt::format("{:.0f} messages arrived with other contents than were sent", wrong);
+  } else if (again >= kLeastResent && again >= options.loss_ratio * sent) {
+    found.slow = true;
+    found.detail = fmt::format(
+        "{:.0f} of {:.0f} TCP segments were sent again ({:.2f} %), {:.0f} of {:.0f} round trips took over "
+        "0.1 s",
+        again, sent, 100 * again / sent, clock.stalls, clock.trips);
+  }
+  return found;
+}
+
+/// Names of all ranks' nodes before anybody has answered: with one task per node, rank i runs on the i-th
+/// node of the step.
+std::vector<std::string> announced_names(int ranks) {
+  const char* text = std::getenv("SLURM_STEP_NODELIST");
+  if (auto names = expand_hostlist(text ? text : ""); names && static_cast<int>(names->size()) == ranks)
+    return std::move(*names);
+  std::vector<std::string> names;
+  for (int rank = 0; rank < ranks; ++rank) names.push_back(fmt::format("rank {}", rank));
+  return names;
+}
+
+/// One partner during the hello.
+struct Greeting {
+  int peer = 0;
+  char mine[kNameBytes] = {}, theirs[kNameBytes] = {};
+  char heard = 1, was_heard = 0;
+  MPI_Request hello_out = MPI_REQUEST_NULL, hello_in = MPI_REQUEST_NULL;
+  MPI_Request heard_out = MPI_REQUEST_NULL, heard_in = MPI_REQUEST_NULL;
+  bool got_hello = false, got_heard = false;
+
+  bool settled() const { return got_hello && got_heard; }
+};
+
+void open_greeting(Greeting& g, const std::string& name) {
+  std::strncpy(g.mine, name.c_str(), kNameBytes - 1);
+  MPI_Irecv(g.theirs, kNameBytes, MPI_BYTE, g.peer, kTagHello, MPI_COMM_WORLD, &g.hello_in);
+  MPI_Irecv(&g.was_heard, 1, MPI_BYTE, g.peer, kTagHeard, MPI_COMM_WORLD, &g.heard_in);
+  MPI_Isend(g.mine, kNameBytes, MPI_BYTE, g.peer, kTagHello, MPI_COMM_WORLD, &g.hello_out);
+}
+
+void advance(Greeting& g) {
+  int done = 0;
+  if (!g.got_hello && MPI_Test(&g.hello_in, &done, MPI_STATUS_IGNORE) == MPI_SUCCESS && done) {
+    g.got_hello = true;
+    MPI_Isend(&g.heard, 1, MPI_BYTE, g.peer, kTagHeard, MPI_COMM_WORLD, &g.heard_out);
+  }
+  done = 0;
+  if (!g.got_heard && MPI_Test(&g.heard_in, &done, MPI_STATUS_IGNORE) == MPI_SUCCESS && done)
+    g.got_heard = true;
+}
+
+/// Greets all partners at once; true when all answered.
+bool greet(std::list<Greeting>& greetings, const std::string& name, double limit) {
+  for (Greeting& g : greetings) open_greeting(g, name);
+  const double begun = seconds_now();
+  for (;;) {
+    bool all = true;
+    for (Greeting& g : greetings) {
+      if (!g.settled()) advance(g);
+      all = all && g.settled();
+    }
+    if (all || seconds_now() - begun > limit) {
+      // MPI_Finalize wants no request left open; what a settled partner was sent ends at once.
+      for (Greeting& g : greetings) {
+        if (!g.settled()) continue;
+        all = complete(g.hello_out, kAnswerWait, Waiting::idle) && all;
+        all = complete(g.heard_out, kAnswerWait, Waiting::idle) && all;
+      }
+      return all;
+    }
+    ::usleep(500);
+  }
+}
+
+}  // namespace
+
+int run_net(const Options& options, const Baseline& baseline, int* argc, char*** argv) {
+  MPI_Init(argc, argv);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  int rank = 0, ranks = 1;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  Reporter reporter(node_name(), rank, baseline);
+  reporter.start("net");
+
+  const std::vector<Round> plan = net_plan(ranks, options.random_rounds, kPlanSeed);
+  std::vector<std::string> names = announced_names(ranks);
+  std::map<int, Greeting*> partners;
+  auto& greetings = *new std::list<Greeting>;  // never freed: a request may still point into it at the end
+  for (const Round& round : plan)
+    for (const auto& [low, high] : round) {
+      if ((low != rank && high != rank) || partners.count(low + high - rank)) continue;
+      greetings.emplace_back().peer = low + high - rank;
+      partners[low + high - rank] = &greetings.back();
+    }
+  bool clean = greet(greetings, reporter.node(), options.hello_wait);
+  for (const Greeting& g : greetings) {
+    if (g.got_hello) names[g.peer] = std::string(g.theirs, ::strnlen(g.theirs, kNameBytes));
+    if (g.settled()) continue;
+    const char* what = g.got_hello ? "it does not hear this node" : "nothing was heard from it";
+    reporter.report({.phase = "net",
+                     .ok = false,
+                     .unit = "MB/s",
+                     .peer = names[g.peer],
+                     .detail = fmt::format("no connection within {:.0f} s: {}", options.hello_wait, what)});
+  }
+
+  std::map<int, bool> tested;
+  for (const Round& round : plan) {
+    for (const auto& [low, high] : round) {
+      const int peer = low + high - rank;
+      if ((low != rank && high != rank) || tested[peer] || !partners[peer]->settled()) continue;
+      tested[peer] = true;
+      auto test = std::make_unique<PairTest>(
+          PairTest{.options = options,
+                   .line = {peer},
+                   .leader = rank == low,
+                   .seed = static_cast<std::uint64_t>(low) * 1000003 + static_cast<std::uint64_t>(high),
+                   .block = std::vector<std::uint64_t>(options.net_block / sizeof(std::uint64_t))});
+      if (test->run()) {
+        reporter.report(judge_pair(*test, options, names[peer]));
+      } else {
+        reporter.report({.phase = "net",
+                         .ok = false,
+                         .unit = "MB/s",
+                         .peer = names[peer],
+                         .detail = "the connection fell silent during the test"});
+        clean = false;
+        (void)test.release();  // its buffers belong to requests that never ended
+      }
+    }
+  }
+  const int code = reporter.done();
+  if (!clean) ::_exit(code);
+  // A partner that gave up on somebody else does not come to the end with us: a limit.
+  MPI_Request all_done;
+  MPI_Ibarrier(MPI_COMM_WORLD, &all_done);
+  if (!complete(all_done, kReadyWait, Waiting::idle)) ::_exit(code);
+  // MPICH 4.0.2 over UCX hangs in MPI_Finalize when ranks enter it some milliseconds apart (the first blocks
+  // in PMI while the others wait for it to answer a flush).  All has been said by now: leave after a second.
+  exit_code_of_alarm = code;
+  std::signal(SIGALRM, [](int) { ::_exit(exit_code_of_alarm); });
+  ::alarm(1);
+  MPI_Barrier(MPI_COMM_WORLD);  // brings the ranks together within microseconds
+  MPI_Finalize();
+  ::alarm(0);
+  return code;
+}
+
+}  // namespace sickbay::verify

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "options.h"
+
+#include <gtest/gtest.h>
+
+namespace sickbay::verify {
+namespace {
+
+TEST(Options, ReadsSizesWithUnits) {
+  const struct {
+    const char* text;
+    std::uint64_t bytes;
+  } rows[] = {{"4096", 4096}, {"64M", 64 * kMiB}, {"64MiB", 64 * kMiB}, {"1G", 1024 * kMiB}, {"2K", 2048}};
+  for (const auto& row : rows) EXPECT_EQ(parse_bytes(row.text).value_or(0), row.bytes) << row.text;
+  for (const char* wrong : {"", "M", "1.5G", "-1", "12X", "99999999999999G", "1 G"})
+    EXPECT_FALSE(parse_bytes(wrong)) << wrong;
+}
+
+TEST(Options, LaterOptionsOverrideThePreset) {
+  const auto options = parse_options({"node", "--quick", "--memory", "8M", "--phases", "cpu,disk"});
+  ASSERT_TRUE(options);
+  EXPECT_EQ(options->cpu_class, 'S');
+  EXPECT_EQ(options->memory, 8 * kMiB);
+  EXPECT_EQ(options->phases, (std::vector<std::string>{"cpu", "disk"}));
+}
+
+TEST(Options, RefusesWhatItDoesNotKnow) {
+  const std::vector<std::vector<std::string>> rows = {
+      {},
+      {"nodes"},
+      {"node", "--quik"},
+      {"node", "--memory"},
+      {"node", "--memory", "much"},
+      {"node", "--phases", "gpu"},
+      {"node", "--phases", ""},
+      {"node", "--slow-ratio", "0.5"},
+      {"net", "--pings", "many"},
+      {"node", "--cpu-class", "Z"},
+      {"baseline"},
+      {"baseline", "a", "b"},
+  };
+  for (const auto& args : rows) {
+    const auto options = parse_options(args);
+    ASSERT_FALSE(options) << (args.empty() ? "no argument" : args.back());
+    EXPECT_EQ(options.error().code, ErrorCode::usage);
+  }
+}
+
+TEST(Options, HelpNamesEachOption) {
+  for (const char* name : {"--quick", "--baseline", "--loss-ratio", "--disk-folder"})
+    EXPECT_NE(usage_text().find(name), std::string::npos) << name;
+}
+
+}  // namespace
+}  // namespace sickbay::verify

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// Lines out, exit code remembered.
+#include "report.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
+#include "base/json.h"
+
+namespace sickbay::verify {
+namespace {
+
+/// One write(2): pipes keep up to 4 KiB together, and files append in one piece.
+void write_line(const Json& fields) {
+  const std::string line = fields.dump() + "\n";
+  while (::write(STDOUT_FILENO, line.data(), line.size()) < 0 && errno == EINTR) {
+  }
+}
+
+Json number_or_null(const std::optional<double>& value) { return value ? Json(*value) : Json(); }
+
+Json line_head(const std::string& node, int rank, std::string phase) {
+  Json line = Json::object({{"sickbay_verify", 1}, {"node", node}, {"rank", rank}});
+  return std::move(line.set("phase", std::move(phase)));
+}
+
+}  // namespace
+
+Reporter::Reporter(std::string node, int rank, Baseline baseline)
+    : node_(std::move(node)), rank_(rank), baseline_(std::move(baseline)) {}
+
+void Reporter::start(const std::string& mode) {
+  write_line(line_head(node_, rank_, "start").set("mode", mode));
+}
+
+void Reporter::report(Finding finding) {
+  if (finding.ok) baseline_.judge(finding);
+  wrong_ = wrong_ || !finding.ok;
+  slow_ = slow_ || finding.slow;
+  Json line = line_head(node_, rank_, finding.phase);
+  if (!finding.peer.empty()) line.set("peer", finding.peer);
+  line.set("ok", finding.ok).set("slow", finding.slow).set("value", finding.value).set("unit", finding.unit);
+  line.set("expected", Json::array({number_or_null(finding.lowest), number_or_null(finding.highest)}));
+  for (const auto& [name, value] : finding.also) line.set(name, value);
+  write_line(line.set("detail", finding.detail));
+}
+
+int Reporter::done() {
+  write_line(line_head(node_, rank_, "done").set("ok", !wrong_).set("slow", slow_));
+  return exit_code();
+}
+
+}  // namespace sickbay::verify
