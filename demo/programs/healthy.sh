@@ -1,0 +1,7 @@
+#!/bin/sh
+#SBATCH --job-name=healthy
+#SBATCH --ntasks-per-node=1
+# SPDX-License-Identifier: Apache-2.0
+# healthy: what it does stands in healthy.cc.  Arguments are the program's.  SICKBAY_DEMO: the folder of the programs.
+[ $# -gt 0 ] || set -- 20
+exec srun --mpi=pmi2 "${SICKBAY_DEMO:?is not set: the folder of the demo programs, build/demo}/healthy" "$@"
