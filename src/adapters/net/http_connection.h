@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// HttpConnection: one peer, its requests one after another, and the answer under way.
+//
+// One request is answered at a time; the next one is looked at when the answer has left for the kernel, so
+// what a peer asks without reading costs it, not us.  The socket is read all the time, up to a bound: that is
+// how a peer that went away is noticed while its handler still works.
+#pragma once
+#include <utility>  // before Asio: Boost 1.74 leaves it out under GCC 12
+
+#include <boost/asio/local/stream_protocol.hpp>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "adapters/net/http_server.h"
+
+namespace sickbay {
+
+class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
+ public:
+  using Socket = boost::asio::local::stream_protocol::socket;
+  struct Owner {  ///< what the connection needs of its server; gone once it is closed
+    std::function<void(HttpRequest, std::shared_ptr<HttpReply>)> ask;
+    std::function<void(const std::shared_ptr<HttpConnection>&)> gone;
+  };
+
+  /// With `over_limit` the first request is answered 503 and the connection closed.
+  HttpConnection(AsioLoop& loop, const HttpLimits& limits, Socket socket, Caller caller, bool over_limit,
+                 Owner owner);
+
+  void start();
+  /// Cuts the connection.  The owner is told unless it was the owner who cut.
+  void cut(bool tell_owner = true);
+  const Caller& caller() const { return caller_; }
+
+  // For the reply of exchange `n`; without effect when that exchange is over.
+  bool is_open(std::uint64_t n) const { return !dead_ && n == exchange_ && phase_ == Phase::answering; }
+  void respond(std::uint64_t n, HttpResponse response);
+  void begin_stream(std::uint64_t n, const std::string& content_type);
+  bool write(std::uint64_t n, std::string_view chunk);
+  void end(std::uint64_t n);
+  void on_close(std::uint64_t n, std::function<void()> closed);
+  void dropped(std::uint64_t n);
+
+ private:
+  enum class Phase {
+    reading,    // waiting for a request, or for the rest of it
+    answering,  // a handler has the request
+    flushing,   // the answer is complete, some of it still unsent
+    lingering,  // nothing more to say; the peer may still be sending
+  };
+
+  void read();
+  void on_read(std::size_t count, bool at_end);
+  void next_request();
+  void refuse(const HttpResponse& response);
+  void send_head(int status, std::string_view content_type,
+                 const std::vector<std::pair<std::string, std::string>>& headers,
+                 std::optional<std::size_t> length);
+  void flush();
+  void finish_answer();
+  void finish_exchange();
+  void on_deadline();
+  void watch_hangup();
+  bool peer_is_gone();
+  void tell_closed();
+
+  enum class Deadline { none, idle, header, body, send, linger };
+  /// Moves the one time-out; the same again lets it run on.
+  void wait_at_most(Deadline deadline, std::chrono::milliseconds time);
+
+  AsioLoop& loop_;
+  const HttpLimits limits_;
+  std::optional<Socket> socket_;  // empty once cut: a reply may outlive the loop, a socket must not
+  const Caller caller_;
+  const bool over_limit_;
+  Owner owner_;
+
+  HttpRequestReader reader_;
+  std::string read_buffer_;
+  bool reading_ = false;  // a read is under way
+  bool at_end_ = false;   // the peer will send no more
+
+  Phase phase_ = Phase::reading;
+  std::uint64_t exchange_ = 0;
+  bool keep_alive_ = false, chunks_ = false, head_ = false, streaming_ = false;
+  std::function<void()> closed_;
+
+  std::string sending_, queued_;  // what the kernel is being given, and what comes after
+  std::size_t sent_ = 0;          // of sending_
+  bool waiting_to_send_ = false;
+  bool dead_ = false;
+
+  Deadline deadline_ = Deadline::none;
+  Loop::TimerId timer_ = 0;
+};
+
+}  // namespace sickbay

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+// Requests out of bytes.  See http_request.h.  The one file that includes Beast: it takes its time to
+// compile.
+#include "adapters/net/http_request.h"
+
+#include <utility>  // before Asio: Boost 1.74 leaves it out under GCC 12
+
+#include <boost/asio/buffer.hpp>
+#include <boost/beast/http/error.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <boost/beast/http/string_body.hpp>
+#include <optional>
+
+#include "base/text.h"
+
+namespace sickbay {
+namespace {
+
+namespace http = boost::beast::http;
+using Parser = http::request_parser<http::string_body>;
+
+constexpr std::size_t kLongestKey = 200;  // of an idempotency key; the journal keeps it
+
+int hex_value(char c) {
+  if (is_digit(c)) return c - '0';
+  const char lower = to_lower(c);
+  return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
+}
+
+bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
+
+Result<std::string> percent_decoded(std::string_view text) {
+  std::string decoded;
+  decoded.reserve(text.size());
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    char c = text[i];
+    if (c == '%') {
+      const int high = i + 2 < text.size() ? hex_value(text[i + 1]) : -1;
+      const int low = i + 2 < text.size() ? hex_value(text[i + 2]) : -1;
+      if (high < 0 || low < 0)
+        return fail(Error(ErrorCode::bad_input, "broken escape in " + quote_for_message(text))
+                        .because("'%' must be followed by two hexadecimal digits")
+                        .remedied_by("write '%' itself as %25"));
+      c = static_cast<char>(high * 16 + low);
+      i += 2;
+    }
+    // A control character in a name would end up in logs and on terminals.
+    if (is_control(c))
+      return fail(ErrorCode::bad_input, "control character in the target " + quote_for_message(text));
+    decoded += c;
+  }
+  return decoded;
+}
+
+HttpResponse refusal(int status, Error error) {
+  HttpResponse response = error_response(error);
+  response.status = status;
+  return response;
+}
+
+HttpResponse refusal_of(const boost::system::error_code& ec, const HttpRequestLimits& limits) {
+  if (ec == http::error::header_limit)
+    return refusal(431, Error(ErrorCode::bad_input, "the request's header is over " +
+                                                        std::to_string(limits.header_bytes) + " bytes"));
+  if (ec == http::error::body_limit)
+    return refusal(413, Error(ErrorCode::bad_input,
+                              "the request's body is over " + std::to_string(limits.body_bytes) + " bytes"));
+  return refusal(400, Error(ErrorCode::bad_input, "the request is not HTTP/1.1").because(ec.message()));
+}
+
+}  // namespace
+
+Result<HttpTarget> parse_target(std::string_view target) {
+  if (target.empty() || target.front() != '/')
+    return fail(Error(ErrorCode::bad_input, "no such target: " + quote_for_message(target))
+                    .because("a target begins with '/'"));
+  target = target.substr(0, target.find('#'));  // a fragment is the client's own business
+  const std::size_t mark = target.find('?');
+  HttpTarget parts;
+  auto path = percent_decoded(target.substr(0, mark));
+  if (!path) return fail(std::move(path.error()));
+  parts.path = std::move(*path);
+  if (mark == std::string_view::npos) return parts;
+
+  std::string_view rest = target.substr(mark + 1);
+  while (!rest.empty()) {
+    const std::size_t amp = rest.find('&');
+    const std::string_view pair = rest.substr(0, amp);
+    rest = amp == std::string_view::npos ? std::string_view() : rest.substr(amp + 1);
+    if (pair.empty()) continue;
+    const std::size_t equals = pair.find('=');
+    auto name = percent_decoded(pair.substr(0, equals));
+    if (!name) return fail(std::move(name.error()));
+    auto value =
+        percent_decoded(equals == std::string_view::npos ? std::string_view() : pair.substr(equals + 1));
+    if (!value) return fail(std::move(value.error()));
+    parts.query.emplace_back(std::move(*name), std::move(*value));
+  }
+  return parts;
+}
+
+struct HttpRequestReader::Impl {
+  HttpRequestLimits limits;
+  std::string bytes;      // added, not yet parsed
+  std::size_t start = 0;  // of the unparsed part of `bytes`
+  std::optional<Parser> parser;
+  bool started = false;  // a byte of the request was parsed
+  bool expectation_taken = false;
+  std::optional<IncomingRequest> ready;
+  std::optional<HttpResponse> failure;
+
+  void begin() {
+    parser.emplace();
+    parser->eager(true);  // header and body in one call
+    parser->header_limit(static_cast<std::uint32_t>(limits.header_bytes));
+    parser->body_limit(limits.body_bytes);
+    started = false;
+    expectation_taken = false;
+    ready.reset();
+  }
+
+  Result<IncomingRequest> read_message() {
+    http::request<http::string_body> message = parser->release();
+    IncomingRequest incoming;
+    incoming.keep_alive = message.keep_alive();
+    incoming.chunks = message.version() >= 11;
+    incoming.head = message.method() == http::verb::head;
+    incoming.request.method = std::string(message.method_string());
+    const auto key = message["Idempotency-Key"];
+    if (key.size() > kLongestKey)
+      return fail(ErrorCode::bad_input,
+                  "the Idempotency-Key is over " + std::to_string(kLongestKey) + " bytes");
+    incoming.request.idempotency_key = std::string(key);
+    auto target = parse_target(std::string_view(message.target().data(), message.target().size()));
+    if (!target) return fail(std::move(target.error()));
+    incoming.request.path = std::move(target->path);
+    incoming.request.query = std::move(target->query);
+    incoming.request.body = std::move(message.body());
+    return incoming;
+  }
+
+  void drop_parsed() {
+    bytes.erase(0, start);
+    start = 0;
+  }
+};
+
+HttpRequestReader::HttpRequestReader(HttpRequestLimits limits) : impl_(std::make_unique<Impl>()) {
+  impl_->limits = limits;
+  impl_->begin();
+}
+HttpRequestReader::~HttpRequestReader() = default;
+
+void HttpRequestReader::add(std::string_view bytes) { impl_->bytes.append(bytes); }
+
+HttpRequestReader::Progress HttpRequestReader::step() {
+  Impl& s = *impl_;
+  if (s.failure) return Progress::failed;
+  if (s.ready) return Progress::complete;
+  boost::system::error_code ec;
+  while (!s.parser->is_done() && s.start < s.bytes.size() && !ec) {
+    const std::string_view rest = std::string_view(s.bytes).substr(s.start);
+    const std::size_t used = s.parser->put(boost::asio::const_buffer(rest.data(), rest.size()), ec);
+    s.start += used;
+    if (used > 0) s.started = true;
+    if (used == 0 && !ec) break;  // nothing to go on with: as need_more
+  }
+  s.drop_parsed();
+  if (ec && ec != http::error::need_more) {
+    s.failure = refusal_of(ec, s.limits);
+    return Progress::failed;
+  }
+  if (!s.parser->is_done()) return Progress::need_more;
+  auto incoming = s.read_message();
+  if (!incoming) {
+    s.failure = error_response(incoming.error());
+    return Progress::failed;
+  }
+  s.ready = std::move(*incoming);
+  return Progress::complete;
+}
+
+IncomingRequest HttpRequestReader::take() {
+  SB_CHECK(impl_->ready.has_value(), "take() only after step() gave complete");
+  IncomingRequest incoming = std::move(*impl_->ready);
+  impl_->begin();
+  return incoming;
+}
+
+const HttpResponse& HttpRequestReader::failure() const {
+  SB_CHECK(impl_->failure.has_value(), "failure() only after step() gave failed");
+  return *impl_->failure;
+}
+
+bool HttpRequestReader::is_idle() const { return !impl_->started && impl_->start == impl_->bytes.size(); }
+bool HttpRequestReader::has_header() const { return impl_->ready || impl_->parser->is_header_done(); }
+std::size_t HttpRequestReader::buffered() const { return impl_->bytes.size() - impl_->start; }
+
+bool HttpRequestReader::take_expectation() {
+  Impl& s = *impl_;
+  if (s.expectation_taken || s.ready || !s.parser->is_header_done()) return false;
+  s.expectation_taken = true;
+  const auto& message = s.parser->get();
+  const auto expect = message[http::field::expect];
+  return equal_ignoring_case(std::string_view(expect.data(), expect.size()), "100-continue");
+}
+
+}  // namespace sickbay

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// The HTTP server on a Unix socket: ports/http.h over Boost.Asio.
+//
+// Everything a peer can make us hold is bounded by HttpLimits, and every wait for a peer has an end: nobody
+// on the host can make sickbayd grow or stall for others.  The path of the socket is held by a lock on
+// PATH.lock, so that two servers that start at once cannot both think the other's socket is stale.
+// Source: doc/design/decisions.md 4, 26.
+#pragma once
+#include <chrono>
+#include <memory>
+
+#include "adapters/net/asio_loop.h"
+#include "adapters/net/http_request.h"
+#include "ports/http.h"
+
+namespace sickbay {
+
+struct HttpLimits {
+  std::size_t connections = 256;          ///< beyond: 503 with Retry-After
+  std::size_t connections_per_user = 64;  ///< of one uid other than root, so that root always finds a place
+  HttpRequestLimits request;              ///< beyond: 431, 413
+  std::chrono::milliseconds header_time{
+      10'000};                                  ///< from the first byte of a request to the end of its header
+  std::chrono::milliseconds body_time{60'000};  ///< from there to the end of its body
+  std::chrono::milliseconds idle_time{60'000};  ///< without a request
+  std::chrono::milliseconds send_time{60'000};  ///< in which a peer must read something of its answer
+};
+
+/// The server on `loop`, which must outlive it.
+std::unique_ptr<HttpServer> make_http_server(AsioLoop& loop, HttpLimits limits = {});
+
+}  // namespace sickbay
