@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+// SimCluster: a Slurm cluster in virtual time behind ports/resource_manager.h.
+//
+// It keeps two truths apart, as a real cluster has them: what nodes and programs do (sim_programs.cc,
+// sim_faults.cc) and what slurmctld knows and says of it (sim_controller.cc, sim_schedule.cc).  A crashed
+// node is silent at once and DOWN only after SlurmdTimeout; a killed slurmctld forgets what it had not
+// saved; an answer can be lost although the call took effect.
+// Nodes are given to jobs whole.  The queue is first in, first out; a job that does not fit lets smaller
+// ones pass.  All randomness comes from one seed.  Everything runs on the loop's thread.
+// Cost: refresh() is O(watched + nodes changed since the last one); other people's jobs (add_background) cost
+// 24 bytes each and one timer together.
+#pragma once
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <random>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "adapters/sim/sim_behaviour.h"
+#include "adapters/sim/sim_loop.h"
+#include "adapters/sim/sim_request.h"
+#include "ports/resource_manager.h"
+
+namespace sickbay::sim {
+
+struct SimPartition {
+  std::string name;
+  std::string nodes;            ///< hostlist
+  std::int64_t max_time_s = 0;  ///< 0 = unlimited
+};
+
+struct SimOptions {
+  std::vector<SimPartition> partitions{{"batch", "n[1-6]"}};  ///< the first is the default
+  std::uint64_t seed = 1;
+  std::uint32_t cpus = 2;                           ///< of each node
+  std::chrono::milliseconds answer_time{5};         ///< of every call
+  std::chrono::milliseconds away_time{9000};        ///< until an absent slurmctld is given up
+  std::chrono::milliseconds call_limit{30000};      ///< until a lost answer is given up
+  std::chrono::milliseconds slurmd_timeout{20000};  ///< silent so long: DOWN
+  std::chrono::milliseconds completing{200};        ///< epilog and clean-up after a job
+  std::chrono::milliseconds save_interval{5000};    ///< of slurmctld's state files
+  std::chrono::seconds min_job_age{300};            ///< ended jobs stay so long in slurmctld
+  std::chrono::seconds requeue_delay{120};
+  JobId first_job_id = 1;
+  bool write_outputs = true;  ///< real files in output_dir; else only read_output() has them
+};
+
+/// How a node is ill.  What is ill shows in every program and verification that uses the node.
+struct SimNodeFaults {
+  int kill_signal = 0;      ///< one rank of each run here dies of it...
+  double kill_share = 1.0;  ///< ...in this share of the runs
+  double speed = 1.0;       ///< of its processor; 0.5 takes twice as long
+  double loss = 0.0;        ///< share of packets lost
+  bool bad_memory = false;  ///< programs get wrong results, memory tests fail
+
+  bool any() const { return kill_signal != 0 || speed != 1.0 || loss != 0.0 || bad_memory; }
+};
+
+/// What becomes of one call.
+enum class SimCallFault : std::uint8_t {
+  lost_request,  ///< it never arrives; the caller hears timed_out
+  lost_answer,   ///< it takes effect; the caller hears timed_out
+};
+
+/// Other people's jobs: they fill nodes and the queue and make node states change.
+struct SimBackground {
+  std::size_t live_jobs = 0;   ///< running and pending together, kept at this number
+  std::size_t busy_nodes = 0;  ///< nodes they run on, from the last one downwards
+  std::uint32_t nodes_per_job = 4;
+  std::chrono::seconds mean_run{3600};
+};
+
+class SimCluster final : public ResourceManager {
+ public:
+  /// Partitions must be valid hostlists (programmer error otherwise).  `loop` outlives the cluster.
+  SimCluster(SimLoop& loop, SimOptions options);
+  ~SimCluster() override;
+
+  void submit_program(ProgramOrder order, Done<Submitted> done) override;
+  void submit_verification(VerificationOrder order, Done<Submitted> done) override;
+  void find(std::string key, std::uint32_t uid, Done<std::vector<JobInfo>> done) override;
+  void release(JobHandle job, Done<bool> done) override;
+  void cancel(JobHandle job, Done<bool> done) override;
+  void refresh(RefreshOrder order, Done<Snapshot> done) override;
+  void history(std::vector<JobId> jobs, Done<std::vector<JobInfo>> done) override;
+  void drain(std::string node, std::string reason, Done<bool> done) override;
+  void undrain(std::string node, std::string own_reason_prefix, Done<bool> done) override;
+  std::vector<CallCount> calls() const override;
+
+  // What people do at the cluster, at once and without slurmctld's answer time.
+
+  /// A user's own sbatch.  Errors: refused_by_slurm; slurm_away.
+  Result<Submitted> sbatch(const Submission& submission);
+  /// scancel by the user or an operator; false: no such job, or it has ended.
+  bool scancel(JobId job_id);
+  /// scontrol requeue: a running job goes back to the queue with a higher restart_cnt.  False as above.
+  bool requeue(JobId job_id);
+  /// Preempted by a better job: ends as PREEMPTED, or goes back to the queue where it may be requeued.
+  bool preempt(JobId job_id);
+  /// scontrol update of a node's state by an operator: DOWN at once, jobs on it end.
+  void set_down(const std::string& node, const std::string& reason);
+  void add_background(const SimBackground& load);
+
+  // Faults.  Unknown node names are programmer errors.
+
+  void crash_node(const std::string& node);  ///< power off: silent, programs there stop
+  void cut_node(const std::string& node);    ///< network down: silent, its programs wait
+  void set_faults(const std::string& node, const SimNodeFaults& faults);
+  void heal(const std::string& node);  ///< everything above ends; slurmd registers again
+  /// kill -9 and a start after `down_for`: what was not saved is forgotten, ids are given again.
+  void kill_controller(std::chrono::milliseconds down_for);
+  /// A proper restart: nothing is forgotten.
+  void restart_controller(std::chrono::milliseconds down_for);
+  /// The next `times` calls named `call` ("submit_program", "release", ...) meet `fault`.
+  void fail_calls(const std::string& call, SimCallFault fault, int times = 1);
+  /// Each call meets lost_request or lost_answer with these shares.
+  void lose_calls(double requests, double answers) { lost_requests_ = requests, lost_answers_ = answers; }
+  /// The caller died: no answer that is under way will be given.
+  void drop_answers() { ++callers_; }
+
+  // What can be seen.
+
+  /// The job as `scontrol show job` has it, else as accounting has it; nothing: never known, or lost.
+  std::optional<JobInfo> job(JobId job_id) const;
+  /// All jobs with a key that slurmctld or accounting knows, by id.
+  std::vector<JobInfo> keyed_jobs() const;
+  std::optional<NodeInfo> node(const std::string& name) const;
+  std::vector<std::string> node_names() const;
+  /// What a job wrote to the file of that name; nothing: no such file.  Kept as long as the cluster.
+  std::optional<std::string> read_output(const std::string& path) const;
+  /// Runs that started, by key: a key with two was executed twice.
+  const std::map<std::string, int>& starts_by_key() const { return starts_; }
+  std::size_t live_jobs() const;  ///< pending and running, background included
+
+  /// Told of each change of a job's state and of a node's, as they happen: for timelines.
+  std::function<void(const JobInfo&)> on_job;
+  std::function<void(const NodeInfo&)> on_node;
+  /// Overrides what a script says.
+  std::function<std::optional<SimBehaviour>(const JobInfo&, const std::string& script)> behaviour_of;
+
+ private:
+  using NodeIndex = std::uint32_t;
+  struct Node;
+  struct Job;
+  struct Ending;
+  struct Background;
+  struct Record {
+    JobInfo info;
+    std::string key;  ///< from the submit line: sacct shows no comment
+  };
+
+  // sim_controller.cc: calls and what they do.
+  template <class T>
+  void answer(const char* call, Done<T> done, std::function<Result<T>()> effect);
+  Result<Submitted> accept(SimRequest request, std::unique_ptr<Job> job);
+  Result<Submitted> accept_program(const ProgramOrder& order);
+  Result<Submitted> accept_verification(const VerificationOrder& order);
+  Result<Job*> job_of(const JobHandle& handle);
+  std::vector<JobInfo> jobs_with_key(const std::string& key, std::uint32_t uid) const;
+  Snapshot look(const RefreshOrder& order);
+  void controller_stops(bool killed, std::chrono::milliseconds down_for);
+  void forget_unsaved();
+
+  // sim_schedule.cc: the queue and a job's way through its states.
+  void schedule_soon();
+  void schedule();
+  bool allocate(Job& job);
+  std::string pending_reason(const Job& job, bool first) const;
+  void start(Job& job);
+  void time_is_up(Job& job);
+  void log_end(Job& job, std::string_view why);
+  void end(Job& job, const Ending& ending);
+  void finish(Job& job);
+  void put_back(Job& job, const std::string& old_state);
+  void leave_nodes(Job& job);
+  void account(const Job& job, const std::string& state);
+  void purge(JobId job_id);
+  void tell(const Job& job);
+  void node_changed(NodeIndex node);
+  NodeInfo info_of(NodeIndex node) const;
+  bool may_start_on(NodeIndex node) const;
+
+  // sim_programs.cc: what runs on the nodes and what it writes.
+  void plan(Job& job);
+  void plan_program(Job& job);
+  void plan_verification(Job& job);
+  void set_pace(Job& job);
+  void kill_rank(Job& job, std::size_t task, int signal, double after_s);
+  void work_done(Job& job);
+  void write_outputs(const Job& job);
+  bool chance(double share);
+
+  // sim_faults.cc
+  NodeIndex index_of(const std::string& node) const;
+  void silence(NodeIndex node);
+  void mark_down(NodeIndex node, const std::string& reason);
+  void lose_job(NodeIndex node);
+  Job* running_on(NodeIndex node);
+  void background_step();
+
+  SimLoop& loop_;
+  SimOptions options_;
+  std::mt19937_64 random_;
+
+  std::vector<Node> nodes_;
+  std::unordered_map<std::string, NodeIndex> node_index_;
+  std::vector<std::vector<NodeIndex>> partition_nodes_;
+  std::vector<std::set<NodeIndex>> idle_;  ///< by partition: up, not drained, without a job
+  std::vector<NodeIndex> changed_nodes_;   ///< since the last snapshot that was answered
+
+  std::map<JobId, std::unique_ptr<Job>> jobs_;  ///< what slurmctld knows, background excepted
+  std::map<std::string, std::set<JobId>> by_key_;
+  std::set<JobId> queue_;                           ///< pending and not held
+  std::map<JobId, std::vector<Record>> accounted_;  ///< runs that ended, oldest first
+  std::map<std::string, std::set<JobId>> accounted_by_key_;
+  std::map<std::string, int> starts_;
+  std::unordered_map<std::string, std::string> outputs_;
+  std::unique_ptr<Background> background_;
+  JobId next_id_;
+
+  TimePoint controller_boot_;
+  bool away_ = false;
+  bool schedule_posted_ = false;
+  std::uint64_t callers_ = 0;  ///< rises by drop_answers()
+  std::map<std::string, std::deque<SimCallFault>> call_faults_;
+  double lost_requests_ = 0, lost_answers_ = 0;
+  std::map<std::string, CallCount> calls_;
+};
+
+}  // namespace sickbay::sim

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+// Nodes that fall ill and get well, and the jobs of other people.
+//
+// slurmctld learns of a silent node late: half-way to SlurmdTimeout it is NOT_RESPONDING, then DOWN.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "adapters/sim/sim_state.h"
+
+namespace sickbay::sim {
+
+SimCluster::NodeIndex SimCluster::index_of(const std::string& node) const {
+  const auto found = node_index_.find(node);
+  SB_CHECK(found != node_index_.end(), "no such node in this cluster");
+  return found->second;
+}
+
+SimCluster::Job* SimCluster::running_on(NodeIndex node) {
+  const auto found = jobs_.find(nodes_[node].job);
+  return found != jobs_.end() && found->second->running() ? found->second.get() : nullptr;
+}
+
+void SimCluster::crash_node(const std::string& name) {
+  const NodeIndex node = index_of(name);
+  nodes_[node].lost_programs = true;
+  silence(node);
+}
+
+void SimCluster::cut_node(const std::string& name) { silence(index_of(name)); }
+
+void SimCluster::silence(NodeIndex index) {
+  Node& node = nodes_[index];
+  if (node.silent) return;
+  node.silent = true;
+  if (Job* job = running_on(index)) set_pace(*job);
+  const Micros half = options_.slurmd_timeout / 2;
+  node.silence_timer = loop_.at(loop_.now() + half, [this, index, half] {
+    nodes_[index].not_responding = true;
+    node_changed(index);
+    nodes_[index].silence_timer =
+        loop_.at(loop_.now() + half, [this, index] { mark_down(index, "Not responding"); });
+  });
+}
+
+void SimCluster::mark_down(NodeIndex index, const std::string& reason) {
+  Node& node = nodes_[index];
+  node.down = true;
+  if (node.reason.empty()) node.reason = reason;
+  lose_job(index);
+  if (node.job >= kFirstBackgroundId) node.job = 0;
+  node_changed(index);
+}
+
+/// The job on a node that is lost ends, or goes back to the queue where it may.
+void SimCluster::lose_job(NodeIndex index) {
+  Job* job = running_on(index);
+  if (!job) return;
+  const std::string& name = nodes_[index].name;
+  job->err = fmt::format("srun: error: Node failure on {}\n", name);
+  log_end(*job, " DUE TO NODE FAILURE, SEE SLURMCTLD LOG FOR DETAILS");
+  if (job->may_requeue)
+    put_back(*job, "NODE_FAIL");
+  else
+    end(*job, {.state = "NODE_FAIL", .exit_signal = 1, .reason = "NodeDown"});
+}
+
+void SimCluster::set_faults(const std::string& name, const SimNodeFaults& faults) {
+  const NodeIndex index = index_of(name);
+  nodes_[index].faults = faults;
+  Job* job = running_on(index);
+  if (!job) return;
+  set_pace(*job);
+  if (faults.kill_signal != 0 && chance(faults.kill_share)) {
+    const auto task = std::find(job->on.begin(), job->on.end(), index) - job->on.begin();
+    kill_rank(*job, static_cast<std::size_t>(task), faults.kill_signal, 0);
+    set_pace(*job);
+  }
+}
+
+void SimCluster::set_down(const std::string& name, const std::string& reason) {
+  mark_down(index_of(name), reason);
+}
+
+void SimCluster::heal(const std::string& name) {
+  const NodeIndex index = index_of(name);
+  Node& node = nodes_[index];
+  node.faults = {};
+  loop_.cancel(node.silence_timer);
+  if (node.lost_programs) {
+    node.boot = from_unix_seconds(to_unix_seconds(loop_.now()));
+    lose_job(index);
+  }
+  node.silent = node.lost_programs = node.not_responding = node.down = false;
+  if (!node.drain) node.reason.clear();
+  if (Job* job = running_on(index)) set_pace(*job);
+  node_changed(index);
+  schedule_soon();
+}
+
+// --- other people's jobs -------------------------------------------------------------------------------
+
+void SimCluster::add_background(const SimBackground& load) {
+  SB_CHECK(!background_, "one background load per cluster");
+  SB_CHECK(load.busy_nodes <= nodes_.size() && load.nodes_per_job > 0, "a background load fits its cluster");
+  background_ = std::make_unique<Background>();
+  background_->load = load;
+  auto end = static_cast<NodeIndex>(nodes_.size());
+  const auto floor = static_cast<NodeIndex>(nodes_.size() - load.busy_nodes);
+  while (end >= floor + load.nodes_per_job) {
+    end -= load.nodes_per_job;
+    background_->runs.push({.at = loop_.now(), .first = end, .count = load.nodes_per_job, .job = 0});
+  }
+  background_step();
+}
+
+void SimCluster::background_step() {
+  Background& others = *background_;
+  while (!others.runs.empty() && others.runs.top().at <= loop_.now()) {
+    auto run = others.runs.top();
+    others.runs.pop();
+    const bool starts = run.job == 0;
+    if (starts) run.job = others.next_id++;
+    for (NodeIndex node = run.first; node < run.first + run.count; ++node) {
+      if (starts ? !may_start_on(node) : nodes_[node].job != run.job) continue;
+      nodes_[node].job = starts ? run.job : 0;
+      node_changed(node);
+    }
+    // Exponential run times, and a pause of some seconds for the nodes between two jobs.
+    const double share = static_cast<double>((random_() >> 11) + 1) * 0x1p-53;
+    const double seconds =
+        starts ? -std::log(share) * static_cast<double>(others.load.mean_run.count()) + 1 : 1 + 9 * share;
+    if (!starts) run.job = 0;
+    run.at = loop_.now() + Micros(static_cast<std::int64_t>(seconds * 1e6));
+    others.runs.push(run);
+  }
+  if (!others.runs.empty()) loop_.at(others.runs.top().at, [this] { background_step(); });
+  schedule_soon();
+}
+
+}  // namespace sickbay::sim

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "adapters/sim/verify_lines.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/json.h"
+
+namespace sickbay::sim {
+namespace {
+
+constexpr std::size_t kAllPairsUpTo = 16;
+constexpr double kLossBound = 0.002;  ///< share of segments sent again that counts as slow
+
+class Lines {
+ public:
+  Json head(const VerifiedNode& node, std::size_t rank, const char* phase) const {
+    return Json::object({{"sickbay_verify", 1}, {"node", node.name}, {"rank", rank}, {"phase", phase}});
+  }
+  Json finding(Json head, bool ok, bool slow, double value, const char* unit, std::string detail) const {
+    return std::move(head.set("ok", ok)
+                         .set("slow", slow)
+                         .set("value", value)
+                         .set("unit", unit)
+                         .set("expected", Json::array({Json(), Json()}))
+                         .set("detail", std::move(detail)));
+  }
+  void add(const Json& line) { text_ += line.dump() + "\n"; }
+  std::string text() && { return std::move(text_); }
+
+ private:
+  std::string text_;
+};
+
+}  // namespace
+
+std::string verify_lines(const std::vector<VerifiedNode>& nodes) {
+  Lines lines;
+  const auto done = [&](std::size_t rank, bool ok, bool slow) {
+    lines.add(lines.head(nodes[rank], rank, "done").set("ok", ok).set("slow", slow));
+  };
+  for (std::size_t rank = 0; rank < nodes.size(); ++rank) {
+    const VerifiedNode& node = nodes[rank];
+    lines.add(lines.head(node, rank, "start").set("mode", "node"));
+    if (node.killed) continue;
+    const bool slow = node.speed < 1;
+    lines.add(lines.finding(lines.head(node, rank, "cpu"), true, slow, 41.5, "Mpairs/s",
+                            slow ? fmt::format("work takes {:.2f} times what it needs: of {:.2f} s {:.2f} s "
+                                               "throttled, 0.00 s stopped",
+                                               1 / node.speed, 0.8 / node.speed, 0.8 / node.speed - 0.8)
+                                 : ""));
+    lines.add(lines.finding(lines.head(node, rank, "memory"), !node.bad_memory, false, 512, "MiB",
+                            node.bad_memory
+                                ? "1 words of pattern 'checkerboard' came back wrong, the first at "
+                                  "offset 0x1f40: 0xaaaaaaaaaaaaaaab for 0xaaaaaaaaaaaaaaaa"
+                                : ""));
+    lines.add(lines.finding(lines.head(node, rank, "membw"), true, false, 9800, "MB/s", ""));
+    lines.add(lines.finding(lines.head(node, rank, "disk"), true, false, 410, "MB/s", ""));
+    done(rank, !node.bad_memory, slow);
+  }
+  // The second part needs all ranks; srun does not start it where a rank of the first died.
+  if (std::any_of(nodes.begin(), nodes.end(), [](const VerifiedNode& n) { return n.killed; }))
+    return std::move(lines).text();
+  for (std::size_t rank = 0; rank < nodes.size(); ++rank)
+    lines.add(lines.head(nodes[rank], rank, "start").set("mode", "net"));
+  const bool all_pairs = nodes.size() <= kAllPairsUpTo;
+  for (std::size_t rank = 0; rank < nodes.size(); ++rank) {
+    bool any_slow = false;
+    for (std::size_t other = 0; other < nodes.size(); ++other) {
+      const std::size_t apart = rank < other ? other - rank : rank - other;
+      if (apart == 0 || (!all_pairs && apart != 1 && apart != nodes.size() - 1)) continue;
+      const double loss = std::max(nodes[rank].loss, nodes[other].loss);
+      const bool slow = loss > kLossBound;
+      any_slow = any_slow || slow;
+      Json head = lines.head(nodes[rank], rank, "net");
+      head.set("peer", nodes[other].name);
+      lines.add(lines.finding(
+          std::move(head), true, slow, slow ? 118.0 * (1 - 5 * std::min(loss, 0.19)) : 118.0, "MB/s",
+          slow ? fmt::format("{:.0f} of 23000 TCP segments were sent again ({:.2f} %), 4 of "
+                             "500 round trips took over 0.1 s",
+                             23000 * loss, 100 * loss)
+               : ""));
+    }
+    done(rank, true, any_slow);
+  }
+  return std::move(lines).text();
+}
+
+}  // namespace sickbay::sim
