@@ -32,6 +32,7 @@ Reporter::Reporter(std::string node, int rank, Baseline baseline)
     : node_(std::move(node)), rank_(rank), baseline_(std::move(baseline)) {}
 
 void Reporter::start(const std::string& mode) {
+  mode_ = mode;
   write_line(line_head(node_, rank_, "start").set("mode", mode));
 }
 
@@ -48,7 +49,7 @@ void Reporter::report(Finding finding) {
 }
 
 int Reporter::done() {
-  write_line(line_head(node_, rank_, "done").set("ok", !wrong_).set("slow", slow_));
+  write_line(line_head(node_, rank_, "done").set("mode", mode_).set("ok", !wrong_).set("slow", slow_));
   return exit_code();
 }
 

@@ -42,6 +42,7 @@ class Reporter {
 
  private:
   std::string node_;
+  std::string mode_;
   int rank_;
   Baseline baseline_;
   bool wrong_ = false;

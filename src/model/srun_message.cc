@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+// Forms of messages as a table; the first that fits is taken.
+#include "model/srun_message.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/hostlist.h"
+#include "base/text.h"
+
+namespace sickbay {
+namespace {
+
+constexpr std::size_t kMostNames = 65536;
+
+struct SignalRow {
+  int number;
+  std::string_view name;
+  std::string_view words;  ///< strsignal(3) of glibc, which srun prints
+  bool own_fault;
+};
+
+constexpr auto kSignals = std::to_array<SignalRow>({
+    {1, "SIGHUP", "Hangup", false},
+    {2, "SIGINT", "Interrupt", false},
+    {3, "SIGQUIT", "Quit", false},
+    {4, "SIGILL", "Illegal instruction", true},
+    {5, "SIGTRAP", "Trace/breakpoint trap", true},
+    {6, "SIGABRT", "Aborted", true},
+    {7, "SIGBUS", "Bus error", true},
+    {8, "SIGFPE", "Floating point exception", true},
+    {9, "SIGKILL", "Killed", false},
+    {10, "SIGUSR1", "User defined signal 1", false},
+    {11, "SIGSEGV", "Segmentation fault", true},
+    {12, "SIGUSR2", "User defined signal 2", false},
+    {13, "SIGPIPE", "Broken pipe", false},
+    {14, "SIGALRM", "Alarm clock", false},
+    {15, "SIGTERM", "Terminated", false},
+    {16, "SIGSTKFLT", "Stack fault", true},
+    {24, "SIGXCPU", "CPU time limit exceeded", false},
+    {25, "SIGXFSZ", "File size limit exceeded", true},
+    {31, "SIGSYS", "Bad system call", true},
+});
+
+std::vector<std::string> names_in(std::string_view hostlist) {
+  auto names = expand_hostlist(trimmed(hostlist), kMostNames);
+  return names ? std::move(*names) : std::vector<std::string>();
+}
+
+/// "0-2,5": task numbers.
+std::vector<int> tasks_in(std::string_view list) {
+  std::vector<int> tasks;
+  for (const std::string& name : names_in("[" + std::string(list) + "]"))
+    if (!name.empty() && name.size() < 9 && std::all_of(name.begin(), name.end(), is_digit))
+      tasks.push_back(std::stoi(name));
+  return tasks;
+}
+
+/// What stands after `mark` in `text`, or nothing when `mark` is not in it.
+std::optional<std::string_view> after(std::string_view text, std::string_view mark) {
+  const auto at = text.find(mark);
+  if (at == std::string_view::npos) return std::nullopt;
+  return text.substr(at + mark.size());
+}
+
+bool starts_with(std::string_view text, std::string_view start) {
+  return text.substr(0, start.size()) == start;
+}
+
+/// "n[2-3]: tasks 1-2: Killed"
+std::optional<SrunMessage> read_task_line(std::string_view text) {
+  const auto colon = text.find(": task");
+  if (colon == std::string_view::npos) return std::nullopt;
+  std::string_view rest = text.substr(colon + 6);
+  if (starts_with(rest, "s")) rest.remove_prefix(1);
+  const auto end = rest.find(": ");
+  if (!starts_with(rest, " ") || end == std::string_view::npos) return std::nullopt;
+  SrunMessage message;
+  message.nodes = names_in(text.substr(0, colon));
+  message.tasks = tasks_in(trimmed(rest.substr(0, end)));
+  message.text = std::string(trimmed(rest.substr(end + 2)));
+  if (message.nodes.empty() || message.tasks.empty()) return std::nullopt;
+  constexpr std::string_view kExited = "Exited with exit code ";
+  if (starts_with(message.text, kExited)) {
+    message.kind = SrunMessage::Kind::task_exit;
+    for (const char c : message.text.substr(kExited.size())) {
+      if (!is_digit(c) || message.number > 1'000'000) break;
+      message.number = message.number * 10 + (c - '0');
+    }
+  } else if (starts_with(message.text, "Out Of Memory")) {
+    message.kind = SrunMessage::Kind::task_oom;
+    message.number = 9;
+  } else {
+    message.kind = SrunMessage::Kind::task_signal;
+    message.number = signal_of_words(message.text);
+    if (message.number == 0) return std::nullopt;  // "running", "unknown"
+  }
+  return message;
+}
+
+struct Form {
+  std::string_view mark;      ///< found anywhere in the message
+  std::string_view and_mark;  ///< and this too; "" for none
+  SrunMessage::Kind kind;
+  std::string_view names_after;  ///< "" when the form names no node
+};
+
+using Kind = SrunMessage::Kind;
+constexpr auto kForms = std::to_array<Form>({
+    {"Task launch for ", "failed on node ", Kind::launch_failed, "failed on node "},
+    {"Node failure on ", "", Kind::node_failure, "Node failure on "},
+    {"CANCELLED", "DUE TO TIME LIMIT", Kind::time_limit, ""},
+    {"CANCELLED", "DUE TO NODE FAILURE", Kind::lost_node, ""},
+    {"CANCELLED AT ", "", Kind::cancelled, ""},
+    {" CANCELLED", "***", Kind::cancelled, ""},
+    {"oom_kill event", "", Kind::oom_kill, ""},
+    {"oom-kill event", "", Kind::oom_kill, ""},
+    {"exceeded memory limit", "", Kind::oom_kill, ""},
+    {"execve(): ", "", Kind::cannot_exec, ""},
+    {"Unable to create step for job ", "", Kind::refused, ""},
+    {"Unable to confirm allocation for job ", "", Kind::refused, ""},
+    {"Application launch failed: ", "", Kind::refused, ""},
+});
+
+/// The line without "srun: error: ", "slurmstepd-n3: error: " and the like; nothing when it is not theirs.
+std::optional<std::string_view> spoken_by_slurm(std::string_view line) {
+  line = trimmed(line);
+  const bool srun = starts_with(line, "srun: ");
+  if (!srun && !starts_with(line, "slurmstepd")) return std::nullopt;
+  const auto colon = line.find(": ");
+  if (colon == std::string_view::npos) return std::nullopt;
+  line.remove_prefix(colon + 2);
+  for (const std::string_view level : {"error: ", "fatal: ", "warning: "})
+    if (starts_with(line, level)) line.remove_prefix(level.size());
+  return line;
+}
+
+}  // namespace
+
+std::optional<SrunMessage> read_srun_message(std::string_view line) {
+  const auto text = spoken_by_slurm(line);
+  if (!text) return std::nullopt;
+  if (auto message = read_task_line(*text)) return message;
+  for (const Form& form : kForms) {
+    if (text->find(form.mark) == std::string_view::npos) continue;
+    if (!form.and_mark.empty() && text->find(form.and_mark) == std::string_view::npos) continue;
+    SrunMessage message;
+    message.kind = form.kind;
+    message.text = std::string(*text);
+    if (!form.names_after.empty()) {
+      const std::string_view tail = *after(*text, form.names_after);
+      const auto colon = tail.find(": ");
+      // "failed on node n3: REASON"; "Node failure on n3"
+      message.nodes = names_in(tail.substr(0, std::min(tail.find(' '), colon)));
+      if (colon != std::string_view::npos) message.text = std::string(trimmed(tail.substr(colon + 2)));
+      if (message.nodes.empty()) return std::nullopt;
+    }
+    return message;
+  }
+  return std::nullopt;
+}
+
+int signal_of_words(std::string_view words) {
+  words = trimmed(words);
+  constexpr std::string_view kCore = " (core dumped)";
+  if (words.size() > kCore.size() && words.substr(words.size() - kCore.size()) == kCore)
+    words.remove_suffix(kCore.size());
+  for (const SignalRow& row : kSignals)
+    if (row.words == words) return row.number;
+  return 0;
+}
+
+std::string signal_name(int number) {
+  for (const SignalRow& row : kSignals)
+    if (row.number == number) return std::string(row.name);
+  return "signal " + std::to_string(number);
+}
+
+bool is_own_fault(int signal) {
+  return std::any_of(kSignals.begin(), kSignals.end(),
+                     [&](const SignalRow& row) { return row.number == signal && row.own_fault; });
+}
+
+}  // namespace sickbay

@@ -1,0 +1,352 @@
+// SPDX-License-Identifier: Apache-2.0
+// Two passes: first every line leaves a note at the nodes it names, then each node is judged by its notes.
+// A node's judgement is a list of rules; the first that fits decides.
+#include "model/verify_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+#include <unordered_map>
+
+#include "base/hostlist.h"
+#include "base/json.h"
+#include "base/text.h"
+#include "model/srun_message.h"
+
+namespace sickbay {
+namespace {
+
+constexpr std::size_t kLongestLine = 64 * 1024;  ///< ours are under 1 KiB
+
+/// What the lines said about one node.
+struct NodeNotes {
+  bool spoke = false;  ///< any line of sickbay-verify
+  bool alone_done = false, net_started = false, net_done = false;
+  std::string last_phase;  ///< the last one that reported
+  std::string wrong, slow;
+  std::string launch, node_failure;
+  int signal = 0;
+  bool oom = false;
+  int exit_code = 0;
+  std::string net_wrong, net_slow;  ///< filled from the links
+};
+
+struct LinkNotes {
+  VerifyResult result = VerifyResult::ok;
+  std::string reason;
+};
+
+using Link = std::pair<std::size_t, std::size_t>;  ///< lower index first
+
+struct Notes {
+  const std::vector<std::string>& names;
+  std::vector<NodeNotes> nodes;
+  std::unordered_map<std::string_view, std::size_t> index;
+  std::map<Link, LinkNotes> links;
+  bool own_lines = false;
+  bool time_limit = false, swept = false, oom_kill = false;
+  std::string trouble;  ///< the first message that concerns all: could not start, cancelled
+
+  explicit Notes(const std::vector<std::string>& all) : names(all), nodes(all.size()) {
+    for (std::size_t i = 0; i < all.size(); ++i) index.emplace(all[i], i);
+  }
+
+  /// The node called `name`, also when one of the two names is a full domain name.
+  NodeNotes* at(std::string_view name) {
+    const auto i = place(name);
+    return i ? &nodes[*i] : nullptr;
+  }
+  std::optional<std::size_t> place(std::string_view name) const {
+    auto it = index.find(name);
+    if (it == index.end()) it = index.find(name.substr(0, name.find('.')));
+    return it == index.end() ? std::nullopt : std::optional(it->second);
+  }
+};
+
+/// `text` as part of one line: no line ends, no control characters, not too long.
+std::string one_line(std::string_view text) {
+  constexpr std::size_t kMost = 300;
+  std::string line(text.substr(0, kMost));
+  for (char& c : line)
+    if (static_cast<unsigned char>(c) < ' ' || c == 0x7f) c = ' ';
+  return line;
+}
+
+void keep_first(std::string& where, std::string text) {
+  if (where.empty()) where = std::move(text);
+}
+
+void note_pair(Notes& notes, std::size_t self, const Json& line) {
+  const auto peer = notes.place(line["peer"].as_string());
+  if (!peer || *peer == self) return;
+  LinkNotes& link = notes.links[std::minmax(self, *peer)];
+  const VerifyResult result = !line["ok"].as_bool()    ? VerifyResult::failed
+                              : line["slow"].as_bool() ? VerifyResult::slow
+                                                       : VerifyResult::ok;
+  if (result > link.result) link = {result, one_line(line["detail"].as_string())};
+}
+
+void note_own_line(Notes& notes, const Json& line) {
+  notes.own_lines = true;
+  const auto self = notes.place(line["node"].as_string());
+  if (!self) return;
+  NodeNotes& node = notes.nodes[*self];
+  node.spoke = true;
+  const std::string phase = one_line(line["phase"].as_string());
+  const bool net = line["mode"].as_string() == "net";
+  if (phase == "start") {
+    node.net_started = node.net_started || net;
+  } else if (phase == "done") {
+    (net ? node.net_done : node.alone_done) = true;
+  } else if (phase == "net") {
+    note_pair(notes, *self, line);
+  } else {
+    node.last_phase = phase;
+    const std::string detail = one_line(line["detail"].as_string());
+    if (!line["ok"].as_bool())
+      keep_first(node.wrong, fmt::format("wrong result in phase {}: {}", phase, detail));
+    else if (line["slow"].as_bool())
+      keep_first(node.slow, fmt::format("slow in phase {}: {}", phase, detail));
+  }
+}
+
+void note_message(Notes& notes, const SrunMessage& message) {
+  using Kind = SrunMessage::Kind;
+  for (const std::string& name : message.nodes) {
+    NodeNotes* node = notes.at(name);
+    if (!node) continue;
+    switch (message.kind) {
+      case Kind::task_signal:
+        // The first fault of its own stays; being swept away later says nothing new.
+        if (node->signal == 0 || (!is_own_fault(node->signal) && is_own_fault(message.number)))
+          node->signal = message.number;
+        break;
+      case Kind::task_exit:
+        node->exit_code = message.number;
+        break;
+      case Kind::task_oom:
+        node->oom = true;
+        break;
+      case Kind::launch_failed:
+        keep_first(node->launch, "could not launch: " + one_line(message.text));
+        break;
+      case Kind::node_failure:
+        keep_first(node->node_failure, "Slurm reports a failure of the node");
+        break;
+      default:
+        break;
+    }
+  }
+  switch (message.kind) {
+    case Kind::time_limit:
+      notes.time_limit = notes.swept = true;
+      break;
+    case Kind::cancelled:
+    case Kind::lost_node:
+      notes.swept = true;
+      [[fallthrough]];
+    case Kind::refused:
+    case Kind::cannot_exec:
+      keep_first(notes.trouble, one_line(message.text));
+      break;
+    case Kind::oom_kill:
+      notes.oom_kill = true;
+      break;
+    default:
+      break;
+  }
+}
+
+void note_text(Notes& notes, std::string_view text) {
+  while (!text.empty()) {
+    const auto end = std::min(text.find('\n'), text.size());
+    const std::string_view line = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (line.empty() || line.size() > kLongestLine) continue;
+    if (line.front() == '{') {
+      if (line.find("sickbay_verify") == std::string_view::npos) continue;
+      if (const auto json = Json::parse(line); json && (*json)["sickbay_verify"].as_int() == 1)
+        note_own_line(notes, *json);
+    } else if (const auto message = read_srun_message(line)) {
+      note_message(notes, *message);
+    }
+  }
+}
+
+/// The nodes that explain the links at least as bad as `bad`.
+///
+/// The node in most bad pairs is taken out, as long as it is in two at least and in most of its pairs; then
+/// the same again among the rest.  What was taken out counts only when the rest still holds a good pair: in a
+/// network where everything is bad nobody can be named.  O(nodes * links).
+std::set<std::size_t> nodes_to_blame(const Notes& notes, VerifyResult bad) {
+  std::set<std::size_t> named;
+  for (;;) {
+    std::map<std::size_t, std::pair<int, int>> pairs;  // node -> bad, all
+    bool good_pair = false;
+    for (const auto& [link, note] : notes.links) {
+      if (named.count(link.first) || named.count(link.second)) continue;
+      const int is_bad = note.result >= bad ? 1 : 0;
+      good_pair = good_pair || !is_bad;
+      for (const std::size_t end : {link.first, link.second}) {
+        pairs[end].first += is_bad;
+        ++pairs[end].second;
+      }
+    }
+    const auto worst = std::max_element(pairs.begin(), pairs.end(), [](const auto& a, const auto& b) {
+      return a.second.first < b.second.first;
+    });
+    const bool blame =
+        worst != pairs.end() && worst->second.first >= 2 && 2 * worst->second.first > worst->second.second;
+    if (!blame) return good_pair ? named : std::set<std::size_t>();
+    named.insert(worst->first);
+  }
+}
+
+/// Writes what the links say about nodes into their notes; returns the links that no node explains.
+std::vector<LinkVerification> judge_links(Notes& notes) {
+  const auto failed = nodes_to_blame(notes, VerifyResult::failed);
+  const auto slow = nodes_to_blame(notes, VerifyResult::slow);
+  std::vector<LinkVerification> unexplained;
+  std::map<std::size_t, std::pair<int, std::string>> blamed;
+  for (const auto& [link, note] : notes.links) {
+    if (note.result == VerifyResult::ok) continue;
+    const auto& to_blame = note.result == VerifyResult::failed ? failed : slow;
+    const bool explained = to_blame.count(link.first) || to_blame.count(link.second);
+    if (!explained)
+      unexplained.push_back({notes.names[link.first], notes.names[link.second], note.result, note.reason});
+    for (const std::size_t end : {link.first, link.second}) {
+      if (!to_blame.count(end)) continue;
+      auto& [count, example] = blamed[end];
+      ++count;
+      keep_first(example, note.reason);
+    }
+  }
+  for (const auto& [node, what] : blamed) {
+    const std::string reason =
+        fmt::format("its links to {} other nodes are bad: {}", what.first, what.second);
+    (failed.count(node) ? notes.nodes[node].net_wrong : notes.nodes[node].net_slow) = reason;
+  }
+  return unexplained;
+}
+
+std::string after_phase(const NodeNotes& node) {
+  if (!node.spoke) return " before its first line";
+  if (node.alone_done) return " in the network test";
+  return node.last_phase.empty() ? " in its first phase" : " after phase " + node.last_phase;
+}
+
+/// What holds for the run as a whole and decides how a single node's notes are read.
+struct Run {
+  bool own_lines = false, time_limit = false, swept = false, oom_kill = false;
+  bool some_done = false;       ///< a node came to the end of its own test
+  bool some_own_fault = false;  ///< a rank died of a fault of its own: SIGKILLs may be the sweeping after it
+  bool all_killed = false;      ///< every node's rank ended by a signal or code: nobody stands out
+  std::optional<int> exit_code;
+  std::string trouble;
+};
+
+/// The first rule that fits decides.  "" as a reason means that the node is ok.
+std::pair<VerifyResult, std::string> judge_node(const NodeNotes& node, const Run& run) {
+  using enum VerifyResult;
+  if (!node.wrong.empty()) return {failed, node.wrong};
+  if (is_own_fault(node.signal))
+    return {failed, fmt::format("its rank died of {}{}", signal_name(node.signal), after_phase(node))};
+  if (!node.launch.empty()) return {failed, node.launch};
+  if (!node.node_failure.empty()) return {failed, node.node_failure};
+  if (!node.net_wrong.empty()) return {failed, node.net_wrong};
+  if (node.oom || (node.signal == 9 && run.oom_kill))
+    return {unknown, "its rank was killed for its memory" + after_phase(node)};
+  if (node.signal != 0 && !run.swept && !run.some_own_fault && !run.all_killed)
+    return {failed, fmt::format("its rank was killed by {}{}", signal_name(node.signal), after_phase(node))};
+  if (!run.own_lines) {  // another site's script: exit codes are all it says
+    if (node.exit_code != 0 && !run.all_killed && run.trouble.empty())
+      return {failed, fmt::format("its rank ended with exit code {}", node.exit_code)};
+    if (run.exit_code == 0 && node.exit_code == 0 && node.signal == 0) return {ok, ""};
+    return {unknown, run.trouble.empty() ? "nothing was said about it" : run.trouble};
+  }
+  if (run.time_limit && run.some_done && node.spoke && !node.alone_done)
+    return {failed, "it did not come to an end within the limit of the step, as others did: it stopped" +
+                        after_phase(node)};
+  if (!node.alone_done)
+    return {unknown, run.trouble.empty() ? "it did not report" + after_phase(node) : run.trouble};
+  if (!node.slow.empty()) return {slow, node.slow};
+  if (!node.net_slow.empty()) return {slow, node.net_slow};
+  if (node.net_started && !node.net_done) return {unknown, "its network test did not come to an end"};
+  return {ok, ""};
+}
+
+Run look_at_run(const Notes& notes, std::optional<int> exit_code) {
+  Run run{.own_lines = notes.own_lines,
+          .time_limit = notes.time_limit,
+          .swept = notes.swept,
+          .oom_kill = notes.oom_kill,
+          .exit_code = exit_code,
+          .trouble = notes.trouble};
+  std::size_t killed = 0;
+  for (const NodeNotes& node : notes.nodes) {
+    run.some_done = run.some_done || node.alone_done;
+    run.some_own_fault = run.some_own_fault || is_own_fault(node.signal);
+    killed += node.signal != 0 || node.exit_code != 0;
+  }
+  run.all_killed = notes.nodes.size() > 1 && killed == notes.nodes.size();
+  return run;
+}
+
+std::string summary_of(const VerifyReport& report) {
+  std::string text;
+  for (const VerifyResult result : {VerifyResult::failed, VerifyResult::slow, VerifyResult::unknown}) {
+    std::vector<std::string> names;
+    for (const NodeVerification& node : report.nodes)
+      if (node.result == result) names.push_back(node.node);
+    if (!names.empty())
+      text +=
+          fmt::format("{}{} on {}", text.empty() ? "" : ", ", to_string(result), compress_hostlist(names));
+  }
+  for (const LinkVerification& link : report.links)
+    text += fmt::format("{}{} between {} and {}", text.empty() ? "" : ", ", to_string(link.result), link.node,
+                        link.peer);
+  return text.empty() ? fmt::format("ok on all {} nodes", report.nodes.size()) : text;
+}
+
+}  // namespace
+
+std::string_view to_string(VerifyResult result) {
+  constexpr std::array<std::string_view, 4> kNames = {"ok", "slow", "unknown", "failed"};
+  return kNames[static_cast<std::size_t>(result)];
+}
+
+const NodeVerification* VerifyReport::node(std::string_view name) const {
+  for (const NodeVerification& each : nodes)
+    if (each.node == name) return &each;
+  return nullptr;
+}
+
+VerifyReport parse_verify_report(std::string_view out_text, std::string_view err_text,
+                                 const std::vector<std::string>& nodes, std::optional<int> exit_code) {
+  Notes notes(nodes);
+  note_text(notes, out_text);
+  note_text(notes, err_text);
+  VerifyReport report;
+  report.links = judge_links(notes);
+  const Run run = look_at_run(notes, exit_code);
+  std::set<VerifyResult> seen;
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    auto [result, reason] = judge_node(notes.nodes[i], run);
+    seen.insert(result);
+    report.nodes.push_back({nodes[i], result, std::move(reason)});
+  }
+  for (const LinkVerification& link : report.links) seen.insert(link.result);
+  for (const VerifyResult result :
+       {VerifyResult::failed, VerifyResult::slow, VerifyResult::unknown, VerifyResult::ok})
+    if (seen.count(result)) {
+      report.overall = result;
+      break;
+    }
+  report.summary = summary_of(report);
+  return report;
+}
+
+}  // namespace sickbay

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+// Each test is a small piece of V's output and what follows from it for each node.
+#include "model/verify_report.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace sickbay {
+namespace {
+
+using ::testing::HasSubstr;
+
+const std::vector<std::string> kFour = {"n1", "n2", "n3", "n4"};
+
+std::string line(const std::string& node, const std::string& phase, const std::string& more = "") {
+  return fmt::format(R"({{"sickbay_verify":1,"node":"{}","rank":0,"phase":"{}"{}}})", node, phase,
+                     more.empty() ? "" : "," + more) +
+         "\n";
+}
+
+std::string good(const std::string& node, const std::string& phase) {
+  return line(node, phase,
+              R"("ok":true,"slow":false,"value":1,"unit":"x","expected":[null,null],"detail":"")");
+}
+
+std::string alone(const std::string& node) {
+  return line(node, "start", R"("mode":"node")") + good(node, "cpu") + good(node, "memory") +
+         line(node, "done", R"("mode":"node","ok":true,"slow":false)");
+}
+
+/// Both ends of a pair; `how` is "ok", "slow" or "bad".
+std::string pair(const std::string& a, const std::string& b, const std::string& how = "ok") {
+  std::string text;
+  for (const auto& [node, peer] : {std::pair(a, b), std::pair(b, a)})
+    text += line(node, "net",
+                 fmt::format(R"("peer":"{}","ok":{},"slow":{},"value":1,"unit":"MB/s","detail":"{}")", peer,
+                             how != "bad", how == "slow", how == "ok" ? "" : "why"));
+  return text;
+}
+
+std::string net_of(const std::vector<std::string>& nodes, const std::string& victim = "",
+                   const std::string& how = "ok") {
+  std::string text;
+  for (const std::string& node : nodes) text += line(node, "start", R"("mode":"net")");
+  for (std::size_t i = 0; i < nodes.size(); ++i)
+    for (std::size_t j = i + 1; j < nodes.size(); ++j)
+      text += pair(nodes[i], nodes[j], nodes[i] == victim || nodes[j] == victim ? how : "ok");
+  for (const std::string& node : nodes) text += line(node, "done", R"("mode":"net","ok":true)");
+  return text;
+}
+
+std::string alone_on(const std::vector<std::string>& nodes) {
+  std::string text;
+  for (const std::string& node : nodes) text += alone(node);
+  return text;
+}
+
+std::string results(const VerifyReport& report) {
+  std::string text;
+  for (const NodeVerification& node : report.nodes)
+    text += fmt::format("{}{}={}", text.empty() ? "" : " ", node.node, to_string(node.result));
+  for (const LinkVerification& link : report.links)
+    text += fmt::format(" {}-{}={}", link.node, link.peer, to_string(link.result));
+  return text;
+}
+
+TEST(VerifyReport, AllWell) {
+  const auto report = parse_verify_report("Lmod loaded\n" + alone_on(kFour) + net_of(kFour), "", kFour);
+  EXPECT_EQ(results(report), "n1=ok n2=ok n3=ok n4=ok");
+  EXPECT_EQ(report.overall, VerifyResult::ok);
+  EXPECT_EQ(report.summary, "ok on all 4 nodes");
+}
+
+TEST(VerifyReport, AWrongResultFailsItsNode) {
+  const auto report = parse_verify_report(
+      alone_on({"n1", "n2", "n4"}) + line("n3", "start", R"("mode":"node")") +
+          line("n3", "memory", R"("ok":false,"slow":false,"detail":"1 words came back wrong")") +
+          line("n3", "done", R"("mode":"node","ok":false,"slow":false)"),
+      "srun: error: n3: task 2: Exited with exit code 1\n", kFour, 1);
+  EXPECT_EQ(results(report), "n1=ok n2=ok n3=failed n4=ok");
+  EXPECT_EQ(report.node("n3")->reason, "wrong result in phase memory: 1 words came back wrong");
+  EXPECT_EQ(report.overall, VerifyResult::failed);
+  EXPECT_EQ(report.summary, "failed on n3");
+}
+
+TEST(VerifyReport, ARankThatDiesNamesItsNodeAndTheSweepingNamesNobody) {
+  const std::string out =
+      alone_on({"n1", "n2", "n4"}) + line("n3", "start", R"("mode":"node")") + good("n3", "cpu");
+  const auto report = parse_verify_report(
+      out, "srun: error: n3: task 2: Bus error\nsrun: error: n[1-2]: tasks 0-1: Killed\n", kFour, 1);
+  EXPECT_EQ(results(report), "n1=ok n2=ok n3=failed n4=ok");
+  EXPECT_EQ(report.node("n3")->reason, "its rank died of SIGBUS after phase cpu");
+}
+
+TEST(VerifyReport, SrunsLinesCountForAnyScript) {
+  const struct {
+    const char* what;
+    const char* err;
+    std::optional<int> exit_code;
+    const char* results;
+  } rows[] = {
+      {"ended well", "", 0, "n1=ok n2=ok n3=ok n4=ok"},
+      {"ended badly, nobody named", "solver: wrong checksum\n", 1,
+       "n1=unknown n2=unknown n3=unknown n4=unknown"},
+      {"exit code not known", "", {}, "n1=unknown n2=unknown n3=unknown n4=unknown"},
+      {"one rank's exit code", "srun: error: n2: task 1: Exited with exit code 3\n", 3,
+       "n1=unknown n2=failed n3=unknown n4=unknown"},
+      {"all ranks' exit codes", "srun: error: n[1-4]: tasks 0-3: Exited with exit code 3\n", 3,
+       "n1=unknown n2=unknown n3=unknown n4=unknown"},
+      {"a signal", "srun: error: n2: task 1: Illegal instruction\n", 132,
+       "n1=unknown n2=failed n3=unknown n4=unknown"},
+      {"killed alone", "srun: error: n2: task 1: Killed\n", 137,
+       "n1=unknown n2=failed n3=unknown n4=unknown"},
+      {"killed for memory", "srun: error: n2: task 1: Out Of Memory\n", 137,
+       "n1=unknown n2=unknown n3=unknown n4=unknown"},
+      {"launch",
+       "srun: error: Task launch for StepId=12.0 failed on node n4: Communication connection failure\n", 1,
+       "n1=unknown n2=unknown n3=unknown n4=failed"},
+      {"node failure", "srun: error: Node failure on n1\n", 1, "n1=failed n2=unknown n3=unknown n4=unknown"},
+      {"program not there",
+       "slurmstepd: error: execve(): /nfs/v: No such file or directory\nsrun: error: n2: task 1: Exited with "
+       "exit code 2\n",
+       2, "n1=unknown n2=unknown n3=unknown n4=unknown"},
+      {"cancelled",
+       "slurmstepd: error: *** STEP 12.0 ON n1 CANCELLED AT 2026-11-21T10:00:00 ***\nsrun: error: n2: task "
+       "1: Terminated\n",
+       15, "n1=unknown n2=unknown n3=unknown n4=unknown"},
+      {"a stranger's node", "srun: error: n9: task 1: Bus error\n", 135,
+       "n1=unknown n2=unknown n3=unknown n4=unknown"},
+  };
+  for (const auto& row : rows)
+    EXPECT_EQ(results(parse_verify_report("", row.err, kFour, row.exit_code)), row.results) << row.what;
+}
+
+TEST(VerifyReport, TheLimitNamesWhoeverAloneDidNotComeToTheEnd) {
+  const std::string limit =
+      "slurmstepd: error: *** STEP 12.0 ON n1 CANCELLED AT 2026-11-21T10:00:00 DUE TO TIME LIMIT ***\n"
+      "srun: error: n3: task 2: Terminated\n";
+  const std::string stuck = line("n3", "start", R"("mode":"node")") + good("n3", "cpu");
+  const auto report = parse_verify_report(alone_on({"n1", "n2", "n4"}) + stuck, limit, kFour);
+  EXPECT_EQ(results(report), "n1=ok n2=ok n3=failed n4=ok");
+  EXPECT_THAT(report.node("n3")->reason, HasSubstr("within the limit"));
+  // Nobody came to the end: the limit was too short, or storage was away.
+  const auto all = parse_verify_report(stuck, limit, kFour);
+  EXPECT_EQ(results(all), "n1=unknown n2=unknown n3=unknown n4=unknown");
+}
+
+TEST(VerifyReport, MissingLinesBlameNobody) {
+  const auto report = parse_verify_report(alone_on({"n1", "n2"}) + line("n3", "start"), "", kFour);
+  EXPECT_EQ(results(report), "n1=ok n2=ok n3=unknown n4=unknown");
+  EXPECT_EQ(report.overall, VerifyResult::unknown);
+  EXPECT_EQ(report.node("n4")->reason, "it did not report before its first line");
+}
+
+TEST(VerifyReport, SlowIsNotFailed) {
+  const auto report = parse_verify_report(
+      alone_on({"n1", "n3", "n4"}) + line("n2", "cpu", R"("ok":true,"slow":true,"detail":"1.4 times")") +
+          line("n2", "done", R"("mode":"node")"),
+      "", kFour, 3);
+  EXPECT_EQ(results(report), "n1=ok n2=slow n3=ok n4=ok");
+  EXPECT_EQ(report.overall, VerifyResult::slow);
+}
+
+TEST(VerifyReport, ANodeInMostBadPairsIsNamedElseTheLink) {
+  const std::vector<std::string> two = {"n1", "n2"}, three = {"n1", "n2", "n3"};
+  const auto after = [](const std::vector<std::string>& nodes, const std::string& net) {
+    return results(parse_verify_report(alone_on(nodes) + net, "", nodes));
+  };
+  EXPECT_EQ(after(kFour, net_of(kFour, "n3", "bad")), "n1=ok n2=ok n3=failed n4=ok");
+  EXPECT_EQ(after(kFour, net_of(kFour, "n3", "slow")), "n1=ok n2=ok n3=slow n4=ok");
+  EXPECT_EQ(after(three, net_of(three, "n2", "bad")), "n1=ok n2=failed n3=ok");
+  // One bad link between good nodes, and two nodes alone: the link.
+  EXPECT_EQ(after(three, pair("n1", "n2", "bad") + pair("n2", "n3") + pair("n1", "n3")),
+            "n1=ok n2=ok n3=ok n1-n2=failed");
+  EXPECT_EQ(after(two, net_of(two, "n1", "slow")), "n1=ok n2=ok n1-n2=slow");
+  // Two bad nodes of four.
+  EXPECT_EQ(after(kFour, net_of(kFour, "n3", "bad") + net_of(kFour, "n1", "bad")),
+            "n1=failed n2=ok n3=failed n4=ok");
+  // All bad: a switch, or everything; nobody stands out.
+  EXPECT_EQ(after(three, pair("n1", "n2", "bad") + pair("n2", "n3", "bad") + pair("n1", "n3", "bad")),
+            "n1=ok n2=ok n3=ok n1-n2=failed n1-n3=failed n2-n3=failed");
+}
+
+TEST(VerifyReport, IgnoresLinesThatAreNotOurs) {
+  const std::string junk =
+      "{\n{\"sickbay_verify\":1\n{\"sickbay_verify\":2,\"node\":\"n1\",\"phase\":\"cpu\",\"ok\":false}\n" +
+      line("n9", "cpu", R"("ok":false)") + std::string(70'000, '{') + "\n\xff\xfe\n";
+  EXPECT_EQ(results(parse_verify_report(junk + alone_on(kFour), junk, kFour)), "n1=ok n2=ok n3=ok n4=ok");
+  EXPECT_EQ(parse_verify_report("", "", {}).overall, VerifyResult::unknown);
+}
+
+TEST(VerifyReport, TakesTheShortNameOfALongOne) {
+  EXPECT_EQ(results(parse_verify_report(alone("n1.cluster.example"), "", {"n1"})), "n1=ok");
+}
+
+}  // namespace
+}  // namespace sickbay
