@@ -69,6 +69,7 @@ constexpr auto kWords = std::to_array<Word>({
      }},
     {"exit", [](std::string_view v, SimBehaviour& b) { return read_number(v, b.exit_code); }},
     {"signal", [](std::string_view v, SimBehaviour& b) { return (b.signal = signal_number(v)) != 0; }},
+    {"killed", [](std::string_view v, SimBehaviour& b) { return (b.killed = signal_number(v)) != 0; }},
     {"hang", [](std::string_view v, SimBehaviour& b) { return b.hang = v.empty(); }},
     {"crash-on",
      [](std::string_view v, SimBehaviour& b) {

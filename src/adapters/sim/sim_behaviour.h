@@ -5,6 +5,7 @@
 //   #SIM run=2m crash-on=n3:SIGBUS      the rank on n3 dies; well on all other nodes
 //   #SIM run=30s exit=1 fail-runs=1,3   fails in its first and third run only
 //   #SIM run=30s exit=1 flaky=0.3       fails in 3 of 10 runs
+//   #SIM run=1s killed=SIGSEGV          the script itself is killed, not a rank
 //   #SIM hang                           never ends, makes no progress
 //   #SIM run=30s slow-with=n3:2.0       takes twice as long when n3 takes part
 //   #SIM run=30s takes-down=1           crashes that many of its nodes half-way
@@ -24,6 +25,7 @@ struct SimBehaviour {
   std::chrono::microseconds run{10'000'000};  ///< on healthy nodes
   int exit_code = 0;
   int signal = 0;  ///< kills one rank: srun, and the script with it, ends with 128 + signal
+  int killed = 0;  ///< kills the batch script itself
   bool hang = false;
   std::string crash_node{};  ///< the rank there is killed by crash_signal
   int crash_signal = 0;

@@ -22,6 +22,7 @@ TEST(SimBehaviour, ReadsEachWord) {
       {"", {}},
       {"#SIM run=30s exit=3", {.run = milliseconds(30000), .exit_code = 3}},
       {"#SIM  run=500ms\tsignal=SIGSEGV", {.run = milliseconds(500), .signal = SIGSEGV}},
+      {"#SIM killed=SIGTERM", {.killed = SIGTERM}},
       {"#SIM hang", {.hang = true}},
       {"#SIM crash-on=n3:SIGBUS", {.crash_node = "n3", .crash_signal = SIGBUS}},
       {"#SIM exit=1 flaky=0.25", {.exit_code = 1, .flaky = 0.25}},

@@ -112,10 +112,11 @@ class SimCluster final : public ResourceManager {
   void cut_node(const std::string& node);    ///< network down: silent, its programs wait
   void set_faults(const std::string& node, const SimNodeFaults& faults);
   void heal(const std::string& node);  ///< everything above ends; slurmd registers again
-  /// kill -9 and a start after `down_for`: what was not saved is forgotten, ids are given again.
-  void kill_controller(std::chrono::milliseconds down_for);
-  /// A proper restart: nothing is forgotten.
-  void restart_controller(std::chrono::milliseconds down_for);
+  /// slurmctld ends; killed (-9), it forgets what it had not saved, and gives ids again.
+  void stop_controller(bool killed);
+  void start_controller();
+  /// Both, with that time in between.
+  void restart_controller(bool killed, std::chrono::milliseconds down_for);
   /// The next `times` calls named `call` ("submit_program", "release", ...) meet `fault`.
   void fail_calls(const std::string& call, SimCallFault fault, int times = 1);
   /// Each call meets lost_request or lost_answer with these shares.
@@ -163,7 +164,6 @@ class SimCluster final : public ResourceManager {
   Result<Job*> job_of(const JobHandle& handle);
   std::vector<JobInfo> jobs_with_key(const std::string& key, std::uint32_t uid) const;
   Snapshot look(const RefreshOrder& order);
-  void controller_stops(bool killed, std::chrono::milliseconds down_for);
   void forget_unsaved();
 
   // sim_schedule.cc: the queue and a job's way through its states.

@@ -204,6 +204,38 @@ TEST_F(SimClusterTest, AnswersForTheDeadAreDropped) {
   EXPECT_FALSE(answered);
 }
 
+TEST_F(SimClusterTest, LostCallsAreUnclearToTheCallerOnly) {
+  const struct {
+    SimCallFault fault;
+    std::size_t jobs;
+  } rows[] = {{SimCallFault::lost_request, 0}, {SimCallFault::lost_answer, 1}};
+  for (const auto& row : rows) {
+    cluster.fail_calls("submit_program", row.fault);
+    ProgramOrder order;
+    order.key = row.jobs == 0 ? "c1.r2.a1" : "c2.r2.a1";
+    order.submission.script = "#!/bin/sh\n";
+    std::optional<Result<Submitted>> answer;
+    cluster.submit_program(order, [&](Result<Submitted> s) { answer = std::move(s); });
+    loop.run();
+    ASSERT_TRUE(answer && !*answer);
+    EXPECT_EQ(answer->error().code, ErrorCode::timed_out);
+    EXPECT_EQ(cluster.keyed_jobs().size(), row.jobs);
+  }
+}
+
+TEST_F(SimClusterTest, AKilledControllerForgetsWhatItHadNotSavedAndGivesIdsAgain) {
+  const JobId saved = submit("run=1h", {"-N1"});
+  loop.run_until(loop.now() + seconds(7));
+  const JobId unsaved = submit("run=1h", {"-N1"});
+  loop.run_until(loop.now() + seconds(1));
+  cluster.restart_controller(true, seconds(3));
+  EXPECT_FALSE(cluster.job(unsaved));
+  EXPECT_EQ(cluster.job(saved)->state, "RUNNING");
+  EXPECT_EQ(cluster.node("n2")->state, "IDLE") << "slurmd ends what slurmctld does not know";
+  loop.run_until(loop.now() + seconds(4));
+  EXPECT_EQ(submit("run=1s", {"-N1"}), unsaved);
+}
+
 TEST(SimClusterScale, TenThousandNodesAndOtherPeoplesJobs) {
   const auto timeline = [](std::uint64_t seed) {
     SimLoop loop;

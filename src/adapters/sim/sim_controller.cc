@@ -434,18 +434,21 @@ std::size_t SimCluster::live_jobs() const {
 
 // --- restarts ------------------------------------------------------------------------------------------
 
-void SimCluster::kill_controller(std::chrono::milliseconds down_for) { controller_stops(true, down_for); }
-void SimCluster::restart_controller(std::chrono::milliseconds down_for) { controller_stops(false, down_for); }
-
-void SimCluster::controller_stops(bool killed, std::chrono::milliseconds down_for) {
+void SimCluster::stop_controller(bool killed) {
   SB_CHECK(!away_, "slurmctld is down already");
   if (killed) forget_unsaved();
   away_ = true;
-  loop_.at(loop_.now() + down_for, [this] {
-    away_ = false;
-    controller_boot_ = std::max(stamp(loop_.now()), controller_boot_ + std::chrono::seconds(1));
-    schedule_soon();
-  });
+}
+
+void SimCluster::start_controller() {
+  away_ = false;
+  controller_boot_ = std::max(stamp(loop_.now()), controller_boot_ + std::chrono::seconds(1));
+  schedule_soon();
+}
+
+void SimCluster::restart_controller(bool killed, std::chrono::milliseconds down_for) {
+  stop_controller(killed);
+  loop_.at(loop_.now() + down_for, [this] { start_controller(); });
 }
 
 /// State files are written every save_interval from the start on.  Simplified: what ended stays ended.

@@ -57,7 +57,8 @@ void SimCluster::plan_program(Job& job) {
   job.out += fmt::format("run {} on {}\n", job.run_number, job.info.nodes);
   const bool its_turn =
       does.fail_runs.empty() || std::count(does.fail_runs.begin(), does.fail_runs.end(), job.run_number) > 0;
-  const bool fails = (does.signal != 0 || does.exit_code != 0) && its_turn && chance(does.flaky);
+  const bool fails =
+      (does.signal != 0 || does.exit_code != 0 || does.killed != 0) && its_turn && chance(does.flaky);
   for (std::size_t task = 0; task < job.on.size(); ++task) {
     const Node& node = nodes_[job.on[task]];
     if (node.faults.kill_signal != 0 && chance(node.faults.kill_share))
@@ -76,6 +77,10 @@ void SimCluster::plan_program(Job& job) {
   }
   if (!does.says.empty()) job.out += does.says + "\n";
   if (!fails) return;
+  if (does.killed != 0) {
+    job.ending = {.state = "FAILED", .exit_signal = does.killed, .reason = "NonZeroExitCode"};
+    return;
+  }
   if (does.signal != 0) return kill_rank(job, 0, does.signal, job.work_left_s);
   job.err += fmt::format("srun: error: {}: task 0: Exited with exit code {}\n", nodes_[job.on[0]].name,
                          does.exit_code);

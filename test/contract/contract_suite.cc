@@ -1,0 +1,674 @@
+// SPDX-License-Identifier: Apache-2.0
+// The contract of ports/resource_manager.h: what must hold on every cluster, real or simulated.
+//
+// Limits are in cluster time and generous: a busy lab takes seconds where the simulator takes none.  A test
+// waits for what it wants to see, never for time to pass.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <set>
+#include <sstream>
+
+#include "base/hostlist.h"
+#include "model/slurm_state.h"
+#include "test/contract/contract_cluster.h"
+
+namespace sickbay::contract {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::UnorderedElementsAreArray;
+
+constexpr seconds kAnswerLimit{60};
+constexpr seconds kJobLimit{120};
+constexpr JobId kNeverGiven = 66'000'000;
+
+// Programs.  The "#SIM" line says to the simulator what the rest says to bash.
+const char* const kSucceeds =
+    "#!/bin/bash\n#SIM run=1s\necho \"run $SICKBAY_RUN on $SLURM_JOB_NODELIST\"\nsleep 1\n";
+const char* const kExits3 = "#!/bin/bash\n#SIM run=1s exit=3\nsleep 1\nexit 3\n";
+const char* const kDies = "#!/bin/bash\n#SIM run=1s killed=SIGTERM\nsleep 1\nkill -TERM $$\nsleep 60\n";
+const char* const kRunsUntilKilled = "#!/bin/bash\n#SIM hang\nexec sleep 3600\n";
+
+class Contract : public testing::Test {
+ protected:
+  void SetUp() override { cluster = make_contract_cluster(); }
+  void TearDown() override {
+    if (controller_stopped) cluster->start_controller();
+    for (const auto& name : crashed) cluster->heal_node(name);
+    for (const auto& handle : handles)
+      (void)ask<bool>([&](auto done) { manager().cancel(handle, std::move(done)); });
+  }
+
+  ResourceManager& manager() { return cluster->manager(); }
+
+  /// Makes a call and waits for its answer.
+  template <class T, class Call>
+  Result<T> ask(Call call) {
+    auto answer = std::make_shared<std::optional<Result<T>>>();
+    auto at_once = std::make_shared<bool>(true);
+    call([answer, at_once](Result<T> result) {
+      EXPECT_FALSE(*at_once) << "answered from inside the call";
+      EXPECT_FALSE(answer->has_value()) << "answered twice";
+      *answer = std::move(result);
+    });
+    *at_once = false;
+    if (!cluster->wait([&] { return answer->has_value(); }, kAnswerLimit))
+      return fail(ErrorCode::internal, "the call never answered");
+    return std::move(**answer);
+  }
+
+  /// Asks again and again, at most every quarter of a second, until it holds.
+  bool until(const std::function<bool()>& holds, milliseconds bound = kJobLimit) {
+    const TimePoint limit = cluster->loop().now() + bound;
+    while (!holds()) {
+      if (cluster->loop().now() >= limit) return false;
+      (void)cluster->wait([] { return false; }, milliseconds(250));
+    }
+    return true;
+  }
+
+  /// A key that no test before used, also on a cluster that is shared by many runs.
+  std::string new_key(int run = 2) {
+    static int keys = 0;
+    static const auto start = to_unix_seconds(cluster->loop().now()) % 100'000'000;
+    return "c" + std::to_string(start * 100 + ++keys) + ".r" + std::to_string(run) + ".a1";
+  }
+
+  ProgramOrder program(const std::string& script, std::vector<std::string> options = {"-N1", "-t5"}) {
+    ProgramOrder order;
+    order.key = new_key();
+    order.submission = submission(script, std::move(options));
+    order.output_dir = cluster->folder() + "/out";
+    return order;
+  }
+  Submission submission(const std::string& script, std::vector<std::string> options) {
+    Submission p;
+    p.owner = cluster->user();
+    p.script = script;
+    p.script_name = "program.sh";
+    p.sbatch_options = std::move(options);
+    p.environment = {"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=/", "LANG=C"};
+    p.work_dir = cluster->folder();
+    return p;
+  }
+  VerificationOrder verification(std::vector<std::string> nodes, const std::string& script = kSucceeds) {
+    VerificationOrder order;
+    order.key = new_key();
+    order.key.replace(order.key.find(".r"), 3, ".v1");
+    order.nodes = std::move(nodes);
+    order.script = script;
+    order.environment = {"PATH=/usr/local/bin:/usr/bin:/bin"};
+    order.output_dir = cluster->folder() + "/verify";
+    return order;
+  }
+
+  Result<Submitted> submit(const ProgramOrder& order) {
+    return ask<Submitted>([&](auto done) { manager().submit_program(order, std::move(done)); });
+  }
+  JobHandle submitted(const ProgramOrder& order) {
+    return remember(submit(order), order.submission.owner.uid, order.key);
+  }
+  JobHandle submitted(const VerificationOrder& order) {
+    return remember(ask<Submitted>([&](auto done) { manager().submit_verification(order, std::move(done)); }),
+                    cluster->verification_uid(), order.key);
+  }
+  JobHandle remember(const Result<Submitted>& answer, std::uint32_t uid, const std::string& key) {
+    EXPECT_TRUE(answer) << answer.error().line() << ": " << answer.error().cause;
+    if (!answer) return {};
+    EXPECT_GT(answer->job_id, 0u);
+    handles.push_back({.job_id = answer->job_id, .uid = uid, .submit = answer->submit, .key = key});
+    return handles.back();
+  }
+  Result<bool> release(const JobHandle& job) {
+    return ask<bool>([&](auto done) { manager().release(job, std::move(done)); });
+  }
+  Result<bool> cancel(const JobHandle& job) {
+    return ask<bool>([&](auto done) { manager().cancel(job, std::move(done)); });
+  }
+  Result<std::vector<JobInfo>> find(const std::string& key, std::uint32_t uid) {
+    return ask<std::vector<JobInfo>>([&](auto done) { manager().find(key, uid, std::move(done)); });
+  }
+  std::vector<JobId> found(const std::string& key) {
+    const auto jobs = find(key, cluster->user().uid);
+    EXPECT_TRUE(jobs) << jobs.error().line();
+    std::vector<JobId> ids;
+    if (jobs)
+      for (const JobInfo& job : *jobs) ids.push_back(job.job_id);
+    return ids;
+  }
+  Result<Snapshot> refresh(std::vector<JobId> jobs, bool nodes = false) {
+    return ask<Snapshot>(
+        [&](auto done) { manager().refresh({.jobs = jobs, .nodes = nodes}, std::move(done)); });
+  }
+  /// The job as a refresh shows it; an empty one where slurmctld has none.
+  JobInfo seen(JobId job_id) {
+    const auto look = refresh({job_id});
+    if (!look || look->jobs.empty()) return {};
+    return look->jobs.front();
+  }
+  bool until_state(const JobHandle& job, const std::string& state, milliseconds bound = kJobLimit) {
+    return until([&] { return (last = seen(job.job_id)).state == state; }, bound);
+  }
+  bool until_over(const JobHandle& job) {
+    return until([&] {
+      last = seen(job.job_id);
+      const auto state = parse_job_state(last.state, last.flags);
+      return state && is_terminal(*state) && !state->has(JobFlag::completing);
+    });
+  }
+  std::string file(const std::string& path) {
+    std::ifstream in(path);
+    std::stringstream text;
+    text << in.rdbuf();
+    return text.str();
+  }
+  void stop_controller(bool killed) {
+    cluster->stop_controller(killed);
+    controller_stopped = true;
+  }
+  void start_controller() {
+    cluster->start_controller();
+    controller_stopped = false;
+  }
+  TimePoint boot() {
+    const auto look = refresh({});
+    return look ? look->controller_boot : kNoTime;
+  }
+
+  std::unique_ptr<ContractCluster> cluster;
+  std::vector<JobHandle> handles;
+  std::vector<std::string> crashed;
+  bool controller_stopped = false;
+  JobInfo last;  ///< what until_state() and until_over() saw last
+};
+
+// --- submit, release, cancel ---------------------------------------------------------------------------
+
+TEST_F(Contract, ASubmittedJobStaysHeldWhileOthersRun) {
+  const JobHandle held = submitted(program(kSucceeds)), other = submitted(program(kSucceeds));
+  ASSERT_TRUE(release(other));
+  ASSERT_TRUE(until_over(other));
+  const JobInfo job = seen(held.job_id);
+  EXPECT_EQ(job.state, "PENDING");
+  EXPECT_TRUE(job.held);
+  EXPECT_EQ(job.uid, cluster->user().uid);
+  EXPECT_EQ(job.submit, held.submit);
+  EXPECT_EQ(job.start, kNoTime);
+  EXPECT_EQ(job.nodes, "");
+}
+
+TEST_F(Contract, AReleasedJobRunsAndWritesItsOutput) {
+  const JobHandle job = submitted(program(kSucceeds));
+  const auto released = release(job);
+  ASSERT_TRUE(released) << released.error().line();
+  EXPECT_TRUE(*released);
+  ASSERT_TRUE(until_over(job)) << last.state;
+  EXPECT_EQ(last.state, "COMPLETED");
+  EXPECT_FALSE(last.held);
+  EXPECT_GE(last.end, last.start);
+  EXPECT_THAT(file(cluster->folder() + "/out/slurm-" + std::to_string(job.job_id) + ".out"),
+              HasSubstr("run 2 on n"));
+}
+
+TEST_F(Contract, ReleasingTwiceIsOk) {
+  const JobHandle job = submitted(program(kRunsUntilKilled));
+  ASSERT_TRUE(release(job));
+  const auto again = release(job);
+  ASSERT_TRUE(again) << again.error().line();
+  ASSERT_TRUE(until_state(job, "RUNNING"));
+  const auto running = release(job);
+  ASSERT_TRUE(running) << running.error().line();
+  EXPECT_FALSE(*running);
+  EXPECT_EQ(seen(job.job_id).state, "RUNNING");
+}
+
+TEST_F(Contract, ExitCodesAndSignalsAreSeen) {
+  struct Row {
+    const char* script;
+    const char* state;
+    int exit_code, exit_signal;
+  };
+  const Row rows[] = {
+      {kSucceeds, "COMPLETED", 0, 0},
+      {kExits3, "FAILED", 3, 0},
+      {kDies, "FAILED", 0, 15},
+  };
+  for (const Row& row : rows) {
+    const JobHandle job = submitted(program(row.script));
+    ASSERT_TRUE(release(job));
+    ASSERT_TRUE(until_over(job)) << row.script;
+    EXPECT_EQ(last.state, row.state) << row.script;
+    EXPECT_EQ(last.exit_code, row.exit_code) << row.script;
+    EXPECT_EQ(last.exit_signal, row.exit_signal) << row.script;
+  }
+}
+
+TEST_F(Contract, AJobIsEndedByItsTimeLimit) {
+  const JobHandle job = submitted(program(kRunsUntilKilled, {"-N1", "-t1"}));
+  ASSERT_TRUE(release(job));
+  ASSERT_TRUE(until([&] { return (last = seen(job.job_id)).state == "TIMEOUT"; }, seconds(240)))
+      << last.state;
+  EXPECT_EQ(last.time_limit_s, 60);
+  EXPECT_GE(last.end - last.start, seconds(60));
+}
+
+TEST_F(Contract, ExcludedNodesAreNotUsed) {
+  const auto nodes = cluster->nodes();
+  // The user's own exclusion stays beside ours.
+  ProgramOrder order = program(kRunsUntilKilled, {"-N2", "-t5", "--exclude=" + nodes[0]});
+  order.exclude = {nodes[1]};
+  const JobHandle job = submitted(order);
+  ASSERT_TRUE(release(job));
+  ASSERT_TRUE(until_state(job, "RUNNING")) << last.reason;
+  const auto used = *expand_hostlist(last.nodes);
+  EXPECT_EQ(used.size(), 2u);
+  EXPECT_FALSE(has_host(used, nodes[0])) << last.nodes;
+  EXPECT_FALSE(has_host(used, nodes[1])) << last.nodes;
+}
+
+TEST_F(Contract, AVerificationRunsOnExactlyItsNodes) {
+  const auto nodes = cluster->nodes();
+  const VerificationOrder order = verification({nodes[1], nodes[3]});
+  const JobHandle job = submitted(order);
+  EXPECT_EQ(seen(job.job_id).state, "PENDING");
+  ASSERT_TRUE(release(job));
+  ASSERT_TRUE(until_over(job)) << last.state << " " << last.reason;
+  EXPECT_EQ(last.state, "COMPLETED");
+  EXPECT_EQ(last.uid, cluster->verification_uid());
+  EXPECT_THAT(*expand_hostlist(last.nodes), UnorderedElementsAreArray({nodes[1], nodes[3]}));
+  EXPECT_THAT(file(order.output_dir + "/verify-" + std::to_string(job.job_id) + ".out"), HasSubstr(" on n"));
+}
+
+TEST_F(Contract, OptionsThatARerunCannotHaveAreDroppedAndTold) {
+  const auto nodes = cluster->nodes();
+  ProgramOrder order =
+      program(kRunsUntilKilled, {"-N1", "-t5", "--nodelist=" + nodes[0], "--begin=now+1hour", "--hold"});
+  order.exclude = {nodes[0]};
+  const auto answer = submit(order);
+  const JobHandle job = remember(answer, cluster->user().uid, order.key);
+  ASSERT_TRUE(answer);
+  EXPECT_THAT(answer->dropped, testing::Contains("--nodelist=" + nodes[0]));
+  EXPECT_THAT(answer->dropped, testing::Contains("--begin=now+1hour"));
+  EXPECT_THAT(answer->dropped, testing::Contains("--hold"));
+  ASSERT_TRUE(release(job));
+  ASSERT_TRUE(until_state(job, "RUNNING")) << last.reason;
+  EXPECT_NE(last.nodes, nodes[0]);
+}
+
+TEST_F(Contract, TheCommentKeepsTheUsersOwn) {
+  const ProgramOrder order = program(kSucceeds, {"-N1", "-t5", "--comment=my own words"});
+  EXPECT_EQ(seen(submitted(order).job_id).comment, "my own words sickbay:" + order.key);
+  const ProgramOrder bare = program(kSucceeds);
+  EXPECT_EQ(seen(submitted(bare).job_id).comment, "sickbay:" + bare.key);
+}
+
+TEST_F(Contract, CancelEndsPendingAndRunningJobs) {
+  const JobHandle pending = submitted(program(kSucceeds)), running = submitted(program(kRunsUntilKilled));
+  ASSERT_TRUE(release(running));
+  ASSERT_TRUE(until_state(running, "RUNNING"));
+  for (const JobHandle& job : {pending, running}) {
+    const auto cancelled = cancel(job);
+    ASSERT_TRUE(cancelled) << cancelled.error().line();
+    EXPECT_TRUE(*cancelled);
+    ASSERT_TRUE(until_over(job)) << last.state;
+    EXPECT_EQ(last.state, "CANCELLED");
+    const auto again = cancel(job);
+    ASSERT_TRUE(again) << again.error().line();
+    EXPECT_FALSE(*again);
+  }
+}
+
+TEST_F(Contract, CancelOfAnEndedOrUnknownJobIsOk) {
+  const JobHandle job = submitted(program(kExits3));
+  ASSERT_TRUE(release(job));
+  ASSERT_TRUE(until_over(job));
+  const auto ended = cancel(job);
+  ASSERT_TRUE(ended) << ended.error().line();
+  EXPECT_FALSE(*ended);
+  EXPECT_EQ(seen(job.job_id).state, "FAILED");
+  const auto unknown = cancel({.job_id = kNeverGiven, .uid = job.uid, .submit = job.submit, .key = job.key});
+  ASSERT_TRUE(unknown) << unknown.error().line();
+  EXPECT_FALSE(*unknown);
+}
+
+TEST_F(Contract, StrangersAreNotTouched) {
+  const JobHandle ours = submitted(program(kSucceeds));
+  // A user's own job stands for an id that was given again: no key of ours is in it.
+  const JobId strange = cluster->sbatch(submission(kRunsUntilKilled, {"-N1", "-t5", "--hold"}));
+  ASSERT_NE(strange, 0u);
+  const struct {
+    const char* what;
+    JobHandle handle;
+  } rows[] = {
+      {"wrong key", {.job_id = ours.job_id, .uid = ours.uid, .submit = ours.submit, .key = new_key()}},
+      {"start of the key",
+       {.job_id = ours.job_id,
+        .uid = ours.uid,
+        .submit = ours.submit,
+        .key = ours.key.substr(0, ours.key.size() - 1)}},
+      {"wrong uid", {.job_id = ours.job_id, .uid = ours.uid + 1, .submit = ours.submit, .key = ours.key}},
+      {"id given again", {.job_id = strange, .uid = ours.uid, .submit = ours.submit, .key = ours.key}},
+  };
+  for (const auto& row : rows) {
+    for (const auto& answer : {release(row.handle), cancel(row.handle)}) {
+      ASSERT_FALSE(answer) << row.what;
+      EXPECT_EQ(answer.error().code, ErrorCode::not_found) << row.what << ": " << answer.error().line();
+    }
+    const JobInfo job = seen(row.handle.job_id);
+    EXPECT_EQ(job.state, "PENDING") << row.what;
+    EXPECT_TRUE(job.held) << row.what;
+  }
+  const auto gone = release({.job_id = kNeverGiven, .uid = ours.uid, .submit = ours.submit, .key = ours.key});
+  ASSERT_FALSE(gone);
+  EXPECT_EQ(gone.error().code, ErrorCode::not_found);
+  // The stranger is the test's: it has no key, so its own stamp names it.
+  handles.push_back({.job_id = strange, .uid = ours.uid, .submit = seen(strange).submit, .key = ""});
+}
+
+TEST_F(Contract, WhatSlurmRefusesIsToldInItsWords) {
+  const struct {
+    std::vector<std::string> options;
+    const char* words;
+  } rows[] = {
+      {{"-N10000", "-t5"}, "node"},
+      {{"-N1", "-t5", "--partition=none-such"}, "artition"},
+      {{"-N1", "-t5", "--time=soon"}, "time"},
+  };
+  for (const auto& row : rows) {
+    const ProgramOrder order = program(kSucceeds, row.options);
+    const auto answer = submit(order);
+    ASSERT_FALSE(answer) << row.options.back();
+    EXPECT_EQ(answer.error().code, ErrorCode::refused_by_slurm) << answer.error().line();
+    EXPECT_THAT(answer.error().what, HasSubstr(row.words));
+    EXPECT_THAT(found(order.key), IsEmpty());
+  }
+}
+
+// --- find, refresh, history ----------------------------------------------------------------------------
+
+TEST_F(Contract, FindsJobsByTheirKey) {
+  const ProgramOrder order = program(kSucceeds);
+  EXPECT_THAT(found(order.key), IsEmpty());
+  const JobHandle first = submitted(order);
+  EXPECT_EQ(found(order.key), std::vector<JobId>{first.job_id});
+  // A key that only starts like it is another.
+  ProgramOrder longer = order;
+  longer.key += "0";
+  const JobHandle other = submitted(longer);
+  EXPECT_EQ(found(order.key), std::vector<JobId>{first.job_id});
+  // The same order again: the port does not know better, the lowest comes first.
+  const JobHandle second = submitted(order);
+  EXPECT_EQ(found(order.key), (std::vector<JobId>{first.job_id, second.job_id}));
+  EXPECT_LT(first.job_id, second.job_id);
+  const auto of_another = find(order.key, cluster->user().uid + 1);
+  ASSERT_TRUE(of_another);
+  EXPECT_THAT(*of_another, IsEmpty());
+}
+
+TEST_F(Contract, FindsAForgottenJobInAccounting) {
+  const ProgramOrder order = program(kExits3);
+  const JobHandle job = submitted(order);
+  ASSERT_TRUE(release(job));
+  ASSERT_TRUE(until_over(job));
+  cluster->forget_ended_jobs();
+  ASSERT_TRUE(until([&] { return refresh({job.job_id})->absent == std::vector<JobId>{job.job_id}; }));
+  const auto jobs = find(order.key, job.uid);
+  ASSERT_TRUE(jobs) << jobs.error().line();
+  ASSERT_EQ(jobs->size(), 1u);
+  EXPECT_EQ(jobs->front().job_id, job.job_id);
+  EXPECT_EQ(jobs->front().state, "FAILED");
+  EXPECT_EQ(jobs->front().exit_code, 3);
+  EXPECT_EQ(jobs->front().submit, job.submit);
+  // Gone is not a stranger.
+  const auto cancelled = cancel(job);
+  ASSERT_TRUE(cancelled) << cancelled.error().line();
+  EXPECT_FALSE(*cancelled);
+}
+
+TEST_F(Contract, RefreshFollowsAJobToItsEnd) {
+  const JobHandle job = submitted(program(kRunsUntilKilled, {"-N2", "-t5"}));
+  EXPECT_EQ(seen(job.job_id).num_nodes, 2u);
+  ASSERT_TRUE(release(job));
+  ASSERT_TRUE(until_state(job, "RUNNING"));
+  EXPECT_EQ(expand_hostlist(last.nodes)->size(), 2u) << last.nodes;
+  EXPECT_GE(last.start, job.submit);
+  EXPECT_EQ(last.restart_cnt, 0u);
+  ASSERT_TRUE(cancel(job));
+  ASSERT_TRUE(until_over(job));
+  EXPECT_EQ(last.state, "CANCELLED");
+  EXPECT_GE(last.end, last.start);
+}
+
+TEST_F(Contract, RefreshTellsWhatSlurmDoesNotKnow) {
+  const JobHandle job = submitted(program(kSucceeds));
+  const auto look = refresh({job.job_id, kNeverGiven});
+  ASSERT_TRUE(look) << look.error().line();
+  ASSERT_EQ(look->jobs.size(), 1u);
+  EXPECT_EQ(look->jobs.front().job_id, job.job_id);
+  EXPECT_EQ(look->absent, std::vector<JobId>{kNeverGiven});
+  EXPECT_NE(look->controller_boot, kNoTime);
+  EXPECT_THAT(look->nodes, IsEmpty()) << "nodes were not asked for";
+}
+
+TEST_F(Contract, RefreshTellsNodesOnceAndThenOnlyChanges) {
+  const auto first = refresh({}, true);
+  ASSERT_TRUE(first) << first.error().line();
+  std::set<std::string> names;
+  for (const NodeInfo& node : first->nodes) {
+    names.insert(node.name);
+    const auto state = parse_node_state(node.state, node.flags);
+    ASSERT_TRUE(state) << node.state;
+    EXPECT_THAT(node.partitions, testing::Not(IsEmpty())) << node.name;
+    EXPECT_GT(node.cpus, 0u);
+  }
+  for (const auto& name : cluster->nodes()) EXPECT_TRUE(names.count(name)) << name;
+  // At rest nothing differs; clean-up after the test before may still be seen for a while.
+  ASSERT_TRUE(until([&] {
+    const auto look = refresh({}, true);
+    return look && look->nodes.empty();
+  }));
+  const JobHandle job = submitted(verification({cluster->nodes()[2]}, kRunsUntilKilled));
+  ASSERT_TRUE(release(job));
+  std::set<std::string> changed;
+  ASSERT_TRUE(until([&] {
+    const auto look = refresh({}, true);
+    if (look)
+      for (const NodeInfo& node : look->nodes) changed.insert(node.name);
+    return !changed.empty();
+  }));
+  EXPECT_EQ(changed, std::set<std::string>{cluster->nodes()[2]});
+}
+
+TEST_F(Contract, HistoryHasTheEndedJobs) {
+  const JobHandle job = submitted(program(kExits3));
+  ASSERT_TRUE(release(job));
+  ASSERT_TRUE(until_over(job));
+  const JobInfo end = last;
+  std::vector<JobInfo> told;
+  // slurmdbd hears of it a moment later.
+  ASSERT_TRUE(until([&] {
+    const auto answer = ask<std::vector<JobInfo>>([&](auto done) {
+      manager().history({job.job_id, kNeverGiven}, std::move(done));
+    });
+    EXPECT_TRUE(answer) << answer.error().line();
+    if (answer) told = *answer;
+    return !answer || (!told.empty() && told.front().state == "FAILED");
+  }));
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_EQ(told.front().job_id, job.job_id);
+  EXPECT_EQ(told.front().uid, job.uid);
+  EXPECT_EQ(told.front().exit_code, 3);
+  EXPECT_EQ(told.front().exit_signal, 0);
+  EXPECT_EQ(told.front().nodes, end.nodes);
+  EXPECT_EQ(told.front().submit, end.submit);
+  EXPECT_EQ(told.front().start, end.start);
+  EXPECT_EQ(told.front().end, end.end);
+}
+
+// --- nodes ---------------------------------------------------------------------------------------------
+
+TEST_F(Contract, ACrashedNodeGoesDownAndComesBack) {
+  const std::string victim = cluster->nodes()[3];
+  const JobHandle job = submitted(verification({cluster->nodes()[2], victim}, kRunsUntilKilled));
+  ASSERT_TRUE(release(job));
+  ASSERT_TRUE(until_state(job, "RUNNING")) << last.reason;
+  ASSERT_TRUE(refresh({}, true));
+
+  crashed.push_back(victim);
+  cluster->crash_node(victim);
+  NodeInfo down;
+  const auto until_node = [&](bool wanted_down) {
+    return until([&] {
+      const auto look = refresh({}, true);
+      if (look)
+        for (const NodeInfo& node : look->nodes)
+          if (node.name == victim) down = node;
+      const auto state = parse_node_state(down.state, down.flags);
+      return state && (wanted_down ? state->base == NodeBase::down : usable(*state));
+    });
+  };
+  ASSERT_TRUE(until_node(true)) << down.state;
+  EXPECT_THAT(down.reason, HasSubstr("ot responding"));
+  ASSERT_TRUE(until_over(job)) << last.state;
+  EXPECT_EQ(last.state, "NODE_FAIL");
+  EXPECT_THAT(*expand_hostlist(last.nodes), testing::Contains(victim));
+  EXPECT_EQ(last.restart_cnt, 0u) << "--no-requeue";
+
+  cluster->heal_node(victim);
+  crashed.clear();
+  ASSERT_TRUE(until_node(false)) << down.state;
+}
+
+TEST_F(Contract, DrainsAreOursOrNotTouched) {
+  const std::string node = cluster->nodes()[1];
+  const auto drain = [&](const char* reason) {
+    return ask<bool>([&](auto done) { manager().drain(node, reason, std::move(done)); });
+  };
+  const auto undrain = [&](const char* prefix) {
+    return ask<bool>([&](auto done) { manager().undrain(node, prefix, std::move(done)); });
+  };
+  const auto first = drain("sickbay:f1 R3: bus errors");
+  ASSERT_TRUE(first) << first.error().line();
+  EXPECT_TRUE(*first);
+  const auto look = refresh({}, true);
+  ASSERT_TRUE(look);
+  for (const NodeInfo& info : look->nodes)
+    if (info.name == node) {
+      EXPECT_THAT(info.flags, testing::Contains("DRAIN"));
+      EXPECT_THAT(info.reason, HasSubstr("sickbay:f1 R3: bus errors"));
+    }
+  const auto again = drain("sickbay:f1 R3: bus errors");
+  ASSERT_TRUE(again) << again.error().line();
+  EXPECT_FALSE(*again);
+  const auto foreign = undrain("disk exchange");
+  ASSERT_FALSE(foreign);
+  EXPECT_EQ(foreign.error().code, ErrorCode::conflict) << foreign.error().line();
+  const auto lifted = undrain("sickbay:f1 ");
+  ASSERT_TRUE(lifted) << lifted.error().line();
+  EXPECT_TRUE(*lifted);
+  const auto nothing = undrain("sickbay:f1 ");
+  ASSERT_TRUE(nothing) << nothing.error().line();
+  EXPECT_FALSE(*nothing);
+
+  ASSERT_TRUE(drain("disk exchange on Monday"));
+  const auto over = drain("sickbay:f2 R1: slow");
+  ASSERT_FALSE(over) << "a foreign reason was replaced";
+  EXPECT_EQ(over.error().code, ErrorCode::conflict) << over.error().line();
+  ASSERT_TRUE(undrain("disk exchange"));
+}
+
+// --- when things go wrong ------------------------------------------------------------------------------
+
+TEST_F(Contract, AnUnclearSubmissionIsFoundAndNeverStartsTwice) {
+  const ProgramOrder order = program(kSucceeds);
+  manager().submit_program(order, [](Result<Submitted>) { FAIL() << "an answer for the dead"; });
+  cluster->kill_caller();
+  // The rule of decision 17: look the key up; none: submit again; bind the lowest, cancel the others.
+  if (found(order.key).empty()) submitted(order);
+  std::vector<JobId> ids;
+  ASSERT_TRUE(until([&] { return !(ids = found(order.key)).empty(); }));
+  const JobHandle bound{
+      .job_id = ids.front(), .uid = cluster->user().uid, .submit = kNoTime, .key = order.key};
+  handles.push_back(bound);
+  ASSERT_TRUE(release(bound));
+  ASSERT_TRUE(until_over(bound));
+  EXPECT_EQ(last.state, "COMPLETED");
+  for (const JobId job_id : found(order.key)) {
+    if (job_id == bound.job_id) continue;
+    EXPECT_TRUE(seen(job_id).held) << "a duplicate has started";
+    ASSERT_TRUE(cancel({.job_id = job_id, .uid = bound.uid, .submit = kNoTime, .key = order.key}));
+  }
+}
+
+TEST_F(Contract, AnAbsentControllerIsToldAsSuch) {
+  ASSERT_TRUE(refresh({}));
+  stop_controller(false);
+  const auto look = refresh({}, true);
+  ASSERT_FALSE(look);
+  EXPECT_THAT(look.error().code, testing::AnyOf(ErrorCode::slurm_away, ErrorCode::timed_out))
+      << look.error().line();
+  const auto answer = submit(program(kSucceeds));
+  ASSERT_FALSE(answer);
+  EXPECT_THAT(answer.error().code, testing::AnyOf(ErrorCode::slurm_away, ErrorCode::timed_out))
+      << answer.error().line();
+  start_controller();
+  EXPECT_TRUE(until([&] { return refresh({}, true).has_value(); }));
+}
+
+TEST_F(Contract, ARestartOfTheControllerKeepsJobs) {
+  const JobHandle held = submitted(program(kSucceeds)), running = submitted(program(kRunsUntilKilled));
+  ASSERT_TRUE(release(running));
+  ASSERT_TRUE(until_state(running, "RUNNING"));
+  const TimePoint before = boot();
+  stop_controller(false);
+  start_controller();
+  ASSERT_TRUE(until([&] { return boot() > before; }));
+  EXPECT_TRUE(seen(held.job_id).held);
+  EXPECT_EQ(seen(running.job_id).state, "RUNNING");
+  EXPECT_EQ(found(held.key), std::vector<JobId>{held.job_id});
+  ASSERT_TRUE(release(held));
+  ASSERT_TRUE(until_over(held));
+  EXPECT_EQ(last.state, "COMPLETED");
+}
+
+TEST_F(Contract, AKilledControllerMayForgetAYoungJobAndFindTells) {
+  const ProgramOrder order = program(kSucceeds);
+  JobHandle job = submitted(order);
+  const TimePoint before = boot();
+  stop_controller(true);
+  start_controller();
+  ASSERT_TRUE(until([&] { return boot() > before; }));
+  // Both are legal: kept, or forgotten.  find() and refresh() agree on which.
+  const auto ids = found(order.key);
+  const auto look = refresh({job.job_id});
+  ASSERT_TRUE(look);
+  if (ids.empty()) {
+    const bool stranger =
+        !look->jobs.empty() && look->jobs.front().comment.find(order.key) == std::string::npos;
+    EXPECT_TRUE(stranger || look->absent == std::vector<JobId>{job.job_id});
+    job = submitted(order);
+  } else {
+    EXPECT_EQ(ids, std::vector<JobId>{job.job_id});
+    EXPECT_EQ(look->jobs.size(), 1u);
+  }
+  EXPECT_EQ(found(order.key), std::vector<JobId>{job.job_id});
+  ASSERT_TRUE(release(job));
+  ASSERT_TRUE(until_over(job));
+  EXPECT_EQ(last.state, "COMPLETED");
+}
+
+TEST_F(Contract, CallsAreCounted) {
+  ASSERT_TRUE(refresh({}));
+  std::uint64_t count = 0;
+  for (const CallCount& call : manager().calls()) count += call.count;
+  EXPECT_GT(count, 0u);
+}
+
+}  // namespace
+}  // namespace sickbay::contract
