@@ -31,7 +31,9 @@ bool parse_length(std::string_view digits, int base, std::uint64_t& length) {
 
 tl::unexpected<Error> HttpResponseReader::broken(std::string why) {
   broken_ = std::move(why);
-  return fail(Error(ErrorCode::bad_input, "the answer is not HTTP/1.1").because(broken_));
+  return fail(Error(ErrorCode::bad_input, "the answer is not HTTP/1.1")
+                  .because(broken_)
+                  .remedied_by("check that it is sickbayd, of this version, that listens there"));
 }
 
 std::string_view HttpResponseReader::header(std::string_view name) const {
@@ -93,7 +95,8 @@ Result<bool> HttpResponseReader::step() {
   const std::string_view mark = state_ == State::head ? "\r\n\r\n" : "\r\n";
   const std::size_t limit = state_ == State::chunk_size ? kChunkLineLimit : kHeadLimit;
   const std::size_t at = bytes_.find(mark, searched_);
-  if (at == std::string::npos ? bytes_.size() > limit : at > limit)
+  // The same verdict however the bytes were cut: a mark within the limit would be here by now.
+  if (at == std::string::npos ? bytes_.size() >= limit + mark.size() : at > limit)
     return broken("a head or line is over " + std::to_string(limit) + " bytes");
   if (at == std::string::npos) {
     searched_ = bytes_.size() < mark.size() ? 0 : bytes_.size() - mark.size() + 1;

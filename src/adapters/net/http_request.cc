@@ -46,13 +46,14 @@ Result<std::string> percent_decoded(std::string_view text) {
     }
     // A control character in a name would end up in logs and on terminals.
     if (is_control(c))
-      return fail(ErrorCode::bad_input, "control character in the target " + quote_for_message(text));
+      return fail(Error(ErrorCode::bad_input, "control character in the target " + quote_for_message(text))
+                      .remedied_by("leave it out: no name has one"));
     decoded += c;
   }
   return decoded;
 }
 
-HttpResponse refusal(int status, Error error) {
+HttpResponse refusal(int status, const Error& error) {
   HttpResponse response = error_response(error);
   response.status = status;
   return response;
@@ -65,7 +66,9 @@ HttpResponse refusal_of(const boost::system::error_code& ec, const HttpRequestLi
   if (ec == http::error::body_limit)
     return refusal(413, Error(ErrorCode::bad_input,
                               "the request's body is over " + std::to_string(limits.body_bytes) + " bytes"));
-  return refusal(400, Error(ErrorCode::bad_input, "the request is not HTTP/1.1").because(ec.message()));
+  return refusal(400, Error(ErrorCode::bad_input, "the request is not HTTP/1.1")
+                          .because(ec.message())
+                          .remedied_by("send what doc/formats/api.md describes"));
 }
 
 }  // namespace
@@ -73,7 +76,8 @@ HttpResponse refusal_of(const boost::system::error_code& ec, const HttpRequestLi
 Result<HttpTarget> parse_target(std::string_view target) {
   if (target.empty() || target.front() != '/')
     return fail(Error(ErrorCode::bad_input, "no such target: " + quote_for_message(target))
-                    .because("a target begins with '/'"));
+                    .because("a target begins with '/'")
+                    .remedied_by("send a target of doc/formats/api.md"));
   target = target.substr(0, target.find('#'));  // a fragment is the client's own business
   const std::size_t mark = target.find('?');
   HttpTarget parts;
@@ -128,8 +132,9 @@ struct HttpRequestReader::Impl {
     incoming.request.method = std::string(message.method_string());
     const auto key = message["Idempotency-Key"];
     if (key.size() > kLongestKey)
-      return fail(ErrorCode::bad_input,
-                  "the Idempotency-Key is over " + std::to_string(kLongestKey) + " bytes");
+      return fail(
+          Error(ErrorCode::bad_input, "the Idempotency-Key is over " + std::to_string(kLongestKey) + " bytes")
+              .remedied_by("send a random one of 32 digits"));
     incoming.request.idempotency_key = std::string(key);
     auto target = parse_target(std::string_view(message.target().data(), message.target().size()));
     if (!target) return fail(std::move(target.error()));
