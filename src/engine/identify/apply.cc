@@ -5,30 +5,36 @@
 
 #include "base/hostlist.h"
 #include "engine/identify/identify.h"
+#include "model/slurm_state.h"
 
 namespace sickbay::identify {
 namespace {
 
-struct OutcomeRow {
-  std::string_view state;
-  Outcome outcome;
-  Symptom symptom;
-};
+// What an ended run means here.  model/slurm_state.h says how a state ends a run; this adds our words for it.
 // Source: doc/design/identify.md, "The automatic flow" 3.
-constexpr auto kOutcomeOfState = std::to_array<OutcomeRow>({
-    {"PENDING", Outcome::pending, Symptom::none},
-    {"RUNNING", Outcome::running, Symptom::none},
-    {"SUSPENDED", Outcome::running, Symptom::none},
-    {"COMPLETED", Outcome::ok, Symptom::none},
-    {"CANCELLED", Outcome::cancelled, Symptom::none},
-    {"FAILED", Outcome::failed, Symptom::abnormal_exit},
-    {"TIMEOUT", Outcome::failed, Symptom::stall},
-    {"NODE_FAIL", Outcome::failed, Symptom::node_dead},
-    {"BOOT_FAIL", Outcome::failed, Symptom::node_dead},
-    {"PREEMPTED", Outcome::no_failure, Symptom::none},
-    {"DEADLINE", Outcome::deadline, Symptom::none},
-    {"OUT_OF_MEMORY", Outcome::out_of_memory, Symptom::none},
-});
+struct Ending {
+  Outcome outcome = Outcome::running;
+  Symptom symptom = Symptom::none;
+};
+Ending ending_of(const JobState& state) {
+  if (!is_terminal(state))
+    return {state.base == JobBase::pending ? Outcome::pending : Outcome::running, Symptom::none};
+  switch (run_end(state)) {
+    case RunEnd::completed:
+      return {Outcome::ok, Symptom::none};
+    case RunEnd::waits:
+      return {Outcome::no_failure, Symptom::none};
+    case RunEnd::failed:
+      if (state.base == JobBase::timeout) return {Outcome::failed, Symptom::stall};
+      if (state.base == JobBase::node_fail || state.base == JobBase::boot_fail)
+        return {Outcome::failed, Symptom::node_dead};
+      return {Outcome::failed, Symptom::abnormal_exit};
+    default:
+      break;
+  }
+  if (state.base == JobBase::out_of_memory) return {Outcome::out_of_memory, Symptom::none};
+  return {state.base == JobBase::deadline ? Outcome::deadline : Outcome::cancelled, Symptom::none};
+}
 
 Run* run_in(Case& c, const RunId& id) {
   auto& runs = id.kind == RunKind::program ? c.programs : c.verifications;
@@ -114,10 +120,10 @@ void on_job_seen(State& s, Case* c, const Event& e) {
   run->seen_at = e.at;
   if (!run->job.nodes.empty())
     if (auto names = expand_hostlist(run->job.nodes)) run->nodes = sorted_hosts(std::move(*names));
-  for (const OutcomeRow& row : kOutcomeOfState) {
-    if (row.state != run->job.state) continue;
-    run->symptom = row.symptom;
-    finish(*run, row.outcome, e.at);
+  if (const auto seen = parse_job_state(run->job.state, run->job.flags)) {
+    const Ending ending = ending_of(*seen);
+    run->symptom = ending.symptom;
+    finish(*run, ending.outcome, e.at);
   }
   if (run->is_program() && run->outcome == Outcome::ok && c->options.expect_time_s > 0 &&
       run->job.end - run->job.start > std::chrono::seconds(c->options.expect_time_s)) {

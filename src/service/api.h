@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// The HTTP API: one table of endpoints with the role each needs (doc/formats/api.md).
+//
+// Reads answer from the controller's state; writes become events and answer when these are durable.
+#pragma once
+#include <functional>
+#include <list>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "ports/http.h"
+#include "service/controller.h"
+
+namespace sickbay {
+
+class CaseStore;
+class Metrics;
+
+class Api {
+ public:
+  struct Identity {
+    std::string version;
+    int pid = 0;
+    TimePoint started = kNoTime;
+  };
+  /// `is_operator` says whether a caller may see and cancel everybody's cases (root always may).
+  Api(Controller& controller, CaseStore& cases, ResourceManager& manager, Identity identity,
+      std::function<bool(const Caller&)> is_operator);
+  ~Api();
+
+  /// The handler for HttpServer::on_request.
+  void serve(HttpRequest request, std::shared_ptr<HttpReply> reply);
+
+  struct Call;
+  struct Row;
+
+ private:
+  friend struct Endpoints;
+  struct Stream;
+  void publish(const Event& event);
+  bool may_see(const Caller& caller, const Event& event) const;
+
+  Controller& controller_;
+  CaseStore& cases_;
+  ResourceManager& manager_;
+  Identity identity_;
+  std::function<bool(const Caller&)> is_operator_;
+  std::list<std::shared_ptr<Stream>> streams_;
+  std::map<std::string, std::int64_t> cases_by_key_;  ///< Idempotency-Key of POST /v1/cases -> case
+};
+
+}  // namespace sickbay

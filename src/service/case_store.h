@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// The folder of a case: what is needed to run P again, and too secret or too big for the journal.
+#pragma once
+#include <string>
+
+#include "model/job.h"
+
+namespace sickbay {
+
+/// cases/c17/submission.json (mode 0600 in a folder of mode 0700).  An abstract class, since files are an
+/// adapter's matter; apps/ gives it adapters/posix.
+class CaseStore {
+ public:
+  virtual ~CaseStore() = default;
+  /// Durable on return.  Errors: storage_full, storage_broken.
+  virtual Status save(std::int64_t case_no, const Submission& submission) = 0;
+  /// Errors: not_found, storage_broken.
+  virtual Result<Submission> load(std::int64_t case_no) = 0;
+  virtual void remove(std::int64_t case_no) = 0;
+};
+
+}  // namespace sickbay

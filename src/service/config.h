@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// The configuration file /etc/sickbay/sickbay.json: JSON with // comments.
+//
+// A key that is not in the table of config.cc is an error with file:line:column and a "did you mean"; a file
+// that is not there means the defaults.  Source: doc/design/decisions.md 7, doc/formats/config.md.
+#pragma once
+#include <chrono>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "engine/identify/identify.h"
+
+namespace sickbay {
+
+struct Config {
+  struct Operators {
+    std::vector<std::string> users, groups;
+  } operators;
+  struct Slurm {
+    std::string conf;  ///< slurm.conf; empty: SLURM_CONF of the environment, else Slurm's default
+    std::string bin_dir = "/usr/bin";
+  } slurm;
+  struct Verify {
+    std::string script;   ///< batch script of V; empty: the shipped one
+    std::string program;  ///< sickbay-verify on the nodes; empty: the installed one
+    std::string options = "--quick";
+    std::string baseline;  ///< recorded by `sickbay verify --record-baseline`
+    std::string user = "root";
+    std::string qos, account;
+    std::string folder;  ///< V's output, on storage that all nodes share; empty: /var/lib/sickbay/verify
+    std::chrono::seconds time_limit{300};
+  } verify;
+  identify::Policy identify;
+  std::chrono::milliseconds refresh_floor{2000};  ///< decisions.md 20
+  std::chrono::seconds retry_bound{24 * 3600};    ///< how long an effect waits for Slurm to come back
+};
+
+/// Reads `text`; `source` names the file in messages.  Errors: bad_input.
+Result<Config> parse_config(std::string_view text, std::string_view source);
+
+/// The table of keys with their meaning, for doc/formats/config.md and `sickbayd --help-config`.
+std::string describe_config();
+
+}  // namespace sickbay

@@ -1,0 +1,346 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "service/controller.h"
+
+#include <algorithm>
+
+#include "base/hostlist.h"
+#include "model/slurm_state.h"
+#include "service/effects.h"
+
+namespace sickbay {
+namespace {
+
+constexpr std::chrono::milliseconds kFullDiskRetry{1000};
+constexpr int kLooksBeforeLost = 4;  // accounting lags slurmctld by some seconds
+constexpr int kEngineTurns = 16;     // of one round: an engine that never settles is a fault of ours
+
+// Fields whose change matters to a case; a pending job's reason flips all the time and does not.
+bool tells_something_new(const JobInfo& before, const JobInfo& now) {
+  return before.state != now.state || before.restart_cnt != now.restart_cnt || before.held != now.held ||
+         before.nodes != now.nodes || before.start != now.start || before.end != now.end ||
+         before.exit_code != now.exit_code || before.exit_signal != now.exit_signal ||
+         before.submit != now.submit;
+}
+
+std::string node_state_text(const NodeInfo& node) {
+  std::string text = node.state;
+  for (const std::string& flag : node.flags) text += "+" + flag;
+  return text;
+}
+
+}  // namespace
+
+Controller::Controller(Loop& loop, Journal& journal, ResourceManager& manager, Effects& effects,
+                       const Config& config)
+    : loop_(loop), journal_(journal), manager_(manager), effects_(effects), config_(config) {}
+
+TimePoint Controller::now() const { return std::max(last_stamp_, loop_.now()); }
+
+Status Controller::replay() {
+  auto status = journal_.read(0, [&](const Event& event) {
+    identify::apply(state_, event);
+    ledger_.apply(event);
+    return true;
+  });
+  if (!status) return status;
+  last_case_given_ = state_.last_case;
+  last_stamp_ = journal_.last_stamp();
+  return {};
+}
+
+void Controller::start() {
+  started_ = true;
+  for (std::int64_t no : state_.open) dirty_.insert(no);
+  plan_refresh();
+}
+
+void Controller::take(std::vector<Event> events, std::function<void(Status)> kept) {
+  if (stuck_) {
+    // What we saw ourselves is seen again later; a caller must know that his word was not kept.
+    if (kept)
+      loop_.post(
+          [kept = std::move(kept), why = health_.journal.error()]() mutable { kept(fail(std::move(why))); });
+    return;
+  }
+  inbox_.emplace_back(std::move(events), std::move(kept));
+  schedule_round();
+}
+
+void Controller::schedule_round() {
+  if (round_scheduled_ || stuck_) return;
+  round_scheduled_ = true;
+  loop_.post([this] {
+    round_scheduled_ = false;
+    round();
+  });
+}
+
+void Controller::round() {
+  const TimePoint began = loop_.now();
+  for (auto& [events, kept] : inbox_) {
+    for (Event& event : events) absorb(std::move(event));
+    if (kept) to_answer_.push_back(std::move(kept));
+  }
+  inbox_.clear();
+  if (started_ && complete_) ask_engine();
+  ++health_.rounds;
+  if (commit()) after_commit();
+  health_.longest_round =
+      std::max(health_.longest_round, std::chrono::duration_cast<Micros>(loop_.now() - began));
+}
+
+void Controller::absorb(Event event) {
+  event.at = last_stamp_ = now();
+  identify::apply(state_, event);
+  ledger_.apply(event);
+  if (const auto no = parse_case_name(event.subject); no && state_.open.contains(*no)) dirty_.insert(*no);
+  // What happens to nodes may matter to every open case.
+  if (event.kind == identify::kNodesSeen || event.kind == identify::kControllerSeen)
+    dirty_.insert(state_.open.begin(), state_.open.end());
+  batch_.push_back(std::move(event));
+}
+
+void Controller::ask_engine() {
+  for (int turn = 0; !dirty_.empty(); ++turn) {
+    SB_CHECK(turn < kEngineTurns, "the engine does not settle");
+    const std::set<std::int64_t> todo = std::exchange(dirty_, {});
+    for (std::int64_t no : todo) {
+      auto it = state_.cases.find(no);
+      if (it == state_.cases.end()) continue;
+      identify::Decision decision = identify::decide(state_, config_.identify, it->second, now());
+      for (Event& record : decision.records) absorb(std::move(record));
+      for (Command& command : decision.commands) {
+        if (ledger_.knows(command.key)) continue;
+        absorb(Ledger::intent(command));
+        to_start_.push_back(std::move(command));
+      }
+      if (auto old = wakes_.find(no); old != wakes_.end()) {
+        loop_.cancel(old->second);
+        wakes_.erase(old);
+      }
+      if (decision.wake_at != kNever)
+        wakes_[no] = loop_.at(decision.wake_at, [this, no] {
+          wakes_.erase(no);
+          dirty_.insert(no);
+          schedule_round();
+        });
+    }
+  }
+}
+
+bool Controller::commit() {
+  if (batch_.empty()) return true;
+  if (auto kept = journal_.append(batch_); !kept) {
+    if (!stuck_) {
+      // Acting stops here: whoever waits is told, and the round is tried again until a write succeeds.
+      for (auto& answer : to_answer_) answer(fail(kept.error()));
+      to_answer_.clear();
+    }
+    stuck_ = true;
+    health_.journal = fail(kept.error());
+    loop_.at(loop_.now() + kFullDiskRetry, [this] {
+      if (!commit()) return;
+      stuck_ = false;
+      health_.journal = {};
+      after_commit();
+      schedule_round();
+    });
+    return false;
+  }
+  return true;
+}
+
+void Controller::after_commit() {
+  const std::vector<Event> kept = std::exchange(batch_, {});
+  const std::vector<Command> start = std::exchange(to_start_, {});
+  const auto answers = std::exchange(to_answer_, {});
+  health_.events += kept.size();
+  for (const Command& command : start) run_command(command, false);
+  for (const auto& answer : answers) answer({});
+  for (const Event& event : kept)
+    for (const auto& listener : listeners_) listener(event);
+  plan_refresh();
+}
+
+void Controller::run_command(const Command& command, bool again) {
+  effects_.start(command, again, [this, command](Result<Json> result) {
+    std::vector<Event> events;
+    events.push_back(result ? Ledger::done(command, std::move(*result))
+                            : Ledger::failed(command, result.error()));
+    // Unlike what take() turns away, the result of an effect must outlast a full disk: it waits in the inbox.
+    inbox_.emplace_back(std::move(events), nullptr);
+    schedule_round();
+  });
+}
+
+// --- looking at Slurm (decisions.md 20)
+
+void Controller::plan_refresh() {
+  if (!started_ || refreshing_ || refresh_planned_) return;
+  const bool wanted = !node_waiters_.empty() || !complete_ || !identify::watched(state_).empty();
+  if (!wanted) return;
+  const TimePoint due = last_refresh_ == kNoTime
+                            ? loop_.now()
+                            : last_refresh_ + std::max<Micros>(config_.refresh_floor, 20 * refresh_cost_);
+  refresh_planned_ = true;
+  refresh_timer_ = loop_.at(node_waiters_.empty() ? due : loop_.now(), [this] {
+    refresh_planned_ = false;
+    refresh();
+  });
+}
+
+void Controller::with_nodes(std::chrono::seconds max_age, std::function<void(Status)> then) {
+  if (complete_ && loop_.now() - last_refresh_ <= max_age) return then({});
+  node_waiters_.emplace_back(loop_.now(), std::move(then));
+  if (refresh_planned_) {
+    loop_.cancel(refresh_timer_);
+    refresh_planned_ = false;
+  }
+  plan_refresh();
+}
+
+void Controller::refresh() {
+  if (refreshing_ || (stuck_ && node_waiters_.empty())) return;
+  // With no case and nobody asking, Slurm is left alone.
+  if (complete_ && node_waiters_.empty() && identify::watched(state_).empty()) return;
+  refreshing_ = true;
+  RefreshOrder order;
+  for (const auto& job : identify::watched(state_)) order.jobs.push_back(job.job_id);
+  const TimePoint began = loop_.now();
+  manager_.refresh(std::move(order), [this, began](Result<Snapshot> snapshot) {
+    refreshing_ = false;
+    last_refresh_ = loop_.now();
+    refresh_cost_ = std::chrono::duration_cast<Micros>(last_refresh_ - began);
+    ++health_.refreshes;
+    if (health_.slurm.has_value() != snapshot.has_value() || health_.slurm_since == kNoTime)
+      health_.slurm_since = last_refresh_;
+    if (snapshot) {
+      health_.slurm = {};
+      take_snapshot(std::move(*snapshot));
+    } else {
+      health_.slurm = fail(snapshot.error());
+    }
+    for (auto& [since, then] : std::exchange(node_waiters_, {})) then(health_.slurm);
+    plan_refresh();
+  });
+}
+
+std::vector<Event> Controller::node_events(const Snapshot& snapshot) {
+  // One event for all nodes that look alike now, and only for what an engine needs to know.
+  std::map<std::string, std::pair<Json, std::vector<std::string>>> groups;
+  for (const NodeInfo& node : snapshot.nodes) {
+    nodes_[node.name] = node;
+    const auto state = parse_node_state(node.state, node.flags);
+    const bool can_work = state && usable(*state);
+    const bool down = state && state->base == NodeBase::down;
+    if (auto known = state_.nodes.find(node.name);
+        known != state_.nodes.end() && known->second.usable == can_work && known->second.down == down &&
+        known->second.partitions == node.partitions && !known->second.state.empty())
+      continue;
+    Json group = Json::object({{"state", node_state_text(node)},
+                               {"usable", can_work},
+                               {"down", down},
+                               {"partitions", node.partitions}});
+    auto& [body, names] = groups[group.dump()];
+    body = std::move(group);
+    names.push_back(node.name);
+  }
+  Json list = Json::array();
+  for (auto& [text, group] : groups) {
+    Json whole = Json::object({{"nodes", compress_hostlist(group.second)}});
+    for (const auto& [key, value] : group.first.members()) whole.set(key, value);
+    list.push(std::move(whole));
+  }
+  if (!snapshot.gone_nodes.empty()) {
+    for (const std::string& name : snapshot.gone_nodes) nodes_.erase(name);
+    list.push(Json::object({{"nodes", compress_hostlist(snapshot.gone_nodes)}, {"gone", true}}));
+  }
+  if (list.size() == 0) return {};
+  Event event;
+  event.subject = "cluster";
+  event.kind = identify::kNodesSeen;
+  event.body = Json::object({{"groups", std::move(list)}});
+  return {std::move(event)};
+}
+
+void Controller::take_snapshot(Snapshot snapshot) {
+  std::vector<Event> events;
+  if (snapshot.controller_boot != kNoTime && snapshot.controller_boot != state_.controller_boot) {
+    Event event;
+    event.subject = "cluster";
+    event.kind = identify::kControllerSeen;
+    event.body = Json::object({{"boot", to_micros(snapshot.controller_boot)}});
+    events.push_back(std::move(event));
+  }
+  for (Event& event : node_events(snapshot)) events.push_back(std::move(event));
+
+  std::map<JobId, const JobInfo*> found;
+  for (const JobInfo& job : snapshot.jobs) found[job.job_id] = &job;
+  std::vector<JobId> missing;
+  for (const identify::Watched& w : identify::watched(state_)) {
+    const identify::Run* run = identify::find_run(state_.cases.at(w.case_no), w.run);
+    const auto it = found.find(w.job_id);
+    // Job ids come again: without our key, or with another owner, it is somebody else's job.
+    const bool stranger =
+        it != found.end() &&
+        (it->second->uid != w.uid ||
+         (!w.key.empty() && it->second->comment.find("sickbay:" + w.key) == std::string::npos));
+    if (it == found.end() || stranger) {
+      missing.push_back(w.job_id);
+      continue;
+    }
+    absent_looks_.erase(w.job_id);
+    if (!tells_something_new(run->job, *it->second) && run->seen_at != kNoTime) continue;
+    Event event;
+    event.subject = case_name(w.case_no);
+    event.kind = identify::kJobSeen;
+    event.body = Json::object({{"run", w.run.text()}, {"job", it->second->to_json()}});
+    events.push_back(std::move(event));
+  }
+  const bool first = !complete_;
+  complete_ = true;
+  if (!missing.empty()) ask_history(std::move(missing));
+  take(std::move(events));
+  if (first)
+    for (const Command& command : ledger_.unfinished()) run_command(command, true);
+}
+
+void Controller::ask_history(std::vector<JobId> jobs) {
+  manager_.history(jobs, [this, jobs](Result<std::vector<JobInfo>> past) {
+    if (!past) return;  // accounting is away: the next refresh asks again
+    std::vector<Event> events;
+    for (const identify::Watched& w : identify::watched(state_)) {
+      if (std::find(jobs.begin(), jobs.end(), w.job_id) == jobs.end()) continue;
+      const identify::Run* run = identify::find_run(state_.cases.at(w.case_no), w.run);
+      const JobInfo* ours = nullptr;
+      for (const JobInfo& job : *past) {
+        if (job.job_id != w.job_id || job.uid != w.uid) continue;
+        if (!w.key.empty() && job.comment.find("sickbay:" + w.key) == std::string::npos) continue;
+        // Without a key the submit time tells the job from a later one with the same id.
+        if (w.key.empty() && run->job.submit != kNoTime && job.submit < run->job.submit) continue;
+        const auto state = parse_job_state(job.state);
+        if (state && is_terminal(*state)) ours = &job;
+      }
+      Event event;
+      event.subject = case_name(w.case_no);
+      if (ours != nullptr) {
+        JobInfo job = *ours;
+        job.std_out = run->job.std_out;  // accounting does not keep them
+        job.std_err = run->job.std_err;
+        if (job.nodes.empty()) job.nodes = run->job.nodes;
+        event.kind = identify::kJobSeen;
+        event.body = Json::object({{"run", w.run.text()}, {"job", job.to_json()}});
+      } else if (++absent_looks_[w.job_id] >= kLooksBeforeLost) {
+        event.kind = identify::kJobLost;
+        event.body = Json::object({{"run", w.run.text()}, {"job_id", w.job_id}});
+      } else {
+        continue;
+      }
+      absent_looks_.erase(w.job_id);
+      events.push_back(std::move(event));
+    }
+    if (!events.empty()) take(std::move(events));
+  });
+}
+
+}  // namespace sickbay

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// Effects: how each verb of a command becomes an act, and how an act is made safe to meet twice.
+//
+// One row per verb in effects.cc.  An effect that fails because something is away is tried again with growing
+// pauses up to a bound; each further try, and the first after a restart of sickbayd, looks for what the try
+// before may have done (doc/design/decisions.md 16, 17).  Engines see `failed` once.
+#pragma once
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "model/event.h"
+#include "ports/loop.h"
+
+namespace sickbay {
+
+class ResourceManager;
+class ProcessRunner;
+class CaseStore;
+struct Config;
+
+class Effects {
+ public:
+  /// What a verification runs, and as whom.
+  struct Verification {
+    std::string script;                    ///< the text of the batch script
+    std::vector<std::string> environment;  ///< "NAME=value" of its job
+    std::uint32_t uid = 0, gid = 0;        ///< of the service account
+  };
+  Effects(Loop& loop, ResourceManager& manager, ProcessRunner& processes, CaseStore& cases,
+          const Config& config, Verification verification);
+  ~Effects();
+
+  /// Starts `command`.  `again`: it may have been done before.  The answer is the `result` of its done event.
+  void start(const Command& command, bool again, Done<Json> done);
+  /// Under way right now, for /metrics.
+  std::size_t under_way() const;
+
+  struct Try;
+  class Verbs;
+
+ private:
+  std::unique_ptr<Verbs> verbs_;
+};
+
+}  // namespace sickbay

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "service/metrics.h"
+
+#include <fmt/format.h>
+
+#include <map>
+
+namespace sickbay {
+namespace {
+
+class Text {
+ public:
+  void head(std::string_view name, std::string_view type, std::string_view help) {
+    out += fmt::format("# HELP sickbay_{0} {2}\n# TYPE sickbay_{0} {1}\n", name, type, help);
+  }
+  template <class Value>
+  void line(std::string_view name, std::string_view labels, Value value) {
+    out += labels.empty() ? fmt::format("sickbay_{} {}\n", name, value)
+                          : fmt::format("sickbay_{}{{{}}} {}\n", name, labels, value);
+  }
+  template <class Value>
+  void one(std::string_view name, std::string_view type, std::string_view help, Value value) {
+    head(name, type, help);
+    line(name, "", value);
+  }
+  std::string out;
+};
+
+}  // namespace
+
+std::string metrics_text(const Controller& controller, const ResourceManager& manager) {
+  Text t;
+  const auto& state = controller.state();
+  const Controller::Health& h = controller.health();
+
+  std::map<std::string, int> nodes;
+  for (const auto& [name, node] : controller.nodes()) ++nodes[node.state];
+  t.head("nodes", "gauge", "Nodes by Slurm's base state, as last seen.");
+  for (const auto& [name, count] : nodes) t.line("nodes", fmt::format("state=\"{}\"", name), count);
+
+  std::map<std::string_view, int> verdicts;
+  std::map<std::pair<std::string_view, std::string_view>, int> runs;
+  for (const auto& [no, c] : state.cases) {
+    if (c.verdict && c.verdict->final) ++verdicts[to_string(c.verdict->cause)];
+    for (const auto* list : {&c.programs, &c.verifications})
+      for (const identify::Run& run : *list)
+        ++runs[{run.is_program() ? "program" : "verification", to_string(run.outcome)}];
+  }
+  t.one("cases_open", "gauge", "Cases under investigation.", state.open.size());
+  t.head("cases_total", "counter", "Cases with a final verdict, by cause.");
+  for (const auto& [cause, count] : verdicts)
+    t.line("cases_total", fmt::format("cause=\"{}\"", cause), count);
+  t.head("runs", "gauge", "Runs of all cases by kind and outcome.");
+  for (const auto& [key, count] : runs)
+    t.line("runs", fmt::format("kind=\"{}\",outcome=\"{}\"", key.first, key.second), count);
+
+  t.one("commands_open", "gauge", "Commands intended and not yet done.", controller.ledger().open());
+  t.one("commands_total", "counter", "Commands ever intended.", controller.ledger().size());
+  t.one("journal_events_total", "counter", "Events in the journal.",
+        const_cast<Controller&>(controller).journal().last_seq());
+  t.one("journal_bytes", "gauge", "Size of the journal on disk.",
+        const_cast<Controller&>(controller).journal().size_bytes());
+  t.one("journal_ok", "gauge", "1 while the journal takes events.", h.journal ? 1 : 0);
+  t.one("rounds_total", "counter", "Rounds of the loop since the start.", h.rounds);
+  t.one("round_longest_seconds", "gauge", "Longest round since the start.",
+        static_cast<double>(h.longest_round.count()) / 1e6);
+  t.one("slurm_ok", "gauge", "1 while slurmctld answers.", h.slurm ? 1 : 0);
+  t.one("slurm_refreshes_total", "counter", "Looks at the queue since the start.", h.refreshes);
+
+  t.head("slurm_calls_total", "counter", "Calls to Slurm by name.");
+  for (const CallCount& c : manager.calls())
+    t.line("slurm_calls_total", fmt::format("call=\"{}\"", c.call), c.count);
+  t.head("slurm_call_errors_total", "counter", "Calls to Slurm that failed.");
+  for (const CallCount& c : manager.calls())
+    t.line("slurm_call_errors_total", fmt::format("call=\"{}\"", c.call), c.errors);
+  t.head("slurm_call_seconds_total", "counter", "Time spent in calls to Slurm.");
+  for (const CallCount& c : manager.calls())
+    t.line("slurm_call_seconds_total", fmt::format("call=\"{}\"", c.call), c.seconds);
+  return t.out;
+}
+
+}  // namespace sickbay

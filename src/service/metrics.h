@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// /metrics in Prometheus' text format.
+#pragma once
+#include <string>
+
+#include "service/controller.h"
+
+namespace sickbay {
+
+/// All figures, each with HELP and TYPE.  Names and labels are described in doc/formats/metrics.md.
+std::string metrics_text(const Controller& controller, const ResourceManager& manager);
+
+}  // namespace sickbay

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where things lie.  SICKBAY_ROOT stands before every path, so that a lab has its own tree.
+// Source: doc/design/decisions.md 7.
+#pragma once
+#include <string>
+
+namespace sickbay {
+
+struct Paths {
+  std::string root;  ///< "" on a real system
+
+  std::string config() const { return root + "/etc/sickbay/sickbay.json"; }
+  std::string state() const { return root + "/var/lib/sickbay"; }
+  std::string journal() const { return state() + "/journal.db"; }
+  std::string cases() const { return state() + "/cases"; }
+  std::string run() const { return root + "/run/sickbay"; }
+  std::string socket() const { return run() + "/sickbayd.sock"; }
+
+  /// From the environment variable SICKBAY_ROOT (none: the real system).
+  static Paths from_environment();
+};
+
+}  // namespace sickbay
