@@ -124,13 +124,8 @@ class Look {
   void drive_program(int n) {
     const Run* run = c_.program(n);
     if (run == nullptr) return submit_program(n, 1, false);
-    const bool again = run->outcome == Outcome::lost || run->outcome == Outcome::no_failure;
-    if (again && run->attempt < policy_.submit_attempts) return submit_program(n, run->attempt + 1, false);
-    // Slurm said no: with fewer nodes kept away it may say yes.
-    if (run->outcome == Outcome::not_started && run->attempt == 1 && !run->cancel_wanted) {
-      const Placement relaxed = place_rerun(state_, policy_, c_, n, true, now_);
-      if (relaxed.exclude != run->excluded) return submit_program(n, 2, true);
-    }
+    if (tries_again(state_, policy_, c_, *run, now_))
+      return submit_program(n, run->attempt + 1, run->outcome == Outcome::not_started);
     follow(*run);
     if (run->live() && run->outcome == Outcome::pending && run->release_done) {
       if (now_ >= run->released_at + policy_.rerun_wait)
@@ -187,9 +182,8 @@ class Look {
   }
 
   bool retry_could_change(const Verdict& v) const {
-    if (v.rule != "V9" && v.rule != "V10" && v.rule != "V11" && v.rule != "V13" && v.rule != "V13a")
-      return false;
-    if (v.cause != Cause::inconclusive) return false;  // the others stand with a lower confidence
+    // Other rows that lack a verification stand, with the lower confidence that the table gives them.
+    if (v.cause != Cause::inconclusive || (v.rule != "V13" && v.rule != "V15")) return false;
     return std::any_of(c_.verifications.begin(), c_.verifications.end(),
                        [&](const Run& run) { return retry_due(run); });
   }

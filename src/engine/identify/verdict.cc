@@ -8,6 +8,7 @@
 #include <array>
 
 #include "base/hostlist.h"
+#include "engine/identify/placement.h"
 
 namespace sickbay::identify {
 namespace {
@@ -53,8 +54,8 @@ constexpr auto kRows = std::to_array<Row>({
      "it failed once and completed once, and the known-good program passes on the nodes where it failed"},
     {"V13", kFailDown, c_unknown, kEnded, c_unknown | c_ok, a_any, c_any, Cause::inconclusive, Blame::nobody,
      low, kFinal, "the nodes of the failed run could not be verified"},
-    {"V13a", kFailDown, c_unknown, a_ok | a_none, c_any, a_any, c_any, Cause::inconclusive, Blame::nobody,
-     low, kFinal, "the nodes of the failed run could not be verified"},
+    {"V15", kFailDown, c_unknown, a_ok | a_none, c_any, a_any, c_any, Cause::inconclusive, Blame::nobody, low,
+     kFinal, "the nodes of the failed run could not be verified"},
     {"V14", a_fail, c_ok, a_none, c_any, a_any, c_any, Cause::inconclusive, Blame::nobody, medium, kFinal,
      "the nodes of the failed run are acquitted, but the program could not be run a second time"},
 });
@@ -257,6 +258,15 @@ const Row* row_for(const Facts& f) {
   return nullptr;
 }
 
+bool tries_again(const State& state, const Policy& policy, const Case& subject, const Run& run,
+                 TimePoint now) {
+  if (run.outcome == Outcome::lost || run.outcome == Outcome::no_failure)
+    return run.attempt < policy.submit_attempts;
+  if (run.outcome != Outcome::not_started || run.attempt > 1 || run.cancel_wanted) return false;
+  // Slurm said no: with fewer nodes kept away it may say yes.
+  return place_rerun(state, policy, subject, run.id.n, true, now).exclude != run.excluded;
+}
+
 Facts facts_of(const State& state, const Policy& policy, const Case& subject, TimePoint now) {
   Facts f;
   f.a1 = outcome_column(subject.program(1));
@@ -265,6 +275,10 @@ Facts facts_of(const State& state, const Policy& policy, const Case& subject, Ti
   f.c2 = check_column(check_of(state, policy, subject, 2, now));
   f.a3 = policy.max_reruns >= 2 ? outcome_column(subject.program(3)) : a_none;
   f.c3 = check_column(check_of(state, policy, subject, 3, now));
+  for (auto [n, column] : {std::pair(2, &f.a2), std::pair(3, &f.a3)})
+    if (const Run* run = subject.program(n);
+        *column == a_none && run && tries_again(state, policy, subject, *run, now))
+      *column = a_open;
   // V cannot speak for a node that is down: what it says of the others does not acquit the set.
   if (f.a1 == a_down && f.c1 == c_ok) f.c1 = c_unknown;
   // A node that went down under the second run convicts itself as V would (the paper's C2).

@@ -39,6 +39,9 @@ struct Row {
 
 /// The first row that fits, or null while nothing can be said.
 const Row* row_for(const Facts& facts);
+/// True when a program run that said nothing (lost, preempted, refused) is to be submitted once more.
+bool tries_again(const State& state, const Policy& policy, const Case& subject, const Run& run,
+                 TimePoint now);
 /// The columns of a case.
 Facts facts_of(const State& state, const Policy& policy, const Case& subject, TimePoint now);
 /// The verdict that the facts of a case allow now, or nothing.

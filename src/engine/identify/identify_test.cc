@@ -1,0 +1,518 @@
+// SPDX-License-Identifier: Apache-2.0
+// The flow of a case, driven by events as the controller would: each command is intended once and answered by
+// the little world below, which knows what P and V do on each node.
+#include "engine/identify/identify.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <set>
+
+#include "base/hostlist.h"
+#include "engine/identify/case_view.h"
+#include "engine/identify/verdict.h"
+
+namespace sickbay::identify {
+namespace {
+
+using Names = std::vector<std::string>;
+
+// What happens to a run of P on some nodes.
+struct Fate {
+  std::string state = "COMPLETED";
+  int exit_code = 0;
+  Names down = {};
+};
+
+// A cluster in events: FIFO, everything answers in the next step.
+class World {
+ public:
+  explicit World(const std::string& node_list, const std::string& partition = "main") {
+    all_ = *expand_hostlist(node_list);
+    see_nodes(all_, true, false, partition);
+  }
+
+  std::function<Fate(int run, const Names& nodes)> program = [](int, const Names&) { return Fate{}; };
+  std::function<std::string(const std::string& node)> verify = [](const std::string&) {
+    return std::string("ok");
+  };
+  bool refuse_exclusions = false;  // Slurm says no to every --exclude
+  bool verification_starts = true;
+  std::string options = "{}";
+  Policy policy;
+  State state;
+  TimePoint now = from_unix_seconds(1'800'000'000);
+  std::vector<std::string> log;  // commands, in order
+
+  void event(const std::string& subject, std::string_view kind, Json body) {
+    Event e;
+    e.at = now;
+    e.subject = subject;
+    e.kind = kind;
+    e.body = std::move(body);
+    events_.push_back(e);
+    apply(state, e);
+  }
+
+  void see_nodes(const Names& nodes, bool usable, bool down, const std::string& partition = "main") {
+    event("cluster", kNodesSeen,
+          Json::object({{"groups", Json::array({Json::object({{"nodes", compress_hostlist(nodes)},
+                                                              {"state", down ? "DOWN" : "IDLE"},
+                                                              {"usable", usable},
+                                                              {"down", down},
+                                                              {"partitions", Names{partition}}})})}}));
+  }
+
+  // Opens c1, runs r1 on `nodes` and then the case to its end (or until nothing more happens).
+  const Case& investigate(const std::string& nodes) {
+    event("c1", kCaseOpened,
+          Json::object({{"owner", Owner{"alice", 60001, 60001}.to_json()},
+                        {"options", *Json::parse(options)},
+                        {"work_dir", "/home/alice"},
+                        {"output_dir", "/home/alice/sickbay-c1"}}));
+    event("c1", kJobBound, Json::object({{"run", "c1.r1"}, {"job_id", 100}}));
+    run_program("c1.r1", 1, 100, *expand_hostlist(nodes));
+    settle();
+    return state.cases.at(1);
+  }
+
+  void settle() {
+    for (int round = 0; round < 200; ++round) {
+      const Case& c = state.cases.at(1);
+      Decision d = decide(state, policy, c, now);
+      bool acted = false;
+      for (Event& r : d.records) event(r.subject, r.kind, r.body), acted = true;
+      for (const Command& command : d.commands) {
+        if (!keys_.insert(command.key).second) continue;
+        acted = true;
+        event("c1", kIntent,
+              Json::object({{"key", command.key}, {"verb", command.verb}, {"args", command.args}}));
+        log.push_back(command.key);
+        answer(command);
+      }
+      if (state.cases.at(1).is_closed()) return;
+      if (!acted) {
+        if (d.wake_at == kNever || d.wake_at - now > std::chrono::hours(48)) return;
+        now = std::max(now, d.wake_at);
+      }
+      now += std::chrono::seconds(1);
+    }
+    FAIL() << "the case does not settle: " << case_view(state.cases.at(1)).dump();
+  }
+
+  State replayed() const {
+    State s;
+    for (const Event& e : events_) apply(s, e);
+    return s;
+  }
+
+  int runs_of(std::string_view verb_suffix) const {
+    int n = 0;
+    for (const std::string& key : log) n += key.ends_with(verb_suffix);
+    return n;
+  }
+
+ private:
+  void done(const Command& c, Json result) {
+    event("c1", kDone, Json::object({{"key", c.key}, {"verb", c.verb}, {"result", std::move(result)}}));
+  }
+  void failed(const Command& c, const std::string& what) {
+    event("c1", kFailed,
+          Json::object({{"key", c.key}, {"verb", c.verb}, {"error", Json::object({{"what", what}})}}));
+  }
+
+  void see_job(const std::string& run, JobId id, const std::string& state_name, const Names& nodes,
+               int exit_code = 0) {
+    JobInfo job;
+    job.job_id = id;
+    job.uid = run.find(".r") != std::string::npos ? 60001 : 0;
+    job.state = state_name;
+    job.partition = "main";
+    job.nodes = compress_hostlist(nodes);
+    job.num_nodes = static_cast<std::uint32_t>(nodes.size());
+    job.start = nodes.empty() ? kNoTime : now - std::chrono::seconds(10);
+    job.end = state_name == "RUNNING" || state_name == "PENDING" ? kNoTime : now;
+    job.exit_code = exit_code;
+    job.std_out = "/home/alice/out";
+    event("c1", kJobSeen, Json::object({{"run", run}, {"job", job.to_json()}}));
+  }
+
+  void run_program(const std::string& run, int n, JobId id, const Names& nodes) {
+    see_job(run, id, "RUNNING", nodes);
+    const Fate fate = program(n, nodes);
+    if (!fate.down.empty()) see_nodes(fate.down, false, true);
+    see_job(run, id, fate.state, nodes, fate.exit_code);
+  }
+
+  void answer(const Command& c) {
+    if (c.verb == "submit_program") {
+      if (refuse_exclusions && c.args["exclude"].size() > 0 && c.args["attempt"].as_int() == 1)
+        return failed(c, "Requested node configuration is not available");
+      jobs_[c.key.substr(0, c.key.find(':'))] = c.args;
+      return done(c, Json::object({{"job_id", next_job_++}, {"submit", 1}}));
+    }
+    if (c.verb == "submit_verification") {
+      jobs_[c.key.substr(0, c.key.find(':'))] = c.args;
+      return done(c, Json::object({{"job_id", next_job_++}, {"submit", 1}}));
+    }
+    const auto id = static_cast<JobId>(c.args["job_id"].as_int());
+    const std::string key = c.key.substr(0, c.key.find(':'));
+    const std::string run = key.substr(0, key.rfind(".a"));
+    if (c.verb == "release") {
+      done(c, Json::object());
+      const Json& args = jobs_[key];
+      if (run.find(".v") != std::string::npos) {
+        if (!verification_starts) return see_job(run, id, "PENDING", {});
+        see_job(run, id, "COMPLETED", args["nodes"].as_strings());
+        return;
+      }
+      const std::size_t needed = state.cases.at(1).programs.front().nodes.size();
+      const Names excluded = args["exclude"].as_strings();
+      Names free;
+      for (const std::string& name : all_)
+        if (free.size() < needed && state.nodes.at(name).usable && !has_host(excluded, name))
+          free.push_back(name);
+      if (free.size() < needed) return see_job(run, id, "PENDING", {});
+      return run_program(run, static_cast<int>(parse_run_id(run)->n), id, free);
+    }
+    if (c.verb == "cancel") {
+      done(c, Json::object({{"cancelled", true}}));
+      return see_job(run, id, "CANCELLED", {});
+    }
+    ASSERT_EQ(c.verb, "read_output");
+    Json results = Json::array();
+    if (run.find(".v") != std::string::npos)
+      for (const std::string& node : c.args["nodes"].as_strings())
+        results.push(
+            Json::object({{"node", node}, {"peer", ""}, {"result", verify(node)}, {"reason", "phase cpu"}}));
+    done(c, Json::object({{"trace", Json()}, {"results", results}}));
+  }
+
+  Names all_;
+  std::vector<Event> events_;
+  std::set<std::string> keys_;
+  std::map<std::string, Json> jobs_;
+  JobId next_job_ = 200;
+};
+
+Fate fails() { return {"FAILED", 1, {}}; }
+bool any_of(const Names& nodes, const Names& bad) { return !hosts_in_both(nodes, bad).empty(); }
+
+// One row per kind of trouble: which nodes are bad, what the program does, and the verdict that must come of
+// it.
+struct Row {
+  const char* name;
+  std::function<void(World&)> trouble;
+  Cause cause;
+  const char* nodes;
+  const char* rule;
+  Confidence confidence;
+};
+
+TEST(Identify, TellsProgramFromNode) {
+  const std::vector<Row> rows = {
+      {"healthy", [](World&) {}, Cause::normal, "", "V1", Confidence::high},
+      {"program bug", [](World& w) { w.program = [](int, const Names&) { return fails(); }; }, Cause::program,
+       "", "V6", Confidence::high},
+      {"program hangs",
+       [](World& w) { w.program = [](int, const Names&) {
+                        return Fate{"TIMEOUT", 0, {}};
+                      }; }, Cause::program,
+       "", "V6", Confidence::high},
+      {"bad node",
+       [](World& w) {
+         w.program = [](int, const Names& n) { return any_of(n, {"n2"}) ? fails() : Fate{}; };
+         w.verify = [](const std::string& n) { return n == "n2" ? "failed" : "ok"; };
+       },
+       Cause::node, "n2", "V2", Confidence::high},
+      {"slow node, program over its limit",
+       [](World& w) {
+         w.program = [](int, const Names& n) { return any_of(n, {"n1"}) ? Fate{"TIMEOUT", 0, {}} : Fate{}; };
+         w.verify = [](const std::string& n) { return n == "n1" ? "slow" : "ok"; };
+       },
+       Cause::node, "n1", "V2", Confidence::high},
+      {"slow node does not explain a crash",
+       [](World& w) {
+         w.program = [](int, const Names&) { return fails(); };
+         w.verify = [](const std::string& n) { return n == "n1" ? "slow" : "ok"; };
+       },
+       Cause::program, "", "V6", Confidence::high},
+      {"node goes down",
+       [](World& w) {
+         w.program = [](int r, const Names&) { return r == 1 ? Fate{"NODE_FAIL", 0, {"n2"}} : Fate{}; };
+       },
+       Cause::node, "n2", "V3", Confidence::high},
+      {"takes other nodes down",
+       [](World& w) { w.program = [](int, const Names& n) {
+                        return Fate{"NODE_FAIL", 0, {n.front()}};
+                      }; },
+       Cause::inconclusive, "", "V4", Confidence::medium},
+      {"fails once",
+       [](World& w) { w.program = [](int r, const Names&) { return r == 1 ? fails() : Fate{}; }; },
+       Cause::non_deterministic, "", "V12", Confidence::high},
+      {"bug, and the second run meets a bad node",
+       [](World& w) {
+         w.program = [](int, const Names&) { return fails(); };
+         w.verify = [](const std::string& n) { return n == "n3" ? "failed" : "ok"; };
+       },
+       Cause::program, "", "V7", Confidence::medium},
+      {"good on third nodes: the second run's node",
+       [](World& w) {
+         w.program = [](int r, const Names&) { return r <= 2 ? fails() : Fate{}; };
+         w.verify = [](const std::string& n) { return n == "n3" ? "failed" : "ok"; };
+       },
+       Cause::node, "n3", "V8", Confidence::medium},
+      {"V cannot run, bug",
+       [](World& w) {
+         w.program = [](int, const Names&) { return fails(); };
+         w.verify = [](const std::string& n) { return n == "n1" || n == "n2" ? "unknown" : "ok"; };
+       },
+       Cause::program, "", "V10", Confidence::medium},
+      {"V cannot run, the second run is good",
+       [](World& w) {
+         w.program = [](int r, const Names&) { return r == 1 ? fails() : Fate{}; };
+         w.verify = [](const std::string&) { return "unknown"; };
+       },
+       Cause::inconclusive, "", "V15", Confidence::low},
+      {"V never starts",
+       [](World& w) {
+         w.program = [](int, const Names&) { return fails(); };
+         w.verification_starts = false;
+       },
+       Cause::inconclusive, "", "V13", Confidence::low},
+      {"a broken V blames nobody",
+       [](World& w) {
+         w.program = [](int r, const Names&) { return r == 1 ? fails() : Fate{}; };
+         w.verify = [](const std::string&) { return "failed"; };
+       },
+       Cause::inconclusive, "", "V15", Confidence::low},
+      {"must not run twice, good nodes",
+       [](World& w) {
+         w.options = R"({"rerun":false})";
+         w.program = [](int, const Names&) { return fails(); };
+       },
+       Cause::inconclusive, "", "V14", Confidence::medium},
+      {"must not run twice, bad node",
+       [](World& w) {
+         w.options = R"({"rerun":false})";
+         w.program = [](int, const Names&) { return fails(); };
+         w.verify = [](const std::string& n) { return n == "n2" ? "failed" : "ok"; };
+       },
+       Cause::node, "n2", "V2", Confidence::high},
+      {"Slurm refuses the exclusions",
+       [](World& w) {
+         w.program = [](int, const Names&) { return fails(); };
+         w.refuse_exclusions = true;
+       },
+       Cause::program, "", "V6", Confidence::low},
+      {"cancelled", [](World& w) { w.program = [](int, const Names&) {
+                                     return Fate{"CANCELLED", 0, {}};
+                                   }; },
+       Cause::cancelled, "", "end", Confidence::high},
+      {"out of memory",
+       [](World& w) { w.program = [](int, const Names&) {
+                        return Fate{"OUT_OF_MEMORY", 0, {}};
+                      }; },
+       Cause::out_of_memory, "", "end", Confidence::high},
+      {"deadline", [](World& w) { w.program = [](int, const Names&) {
+                                    return Fate{"DEADLINE", 0, {}};
+                                  }; },
+       Cause::deadline, "", "end", Confidence::high},
+      {"preempted", [](World& w) { w.program = [](int, const Names&) {
+                                     return Fate{"PREEMPTED", 0, {}};
+                                   }; },
+       Cause::cancelled, "", "end", Confidence::high},
+  };
+  for (const Row& row : rows) {
+    SCOPED_TRACE(row.name);
+    World world("n[1-6]");
+    row.trouble(world);
+    const Case& c = world.investigate("n[1-2]");
+    ASSERT_TRUE(c.verdict.has_value());
+    EXPECT_EQ(to_string(c.verdict->cause), to_string(row.cause)) << c.verdict->to_json().pretty();
+    EXPECT_EQ(compress_hostlist(c.verdict->nodes), row.nodes);
+    EXPECT_EQ(c.verdict->rule, row.rule);
+    EXPECT_EQ(to_string(c.verdict->confidence), to_string(row.confidence));
+    EXPECT_TRUE(c.verdict->final);
+    EXPECT_TRUE(c.is_closed());
+    EXPECT_EQ(canonical_text(world.replayed()), canonical_text(world.state)) << "replay differs";
+  }
+}
+
+TEST(Identify, OneNodeClusterRunsAgainOnTheSameNodeWithLowConfidence) {
+  World world("n1");
+  world.program = [](int, const Names&) { return fails(); };
+  const Case& c = world.investigate("n1");
+  ASSERT_TRUE(c.verdict);
+  EXPECT_EQ(c.verdict->rule, "V6");
+  EXPECT_EQ(c.verdict->confidence, Confidence::low);
+  EXPECT_EQ(c.programs.at(1).reused, Names{"n1"});
+}
+
+TEST(Identify, TooFewNodesGiveBackAsFewAsNeeded) {
+  World world("n[1-3]");
+  world.program = [](int, const Names&) { return fails(); };
+  const Case& c = world.investigate("n[1-2]");
+  EXPECT_EQ(c.programs.at(1).reused.size(), 1u);
+  EXPECT_EQ(c.verdict->confidence, Confidence::medium);
+}
+
+TEST(Identify, ConvictionNeedsAPassElsewhere) {
+  // A one-node job: nothing in V's own run shows that V works here, so a control run on another node does.
+  World world("n[1-3]");
+  world.program = [](int, const Names& n) { return any_of(n, {"n1"}) ? fails() : Fate{}; };
+  world.verify = [](const std::string& n) { return n == "n1" ? "failed" : "ok"; };
+  const Case& c = world.investigate("n1");
+  EXPECT_EQ(c.verdict->rule, "V2");
+  ASSERT_NE(c.check_of(0), nullptr);
+  EXPECT_NE(c.check_of(0)->nodes, Names{"n1"});
+}
+
+TEST(Identify, ReRunAndVerificationGoTogether) {
+  World world("n[1-4]");
+  world.program = [](int, const Names&) { return fails(); };
+  world.investigate("n[1-2]");
+  ASSERT_GE(world.log.size(), 3u);
+  EXPECT_EQ(world.log[0], "c1.r1.a1:output");
+  EXPECT_EQ(world.log[1], "c1.r2.a1:submit");
+  EXPECT_EQ(world.log[2], "c1.v1.a1:submit");
+}
+
+TEST(Identify, ConvictedNodeCancelsTheReRunUnlessDeliveryWasAsked) {
+  for (bool deliver : {false, true}) {
+    World world("n[1-4]");
+    if (deliver) world.options = R"({"deliver":true})";
+    // r2 must wait for its nodes, so that it is still there when V speaks.
+    world.see_nodes({"n3", "n4"}, true, false);
+    world.program = [](int, const Names& n) { return any_of(n, {"n1"}) ? fails() : Fate{"RUNNING", 0, {}}; };
+    world.verify = [](const std::string& n) { return n == "n1" ? "failed" : "ok"; };
+    const Case& c = world.investigate("n[1-2]");
+    EXPECT_EQ(c.verdict->cause, Cause::node);
+    EXPECT_EQ(c.programs.at(1).outcome, deliver ? Outcome::running : Outcome::cancelled);
+    EXPECT_EQ(c.is_closed(), !deliver);
+  }
+}
+
+TEST(Identify, KnownBadNodesOfOtherCasesAreAvoided) {
+  World world("n[1-6]");
+  world.event("c9", kCaseOpened, Json::object({{"owner", Owner{}.to_json()}}));
+  world.event(
+      "c9", kIntent,
+      Json::object(
+          {{"key", "c9.v1.a1:submit"},
+           {"verb", "submit_verification"},
+           {"args",
+            Json::object({{"run", "c9.v1"}, {"attempt", 1}, {"checks", 1}, {"nodes", Names{"n3"}}})}}));
+  world.event(
+      "c9", kDone,
+      Json::object({{"key", "c9.v1.a1:output"},
+                    {"verb", "read_output"},
+                    {"result", Json::object({{"results", Json::array({Json::object(
+                                                             {{"node", "n3"}, {"result", "failed"}})})}})}}));
+  world.program = [](int, const Names&) { return fails(); };
+  const Case& c = world.investigate("n[1-2]");
+  EXPECT_EQ(compress_hostlist(c.programs.at(1).excluded), "n[1-3]");
+}
+
+TEST(Identify, LostRunIsSubmittedAgainUnderANewKey) {
+  World world("n[1-4]");
+  world.program = [](int r, const Names&) { return r == 1 ? fails() : Fate{"RUNNING", 0, {}}; };
+  world.investigate("n[1-2]");
+  world.event("c1", kJobLost, Json::object({{"run", "c1.r2"}, {"job_id", 200}}));
+  world.settle();
+  EXPECT_EQ(world.runs_of(".r2.a2:submit"), 1);
+  EXPECT_EQ(world.state.cases.at(1).programs.at(1).attempt, 2);
+}
+
+TEST(Identify, HeldAgainAfterARestartOfSlurmctldIsReleasedAgain) {
+  World world("n[1-4]");
+  world.program = [](int r, const Names&) { return r == 1 ? fails() : Fate{"RUNNING", 0, {}}; };
+  world.investigate("n[1-2]");
+  const identify::Run r2 = world.state.cases.at(1).programs.at(1);
+  world.event("cluster", kControllerSeen, Json::object({{"boot", 77}}));
+  JobInfo job = r2.job;
+  job.state = "PENDING";
+  job.held = true;
+  world.now += std::chrono::seconds(5);
+  world.event("c1", kJobSeen, Json::object({{"run", "c1.r2"}, {"job", job.to_json()}}));
+  world.settle();
+  EXPECT_EQ(world.runs_of(".r2.a1:release2"), 1);
+}
+
+TEST(Identify, ACaseWithoutAJobExpires) {
+  World world("n[1-2]");
+  world.event("c1", kCaseOpened, Json::object({{"owner", Owner{}.to_json()}}));
+  world.settle();
+  EXPECT_EQ(world.state.cases.at(1).verdict->cause, Cause::expired);
+  EXPECT_TRUE(world.state.open.empty());
+}
+
+TEST(Identify, CancelEndsOurRunsAndLeavesTheUsersAlone) {
+  World world("n[1-4]");
+  world.program = [](int r, const Names&) { return r == 1 ? fails() : Fate{"RUNNING", 0, {}}; };
+  world.verification_starts = false;
+  world.policy.verification_wait = std::chrono::hours(72);
+  world.investigate("n[1-2]");
+  world.event("c1", kCancelRequested, Json::object({{"by", "alice"}}));
+  world.settle();
+  EXPECT_EQ(world.runs_of(".r1.a1:cancel"), 0);
+  EXPECT_EQ(world.runs_of(".r2.a1:cancel"), 1);
+  EXPECT_EQ(world.runs_of(".v1.a1:cancel"), 1);
+  EXPECT_EQ(world.state.cases.at(1).verdict->cause, Cause::cancelled);
+}
+
+TEST(Identify, LongerThanExpectedIsASymptom) {
+  World world("n[1-4]");
+  world.options = R"({"expect_time_s":5})";  // each run of the world takes 10 s
+  const Case& c = world.investigate("n[1-2]");
+  EXPECT_EQ(c.programs.front().symptom, Symptom::abnormal_time);
+  EXPECT_EQ(c.verdict->cause, Cause::program);
+}
+
+TEST(Identify, UnknownEventsAreIgnored) {
+  World world("n1");
+  const std::string before = canonical_text(world.state);
+  world.event("c7", "from_the_future", Json::object({{"x", 1}}));
+  world.event("x5", kIntent, Json::object({{"key", "x5:y"}}));
+  EXPECT_EQ(canonical_text(world.state), before);
+}
+
+// Every combination of the columns gives at most one answer that later facts may only make final, never
+// take back: a final row stays the answer whatever opens afterwards.
+TEST(VerdictTable, FinalRowsDoNotDependOnWhatIsStillOpen) {
+  for (A a1 : {a_ok, a_fail, a_down})
+    for (C c1 : {c_open, c_ok, c_failed, c_unknown})
+      for (A a2 : {a_open, a_ok, a_fail, a_down, a_none})
+        for (C c2 : {c_open, c_ok, c_failed, c_unknown}) {
+          const Facts f{a1, c1, a2, c2, a_open, c_open};
+          const identify::Row* row = row_for(f);
+          if (row == nullptr || !row->final) continue;
+          for (A a3 : {a_ok, a_fail, a_down, a_none})
+            for (C c3 : {c_open, c_ok, c_failed, c_unknown}) {
+              Facts later = f;
+              later.a3 = a3;
+              later.c3 = c3;
+              ASSERT_NE(row_for(later), nullptr);
+              EXPECT_EQ(row_for(later)->rule, row->rule)
+                  << int(a1) << int(c1) << int(a2) << int(c2) << int(a3) << int(c3);
+            }
+        }
+}
+
+TEST(VerdictTable, EveryCompleteExperimentHasAVerdict) {
+  for (A a1 : {a_ok, a_fail, a_down})
+    for (C c1 : {c_ok, c_failed, c_unknown})
+      for (A a2 : {a_ok, a_fail, a_down, a_none})
+        for (C c2 : {c_ok, c_failed, c_unknown}) {
+          if (a1 == a_down && c1 == c_ok) continue;                      // facts_of() makes it unknown
+          if (a2 == a_down && a1 == a_fail && c2 != c_failed) continue;  // and this failed
+          const Facts f{a1, c1, a2, c2, a_none, c_unknown};
+          const identify::Row* row = row_for(f);
+          ASSERT_NE(row, nullptr) << int(a1) << ' ' << int(c1) << ' ' << int(a2) << ' ' << int(c2);
+          EXPECT_TRUE(row->final) << row->rule;
+        }
+}
+
+}  // namespace
+}  // namespace sickbay::identify
