@@ -57,8 +57,8 @@ Json results_json(const VerifyReport& report) {
     list.push(Json::object(
         {{"node", n.node}, {"peer", ""}, {"result", to_string(n.result)}, {"reason", n.reason}}));
   for (const auto& l : report.links)
-    list.push(
-        Json::object({{"node", l.a}, {"peer", l.b}, {"result", to_string(l.result)}, {"reason", l.reason}}));
+    list.push(Json::object(
+        {{"node", l.node}, {"peer", l.peer}, {"result", to_string(l.result)}, {"reason", l.reason}}));
   return list;
 }
 
@@ -197,9 +197,10 @@ class Effects::Verbs {
       if (!out_text) return answer(fail(out_text.error()));
       auto finish = [command, program, answer, text = *out_text](Result<std::string> err_text) {
         const std::string errors = err_text ? *err_text : std::string();
-        if (program) return answer(Json::object({{"trace", trace_json(parse_fingerprint(text, errors))}}));
-        const VerifyReport report = parse_verify_report(text, errors, command.args["nodes"].as_strings());
-        answer(Json::object({{"results", results_json(report)}, {"why", report.why}}));
+        if (program) return answer(Json::object({{"trace", trace_json(read_fingerprint(text, errors))}}));
+        const VerifyReport report = parse_verify_report(text, errors, command.args["nodes"].as_strings(),
+                                                        static_cast<int>(command.args["exit_code"].as_int()));
+        answer(Json::object({{"results", results_json(report)}, {"why", report.summary}}));
       };
       if (err.empty() || err == out) return finish(std::string());
       tail(err, bytes, as, finish);
