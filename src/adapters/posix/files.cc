@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "adapters/posix/files.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+namespace sickbay {
+namespace {
+
+class Fd {
+ public:
+  explicit Fd(int fd) : fd_(fd) {}
+  ~Fd() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  Fd(const Fd&) = delete;
+  Fd& operator=(const Fd&) = delete;
+  int get() const { return fd_; }
+  bool ok() const { return fd_ >= 0; }
+
+ private:
+  int fd_;
+};
+
+// Returns 0 or the errno of the write that failed.
+int write_all(int fd, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t n = ::write(fd, bytes.data(), bytes.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return errno;
+    bytes.remove_prefix(static_cast<std::size_t>(n));
+  }
+  return 0;
+}
+
+std::string folder_of(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  if (slash == std::string::npos) return ".";
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+}  // namespace
+
+Error file_error(int errno_value, std::string_view doing, const std::string& path) {
+  ErrorCode code = ErrorCode::storage_broken;
+  if (errno_value == ENOSPC || errno_value == EDQUOT)
+    code = ErrorCode::storage_full;
+  else if (errno_value == ENOENT || errno_value == ENOTDIR)
+    code = ErrorCode::not_found;
+  else if (errno_value == EACCES || errno_value == EPERM)
+    code = ErrorCode::denied;
+  return Error(code, fmt::format("cannot {} {}: {}", doing, path, std::strerror(errno_value)));
+}
+
+Status write_durably(const std::string& path, std::string_view bytes, unsigned mode) {
+  const std::string temporary = path + ".new";
+  {
+    const Fd file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, mode));
+    if (!file.ok()) return fail(file_error(errno, "create", temporary));
+    int wrong = write_all(file.get(), bytes);
+    if (wrong == 0 && ::fchmod(file.get(), mode) != 0) wrong = errno;
+    if (wrong == 0 && ::fsync(file.get()) != 0) wrong = errno;
+    if (wrong != 0) {
+      ::unlink(temporary.c_str());
+      return fail(file_error(wrong, "write", temporary));
+    }
+  }
+  if (::rename(temporary.c_str(), path.c_str()) != 0) {
+    const int wrong = errno;
+    ::unlink(temporary.c_str());
+    return fail(file_error(wrong, "rename a file to", path));
+  }
+  const Fd folder(::open(folder_of(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!folder.ok() || ::fsync(folder.get()) != 0) return fail(file_error(errno, "sync the folder of", path));
+  return {};
+}
+
+Result<std::string> read_file(const std::string& path, std::size_t limit) {
+  const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file.ok()) return fail(file_error(errno, "open", path));
+  std::string text;
+  char block[65536];
+  for (;;) {
+    const ssize_t n = ::read(file.get(), block, sizeof block);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return fail(file_error(errno, "read", path));
+    if (n == 0) return text;
+    text.append(block, static_cast<std::size_t>(n));
+    if (text.size() > limit)
+      return fail(ErrorCode::bad_input, fmt::format("{} is longer than {} bytes", path, limit));
+  }
+}
+
+Status make_folder(const std::string& path, unsigned mode) {
+  for (std::size_t at = 1; at <= path.size(); ++at) {
+    if (at < path.size() && path[at] != '/') continue;
+    const std::string part = path.substr(0, at);
+    const bool last = at == path.size();
+    if (::mkdir(part.c_str(), last ? mode : 0755) == 0) continue;
+    if (errno != EEXIST) return fail(file_error(errno, "make the folder", part));
+  }
+  struct stat info {};
+  if (::stat(path.c_str(), &info) != 0 || !S_ISDIR(info.st_mode))
+    return fail(file_error(ENOTDIR, "use as a folder", path));
+  return {};
+}
+
+}  // namespace sickbay

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// Files that must outlast a power cut, and bounded reading.
+#pragma once
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace sickbay {
+
+/// Writes `bytes` to `path` so that after any crash it holds either all of them or what it held before:
+/// a new file in the same folder, synced, renamed, and the folder synced.
+/// Errors: storage_full, storage_broken, denied, not_found (no such folder).
+Status write_durably(const std::string& path, std::string_view bytes, unsigned mode);
+
+/// The whole file.  Errors: not_found, denied, bad_input (longer than `limit` bytes), storage_broken.
+Result<std::string> read_file(const std::string& path, std::size_t limit);
+
+/// Makes the folder and those above it; one that exists keeps its mode.  Errors: as write_durably.
+Status make_folder(const std::string& path, unsigned mode);
+
+/// The Error for `errno_value` of a file operation: "cannot DOING PATH: ...".
+Error file_error(int errno_value, std::string_view doing, const std::string& path);
+
+}  // namespace sickbay
