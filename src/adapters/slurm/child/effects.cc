@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "adapters/slurm/child/effects.h"
+
+#include <fmt/format.h>
+#include <slurm/slurm_errno.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+
+#include "adapters/slurm/child/records.h"
+#include "adapters/slurm/child/slurm_error.h"
+#include "adapters/slurm/key_comment.h"
+#include "base/text.h"
+#include "model/slurm_state.h"
+
+namespace sickbay::slurm {
+namespace {
+
+/// A JobHandle as it comes over the socket.
+struct Handle {
+  JobId job_id;
+  std::uint32_t uid;
+  TimePoint submit;
+  std::string key;
+
+  explicit Handle(const Json& args)
+      : job_id(static_cast<JobId>(args["job_id"].as_int())),
+        uid(static_cast<std::uint32_t>(args["uid"].as_int())),
+        submit(from_micros(args["submit"].as_int())),
+        key(args["key"].as_string()) {}
+
+  /// Whether `job` is the one meant.  Its key says so; a job without one (a user's own first run) is known
+  /// by its submit time, which only a requeue changes.
+  bool means(const JobInfo& job) const {
+    if (job.job_id != job_id || job.uid != uid) return false;
+    const bool same_time = submit == job.submit || job.restart_cnt > 0;
+    if (key.empty()) return submit != kNoTime && same_time;
+    return holds_key(job.comment, key) && (submit == kNoTime || same_time);
+  }
+};
+
+/// The job of `id`, or nothing when slurmctld does not know it.
+Result<std::optional<JobInfo>> read_job(JobId id) {
+  job_info_msg_t* raw = nullptr;
+  if (slurm_load_job(&raw, id, SHOW_ALL) != SLURM_SUCCESS) {
+    if (errno == ESLURM_INVALID_JOB_ID) return std::optional<JobInfo>();
+    return fail(slurm_error(errno, CallKind::look, fmt::format("reading job {}", id)));
+  }
+  const Jobs answer(raw);
+  for (std::uint32_t i = 0; i < answer->record_count; ++i)
+    if (answer->job_array[i].job_id == id) return std::optional<JobInfo>(job_info(answer->job_array[i]));
+  return std::optional<JobInfo>();
+}
+
+bool is_over(const JobInfo& job) {
+  const auto state = parse_job_state(job.state, job.flags);
+  return state && is_terminal(*state);
+}
+
+tl::unexpected<Error> stranger(const Handle& handle) {
+  return fail(Error(ErrorCode::not_found, fmt::format("job {} is not ours", handle.job_id))
+                  .because(fmt::format("its owner, submit time or comment is not that of {}",
+                                       handle.key.empty() ? "the job meant" : "sickbay:" + handle.key)));
+}
+
+/// slurm.h's structures want char*, and never write to what they are given.
+char* c_text(const std::string& s) { return s.empty() ? nullptr : const_cast<char*>(s.c_str()); }
+
+struct FreeSubmit {
+  void operator()(submit_response_msg_t* p) const { slurm_free_submit_response_response_msg(p); }
+};
+
+/// The node of `name` as it is now.
+Result<NodeInfo> read_node(const std::string& name) {
+  node_info_msg_t* raw = nullptr;
+  if (slurm_load_node_single(&raw, c_text(name), SHOW_ALL) != SLURM_SUCCESS)
+    return fail(slurm_error(errno, CallKind::look, "reading node " + name));
+  const Nodes answer(raw);
+  for (std::uint32_t i = 0; i < answer->record_count; ++i)
+    if (answer->node_array[i].name && name == answer->node_array[i].name)
+      return node_info(answer->node_array[i]);
+  return fail(ErrorCode::not_found, fmt::format("slurmctld knows no node {}", quote_for_message(name)));
+}
+
+bool has_flag(const NodeInfo& node, std::string_view flag) {
+  return std::find(node.flags.begin(), node.flags.end(), flag) != node.flags.end();
+}
+
+tl::unexpected<Error> foreign_reason(const NodeInfo& node) {
+  return fail(Error(ErrorCode::conflict, fmt::format("node {} bears the reason {}", node.name,
+                                                     quote_for_message(node.reason, 200)))
+                  .because("Sickbay did not set it, and Slurm would overwrite it")
+                  .remedied_by("whoever set it lifts it (scontrol show node " + node.name + ")"));
+}
+
+Result<Json> update_node(const std::string& name, std::uint32_t state, const std::string& reason) {
+  update_node_msg_t message;
+  slurm_init_update_node_msg(&message);
+  message.node_names = c_text(name);
+  message.node_state = state;
+  message.reason = c_text(reason);
+  message.reason_uid = getuid();
+  if (slurm_update_node(&message) != SLURM_SUCCESS)
+    return fail(slurm_error(errno, CallKind::effect, "changing node " + name));
+  return Json(true);
+}
+
+}  // namespace
+
+Result<Json> submit_verification(const Json& args) {
+  const std::vector<std::string> nodes = args["nodes"].as_strings();
+  const std::string node_list = fmt::format("{}", fmt::join(nodes, ","));
+  const std::string key = args["key"].as_string();
+  const std::string comment = comment_with_key("", key);
+  // sacct keeps the submit line and, by default, no comment: it must hold the key too.
+  const std::string submit_line = "sickbay " + comment;
+  std::vector<std::string> environment = args["environment"].as_strings();
+  std::vector<char*> environment_c;
+  for (const std::string& one : environment) environment_c.push_back(const_cast<char*>(one.c_str()));
+  environment_c.push_back(nullptr);
+  std::string script_name = "sickbay-verify";
+  char* script_argv[] = {script_name.data(), nullptr};
+  const auto count = static_cast<std::uint32_t>(nodes.size());
+
+  job_desc_msg_t job;
+  slurm_init_job_desc_msg(&job);
+  job.user_id = static_cast<std::uint32_t>(args["uid"].as_int());
+  job.group_id = static_cast<std::uint32_t>(args["gid"].as_int());
+  job.name = c_text(args["name"].as_string());
+  job.comment = c_text(comment);
+  job.submit_line = c_text(submit_line);
+  job.script = c_text(args["script"].as_string());
+  job.argc = 1;
+  job.argv = script_argv;
+  job.environment = environment_c.data();
+  job.env_size = static_cast<std::uint32_t>(environment.size());
+  job.priority = 0;  // held, until the job id is in the journal
+  job.requeue = 0;
+  job.kill_on_node_fail = 1;
+  job.req_nodes = c_text(node_list);
+  job.min_nodes = job.max_nodes = count;
+  job.num_tasks = count;
+  job.ntasks_per_node = 1;
+  job.min_cpus = count;
+  job.shared = 0;  // a node that others load would be called slow for it
+  job.time_limit =
+      static_cast<std::uint32_t>(std::max<std::int64_t>(1, (args["time_limit_s"].as_int() + 59) / 60));
+  job.partition = c_text(args["partition"].as_string());
+  job.qos = c_text(args["qos"].as_string());
+  job.account = c_text(args["account"].as_string());
+  job.work_dir = c_text(args["work_dir"].as_string());
+  job.std_out = c_text(args["std_out"].as_string());
+  job.std_err = c_text(args["std_err"].as_string());
+  std::string null_device = "/dev/null";
+  job.std_in = null_device.data();
+
+  submit_response_msg_t* raw = nullptr;
+  if (slurm_submit_batch_job(&job, &raw) != SLURM_SUCCESS)
+    return fail(slurm_error(errno, CallKind::effect, "submitting " + key));
+  const std::unique_ptr<submit_response_msg_t, FreeSubmit> answer(raw);
+  Json submitted = Json::object({{"job_id", answer->job_id}});
+  // Slurm's stamp is read back.  Where that fails the job is there all the same, and find() gives the rest.
+  auto job_now = read_job(answer->job_id);
+  if (!job_now || !*job_now)
+    return fail(
+        Error(ErrorCode::timed_out, fmt::format("job {} was submitted but cannot be read", answer->job_id))
+            .because(job_now ? "slurmctld lost it" : job_now.error().line()));
+  submitted.set("submit", to_micros((*job_now)->submit));
+  return submitted;
+}
+
+Result<Json> find_jobs(const Json& args) {
+  const std::string key = args["key"].as_string();
+  job_info_msg_t* raw = nullptr;
+  if (slurm_load_job_user(&raw, static_cast<std::uint32_t>(args["uid"].as_int()), SHOW_ALL) !=
+      SLURM_SUCCESS) {
+    // slurmctld answers so for a user it has no job of.
+    if (errno == ESLURM_INVALID_JOB_ID) return Json::array();
+    return fail(slurm_error(errno, CallKind::look, "looking for " + key));
+  }
+  const Jobs answer(raw);
+  std::vector<JobInfo> found;
+  for (std::uint32_t i = 0; i < answer->record_count; ++i) {
+    slurm_job_info_t& record = answer->job_array[i];
+    if (record.comment && holds_key(record.comment, key)) found.push_back(job_info(record));
+  }
+  std::sort(found.begin(), found.end(),
+            [](const JobInfo& a, const JobInfo& b) { return a.job_id < b.job_id; });
+  Json::Array jobs;
+  for (const JobInfo& job : found) jobs.push_back(job.to_json());
+  return Json(std::move(jobs));
+}
+
+Result<Json> release_job(const Json& args) {
+  const Handle handle(args);
+  auto job = read_job(handle.job_id);
+  if (!job) return fail(std::move(job.error()));
+  if (!*job) return fail(ErrorCode::not_found, fmt::format("slurmctld knows no job {}", handle.job_id));
+  if (!handle.means(**job)) return stranger(handle);
+  if (!(*job)->held || is_over(**job)) return Json(false);
+  job_desc_msg_t update;
+  slurm_init_job_desc_msg(&update);
+  update.job_id = handle.job_id;
+  update.priority = INFINITE;  // what `scontrol release` asks: slurmctld computes a priority
+  update.user_id = getuid();
+  if (slurm_update_job(&update) != SLURM_SUCCESS)
+    return fail(slurm_error(errno, CallKind::effect, fmt::format("releasing job {}", handle.job_id)));
+  return Json(true);
+}
+
+Result<Json> cancel_job(const Json& args) {
+  const Handle handle(args);
+  auto job = read_job(handle.job_id);
+  if (!job) return fail(std::move(job.error()));
+  if (!*job) return Json(false);
+  if (!handle.means(**job)) return stranger(handle);
+  if (is_over(**job)) return Json(false);
+  if (slurm_kill_job(handle.job_id, SIGKILL, 0) != SLURM_SUCCESS) {
+    // It may have ended between the look and the call.
+    if (errno == ESLURM_ALREADY_DONE || errno == ESLURM_INVALID_JOB_ID) return Json(false);
+    return fail(slurm_error(errno, CallKind::effect, fmt::format("cancelling job {}", handle.job_id)));
+  }
+  return Json(true);
+}
+
+Result<Json> drain_node(const Json& args) {
+  const std::string reason = args["reason"].as_string();
+  auto node = read_node(args["node"].as_string());
+  if (!node) return fail(std::move(node.error()));
+  const bool ours = node->reason.starts_with(kKeyMark);
+  if (!node->reason.empty() && !ours) return foreign_reason(*node);
+  if (has_flag(*node, "DRAIN") && node->reason == reason) return Json(false);
+  return update_node(node->name, NODE_STATE_DRAIN, reason);
+}
+
+Result<Json> undrain_node(const Json& args) {
+  auto node = read_node(args["node"].as_string());
+  if (!node) return fail(std::move(node.error()));
+  if (!has_flag(*node, "DRAIN")) return Json(false);
+  if (!node->reason.starts_with(args["prefix"].as_string())) return foreign_reason(*node);
+  // Never RESUME: it would also revive a node that an operator has set DOWN.
+  return update_node(node->name, NODE_STATE_UNDRAIN, "");
+}
+
+Result<Json> read_configuration(const Json&) {
+  slurm_conf_t* raw = nullptr;
+  if (slurm_load_ctl_conf(0, &raw) != SLURM_SUCCESS)
+    return fail(slurm_error(errno, CallKind::look, "reading slurmctld's configuration"));
+  const Conf conf(raw);
+  const auto text = [](const char* s) { return Json(s ? s : ""); };
+  return Json::object({{"cluster", text(conf->cluster_name)},
+                       {"version", text(conf->version)},
+                       {"slurm_user_id", conf->slurm_user_id},
+                       {"propagate_rlimits", text(conf->propagate_rlimits)},
+                       {"propagate_rlimits_except", text(conf->propagate_rlimits_except)}});
+}
+
+}  // namespace sickbay::slurm

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "adapters/slurm/child/records.h"
+
+#include <fmt/format.h>
+#include <sys/wait.h>
+
+#include <array>
+
+#include "model/slurm_state.h"
+
+// The words of enum job_state_reason.  Both are exported by libslurm and print what squeue prints, yet no
+// public header has declared them (22.05; renamed in 23.02).  Weak, so that a libslurm without them is fine.
+extern "C" {
+[[gnu::weak]] char* slurm_job_reason_string(unsigned reason);
+[[gnu::weak]] char* slurm_job_state_reason_string(unsigned reason);
+}
+
+namespace sickbay::slurm {
+namespace {
+
+std::string text(const char* s) { return s ? s : ""; }
+
+TimePoint time_or_none(time_t t) {
+  // NO_VAL and INFINITE come as times too where slurmctld has none.
+  return t <= 0 || t >= static_cast<time_t>(NO_VAL) ? kNoTime : from_unix_seconds(t);
+}
+
+std::string reason_word(const slurm_job_info_t& record) {
+  if (slurm_job_reason_string) return text(slurm_job_reason_string(record.state_reason));
+  if (slurm_job_state_reason_string) return text(slurm_job_state_reason_string(record.state_reason));
+  return fmt::format("{}", record.state_reason);
+}
+
+std::string file_name(void (*resolve)(char*, int, job_info_t*), slurm_job_info_t& record) {
+  std::array<char, 4096> buffer{};
+  resolve(buffer.data(), static_cast<int>(buffer.size()), &record);
+  return buffer.data();
+}
+
+std::vector<std::string> words(const char* commas) {
+  std::vector<std::string> out;
+  for (std::string_view rest = commas ? commas : ""; !rest.empty();) {
+    const auto comma = rest.find(',');
+    if (comma != 0) out.emplace_back(rest.substr(0, comma));
+    rest = comma == std::string_view::npos ? std::string_view() : rest.substr(comma + 1);
+  }
+  return out;
+}
+
+}  // namespace
+
+JobInfo job_info(slurm_job_info_t& record) {
+  JobInfo job;
+  job.job_id = record.job_id;
+  job.uid = record.user_id;
+  job.name = text(record.name);
+  job.comment = text(record.comment);
+  job.partition = text(record.partition);
+  bool started = record.start_time > 0, ended = false;
+  if (const auto state = job_state_from_word(record.job_state)) {
+    job.state = base_name(*state);
+    job.flags = flag_names(*state);
+    started = state->base != JobBase::pending && started;
+    ended = is_terminal(*state);
+  } else {
+    job.state = fmt::format("UNKNOWN{}", record.job_state & JOB_STATE_BASE);
+  }
+  job.restart_cnt = record.restart_cnt;
+  job.held = record.priority == 0;
+  job.submit = time_or_none(record.submit_time);
+  job.start = started ? time_or_none(record.start_time) : kNoTime;
+  job.end = ended ? time_or_none(record.end_time) : kNoTime;
+  job.nodes = text(record.nodes);
+  job.num_nodes = record.num_nodes;
+  const int status = static_cast<int>(record.exit_code);
+  if (WIFSIGNALED(status)) job.exit_signal = WTERMSIG(status);
+  if (WIFEXITED(status)) job.exit_code = WEXITSTATUS(status);
+  job.reason = reason_word(record);
+  const bool limited = record.time_limit != NO_VAL && record.time_limit != INFINITE;
+  job.time_limit_s = limited ? std::int64_t{record.time_limit} * 60 : 0;
+  job.work_dir = text(record.work_dir);
+  // Resolved here, while slurmctld still knows the job: later nobody can tell what %j was.
+  if (record.batch_flag) {
+    job.std_out = file_name(slurm_get_job_stdout, record);
+    job.std_err = file_name(slurm_get_job_stderr, record);
+  }
+  return job;
+}
+
+NodeInfo node_info(const node_info_t& record) {
+  NodeInfo node;
+  node.name = text(record.name);
+  if (const auto state = node_state_from_word(record.node_state)) {
+    node.state = base_name(*state);
+    node.flags = flag_names(*state);
+  } else {
+    node.state = fmt::format("UNKNOWN{}", record.node_state & NODE_STATE_BASE);
+  }
+  node.cpus = record.cpus;
+  node.partitions = words(record.partitions);
+  node.reason = text(record.reason);
+  // slurmctld leaves NO_VAL where nobody set a reason; 0 would read as root.
+  node.reason_uid = node.reason.empty() ? 0 : record.reason_uid;
+  node.boot_time = time_or_none(record.boot_time);
+  return node;
+}
+
+}  // namespace sickbay::slurm

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// libslurm's records as the model's plain values, and the owners of libslurm's answers.
+#pragma once
+#include <slurm/slurm.h>
+
+#include <memory>
+
+#include "model/job.h"
+
+namespace sickbay::slurm {
+
+struct FreeJobs {
+  void operator()(job_info_msg_t* p) const { slurm_free_job_info_msg(p); }
+};
+struct FreeNodes {
+  void operator()(node_info_msg_t* p) const { slurm_free_node_info_msg(p); }
+};
+struct FreePartitions {
+  void operator()(partition_info_msg_t* p) const { slurm_free_partition_info_msg(p); }
+};
+struct FreeConf {
+  void operator()(slurm_conf_t* p) const { slurm_free_ctl_conf(p); }
+};
+using Jobs = std::unique_ptr<job_info_msg_t, FreeJobs>;
+using Nodes = std::unique_ptr<node_info_msg_t, FreeNodes>;
+using Partitions = std::unique_ptr<partition_info_msg_t, FreePartitions>;
+using Conf = std::unique_ptr<slurm_conf_t, FreeConf>;
+
+/// What slurmctld says of a job.  Times that are only plans (the expected start of a pending job, the
+/// expected end of a running one) are left out: in JobInfo a time is something that happened.
+JobInfo job_info(slurm_job_info_t& record);
+/// What slurmctld says of a node; partitions only after slurm_populate_node_partitions().
+NodeInfo node_info(const node_info_t& record);
+
+}  // namespace sickbay::slurm
