@@ -4,9 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
-#include <cstring>
-#include <numeric>
 #include <unordered_map>
 
 #include "base/text.h"
@@ -253,6 +252,53 @@ struct SortKey {
   }
 };
 
+// The first bytes of a prefix, written so that they compare as compare_prefix does: a run of digits gets its
+// length before it.  Decides most comparisons of a sort without a look at the names.
+struct PrefixKey {
+  std::array<std::uint64_t, 2> head{};
+  std::uint32_t id = 0;
+
+  PrefixKey(std::string_view text, std::uint32_t the_id) : id(the_id) {
+    std::size_t at = 0;
+    const auto put = [&](std::size_t byte) {
+      if (at < 16) head[at / 8] |= std::uint64_t{byte} << (56 - 8 * (at % 8));
+      ++at;
+    };
+    for (std::size_t i = 0; i < text.size() && at < 16; ++i) {
+      if (is_digit(text[i]) && (i == 0 || !is_digit(text[i - 1]))) {
+        const std::size_t run = std::min(text.find_first_not_of("0123456789", i), text.size()) - i;
+        put('0');
+        put(std::min<std::size_t>(run, 255));
+        if (run >= 255) break;  // the length does not fit: left to the full comparison
+      }
+      put(static_cast<unsigned char>(text[i]));
+    }
+  }
+};
+
+// The place of each prefix in their natural order.
+std::vector<std::uint32_t> ranks(const std::vector<std::string_view>& prefixes) {
+  // What they all begin with tells nothing; but a run of digits stays whole.
+  std::size_t lead = prefixes.empty() ? 0 : prefixes[0].size();
+  for (const std::string_view prefix : prefixes) {
+    std::size_t same = 0;
+    while (same < std::min(lead, prefix.size()) && prefix[same] == prefixes[0][same]) ++same;
+    lead = same;
+  }
+  while (lead > 0 && is_digit(prefixes[0][lead - 1])) --lead;
+
+  std::vector<PrefixKey> keys;
+  keys.reserve(prefixes.size());
+  for (std::uint32_t i = 0; i < prefixes.size(); ++i) keys.emplace_back(prefixes[i].substr(lead), i);
+  std::sort(keys.begin(), keys.end(), [&](const PrefixKey& a, const PrefixKey& b) {
+    if (a.head != b.head) return a.head < b.head;
+    return compare_prefix(prefixes[a.id], prefixes[b.id]) < 0;
+  });
+  std::vector<std::uint32_t> rank(prefixes.size());
+  for (std::uint32_t i = 0; i < keys.size(); ++i) rank[keys[i].id] = i;
+  return rank;
+}
+
 // The places of `names` in sorted order, each name once, empty ones left out.
 std::vector<std::uint32_t> sorted_places(std::span<const std::string> names) {
   SB_CHECK(names.size() <= UINT32_MAX, "more names than any hostlist can hold");
@@ -271,11 +317,7 @@ std::vector<std::uint32_t> sorted_places(std::span<const std::string> names) {
     }
     keys.push_back({(std::uint64_t{last} << 8) | c.width, c.number, i});
   }
-  std::vector<std::uint32_t> order(prefixes.size()), rank(prefixes.size());
-  std::iota(order.begin(), order.end(), 0U);
-  std::sort(order.begin(), order.end(),
-            [&](std::uint32_t a, std::uint32_t b) { return compare_prefix(prefixes[a], prefixes[b]) < 0; });
-  for (std::uint32_t i = 0; i < order.size(); ++i) rank[order[i]] = i;
+  const std::vector<std::uint32_t> rank = ranks(prefixes);
   for (SortKey& key : keys)
     key.rank_and_width = (std::uint64_t{rank[key.rank_and_width >> 8]} << 8) | (key.rank_and_width & 0xff);
   std::sort(keys.begin(), keys.end());

@@ -187,18 +187,18 @@ TEST(Hostlist, OrderIsNatural) {
 // Any set of names comes back: random names of few letters, so that prefixes and widths collide.
 TEST(Hostlist, RoundTripOfRandomSets) {
   std::mt19937 random(20261121);
-  constexpr std::string_view kLetters = "ab0019-";
+  constexpr std::string_view kLetters = "ab0019-.";
   for (int round = 0; round < 2000; ++round) {
     Names names;
     for (unsigned n = random() % 40; n > 0; --n) {
       std::string name;
-      for (unsigned length = 1 + random() % 6; length > 0; --length)
+      for (unsigned length = 1 + random() % (round % 2 == 0 ? 6 : 30); length > 0; --length)
         name += kLetters[random() % kLetters.size()];
       names.push_back(name);
     }
     const std::string text = compress_hostlist(names);
     const Names sorted = sorted_hosts(names);
-    EXPECT_TRUE(std::is_sorted(sorted.begin(), sorted.end(), host_less));
+    EXPECT_TRUE(std::is_sorted(sorted.begin(), sorted.end(), host_less)) << text;
     EXPECT_EQ(std::set<std::string>(names.begin(), names.end()),
               std::set<std::string>(sorted.begin(), sorted.end()));
     const auto back = expand_hostlist(text);
