@@ -32,8 +32,6 @@ namespace {
 
 constexpr int kTagHello = 1, kTagHeard = 2, kTagReady = 3, kTagPing = 4, kTagBlock = 5, kTagCount = 6;
 constexpr std::size_t kNameBytes = 128;
-constexpr double kReadyWait = 120;  ///< a partner may be held up by its own bad pairs
-constexpr double kAnswerWait = 15;  ///< within a running test
 constexpr double kStall = 0.1;      ///< a round trip this long is a lost segment (TCP waits 0.2 s at least)
 constexpr int kStallsEnough = 5;    ///< more would only cost time
 constexpr double kLeastResent = 3;  ///< fewer segments sent again prove nothing
@@ -81,26 +79,35 @@ bool complete(MPI_Request& request, double limit, Waiting how) {
   }
 }
 
-/// Buffers and requests of one conversation.  Heap-held and never freed when a request was left behind.
+/// One conversation.  A call is false when the peer did not answer in time; its request is then left behind,
+/// and so must be the buffer.
 struct Line {
   int peer;
-  bool broken = false;
+  double answer_wait;  ///< seconds
 
-  bool send(const void* bytes, std::size_t size, int tag, double limit = kAnswerWait,
-            Waiting how = Waiting::measuring) {
-    MPI_Request request;
-    if (MPI_Isend(bytes, static_cast<int>(size), MPI_BYTE, peer, tag, MPI_COMM_WORLD, &request) !=
-        MPI_SUCCESS)
-      return !(broken = true);
-    return complete(request, limit, how) || !(broken = true);
+  bool send(const void* bytes, std::size_t size, int tag) const {
+    return send(bytes, size, tag, answer_wait, Waiting::measuring);
   }
-  bool receive(void* bytes, std::size_t size, int tag, double limit = kAnswerWait,
-               Waiting how = Waiting::measuring) {
+  bool receive(void* bytes, std::size_t size, int tag) const {
+    return receive(bytes, size, tag, answer_wait, Waiting::measuring);
+  }
+  bool send(const void* bytes, std::size_t size, int tag, double limit, Waiting how) const {
     MPI_Request request;
-    if (MPI_Irecv(bytes, static_cast<int>(size), MPI_BYTE, peer, tag, MPI_COMM_WORLD, &request) !=
-        MPI_SUCCESS)
-      return !(broken = true);
-    return complete(request, limit, how) || !(broken = true);
+    return MPI_Isend(bytes, static_cast<int>(size), MPI_BYTE, peer, tag, MPI_COMM_WORLD, &request) ==
+               MPI_SUCCESS &&
+           complete(request, limit, how);
+  }
+  bool receive(void* bytes, std::size_t size, int tag, double limit, Waiting how) const {
+    MPI_Request request;
+    return MPI_Irecv(bytes, static_cast<int>(size), MPI_BYTE, peer, tag, MPI_COMM_WORLD, &request) ==
+               MPI_SUCCESS &&
+           complete(request, limit, how);
+  }
+  /// Both ends are here: the leader knocks.
+  bool meet(bool leader, char& ready, double limit) const {
+    const auto knock = [&] { return send(&ready, 1, kTagReady, limit, Waiting::idle); };
+    const auto hear = [&] { return receive(&ready, 1, kTagReady, limit, Waiting::idle); };
+    return leader ? knock() && hear() : hear() && knock();
   }
 };
 
@@ -119,14 +126,10 @@ struct PairTest {
   PairNumbers mine{}, theirs{};
   std::vector<std::uint64_t> block;
   std::array<std::uint64_t, 8> ping{};
+  char ready = 1;
 
   bool run() {
-    char ready = 1;
-    const bool met = leader ? line.send(&ready, 1, kTagReady, kReadyWait, Waiting::idle) &&
-                                  line.receive(&ready, 1, kTagReady, kReadyWait, Waiting::idle)
-                            : line.receive(&ready, 1, kTagReady, kReadyWait, Waiting::idle) &&
-                                  line.send(&ready, 1, kTagReady, kReadyWait, Waiting::idle);
-    if (!met) return false;
+    if (!line.meet(leader, ready, options.ready_wait)) return false;
     const TcpCounters before = read_tcp_counters();
     if (!(leader ? lead_pings() && lead_blocks() : follow_pings() && follow_blocks())) return false;
     const TcpCounters seen = read_tcp_counters() - before;
@@ -290,8 +293,8 @@ bool greet(std::list<Greeting>& greetings, const std::string& name, double limit
       // MPI_Finalize wants no request left open; what a settled partner was sent ends at once.
       for (Greeting& g : greetings) {
         if (!g.settled()) continue;
-        all = complete(g.hello_out, kAnswerWait, Waiting::idle) && all;
-        all = complete(g.heard_out, kAnswerWait, Waiting::idle) && all;
+        all = complete(g.hello_out, limit, Waiting::idle) && all;
+        all = complete(g.heard_out, limit, Waiting::idle) && all;
       }
       return all;
     }
@@ -340,7 +343,7 @@ int run_net(const Options& options, const Baseline& baseline, int* argc, char***
       tested[peer] = true;
       auto test = std::make_unique<PairTest>(
           PairTest{.options = options,
-                   .line = {peer},
+                   .line = {peer, options.answer_wait},
                    .leader = rank == low,
                    .seed = static_cast<std::uint64_t>(low) * 1000003 + static_cast<std::uint64_t>(high),
                    .block = std::vector<std::uint64_t>(options.net_block / sizeof(std::uint64_t))});
@@ -362,7 +365,7 @@ int run_net(const Options& options, const Baseline& baseline, int* argc, char***
   // A partner that gave up on somebody else does not come to the end with us: a limit.
   MPI_Request all_done;
   MPI_Ibarrier(MPI_COMM_WORLD, &all_done);
-  if (!complete(all_done, kReadyWait, Waiting::idle)) ::_exit(code);
+  if (!complete(all_done, options.ready_wait, Waiting::idle)) ::_exit(code);
   // MPICH 4.0.2 over UCX hangs in MPI_Finalize when ranks enter it some milliseconds apart (the first blocks
   // in PMI while the others wait for it to answer a flush).  All has been said by now: leave after a second.
   exit_code_of_alarm = code;

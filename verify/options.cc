@@ -66,6 +66,8 @@ Status preset_quick(Options& o) {
   o.pings = 300;
   o.pair_budget = 1;
   o.hello_wait = 6;
+  o.ready_wait = 25;
+  o.answer_wait = 8;
   o.random_rounds = 1;
   o.turn_wait = 60;
   return {};
@@ -104,6 +106,10 @@ const std::vector<OptionRow>& option_rows() {
        [](Options& o, const std::string& v) { return read_number(v, o.pair_budget, 0.1, 3600); }},
       {"--hello-wait", "SECONDS", "until a silent peer counts as not reachable",
        [](Options& o, const std::string& v) { return read_number(v, o.hello_wait, 1, 3600); }},
+      {"--ready-wait", "SECONDS", "until a partner that is held up by other pairs counts as silent",
+       [](Options& o, const std::string& v) { return read_number(v, o.ready_wait, 1, 3600); }},
+      {"--answer-wait", "SECONDS", "until a pair that fell silent in its test is given up",
+       [](Options& o, const std::string& v) { return read_number(v, o.answer_wait, 1, 3600); }},
       {"--random-rounds", "N", "over 16 nodes: rounds of random pairs beside the ring",
        [](Options& o, const std::string& v) { return read_number(v, o.random_rounds, 0, 1000); }},
       {"--loss-ratio", "X", "a pair is slow when this share of its TCP segments is sent again",

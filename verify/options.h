@@ -27,6 +27,8 @@ struct Options {
   int pings = 500;
   double pair_budget = 2.5;   ///< seconds of measuring per pair
   double hello_wait = 15;     ///< seconds until a silent peer counts as not reachable
+  double ready_wait = 90;     ///< for a partner that its own bad pairs hold up
+  double answer_wait = 15;    ///< within a running test of a pair
   int random_rounds = 3;      ///< over 16 nodes: rounds of random pairs beside the ring
   double loss_ratio = 0.002;  ///< net: slow when this share of a pair's TCP segments is sent again
   double turn_wait = 120;     ///< seconds to wait for the other ranks on the same kernel

@@ -18,6 +18,8 @@
 # Exit code: 0 all well, 1 a wrong result or a dead rank, 3 right but slow.
 program=${SICKBAY_VERIFY:-sickbay-verify}
 limit=${SICKBAY_VERIFY_LIMIT:-4}
+# UCX catches signals to print stacks; here only how a rank died is of interest, and srun tells that.
+export UCX_HANDLE_ERRORS="${UCX_HANDLE_ERRORS:-none}"
 if [ -n "$SICKBAY_VERIFY_BASELINE" ]; then set -- --baseline "$SICKBAY_VERIFY_BASELINE"; else set --; fi
 
 # The job's own output is also what decides on the second step; no temporary file: a full or read-only /tmp
