@@ -59,7 +59,8 @@ Outcome read(std::string_view bytes, std::size_t piece) {
   }
   if (outcome.last == Progress::failed) {
     const HttpResponse& refusal = reader.failure();
-    SB_CHECK(refusal.status == 400 || refusal.status == 413 || refusal.status == 431, "the peer's fault");
+    SB_CHECK(refusal.status == 400 || refusal.status == 411 || refusal.status == 413 || refusal.status == 431,
+             "the peer's fault");
     fuzz::check_refusal(error_from_response(refusal.status, refusal.body));
     outcome.refusal = std::to_string(refusal.status) + refusal.body;
   }

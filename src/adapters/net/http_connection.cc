@@ -41,6 +41,7 @@ constexpr auto kReasons = std::to_array<ReasonRow>({
     {405, "Method Not Allowed"},
     {408, "Request Timeout"},
     {409, "Conflict"},
+    {411, "Length Required"},
     {413, "Content Too Large"},
     {422, "Unprocessable Content"},
     {431, "Request Header Fields Too Large"},

@@ -18,6 +18,9 @@ namespace {
 
 namespace http = boost::beast::http;
 using Parser = http::request_parser<http::string_body>;
+using boost::system::error_code;
+
+constexpr std::string_view kHeadEnd = "\r\n\r\n";
 
 constexpr std::size_t kLongestKey = 200;  // of an idempotency key; the journal keeps it
 
@@ -51,24 +54,6 @@ Result<std::string> percent_decoded(std::string_view text) {
     decoded += c;
   }
   return decoded;
-}
-
-HttpResponse refusal(int status, const Error& error) {
-  HttpResponse response = error_response(error);
-  response.status = status;
-  return response;
-}
-
-HttpResponse refusal_of(const boost::system::error_code& ec, const HttpRequestLimits& limits) {
-  if (ec == http::error::header_limit)
-    return refusal(431, Error(ErrorCode::bad_input, "the request's header is over " +
-                                                        std::to_string(limits.header_bytes) + " bytes"));
-  if (ec == http::error::body_limit)
-    return refusal(413, Error(ErrorCode::bad_input,
-                              "the request's body is over " + std::to_string(limits.body_bytes) + " bytes"));
-  return refusal(400, Error(ErrorCode::bad_input, "the request is not HTTP/1.1")
-                          .because(ec.message())
-                          .remedied_by("send what doc/formats/api.md describes"));
 }
 
 }  // namespace
@@ -105,22 +90,71 @@ Result<HttpTarget> parse_target(std::string_view target) {
 
 struct HttpRequestReader::Impl {
   HttpRequestLimits limits;
-  std::string bytes;      // added, not yet parsed
-  std::size_t start = 0;  // of the unparsed part of `bytes`
+  std::string bytes;         // added, not yet parsed
+  std::size_t searched = 0;  // of them, without the end of the head
   std::optional<Parser> parser;
-  bool started = false;  // a byte of the request was parsed
   bool expectation_taken = false;
   std::optional<IncomingRequest> ready;
   std::optional<HttpResponse> failure;
+  int refusal_status = 0;  // where the error's own is not the one that HTTP has for it
 
   void begin() {
     parser.emplace();
-    parser->eager(true);  // header and body in one call
-    parser->header_limit(static_cast<std::uint32_t>(limits.header_bytes));
+    parser->header_limit(static_cast<std::uint32_t>(limits.header_bytes + kHeadEnd.size()));
     parser->body_limit(limits.body_bytes);
-    started = false;
     expectation_taken = false;
     ready.reset();
+  }
+
+  // Reads on; true once the request is whole.
+  Result<bool> parse() {
+    error_code ec;
+    if (!parser->is_header_done()) {
+      // Beast gets the head in one piece, and none that is too long: its own limit holds for each line, not
+      // for their sum (Boost 1.74), and what it says of half a head depends on where the head was cut.
+      const std::size_t at = bytes.find(kHeadEnd, searched);
+      const bool too_long = at == std::string::npos ? bytes.size() >= limits.header_bytes + kHeadEnd.size()
+                                                    : at > limits.header_bytes;
+      if (too_long) return refuse(http::error::header_limit);
+      if (at == std::string::npos) {
+        searched = bytes.size() < kHeadEnd.size() ? 0 : bytes.size() - kHeadEnd.size() + 1;
+        return false;
+      }
+      const std::size_t used = parser->put(boost::asio::const_buffer(bytes.data(), at + kHeadEnd.size()), ec);
+      if (ec) return refuse(ec);
+      // Neither happens with a head that is whole; a loop that waits for it to get better would never end.
+      if (!parser->is_header_done() || used != at + kHeadEnd.size()) return refuse(http::error::bad_field);
+      bytes.erase(0, used);
+      searched = 0;
+      if (parser->chunked()) {
+        refusal_status = 411;
+        return fail(Error(ErrorCode::bad_input, "the request's body comes in chunks")
+                        .because("sickbayd wants to know its length first")
+                        .remedied_by("send Content-Length"));
+      }
+    }
+    while (!parser->is_done() && !bytes.empty()) {
+      const std::size_t used = parser->put(boost::asio::const_buffer(bytes.data(), bytes.size()), ec);
+      bytes.erase(0, used);
+      if (ec && ec != http::error::need_more) return refuse(ec);
+      if (used == 0) break;
+    }
+    return parser->is_done();
+  }
+
+  tl::unexpected<Error> refuse(const error_code& ec) {
+    refusal_status = ec == http::error::header_limit ? 431 : ec == http::error::body_limit ? 413 : 400;
+    if (refusal_status == 431)
+      return fail(Error(ErrorCode::bad_input,
+                        "the request's header is over " + std::to_string(limits.header_bytes) + " bytes")
+                      .remedied_by("send fewer and shorter header fields"));
+    if (refusal_status == 413)
+      return fail(Error(ErrorCode::bad_input,
+                        "the request's body is over " + std::to_string(limits.body_bytes) + " bytes")
+                      .remedied_by("send less: a script that large belongs into a file"));
+    return fail(Error(ErrorCode::bad_input, "the request is not HTTP/1.1")
+                    .because(ec.message())
+                    .remedied_by("send what doc/formats/api.md describes"));
   }
 
   Result<IncomingRequest> read_message() {
@@ -143,11 +177,6 @@ struct HttpRequestReader::Impl {
     incoming.request.body = std::move(message.body());
     return incoming;
   }
-
-  void drop_parsed() {
-    bytes.erase(0, start);
-    start = 0;
-  }
 };
 
 HttpRequestReader::HttpRequestReader(HttpRequestLimits limits) : impl_(std::make_unique<Impl>()) {
@@ -162,23 +191,12 @@ HttpRequestReader::Progress HttpRequestReader::step() {
   Impl& s = *impl_;
   if (s.failure) return Progress::failed;
   if (s.ready) return Progress::complete;
-  boost::system::error_code ec;
-  while (!s.parser->is_done() && s.start < s.bytes.size() && !ec) {
-    const std::string_view rest = std::string_view(s.bytes).substr(s.start);
-    const std::size_t used = s.parser->put(boost::asio::const_buffer(rest.data(), rest.size()), ec);
-    s.start += used;
-    if (used > 0) s.started = true;
-    if (used == 0 && !ec) break;  // nothing to go on with: as need_more
-  }
-  s.drop_parsed();
-  if (ec && ec != http::error::need_more) {
-    s.failure = refusal_of(ec, s.limits);
-    return Progress::failed;
-  }
-  if (!s.parser->is_done()) return Progress::need_more;
-  auto incoming = s.read_message();
+  Result<bool> whole = s.parse();
+  if (whole && !*whole) return Progress::need_more;
+  auto incoming = whole ? s.read_message() : Result<IncomingRequest>(fail(std::move(whole.error())));
   if (!incoming) {
     s.failure = error_response(incoming.error());
+    if (s.refusal_status != 0) s.failure->status = s.refusal_status;
     return Progress::failed;
   }
   s.ready = std::move(*incoming);
@@ -197,9 +215,11 @@ const HttpResponse& HttpRequestReader::failure() const {
   return *impl_->failure;
 }
 
-bool HttpRequestReader::is_idle() const { return !impl_->started && impl_->start == impl_->bytes.size(); }
+bool HttpRequestReader::is_idle() const {
+  return !impl_->ready && !impl_->parser->is_header_done() && impl_->bytes.empty();
+}
 bool HttpRequestReader::has_header() const { return impl_->ready || impl_->parser->is_header_done(); }
-std::size_t HttpRequestReader::buffered() const { return impl_->bytes.size() - impl_->start; }
+std::size_t HttpRequestReader::buffered() const { return impl_->bytes.size(); }
 
 bool HttpRequestReader::take_expectation() {
   Impl& s = *impl_;

@@ -2,7 +2,9 @@
 // HttpRequestReader: bytes from a peer become requests.  No socket here, so that a fuzzer can drive it.
 //
 // Boost.Beast does the parsing; limits, targets and the answer to what is no request are ours.  Requests may
-// follow one another without waiting (pipelining): what is left over after one starts the next.
+// follow one another without waiting (pipelining): what is left over after one starts the next.  A body must
+// state its length: bodies in chunks are refused (411), since Beast 1.74 bounds neither their chunk lines nor
+// their trailers, and no client of ours sends them.
 // Source: RFC 9110, RFC 9112, RFC 3986.
 #pragma once
 #include <cstddef>
@@ -55,7 +57,7 @@ class HttpRequestReader {
   Progress step();
   /// The complete request; the reader then stands at the next one.
   IncomingRequest take();
-  /// The answer for what is no request: 400, 413 or 431 with our JSON error.
+  /// The answer for what is no request: 400, 411, 413 or 431 with our JSON error.
   const HttpResponse& failure() const;
 
   /// No byte of the next request is here.
