@@ -75,6 +75,8 @@ constexpr auto kKeys = std::to_array<KeyRow>({
      [](Config& c, const Json& v) { return take_text(c.verify.options, v); }},
     {"verify", "baseline", "path", "recorded figures of this cluster",
      [](Config& c, const Json& v) { return take_text(c.verify.baseline, v); }},
+    {"verify", "environment", "names", "\"NAME=value\" for its jobs: which network MPI uses, say",
+     [](Config& c, const Json& v) { return take_names(c.verify.environment, v); }},
     {"verify", "user", "name", "service account that verifications run as",
      [](Config& c, const Json& v) { return take_text(c.verify.user, v); }},
     {"verify", "qos", "name", "QOS of verifications (a high one)",

@@ -26,7 +26,8 @@ struct Config {
     std::string script;   ///< batch script of V; empty: the shipped one
     std::string program;  ///< sickbay-verify on the nodes; empty: the installed one
     std::string options = "--quick";
-    std::string baseline;  ///< recorded by `sickbay verify --record-baseline`
+    std::string baseline;                  ///< recorded by `sickbay verify --record-baseline`
+    std::vector<std::string> environment;  ///< "NAME=value" for its jobs (which network MPI uses, say)
     std::string user = "root";
     std::string qos, account;
     std::string folder;  ///< V's output, on storage that all nodes share; empty: /var/lib/sickbay/verify

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// Users and groups of this host.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "model/job.h"
+#include "ports/http.h"
+
+namespace sickbay {
+
+/// The account of that name.  Errors: not_found.
+Result<Owner> account_named(const std::string& user);
+/// True when `caller` is one of `users` or a member of one of `groups`.
+bool belongs_to(const Caller& caller, const std::vector<std::string>& users,
+                const std::vector<std::string>& groups);
+
+}  // namespace sickbay

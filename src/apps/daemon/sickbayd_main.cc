@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+// sickbayd: joins loop, journal, Slurm, engine and API, and runs until it is told to stop.
+#include <unistd.h>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include <string>
+
+#include "adapters/net/asio_loop.h"
+#include "adapters/net/http_server.h"
+#include "adapters/posix/files.h"
+#include "adapters/posix/process_runner.h"
+#include "adapters/slurm/slurm_manager.h"
+#include "adapters/sqlite/journal.h"
+#include "apps/daemon/accounts.h"
+#include "apps/daemon/case_folders.h"
+#include "apps/daemon/installation.h"
+#include "service/api.h"
+#include "service/controller.h"
+#include "service/effects.h"
+#include "service/paths.h"
+
+namespace sickbay {
+namespace {
+
+constexpr std::size_t kConfigBound = 1 << 20;
+constexpr const char* kUsage =
+    "usage: sickbayd [--config FILE] [--check-config] [--help-config] [--version]\n"
+    "Runs in the foreground as root on the controller host; SICKBAY_ROOT stands before all its paths.\n";
+
+void say(const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); }
+
+// One key=value line per committed event that is an act or a decision: what an operator greps for.
+void log_event(const Event& e) {
+  if (e.kind == identify::kJobSeen || e.kind == identify::kNodesSeen) return;
+  std::string line = fmt::format("event={} seq={} subject={}", e.kind, e.seq, e.subject);
+  for (const char* key : {"key", "verb", "job_id", "rule", "cause", "sentence"})
+    if (const Json& value = e.body[key]; !value.is_null()) line += fmt::format(" {}={}", key, value.dump());
+  if (e.kind == kFailed) line += " error=" + e.body["error"]["what"].dump();
+  say(line);
+}
+
+Result<Config> load_config(const std::string& path, bool must_exist) {
+  auto text = read_file(path, kConfigBound);
+  if (!text && text.error().code == ErrorCode::not_found && !must_exist) return Config{};
+  if (!text) return fail(std::move(text.error()).in("reading the configuration"));
+  return parse_config(*text, path);
+}
+
+Status run(const std::string& config_path, bool check_only) {
+  const Paths paths = Paths::from_environment();
+  auto config = load_config(config_path.empty() ? paths.config() : config_path, !config_path.empty());
+  if (!config) return fail(config.error());
+  if (config->verify.folder.empty()) config->verify.folder = paths.state() + "/verify";
+  auto verification = verification_for(*config);
+  if (!verification) return fail(verification.error());
+  if (check_only) return {};
+  if (::geteuid() != 0)
+    return fail(Error(ErrorCode::not_root, "sickbayd must run as root")
+                    .because("only root may submit and cancel jobs for their owners"));
+
+  for (const auto& [folder, mode] : {std::pair(paths.state(), 0700u), std::pair(paths.cases(), 0700u),
+                                     std::pair(paths.run(), 0755u), std::pair(config->verify.folder, 0711u)})
+    if (auto made = make_folder(folder, mode); !made) return made;
+
+  auto loop = make_asio_loop();
+  auto journal = open_journal(paths.journal());
+  if (!journal) return fail(journal.error());
+  auto processes = make_process_runner(*loop);
+  slurm::SlurmOptions options;
+  if (const char* conf = std::getenv("SLURM_CONF"); conf && config->slurm.conf.empty())
+    options.slurm_conf = conf;
+  if (!config->slurm.conf.empty()) options.slurm_conf = config->slurm.conf;
+  options.sbatch_path = config->slurm.bin_dir + "/sbatch";
+  options.sacct_path = config->slurm.bin_dir + "/sacct";
+  options.service_account = Owner{config->verify.user, verification->uid, verification->gid};
+  options.log = [](std::string_view line) { say(fmt::format("event=slurm text={}", Json(line).dump())); };
+  auto manager = slurm::make_slurm_manager(*loop, *processes, options);
+  if (!manager) return fail(manager.error());
+
+  CaseFolders cases(paths.cases());
+  Effects effects(*loop, **manager, *processes, cases, *config, std::move(*verification));
+  Controller controller(*loop, **journal, **manager, effects, *config);
+  if (auto replayed = controller.replay(); !replayed) return replayed;
+  controller.on_committed(log_event);
+  Api api(controller, cases, **manager, {SICKBAY_VERSION, ::getpid(), loop->now()},
+          [&config](const Caller& caller) {
+            return belongs_to(caller, config->operators.users, config->operators.groups);
+          });
+  auto server = make_http_server(*loop);
+  server->on_request([&api](HttpRequest request, std::shared_ptr<HttpReply> reply) {
+    api.serve(std::move(request), std::move(reply));
+  });
+  if (auto bound = server->listen_unix(paths.socket(), 0666); !bound) return bound;
+  if (auto armed = loop->on_signals({SIGTERM, SIGINT}, [&loop](int) { loop->stop(); }); !armed) return armed;
+
+  say(fmt::format("event=started version={} seq={} open_cases={} socket={}", SICKBAY_VERSION,
+                  (*journal)->last_seq(), controller.state().open.size(), paths.socket()));
+  controller.start();
+  loop->run();
+  server->close();
+  say(fmt::format("event=stopped seq={}", (*journal)->last_seq()));
+  return {};
+}
+
+}  // namespace
+}  // namespace sickbay
+
+int main(int argc, char** argv) {
+  using namespace sickbay;
+  std::string config_path;
+  bool check_only = false;
+  for (int i = 1; i < argc; ++i) {
+    const std::string arg = argv[i];
+    if (arg == "--help" || arg == "-h") return std::fputs(kUsage, stdout) < 0;
+    if (arg == "--version") return std::printf("sickbayd %s\n", SICKBAY_VERSION) < 0;
+    if (arg == "--help-config") return std::fputs(describe_config().c_str(), stdout) < 0;
+    if (arg == "--check-config") {
+      check_only = true;
+    } else if (arg == "--config" && i + 1 < argc) {
+      config_path = argv[++i];
+    } else {
+      say(Error(ErrorCode::usage, fmt::format("unknown option '{}'", arg))
+              .remedied_by("see 'sickbayd --help'")
+              .message("sickbayd"));
+      return error_row(ErrorCode::usage).exit_code;
+    }
+  }
+  std::signal(SIGPIPE, SIG_IGN);
+  try {
+    const Status ended = run(config_path, check_only);
+    if (ended) return 0;
+    say(ended.error().message("sickbayd"));
+    return error_row(ended.error().code).exit_code;
+  } catch (const std::exception& e) {
+    say(Error(ErrorCode::internal, fmt::format("stopped by an exception: {}", e.what())).message("sickbayd"));
+    return error_row(ErrorCode::internal).exit_code;
+  }
+}
