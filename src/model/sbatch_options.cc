@@ -238,7 +238,8 @@ class OptionReader {
       given.first = at_;
       given.option = find_letter(word[i]);
       if (given.option == nullptr) {  // sbatch will say what it thinks of it
-        given.name = word.substr(i - 1 == 0 ? 1 : i);
+        given.name = word.substr(i);
+        given.letters = true;
         line_.options.push_back(std::move(given));
         break;
       }
@@ -317,8 +318,7 @@ const CommandOption* find_sbatch_option(std::string_view name) {
 }
 
 std::string GivenOption::text() const {
-  const bool is_letter = option == nullptr && name.size() == 1;
-  std::string text = (is_letter ? "-" : "--") + name;
+  std::string text = (letters ? "-" : "--") + name;
   if (value) text += "=" + *value;
   return text;
 }

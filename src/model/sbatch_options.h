@@ -40,6 +40,7 @@ struct GivenOption {
   const CommandOption* option = nullptr;  ///< null: not in the table
   std::string name;                       ///< the row's name, synonyms resolved; for an unknown one as given
   std::optional<std::string> value;
+  bool letters = false;              ///< an unknown one of the short kind: -9
   std::size_t first = 0, count = 1;  ///< the words that hold it (letters of one cluster share a word)
 
   /// The option as one word that sbatch reads alike: "--nodes=2", "--hold"; an unknown one as given.

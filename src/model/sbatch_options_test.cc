@@ -76,7 +76,7 @@ TEST(SbatchOptions, FindsTheScript) {
       {{"--deliv", "job.sh"}, "--deliv", "", "job.sh", {}},  // ours are never cut
 
       // a newer Slurm's option goes through
-      {{"--brand-new=3", "-9", "job.sh"}, "--brand-new=3 -9", "", "job.sh", {}},
+      {{"--brand-new=3", "-9ab", "-H9", "job.sh"}, "--brand-new=3 -9ab --hold -9", "", "job.sh", {}},
   };
   for (const auto& row : rows) {
     auto line = parse_sbatch_line(row.words, kOwn);

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "apps/cli/answer.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "base/text.h"
+#include "base/text_table.h"
+#include "model/ids.h"
+
+namespace sickbay::cli {
+namespace {
+
+// Words of a peer or a user may hold anything; each line of a message is made harmless by itself.
+std::string harmless_lines(std::string_view text) {
+  std::string safe;
+  while (!text.empty()) {
+    const std::size_t end = text.find('\n');
+    safe += for_terminal(text.substr(0, end));
+    if (end == text.npos) break;
+    safe += '\n';
+    text.remove_prefix(end + 1);
+  }
+  return safe;
+}
+
+bool all_digits(std::string_view word) {
+  for (const char c : word)
+    if (!is_digit(c)) return false;
+  return !word.empty();
+}
+
+}  // namespace
+
+void print(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); }
+
+void print_json(const Json& value) { print(value.pretty() + "\n"); }
+
+Json error_json(const Error& error) {
+  return Json::object({{"code", error_row(error.code).name},
+                       {"what", error.line()},
+                       {"cause", error.cause},
+                       {"remedy", error.remedy()}});
+}
+
+int complain(const Error& error, bool json) {
+  if (json) print_json(error_json(error));
+  std::fflush(stdout);
+  fmt::print(stderr, "{}\n", harmless_lines(error.message("sickbay")));
+  return error_row(error.code).exit_code;
+}
+
+void warn(const Error& error) {
+  std::string text = "sickbay: warning: " + error.line();
+  if (!error.cause.empty()) text += "\n  cause:  " + error.cause;
+  text += "\n  remedy: " + std::string(error.remedy());
+  std::fflush(stdout);
+  fmt::print(stderr, "{}\n", harmless_lines(text));
+}
+
+std::string rooted(std::string_view path) {
+  const char* root = std::getenv("SICKBAY_ROOT");
+  std::string text = root ? root : "";
+  while (text.ends_with('/')) text.pop_back();
+  return text + std::string(path);
+}
+
+Result<ApiClient> connect_to_sickbayd(ApiTimes times) {
+  return ApiClient::connect(rooted("/run/sickbay/sickbayd.sock"), times);
+}
+
+Result<CaseTarget> parse_case_target(std::string_view word) {
+  if (word.starts_with('c')) {
+    const std::string_view name = word.substr(0, word.find('.'));
+    if (parse_case_name(name) && (name == word || parse_run_id(word)))
+      return CaseTarget{fmt::format("/v1/cases/{}", name)};
+  }
+  if (all_digits(word) && word.size() <= 10 && word[0] != '0')
+    return CaseTarget{fmt::format("/v1/jobs/{}/case", word)};
+  Error error(ErrorCode::usage, fmt::format("{} names neither a case nor a job", quote_for_message(word)));
+  error.remedy_text = "give a case (c17), a run (c17.r2) or a job id (4711); 'sickbay cases' lists them";
+  if (const std::size_t end = word.find_first_of("_+."); end != word.npos && all_digits(word.substr(0, end)))
+    error.cause = "parts of job arrays, heterogeneous jobs and steps have no case of their own";
+  return fail(std::move(error));
+}
+
+Result<Json> fetch_case(ApiClient& api, std::string_view word) {
+  auto target = parse_case_target(word);
+  if (!target) return fail(target.error());
+  auto view = api.get(target->path);
+  if (view || view.error().code != ErrorCode::not_found) return view;
+  Error error = view.error();
+  if (error.cause.empty() && target->path.starts_with("/v1/jobs/"))
+    error.cause = "only jobs submitted through 'sickbay submit' (or mybatch) have a case";
+  if (error.remedy_text.empty() || error.remedy_text == error_row(ErrorCode::not_found).remedy)
+    error.remedy_text = "'sickbay cases --all' lists your cases; submit the next run with 'sickbay submit'";
+  return fail(std::move(error));
+}
+
+}  // namespace sickbay::cli

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// How every command answers: text or JSON on standard output, errors on standard error, one exit code.
+//
+// With --json an error goes to standard output too, as the API's {code, what, cause, remedy}, so that a
+// script reads one stream.
+#pragma once
+#include <string>
+#include <string_view>
+
+#include "base/json.h"
+#include "base/result.h"
+#include "client/api_client.h"
+
+namespace sickbay::cli {
+
+/// Writes `text` to standard output.
+void print(std::string_view text);
+/// Writes `value` as JSON for people and scripts, with a line end.
+void print_json(const Json& value);
+/// Tells `error` (and, with `json`, prints it) and gives its exit code.
+int complain(const Error& error, bool json = false);
+/// "sickbay: warning: what", with cause and remedy as an error has them; the command goes on.
+void warn(const Error& error);
+/// The API's form of an error.
+Json error_json(const Error& error);
+
+/// $SICKBAY_ROOT in front of an absolute path (doc/design/decisions.md 7).
+std::string rooted(std::string_view path);
+/// Connected to this host's sickbayd.  Errors: daemon_away, ...
+Result<ApiClient> connect_to_sickbayd(ApiTimes times = {});
+
+/// What names a case on the command line: "c17", "c17.r2" or a job id.
+struct CaseTarget {
+  std::string path;  ///< "/v1/cases/c17" or "/v1/jobs/123/case"
+};
+/// Errors: usage, with the forms there are.
+Result<CaseTarget> parse_case_target(std::string_view word);
+/// The case view of a word.  Errors: usage, not_found with a remedy that fits, the API's.
+Result<Json> fetch_case(ApiClient& api, std::string_view word);
+
+}  // namespace sickbay::cli

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// The pages about the cluster and the daemon: `sickbay nodes` and `sickbay status`.  Pure.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "apps/cli/page.h"
+#include "base/json.h"
+#include "base/result.h"
+
+namespace sickbay::cli {
+
+/// The items of GET /v1/nodes that `wanted` names (all when empty), in its order.
+/// Errors: not_found for a name that no node has, with the nearest one.
+Result<Json> chosen_nodes(const Json& list, const std::vector<std::string>& wanted);
+
+std::string nodes_text(const Json& items, const TextPage& page);
+std::string status_text(const Json& status, const TextPage& page);
+/// The journal takes events and slurmctld answers.
+bool status_is_good(const Json& status);
+
+}  // namespace sickbay::cli

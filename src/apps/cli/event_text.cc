@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "apps/cli/event_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <initializer_list>
+#include <span>
+
+#include "base/text_table.h"
+
+namespace sickbay::cli {
+namespace {
+
+// What matters of a kind's body, as paths; the rest is for --json.
+struct KindRow {
+  std::string_view kind;
+  std::array<std::string_view, 6> paths;
+  std::string_view sgr;
+};
+constexpr auto kKinds = std::to_array<KindRow>({
+    {"case_opened", {"owner.user", "work_dir", "submission.script_name"}, "1"},
+    {"job_bound", {"run", "job_id"}, ""},
+    {"job_seen", {"run", "job.job_id", "job.state", "job.flags", "job.nodes", "job.exit_code"}, ""},
+    {"job_lost", {"run", "job_id"}, "31"},
+    {"intent", {"verb", "key"}, ""},
+    {"done", {"verb", "key", "result.job_id"}, ""},
+    {"failed", {"verb", "key", "error.what"}, "31"},
+    {"cancel_requested", {"by"}, "33"},
+    {"verdict", {"cause", "final", "nodes", "sentence"}, "1"},
+    {"case_closed", {"reason"}, "1"},
+});
+
+const Json& at_path(const Json& body, std::string_view path) {
+  const Json* value = &body;
+  while (!path.empty()) {
+    const std::size_t dot = path.find('.');
+    value = &(*value)[path.substr(0, dot)];
+    path.remove_prefix(dot == path.npos ? path.size() : dot + 1);
+  }
+  return *value;
+}
+
+// A word as it is, anything else in quotes or as JSON.
+std::string value_text(const Json& value) {
+  if (!value.is_string()) return for_terminal(value.dump());
+  const std::string& text = value.as_string();
+  const bool is_word = !text.empty() && text.find_first_of(" \"=\t\n") == text.npos;
+  return for_terminal(is_word ? text : Json(text).dump());
+}
+
+bool says_nothing(const Json& value) {
+  return value.is_null() || (value.is_string() && value.as_string().empty()) ||
+         ((value.is_array() || value.is_object()) && value.size() == 0);
+}
+
+}  // namespace
+
+std::string event_line(const Event& event, const TextPage& page) {
+  const auto row = std::ranges::find(kKinds, event.kind, &KindRow::kind);
+  const bool known = row != kKinds.end();
+  std::string line = fmt::format("{}  {:<5} {}", local_clock(event.at), for_terminal(event.subject),
+                                 painted(for_terminal(event.kind), known ? row->sgr : "", page.colours));
+  const auto add = [&](std::string_view name, const Json& value) {
+    if (!says_nothing(value)) line += fmt::format(" {}={}", for_terminal(name), value_text(value));
+  };
+  if (known) {
+    for (const std::string_view path : row->paths)
+      if (!path.empty()) add(path.substr(path.rfind('.') + 1), at_path(event.body, path));
+  } else {
+    for (const auto& [name, value] : event.body.members()) add(name, value);
+  }
+  return line + "\n";
+}
+
+}  // namespace sickbay::cli

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "apps/cli/follow.h"
+
+#include <fmt/format.h>
+
+#include <optional>
+#include <thread>
+
+#include "apps/cli/answer.h"
+
+namespace sickbay::cli {
+
+Status follow_events(FollowOrder order, const std::function<bool(const Event&)>& each,
+                     const std::function<bool()>& idle) {
+  using std::chrono::steady_clock;
+  auto seen_alive = steady_clock::now();
+  bool go_on = true;
+  while (go_on) {
+    ApiTimes times;
+    times.stream_silence = order.tick;
+    auto api = connect_to_sickbayd(times);
+    Status ended;
+    if (!api) {
+      ended = fail(api.error());
+    } else {
+      std::string target = fmt::format("/v1/events?after={}&follow=1", order.after);
+      if (!order.subject.empty()) target += "&subject=" + percent_encoded(order.subject);
+      std::optional<Error> broken;
+      ended = api->stream(target, [&](std::string_view line) {
+        seen_alive = steady_clock::now();
+        auto json = Json::parse(line);
+        auto event = json ? Event::from_json(*json) : Result<Event>(fail(json.error()));
+        if (!event) {
+          broken = event.error();
+          return false;
+        }
+        if (event->seq <= order.after) return true;
+        order.after = event->seq;
+        return go_on = each(*event);
+      });
+      if (broken) return fail(*broken);
+    }
+    if (!go_on) break;
+    const bool silent = !ended && ended.error().code == ErrorCode::timed_out;
+    if (silent) {
+      seen_alive = steady_clock::now();
+      go_on = !idle || idle();
+      continue;
+    }
+    // The stream ended, or sickbayd is away: a restart takes a moment.
+    if (!ended && ended.error().code != ErrorCode::daemon_away && ended.error().code != ErrorCode::busy)
+      return ended;
+    if (steady_clock::now() - seen_alive > order.patience)
+      return ended
+                 ? Status(fail(ErrorCode::daemon_away, "sickbayd ends the stream of events again and again"))
+                 : ended;
+    std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  }
+  return {};
+}
+
+Result<std::int64_t> last_seq() {
+  auto api = connect_to_sickbayd();
+  if (!api) return fail(api.error());
+  auto status = api->get("/v1/status");
+  if (!status) return fail(status.error());
+  return (*status)["journal"]["seq"].as_int();
+}
+
+}  // namespace sickbay::cli
