@@ -14,29 +14,32 @@
 #include <cstdio>
 #include <memory>
 
+#include "base/json.h"
+#include "lab/command_parts.h"
 #include "lab/lab.h"
 #include "lab/machines.h"
 
 namespace sickbay::lab {
-namespace {
 
 int complain(const Error& error) {
   fmt::print(stderr, "{}\n", error.message("sickbay lab"));
   return error_row(error.code).exit_code;
 }
 
-// What every subcommand knows: which lab.
-struct Which {
-  std::string name = "lab", folder;
-};
-
 void add_which(CLI::App& command, const std::shared_ptr<Which>& which, bool positional) {
-  if (positional)
-    command.add_option("NAME,-l,--lab", which->name, "name of the lab")->capture_default_str();
-  else
-    command.add_option("-l,--lab", which->name, "name of the lab")->capture_default_str();
+  command.add_option(positional ? "NAME,-l,--lab" : "-l,--lab", which->name, "name of the lab")
+      ->capture_default_str();
   command.add_option("--dir", which->folder, "the lab's folder (default /var/tmp/sickbay-lab-NAME)");
 }
+
+int with_lab(const Which& which, const std::function<Status(const Layout&)>& work) {
+  auto layout = load_layout(which.name, which.folder);
+  if (!layout) return complain(layout.error());
+  auto done = work(*layout);
+  return done ? 0 : complain(done.error());
+}
+
+namespace {
 
 void add_up(CLI::App& lab, int& exit_code) {
   CLI::App* c = lab.add_subcommand("up", "start a lab: a real Slurm cluster on this machine");
@@ -74,23 +77,58 @@ void add_down(CLI::App& lab, int& exit_code) {
   });
 }
 
+Json to_json(const LabState& state) {
+  const Layout& l = state.layout;
+  Json services = Json::array(), nodes = Json::array(), faults = Json::array();
+  for (const ServiceState& s : state.services)
+    services.push(Json::object({{"machine", s.machine}, {"service", s.service}, {"alive", s.alive}}));
+  for (const std::string& node : state.nodes) {
+    const std::size_t space = node.find(' ');
+    nodes.push(Json::object({{"node", node.substr(0, space)}, {"state", node.substr(space + 1)}}));
+  }
+  for (const ActiveFault& f : state.faults)
+    faults.push(Json::object({{"fault", f.id},
+                              {"node", f.spec.node},
+                              {"kind", f.spec.row().name},
+                              {"value", f.spec.value},
+                              {"text", f.spec.text()},
+                              {"waiting", !f.fired}}));
+  return Json::object({{"name", l.wishes.name},
+                       {"folder", l.dir()},
+                       {"running", state.running},
+                       {"nodes_wanted", l.wishes.nodes},
+                       {"spares", l.wishes.spares},
+                       {"services", services},
+                       {"nodes", nodes},
+                       {"faults", faults}});
+}
+
+void print_state(const LabState& state) {
+  fmt::print("lab {} in {}: {}\n", state.layout.wishes.name, state.layout.dir(),
+             state.running ? "running" : "not running (sickbay lab down removes what is left)");
+  for (const ServiceState& s : state.services)  // on nodes, only what is missing
+    if (s.machine == "ctl" || !s.alive)
+      fmt::print("  {:<4} {:<10} {}\n", s.machine, s.service, s.alive ? "alive" : "dead");
+  for (const std::string& node : state.nodes) fmt::print("  {}\n", node);
+  for (const ActiveFault& fault : state.faults) fmt::print("  fault {}\n", fault.line());
+}
+
 void add_status(CLI::App& lab, int& exit_code) {
   CLI::App* c = lab.add_subcommand("status", "show a lab: services, nodes, active faults");
   auto which = std::make_shared<Which>();
+  auto json = std::make_shared<bool>(false);
   add_which(*c, which, true);
-  c->callback([which, &exit_code] {
+  c->add_flag("--json", *json, "as JSON");
+  c->callback([which, json, &exit_code] {
     auto state = look_at(which->name, which->folder);
     if (!state) {
       exit_code = complain(state.error());
       return;
     }
-    fmt::print("lab {} in {}: {}\n", state->layout.wishes.name, state->layout.dir(),
-               state->running ? "running" : "not running (sickbay lab down removes what is left)");
-    for (const ServiceState& s : state->services)
-      if (s.machine == "ctl" || !s.alive)
-        fmt::print("  {:<4} {:<10} {}\n", s.machine, s.service, s.alive ? "alive" : "dead");
-    for (const std::string& node : state->nodes) fmt::print("  {}\n", node);
-    for (const std::string& fault : state->faults) fmt::print("  fault {}\n", fault);
+    if (*json)
+      fmt::print("{}\n", to_json(*state).pretty());
+    else
+      print_state(*state);
     if (!state->running) exit_code = 1;
   });
 }
@@ -109,13 +147,14 @@ void add_exec(CLI::App& lab, int& exit_code) {
   c->add_option("CMD", request->argv, "the command and its arguments")->required();
   c->positionals_at_end();
   c->callback([which, request, &exit_code] {
-    auto layout = load_layout(which->name, which->folder);
-    if (!layout) {
-      exit_code = complain(layout.error());
-      return;
-    }
-    auto code = execute(*layout, request->machine, request->user, request->argv);
-    exit_code = code ? *code : complain(code.error());
+    int code = 0;
+    const int failed = with_lab(*which, [&](const Layout& layout) -> Status {
+      auto ended = execute(layout, request->machine, request->user, request->argv);
+      if (!ended) return tl::unexpected(ended.error());
+      code = *ended;
+      return {};
+    });
+    exit_code = failed != 0 ? failed : code;
   });
 }
 
@@ -124,13 +163,11 @@ void add_env(CLI::App& lab, int& exit_code) {
   auto which = std::make_shared<Which>();
   add_which(*c, which, true);
   c->callback([which, &exit_code] {
-    auto layout = load_layout(which->name, which->folder);
-    if (!layout) {
-      exit_code = complain(layout.error());
-      return;
-    }
-    for (const std::string& pair : machine_environment(*layout, "ctl"))
-      if (pair.rfind("PATH=", 0) != 0) fmt::print("export {}\n", pair);
+    exit_code = with_lab(*which, [](const Layout& layout) -> Status {
+      for (const std::string& pair : machine_environment(layout, "ctl"))
+        if (pair.rfind("PATH=", 0) != 0) fmt::print("export {}\n", pair);
+      return {};
+    });
   });
 }
 
@@ -144,6 +181,7 @@ void add_lab_commands(CLI::App& app, int& exit_code) {
   add_status(*lab, exit_code);
   add_exec(*lab, exit_code);
   add_env(*lab, exit_code);
+  add_fault_commands(*lab, exit_code);
 }
 
 }  // namespace sickbay::lab

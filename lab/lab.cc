@@ -100,7 +100,7 @@ Status write_files(const Layout& l) {
                              {"etc/hosts", hosts_file(l), 0644},
                              {"etc/passwd", passwd_file(l, *passwd), 0644},
                              {"etc/group", group_file(*group), 0644},
-                             {"etc/task_prolog", task_prolog(), 0755}})
+                             {"etc/task_prolog", task_prolog(l), 0755}})
     if (auto done = write_text(l.path(row.name), row.text, row.mode); !done) return done;
   auto uid = uid_of(l.wishes.slurm_user);
   if (!uid) return tl::unexpected(uid.error());
@@ -294,7 +294,7 @@ Result<LabState> look_at(const std::string& name, const std::string& folder) {
       if (std::find(state.nodes.begin(), state.nodes.end(), line) == state.nodes.end())
         state.nodes.push_back(line);
   }
-  for (const ActiveFault& fault : active_faults(*l)) state.faults.push_back(fault.line());
+  state.faults = active_faults(*l);
   return state;
 }
 

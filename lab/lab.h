@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "lab/faults.h"
 #include "lab/layout.h"
 
 namespace sickbay::lab {
@@ -30,7 +31,7 @@ struct LabState {
   bool running = false;                ///< the holders live
   std::vector<ServiceState> services;  ///< all that were started
   std::vector<std::string> nodes;      ///< "n1 idle", as sinfo says; empty while slurmctld is away
-  std::vector<std::string> faults;     ///< active ones, one line each
+  std::vector<ActiveFault> faults;     ///< active ones, one line each
 };
 Result<LabState> look_at(const std::string& name, const std::string& folder);
 

@@ -135,11 +135,16 @@ std::string group_file(const std::string& host_group) {
   return text;
 }
 
-std::string task_prolog() {
+std::string task_prolog(const Layout& l) {
   return "#!/bin/sh\n"
          "# Keep MPICH (UCX) on the lab's own network, whatever environment a job was submitted with.\n"
          "echo export UCX_TLS=tcp,self\n"
-         "echo export UCX_NET_DEVICES=eth0\n";
+         "echo export UCX_NET_DEVICES=eth0\n"
+         "# What faults add on this node (a shifted clock).\n"
+         "more=" +
+         l.path("nodes") +
+         "/$SLURMD_NODENAME/environment\n"
+         "if [ -r \"$more\" ]; then while read -r line; do echo \"export $line\"; done <\"$more\"; fi\n";
 }
 
 }  // namespace sickbay::lab

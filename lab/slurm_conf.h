@@ -14,7 +14,8 @@ std::string hosts_file(const Layout& layout);
 /// is.
 std::string passwd_file(const Layout& layout, const std::string& host_passwd);
 std::string group_file(const std::string& host_group);
-/// What slurmd runs before each task: it sets the variables that keep MPICH on the lab's network.
-std::string task_prolog();
+/// What slurmd runs before each task: it sets the variables that keep MPICH on the lab's network, and those
+/// of the node's faults.
+std::string task_prolog(const Layout& layout);
 
 }  // namespace sickbay::lab
