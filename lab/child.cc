@@ -18,6 +18,7 @@ extern "C" {  // glibc 2.36 forgot it in this header
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <thread>
@@ -181,6 +182,34 @@ bool send_signal(const Process& process, int signal) {
   return sent;
 }
 
+std::vector<Process> processes_of(const Process& holder) {
+  struct stat space {};
+  std::vector<Process> found;
+  if (::stat(fmt::format("/proc/{}/ns/pid", holder.pid).c_str(), &space) != 0) return found;
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc", ignored)) {
+    const std::string name = entry.path().filename().string();
+    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
+    struct stat its {};
+    const pid_t pid = static_cast<pid_t>(std::atoi(name.c_str()));
+    if (pid == holder.pid || ::stat(("/proc/" + name + "/ns/pid").c_str(), &its) != 0 ||
+        its.st_ino != space.st_ino)
+      continue;
+    if (const Process p = identify_process(pid); p.start != 0) found.push_back(p);
+  }
+  return found;
+}
+
+std::optional<Process> process_by_inner_pid(const Process& holder, pid_t pid) {
+  for (const Process& p : processes_of(holder)) {
+    std::istringstream status(slurp(fmt::format("/proc/{}/status", p.pid)));
+    for (std::string line; std::getline(status, line);)
+      if (line.rfind("NSpid:", 0) == 0 && line.substr(line.find_last_of(" \t") + 1) == std::to_string(pid))
+        return p;
+  }
+  return std::nullopt;
+}
+
 bool wait_until(milliseconds limit, const std::function<bool()>& condition) {
   const auto end = Clock::now() + limit;
   for (milliseconds pause{2};; pause = std::min(pause * 2, milliseconds{50})) {
@@ -237,7 +266,7 @@ Result<Process> start_process(const Command& command) {
   if (!program) return tl::unexpected(program.error());
   Command exact = command;
   exact.argv[0] = *program;
-  Pipe born, failed;  // born: the pid; failed: the reason, empty when execve went well
+  Pipe born, failed;  // born: the pid, as its own namespace has it; failed: why execve did not go well
   const pid_t middle = ::fork();
   if (middle < 0) return fail(os_error("fork"));
   if (middle == 0) {
@@ -250,6 +279,10 @@ Result<Process> start_process(const Command& command) {
         send_error(failed.write_end, entered.error());
         ::_exit(1);
       }
+    // Inside, one more fork: the parent of an orphan becomes process 1 of its *parent's* namespace, and that
+    // shall be the holder.
+    if (exact.inside != 0)
+      if (const pid_t inner = ::fork(); inner != 0) ::_exit(inner < 0 ? 1 : wait_code(inner));
     const pid_t pid = ::fork();
     if (pid == 0) {
       ::setsid();
@@ -266,12 +299,13 @@ Result<Process> start_process(const Command& command) {
   born.close_write(), failed.close_write();
   pid_t pid = -1;
   const bool have_pid = read_all(born.read_end, &pid, sizeof pid) && pid > 0;
-  const Process process = have_pid ? identify_process(pid) : Process{};
   const std::string why = read_to_end(failed.read_end);
   wait_code(middle);
   if (!why.empty()) return fail(parse_error(why));
   if (!have_pid) return fail(ErrorCode::os, "could not start " + exact.argv[0]);
-  return process;
+  if (exact.inside == 0) return identify_process(pid);
+  if (auto found = process_by_inner_pid(identify_process(exact.inside), pid)) return *found;
+  return Process{};  // it has ended already: whoever waits for it will see that
 }
 
 Result<Outcome> run_to_end(const Command& command, milliseconds limit) {

@@ -49,6 +49,12 @@ bool wait_gone(const Process& process, std::chrono::milliseconds limit);
 /// SIGTERM, up to `patience` of waiting, SIGKILL, and waiting again (10 s).  False: it survived.
 bool end_process(const Process& process, std::chrono::milliseconds patience);
 
+/// All processes, as the host sees them, in the pid namespace of a holder, but for the holder.
+/// O(processes of the host).
+std::vector<Process> processes_of(const Process& holder);
+/// The one that the namespace knows by this pid.
+std::optional<Process> process_by_inner_pid(const Process& holder, pid_t pid);
+
 /// What to run, where and as whom.
 struct Command {
   std::vector<std::string> argv;

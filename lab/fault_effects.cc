@@ -171,12 +171,7 @@ Status heal_service(Target& t) {
 
 // The process that the node knows by this pid.
 Result<Process> process_on(const Target& t, int pid) {
-  for (const Process& p : processes_of(t.holder)) {
-    std::ifstream status(fmt::format("/proc/{}/status", p.pid));
-    for (std::string line; std::getline(status, line);)
-      if (line.rfind("NSpid:", 0) == 0 && line.substr(line.find_last_of(" \t") + 1) == std::to_string(pid))
-        return p;
-  }
+  if (auto found = process_by_inner_pid(t.holder, pid)) return *found;
   return fail(Error(ErrorCode::not_found, fmt::format("{} has no process {}", t.machine.name, pid))
                   .remedied_by(fmt::format("give a pid as 'sickbay lab exec --node {} -- ps ax' shows it",
                                            t.machine.name)));
@@ -389,6 +384,10 @@ Status start_on_machine(Target& t, const std::string& name, const std::function<
           ::prctl(PR_SET_PDEATHSIG, SIGKILL);
           ::_exit(work());
         }
+        // Ended by SIGTERM, it buries its child first: an orphan would be left to the host's process 1.
+        static pid_t the_inner;
+        the_inner = inner;
+        ::signal(SIGTERM, [](int) { ::kill(the_inner, SIGKILL); });
         int state = 0;
         while (::waitpid(inner, &state, 0) < 0 && errno == EINTR) {
         }

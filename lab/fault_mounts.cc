@@ -72,7 +72,7 @@ std::vector<MountPoint> parse_mountinfo(const std::string& text) {
     while (words >> word && word != "-") {
     }
     words >> type >> source;
-    found.push_back({plain(path), options, plain(source)});
+    found.push_back({plain(path), plain(root), options, plain(source)});
   }
   return found;
 }
@@ -147,19 +147,27 @@ Status heal_read_only(Target& t) {
 
 Status inject_unmount(Target& t) {
   const std::string path = path_of(t), kept = kept_of(t);
+  const std::string empty = t.layout.path("nodes/" + t.machine.name + "/empty");
   if (auto made = make_folder(kept); !made) return made;
   return on_machine(t, [&]() -> Status {
     // A second place holds the file system, so that heal can bring the very same one back.
     if (::mount(path.c_str(), kept.c_str(), nullptr, MS_BIND, nullptr) != 0)
       return fail(os_error("could not keep " + path));
-    return detach(path);
+    if (auto done = detach(path); !done) return done;
+    // Below may lie a folder of the host; a mount point without its mount is empty.
+    if (!std::filesystem::is_directory(path)) return {};
+    if (::mount(empty.c_str(), path.c_str(), nullptr, MS_BIND, nullptr) != 0)
+      return fail(os_error("could not empty " + path));
+    return {};
   });
 }
 Status heal_unmount(Target& t) {
   const std::string path = path_of(t), kept = kept_of(t);
   auto done = on_machine(t, [&]() -> Status {
     if (!top_mount(kept)) return {};
-    // Still mounted means that inject died before its last step.
+    // Take the empty folder away, if inject came that far.
+    if (const auto top = top_mount(path); top && top->root.ends_with("/empty"))
+      if (auto done = detach(path); !done) return done;
     if (::mount(kept.c_str(), path.c_str(), nullptr, MS_MOVE, nullptr) != 0)
       return fail(os_error("could not mount " + path + " again"));
     return {};

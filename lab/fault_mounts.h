@@ -16,7 +16,10 @@ Status heal_unmount(Target& target);
 
 /// One line of /proc/self/mountinfo.
 struct MountPoint {
-  std::string path, options, source;
+  std::string path;
+  std::string root;     ///< what of its file system is mounted: "/", or a folder of it for a bind mount
+  std::string options;  ///< of this mount
+  std::string source;
 };
 /// In order of mounting.  Octal escapes are resolved.  Pure.
 std::vector<MountPoint> parse_mountinfo(const std::string& text);

@@ -174,7 +174,8 @@ Status heal_fault(const Layout& l, const std::string& id) {
   auto fault = parse_active(id, *text);
   if (!fault) return tl::unexpected(fault.error());
   for (const auto& [name, process] : fault->processes)
-    if (process.pid != ::getpid() && !end_process(process, milliseconds{0}))  // a timer does not end itself
+    if (process.pid != ::getpid() &&
+        !end_process(process, milliseconds{2000}))  // a timer does not end itself
       return fail(ErrorCode::timed_out, fmt::format("the {} of fault {} is still there", name, id));
   if (auto target = target_of(l, *fault))
     if (const EffectRow& effect = effect_row(fault->spec.kind); effect.heal != nullptr)

@@ -73,6 +73,8 @@ Status make_mounts(const Layout& l, const Machine& m) {
   for (const char* file : {"hosts", "passwd", "group"})
     if (auto done = bind_over(l.path("etc/") + file, std::string("/etc/") + file); !done) return done;
   if (auto done = bind_over(own + "run", l.path("run")); !done) return done;
+  // The shared storage: the same folder everywhere, and a mount point, so that it can go away.
+  if (auto done = bind_over(l.path("home"), l.path("home")); !done) return done;
   if (auto done = bind_tmp(l, own + "tmp"); !done) return done;
   if (::mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, nullptr) != 0)
     return fail(os_error("could not mount /proc"));
@@ -102,19 +104,6 @@ Status renew_boot_id(const Layout& l, const std::string& machine) {
   return {};
 }
 
-Status mount_home(const Layout& l, const Machine& m, pid_t holder) {
-  return run_within(holder, kAllSpaces, [&]() -> Status {
-    // First an empty folder, then the real one over it: with the upper mount gone, storage is away.
-    const std::string home = l.path("home");
-    const int real = ::open(home.c_str(), O_PATH | O_CLOEXEC);
-    if (real < 0) return fail(os_error("could not open " + home));
-    auto done = bind_over(l.path("nodes/" + m.name + "/empty"), home);
-    if (done) done = bind_over(fmt::format("/proc/self/fd/{}", real), home);
-    ::close(real);
-    return done;
-  });
-}
-
 Status start_machine(const Layout& l, const Machine& m, const CleanupList& list) {
   const std::string own = "nodes/" + m.name;
   for (const char* part : {"", "/spool", "/run", "/empty", "/tmp"})
@@ -131,7 +120,7 @@ Status start_machine(const Layout& l, const Machine& m, const CleanupList& list)
   if (!holder) return tl::unexpected(holder.error());
   auto mounted = run_within(holder->pid, kAllSpaces, [&] { return make_mounts(l, m); });
   if (!mounted) return fail(std::move(mounted.error()).in("setting up " + m.name));
-  return mount_home(l, m, holder->pid);
+  return {};
 }
 
 Status join_network(const Layout& l) {
@@ -167,24 +156,6 @@ Result<Process> holder_of(const Layout& l, const std::string& machine) {
             .because("its holder process is gone (a reboot, or somebody killed it)")
             .remedied_by(fmt::format("sickbay lab down {0}; sickbay lab up {0}", l.wishes.name)));
   return p;
-}
-
-std::vector<Process> processes_of(const Process& holder) {
-  struct stat space {};
-  std::vector<Process> found;
-  if (::stat(fmt::format("/proc/{}/ns/pid", holder.pid).c_str(), &space) != 0) return found;
-  std::error_code ignored;
-  for (const auto& entry : fs::directory_iterator("/proc", ignored)) {
-    const std::string name = entry.path().filename().string();
-    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
-    struct stat its {};
-    const pid_t pid = static_cast<pid_t>(std::atoi(name.c_str()));
-    if (pid == holder.pid || ::stat(("/proc/" + name + "/ns/pid").c_str(), &its) != 0 ||
-        its.st_ino != space.st_ino)
-      continue;
-    if (const Process p = identify_process(pid); p.start != 0) found.push_back(p);
-  }
-  return found;
 }
 
 std::vector<std::string> machine_environment(const Layout& l, const std::string& machine) {

@@ -22,11 +22,7 @@ Status join_network(const Layout& layout);
 
 /// The living holder of a machine.  Error: conflict when the lab is not (or no longer) running.
 Result<Process> holder_of(const Layout& layout, const std::string& machine);
-/// Pids, as the host sees them, of all processes of a machine but its holder.  O(processes of the host).
-std::vector<Process> processes_of(const Process& holder);
 
-/// Mounts the shared folder LAB/home of a machine (part of start_machine, and how a fault is healed).
-Status mount_home(const Layout& layout, const Machine& machine, pid_t holder);
 /// Writes a new boot id, as a reboot does.
 Status renew_boot_id(const Layout& layout, const std::string& machine);
 

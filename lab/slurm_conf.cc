@@ -56,6 +56,8 @@ ProctrackType=proctrack/pgid
 TaskPlugin=task/none
 TaskProlog={dir}/etc/task_prolog
 MpiDefault=none
+# a rank that dies takes its step along; without this its neighbours wait for it until the time limit
+KillOnBadExit=1
 SelectType=select/cons_tres
 SelectTypeParameters=CR_Core
 SchedulerType=sched/backfill

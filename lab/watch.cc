@@ -112,7 +112,7 @@ class Watch {
         if (seen_.insert(rank.step).second && lucky()) struck_.insert(rank.step), strike(rank);
       if (kind == FaultKind::bitflip)
         for (const Rank& rank : ranks)
-          if (struck_.contains(rank.step) && wanted(rank)) flip_bit(rank.process, dice_);
+          if (struck_.contains(rank.step) && wanted(rank) && at_work(rank)) flip_bit(rank.process, dice_);
       if (effect_on_ && !fault_.spec.row().stays &&
           std::none_of(ranks.begin(), ranks.end(), [&](const Rank& r) { return r.step == cause_; }))
         rest();
@@ -122,6 +122,15 @@ class Watch {
 
  private:
   bool lucky() { return std::uniform_real_distribution<>(0, 1)(dice_) < fault_.spec.probability; }
+  // Whether it has had the time to start: before, a flip only shows in the loader.
+  static bool at_work(const Rank& rank) {
+    timespec now{};
+    ::clock_gettime(CLOCK_BOOTTIME, &now);
+    const auto ticks = static_cast<std::uint64_t>(::sysconf(_SC_CLK_TCK));
+    const auto age = static_cast<std::uint64_t>(now.tv_sec) * 1000 +
+                     static_cast<std::uint64_t>(now.tv_nsec) / 1'000'000 - rank.process.start * 1000 / ticks;
+    return age >= static_cast<std::uint64_t>(kGrace.count());
+  }
   bool wanted(const Rank& rank) const {
     const auto note = fault_.notes.find("host_pid");
     return note == fault_.notes.end() || std::to_string(rank.process.pid) == note->second;
@@ -138,7 +147,7 @@ class Watch {
   void strike(const Rank& rank) {
     switch (fault_.spec.kind) {
       case FaultKind::rank_kill: {
-        pause_for(kGrace);
+        while (alive(rank.process) && !at_work(rank)) pause_for(kLook);
         tell("lab_fired", rank.step);
         if (auto signal = parse_signal(fault_.spec.value)) send_signal(rank.process, *signal);
         return;
@@ -174,7 +183,7 @@ class Watch {
   void rest_locked(Target& target) {
     for (auto it = fault_.processes.begin(); it != fault_.processes.end();) {
       const bool mine = it->first == "watcher" || it->first == "timer";
-      if (!mine) end_process(it->second, milliseconds{0});
+      if (!mine) end_process(it->second, milliseconds{2000});
       it = mine ? std::next(it) : fault_.processes.erase(it);
     }
     (void)effect_row(fault_.spec.kind).heal(target);
