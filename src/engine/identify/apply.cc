@@ -119,7 +119,9 @@ void on_job_seen(State& s, Case* c, const Event& e) {
   run->job = std::move(job);
   run->seen_at = e.at;
   if (!run->job.nodes.empty())
-    if (auto names = expand_hostlist(run->job.nodes)) run->nodes = sorted_hosts(std::move(*names));
+    // slurmctld takes nodes off the list of a completing job as they come free: S is all that it ever had.
+    if (auto names = expand_hostlist(run->job.nodes))
+      run->nodes = hosts_in_either(run->nodes, sorted_hosts(std::move(*names)));
   if (const auto seen = parse_job_state(run->job.state, run->job.flags)) {
     const Ending ending = ending_of(*seen);
     run->symptom = ending.symptom;

@@ -470,6 +470,20 @@ TEST(Identify, LongerThanExpectedIsASymptom) {
   EXPECT_EQ(c.verdict->cause, Cause::program);
 }
 
+TEST(Identify, ACompletingJobKeepsTheNodesThatSlurmTakesOffItsList) {
+  World world("n[1-4]");
+  world.event("c1", kCaseOpened, Json::object({{"owner", Owner{}.to_json()}}));
+  world.event("c1", kJobBound, Json::object({{"run", "c1.r1"}, {"job_id", 100}}));
+  JobInfo job;
+  job.job_id = 100;
+  for (const auto& [state, nodes] : {std::pair("RUNNING", "n[1-2]"), std::pair("TIMEOUT", "n1")}) {
+    job.state = state;
+    job.nodes = nodes;
+    world.event("c1", kJobSeen, Json::object({{"run", "c1.r1"}, {"job", job.to_json()}}));
+  }
+  EXPECT_EQ(compress_hostlist(world.state.cases.at(1).programs.front().nodes), "n[1-2]");
+}
+
 TEST(Identify, UnknownEventsAreIgnored) {
   World world("n1");
   const std::string before = canonical_text(world.state);

@@ -118,24 +118,32 @@ std::string plural(std::size_t n, std::string_view word) {
 }
 
 std::string symptom_words(const Run& run) {
+  std::string first;  // what the output says of how it began
+  if (run.trace && !run.trace->signal_name.empty())
+    first = fmt::format("died of {}{}", run.trace->signal_name,
+                        run.trace->node.empty() ? "" : " on " + run.trace->node);
+  const std::string then = first.empty() ? "" : first + ", then ";
   switch (run.symptom) {
     case Symptom::node_dead:
       return fmt::format("lost {} {}", plural(run.down_nodes.size(), "node"),
                          compress_hostlist(run.down_nodes));
     case Symptom::stall:
-      return "ran into its time limit";
+      return then + "ran into its time limit";
     case Symptom::abnormal_time:
-      return "took longer than expected";
+      return then + "took longer than expected";
     case Symptom::wrong_result:
-      return "gave a wrong result";
+      return then + "gave a wrong result";
     default:
       break;
   }
-  if (run.trace && !run.trace->signal_name.empty())
-    return fmt::format("died of {}{}", run.trace->signal_name,
-                       run.trace->node.empty() ? "" : " on " + run.trace->node);
+  if (!first.empty()) return first;
   if (run.job.exit_signal != 0) return fmt::format("was killed by signal {}", run.job.exit_signal);
   return fmt::format("ended as {} with exit code {}", run.job.state, run.job.exit_code);
+}
+
+// A run that did nothing but use up its time may have been a good one with too short a limit.
+bool limit_may_be_short(const Run& run) {
+  return run.symptom == Symptom::stall && (!run.trace || run.trace->signal_name.empty());
 }
 
 void add_run_lines(const Case& subject, std::vector<std::string>& why) {
@@ -176,7 +184,7 @@ std::string sentence_for(const Case& subject, const Row& row, const std::vector<
     case Cause::normal:
       return "The job completed; nothing to explain.";
     case Cause::program:
-      return first.symptom == Symptom::stall
+      return limit_may_be_short(first)
                  ? "The program or its input is the cause, or a time limit that is too short: it runs into "
                    "the limit on good nodes each time."
                  : "The program or its input is the cause: it fails on good nodes each time.";
@@ -207,7 +215,7 @@ void add_advice(const Case& subject, const Row& row, Verdict& v) {
       if (!first.output_dir.empty() || !first.job.std_out.empty())
         v.next.push_back("look at the last output lines above and at " +
                          (first.job.std_err.empty() ? first.job.std_out : first.job.std_err));
-      if (first.symptom == Symptom::stall)
+      if (limit_may_be_short(first))
         v.next.push_back("if the program was still making progress, submit it with a longer --time");
       break;
     case Cause::node:
