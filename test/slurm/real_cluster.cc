@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "adapters/posix/process_runner.h"
 #include "model/slurm_state.h"
 
 namespace sickbay::slurm {
@@ -37,14 +38,9 @@ pid_t child_pid() {
   return 0;
 }
 
-class NoRunner final : public ProcessRunner {
- public:
-  void run(ProcessSpec, Done<ProcessOutcome>) override {}
-};
-
 }  // namespace
 
-RealCluster::RealCluster() : loop_(make_asio_loop()), runner_(std::make_unique<NoRunner>()) {
+RealCluster::RealCluster() : loop_(make_asio_loop()), runner_(make_process_runner(*loop_)) {
   const std::string user = required_variable("SB_TEST_USER");
   const passwd* entry = getpwnam(user.c_str());
   SB_CHECK(entry, "the lab's user is unknown here");
@@ -82,7 +78,7 @@ void RealCluster::run_loop_for(std::chrono::milliseconds time) {
 
 std::string RealCluster::fresh_key() {
   static int last = 0;
-  return fmt::format("c{}.v{}.a1", getpid(), ++last);
+  return fmt::format("c{}.v{}.a1", to_unix_seconds(loop_->now()), ++last);
 }
 
 VerificationOrder RealCluster::verification(const std::string& node, const std::string& script) {
@@ -94,6 +90,23 @@ VerificationOrder RealCluster::verification(const std::string& node, const std::
   order.output_dir = required_variable("SB_TEST_SHARED");
   order.time_limit = std::chrono::seconds(60);
   return order;
+}
+
+ProgramOrder RealCluster::program(const std::string& script) {
+  ProgramOrder order;
+  order.key = fresh_key();
+  order.submission.owner = account_;
+  order.submission.script = script;
+  order.submission.script_name = "job.sh";
+  order.submission.environment = {"PATH=/usr/local/bin:/usr/bin:/bin"};
+  order.submission.work_dir = required_variable("SB_TEST_SHARED");
+  order.output_dir = order.submission.work_dir + "/" + order.key;
+  return order;
+}
+
+std::string RealCluster::text_of(const std::string& path) const {
+  std::ifstream in(path);
+  return {std::istreambuf_iterator<char>(in), {}};
 }
 
 JobHandle RealCluster::handle_of(const Submitted& job, const std::string& key) const {

@@ -46,6 +46,9 @@ class RealCluster : public ::testing::Test {
   void run_loop_for(std::chrono::milliseconds time);
 
   VerificationOrder verification(const std::string& node, const std::string& script);
+  /// P of the test's user, in a folder of its own, with nothing special.
+  ProgramOrder program(const std::string& script);
+  std::string text_of(const std::string& path) const;
   JobHandle handle_of(const Submitted& job, const std::string& key) const;
   std::string fresh_key();
 

@@ -74,6 +74,77 @@ TEST_F(RealSlurm, SlurmsRefusalIsInItsOwnWords) {
   EXPECT_NE(refused.error().what.find("Invalid node name specified"), std::string::npos);
 }
 
+// What a program can see of the way it was started is what its owner's own sbatch would have shown it.
+TEST_F(RealSlurm, AProgramRunsAgainAsItsOwnerStartedIt) {
+  ProgramOrder order = program(
+      "#!/bin/bash\n"
+      "#SBATCH --nodelist=n1 --time=3 # not there again\n"
+      "#SBATCH -d afterok:1\n"
+      "echo \"args=$# [$1] [$2] line=$LINENO\"\n"
+      "echo \"name=$SLURM_JOB_NAME run=$SICKBAY_RUN mine=$MINE ntasks=$SLURM_NTASKS\"\n"
+      "echo \"umask=$(umask) nofile=$(ulimit -Sn) core=$(ulimit -Sc) pwd=$PWD user=$(id -un)\"\n"
+      "echo \"preload=[$LD_PRELOAD]\"\n");
+  order.submission.script_args = {"a b", "c\"d"};
+  order.submission.sbatch_options = {"-n", "2", "--comment=own words", "-w", "n2", "--hold", "-x", "n1"};
+  order.submission.environment.insert(order.submission.environment.end(),
+                                      {"MINE=x y", "LD_PRELOAD=/nonexistent.so", "SBATCH_WAIT=1"});
+  order.submission.umask = 027;
+  order.submission.limits = {{"NOFILE", 777}, {"CORE", 0}};
+  order.exclude = {"n3"};
+  const auto submitted = await<Submitted>([&](auto done) { cluster_->submit_program(order, done); });
+  ASSERT_TRUE(submitted) << submitted.error().line() << submitted.error().cause;
+  EXPECT_EQ(submitted->dropped,
+            (std::vector<std::string>{"--nodelist=n2", "--hold", "#SBATCH --nodelist=n1",
+                                      "#SBATCH --dependency=afterok:1", "SBATCH_WAIT=1"}));
+  const auto held = look(submitted->job_id);
+  ASSERT_TRUE(held) << held.error().line();
+  EXPECT_TRUE(held->held);
+  EXPECT_EQ(held->name, "job.sh");
+  EXPECT_EQ(held->comment, "own words sickbay:" + order.key);
+  EXPECT_EQ(held->time_limit_s, 180);
+  EXPECT_EQ(held->submit, submitted->submit);
+  ASSERT_EQ(release(handle_of(*submitted, order.key)), true);
+  const auto ended = wait_for_end(submitted->job_id);
+  ASSERT_TRUE(ended) << ended.error().line();
+  EXPECT_EQ(ended->state, "COMPLETED");
+  EXPECT_TRUE(ended->nodes == "n2" || ended->nodes == "n4") << ended->nodes;
+  EXPECT_EQ(text_of(ended->std_out),
+            "args=2 [a b] [c\"d] line=4\n"
+            "name=job.sh run=2 mine=x y ntasks=2\n"
+            "umask=0027 nofile=777 core=0 pwd=" +
+                order.submission.work_dir + " user=" + account_.user + "\npreload=[/nonexistent.so]\n");
+}
+
+TEST_F(RealSlurm, AnEndedJobIsInItsHistory) {
+  ProgramOrder order = program("#!/bin/sh\nexit 3\n");
+  // Text that would look like further fields and lines to a reader of lines.
+  order.submission.sbatch_options = {"--job-name=a|b\n1|0|COMPLETED|0:0|"};
+  const auto submitted = await<Submitted>([&](auto done) { cluster_->submit_program(order, done); });
+  ASSERT_TRUE(submitted) << submitted.error().line();
+  ASSERT_EQ(release(handle_of(*submitted, order.key)), true);
+  const auto ended = wait_for_end(submitted->job_id);
+  ASSERT_TRUE(ended) << ended.error().line();
+  std::vector<JobInfo> told;
+  ASSERT_TRUE(wait_until([&] {
+    const auto known =
+        await<std::vector<JobInfo>>([&](auto done) { cluster_->history({submitted->job_id}, done); });
+    if (!known) {
+      ADD_FAILURE() << known.error().line() << known.error().cause;
+      return true;
+    }
+    told = *known;
+    return !told.empty();
+  }));
+  ASSERT_EQ(told.size(), 1U);
+  EXPECT_EQ(told[0].state, "FAILED");
+  EXPECT_EQ(told[0].exit_code, 3);
+  EXPECT_EQ(told[0].uid, account_.uid);
+  EXPECT_EQ(told[0].nodes, ended->nodes);
+  EXPECT_EQ(told[0].submit, ended->submit);
+  EXPECT_EQ(told[0].start, ended->start);
+  EXPECT_EQ(told[0].end, ended->end);
+}
+
 TEST_F(RealSlurm, TheFirstLookHasAllNodesAndLaterOnesTheDifferences) {
   const auto first = refresh({});
   ASSERT_TRUE(first) << first.error().line();

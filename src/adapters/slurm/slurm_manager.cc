@@ -8,14 +8,20 @@
 #include <array>
 #include <map>
 
+#include "adapters/slurm/accounting.h"
 #include "adapters/slurm/call_lane.h"
 #include "adapters/slurm/child_calls.h"
+#include "adapters/slurm/key_comment.h"
+#include "adapters/slurm/program_order.h"
+#include "base/text.h"
+#include "model/slurm_state.h"
 
 namespace sickbay::slurm {
 namespace {
 
 constexpr std::size_t kUpdatesPerSecond = 10;
 constexpr std::size_t kProcessesAtOnce = 3;  // with the child's one call: four
+constexpr std::chrono::seconds kRootForAWhile{10};
 constexpr std::size_t kChildQueue = 1000, kProcessQueue = 200;
 
 Json handle_json(const JobHandle& job) {
@@ -27,6 +33,11 @@ std::vector<JobInfo> jobs_from(const Json& array) {
   std::vector<JobInfo> jobs;
   for (const Json& job : array.items()) jobs.push_back(JobInfo::from_json(job));
   return jobs;
+}
+
+bool is_over(const JobInfo& job) {
+  const auto state = parse_job_state(job.state, job.flags);
+  return state && is_terminal(*state);
 }
 
 class SlurmCluster final : public ResourceManager {
@@ -62,9 +73,20 @@ class SlurmCluster final : public ResourceManager {
 
  private:
   enum class Kind { look, update };
+  template <class T>
+  using Then = std::function<void(Result<T>)>;
   /// Asks the child, in its turn; `then` runs later, never from inside.
   void ask(Kind kind, std::string call, Json args, std::function<void(Result<Json>)> then);
   void yes_no(std::string call, Json args, Done<bool> done);
+  /// Runs a command, in its turn; `then` runs later, never from inside.
+  void run(Kind kind, std::string call, ProcessSpec spec, Then<ProcessOutcome> then);
+  void make_folder(const Owner& owner, std::uint32_t umask, const std::string& path, Then<bool> then);
+  void run_sbatch(std::string key, std::uint32_t uid, ProgramSubmission submission, Done<Submitted> done);
+  void account(AccountingQuestion question, Then<std::vector<AccountingJob>> then);
+  template <class T>
+  void refuse(Done<T> done, Error error) {
+    loop_.post([done = std::move(done), error = std::move(error)] { done(fail(error)); });
+  }
   Snapshot snapshot_from(const Json& json);
 
   Loop& loop_;
@@ -141,9 +163,62 @@ void SlurmCluster::refresh(RefreshOrder order, Done<Snapshot> done) {
       });
 }
 
+void SlurmCluster::run(Kind kind, std::string call, ProcessSpec spec, Then<ProcessOutcome> then) {
+  const auto answer = [this, alive = alive_, call, then = std::move(then)](Result<ProcessOutcome> outcome) {
+    loop_.post([alive, then, outcome = std::move(outcome)]() mutable {
+      if (*alive) then(std::move(outcome));
+    });
+  };
+  const bool queued = process_lane_.submit(
+      {kind == Kind::update,
+       [this, alive = alive_, call, spec = std::move(spec), answer]() mutable {
+         const TimePoint start = loop_.now();
+         runner_.run(std::move(spec), [this, alive, call, start, answer](Result<ProcessOutcome> outcome) {
+           if (!*alive) return;
+           const bool ok = outcome && outcome->exit_code == 0;
+           counts_.add(call, ok, std::chrono::duration<double>(loop_.now() - start).count());
+           answer(std::move(outcome));
+           process_lane_.finished();
+         });
+       },
+       [answer](Error error) { answer(fail(std::move(error))); }});
+  if (!queued)
+    answer(
+        fail(Error(ErrorCode::busy, fmt::format("{} commands of Slurm wait already", process_lane_.waiting()))
+                 .because("slurmctld or slurmdbd answers more slowly than Sickbay asks")));
+}
+
+void SlurmCluster::make_folder(const Owner& owner, std::uint32_t umask, const std::string& path,
+                               Then<bool> then) {
+  ProcessSpec spec;
+  spec.argv = {options_.mkdir_path, "-p", "--", path};
+  spec.as_user = ProcessSpec::Credentials{owner.user, owner.uid, owner.gid};
+  spec.umask = umask;
+  run(Kind::look, "mkdir", std::move(spec),
+      [path, owner, then = std::move(then)](Result<ProcessOutcome> outcome) {
+        if (!outcome) return then(fail(std::move(outcome.error()).in("making " + path)));
+        if (outcome->timed_out)
+          return then(
+              fail(Error(ErrorCode::timed_out, "cannot make " + path).because("the file system hangs")));
+        if (outcome->exit_code != 0)
+          return then(
+              fail(Error(ErrorCode::denied, fmt::format("{} cannot make the folder {}", owner.user, path))
+                       .because(std::string(trimmed(outcome->err)))
+                       .remedied_by("make it writable for its owner; it must be on shared storage")));
+        then(true);
+      });
+}
+
 void SlurmCluster::submit_verification(VerificationOrder order, Done<Submitted> done) {
+  if (order.nodes.empty() || order.output_dir.empty())
+    return refuse(std::move(done),
+                  Error(ErrorCode::bad_input, "a verification needs nodes and an output folder"));
   const Owner& account = options_.service_account;
-  const std::string out = order.output_dir.empty() ? "/tmp" : order.output_dir;
+  // Slurm refuses an empty environment, and a script without PATH finds nothing.
+  if (std::ranges::none_of(order.environment,
+                           [](const std::string& one) { return one.starts_with("PATH="); }))
+    order.environment.push_back("PATH=/usr/local/bin:/usr/bin:/bin");
+  const std::string output = as_pattern(order.output_dir) + "/verify-%j";
   Json args = Json::object({{"key", order.key},
                             {"uid", account.uid},
                             {"gid", account.gid},
@@ -155,30 +230,112 @@ void SlurmCluster::submit_verification(VerificationOrder order, Done<Submitted> 
                             {"partition", order.partition},
                             {"qos", order.qos},
                             {"account", order.account},
-                            {"work_dir", out},
-                            {"std_out", out + "/verify-%j.out"},
-                            {"std_err", out + "/verify-%j.err"}});
-  ask(Kind::update, "submit_verification", std::move(args), [done = std::move(done)](Result<Json> outcome) {
-    if (!outcome) return done(fail(std::move(outcome.error())));
-    done(Submitted{
-        static_cast<JobId>((*outcome)["job_id"].as_int()), from_micros((*outcome)["submit"].as_int()), {}});
-  });
+                            {"work_dir", order.output_dir},
+                            {"std_out", output + ".out"},
+                            {"std_err", output + ".err"}});
+  make_folder(account, 022, order.output_dir,
+              [this, args = std::move(args), done = std::move(done)](Result<bool> made) mutable {
+                if (!made) return done(fail(std::move(made.error())));
+                ask(Kind::update, "submit_verification", std::move(args),
+                    [done = std::move(done)](Result<Json> outcome) {
+                      if (!outcome) return done(fail(std::move(outcome.error())));
+                      done(Submitted{static_cast<JobId>((*outcome)["job_id"].as_int()),
+                                     from_micros((*outcome)["submit"].as_int()),
+                                     {}});
+                    });
+              });
+}
+
+void SlurmCluster::submit_program(ProgramOrder order, Done<Submitted> done) {
+  if (order.output_dir.empty())
+    return refuse(std::move(done), Error(ErrorCode::bad_input, "a re-run needs an output folder"));
+  // A site may have changed its limits since the last one; it is one cheap call.
+  ask(Kind::look, "configuration", Json::object(),
+      [this, order = std::move(order), done = std::move(done)](Result<Json> configuration) mutable {
+        if (!configuration) return done(fail(std::move(configuration.error())));
+        SbatchSite site{options_.sbatch_path, options_.slurm_conf,
+                        (*configuration)["propagate_rlimits"].as_string(),
+                        (*configuration)["propagate_rlimits_except"].as_string()};
+        auto submission = program_submission(order, site);
+        if (!submission) return done(fail(std::move(submission.error())));
+        make_folder(order.submission.owner, order.submission.umask, order.output_dir,
+                    [this, order, submission = std::move(*submission),
+                     done = std::move(done)](Result<bool> made) mutable {
+                      if (!made) return done(fail(std::move(made.error())));
+                      run_sbatch(order.key, order.submission.owner.uid, std::move(submission),
+                                 std::move(done));
+                    });
+      });
+}
+
+void SlurmCluster::run_sbatch(std::string key, std::uint32_t uid, ProgramSubmission submission,
+                              Done<Submitted> done) {
+  run(Kind::update, "sbatch", std::move(submission.spec),
+      [this, key, uid, dropped = std::move(submission.dropped),
+       done = std::move(done)](Result<ProcessOutcome> outcome) mutable {
+        if (!outcome) return done(fail(std::move(outcome.error())));
+        if (outcome->exit_code != 0) return done(fail(sbatch_error(*outcome).in("submitting " + key)));
+        const auto job_id = parse_parsable(outcome->out);
+        if (!job_id) return done(fail(ErrorCode::timed_out, job_id.error().what));
+        // Slurm's stamp of the submission is in the job only.
+        ask(Kind::look, "find", Json::object({{"key", key}, {"uid", uid}}),
+            [job_id = *job_id, dropped = std::move(dropped), done = std::move(done)](Result<Json> found) {
+              if (found)
+                for (const JobInfo& job : jobs_from(*found))
+                  if (job.job_id == job_id) return done(Submitted{job_id, job.submit, dropped});
+              done(fail(
+                  Error(ErrorCode::timed_out, fmt::format("job {} was submitted, and cannot be read", job_id))
+                      .because(found ? "slurmctld does not know it (any more)" : found.error().line())));
+            });
+      });
 }
 
 void SlurmCluster::find(std::string key, std::uint32_t uid, Done<std::vector<JobInfo>> done) {
   ask(Kind::look, "find", Json::object({{"key", key}, {"uid", uid}}),
-      [done = std::move(done)](Result<Json> outcome) {
+      [this, key, uid, done = std::move(done)](Result<Json> outcome) mutable {
         if (!outcome) return done(fail(std::move(outcome.error())));
-        done(jobs_from(*outcome));
+        auto jobs = jobs_from(*outcome);
+        if (!jobs.empty()) return done(std::move(jobs));
+        // slurmctld forgets ended jobs after MinJobAge.
+        account({{}, uid}, [key, done = std::move(done)](Result<std::vector<AccountingJob>> known) {
+          if (!known) return done(fail(std::move(known.error()).in("looking for " + key)));
+          std::vector<JobInfo> found;
+          for (AccountingJob& entry : *known) {
+            // One that has not ended, and that slurmctld does not know, was lost in a crash.
+            if (!is_over(entry.job)) continue;
+            if (!holds_key(entry.submit_line, key) && !holds_key(entry.job.comment, key)) continue;
+            if (entry.job.comment.empty()) entry.job.comment = comment_with_key("", key);
+            found.push_back(std::move(entry.job));
+          }
+          std::ranges::sort(found, {}, &JobInfo::job_id);
+          done(std::move(found));
+        });
       });
 }
 
-void SlurmCluster::submit_program(ProgramOrder, Done<Submitted> done) {
-  loop_.post([done = std::move(done)] { done(fail(ErrorCode::internal, "not there yet")); });
+void SlurmCluster::account(AccountingQuestion question, Then<std::vector<AccountingJob>> then) {
+  const std::string delimiter = random_delimiter();
+  run(Kind::look, "sacct", sacct_command(question, options_.sacct_path, options_.slurm_conf, delimiter),
+      [delimiter, then = std::move(then)](Result<ProcessOutcome> outcome) {
+        if (!outcome) return then(fail(std::move(outcome.error())));
+        if (outcome->exit_code != 0 || outcome->truncated) return then(fail(sacct_error(*outcome)));
+        then(parse_sacct(outcome->out, delimiter));
+      });
 }
 
-void SlurmCluster::history(std::vector<JobId>, Done<std::vector<JobInfo>> done) {
-  loop_.post([done = std::move(done)] { done(std::vector<JobInfo>()); });
+void SlurmCluster::history(std::vector<JobId> jobs, Done<std::vector<JobInfo>> done) {
+  if (jobs.empty()) return loop_.post([done = std::move(done)] { done(std::vector<JobInfo>()); });
+  account({std::move(jobs), 0}, [this, done = std::move(done)](Result<std::vector<AccountingJob>> known) {
+    if (!known) return done(fail(std::move(known.error()).in("reading ended jobs")));
+    std::vector<JobInfo> ended;
+    for (AccountingJob& entry : *known) {
+      if (!is_over(entry.job)) continue;
+      // Tried on 22.05: slurmdbd says of a job that it has just heard of that it is root's.
+      if (entry.job.uid == 0 && loop_.now() - entry.job.end < kRootForAWhile) continue;
+      ended.push_back(std::move(entry.job));
+    }
+    done(std::move(ended));
+  });
 }
 
 /// Where sickbay-slurm is: beside the running program (a build folder), else in libexec beside its bin.

@@ -229,9 +229,8 @@ Result<Json> drain_node(const Json& args) {
   const std::string reason = args["reason"].as_string();
   auto node = read_node(args["node"].as_string());
   if (!node) return fail(std::move(node.error()));
-  const bool ours = node->reason.starts_with(kKeyMark);
-  if (!node->reason.empty() && !ours) return foreign_reason(*node);
   if (has_flag(*node, "DRAIN") && node->reason == reason) return Json(false);
+  if (!node->reason.empty() && !node->reason.starts_with(kKeyMark)) return foreign_reason(*node);
   return update_node(node->name, NODE_STATE_DRAIN, reason);
 }
 

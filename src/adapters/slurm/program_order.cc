@@ -1,0 +1,356 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "adapters/slurm/program_order.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include "adapters/slurm/key_comment.h"
+#include "adapters/slurm/script_options.h"
+#include "base/text.h"
+#include "model/sbatch_options.h"
+
+namespace sickbay::slurm {
+namespace {
+
+constexpr int kExportFd = 9;
+constexpr std::chrono::seconds kSbatchLimit{30};
+
+/// What becomes of an option of the user's.  Options without a row are passed on as they are.
+enum class Fate {
+  dropped,   ///< a re-run cannot have it: left out everywhere, and reported
+  replaced,  ///< ours stands in its place; nobody needs to be told
+  refused,   ///< such a job cannot be run again
+};
+struct FateRow {
+  std::string_view name;
+  Fate fate;
+};
+// Sorted by fate; the names are those of model/sbatch_options.h.
+constexpr auto kFates = std::to_array<FateRow>({
+    {"begin", Fate::dropped},       {"deadline", Fate::dropped},  {"dependency", Fate::dropped},
+    {"export-file", Fate::dropped}, {"gid", Fate::dropped},       {"hold", Fate::dropped},
+    {"nodefile", Fate::dropped},    {"nodelist", Fate::dropped},  {"test-only", Fate::dropped},
+    {"uid", Fate::dropped},         {"wait", Fate::dropped},
+
+    {"comment", Fate::replaced},    {"error", Fate::replaced},    {"exclude", Fate::replaced},
+    {"export", Fate::replaced},     {"help", Fate::replaced},     {"no-requeue", Fate::replaced},
+    {"output", Fate::replaced},     {"parsable", Fate::replaced}, {"quiet", Fate::replaced},
+    {"requeue", Fate::replaced},    {"usage", Fate::replaced},    {"version", Fate::replaced},
+
+    {"clusters", Fate::refused},
+});
+
+/// Variables that are such options.
+struct VariableRow {
+  std::string_view name, option;
+};
+constexpr auto kVariables = std::to_array<VariableRow>({
+    {"SBATCH_CLUSTERS", "clusters"},
+    {"SBATCH_EXPORT", "export"},
+    {"SBATCH_NO_REQUEUE", "no-requeue"},
+    {"SBATCH_REQUEUE", "requeue"},
+    {"SBATCH_WAIT", "wait"},
+});
+
+std::optional<Fate> fate_of(std::string_view option) {
+  for (const FateRow& row : kFates)
+    if (row.name == option) return row.fate;
+  return {};
+}
+
+std::string_view name_of(std::string_view variable) { return variable.substr(0, variable.find('=')); }
+
+std::optional<std::string> variable(const std::vector<std::string>& environment, std::string_view name) {
+  for (const std::string& one : environment)
+    if (name_of(one) == name && one.size() > name.size()) return one.substr(name.size() + 1);
+  return {};
+}
+
+const GivenOption* last_of(const std::vector<GivenOption>& options, std::string_view name) {
+  for (auto it = options.rbegin(); it != options.rend(); ++it)
+    if (it->name == name) return &*it;
+  return nullptr;
+}
+
+/// The user's options of all three places.  sbatch lets the command line win, then variables, then the
+/// script.
+struct UserOptions {
+  SbatchLine line;
+  std::vector<GivenOption> script;
+  const std::vector<std::string>* environment = nullptr;
+
+  /// The value that counts; `variable_name` is the option's variable, empty where it has none.
+  std::optional<std::string> effective(std::string_view option, std::string_view variable_name = {}) const {
+    if (const GivenOption* given = line.last(option)) return given->value.value_or("");
+    if (!variable_name.empty())
+      if (auto value = variable(*environment, variable_name)) return value;
+    if (const GivenOption* given = last_of(script, option)) return given->value.value_or("");
+    return {};
+  }
+};
+
+Result<UserOptions> read_options(const Submission& submission) {
+  UserOptions options;
+  auto line = parse_sbatch_line(submission.sbatch_options);
+  if (!line) return fail(std::move(line.error()));
+  auto script = parse_script_options(submission.script);
+  if (!script) return fail(std::move(script.error()));
+  options.line = std::move(*line);
+  options.script = std::move(*script);
+  options.environment = &submission.environment;
+  const auto refuse = [](std::string what) {
+    return fail(Error(ErrorCode::bad_input, std::move(what))
+                    .because("a re-run is one ordinary job of this cluster")
+                    .remedied_by("run it again by hand, or ask for a verification of its nodes only"));
+  };
+  if (options.line.script)
+    return refuse(
+        fmt::format("{} among sbatch's options is no option", quote_for_message(*options.line.script)));
+  if (options.line.heterogeneous || has_heterogeneous_line(submission.script))
+    return refuse("a heterogeneous job cannot be run again");
+  if (options.effective("clusters", "SBATCH_CLUSTERS"))
+    return refuse("a job that was sent to other clusters cannot be run again");
+  return options;
+}
+
+/// Words of a comma list, as sbatch reads --export: quotes keep commas, and are taken off.
+std::vector<std::string> export_words(std::string_view text) {
+  std::vector<std::string> words(1);
+  char quote = 0;
+  for (const char c : text) {
+    if (quote == 0 && (c == '\'' || c == '"'))
+      quote = c;
+    else if (c == quote && quote != 0)
+      quote = 0;
+    else if (quote == 0 && c == ',')
+      words.emplace_back();
+    else
+      words.back() += c;
+  }
+  std::erase(words, "");
+  return words;
+}
+
+bool in_list(std::string_view commas, std::string_view word) {
+  while (!commas.empty()) {
+    const auto comma = commas.find(',');
+    if (equal_ignoring_case(trimmed(commas.substr(0, comma)), word)) return true;
+    if (comma == std::string_view::npos) break;
+    commas.remove_prefix(comma + 1);
+  }
+  return false;
+}
+
+/// A set of variables where a later one of the same name wins.
+class Variables {
+ public:
+  void set(std::string one) {
+    const std::string name(name_of(one));
+    if (name.empty() || one.find('=') == std::string::npos || one.find('\0') != std::string::npos) return;
+    const auto same = std::ranges::find_if(all_, [&](const std::string& o) { return name_of(o) == name; });
+    if (same != all_.end())
+      *same = std::move(one);
+    else
+      all_.push_back(std::move(one));
+  }
+  /// As --export-file reads it.
+  std::string file() const {
+    std::string text;
+    for (const std::string& one : all_) text.append(one).push_back('\0');
+    return text;
+  }
+
+ private:
+  std::vector<std::string> all_;
+};
+
+/// The user's limits as sbatch passes them to slurmd, as far as the site or the user lets them go.
+void add_limits(const Submission& submission, const UserOptions& options, const SbatchSite& site,
+                Variables& variables) {
+  const auto asked = options.effective("propagate");
+  for (const auto& [name, value] : submission.limits) {
+    const bool by_user = asked && (asked->empty() || in_list(*asked, "ALL") || in_list(*asked, name));
+    const bool by_site = site.propagate_except.empty()
+                             ? in_list(site.propagate, "ALL") || in_list(site.propagate, name)
+                             : !in_list(site.propagate_except, name);
+    if (!by_user && !(by_site && !asked)) continue;
+    // RLIM_INFINITY, as sbatch prints it; 'U' makes slurmd complain where it cannot set it.
+    const auto number = value < 0 ? ~std::uint64_t{0} : static_cast<std::uint64_t>(value);
+    variables.set(fmt::format("SLURM_RLIMIT_{}={}{}", name, by_user ? "U" : "", number));
+  }
+}
+
+/// The job's environment, and the --export that makes sbatch treat it as it did the first time.
+struct JobEnvironment {
+  std::string file;
+  std::string export_option;  ///< empty: none
+};
+
+JobEnvironment job_environment(const ProgramOrder& order, const UserOptions& options, const SbatchSite& site,
+                               const std::string& job_name) {
+  const Submission& submission = order.submission;
+  const auto asked = options.effective("export", "SBATCH_EXPORT");
+  const bool all = !asked || asked->empty() || equal_ignoring_case(*asked, "ALL");
+  Variables variables;
+  if (all) {
+    for (const std::string& one : submission.environment) variables.set(one);
+  } else {
+    // SLURM_* and SPANK_* go to the job whatever --export says.
+    for (const std::string& one : submission.environment)
+      if (one.starts_with("SLURM_") || one.starts_with("SPANK_")) variables.set(one);
+    if (!equal_ignoring_case(*asked, "NONE") && !equal_ignoring_case(*asked, "NIL"))
+      for (const std::string& word : export_words(*asked)) {
+        if (equal_ignoring_case(word, "ALL"))
+          for (const std::string& one : submission.environment) variables.set(one);
+        else if (word.find('=') != std::string::npos)
+          variables.set(word);
+        else if (const auto value = variable(submission.environment, word))
+          variables.set(word + "=" + *value);
+      }
+    variables.set("SLURM_EXPORT_ENV=" + *asked);  // srun inside the job obeys it
+  }
+  variables.set("SLURM_JOB_NAME=" + job_name);
+  if (const auto hint = options.effective("hint", "SBATCH_HINT")) variables.set("SLURM_HINT=" + *hint);
+  add_limits(submission, options, site, variables);
+  const std::string run = fmt::format("SICKBAY_RUN={}", order.run_number);
+  variables.set(run);
+  // Any list but ALL makes slurmd add the user's login environment, as it did at first; a bare NONE would
+  // make sbatch leave our file unread.
+  return {variables.file(), all ? "" : run};
+}
+
+std::string default_job_name(const Submission& submission) {
+  if (submission.script_name.empty() || submission.script_name == "stdin") return "sbatch";
+  return submission.script_name.substr(submission.script_name.rfind('/') + 1);
+}
+
+}  // namespace
+
+std::string as_pattern(std::string_view path) {
+  std::string out;
+  for (const char c : path) out.append(c == '%' ? 2 : 1, c);
+  return out;
+}
+
+Result<ProgramSubmission> program_submission(const ProgramOrder& order, const SbatchSite& site) {
+  const Submission& submission = order.submission;
+  auto options = read_options(submission);
+  if (!options) return fail(std::move(options.error()).in("preparing " + order.key));
+
+  ProgramSubmission result;
+  ProcessSpec& spec = result.spec;
+  spec.argv = {site.sbatch};
+  const bool moved = !order.work_dir.empty();
+  for (const GivenOption& given : options->line.options) {
+    const auto fate = fate_of(given.name);
+    if (fate == Fate::dropped) result.dropped.push_back(given.text());
+    if (fate || (moved && given.name == "chdir")) continue;
+    spec.argv.push_back(given.text());
+  }
+
+  bool script_drops = false;
+  for (const GivenOption& given : options->script) {
+    if (fate_of(given.name) != Fate::dropped) continue;
+    script_drops = true;
+    result.dropped.push_back("#SBATCH " + given.text());
+  }
+  spec.input = submission.script;
+  if (script_drops)
+    spec.input = with_script_options(submission.script, options->script, [](const GivenOption& given) {
+      return fate_of(given.name) != Fate::dropped;
+    });
+
+  // sbatch's own environment: nothing of the user's but his SBATCH_* options.
+  spec.environment = {"SLURM_CONF=" + site.slurm_conf};
+  for (const std::string& one : submission.environment) {
+    if (!one.starts_with("SBATCH_")) continue;
+    const auto row = std::ranges::find(kVariables, name_of(one), &VariableRow::name);
+    const auto fate = row != kVariables.end() ? fate_of(row->option) : std::nullopt;
+    if (fate == Fate::dropped) result.dropped.push_back(one);
+    if (!fate) spec.environment.push_back(one);
+  }
+
+  const std::string own_name = options->effective("job-name", "SBATCH_JOB_NAME").value_or("");
+  const std::string job_name = own_name.empty() ? default_job_name(submission) : own_name;
+  const JobEnvironment environment = job_environment(order, *options, site, job_name);
+  spec.extra_fds = {{kExportFd, environment.file}};
+
+  std::vector<std::string> exclude;
+  if (const auto own = options->effective("exclude")) {
+    // A file name, which sbatch would read: it cannot be joined with a list.
+    if (own->find('/') != std::string::npos)
+      result.dropped.push_back("--exclude=" + *own);
+    else if (!own->empty())
+      exclude.push_back(*own);
+  }
+  exclude.insert(exclude.end(), order.exclude.begin(), order.exclude.end());
+
+  const std::string output = as_pattern(order.output_dir) + "/slurm-%j";
+  const auto add = [&](std::string_view name, std::string_view value) {
+    spec.argv.push_back(fmt::format("--{}={}", name, value));
+  };
+  spec.argv.insert(spec.argv.end(), {"--parsable", "--hold", "--no-requeue"});
+  add("comment", comment_with_key(options->effective("comment").value_or(""), order.key));
+  if (own_name.empty()) add("job-name", job_name);
+  if (!exclude.empty()) add("exclude", fmt::format("{}", fmt::join(exclude, ",")));
+  add("output", output + ".out");
+  add("error", output + ".err");
+  add("export-file", std::to_string(kExportFd));
+  if (!environment.export_option.empty()) add("export", environment.export_option);
+  if (moved) add("chdir", order.work_dir);
+  const bool wraps = submission.script.empty() && options->line.last("wrap");
+  if (!wraps) {
+    // By a name, because without one sbatch takes no arguments for the script.
+    spec.argv.push_back("/dev/stdin");
+    spec.argv.insert(spec.argv.end(), submission.script_args.begin(), submission.script_args.end());
+  }
+
+  spec.folder = moved ? order.work_dir : submission.work_dir;
+  spec.as_user = ProcessSpec::Credentials{submission.owner.user, submission.owner.uid, submission.owner.gid};
+  spec.umask = submission.umask;
+  spec.limits = submission.limits;
+  spec.time_limit = kSbatchLimit;
+  return result;
+}
+
+Result<JobId> parse_parsable(std::string_view out) {
+  const std::string_view line = trimmed(out);
+  const std::string_view number = line.substr(0, line.find(';'));
+  JobId id = 0;
+  const auto [end, bad] = std::from_chars(number.data(), number.data() + number.size(), id);
+  if (bad != std::errc() || end != number.data() + number.size() || id == 0)
+    return fail(ErrorCode::bad_input,
+                fmt::format("sbatch printed {} where a job id was expected", quote_for_message(line)));
+  return id;
+}
+
+Error sbatch_error(const ProcessOutcome& outcome) {
+  // Its last line says what went wrong; lines before it may be warnings.
+  std::string words;
+  std::string_view rest = outcome.err;
+  while (!rest.empty()) {
+    const auto end = rest.find('\n');
+    std::string_view line = trimmed(rest.substr(0, end));
+    rest = end == std::string_view::npos ? std::string_view() : rest.substr(end + 1);
+    for (const std::string_view head : {"sbatch: ", "error: ", "fatal: "})
+      if (line.starts_with(head)) line.remove_prefix(head.size());
+    if (!line.empty()) words += (words.empty() ? "" : "; ") + std::string(line);
+  }
+  if (words.size() > 500) words = words.substr(words.size() - 500);
+  if (outcome.timed_out) return Error(ErrorCode::timed_out, "sbatch did not end in time").because(words);
+  const auto says = [&](std::string_view text) { return words.find(text) != std::string::npos; };
+  if (says("Unable to contact slurm controller") || says("onnection refused"))
+    return Error(ErrorCode::slurm_away, "sbatch cannot reach slurmctld: " + words);
+  if (says("timed out") || says("Zero Bytes were transmitted") || says("receive failed") ||
+      outcome.signal != 0)
+    return Error(ErrorCode::timed_out, "sbatch had no answer: " + words)
+        .because("the job may have been submitted all the same");
+  if (says("Munge") || says("authentication"))
+    return Error(ErrorCode::munge_away, "sbatch cannot sign its request: " + words);
+  return Error(ErrorCode::refused_by_slurm, "sbatch refused: " + words);
+}
+
+}  // namespace sickbay::slurm
