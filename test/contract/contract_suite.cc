@@ -425,6 +425,7 @@ TEST_F(Contract, FindsAForgottenJobInAccounting) {
   EXPECT_EQ(jobs->front().state, "FAILED");
   EXPECT_EQ(jobs->front().exit_code, 3);
   EXPECT_EQ(jobs->front().submit, job.submit);
+  EXPECT_THAT(jobs->front().comment, HasSubstr("sickbay:" + order.key));
   // Gone is not a stranger.
   const auto cancelled = cancel(job);
   ASSERT_TRUE(cancelled) << cancelled.error().line();
@@ -503,6 +504,7 @@ TEST_F(Contract, HistoryHasTheEndedJobs) {
   ASSERT_EQ(told.size(), 1u);
   EXPECT_EQ(told.front().job_id, job.job_id);
   EXPECT_EQ(told.front().uid, job.uid);
+  EXPECT_THAT(told.front().comment, HasSubstr("sickbay:" + job.key)) << "from the submit line";
   EXPECT_EQ(told.front().exit_code, 3);
   EXPECT_EQ(told.front().exit_signal, 0);
   EXPECT_EQ(told.front().nodes, end.nodes);

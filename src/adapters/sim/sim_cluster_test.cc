@@ -108,7 +108,7 @@ TEST_F(SimClusterTest, VerificationShowsWhatIsWrongWithANode) {
     const char* err;
   };
   const Row rows[] = {
-      {{}, "COMPLETED", 0, R"("phase":"done","ok":true,"slow":false)", ""},
+      {{}, "COMPLETED", 0, R"("phase":"done","mode":"net","ok":true,"slow":false)", ""},
       {{.kill_signal = 7},
        "FAILED",
        1,

@@ -204,7 +204,8 @@ void SimCluster::account(const Job& job, const std::string& state) {
   JobInfo info = job.info;
   info.state = state;
   info.flags.clear();
-  info.comment.clear();
+  // sacct keeps no comment, but the submit line holds the key.
+  info.comment = job.key.empty() ? "" : "sickbay:" + job.key;
   accounted_[info.job_id].push_back({std::move(info), job.key});
   if (!job.key.empty()) accounted_by_key_[job.key].insert(job.info.job_id);
 }

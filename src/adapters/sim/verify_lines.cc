@@ -37,13 +37,18 @@ class Lines {
 
 std::string verify_lines(const std::vector<VerifiedNode>& nodes) {
   Lines lines;
-  const auto done = [&](std::size_t rank, bool ok, bool slow) {
-    lines.add(lines.head(nodes[rank], rank, "done").set("ok", ok).set("slow", slow));
+  const auto start = [&](std::size_t rank, const char* mode) {
+    lines.add(lines.head(nodes[rank], rank, "start").set("mode", mode));
   };
+  const auto done = [&](std::size_t rank, const char* mode, bool ok, bool slow) {
+    lines.add(lines.head(nodes[rank], rank, "done").set("mode", mode).set("ok", ok).set("slow", slow));
+  };
+  std::vector<std::size_t> alive;
   for (std::size_t rank = 0; rank < nodes.size(); ++rank) {
     const VerifiedNode& node = nodes[rank];
-    lines.add(lines.head(node, rank, "start").set("mode", "node"));
+    start(rank, "node");
     if (node.killed) continue;
+    alive.push_back(rank);
     const bool slow = node.speed < 1;
     lines.add(lines.finding(lines.head(node, rank, "cpu"), true, slow, 41.5, "Mpairs/s",
                             slow ? fmt::format("work takes {:.2f} times what it needs: of {:.2f} s {:.2f} s "
@@ -57,24 +62,23 @@ std::string verify_lines(const std::vector<VerifiedNode>& nodes) {
                                 : ""));
     lines.add(lines.finding(lines.head(node, rank, "membw"), true, false, 9800, "MB/s", ""));
     lines.add(lines.finding(lines.head(node, rank, "disk"), true, false, 410, "MB/s", ""));
-    done(rank, !node.bad_memory, slow);
+    done(rank, "node", !node.bad_memory, slow);
   }
-  // The second part needs all ranks; srun does not start it where a rank of the first died.
-  if (std::any_of(nodes.begin(), nodes.end(), [](const VerifiedNode& n) { return n.killed; }))
-    return std::move(lines).text();
-  for (std::size_t rank = 0; rank < nodes.size(); ++rank)
-    lines.add(lines.head(nodes[rank], rank, "start").set("mode", "net"));
-  const bool all_pairs = nodes.size() <= kAllPairsUpTo;
-  for (std::size_t rank = 0; rank < nodes.size(); ++rank) {
+  // The second part runs between the nodes whose rank came to its end.
+  if (alive.size() < 2) return std::move(lines).text();
+  for (const std::size_t rank : alive) start(rank, "net");
+  for (std::size_t i = 0; i < alive.size(); ++i) {
+    const VerifiedNode& node = nodes[alive[i]];
     bool any_slow = false;
-    for (std::size_t other = 0; other < nodes.size(); ++other) {
-      const std::size_t apart = rank < other ? other - rank : rank - other;
-      if (apart == 0 || (!all_pairs && apart != 1 && apart != nodes.size() - 1)) continue;
-      const double loss = std::max(nodes[rank].loss, nodes[other].loss);
+    for (std::size_t j = 0; j < alive.size(); ++j) {
+      const std::size_t apart = i < j ? j - i : i - j;
+      if (apart == 0 || (alive.size() > kAllPairsUpTo && apart != 1 && apart != alive.size() - 1)) continue;
+      const VerifiedNode& peer = nodes[alive[j]];
+      const double loss = std::max(node.loss, peer.loss);
       const bool slow = loss > kLossBound;
       any_slow = any_slow || slow;
-      Json head = lines.head(nodes[rank], rank, "net");
-      head.set("peer", nodes[other].name);
+      Json head = lines.head(node, alive[i], "net");
+      head.set("peer", peer.name);
       lines.add(lines.finding(
           std::move(head), true, slow, slow ? 118.0 * (1 - 5 * std::min(loss, 0.19)) : 118.0, "MB/s",
           slow ? fmt::format("{:.0f} of 23000 TCP segments were sent again ({:.2f} %), 4 of "
@@ -82,7 +86,7 @@ std::string verify_lines(const std::vector<VerifiedNode>& nodes) {
                              23000 * loss, 100 * loss)
                : ""));
     }
-    done(rank, true, any_slow);
+    done(alive[i], "net", true, any_slow);
   }
   return std::move(lines).text();
 }

@@ -9,7 +9,7 @@
 namespace sickbay::sim {
 
 struct VerifiedNode {
-  std::string name;
+  std::string name{};
   bool killed = false;      ///< its rank dies in its first phase
   bool bad_memory = false;  ///< patterns come back wrong
   double speed = 1.0;       ///< under 1: its processor time is withheld
