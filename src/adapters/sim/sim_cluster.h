@@ -104,6 +104,7 @@ class SimCluster final : public ResourceManager {
   bool preempt(JobId job_id);
   /// scontrol update of a node's state by an operator: DOWN at once, jobs on it end.
   void set_down(const std::string& node, const std::string& reason);
+  void set_drain(const std::string& node, const std::string& reason);  ///< no new work; heal() lifts it
   void add_background(const SimBackground& load);
 
   // Faults.  Unknown node names are programmer errors.

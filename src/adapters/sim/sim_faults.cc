@@ -83,6 +83,13 @@ void SimCluster::set_down(const std::string& name, const std::string& reason) {
   mark_down(index_of(name), reason);
 }
 
+void SimCluster::set_drain(const std::string& name, const std::string& reason) {
+  const NodeIndex index = index_of(name);
+  nodes_[index].drain = true;
+  nodes_[index].reason = reason;
+  node_changed(index);
+}
+
 void SimCluster::heal(const std::string& name) {
   const NodeIndex index = index_of(name);
   Node& node = nodes_[index];
@@ -92,8 +99,8 @@ void SimCluster::heal(const std::string& name) {
     node.boot = from_unix_seconds(to_unix_seconds(loop_.now()));
     lose_job(index);
   }
-  node.silent = node.lost_programs = node.not_responding = node.down = false;
-  if (!node.drain) node.reason.clear();
+  node.silent = node.lost_programs = node.not_responding = node.down = node.drain = false;
+  node.reason.clear();
   if (Job* job = running_on(index)) set_pace(*job);
   node_changed(index);
   schedule_soon();

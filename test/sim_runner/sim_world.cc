@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "test/sim_runner/sim_world.h"
+
+#include <fmt/format.h>
+
+namespace sickbay::sim {
+
+class SimWorld::CaseFolders final : public CaseStore {
+ public:
+  Status save(std::int64_t case_no, const Submission& submission) override {
+    saved_[case_no] = submission;
+    return {};
+  }
+  Result<Submission> load(std::int64_t case_no) override {
+    const auto found = saved_.find(case_no);
+    if (found == saved_.end())
+      return fail(ErrorCode::not_found, fmt::format("no folder of case {}", case_no));
+    return found->second;
+  }
+  void remove(std::int64_t case_no) override { saved_.erase(case_no); }
+
+ private:
+  std::map<std::int64_t, Submission> saved_;
+};
+
+struct SimWorld::Daemon {
+  ProcessLoop loop;
+  Effects effects;
+  Controller controller;
+
+  Daemon(SimWorld& world)
+      : loop(world.loop_),
+        effects(loop, world.cluster_, world.processes_, *world.folders_, world.config_,
+                {.script = "#!/bin/sh\nexec sickbay-verify.sh\n", .environment = {}, .uid = 0, .gid = 0}),
+        controller(loop, world.journal_, world.cluster_, effects, world.config_) {}
+};
+
+SimWorld::SimWorld(SimOptions cluster, Config config, Journal* journal)
+    : cluster_(loop_, std::move(cluster)),
+      processes_(loop_, cluster_),
+      journal_(journal ? *journal : own_journal_),
+      config_(std::move(config)),
+      folders_(std::make_unique<CaseFolders>()) {}
+
+SimWorld::~SimWorld() { kill_sickbayd(); }
+
+void SimWorld::start_sickbayd() {
+  SB_CHECK(!daemon_, "one sickbayd per cluster");
+  daemon_ = std::make_unique<Daemon>(*this);
+  const Status replayed = daemon_->controller.replay();
+  SB_CHECK(replayed, "a journal of our own replays");
+  daemon_->controller.on_committed([this](const Event& event) {
+    if (on_event) on_event(event);
+  });
+  daemon_->controller.start();
+}
+
+void SimWorld::kill_sickbayd() {
+  cluster_.drop_answers();
+  processes_.drop_answers();
+  daemon_.reset();
+}
+
+Controller& SimWorld::controller() {
+  SB_CHECK(daemon_, "sickbayd runs");
+  return daemon_->controller;
+}
+
+void SimWorld::submit(const Submission& submission, const Json& options, Done<std::int64_t> done) {
+  if (!daemon_) return done(fail(ErrorCode::daemon_away, "sickbayd does not answer"));
+  const std::int64_t no = daemon_->controller.new_case_number();
+  (void)folders_->save(no, submission);
+  Event opened;
+  opened.subject = case_name(no);
+  opened.kind = identify::kCaseOpened;
+  opened.body =
+      Json::object({{"owner", submission.owner.to_json()},
+                    {"options", options},
+                    {"script_name", submission.script_name},
+                    {"work_dir", submission.work_dir},
+                    {"output_dir", fmt::format("{}/sickbay-{}", submission.work_dir, case_name(no))},
+                    {"notes", Json::array()}});
+  daemon_->controller.take({std::move(opened)}, [this, submission, no, done = std::move(done)](Status kept) {
+    if (!kept) return done(fail(kept.error()));
+    const auto submitted = cluster_.sbatch(submission);
+    if (!submitted) return done(fail(submitted.error()));
+    if (!daemon_) return done(fail(ErrorCode::daemon_away, "sickbayd died before the job was bound"));
+    Event bound;
+    bound.subject = case_name(no);
+    bound.kind = identify::kJobBound;
+    bound.body =
+        Json::object({{"run", RunId{no, RunKind::program, 1}.text()}, {"job_id", submitted->job_id}});
+    daemon_->controller.take({std::move(bound)}, [no, done](Status bound_kept) {
+      if (!bound_kept) return done(fail(bound_kept.error()));
+      done(no);
+    });
+  });
+}
+
+void SimWorld::cancel_case(std::int64_t case_no, const std::string& by) {
+  Event event;
+  event.subject = case_name(case_no);
+  event.kind = identify::kCancelRequested;
+  event.body = Json::object({{"by", by}});
+  controller().take({std::move(event)});
+}
+
+}  // namespace sickbay::sim

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// SimWorld: sickbayd's controller on a simulated cluster, with users who submit and a power switch.
+//
+// The controller, its effects and its engine are the real ones; only what stands behind the ports is
+// simulated.  The journal and the case folders outlive a killed sickbayd, as files do.
+#pragma once
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "adapters/sim/sim_cluster.h"
+#include "adapters/sim/sim_journal.h"
+#include "adapters/sim/sim_processes.h"
+#include "service/case_store.h"
+#include "service/config.h"
+#include "service/controller.h"
+#include "service/effects.h"
+
+namespace sickbay::sim {
+
+/// A loop that one process uses: what it has left there is dropped when it dies.
+class ProcessLoop final : public Loop {
+ public:
+  explicit ProcessLoop(SimLoop& loop) : loop_(loop) {}
+  ~ProcessLoop() override { *alive_ = false; }
+  TimePoint now() const override { return loop_.now(); }
+  void post(std::function<void()> task) override { loop_.post(guarded(std::move(task))); }
+  TimerId at(TimePoint when, std::function<void()> task) override {
+    return loop_.at(when, guarded(std::move(task)));
+  }
+  void cancel(TimerId timer) override { loop_.cancel(timer); }
+  void watch(int, std::function<void()>) override {}
+  void unwatch(int) override {}
+  void run() override { loop_.run(); }
+  void stop() override { loop_.stop(); }
+
+ private:
+  std::function<void()> guarded(std::function<void()> task) {
+    return [alive = alive_, task = std::move(task)] {
+      if (*alive) task();
+    };
+  }
+  SimLoop& loop_;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+class SimWorld {
+ public:
+  /// `journal` null: one in memory.
+  SimWorld(SimOptions cluster, Config config, Journal* journal = nullptr);
+  ~SimWorld();
+
+  SimLoop& loop() { return loop_; }
+  SimCluster& cluster() { return cluster_; }
+  SimJournal& journal() { return own_journal_; }
+
+  void start_sickbayd();  ///< replays, then goes on where the journal ends
+  void kill_sickbayd();
+  bool sickbayd_runs() const { return daemon_ != nullptr; }
+  Controller& controller();
+
+  /// `sickbay submit`: opens a case, runs sbatch, binds its job.  `done` gets the case's number when the
+  /// binding is durable.  Errors: daemon_away, sbatch's.
+  void submit(const Submission& submission, const Json& options, Done<std::int64_t> done);
+  /// `sickbay cancel`.
+  void cancel_case(std::int64_t case_no, const std::string& by);
+
+  /// Told of each event when it is durable.
+  std::function<void(const Event&)> on_event;
+
+ private:
+  struct Daemon;
+  class CaseFolders;
+
+  SimLoop loop_;
+  SimCluster cluster_;
+  SimProcesses processes_;
+  SimJournal own_journal_;
+  Journal& journal_;
+  Config config_;
+  std::unique_ptr<CaseFolders> folders_;
+  std::unique_ptr<Daemon> daemon_;
+};
+
+}  // namespace sickbay::sim

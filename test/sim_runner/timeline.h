@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// The timeline of a scenario: what happened, as lines for people and for comparison.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "engine/identify/identify.h"
+#include "model/event.h"
+
+namespace sickbay::sim {
+
+/// One event as "SUBJECT WORD details"; empty for an event that a timeline leaves out.  `start` is the
+/// scenario's: times in bodies are shown from there.
+std::string event_line(const Event& event, TimePoint start);
+/// "    42.1s": seconds since the start.
+std::string clock_text(Micros since_start);
+/// The last lines of a scenario: each case with its verdict, runs and notes.
+std::vector<std::string> closing_lines(const identify::Case& subject);
+
+}  // namespace sickbay::sim
