@@ -231,13 +231,15 @@ Status inject_memory(Target& t) {
   const std::int64_t bytes = parse_size(t.fault.spec.value).value_or(512LL << 20);
   auto group = machine_cgroup(t.layout, t.machine, Controller::memory);
   if (!group) return tl::unexpected(group.error());
-  if (auto done = limit_memory(*group, bytes + kHogLeaves); !done) return done;
+  if (auto done = limit_memory(*group, kHogLeaves); !done) return done;
   const std::string full = t.layout.path("nodes/" + t.machine.name + "/hog-" + t.fault.id);
-  auto started = start_on_machine(t, "hog", [bytes, full] {
-    // The kernel's OOM killer shall find the jobs, as on a node where a daemon of the system grew.
-    std::ofstream("/proc/self/oom_score_adj") << -1000;
-    void* memory = ::mmap(nullptr, static_cast<std::size_t>(bytes), PROT_READ | PROT_WRITE,
-                          MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  const std::string outside = std::string(group->v2 ? "/sys/fs/cgroup" : "/sys/fs/cgroup/memory") + "/cgroup.procs";
+  auto started = start_on_machine(t, "hog", [bytes, full, outside] {
+    // Out of the node's group ("0" is the writer): the OOM killer shall find the jobs, as on a node where a
+    // daemon of the system grew, and an oom_score_adj below 0 needs a right that root may lack in a container.
+    std::ofstream(outside) << 0;
+    void* memory =
+        ::mmap(nullptr, static_cast<std::size_t>(bytes), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) return 1;
     std::memset(memory, 0x5a, static_cast<std::size_t>(bytes));
     std::ofstream(full) << "full";

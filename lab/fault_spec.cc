@@ -33,7 +33,7 @@ constexpr auto kFaults = std::to_array<FaultRow>({
     {disk_full, "disk-full", ValueKind::path, "/tmp", true, false, false, false,
      "a small full file system is mounted over the path (/tmp; 'spool' is slurmd's spool)"},
     {memory_hog, "memory-hog", ValueKind::size, "512M", true, false, false, false,
-     "a process holds this much memory, and the node's memory cgroup leaves 128M beside it"},
+     "a process holds this much memory, and the node's memory cgroup leaves 128M to all the others"},
     {partition, "partition", ValueKind::machine, "", true, false, false, false,
      "all packets between the two machines are dropped, both ways"},
     {one_way, "one-way", ValueKind::machine, "", true, false, false, false,

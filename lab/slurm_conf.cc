@@ -4,10 +4,14 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <sstream>
 
 namespace sickbay::lab {
 namespace {
+
+// MiB per node, as Slurm is told.  Nobody checks that the machine has it for all nodes at once.
+constexpr int kNodeMemory = 4000;
 
 // "n1" or "n[1-6]".
 std::string range(int first, int last) {
@@ -59,10 +63,12 @@ MpiDefault=none
 # a rank that dies takes its step along; without this its neighbours wait for it until the time limit
 KillOnBadExit=1
 SelectType=select/cons_tres
-SelectTypeParameters=CR_Core
+SelectTypeParameters=CR_Core_Memory
+DefMemPerCPU={mem_per_cpu}
 SchedulerType=sched/backfill
 SchedulerParameters=permit_job_expansion,sched_interval=1,bf_interval=2
-# memory limits are enforced by sampling: a job over --mem ends as OUT_OF_MEMORY
+# memory limits are enforced by sampling: a job over --mem ends as OUT_OF_MEMORY within two seconds.  Slurm
+# hands the limit to slurmd only where memory is allocated (CR_Core_Memory above).
 JobAcctGatherType=jobacct_gather/linux
 JobAcctGatherFrequency=task=1
 JobAcctGatherParams=OverMemoryKill
@@ -81,10 +87,10 @@ MaxJobCount=20000
                                  fmt::arg("name", w.name), fmt::arg("ctl", l.controller().address),
                                  fmt::arg("port0", l.first_port), fmt::arg("port1", l.first_port + 1),
                                  fmt::arg("port2", l.first_port + 2), fmt::arg("user", w.slurm_user),
-                                 fmt::arg("dir", l.dir()));
+                                 fmt::arg("dir", l.dir()), fmt::arg("mem_per_cpu", std::max(1, kNodeMemory / w.cpus)));
   for (const Machine& m : l.machines())
-    text += fmt::format("NodeName={0} NodeHostname={0} NodeAddr={1} CPUs={2} RealMemory=1000 State=UNKNOWN\n",
-                        m.name, m.address, w.cpus);
+    text += fmt::format("NodeName={0} NodeHostname={0} NodeAddr={1} CPUs={2} RealMemory={3} State=UNKNOWN\n",
+                        m.name, m.address, w.cpus, kNodeMemory);
   text +=
       fmt::format("PartitionName=main Nodes={} Default=YES MaxTime=INFINITE State=UP\n", range(1, w.nodes));
   text += "PartitionName=small Nodes=n1 MaxTime=INFINITE State=UP\n";
