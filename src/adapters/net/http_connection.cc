@@ -132,6 +132,7 @@ void HttpConnection::cut(bool tell_owner) {
   socket_->close(ignored);
   socket_.reset();
   tell_closed();
+  release_body();
   const Owner owner = std::move(owner_);
   owner_ = {};
   if (tell_owner && owner.gone) owner.gone(shared_from_this());
@@ -167,6 +168,9 @@ void HttpConnection::next_request() {
   switch (reader_.step()) {
     case HttpRequestReader::Progress::need_more:
       if (at_end_) return cut();
+      if (!reserve_body())
+        return refuse(error_response(Error(ErrorCode::busy, "too many large requests at a time")
+                                         .because("sickbayd keeps a bounded part of its memory for them")));
       if (reader_.take_expectation()) {
         queued_ += "HTTP/1.1 100 Continue\r\n\r\n";
         flush();
@@ -187,6 +191,7 @@ void HttpConnection::next_request() {
   if (over_limit_)
     return refuse(error_response(Error(ErrorCode::busy, "too many connections")
                                      .because("sickbayd serves a bounded number at a time")));
+  release_body();  // it is the handler's from here on
   IncomingRequest incoming = reader_.take();
   incoming.request.caller = caller_;
   keep_alive_ = incoming.keep_alive;
@@ -200,7 +205,21 @@ void HttpConnection::next_request() {
   ask(std::move(incoming.request), std::move(reply));
 }
 
+// What one peer may send is bounded, but many peers could send that much at once.
+bool HttpConnection::reserve_body() {
+  const std::size_t length = reader_.body_length();
+  if (reserved_ > 0 || length == 0) return true;
+  if (!owner_.reserve(length)) return false;
+  reserved_ = length;
+  return true;
+}
+
+void HttpConnection::release_body() {
+  if (reserved_ > 0) owner_.release(std::exchange(reserved_, 0));
+}
+
 void HttpConnection::refuse(const HttpResponse& response) {
+  release_body();
   keep_alive_ = head_ = false;
   phase_ = Phase::answering;
   wait_at_most(Deadline::none, {});

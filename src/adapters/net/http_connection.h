@@ -23,6 +23,8 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   struct Owner {  ///< what the connection needs of its server; gone once it is closed
     std::function<void(HttpRequest, std::shared_ptr<HttpReply>)> ask;
     std::function<void(const std::shared_ptr<HttpConnection>&)> gone;
+    std::function<bool(std::size_t)> reserve;  // room for a body that is on its way
+    std::function<void(std::size_t)> release;
   };
 
   /// With `over_limit` the first request is answered 503 and the connection closed.
@@ -54,6 +56,8 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   void read();
   void on_read(std::size_t count, bool at_end);
   void next_request();
+  bool reserve_body();
+  void release_body();
   void refuse(const HttpResponse& response);
   void send_head(int status, std::string_view content_type,
                  const std::vector<std::pair<std::string, std::string>>& headers,
@@ -79,8 +83,9 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
 
   HttpRequestReader reader_;
   std::string read_buffer_;
-  bool reading_ = false;  // a read is under way
-  bool at_end_ = false;   // the peer will send no more
+  bool reading_ = false;      // a read is under way
+  bool at_end_ = false;       // the peer will send no more
+  std::size_t reserved_ = 0;  // for the body that is arriving
 
   Phase phase_ = Phase::reading;
   std::uint64_t exchange_ = 0;

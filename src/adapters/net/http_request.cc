@@ -219,6 +219,10 @@ bool HttpRequestReader::is_idle() const {
   return !impl_->ready && !impl_->parser->is_header_done() && impl_->bytes.empty();
 }
 bool HttpRequestReader::has_header() const { return impl_->ready || impl_->parser->is_header_done(); }
+std::size_t HttpRequestReader::body_length() const {
+  if (impl_->ready || !impl_->parser->is_header_done()) return 0;
+  return static_cast<std::size_t>(impl_->parser->content_length().value_or(0));  // within the limit by now
+}
 std::size_t HttpRequestReader::buffered() const { return impl_->bytes.size(); }
 
 bool HttpRequestReader::take_expectation() {

@@ -208,7 +208,13 @@ class UnixHttpServer final : public HttpServer {
         HttpConnection::Owner{[this](HttpRequest request, std::shared_ptr<HttpReply> reply) {
                                 ask(std::move(request), std::move(reply));
                               },
-                              [this](const std::shared_ptr<HttpConnection>& gone_one) { gone(gone_one); }});
+                              [this](const std::shared_ptr<HttpConnection>& gone_one) { gone(gone_one); },
+                              [this](std::size_t bytes) {
+                                if (bytes > limits_.arriving_bytes - arriving_) return false;
+                                arriving_ += bytes;
+                                return true;
+                              },
+                              [this](std::size_t bytes) { arriving_ -= bytes; }});
     connections_.insert(connection);
     connection->start();
   }
@@ -251,6 +257,7 @@ class UnixHttpServer final : public HttpServer {
   Loop::TimerId retry_ = 0;
   std::set<std::shared_ptr<HttpConnection>> connections_;
   std::map<std::uint32_t, std::size_t> per_user_;
+  std::size_t arriving_ = 0;  // bytes of bodies that connections have reserved
   std::map<uid_t, std::pair<TimePoint, std::string>> names_;
 };
 

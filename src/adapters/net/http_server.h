@@ -18,6 +18,7 @@ namespace sickbay {
 struct HttpLimits {
   std::size_t connections = 256;          ///< beyond: 503 with Retry-After
   std::size_t connections_per_user = 64;  ///< of one uid other than root, so that root always finds a place
+  std::size_t arriving_bytes = 64 << 20;  ///< of all bodies that are on their way; beyond: 503
   HttpRequestLimits request;              ///< beyond: 431, 413
   std::chrono::milliseconds header_time{
       10'000};                                  ///< from the first byte of a request to the end of its header
