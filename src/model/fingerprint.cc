@@ -14,6 +14,8 @@ namespace {
 
 constexpr std::size_t kLongestLine = 4096;  ///< longer ones are read up to here
 
+constexpr std::size_t kMostNames = 1024;  ///< of nodes or tasks on one line
+
 /// Heaviest first.  Between equals the first in the text wins: it is the cause of those after it.
 enum Weight : int {
   weight_none = 0,
@@ -72,7 +74,7 @@ Clue signal_clue(std::optional<int> signal, std::optional<int> rank, std::string
 /// srun and slurmstepd.
 std::optional<Clue> read_slurm(std::string_view line) {
   using Kind = SrunMessage::Kind;
-  const auto message = read_srun_message(line);
+  const auto message = read_srun_message(line, kMostNames);
   if (!message) return std::nullopt;
   Clue clue;
   // More than one node or task on a line: it does not say which.

@@ -11,8 +11,6 @@
 namespace sickbay {
 namespace {
 
-constexpr std::size_t kMostNames = 65536;
-
 struct SignalRow {
   int number;
   std::string_view name;
@@ -42,15 +40,15 @@ constexpr auto kSignals = std::to_array<SignalRow>({
     {31, "SIGSYS", "Bad system call", true},
 });
 
-std::vector<std::string> names_in(std::string_view hostlist) {
-  auto names = expand_hostlist(trimmed(hostlist), kMostNames);
+std::vector<std::string> names_in(std::string_view hostlist, std::size_t most) {
+  auto names = expand_hostlist(trimmed(hostlist), most);
   return names ? std::move(*names) : std::vector<std::string>();
 }
 
 /// "0-2,5": task numbers.
-std::vector<int> tasks_in(std::string_view list) {
+std::vector<int> tasks_in(std::string_view list, std::size_t most) {
   std::vector<int> tasks;
-  for (const std::string& name : names_in("[" + std::string(list) + "]"))
+  for (const std::string& name : names_in("[" + std::string(list) + "]", most))
     if (!name.empty() && name.size() < 9 && std::all_of(name.begin(), name.end(), is_digit))
       tasks.push_back(std::stoi(name));
   return tasks;
@@ -68,7 +66,7 @@ bool starts_with(std::string_view text, std::string_view start) {
 }
 
 /// "n[2-3]: tasks 1-2: Killed"
-std::optional<SrunMessage> read_task_line(std::string_view text) {
+std::optional<SrunMessage> read_task_line(std::string_view text, std::size_t most) {
   const auto colon = text.find(": task");
   if (colon == std::string_view::npos) return std::nullopt;
   std::string_view rest = text.substr(colon + 6);
@@ -76,8 +74,8 @@ std::optional<SrunMessage> read_task_line(std::string_view text) {
   const auto end = rest.find(": ");
   if (!starts_with(rest, " ") || end == std::string_view::npos) return std::nullopt;
   SrunMessage message;
-  message.nodes = names_in(text.substr(0, colon));
-  message.tasks = tasks_in(trimmed(rest.substr(0, end)));
+  message.nodes = names_in(text.substr(0, colon), most);
+  message.tasks = tasks_in(trimmed(rest.substr(0, end)), most);
   message.text = std::string(trimmed(rest.substr(end + 2)));
   if (message.nodes.empty() || message.tasks.empty()) return std::nullopt;
   constexpr std::string_view kExited = "Exited with exit code ";
@@ -117,6 +115,7 @@ constexpr auto kForms = std::to_array<Form>({
     {"oom-kill event", "", Kind::oom_kill, ""},
     {"exceeded memory limit", "", Kind::oom_kill, ""},
     {"execve(): ", "", Kind::cannot_exec, ""},
+    {"Job step aborted: ", "", Kind::cancelled, ""},
     {"Unable to create step for job ", "", Kind::refused, ""},
     {"Unable to confirm allocation for job ", "", Kind::refused, ""},
     {"Application launch failed: ", "", Kind::refused, ""},
@@ -137,10 +136,10 @@ std::optional<std::string_view> spoken_by_slurm(std::string_view line) {
 
 }  // namespace
 
-std::optional<SrunMessage> read_srun_message(std::string_view line) {
+std::optional<SrunMessage> read_srun_message(std::string_view line, std::size_t most) {
   const auto text = spoken_by_slurm(line);
   if (!text) return std::nullopt;
-  if (auto message = read_task_line(*text)) return message;
+  if (auto message = read_task_line(*text, most)) return message;
   for (const Form& form : kForms) {
     if (text->find(form.mark) == std::string_view::npos) continue;
     if (!form.and_mark.empty() && text->find(form.and_mark) == std::string_view::npos) continue;
@@ -151,7 +150,7 @@ std::optional<SrunMessage> read_srun_message(std::string_view line) {
       const std::string_view tail = *after(*text, form.names_after);
       const auto colon = tail.find(": ");
       // "failed on node n3: REASON"; "Node failure on n3"
-      message.nodes = names_in(tail.substr(0, std::min(tail.find(' '), colon)));
+      message.nodes = names_in(tail.substr(0, std::min(tail.find(' '), colon)), most);
       if (colon != std::string_view::npos) message.text = std::string(trimmed(tail.substr(colon + 2)));
       if (message.nodes.empty()) return std::nullopt;
     }

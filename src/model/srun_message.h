@@ -34,9 +34,11 @@ struct SrunMessage {
   std::string text;  ///< what stands after the names: "Bus error", "Communication connection failure"
 };
 
-/// The message in `line` (without its line end), or nothing.  Total, bounded by the length of the line but
-/// for hostlists, which are cut at 65536 names.
-std::optional<SrunMessage> read_srun_message(std::string_view line);
+/// The message in `line` (without its line end), or nothing.  Total.
+///
+/// A message that names more than `most` nodes or tasks is none: the text is a user's, and a line of thirty
+/// bytes can name a million nodes.  Pass what the reader can use at most.
+std::optional<SrunMessage> read_srun_message(std::string_view line, std::size_t most = 4096);
 
 /// A signal by the C library's words ("Bus error"), also with " (core dumped)" after them; 0 when unknown.
 int signal_of_words(std::string_view words);

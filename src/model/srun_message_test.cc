@@ -63,6 +63,11 @@ TEST(SrunMessage, ReadsTheFormsOfSrunAndSlurmstepd) {
        {},
        {},
        0},
+      {"srun: Job step aborted: Waiting up to 32 seconds for job step to finish.",
+       Kind::cancelled,
+       {},
+       {},
+       0},
       {"slurmstepd: error: Detected 1 oom_kill event in StepId=12.0. Some of the step tasks have been OOM "
        "Killed.",
        Kind::oom_kill,
@@ -86,6 +91,13 @@ TEST(SrunMessage, LeavesOtherLinesAlone) {
                            "srun: error: n3: tasks x: Killed", "srun: error: n3: task",
                            "srun: error: Node failure on ", "solver: error: n3: task 1: Bus error"})
     EXPECT_FALSE(read_srun_message(line)) << line;
+}
+
+TEST(SrunMessage, TakesNoMoreNamesThanItsReaderCanUse) {
+  constexpr const char* kLine = "srun: error: n[1-9]: tasks 0-8: Killed";
+  EXPECT_TRUE(read_srun_message(kLine, 9));
+  EXPECT_FALSE(read_srun_message(kLine, 8));
+  EXPECT_FALSE(read_srun_message("srun: error: n[1-65536]: tasks 0-65535: Killed"));
 }
 
 TEST(Signals, HaveNamesAndFaults) {

@@ -170,7 +170,7 @@ void note_text(Notes& notes, std::string_view text) {
       if (line.find("sickbay_verify") == std::string_view::npos) continue;
       if (const auto json = Json::parse(line); json && (*json)["sickbay_verify"].as_int() == 1)
         note_own_line(notes, *json);
-    } else if (const auto message = read_srun_message(line)) {
+    } else if (const auto message = read_srun_message(line, std::max<std::size_t>(notes.names.size(), 64))) {
       note_message(notes, *message);
     }
   }
