@@ -11,28 +11,36 @@
 namespace sickbay {
 
 /// The journal with what only the SQLite one can do.
+///
+/// append() also answers bad_input, with nothing appended, for a body that could not be read back (nested too
+/// deep, a key twice) and for a version that read() would refuse.  On return each body is what read() will
+/// give: where text was not UTF-8 it has been replaced in the caller's event as in the file, so that live
+/// state and replay see the same.
 class SqliteJournal : public Journal {
  public:
   struct Compaction {
-    std::size_t subjects = 0;
-    std::int64_t events = 0;
+    std::size_t subjects = 0;  ///< archived by this call
+    std::int64_t events = 0;   ///< taken out of the journal
   };
-  /// Moves the events of `subjects` (closed ones) to the archive of their year (journal-2026.db beside the
-  /// journal) and leaves one event `archived` each, in the place of the last.  A crash in between leaves them
-  /// in both, never in none; the next call finishes it.  Errors: storage_full, storage_broken.
-  virtual Result<Compaction> compact(const std::vector<std::string>& subjects) = 0;
+  /// Moves the events of those of `subjects` (closed ones) whose last event is older than `closed_before` to
+  /// the archive of their year (journal-2026.db beside the journal) and leaves one event `archived` each, in
+  /// the place of the last.  A subject that was archived before goes to the same file again.  A crash or an
+  /// error in between leaves events in both files or in the journal only; the next call finishes it.
+  /// Errors: storage_full, storage_broken, too_new, conflict (a foreign archive); subjects before the failed
+  /// one are done.  Cost: reads each subject once, two commits each.
+  virtual Result<Compaction> compact(TimePoint closed_before, const std::vector<std::string>& subjects) = 0;
 };
 
 /// Opens or creates the journal at `path` for writing, and raises an old schema.
-/// Errors: conflict (another process has it; names its pid), too_new, storage_full, storage_broken, denied.
+/// Errors: conflict (another process has it; names its pid), too_new, storage_full, storage_broken, denied,
+/// not_found (no such folder).
 Result<std::unique_ptr<SqliteJournal>> open_journal(const std::string& path);
-/// Opens it for reading only, also while a daemon writes.  append() answers conflict.
+/// Opens it, or an archive, for reading only, also while a daemon writes: each read sees what was committed
+/// when it began, last_seq() what is committed now.  append() and compact() answer conflict.
+/// Errors: not_found, denied, too_new, storage_broken.
 Result<std::unique_ptr<SqliteJournal>> open_journal_reader(const std::string& path);
 
-/// One Event::text() a line, in order: what replay equality is tested on.
+/// One Event::text() a line, in order: what replay equality is tested on.  Errors: those of read().
 Status dump_journal(Journal& journal, const std::function<void(const std::string&)>& line);
-
-/// Brings the body of an event of an older version to today's.  One row per (kind, version) in journal.cc.
-void raise_event(Event& event);
 
 }  // namespace sickbay

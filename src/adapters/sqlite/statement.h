@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A prepared statement and how SQLite's codes become ours.  Inside adapters/sqlite only.
+// Connection and Statement: SQLite's handles with owners, and how its codes become ours.
+// Inside adapters/sqlite only.
 #pragma once
 #include <sqlite3.h>
 
@@ -11,11 +12,31 @@
 
 namespace sickbay::sqlite {
 
+/// storage_full, denied, not_found or storage_broken for an errno of a file operation.
+ErrorCode error_code_of(int errno_value);
+
 /// The Error for the state that `db` is in; `doing` is what was tried.
 Error error_of(sqlite3* db, std::string_view doing);
 
-/// Runs statements that give no rows.
+/// Runs statements whose rows do not matter.
 Status execute(sqlite3* db, const char* sql);
+
+/// An open database.  Statements prepared on it may outlive it (sqlite3_close_v2).
+class Connection {
+ public:
+  Connection() = default;
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+  ~Connection() { sqlite3_close_v2(db_); }
+
+  /// `flags`: SQLITE_OPEN_...; a file that is made gets mode 0600.  Errors: not_found, denied,
+  /// storage_broken.
+  Status open(const std::string& path, int flags);
+  sqlite3* get() const { return db_; }
+
+ private:
+  sqlite3* db_ = nullptr;
+};
 
 class Statement {
  public:
@@ -27,7 +48,7 @@ class Statement {
   Status prepare(sqlite3* db, const char* sql);
   void bind(int at, std::int64_t value) { sqlite3_bind_int64(statement_, at, value); }
   void bind(int at, std::string_view text) {
-    sqlite3_bind_text(statement_, at, text.data(), static_cast<int>(text.size()), SQLITE_TRANSIENT);
+    sqlite3_bind_text64(statement_, at, text.data(), text.size(), SQLITE_TRANSIENT, SQLITE_UTF8);
   }
   /// SQLITE_ROW, SQLITE_DONE or an error code.
   int step() { return sqlite3_step(statement_); }
