@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+// Files that must outlast a power cut.  See files.h.
+//
+// A name is durable only when its folder has been synced, and bytes only when their file has; the rename
+// between the two is what makes a write all or nothing.
 #include "adapters/posix/files.h"
 
 #include <fcntl.h>
@@ -6,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -44,6 +49,12 @@ std::string folder_of(const std::string& path) {
   return slash == 0 ? "/" : path.substr(0, slash);
 }
 
+// Makes the entries of `folder` durable: returns 0 or an errno.
+int sync_folder(const std::string& folder) {
+  const Fd fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  return fd.ok() && ::fsync(fd.get()) == 0 ? 0 : errno;
+}
+
 }  // namespace
 
 Error file_error(int errno_value, std::string_view doing, const std::string& path) {
@@ -75,8 +86,8 @@ Status write_durably(const std::string& path, std::string_view bytes, unsigned m
     ::unlink(temporary.c_str());
     return fail(file_error(wrong, "rename a file to", path));
   }
-  const Fd folder(::open(folder_of(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!folder.ok() || ::fsync(folder.get()) != 0) return fail(file_error(errno, "sync the folder of", path));
+  if (const int wrong = sync_folder(folder_of(path)); wrong != 0)
+    return fail(file_error(wrong, "sync the folder of", path));
   return {};
 }
 
@@ -96,13 +107,38 @@ Result<std::string> read_file(const std::string& path, std::size_t limit) {
   }
 }
 
+Result<std::string> read_tail(const std::string& path, std::size_t bytes) {
+  const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));  // a FIFO must not hold us
+  struct stat info {};
+  if (!file.ok() || ::fstat(file.get(), &info) != 0) return fail(file_error(errno, "open", path));
+  if (!S_ISREG(info.st_mode))
+    return fail(ErrorCode::storage_broken, fmt::format("cannot read {}: it is no regular file", path));
+  std::string text(std::min(bytes, static_cast<std::size_t>(info.st_size)), '\0');
+  auto offset = info.st_size - static_cast<off_t>(text.size());
+  std::size_t got = 0;
+  while (got < text.size()) {
+    const ssize_t n = ::pread(file.get(), text.data() + got, text.size() - got, offset);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return fail(file_error(errno, "read", path));
+    if (n == 0) break;  // it has been cut meanwhile
+    got += static_cast<std::size_t>(n);
+    offset += n;
+  }
+  text.resize(got);
+  return text;
+}
+
 Status make_folder(const std::string& path, unsigned mode) {
   for (std::size_t at = 1; at <= path.size(); ++at) {
     if (at < path.size() && path[at] != '/') continue;
     const std::string part = path.substr(0, at);
     const bool last = at == path.size();
-    if (::mkdir(part.c_str(), last ? mode : 0755) == 0) continue;
-    if (errno != EEXIST) return fail(file_error(errno, "make the folder", part));
+    if (::mkdir(part.c_str(), last ? mode : 0755) == 0) {
+      if (const int wrong = sync_folder(folder_of(part)); wrong != 0)
+        return fail(file_error(wrong, "sync the folder of", part));
+    } else if (errno != EEXIST) {
+      return fail(file_error(errno, "make the folder", part));
+    }
   }
   struct stat info {};
   if (::stat(path.c_str(), &info) != 0 || !S_ISDIR(info.st_mode))

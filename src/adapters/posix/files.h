@@ -17,7 +17,12 @@ Status write_durably(const std::string& path, std::string_view bytes, unsigned m
 /// The whole file.  Errors: not_found, denied, bad_input (longer than `limit` bytes), storage_broken.
 Result<std::string> read_file(const std::string& path, std::size_t limit);
 
-/// Makes the folder and those above it; one that exists keeps its mode.  Errors: as write_durably.
+/// The last `bytes` of the file, or all of it where it is shorter: for the end of a job's output.
+/// Errors: not_found, denied, storage_broken.
+Result<std::string> read_tail(const std::string& path, std::size_t bytes);
+
+/// Makes the folder and those above it, each durable; one that exists keeps its mode.  Errors: as
+/// write_durably.
 Status make_folder(const std::string& path, unsigned mode);
 
 /// The Error for `errno_value` of a file operation: "cannot DOING PATH: ...".

@@ -2,15 +2,15 @@
 // Runs programs with fork and exec and follows them by pipes and a pidfd on the loop.
 //
 // Everything that may allocate or lock (group lists, argument vectors, limits) is made before fork(); the
-// child makes system calls only.  A step that fails before exec comes back through a close-on-exec pipe as
-// {step, errno}.  The whole group is killed when the time is up, and again when the program itself has
-// ended, so that nothing that it left behind holds our pipes open.
+// child makes system calls only.  The loop waits for nothing: a step that fails before exec comes back
+// through a close-on-exec pipe as {step, errno}, so that a working folder on a server that hangs holds up its
+// own program and no other.  The time limit kills the whole group with SIGKILL: whoever is past it gets no
+// time for a SIGTERM handler.  When the program itself has ended, what it left in its group is killed too.
 #include "adapters/posix/process_runner.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <grp.h>
-#include <poll.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -24,6 +24,7 @@
 #include <cerrno>
 #include <cstring>
 #include <map>
+#include <utility>
 
 namespace sickbay {
 namespace {
@@ -45,33 +46,41 @@ constexpr auto kLimits = std::to_array<LimitRow>({
     {"AS", RLIMIT_AS},
 });
 
-enum class Step : int { none, group, descriptors, limits, identity, folder, exec };
-constexpr std::array<std::string_view, 7> kStepWords{"",
-                                                     "start a process group for",
-                                                     "set up the descriptors of",
-                                                     "set the limits of",
-                                                     "become the user of",
-                                                     "enter the folder of",
-                                                     "run"};
+enum class Step : int { group, descriptors, limits, identity, folder, exec };
+struct StepRow {
+  Step step;
+  std::string_view words;
+  ErrorCode code;
+};
+constexpr auto kSteps = std::to_array<StepRow>({
+    {Step::group, "start a process group for", ErrorCode::os},
+    {Step::descriptors, "set up the descriptors of", ErrorCode::os},
+    {Step::limits, "set the limits of", ErrorCode::os},
+    {Step::identity, "become the user of", ErrorCode::denied},
+    {Step::folder, "enter the folder of", ErrorCode::denied},
+    {Step::exec, "run", ErrorCode::missing_program},
+});
 
 struct Failure {
   int step;
   int error;
 };
 
-std::string find_program(const ProcessSpec& spec) {
+// Where the program may lie, in order.  The child tries them one by one, so that it is found with the rights
+// of the user it runs as.  Relative parts of a PATH are left out: what runs does not depend on the folder.
+std::vector<std::string> candidates(const ProcessSpec& spec) {
   const std::string& name = spec.argv.front();
-  if (name.find('/') != std::string::npos) return name;
+  if (name.find('/') != std::string::npos) return {name};
   std::string_view path = "/usr/bin:/bin";
   for (const std::string& entry : spec.environment)
     if (entry.starts_with("PATH=")) path = std::string_view(entry).substr(5);
+  std::vector<std::string> list;
   while (!path.empty()) {
     const std::size_t colon = std::min(path.find(':'), path.size());
-    std::string candidate = std::string(path.substr(0, colon)) + "/" + name;
-    if (::access(candidate.c_str(), X_OK) == 0) return candidate;
+    if (path.front() == '/') list.push_back(std::string(path.substr(0, colon)) + "/" + name);
     path.remove_prefix(std::min(colon + 1, path.size()));
   }
-  return "";
+  return list;
 }
 
 std::vector<char*> pointers(const std::vector<std::string>& texts) {
@@ -82,7 +91,40 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
   return list;
 }
 
-// A readable descriptor with `bytes` in it.
+// Descriptors that are closed together unless they are handed on.
+class Fds {
+ public:
+  Fds() = default;
+  Fds(const Fds&) = delete;
+  Fds& operator=(const Fds&) = delete;
+  ~Fds() {
+    for (int fd : fds_) ::close(fd);
+  }
+  int keep(int fd) {
+    if (fd >= 0) fds_.push_back(fd);
+    return fd;
+  }
+  /// A copy of `fd` at `lowest` or above, out of the way of the numbers that the child gives out.
+  int keep_above(int fd, int lowest) {
+    if (fd < 0) return -1;
+    const int high = ::fcntl(fd, F_DUPFD_CLOEXEC, lowest);
+    const int wrong = errno;
+    ::close(fd);
+    errno = wrong;
+    return keep(high);
+  }
+  int hand_on(int fd) {
+    std::erase(fds_, fd);
+    return fd;
+  }
+
+ private:
+  std::vector<int> fds_;
+};
+
+constexpr int kFirstHigh = 200;  // a program's own descriptors lie below
+
+// A readable descriptor with `bytes` in it, or -1 and errno.
 int memory_file(const std::string& bytes) {
   const int fd = ::memfd_create("sickbay", MFD_CLOEXEC);
   if (fd < 0) return -1;
@@ -90,7 +132,9 @@ int memory_file(const std::string& bytes) {
     const ssize_t n = ::write(fd, bytes.data() + at, bytes.size() - at);
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) {
+      const int wrong = errno;
       ::close(fd);
+      errno = wrong;
       return -1;
     }
     at += static_cast<std::size_t>(n);
@@ -99,15 +143,78 @@ int memory_file(const std::string& bytes) {
   return fd;
 }
 
+// All that the child needs, in a form that needs no allocation.
+struct Plan {
+  std::vector<std::string> programs;
+  std::vector<char*> argv, environment;
+  std::vector<gid_t> groups;
+  std::vector<std::pair<int, rlimit>> limits;
+  std::vector<std::pair<int, int>> places;  // descriptor here -> number there, ascending there
+  int report = -1;
+};
+
+// Between fork and exec: system calls only.
+[[noreturn]] void become(const ProcessSpec& spec, const Plan& plan) {
+  int report = plan.report;
+  auto stop = [&report](Step step) {
+    const Failure failure{static_cast<int>(step), errno};
+    (void)!::write(report, &failure, sizeof failure);
+    ::_exit(127);
+  };
+  if (::setpgid(0, 0) != 0) stop(Step::group);
+  for (int s = 1; s < NSIG; ++s)
+    if (s != SIGKILL && s != SIGSTOP) ::signal(s, SIG_DFL);
+  sigset_t none;
+  sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+
+  // Everything else is closed now and not at exec: a child that hangs in the next steps must not hold the
+  // journal's lock or a client's connection after we have gone.
+  int next = 0;
+  auto close_range = [&](unsigned from, unsigned to) {
+    if (from <= to && ::syscall(SYS_close_range, from, to, 0U) != 0) stop(Step::descriptors);
+  };
+  for (const auto& [fd, place] : plan.places) {
+    if (::dup2(fd, place) < 0) stop(Step::descriptors);
+    if (place > next) close_range(static_cast<unsigned>(next), static_cast<unsigned>(place - 1));
+    next = place + 1;
+  }
+  if (::dup3(report, next, O_CLOEXEC) < 0) stop(Step::descriptors);
+  report = next;
+  close_range(static_cast<unsigned>(next + 1), ~0U);
+
+  for (const auto& [resource, limit] : plan.limits)
+    if (::setrlimit(static_cast<__rlimit_resource>(resource), &limit) != 0) stop(Step::limits);
+  if (spec.as_user && (::geteuid() == 0 || ::geteuid() != spec.as_user->uid)) {
+    const auto& user = *spec.as_user;
+    if (::setgroups(plan.groups.size(), plan.groups.data()) != 0) stop(Step::identity);
+    if (::setresgid(user.gid, user.gid, user.gid) != 0) stop(Step::identity);
+    if (::setresuid(user.uid, user.uid, user.uid) != 0) stop(Step::identity);
+  }
+  if (spec.umask) ::umask(*spec.umask);
+  if (::chdir(spec.folder.empty() ? "/" : spec.folder.c_str()) != 0) stop(Step::folder);
+  // As the shell does: a candidate that may not be run is worth more in the message than one that is absent.
+  int worst = ENOENT;
+  for (const std::string& program : plan.programs) {
+    ::execve(program.c_str(), plan.argv.data(), plan.environment.data());
+    if (errno != ENOENT && errno != ENOTDIR) worst = errno;
+  }
+  errno = worst;
+  stop(Step::exec);
+  ::_exit(127);
+}
+
+enum Pipe { out_pipe, err_pipe, report_pipe, pipe_count };
+
 struct Process {
   pid_t pid = -1;
   int pidfd = -1;
-  int pipes[2] = {-1, -1};  // our ends of stdout and stderr
-  bool exited = false, timed_out = false, truncated = false;
-  int status = 0;
-  std::string text[2];
-  std::size_t limit = 0;
-  Loop::TimerId timer = 0;
+  std::array<int, pipe_count> pipes{-1, -1, -1};  // our ends
+  std::array<std::string, pipe_count> text;
+  std::array<std::size_t, pipe_count> limit{};
+  bool timed_out = false, truncated = false;
+  std::string program, folder, user;  // for messages
+  Loop::TimerId timer = 0, giving_up = 0;
   Done<ProcessOutcome> done;
 };
 
@@ -116,240 +223,217 @@ class PosixRunner : public ProcessRunner {
   explicit PosixRunner(Loop& loop) : loop_(loop) {}
   ~PosixRunner() override {
     for (auto& [pid, p] : running_) {
-      loop_.cancel(p->timer);
-      kill_group(*p);
+      ::kill(-pid, SIGKILL);
       release(*p);
-      while (!p->exited && ::waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
-      }
+      ::waitpid(pid, nullptr, WNOHANG);  // one that is stuck in the kernel is left to init
     }
   }
 
   void run(ProcessSpec spec, Done<ProcessOutcome> done) override {
     auto process = std::make_shared<Process>();
-    process->limit = spec.output_limit;
     process->done = std::move(done);
     if (auto started = start(spec, *process); !started) {
-      loop_.post([process, error = started.error()]() mutable { process->done(fail(std::move(error))); });
+      loop_.post([process, error = started.error(), alive = std::weak_ptr<bool>(alive_)]() mutable {
+        if (alive.lock()) process->done(fail(std::move(error)));
+      });
       return;
     }
     running_[process->pid] = process;
-    for (int i = 0; i < 2; ++i) loop_.watch(process->pipes[i], [this, process, i] { read_pipe(process, i); });
+    for (int i = 0; i < pipe_count; ++i)
+      loop_.watch(process->pipes[i], [this, process, i] { read_pipe(*process, i); });
     loop_.watch(process->pidfd, [this, process] { reap(process); });
-    process->timer = loop_.at(loop_.now() + spec.time_limit, [this, process] {
-      process->timer = 0;
-      process->timed_out = true;
-      kill_group(*process);
-    });
+    process->timer = loop_.at(loop_.now() + spec.time_limit, [this, process] { out_of_time(process); });
   }
 
  private:
-  Status start(const ProcessSpec& spec, Process& process) {
-    if (spec.argv.empty()) return fail(ErrorCode::internal, "a process needs a program");
-    const std::string program = find_program(spec);
-    if (program.empty())
-      return fail(ErrorCode::missing_program, fmt::format("'{}' is not on the PATH", spec.argv.front()));
+  // SIGKILL does not end a process that waits in the kernel for a server that is gone.
+  static constexpr std::chrono::seconds kGivingUp{10};
 
-    std::vector<gid_t> groups;
-    if (spec.as_user) {
-      int count = 64;
-      groups.resize(64);
-      if (::getgrouplist(spec.as_user->user.c_str(), spec.as_user->gid, groups.data(), &count) < 0) {
-        groups.resize(static_cast<std::size_t>(count));
-        ::getgrouplist(spec.as_user->user.c_str(), spec.as_user->gid, groups.data(), &count);
-      }
-      groups.resize(static_cast<std::size_t>(std::max(count, 0)));
-    }
+  static Result<std::vector<std::pair<int, rlimit>>> limits_of(const ProcessSpec& spec) {
     std::vector<std::pair<int, rlimit>> limits;
-    for (const auto& [name, value] : spec.limits)
-      for (const LimitRow& row : kLimits) {
-        rlimit now{};
-        if (row.name != name || ::getrlimit(static_cast<__rlimit_resource>(row.resource), &now) != 0)
-          continue;
-        const rlim_t wanted = value < 0 ? RLIM_INFINITY : static_cast<rlim_t>(value);
-        now.rlim_cur = std::min(wanted, now.rlim_max);
-        limits.emplace_back(row.resource, now);
-      }
-    const std::vector<char*> argv = pointers(spec.argv), environment = pointers(spec.environment);
+    for (const auto& [name, value] : spec.limits) {
+      const auto row = std::find_if(kLimits.begin(), kLimits.end(),
+                                    [&n = name](const LimitRow& r) { return r.name == n; });
+      if (row == kLimits.end())
+        return fail(ErrorCode::bad_input, fmt::format("no resource limit '{}'", name));
+      rlimit limit{};
+      if (::getrlimit(static_cast<__rlimit_resource>(row->resource), &limit) != 0)
+        return fail(ErrorCode::os, fmt::format("cannot read the limit {}: {}", name, std::strerror(errno)));
+      limit.rlim_cur = std::min(value < 0 ? RLIM_INFINITY : static_cast<rlim_t>(value), limit.rlim_max);
+      limits.emplace_back(row->resource, limit);
+    }
+    return limits;
+  }
 
-    // The child's descriptors by the number they get there; made at high numbers so that none is in the way.
-    std::vector<std::pair<int, int>> places;
-    std::vector<int> opened;
-    auto close_all = [&] {
-      for (int fd : opened) ::close(fd);
+  static std::vector<gid_t> groups_of(const ProcessSpec::Credentials& user) {
+    std::vector<gid_t> groups(64);
+    int count = static_cast<int>(groups.size());
+    // Twice at most: the first call says how many there are.
+    for (int i = 0; i < 2 && ::getgrouplist(user.user.c_str(), user.gid, groups.data(), &count) < 0; ++i)
+      groups.resize(static_cast<std::size_t>(count));
+    groups.resize(static_cast<std::size_t>(std::clamp(count, 0, static_cast<int>(groups.size()))));
+    return groups;
+  }
+
+  static Status start(const ProcessSpec& spec, Process& process) {
+    if (spec.argv.empty()) return fail(ErrorCode::internal, "a process needs a program");
+    process.program = spec.argv.front();
+    process.folder = spec.folder;
+    process.limit = {spec.output_limit, spec.output_limit, sizeof(Failure)};
+    Plan plan;
+    plan.programs = candidates(spec);
+    plan.argv = pointers(spec.argv);
+    plan.environment = pointers(spec.environment);
+    auto limits = limits_of(spec);
+    if (!limits) return fail(limits.error());
+    plan.limits = std::move(*limits);
+    if (spec.as_user) {
+      process.user = spec.as_user->user;
+      plan.groups = groups_of(*spec.as_user);
+    }
+
+    auto broken = [&](std::string_view doing) {
+      return fail(ErrorCode::os,
+                  fmt::format("cannot {} '{}': {}", doing, process.program, std::strerror(errno)));
     };
-    auto add = [&](int fd, int place) {
-      if (fd < 0) return false;
-      const int high = ::fcntl(fd, F_DUPFD_CLOEXEC, 200);
-      ::close(fd);
-      if (high < 0) return false;
-      opened.push_back(high);
-      places.emplace_back(high, place);
-      return true;
+    Fds fds;  // what is still in it at the end is closed
+    std::array<int, pipe_count> ours{};
+    for (int i = 0; i < pipe_count; ++i) {
+      int ends[2];
+      if (::pipe2(ends, O_CLOEXEC) != 0) return broken("make a pipe for");
+      ours[i] = fds.keep(ends[0]);
+      const int theirs = fds.keep_above(ends[1], kFirstHigh);
+      if (theirs < 0) return broken("make a pipe for");
+      if (i == report_pipe)
+        plan.report = theirs;
+      else
+        plan.places.emplace_back(theirs, i + 1);
+      ::fcntl(ours[i], F_SETFL, O_NONBLOCK);
+    }
+    auto give = [&](int number, const std::string& bytes) {
+      const int file = fds.keep_above(memory_file(bytes), kFirstHigh);
+      if (file >= 0) plan.places.emplace_back(file, number);
+      return file >= 0;
     };
-    int out[2], err[2], report[2];
-    if (::pipe2(out, O_CLOEXEC) != 0)
-      return fail(ErrorCode::os, fmt::format("cannot make a pipe: {}", std::strerror(errno)));
-    if (::pipe2(err, O_CLOEXEC) != 0) {
-      ::close(out[0]), ::close(out[1]);
-      return fail(ErrorCode::os, fmt::format("cannot make a pipe: {}", std::strerror(errno)));
+    if (!give(0, spec.input)) return broken("make the input of");
+    for (const auto& [number, bytes] : spec.extra_fds) {
+      if (number < 3 || number >= kFirstHigh)
+        return fail(ErrorCode::internal, fmt::format("no program gets a descriptor {}", number));
+      if (!give(number, bytes)) return broken("make the input of");
     }
-    if (::pipe2(report, O_CLOEXEC) != 0) {
-      for (int fd : {out[0], out[1], err[0], err[1]}) ::close(fd);
-      return fail(ErrorCode::os, fmt::format("cannot make a pipe: {}", std::strerror(errno)));
-    }
-    opened.insert(opened.end(), {out[0], err[0], report[0]});
-    bool good = add(memory_file(spec.input), 0);
-    good = add(out[1], 1) && good;
-    good = add(err[1], 2) && good;
-    for (const auto& [number, bytes] : spec.extra_fds)
-      good = good && number >= 3 && number < 200 && add(memory_file(bytes), number);
-    const int report_high = ::fcntl(report[1], F_DUPFD_CLOEXEC, 300);
-    ::close(report[1]);
-    if (!good || report_high < 0) {
-      const int wrong = errno;
-      close_all();
-      if (report_high >= 0) ::close(report_high);
-      return fail(ErrorCode::os, fmt::format("cannot set up '{}': {}", program, std::strerror(wrong)));
-    }
+    std::sort(plan.places.begin(), plan.places.end(),
+              [](const auto& a, const auto& b) { return a.second < b.second; });
 
     const pid_t pid = ::fork();
-    if (pid == 0) {
-      child(spec, program, argv, environment, groups, limits, places, report_high);
-    }
-    const int fork_error = errno;
-    ::close(report_high);
-    if (pid < 0) {
-      close_all();
-      return fail(ErrorCode::os, fmt::format("cannot start '{}': {}", program, std::strerror(fork_error)));
-    }
+    if (pid == 0) become(spec, plan);
+    if (pid < 0) return broken("start");
     ::setpgid(pid, pid);  // both sides do it: whoever comes first
-    Failure failure{0, 0};
-    ssize_t n;
-    while ((n = ::read(report[0], &failure, sizeof failure)) < 0 && errno == EINTR) {
-    }
-    for (std::size_t i = 2; i < opened.size(); ++i)
-      ::close(opened[i]);  // all but our ends of the output pipes
-    if (n == sizeof failure) {
-      ::close(out[0]), ::close(err[0]);
+    process.pidfd = static_cast<int>(::syscall(SYS_pidfd_open, pid, 0));
+    if (process.pidfd < 0) {
+      const auto failed = broken("follow");
+      ::kill(pid, SIGKILL);
       while (::waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
       }
-      ErrorCode code = ErrorCode::os;
-      const Step step = static_cast<Step>(failure.step);
-      if (step == Step::exec) code = ErrorCode::missing_program;
-      if (step == Step::identity || step == Step::folder) code = ErrorCode::denied;
-      std::string object = "'" + program + "'";
-      if (step == Step::folder) object += " (" + spec.folder + ")";
-      if (step == Step::identity && spec.as_user) object += " (" + spec.as_user->user + ")";
-      return fail(code, fmt::format("cannot {} {}: {}", kStepWords[static_cast<std::size_t>(failure.step)],
-                                    object, std::strerror(failure.error)));
+      return failed;
     }
     process.pid = pid;
-    process.pidfd = static_cast<int>(::syscall(SYS_pidfd_open, pid, 0));
-    process.pipes[0] = out[0];
-    process.pipes[1] = err[0];
-    for (int fd : process.pipes) ::fcntl(fd, F_SETFL, O_NONBLOCK);
-    if (process.pidfd < 0) {
-      const int wrong = errno;
-      ::kill(-pid, SIGKILL);
-      ::close(out[0]), ::close(err[0]);
-      while (::waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
-      }
-      return fail(ErrorCode::os, fmt::format("cannot follow '{}': {}", program, std::strerror(wrong)));
-    }
+    for (int i = 0; i < pipe_count; ++i) process.pipes[i] = fds.hand_on(ours[i]);
     return {};
   }
 
-  // Between fork and exec: system calls only.
-  [[noreturn]] static void child(const ProcessSpec& spec, const std::string& program,
-                                 const std::vector<char*>& argv, const std::vector<char*>& environment,
-                                 const std::vector<gid_t>& groups,
-                                 const std::vector<std::pair<int, rlimit>>& limits,
-                                 const std::vector<std::pair<int, int>>& places, int report) {
-    auto stop = [report](Step step) {
-      const Failure failure{static_cast<int>(step), errno};
-      (void)!::write(report, &failure, sizeof failure);
-      ::_exit(127);
-    };
-    if (::setpgid(0, 0) != 0) stop(Step::group);
-    sigset_t none;
-    sigemptyset(&none);
-    ::sigprocmask(SIG_SETMASK, &none, nullptr);
-    for (int s = 1; s < NSIG; ++s)
-      if (s != SIGKILL && s != SIGSTOP) ::signal(s, SIG_DFL);
-    int highest = 2;
-    for (const auto& [fd, place] : places) {
-      if (::dup2(fd, place) < 0) stop(Step::descriptors);
-      highest = std::max(highest, place);
+  // Takes what is there; false when the pipe has ended.  Bounded, so that a program which writes faster than
+  // we read does not keep the loop.
+  static bool drain(Process& p, int i, int blocks) {
+    char block[65536];
+    while (blocks-- > 0) {
+      const ssize_t n = ::read(p.pipes[i], block, sizeof block);
+      if (n < 0 && errno == EINTR) continue;
+      if (n < 0 && errno == EAGAIN) return true;
+      if (n <= 0) return false;
+      const std::size_t room = p.limit[i] - std::min(p.limit[i], p.text[i].size());
+      const std::size_t take = std::min(room, static_cast<std::size_t>(n));
+      p.text[i].append(block, take);
+      if (take < static_cast<std::size_t>(n)) p.truncated = true;
     }
-    // Nothing else of ours reaches the program; those from 3 up that are not placed are closed on exec.
-    ::syscall(SYS_close_range, static_cast<unsigned>(highest + 1), ~0U, 4U /* CLOSE_RANGE_CLOEXEC */);
-    for (const auto& [resource, limit] : limits)
-      if (::setrlimit(static_cast<__rlimit_resource>(resource), &limit) != 0) stop(Step::limits);
-    if (spec.as_user) {
-      const bool already = ::geteuid() != 0 && ::geteuid() == spec.as_user->uid;
-      if (!already) {
-        if (::setgroups(groups.size(), groups.data()) != 0) stop(Step::identity);
-        if (::setresgid(spec.as_user->gid, spec.as_user->gid, spec.as_user->gid) != 0) stop(Step::identity);
-        if (::setresuid(spec.as_user->uid, spec.as_user->uid, spec.as_user->uid) != 0) stop(Step::identity);
-      }
-    }
-    if (spec.umask) ::umask(*spec.umask);
-    if (::chdir(spec.folder.empty() ? "/" : spec.folder.c_str()) != 0) stop(Step::folder);
-    ::execve(program.c_str(), argv.data(), environment.data());
-    stop(Step::exec);
-    ::_exit(127);
+    return true;
   }
 
-  void read_pipe(const std::shared_ptr<Process>& p, int i) {
-    char block[65536];
-    for (;;) {
-      const ssize_t n = ::read(p->pipes[i], block, sizeof block);
-      if (n < 0 && errno == EINTR) continue;
-      if (n < 0 && errno == EAGAIN) return;
-      if (n <= 0) break;
-      const std::size_t room = p->limit - std::min(p->limit, p->text[i].size());
-      const std::size_t take = std::min(room, static_cast<std::size_t>(n));
-      p->text[i].append(block, take);
-      if (take < static_cast<std::size_t>(n)) p->truncated = true;
-    }
-    loop_.unwatch(p->pipes[i]);
-    ::close(p->pipes[i]);
-    p->pipes[i] = -1;
-    finish_if_over(p);
+  void read_pipe(Process& p, int i) {
+    if (!drain(p, i, 16)) close_pipe(p, i);
+  }
+
+  void close_pipe(Process& p, int i) {
+    loop_.unwatch(p.pipes[i]);
+    ::close(p.pipes[i]);
+    p.pipes[i] = -1;
+  }
+
+  void out_of_time(const std::shared_ptr<Process>& p) {
+    p->timer = 0;
+    p->timed_out = true;
+    ::kill(-p->pid, SIGKILL);
+    ::kill(p->pid, SIGKILL);  // it may not have its group yet
+    p->giving_up = loop_.at(loop_.now() + kGivingUp, [this, p] {
+      p->giving_up = 0;
+      siginfo_t none{};
+      answer(p, none);
+    });
   }
 
   void reap(const std::shared_ptr<Process>& p) {
-    pid_t r;
-    while ((r = ::waitpid(p->pid, &p->status, WNOHANG)) < 0 && errno == EINTR) {
+    siginfo_t info{};
+    // Looked at and not yet collected: as long as it is a zombie its number cannot become another group's.
+    if (::waitid(P_PID, static_cast<id_t>(p->pid), &info, WEXITED | WNOHANG | WNOWAIT) != 0 ||
+        info.si_pid == 0)
+      return;
+    ::kill(-p->pid, SIGKILL);
+    while (::waitpid(p->pid, nullptr, 0) < 0 && errno == EINTR) {
     }
-    if (r == 0) return;
-    p->exited = true;
-    loop_.unwatch(p->pidfd);
-    ::close(p->pidfd);
-    p->pidfd = -1;
-    ::kill(-p->pid, SIGKILL);  // what it left behind
-    finish_if_over(p);
+    answer(p, info);
   }
 
-  void finish_if_over(const std::shared_ptr<Process>& p) {
-    if (!p->exited || p->pipes[0] >= 0 || p->pipes[1] >= 0) return;
-    loop_.cancel(p->timer);
+  // `info` without a pid: it could not be killed, and nobody waits for it any more.
+  void answer(const std::shared_ptr<Process>& p, const siginfo_t& info) {
+    // All that the program itself wrote is in the pipes now.  Whoever has left its group may hold them open
+    // for ever: nobody waits for that either.
+    for (int i = 0; i < pipe_count; ++i)
+      if (p->pipes[i] >= 0) drain(*p, i, 64);
+    release(*p);
     running_.erase(p->pid);
+    const auto done = std::move(p->done);
+    Failure failure{};
+    if (p->text[report_pipe].size() == sizeof failure && !p->timed_out) {
+      std::memcpy(&failure, p->text[report_pipe].data(), sizeof failure);
+      done(fail(error_of(*p, failure)));
+      return;
+    }
     ProcessOutcome outcome;
     outcome.timed_out = p->timed_out;
     outcome.truncated = p->truncated;
-    outcome.signal = WIFSIGNALED(p->status) ? WTERMSIG(p->status) : 0;
-    outcome.exit_code = WIFEXITED(p->status) ? WEXITSTATUS(p->status) : -1;
-    outcome.out = std::move(p->text[0]);
-    outcome.err = std::move(p->text[1]);
-    p->done(std::move(outcome));
+    const bool exited = info.si_pid != 0 && info.si_code == CLD_EXITED;
+    outcome.exit_code = exited ? info.si_status : -1;
+    outcome.signal = exited ? 0 : info.si_pid != 0 ? info.si_status : SIGKILL;
+    outcome.out = std::move(p->text[out_pipe]);
+    outcome.err = std::move(p->text[err_pipe]);
+    done(std::move(outcome));
   }
 
-  static void kill_group(const Process& p) {
-    if (!p.exited) ::kill(-p.pid, SIGKILL);
+  static Error error_of(const Process& p, const Failure& failure) {
+    const StepRow& row = kSteps[static_cast<std::size_t>(failure.step)];
+    std::string object = "'" + p.program + "'";
+    if (row.step == Step::folder) object += " (" + p.folder + ")";
+    if (row.step == Step::identity) object += " (" + p.user + ")";
+    Error error(row.code, fmt::format("cannot {} {}: {}", row.words, object, std::strerror(failure.error)));
+    // Too long a command line is no fault of the program.
+    if (failure.error == E2BIG || failure.error == ENOMEM) error.code = ErrorCode::os;
+    if (row.step == Step::exec && failure.error == ENOENT && p.program.find('/') == std::string::npos)
+      error.cause = "it is not on the PATH of its environment";
+    return error;
   }
+
   void release(Process& p) {
-    for (int* fd : {&p.pipes[0], &p.pipes[1], &p.pidfd})
+    for (Loop::TimerId* timer : {&p.timer, &p.giving_up}) loop_.cancel(std::exchange(*timer, 0));
+    for (int* fd : {&p.pipes[0], &p.pipes[1], &p.pipes[2], &p.pidfd})
       if (*fd >= 0) {
         loop_.unwatch(*fd);
         ::close(*fd);
@@ -358,6 +442,7 @@ class PosixRunner : public ProcessRunner {
   }
 
   Loop& loop_;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
   std::map<pid_t, std::shared_ptr<Process>> running_;
 };
 

@@ -9,6 +9,13 @@ namespace sickbay {
 
 /// A runner on `loop`, which must outlive it.  On destruction every process that still runs is killed with
 /// its group, and its `done` is never called.
+///
+/// Beyond the port: an unknown limit is bad_input, and without `umask` the program has ours.  Descriptors of
+/// its own lie below 200.  Parts of PATH that are not absolute are passed over.  The time limit kills with
+/// SIGKILL; a program that even then does not end (it waits in the kernel for a server that is gone) is
+/// answered as timed out 10 s later and left to itself.  What a program started and left in its group is
+/// killed when it ends.  run() asks the name service for the user's groups, which may take as long as that
+/// takes; it waits for nothing else.
 std::unique_ptr<ProcessRunner> make_process_runner(Loop& loop);
 
 }  // namespace sickbay

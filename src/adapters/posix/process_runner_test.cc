@@ -1,28 +1,49 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "adapters/posix/process_runner.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <filesystem>
+#include <fstream>
 #include <optional>
 
 #include "adapters/net/asio_loop.h"
+#include "adapters/posix/poll_loop.h"
 
 namespace sickbay {
 namespace {
 
-Result<ProcessOutcome> run(ProcessSpec spec) {
-  auto loop = make_asio_loop();
-  auto runner = make_process_runner(*loop);
-  std::optional<Result<ProcessOutcome>> answer;
-  runner->run(std::move(spec), [&](Result<ProcessOutcome> r) {
-    answer = std::move(r);
-    loop->stop();
-  });
-  loop->run();
-  return *answer;
-}
+struct LoopRow {
+  const char* name;
+  std::unique_ptr<Loop> (*make)();
+};
+
+// Both loops of the house must carry it.
+class ProcessRunnerTest : public ::testing::TestWithParam<LoopRow> {
+ protected:
+  Result<ProcessOutcome> run(ProcessSpec spec) {
+    auto loop = GetParam().make();
+    auto runner = make_process_runner(*loop);
+    std::optional<Result<ProcessOutcome>> answer;
+    runner->run(std::move(spec), [&](Result<ProcessOutcome> r) {
+      answer = std::move(r);
+      loop->stop();
+    });
+    EXPECT_FALSE(answer) << "never from inside run()";
+    loop->run();
+    return *answer;
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(
+    Loops, ProcessRunnerTest,
+    ::testing::Values(LoopRow{"poll", [] { return make_poll_loop().value(); }},
+                      LoopRow{"asio", []() -> std::unique_ptr<Loop> { return make_asio_loop(); }}),
+    [](const auto& row) { return row.param.name; });
 
 ProcessSpec shell(const std::string& script) {
   ProcessSpec spec;
@@ -31,7 +52,7 @@ ProcessSpec shell(const std::string& script) {
   return spec;
 }
 
-TEST(ProcessRunner, GivesBackWhatTheProgramSaid) {
+TEST_P(ProcessRunnerTest, GivesBackWhatTheProgramSaid) {
   auto r = run(shell("echo out; echo err >&2; exit 7"));
   ASSERT_TRUE(r) << r.error().line();
   EXPECT_EQ(r->exit_code, 7);
@@ -40,7 +61,7 @@ TEST(ProcessRunner, GivesBackWhatTheProgramSaid) {
   EXPECT_FALSE(r->timed_out);
 }
 
-TEST(ProcessRunner, InputEnvironmentFolderAndExtraDescriptors) {
+TEST_P(ProcessRunnerTest, InputEnvironmentFolderAndExtraDescriptors) {
   ProcessSpec spec = shell("cat; cat <&5; pwd; umask; env | sort; ls /proc/self/fd | tr '\\n' ' '");
   spec.input = "in.";
   spec.extra_fds = {{5, "five."}};
@@ -52,7 +73,7 @@ TEST(ProcessRunner, InputEnvironmentFolderAndExtraDescriptors) {
   EXPECT_EQ(r->out, "in.five./usr\n0027\nLC_ALL=C\nPATH=/usr/bin:/bin\nPWD=/usr\n0 1 2 3 5 ") << r->err;
 }
 
-TEST(ProcessRunner, KillsTheWholeGroupWhenTheTimeIsUp) {
+TEST_P(ProcessRunnerTest, KillsTheWholeGroupWhenTheTimeIsUp) {
   ProcessSpec spec = shell("(trap '' TERM; while :; do :; done) & echo $!; while :; do :; done");
   spec.time_limit = std::chrono::milliseconds(200);
   auto r = run(std::move(spec));
@@ -62,7 +83,7 @@ TEST(ProcessRunner, KillsTheWholeGroupWhenTheTimeIsUp) {
   EXPECT_EQ(r->exit_code, -1);
 }
 
-TEST(ProcessRunner, AChildLeftBehindDoesNotHoldTheAnswer) {
+TEST_P(ProcessRunnerTest, AChildLeftBehindDoesNotHoldTheAnswer) {
   ProcessSpec spec = shell("sleep 1000 & echo started");
   auto r = run(std::move(spec));
   ASSERT_TRUE(r);
@@ -70,7 +91,7 @@ TEST(ProcessRunner, AChildLeftBehindDoesNotHoldTheAnswer) {
   EXPECT_FALSE(r->timed_out);
 }
 
-TEST(ProcessRunner, DropsWhatGoesOverTheOutputLimit) {
+TEST_P(ProcessRunnerTest, DropsWhatGoesOverTheOutputLimit) {
   ProcessSpec spec = shell("head -c 3000000 /dev/zero; echo end >&2");
   spec.output_limit = 1000;
   auto r = run(std::move(spec));
@@ -80,7 +101,7 @@ TEST(ProcessRunner, DropsWhatGoesOverTheOutputLimit) {
   EXPECT_EQ(r->err, "end\n");
 }
 
-TEST(ProcessRunner, SaysWhatCouldNotBeDone) {
+TEST_P(ProcessRunnerTest, SaysWhatCouldNotBeDone) {
   ProcessSpec missing = shell("");
   missing.argv = {"no-such-program"};
   EXPECT_EQ(run(missing).error().code, ErrorCode::missing_program);
@@ -93,7 +114,7 @@ TEST(ProcessRunner, SaysWhatCouldNotBeDone) {
   EXPECT_NE(r.error().what.find("/no/such/folder"), std::string::npos);
 }
 
-TEST(ProcessRunner, BecomesAnotherUserWithoutOurGroups) {
+TEST_P(ProcessRunnerTest, BecomesAnotherUserWithoutOurGroups) {
   ASSERT_EQ(geteuid(), 0u) << "the tests of Sickbay run as root";
   ProcessSpec spec = shell("id -u; id -g; id -G; ulimit -n");
   spec.as_user = ProcessSpec::Credentials{"nobody", 65534, 65534};
@@ -101,6 +122,100 @@ TEST(ProcessRunner, BecomesAnotherUserWithoutOurGroups) {
   auto r = run(std::move(spec));
   ASSERT_TRUE(r) << r.error().line();
   EXPECT_EQ(r->out, "65534\n65534\n65534\n77\n");
+}
+
+TEST_P(ProcessRunnerTest, AChildThatLeftTheGroupDoesNotHoldTheAnswer) {
+  // It keeps our pipes open for longer than any time limit.
+  ProcessSpec spec = shell("setsid sleep 1000 & echo $!");
+  auto r = run(std::move(spec));
+  ASSERT_TRUE(r);
+  EXPECT_FALSE(r->timed_out);
+  const pid_t left = std::stoi(r->out);
+  EXPECT_EQ(::kill(left, SIGKILL), 0) << "setsid made it a stranger, and it was left alone";
+}
+
+TEST_P(ProcessRunnerTest, NothingOfOursReachesTheProgram) {
+  // Not close-on-exec, and between two numbers that are given out.
+  const int low = ::open("/dev/null", O_RDONLY), high = ::fcntl(low, F_DUPFD, 250);
+  ASSERT_GE(low, 3);
+  ProcessSpec spec = shell("ls /proc/self/fd | tr '\\n' ' '");
+  spec.extra_fds = {{199, "x"}};
+  auto r = run(std::move(spec));
+  ::close(low), ::close(high);
+  ASSERT_TRUE(r);
+  // 3 is ls's own.
+  EXPECT_EQ(r->out, "0 1 199 2 3 ");
+}
+
+TEST_P(ProcessRunnerTest, FindsTheProgramWithTheRightsOfItsUser) {
+  namespace fs = std::filesystem;
+  std::string folder = (fs::temp_directory_path() / "sickbay-runner-XXXXXX").string();
+  ASSERT_NE(::mkdtemp(folder.data()), nullptr);
+  ASSERT_EQ(::chmod(folder.c_str(), 0755), 0);
+  for (const auto& [room, mode] : {std::pair("closed", 0700), std::pair("open", 0755)}) {
+    fs::create_directory(folder + "/" + room);
+    std::ofstream(folder + "/" + room + "/tool") << "#!/bin/sh\necho " << room << "\n";
+    ::chmod((folder + "/" + room + "/tool").c_str(), 0755);
+    ::chmod((folder + "/" + room).c_str(), static_cast<mode_t>(mode));
+  }
+  fs::create_directory(folder + "/tool");  // a folder of that name is no program
+  ProcessSpec spec;
+  spec.argv = {"tool"};
+  spec.environment = {"PATH=.:" + folder + ":" + folder + "/closed:" + folder + "/open"};
+  auto r = run(spec);
+  ASSERT_TRUE(r) << r.error().line();
+  EXPECT_EQ(r->out, "closed\n");
+  spec.as_user = ProcessSpec::Credentials{"nobody", 65534, 65534};
+  r = run(spec);
+  ASSERT_TRUE(r) << r.error().line();
+  EXPECT_EQ(r->out, "open\n");
+  spec.folder = folder + "/closed";
+  r = run(spec);
+  ASSERT_FALSE(r);
+  EXPECT_EQ(r.error().code, ErrorCode::denied);
+  EXPECT_NE(r.error().what.find("enter the folder"), std::string::npos) << r.error().what;
+  fs::remove_all(folder);
+}
+
+TEST_P(ProcessRunnerTest, RefusesWhatItCannotGive) {
+  ProcessSpec spec = shell("true");
+  spec.limits = {{"NOSUCH", 1}};
+  EXPECT_EQ(run(spec).error().code, ErrorCode::bad_input);
+  spec = shell("true");
+  spec.argv.push_back(std::string(4 << 20, 'x'));
+  EXPECT_EQ(run(spec).error().code, ErrorCode::os);
+}
+
+TEST_P(ProcessRunnerTest, ProgramsRunBesideEachOther) {
+  auto loop = GetParam().make();
+  auto runner = make_process_runner(*loop);
+  std::string order;
+  ProcessSpec slow = shell("read line </dev/zero");
+  slow.time_limit = std::chrono::milliseconds(300);
+  runner->run(slow, [&](Result<ProcessOutcome> r) {
+    ASSERT_TRUE(r);
+    EXPECT_TRUE(r->timed_out);
+    order += 's';
+    loop->stop();
+  });
+  runner->run(shell("true"), [&](Result<ProcessOutcome> r) {
+    ASSERT_TRUE(r);
+    order += 'q';
+  });
+  loop->run();
+  EXPECT_EQ(order, "qs");
+}
+
+TEST_P(ProcessRunnerTest, DroppedRunnersKillAndStaySilent) {
+  auto loop = GetParam().make();
+  auto runner = make_process_runner(*loop);
+  runner->run(shell("while :; do :; done"), [](Result<ProcessOutcome>) { FAIL(); });
+  ProcessSpec wrong = shell("true");
+  wrong.argv.clear();
+  runner->run(wrong, [](Result<ProcessOutcome>) { FAIL(); });
+  runner.reset();
+  loop->post([&] { loop->stop(); });
+  loop->run();
 }
 
 }  // namespace
