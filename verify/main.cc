@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // sickbay-verify: the known-good program that is run to see whether nodes are good.
 //
-// Two modes, so that a rank that dies takes no other down and its node is known: "node" makes no MPI call at
-// all, "net" does nothing but talk.  Usage: options.cc.  Lines: report.h.
+// Modes, so that a rank that dies takes no other down and its node is known: "node" talks to nobody, "reach"
+// talks without MPI, "net" does nothing but talk by MPI.  Usage: options.cc.  Lines: report.h.
 #include <unistd.h>
 
 #include <cstdio>
@@ -12,6 +12,7 @@
 #include <iostream>
 
 #include "phases.h"
+#include "reach.h"
 
 namespace {
 
@@ -46,10 +47,7 @@ int main(int argc, char** argv) {
     return 0;
   }
   const auto options = parse_options(args);
-  if (!options) {
-    std::fputs(usage_text().c_str(), stderr);
-    return complain(options.error(), kUsageExit);
-  }
+  if (!options) return complain(Error(options.error()).remedied_by("see sickbay-verify --help"), kUsageExit);
   if (options->mode == "baseline") return record_baseline(options->baseline);
   Baseline baseline;
   if (!options->baseline.empty()) {
@@ -59,6 +57,13 @@ int main(int argc, char** argv) {
   }
   if (options->mode == "net") return run_net(*options, baseline, &argc, &argv);
   Reporter reporter(node_name(), rank_of_slurm(), std::move(baseline));
+  if (options->mode == "reach") {
+    const auto place = step_place();
+    if (!place) return complain(place.error(), kUsageExit);
+    reporter.start("reach");
+    run_reach(*options, *place, reporter);
+    return reporter.done();
+  }
   reporter.start("node");
   run_node(*options, reporter);
   return reporter.done();

@@ -65,8 +65,8 @@ Status preset_quick(Options& o) {
   o.membw = 48 * kMiB;
   o.disk = 16 * kMiB;
   o.net_blocks = 8;
-  o.pings = 300;
-  o.pair_budget = 1;
+  o.pings = 1000;
+  o.pair_budget = 1.5;
   o.hello_wait = 6;
   o.ready_wait = 25;
   o.answer_wait = 8;
@@ -133,7 +133,7 @@ Result<Options> parse_options(const std::vector<std::string>& args) {
     options.baseline = args[1];
     return options;
   }
-  if (options.mode != "node" && options.mode != "net")
+  if (options.mode != "node" && options.mode != "reach" && options.mode != "net")
     return fail(ErrorCode::usage, "'" + options.mode + "' is no mode");
   for (std::size_t i = 1; i < args.size(); ++i) {
     const auto& rows = option_rows();
@@ -154,10 +154,11 @@ Result<Options> parse_options(const std::vector<std::string>& args) {
 
 std::string usage_text() {
   std::string text =
-      "usage: sickbay-verify node|net [options]      (started by srun, one task per node)\n"
+      "usage: sickbay-verify node|reach|net [options]  (started by srun, one task per node)\n"
       "       sickbay-verify baseline FILE < lines   (records the baseline from the lines of a good run)\n"
       "Checks nodes with work whose result is known; one JSON line per rank and phase on standard output.\n"
       "  node  processor, memory, memory bandwidth and disk of each node alone, without communication\n"
+      "  reach which nodes can talk to which, by TCP, without MPI\n"
       "  net   each pair of nodes (ring and random pairs over 16 nodes), by MPI\n"
       "exit code: 0 all well, 1 something wrong, 2 usage, 3 right but slow\n\n";
   for (const OptionRow& row : option_rows())

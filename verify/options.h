@@ -14,7 +14,7 @@ inline constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
 
 /// What is to be done and how much of it.  The defaults are the long preset; --quick is the short one.
 struct Options {
-  std::string mode;  ///< "node", "net" or "baseline"
+  std::string mode;  ///< "node", "reach", "net" or "baseline"
   std::vector<std::string> phases = {"cpu", "memory", "membw", "disk"};
   char cpu_class = 'W';
   double slow_ratio = 1.05;           ///< cpu: slow when work takes this much longer than the processor needs
@@ -24,7 +24,7 @@ struct Options {
   std::string disk_folder = "/tmp";
   std::uint64_t net_block = kMiB;  ///< bytes of one message of the bandwidth test
   int net_blocks = 32;
-  int pings = 500;
+  int pings = 2000;
   double pair_budget = 2.5;   ///< seconds of measuring per pair
   double hello_wait = 15;     ///< seconds until a silent peer counts as not reachable
   double ready_wait = 90;     ///< for a partner that its own bad pairs hold up

@@ -25,6 +25,7 @@ constexpr std::size_t kLongestLine = 64 * 1024;  ///< ours are under 1 KiB
 struct NodeNotes {
   bool spoke = false;  ///< any line of sickbay-verify
   bool alone_done = false, net_started = false, net_done = false;
+  std::string absent;      ///< others did not hear it in MPI, and it never came out of MPI_Init
   std::string last_phase;  ///< the last one that reported
   std::string wrong, slow;
   std::string launch, node_failure;
@@ -41,11 +42,20 @@ struct LinkNotes {
 
 using Link = std::pair<std::size_t, std::size_t>;  ///< lower index first
 
+/// What one end said about a pair.
+struct PairNote {
+  std::size_t self, peer;
+  bool by_mpi;
+  VerifyResult result;
+  std::string reason;
+};
+
 struct Notes {
   const std::vector<std::string>& names;
   std::vector<NodeNotes> nodes;
   std::unordered_map<std::string_view, std::size_t> index;
-  std::map<Link, LinkNotes> links;
+  std::vector<PairNote> pairs;
+  std::map<Link, LinkNotes> links;  ///< gathered from the pairs
   bool own_lines = false;
   bool time_limit = false, swept = false, oom_kill = false;
   std::string trouble;  ///< the first message that concerns all: could not start, cancelled
@@ -79,14 +89,28 @@ void keep_first(std::string& where, std::string text) {
   if (where.empty()) where = std::move(text);
 }
 
-void note_pair(Notes& notes, std::size_t self, const Json& line) {
+void note_pair(Notes& notes, std::size_t self, bool by_mpi, const Json& line) {
   const auto peer = notes.place(line["peer"].as_string());
   if (!peer || *peer == self) return;
-  LinkNotes& link = notes.links[std::minmax(self, *peer)];
   const VerifyResult result = !line["ok"].as_bool()    ? VerifyResult::failed
                               : line["slow"].as_bool() ? VerifyResult::slow
                                                        : VerifyResult::ok;
-  if (result > link.result) link = {result, one_line(line["detail"].as_string())};
+  notes.pairs.push_back({self, *peer, by_mpi, result, one_line(line["detail"].as_string())});
+}
+
+/// Makes links of what the ends of the pairs said; the worse end counts.
+///
+/// MPI_Init is collective: a rank that is still in it is silent to all, whatever holds it there.  So a pair
+/// that failed in MPI counts only when both ends came out of it.
+void gather_links(Notes& notes) {
+  for (PairNote& pair : notes.pairs) {
+    if (pair.by_mpi && pair.result == VerifyResult::failed && !notes.nodes[pair.peer].net_started) {
+      keep_first(notes.nodes[pair.peer].absent, "it did not come out of MPI_Init");
+      continue;
+    }
+    LinkNotes& link = notes.links[std::minmax(pair.self, pair.peer)];
+    if (pair.result > link.result) link = {pair.result, std::move(pair.reason)};
+  }
 }
 
 void note_own_line(Notes& notes, const Json& line) {
@@ -100,9 +124,12 @@ void note_own_line(Notes& notes, const Json& line) {
   if (phase == "start") {
     node.net_started = node.net_started || net;
   } else if (phase == "done") {
-    (net ? node.net_done : node.alone_done) = true;
+    node.net_done = node.net_done || net;
+    node.alone_done = node.alone_done || line["mode"].as_string() == "node";
+  } else if (phase == "reach") {
+    note_pair(notes, *self, false, line);
   } else if (phase == "net") {
-    note_pair(notes, *self, line);
+    note_pair(notes, *self, true, line);
   } else {
     node.last_phase = phase;
     const std::string detail = one_line(line["detail"].as_string());
@@ -274,6 +301,10 @@ std::pair<VerifyResult, std::string> judge_node(const NodeNotes& node, const Run
     return {unknown, run.trouble.empty() ? "it did not report" + after_phase(node) : run.trouble};
   if (!node.slow.empty()) return {slow, node.slow};
   if (!node.net_slow.empty()) return {slow, node.net_slow};
+  // 1 and 3 are sickbay-verify's own words for what its lines say already.
+  if (node.exit_code != 0 && node.exit_code != 1 && node.exit_code != 3)
+    return {unknown, fmt::format("its rank ended with exit code {}", node.exit_code)};
+  if (!node.absent.empty()) return {unknown, node.absent};
   if (node.net_started && !node.net_done) return {unknown, "its network test did not come to an end"};
   return {ok, ""};
 }
@@ -329,6 +360,7 @@ VerifyReport parse_verify_report(std::string_view out_text, std::string_view err
   Notes notes(nodes);
   note_text(notes, out_text);
   note_text(notes, err_text);
+  gather_links(notes);
   VerifyReport report;
   report.links = judge_links(notes);
   const Run run = look_at_run(notes, exit_code);

@@ -39,10 +39,22 @@ std::string pair(const std::string& a, const std::string& b, const std::string& 
   return text;
 }
 
+std::string starts(const std::vector<std::string>& nodes) {
+  std::string text;
+  for (const std::string& node : nodes) text += line(node, "start", R"("mode":"net")");
+  return text;
+}
+
+std::string ends(const std::vector<std::string>& nodes) {
+  std::string text;
+  for (const std::string& node : nodes) text += line(node, "done", R"("mode":"net","ok":true)");
+  return text;
+}
+
 std::string net_of(const std::vector<std::string>& nodes, const std::string& victim = "",
                    const std::string& how = "ok") {
   std::string text;
-  for (const std::string& node : nodes) text += line(node, "start", R"("mode":"net")");
+  text += starts(nodes);
   for (std::size_t i = 0; i < nodes.size(); ++i)
     for (std::size_t j = i + 1; j < nodes.size(); ++j)
       text += pair(nodes[i], nodes[j], nodes[i] == victim || nodes[j] == victim ? how : "ok");
@@ -153,6 +165,12 @@ TEST(VerifyReport, MissingLinesBlameNobody) {
   EXPECT_EQ(report.node("n4")->reason, "it did not report before its first line");
 }
 
+TEST(VerifyReport, AStepThatCouldNotWorkAcquitsNobody) {
+  const auto report = parse_verify_report(
+      alone_on(kFour), "srun: error: n[1-4]: tasks 0-3: Exited with exit code 2\n", kFour, 1);
+  EXPECT_EQ(results(report), "n1=unknown n2=unknown n3=unknown n4=unknown");
+}
+
 TEST(VerifyReport, SlowIsNotFailed) {
   const auto report = parse_verify_report(
       alone_on({"n1", "n3", "n4"}) + line("n2", "cpu", R"("ok":true,"slow":true,"detail":"1.4 times")") +
@@ -165,7 +183,7 @@ TEST(VerifyReport, SlowIsNotFailed) {
 TEST(VerifyReport, ANodeInMostBadPairsIsNamedElseTheLink) {
   const std::vector<std::string> two = {"n1", "n2"}, three = {"n1", "n2", "n3"};
   const auto after = [](const std::vector<std::string>& nodes, const std::string& net) {
-    return results(parse_verify_report(alone_on(nodes) + net, "", nodes));
+    return results(parse_verify_report(alone_on(nodes) + starts(nodes) + net + ends(nodes), "", nodes));
   };
   EXPECT_EQ(after(kFour, net_of(kFour, "n3", "bad")), "n1=ok n2=ok n3=failed n4=ok");
   EXPECT_EQ(after(kFour, net_of(kFour, "n3", "slow")), "n1=ok n2=ok n3=slow n4=ok");
@@ -180,6 +198,36 @@ TEST(VerifyReport, ANodeInMostBadPairsIsNamedElseTheLink) {
   // All bad: a switch, or everything; nobody stands out.
   EXPECT_EQ(after(three, pair("n1", "n2", "bad") + pair("n2", "n3", "bad") + pair("n1", "n3", "bad")),
             "n1=ok n2=ok n3=ok n1-n2=failed n1-n3=failed n2-n3=failed");
+}
+
+std::string reach(const std::string& a, const std::string& b, bool ok) {
+  return line(a, "reach", fmt::format(R"("peer":"{}","ok":{},"slow":false,"detail":"why")", b, ok));
+}
+
+TEST(VerifyReport, ReachCountsWithoutMpi) {
+  std::string out = alone_on(kFour);
+  for (const auto& a : kFour)
+    for (const auto& b : kFour)
+      if (a != b && a != "n3") out += reach(a, b, b != "n3");  // n3's own lines are lost with its network
+  EXPECT_EQ(results(parse_verify_report(out, "", kFour)), "n1=ok n2=ok n3=failed n4=ok");
+  out = alone_on(kFour);
+  for (const auto& a : kFour)
+    for (const auto& b : kFour)
+      if (a != b) out += reach(a, b, !(a == "n2" && b == "n3") && !(a == "n3" && b == "n2"));
+  EXPECT_EQ(results(parse_verify_report(out, "", kFour)), "n1=ok n2=ok n3=ok n4=ok n2-n3=failed");
+}
+
+TEST(VerifyReport, WhoIsStillInMpiInitIsNotBlamedForItsSilence) {
+  // As seen with the link n2-n3 cut: both hung in MPI_Init, and n1 and n4 heard nothing from either.
+  std::string out = alone_on(kFour) + starts({"n1", "n4"}) + pair("n1", "n4");
+  for (const auto& [a, b] :
+       {std::pair("n1", "n2"), std::pair("n1", "n3"), std::pair("n4", "n2"), std::pair("n4", "n3")})
+    out += line(a, "net", fmt::format(R"("peer":"{}","ok":false,"slow":false,"detail":"nothing heard")", b));
+  out += ends({"n1", "n4"});
+  const std::string err =
+      "srun: Job step aborted: Waiting up to 7 seconds for job step to finish.\n"
+      "srun: error: n3: task 2: Killed\nsrun: error: n2: task 1: Killed\n";
+  EXPECT_EQ(results(parse_verify_report(out, err, kFour)), "n1=ok n2=unknown n3=unknown n4=ok");
 }
 
 TEST(VerifyReport, IgnoresLinesThatAreNotOurs) {
