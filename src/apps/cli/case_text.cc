@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 
 #include "base/duration.h"
+#include "base/hostlist.h"
 #include "base/text_table.h"
 
 namespace sickbay::cli {
@@ -104,9 +106,9 @@ std::string role_text(const Json& run, const Json& view) {
   std::string text;
   if (run["kind"].as_string() == "verification") {
     const std::int64_t checks = run["verification"]["checks"].as_int(-1);
-    text = "verification";
-    if (checks > 0) text += fmt::format(" of {}.r{}'s nodes", safe(view["case"]), checks);
-    if (checks == 0) text += ", control";
+    text = checks > 0    ? fmt::format("verifies {}.r{}", safe(view["case"]), checks)
+           : checks == 0 ? "control: other nodes"
+                         : "verification";
   } else {
     text = "program";
   }
@@ -141,32 +143,63 @@ std::string runs_text(const Json& view, const TextPage& page) {
   return table.empty() ? std::string() : heading("Runs", page) + table.text(table_page(page));
 }
 
+// Rows that differ in the node only are one row: of 512 nodes, 511 say the same.
+class NodeGroups {
+ public:
+  /// `rest` are the row's other cells; rows come out in the order of their first node.
+  void add(const std::string& node, std::vector<TextTable::Cell> rest) {
+    std::string key;
+    for (const TextTable::Cell& cell : rest) key += cell.text + '\n';
+    const auto [at, is_new] = index_.emplace(std::move(key), groups_.size());
+    if (is_new) groups_.push_back({{}, std::move(rest)});
+    groups_[at->second].nodes.push_back(node);
+  }
+  void add_to(TextTable& table) const {
+    for (const Group& group : groups_) {
+      std::vector<TextTable::Cell> cells = {for_terminal(compress_hostlist(group.nodes))};
+      cells.insert(cells.end(), group.rest.begin(), group.rest.end());
+      table.add(std::move(cells));
+    }
+  }
+
+ private:
+  struct Group {
+    std::vector<std::string> nodes;
+    std::vector<TextTable::Cell> rest;
+  };
+  std::vector<Group> groups_;
+  std::map<std::string, std::size_t> index_;
+};
+
 std::string verification_text(const Json& view, const TextPage& page) {
-  TextTable table({{"RUN"}, {"NODE"}, {"RESULT"}, {"REASON", TextTable::Column::Align::left, true}});
-  const auto add = [&](const Json& run, std::string who, const Json& row) {
+  using enum TextTable::Column::Align;
+  NodeGroups groups;
+  const auto add = [&](const Json& run, const std::string& who, const Json& row) {
     const std::string& result = row["result"].as_string();
-    table.add({safe(run["run"]), std::move(who), TextTable::Cell(safe(row["result"]), result_sgr(result)),
-               safe(row["reason"])});
+    groups.add(who, {TextTable::Cell(safe(row["result"]), result_sgr(result)), safe(row["reason"]),
+                     safe(run["run"])});
   };
   for (const Json& run : view["runs"].items()) {
     const Json& verification = run["verification"];
-    for (const Json& row : verification["nodes"].items()) add(run, safe(row["node"]), row);
+    for (const Json& row : verification["nodes"].items()) add(run, row["node"].as_string(), row);
     for (const Json& row : verification["links"].items())
-      add(run, safe(row["a"]) + " - " + safe(row["b"]), row);
+      add(run, row["a"].as_string() + " - " + row["b"].as_string(), row);
   }
+  TextTable table({{"NODES", left, true}, {"RESULT"}, {"REASON", left, true}, {"RUN"}});
+  groups.add_to(table);
   return table.empty() ? std::string() : heading("Verification", page) + table.text(table_page(page));
 }
 
 std::string evidence_text(const Json& view, const TextPage& page) {
-  std::vector<const Json*> rows;
-  for (const Json& row : view["evidence"].items()) rows.push_back(&row);
-  std::ranges::stable_sort(rows, {}, [](const Json* row) { return (*row)["node"].as_string(); });
-  TextTable table({{"NODE"}, {"SPEAKS"}, {"EVIDENCE", TextTable::Column::Align::left, true}, {"RUN"}});
-  for (const Json* row : rows) {
-    const std::string& side = (*row)["side"].as_string();
-    table.add({safe((*row)["node"]), TextTable::Cell(safe((*row)["side"]), result_sgr(side)),
-               safe((*row)["text"]), safe((*row)["run"])});
-  }
+  using enum TextTable::Column::Align;
+  NodeGroups groups;
+  for (const std::string_view side : {"against", "for"})
+    for (const Json& row : view["evidence"].items())
+      if (row["side"].as_string() == side)
+        groups.add(row["node"].as_string(), {TextTable::Cell(std::string(side), result_sgr(side)),
+                                             safe(row["text"]), safe(row["run"])});
+  TextTable table({{"NODES", left, true}, {"SPEAKS"}, {"EVIDENCE", left, true}, {"RUN"}});
+  groups.add_to(table);
   return table.empty() ? std::string() : heading("Evidence by node", page) + table.text(table_page(page));
 }
 
@@ -200,6 +233,7 @@ std::string bullets(std::string_view title, const Json& lines, const TextPage& p
 }
 
 std::string case_line(const Json& view) {
+  if (view["case"].as_string().empty()) return "(sickbayd sent no case)";
   std::string text = fmt::format("Case {}", safe(view["case"]));
   if (view["job_id"].as_int() > 0) text += fmt::format(", job {}", view["job_id"].as_int());
   if (const std::string user = safe(view["owner"]["user"]); !user.empty()) text += " of " + user;
@@ -210,17 +244,15 @@ std::string case_line(const Json& view) {
 
 std::string verdict_label(const Json& verdict) {
   std::string text(cause_row(verdict["cause"].as_string()).label);
+  const std::vector<std::string> nodes = verdict["nodes"].as_strings();
+  if (!nodes.empty()) text += " " + for_terminal(compress_hostlist(nodes));
   return verdict["final"].as_bool() ? text : text + ", provisional";
 }
 
 std::string verdict_text(const Json& view, const TextPage& page) {
   const Json& verdict = view["verdict"];
   if (!verdict.is_object()) return {};
-  std::string text = "  verdict:    " + verdict_label(verdict);
-  const Json& nodes = verdict["nodes"];
-  for (std::size_t i = 0; i < nodes.items().size(); ++i)
-    text += (i ? ", " : " ") + for_terminal(nodes.items()[i].as_string());
-  text += "\n";
+  std::string text = paragraph("  verdict:    ", verdict_label(verdict), page);
   if (!verdict["confidence"].as_string().empty())
     text += "  confidence: " + safe(verdict["confidence"]) + "\n";
   if (!verdict["why"].items().empty()) {
@@ -273,15 +305,12 @@ std::string case_brief(const Json& view, const TextPage& page) {
 
 std::string cases_text(const Json& list, const TextPage& page) {
   using enum TextTable::Column::Align;
-  TextTable table(
-      {{"CASE"}, {"JOB", right}, {"USER"}, {"STATE"}, {"VERDICT"}, {"OPENED"}, {"SENTENCE", left, true}});
+  TextTable table({{"CASE"}, {"JOB", right}, {"USER"}, {"STATE"}, {"OPENED"}, {"VERDICT", left, true}});
   for (const Json& item : list["items"].items()) {
     const Json& verdict = item["verdict"];
-    const bool has_verdict = verdict.is_object();
     table.add({safe(item["case"]), job_text(item["job_id"]), safe(item["user"]), safe(item["state"]),
-               TextTable::Cell(has_verdict ? verdict_label(verdict) : "-", sentence_sgr(item)),
                local_time(from_micros(item["opened"].as_int())),
-               has_verdict ? safe(verdict["sentence"]) : ""});
+               TextTable::Cell(verdict.is_object() ? verdict_label(verdict) : "-", sentence_sgr(item))});
   }
   if (table.empty())
     return "No cases.  'sickbay submit' opens one; 'sickbay cases --all' shows closed ones too.\n";

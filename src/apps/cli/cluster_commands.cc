@@ -4,12 +4,14 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <optional>
 
 #include "apps/cli/answer.h"
 #include "apps/cli/cluster_text.h"
 #include "apps/cli/commands.h"
 #include "apps/cli/event_text.h"
 #include "apps/cli/follow.h"
+#include "apps/cli/journal_file.h"
 #include "base/hostlist.h"
 
 namespace sickbay::cli {
@@ -37,7 +39,7 @@ int run_nodes(const NodesOptions& o) {
 struct JournalOptions {
   bool follow = false, json = false;
   std::int64_t after = 0;
-  std::string subject;
+  std::string subject, file;
 };
 
 void print_event(const Event& event, bool json, const TextPage& page) {
@@ -46,6 +48,13 @@ void print_event(const Event& event, bool json, const TextPage& page) {
 
 int run_journal(const JournalOptions& o) {
   const TextPage page = page_of_stdout();
+  if (!o.file.empty()) {
+    auto read = read_journal_file(o.file, o.subject, o.after, [&](const Event& event) {
+      print_event(event, o.json, page);
+      return true;
+    });
+    return read ? 0 : complain(read.error(), o.json);
+  }
   if (o.follow) {
     FollowOrder order;
     order.subject = o.subject;
@@ -59,20 +68,28 @@ int run_journal(const JournalOptions& o) {
   }
   auto api = connect_to_sickbayd();
   if (!api) return complain(api.error(), o.json);
-  std::string target = fmt::format("/v1/events?after={}", o.after);
-  if (!o.subject.empty()) target += "&subject=" + percent_encoded(o.subject);
-  std::optional<Error> broken;
-  auto ended = api->stream(target, [&](std::string_view line) {
-    auto json = Json::parse(line);
-    auto event = json ? Event::from_json(*json) : Result<Event>(fail(json.error()));
-    if (event)
+  // A long past comes in parts: ask behind the last one until a part is empty.
+  std::int64_t after = o.after;
+  for (bool more = true; more;) {
+    more = false;
+    std::string target = fmt::format("/v1/events?after={}", after);
+    if (!o.subject.empty()) target += "&subject=" + percent_encoded(o.subject);
+    std::optional<Error> broken;
+    auto ended = api->stream(target, [&](std::string_view line) {
+      auto json = Json::parse(line);
+      auto event = json ? Event::from_json(*json) : Result<Event>(fail(json.error()));
+      if (!event) {
+        broken = event.error();
+        return false;
+      }
       print_event(*event, o.json, page);
-    else
-      broken = event.error();
-    return !broken;
-  });
-  if (broken) return complain(*broken, o.json);
-  return ended ? 0 : complain(ended.error(), o.json);
+      after = event->seq;
+      return more = true;
+    });
+    if (broken) return complain(*broken, o.json);
+    if (!ended) return complain(ended.error(), o.json);
+  }
+  return 0;
 }
 
 int run_status(bool json) {
@@ -100,11 +117,14 @@ void add_nodes_command(CLI::App& app, int& exit_code) {
 void add_journal_command(CLI::App& app, int& exit_code) {
   CLI::App* c = app.add_subcommand("journal", "print the journal: every fact, decision and effect, in order");
   auto o = std::make_shared<JournalOptions>();
-  c->add_flag("-f,--follow", o->follow, "go on with what comes");
+  CLI::Option* follow = c->add_flag("-f,--follow", o->follow, "go on with what comes");
   c->add_option("--after", o->after, "only events with a number over this")
       ->type_name("SEQ")
       ->check(CLI::NonNegativeNumber);
   c->add_option("--subject", o->subject, "only events of this subject: c17, node:n3")->type_name("SUBJECT");
+  c->add_option("--file", o->file, "read this journal file itself (root; sickbayd need not run)")
+      ->type_name("PATH")
+      ->excludes(follow);
   c->add_flag("--json", o->json, "print each event as a line of JSON");
   c->footer("You see the events of your own cases; operators see all.\n");
   c->callback([o, &exit_code] { exit_code = run_journal(*o); });

@@ -16,6 +16,7 @@ Status follow_events(FollowOrder order, const std::function<bool(const Event&)>&
   auto seen_alive = steady_clock::now();
   bool go_on = true;
   while (go_on) {
+    const std::int64_t before = order.after;
     ApiTimes times;
     times.stream_silence = order.tick;
     auto api = connect_to_sickbayd(times);
@@ -47,6 +48,7 @@ Status follow_events(FollowOrder order, const std::function<bool(const Event&)>&
       go_on = !idle || idle();
       continue;
     }
+    if (ended && order.after > before) continue;  // a long past comes in parts
     // The stream ended, or sickbayd is away: a restart takes a moment.
     if (!ended && ended.error().code != ErrorCode::daemon_away && ended.error().code != ErrorCode::busy)
       return ended;
