@@ -96,7 +96,6 @@ Error parse_error(CLI::App& app, const CLI::ParseError& e, const std::vector<std
 std::unique_ptr<CLI::App> make_command_line(int& exit_code) {
   auto app = std::make_unique<CLI::App>("Fault management for Slurm clusters", "sickbay");
   app->require_subcommand(1);
-  app->footer(std::string(kFooter));
   app->set_version_flag("--version", "sickbay " SICKBAY_VERSION, "print the version");
   app->get_formatter()->column_width(28);
   add_submit_command(*app, exit_code);
@@ -111,6 +110,7 @@ std::unique_ptr<CLI::App> make_command_line(int& exit_code) {
   lab::add_lab_commands(*app, exit_code);
   add_version_command(*app, exit_code);
   add_definition_commands(*app, exit_code);
+  app->footer(std::string(kFooter));  // last: commands made after it would get it, too
   return app;
 }
 

@@ -8,7 +8,6 @@
 #include <array>
 
 #include "apps/cli/answer.h"
-#include "base/spelling.h"
 #include "base/text.h"
 #include "model/sbatch_options.h"
 
@@ -176,10 +175,9 @@ Result<std::string> completion_script(const CLI::App& app, std::string_view shel
   if (shell == "bash") return bash_script(all);
   if (shell == "zsh") return zsh_script(all);
   if (shell == "fish") return fish_script(all);
-  const std::string meant = did_you_mean(shell, {"bash", "zsh", "fish"});
   return fail(
       Error(ErrorCode::not_found, fmt::format("there is no completion for {}", quote_for_message(shell)))
-          .remedied_by(meant.empty() ? "give bash, zsh or fish" : "did you mean '" + meant + "'?"));
+          .remedied_by("give bash, zsh or fish"));
 }
 
 std::string completion_words(std::string_view kind) {

@@ -1,0 +1,75 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# sbatch gets its words as they were given.  There is no sickbayd here: the job goes out all the same.
+. "$(dirname "$0")/common.inc"
+stand_in_sbatch
+printf '#!/bin/sh\nhostname\n' > job.sh
+
+run 0 sickbay submit -N 2 --deliver '--comment=a  b' --check 'cmp x y' -HJ name job.sh 'arg 1' --deliver
+same sbatch.words <<'EOF'
+-N
+2
+--comment=a  b
+-HJ
+name
+job.sh
+arg 1
+--deliver
+EOF
+same out <<'EOF'
+Submitted batch job 123
+EOF
+says err "sickbay: warning: no case is kept for this job"
+says err "submitting it all the same"
+says err "remedy: start sickbayd"
+
+# The same by its other name.
+run 0 mybatch --no-rerun -N2 job.sh
+same sbatch.words <<'EOF'
+-N2
+job.sh
+EOF
+
+# --require-case turns the warning into an error, and nothing is submitted.
+rm sbatch.words
+run 69 sickbay submit --require-case job.sh
+says err "nothing was submitted (--require-case)"
+[ ! -e sbatch.words ] || fail "sbatch was called"
+
+# A script on standard input reaches sbatch's.
+printf '#!/bin/sh\necho from stdin\n' | sickbay submit -N1 >out 2>err
+same sbatch.in <<'EOF'
+#!/bin/sh
+echo from stdin
+EOF
+
+# What sbatch refuses, it refuses with its own exit code.
+echo 7 > sbatch.code; : > sbatch.says
+run 7 sickbay submit job.sh
+echo 0 > sbatch.code
+
+# No submission: no case, no warning.
+echo 'slurm 22.05' > sbatch.says
+run 0 sickbay submit --version
+[ ! -s err ] || fail "sickbay should say nothing about sbatch --version"
+
+# Jobs that get no case.
+echo 'Submitted batch job 5' > sbatch.says
+run 0 sickbay submit --array=1-3 job.sh
+says err "job arrays have no case yet"
+printf '#!/bin/sh\n#SBATCH --array=1-3\n' > array.sh
+run 0 sickbay submit array.sh
+says err "job arrays have no case yet"
+run 0 sickbay submit -N1 : -N2 job.sh
+says err "heterogeneous jobs have no case yet"
+
+run 0 sickbay submit --json job.sh
+same out <<'EOF'
+{
+  "job_id": 5,
+  "case": null
+}
+EOF
+mv bin/sbatch bin/no-sbatch
+run 72 env PATH="$SICKBAY_BIN" "$SICKBAY_BIN/sickbay" submit "$PWD/job.sh"
+says err "there is no program 'sbatch' in PATH"
