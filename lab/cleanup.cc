@@ -71,13 +71,16 @@ Status undo_item(const CleanupItem& item) {
         if (place == item.what || place.rfind(item.what + "/", 0) == 0)
           return fail(Error(ErrorCode::conflict, fmt::format("{} is mounted inside the lab's folder", place))
                           .remedied_by(fmt::format("umount {} and run 'sickbay lab down' again", place)));
-      // The list itself goes last, so that a crash in here can be taken up again.
-      for (const auto& entry : fs::directory_iterator(item.what, failed))
-        if (entry.path().filename() != "cleanup" && entry.path().filename() != "lab.conf")
-          fs::remove_all(entry.path(), failed);
-      fs::remove_all(item.what, failed);
-      if (failed)
-        return fail(ErrorCode::os, fmt::format("could not remove {}: {}", item.what, failed.message()));
+      // The list itself goes last, so that a crash in here can be taken up again.  A process that is just
+      // ending may still write a line into a log: then the next round finds it.
+      const bool gone = wait_until(milliseconds{3000}, [&] {
+        for (const auto& entry : fs::directory_iterator(item.what, failed))
+          if (entry.path().filename() != "cleanup" && entry.path().filename() != "lab.conf")
+            fs::remove_all(entry.path(), failed);
+        fs::remove_all(item.what, failed);
+        return !fs::exists(item.what);
+      });
+      if (!gone) return fail(ErrorCode::os, fmt::format("could not remove {}: {}", item.what, failed.message()));
       return {};
     }
   }
