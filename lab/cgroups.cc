@@ -60,6 +60,19 @@ Status make_group(const Layout& l, const Cgroup& group, Controller controller) {
   return {};
 }
 
+// The process's group in the controller's hierarchy: "/sickbay-lab-x/n1".
+std::string group_of(pid_t pid, const Cgroup& group, Controller controller) {
+  const std::string name = group.v2 ? "" : kControllers[static_cast<std::size_t>(controller)].v1;
+  std::ifstream groups(fmt::format("/proc/{}/cgroup", pid));
+  for (std::string line; std::getline(groups, line);) {  // 4:cpu,cpuacct:/path
+    const std::size_t first = line.find(':'), second = line.find(':', first + 1);
+    if (second == std::string::npos) continue;
+    const std::string names = "," + line.substr(first + 1, second - first - 1) + ",";
+    if (names.find("," + name + ",") != std::string::npos) return line.substr(second + 1);
+  }
+  return "";
+}
+
 // "254:0" of the whole disk below a file.
 Result<std::string> disk_of(const std::string& path) {
   struct stat its {};
@@ -80,6 +93,21 @@ Result<std::string> disk_of(const std::string& path) {
 
 }  // namespace
 
+bool slurm_can_confine_memory() {
+  auto base = base_of(Controller::memory);
+  return base && !base->v2;
+}
+
+Result<std::string> make_memory_group(const Layout& l, const Machine& m) {
+  auto group = base_of(Controller::memory);
+  if (!group) return tl::unexpected(group.error());
+  for (const std::string& part : {"/sickbay-lab-" + l.wishes.name, "/" + m.name}) {
+    group->path += part;
+    if (auto made = make_group(l, *group, Controller::memory); !made) return tl::unexpected(made.error());
+  }
+  return group->path;
+}
+
 Status check_controller(Controller controller) {
   auto base = base_of(controller);
   if (!base) return tl::unexpected(base.error());
@@ -99,16 +127,12 @@ Result<Cgroup> machine_cgroup(const Layout& l, const Machine& m, Controller cont
   // was born meanwhile in a group that its parent had not left yet.
   if (auto done = put(group->path + "/cgroup.procs", std::to_string(holder->pid)); !done)
     return tl::unexpected(done.error());
+  const std::string mine = group->path.substr(group->path.find("/sickbay-lab-")) + "/";
   for (int round = 0; round < 2; ++round)
-    for (const Process& p : processes_of(*holder)) {
-      std::ifstream now(fmt::format("/proc/{}/cgroup", p.pid));
-      std::ostringstream text;
-      text << now.rdbuf();
-      const std::string mine = group->path.substr(group->path.find("/sickbay-lab-"));
-      // One process may sit in a group of its own below ours: leave it there.
-      if (text.str().find(mine + "/") == std::string::npos)
+    for (const Process& p : processes_of(*holder))
+      // Who sits in a group of its own below ours (a step of Slurm, one slowed process) stays there.
+      if (group_of(p.pid, *group, controller).rfind(mine, 0) != 0)
         (void)put(group->path + "/cgroup.procs", std::to_string(p.pid));
-    }
   return group;
 }
 

@@ -16,6 +16,13 @@ struct Cgroup {
   bool v2 = false;
 };
 
+/// Whether Slurm can keep jobs to their memory by cgroups here, as task/cgroup of 22.05 does: with version 1.
+/// Only then does a job over its limit end as OUT_OF_MEMORY.
+bool slurm_can_confine_memory();
+/// The machine's memory group for slurmd; it becomes /sys/fs/cgroup/memory on the machine, so that two labs
+/// (and the host's own slurmd) do not meet.  Recorded before it is made.
+Result<std::string> make_memory_group(const Layout& layout, const Machine& machine);
+
 /// Whether this kernel offers the controller.  Error: os, with what to do.
 Status check_controller(Controller controller);
 /// The machine's group, with all of the machine's processes in it; what starts there later is in it too.

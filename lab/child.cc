@@ -242,15 +242,15 @@ Result<std::string> find_program(const std::string& name) {
   return fail(Error(ErrorCode::missing_program, fmt::format("the program '{}' is not installed", name)));
 }
 
-Status enter_spaces(pid_t holder, int spaces) {
+Status enter_spaces(pid_t holder, int spaces, bool groups) {
   // A node may sit in cgroups of the lab (a fault slows it); what enters the node later belongs there too.
-  std::istringstream groups(slurp(fmt::format("/proc/{}/cgroup", holder)));
-  for (std::string line; std::getline(groups, line);) {
+  std::istringstream lines(groups ? slurp(fmt::format("/proc/{}/cgroup", holder)) : "");
+  for (std::string line; std::getline(lines, line);) {
     const std::size_t first = line.find(':'), second = line.find(':', first + 1);
     if (second == std::string::npos || line.find("/sickbay-lab-", second) == std::string::npos) continue;
     const std::string controller = line.substr(first + 1, second - first - 1), path = line.substr(second + 1);
-    std::ofstream(controller.empty() ? "/sys/fs/cgroup" + path + "/cgroup.procs"
-                                     : "/sys/fs/cgroup/" + controller + path + "/cgroup.procs")
+    std::ofstream((controller.empty() ? "/sys/fs/cgroup" : "/sys/fs/cgroup/" + controller) + path +
+                  "/cgroup.procs")
         << ::getpid();
   }
   const int fd = ::pidfd_open(holder, 0);

@@ -84,9 +84,9 @@ Status run_well(const Command& command, std::chrono::milliseconds limit);
 
 /// Runs `work` in a forked child that entered `spaces` of the holder, and hands its answer back.
 Status run_within(pid_t holder, int spaces, const std::function<Status()>& work);
-/// Enters the namespaces of `holder` (and its cgroups of the lab) for good.  A pid namespace holds for
-/// children only.
-Status enter_spaces(pid_t holder, int spaces);
+/// Enters the namespaces of `holder`, and with `groups` its cgroups of the lab, for good.  A pid namespace
+/// holds for children only.
+Status enter_spaces(pid_t holder, int spaces, bool groups = true);
 
 /// Starts `work` as a process of its own session with no open files but /dev/null; its return value is the
 /// exit code.  `recorded` is called with the process before `work` may begin; when it fails, or the caller

@@ -22,7 +22,8 @@ TEST(ProcessStat, ANameMayHoldAnything) {
   EXPECT_EQ(stat->state, 'S');
   EXPECT_EQ(stat->parent, 1);
   EXPECT_EQ(stat->start, 4711u);
-  for (const char* bad : {"", "17", "17 (x", "17 (x) S", "17 )x( S 1"}) EXPECT_FALSE(parse_stat(bad).has_value()) << bad;
+  for (const char* bad : {"", "17", "17 (x", "17 (x) S", "17 )x( S 1"})
+    EXPECT_FALSE(parse_stat(bad).has_value()) << bad;
 }
 
 TEST(Process, AnotherStartTimeIsAnotherProcess) {
@@ -91,11 +92,12 @@ TEST(Background, BeginsOnlyWhenItWasRecorded) {
       });
   ASSERT_FALSE(refused.has_value());
   EXPECT_TRUE(wait_gone(seen, milliseconds{5000}));
-  auto started = start_background("test", 0, [](const Process&) { return Status{}; },
-                                  [] {
-                                    for (;;) ::pause();
-                                    return 0;
-                                  });
+  auto started = start_background(
+      "test", 0, [](const Process&) { return Status{}; },
+      [] {
+        for (;;) ::pause();
+        return 0;
+      });
   ASSERT_TRUE(started.has_value());
   EXPECT_TRUE(alive(*started));
   EXPECT_TRUE(end_process(*started, milliseconds{0}));

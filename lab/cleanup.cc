@@ -80,7 +80,8 @@ Status undo_item(const CleanupItem& item) {
         fs::remove_all(item.what, failed);
         return !fs::exists(item.what);
       });
-      if (!gone) return fail(ErrorCode::os, fmt::format("could not remove {}: {}", item.what, failed.message()));
+      if (!gone)
+        return fail(ErrorCode::os, fmt::format("could not remove {}: {}", item.what, failed.message()));
       return {};
     }
   }

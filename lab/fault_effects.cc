@@ -233,13 +233,11 @@ Status inject_memory(Target& t) {
   if (!group) return tl::unexpected(group.error());
   if (auto done = limit_memory(*group, kHogLeaves); !done) return done;
   const std::string full = t.layout.path("nodes/" + t.machine.name + "/hog-" + t.fault.id);
-  const std::string outside = std::string(group->v2 ? "/sys/fs/cgroup" : "/sys/fs/cgroup/memory") + "/cgroup.procs";
-  auto started = start_on_machine(t, "hog", [bytes, full, outside] {
-    // Out of the node's group ("0" is the writer): the OOM killer shall find the jobs, as on a node where a
-    // daemon of the system grew, and an oom_score_adj below 0 needs a right that root may lack in a container.
-    std::ofstream(outside) << 0;
-    void* memory =
-        ::mmap(nullptr, static_cast<std::size_t>(bytes), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  // Not in the node's group: the OOM killer shall find the jobs, as on a node where a daemon of the system
+  // grew, and an oom_score_adj below 0 needs a right that root may lack in a container.
+  auto started = start_on_machine(t, "hog", false, [bytes, full] {
+    void* memory = ::mmap(nullptr, static_cast<std::size_t>(bytes), PROT_READ | PROT_WRITE,
+                          MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) return 1;
     std::memset(memory, 0x5a, static_cast<std::size_t>(bytes));
     std::ofstream(full) << "full";
@@ -262,7 +260,7 @@ Status heal_memory(Target& t) {
 
 Status inject_zombies(Target& t) {
   const int count = std::stoi(t.fault.spec.value);
-  return start_on_machine(t, "parent", [count]() -> int {
+  return start_on_machine(t, "parent", true, [count]() -> int {
     for (int i = 0; i < count; ++i)
       if (::fork() == 0) ::_exit(0);
     for (;;) ::pause();
@@ -370,7 +368,7 @@ Result<Target> target_of(const Layout& l, ActiveFault& fault) {
   return Target{l, *machine, *holder, fault};
 }
 
-Status start_on_machine(Target& t, const std::string& name, const std::function<int()>& work) {
+Status start_on_machine(Target& t, const std::string& name, bool groups, const std::function<int()>& work) {
   auto started = start_background(
       "lab-" + name + "-" + t.fault.id, 0,
       [&](const Process& p) -> Status {
@@ -380,7 +378,7 @@ Status start_on_machine(Target& t, const std::string& name, const std::function<
         return save_active(t.layout, t.fault);
       },
       [&] {
-        if (!enter_spaces(t.holder.pid, 0)) return 1;
+        if (!enter_spaces(t.holder.pid, 0, groups)) return 1;
         const pid_t inner = ::fork();  // the pid namespace holds for children only
         if (inner == 0) {
           ::prctl(PR_SET_PDEATHSIG, SIGKILL);

@@ -25,8 +25,9 @@ const EffectRow& effect_row(FaultKind kind);
 /// Brings the machine of an active fault together.  Error: conflict when the lab does not run.
 Result<Target> target_of(const Layout& layout, ActiveFault& fault);
 
-/// Runs `work` as a process on the machine (in all its namespaces) until it is ended; recorded as
-/// fault.processes[name] and in the cleanup list.
-Status start_on_machine(Target& target, const std::string& name, const std::function<int()>& work);
+/// Runs `work` as a process on the machine (in all its namespaces, and with `groups` in its cgroups) until it
+/// is ended; recorded as fault.processes[name] and in the cleanup list.
+Status start_on_machine(Target& target, const std::string& name, bool groups,
+                        const std::function<int()>& work);
 
 }  // namespace sickbay::lab

@@ -87,7 +87,8 @@ TEST(FaultSpec, ReadsQuantities) {
   EXPECT_EQ(parse_size("2G").value(), 2'147'483'648);
   EXPECT_DOUBLE_EQ(parse_seconds("500ms").value(), 0.5);
   EXPECT_DOUBLE_EQ(parse_seconds("2m").value(), 120);
-  for (const char* bad : {"", "s", "-1s", "1d", "1e5", "nan", "inf", "1 s"}) EXPECT_FALSE(parse_seconds(bad).has_value()) << bad;
+  for (const char* bad : {"", "s", "-1s", "1d", "1e5", "nan", "inf", "1 s"})
+    EXPECT_FALSE(parse_seconds(bad).has_value()) << bad;
 }
 
 TEST(ActiveFault, SurvivesItsOwnFile) {
@@ -134,14 +135,15 @@ TEST(FaultScript, RunsInOrderOfTime) {
 }
 
 TEST(FaultScript, NamesFileAndLine) {
-  for (const BadFault& row : std::initializer_list<BadFault>{{"after 40s n2 crash", "s:1: this is no timed fault"},
-                                                             {"\nat 40 n2", "s:2: this is no timed fault"},
-                                                             {"at 40x n2 crash", "s:1: '40x' is not a duration"},
-                                                             {"at 40s n2 crush", "did you mean 'crash'?"},
-                                                             {"at 40s n2 loss=5% both", "is not OPTION=VALUE"},
-                                                             {"at 40s n2 loss=5% untl=3", "has no option"},
-                                                             {"at 40s n2 heal lozs", "did you mean 'loss'?"},
-                                                             {"at 40s n2 heal loss now", "too much"}}) {
+  for (const BadFault& row :
+       std::initializer_list<BadFault>{{"after 40s n2 crash", "s:1: this is no timed fault"},
+                                       {"\nat 40 n2", "s:2: this is no timed fault"},
+                                       {"at 40x n2 crash", "s:1: '40x' is not a duration"},
+                                       {"at 40s n2 crush", "did you mean 'crash'?"},
+                                       {"at 40s n2 loss=5% both", "is not OPTION=VALUE"},
+                                       {"at 40s n2 loss=5% untl=3", "has no option"},
+                                       {"at 40s n2 heal lozs", "did you mean 'loss'?"},
+                                       {"at 40s n2 heal loss now", "too much"}}) {
     auto script = parse_fault_script(row.text, "s");
     ASSERT_FALSE(script.has_value()) << row.text;
     EXPECT_THAT(script.error().line(), HasSubstr(row.says));

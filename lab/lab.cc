@@ -17,6 +17,7 @@
 #include <filesystem>
 #include <sstream>
 
+#include "lab/cgroups.h"
 #include "lab/child.h"
 #include "lab/cleanup.h"
 #include "lab/daemons.h"
@@ -94,9 +95,9 @@ Status write_files(const Layout& l) {
     unsigned mode;
   };
   for (const FileRow& row : {FileRow{"etc/munge.key", std::string(key.data(), key.size()), 0400},
-                             {"etc/slurm.conf", slurm_conf(l), 0644},
+                             {"etc/slurm.conf", slurm_conf(l, slurm_can_confine_memory()), 0644},
                              {"etc/slurmdbd.conf", slurmdbd_conf(l), 0600},
-                             {"etc/cgroup.conf", "CgroupAutomount=no\n", 0644},
+                             {"etc/cgroup.conf", cgroup_conf(slurm_can_confine_memory()), 0644},
                              {"etc/hosts", hosts_file(l), 0644},
                              {"etc/passwd", passwd_file(l, *passwd), 0644},
                              {"etc/group", group_file(*group), 0644},

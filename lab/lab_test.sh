@@ -28,11 +28,9 @@ traces() {
   grep "$run" /proc/mounts
   ls -d /var/tmp/sickbay-lab-*"$run"* 2>/dev/null
   find /sys/fs/cgroup -maxdepth 3 -name "sickbay-lab-*$run*" 2>/dev/null
-  # Processes by what they run in or on; zombies have no command line.
-  for p in /proc/[0-9]*; do
-    tr '\0' ' ' <"$p/cmdline" 2>/dev/null | grep -q "sickbay-lab-[a-z]*$run" && echo "process ${p#/proc/}: $(tr '\0' ' ' <"$p/cmdline")"
-    grep -q "$run" "$p/mounts" 2>/dev/null && echo "mount in ${p#/proc/}"
-  done
+  # Processes by what they run, and by what they have mounted; zombies have neither.
+  grep -lsaz "sickbay-lab-[a-z]*$run" /proc/[0-9]*/cmdline
+  grep -ls "$run" /proc/[0-9]*/mounts
   return 0
 }
 clean() {

@@ -52,7 +52,8 @@ TEST(Layout, RefusesWhatCannotWork) {
            {"no node", with([](Wishes& w) { w.nodes = 0; })},
            {"too many nodes", with([](Wishes& w) { w.nodes = 101; })},
            {"space in the folder", with([](Wishes& w) { w.folder = "/tmp/a b"; })},
-           {"a folder longer than a socket's name", with([](Wishes& w) { w.folder = "/" + std::string(80, 'a'); })},
+           {"a folder longer than a socket's name",
+            with([](Wishes& w) { w.folder = "/" + std::string(80, 'a'); })},
            {"another SlurmUser", with([](Wishes& w) { w.slurm_user = "alice"; })},
        }) {
     auto layout = plan_layout(row.wishes);
@@ -80,7 +81,7 @@ TEST(Layout, TwoLabsShareNothing) {
 
 TEST(Layout, TheSlurmHasItsOwnMungeEverywhere) {
   const Layout l = plan({});
-  const std::string conf = slurm_conf(l);
+  const std::string conf = slurm_conf(l, true);
   // slurmctld reaches slurmdbd by AccountingStoragePass, not by AuthInfo.
   EXPECT_THAT(conf, HasSubstr("AuthInfo=socket=" + l.path("run/munge.sock")));
   EXPECT_THAT(conf, HasSubstr("AccountingStoragePass=" + l.path("run/munge.sock")));

@@ -16,6 +16,8 @@
 #include <fstream>
 #include <sstream>
 
+#include "lab/cgroups.h"
+
 namespace sickbay::lab {
 namespace {
 
@@ -62,7 +64,7 @@ Status bind_tmp(const Layout& l, const std::string& own) {
   return done;
 }
 
-Status make_mounts(const Layout& l, const Machine& m) {
+Status make_mounts(const Layout& l, const Machine& m, const std::string& memory) {
   if (::mount("", "/", nullptr, MS_REC | MS_SLAVE, nullptr) != 0)
     return fail(os_error("could not detach the mounts"));
   if (::sethostname(m.name.c_str(), m.name.size()) != 0) return fail(os_error("could not set the host name"));
@@ -76,6 +78,8 @@ Status make_mounts(const Layout& l, const Machine& m) {
   // The shared storage: the same folder everywhere, and a mount point, so that it can go away.
   if (auto done = bind_over(l.path("home"), l.path("home")); !done) return done;
   if (auto done = bind_tmp(l, own + "tmp"); !done) return done;
+  if (!memory.empty())
+    if (auto done = bind_over(memory, "/sys/fs/cgroup/memory"); !done) return done;
   if (::mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, nullptr) != 0)
     return fail(os_error("could not mount /proc"));
   return bind_over(own + "boot_id", "/proc/sys/kernel/random/boot_id");
@@ -118,7 +122,13 @@ Status start_machine(const Layout& l, const Machine& m, const CleanupList& list)
       },
       hold);
   if (!holder) return tl::unexpected(holder.error());
-  auto mounted = run_within(holder->pid, kAllSpaces, [&] { return make_mounts(l, m); });
+  std::string memory;
+  if (m.name != "ctl" && slurm_can_confine_memory()) {
+    auto group = make_memory_group(l, m);
+    if (!group) return tl::unexpected(group.error());
+    memory = *group;
+  }
+  auto mounted = run_within(holder->pid, kAllSpaces, [&] { return make_mounts(l, m, memory); });
   if (!mounted) return fail(std::move(mounted.error()).in("setting up " + m.name));
   return {};
 }

@@ -29,9 +29,16 @@ std::string ended(std::string text) {
 
 }  // namespace
 
-std::string slurm_conf(const Layout& l) {
+std::string cgroup_conf(bool cgroups) {
+  if (!cgroups) return "CgroupAutomount=no\n";
+  return "CgroupPlugin=cgroup/v1\nCgroupMountpoint=/sys/fs/"
+         "cgroup\nCgroupAutomount=no\nConstrainRAMSpace=yes\n";
+}
+
+std::string slurm_conf(const Layout& l, bool cgroups) {
   const Wishes& w = l.wishes;
-  std::string text = fmt::format(R"(# Slurm of the Sickbay lab '{name}'.  Written by `sickbay lab up`.
+  std::string text =
+      fmt::format(R"(# Slurm of the Sickbay lab '{name}'.  Written by `sickbay lab up`.
 ClusterName={name}
 SlurmctldHost=ctl({ctl})
 SlurmctldPort={port0}
@@ -57,7 +64,7 @@ SlurmdDebug=info
 # nodes are what slurm.conf says; real ones would need a container each
 SlurmdParameters=config_overrides
 ProctrackType=proctrack/pgid
-TaskPlugin=task/none
+TaskPlugin={task}
 TaskProlog={dir}/etc/task_prolog
 MpiDefault=none
 # a rank that dies takes its step along; without this its neighbours wait for it until the time limit
@@ -67,12 +74,11 @@ SelectTypeParameters=CR_Core_Memory
 DefMemPerCPU={mem_per_cpu}
 SchedulerType=sched/backfill
 SchedulerParameters=permit_job_expansion,sched_interval=1,bf_interval=2
-# memory limits are enforced by sampling: a job over --mem ends as OUT_OF_MEMORY within two seconds.  Slurm
-# hands the limit to slurmd only where memory is allocated (CR_Core_Memory above).
+# a job over --mem: OUT_OF_MEMORY by task/cgroup; where there is no cgroup v1, OverMemoryKill, and FAILED with
+# signal 9.  Slurm hands the limit to slurmd only where memory is allocated (CR_Core_Memory above).
 JobAcctGatherType=jobacct_gather/linux
 JobAcctGatherFrequency=task=1
-JobAcctGatherParams=OverMemoryKill
-# quick to notice, and finished jobs stay visible for five minutes
+{memory}# quick to notice, and finished jobs stay visible for five minutes
 SlurmctldTimeout=30
 SlurmdTimeout=20
 KillWait=5
@@ -84,10 +90,12 @@ JobRequeue=1
 EnforcePartLimits=ALL
 MaxJobCount=20000
 )",
-                                 fmt::arg("name", w.name), fmt::arg("ctl", l.controller().address),
-                                 fmt::arg("port0", l.first_port), fmt::arg("port1", l.first_port + 1),
-                                 fmt::arg("port2", l.first_port + 2), fmt::arg("user", w.slurm_user),
-                                 fmt::arg("dir", l.dir()), fmt::arg("mem_per_cpu", std::max(1, kNodeMemory / w.cpus)));
+                  fmt::arg("name", w.name), fmt::arg("ctl", l.controller().address),
+                  fmt::arg("port0", l.first_port), fmt::arg("port1", l.first_port + 1),
+                  fmt::arg("port2", l.first_port + 2), fmt::arg("user", w.slurm_user),
+                  fmt::arg("dir", l.dir()), fmt::arg("task", cgroups ? "task/cgroup" : "task/none"),
+                  fmt::arg("memory", cgroups ? "" : "JobAcctGatherParams=OverMemoryKill\n"),
+                  fmt::arg("mem_per_cpu", std::max(1, kNodeMemory / w.cpus)));
   for (const Machine& m : l.machines())
     text += fmt::format("NodeName={0} NodeHostname={0} NodeAddr={1} CPUs={2} RealMemory={3} State=UNKNOWN\n",
                         m.name, m.address, w.cpus, kNodeMemory);
