@@ -1,0 +1,78 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# kill -9 at moments spread over a whole case: the verdict must be the same, and no run may start twice.
+#   survive_kills.sh BUILD [KILLS OF SICKBAYD = 3] [KILLS OF SLURMCTLD = 1]
+# A "moment" is an event of the case in the journal, not a time: the kill comes as soon as the stream shows
+# it, so each run of this test walks through other states of the case, and none of it waits for a clock.
+# slurmctld is killed as soon as the submission of the re-run is acknowledged, which is when its own state
+# file may not have the job yet.
+set -euo pipefail
+build=$(realpath "${1:?usage: survive_kills.sh BUILD [KILLS OF SICKBAYD] [KILLS OF SLURMCTLD]}")
+source_dir=$(realpath "$(dirname "$0")/../..")
+daemon_kills=${2:-3}
+slurm_kills=${3:-1}
+lab=kills$$
+sickbay=$build/bin/sickbay
+trap '"$sickbay" lab down "$lab" >/dev/null 2>&1 || true' EXIT
+"$sickbay" lab up "$lab" --nodes 4 --spares 0 --cpus 4 >/dev/null
+
+as_alice() { "$sickbay" lab exec -l "$lab" --user alice -- sh -c "cd; export SICKBAY_DEMO=$build/demo; $*"; }
+submit() { as_alice "$sickbay submit -N2 -t 5 $source_dir/demo/programs/exit_code.sh 3" 2>&1 | sed -n 's/^Submitted batch job //p'; }
+events() { "$sickbay" lab exec -l "$lab" -- "$sickbay" journal --json "$@"; }
+case_of() { as_alice "$sickbay why --json $1" | jq -r .case || true; }
+# until_event CASE FILTER: returns as soon as FILTER, reading the case's events, has had enough.
+until_event() {
+  local stream pid
+  exec {stream}< <(exec "$sickbay" lab exec -l "$lab" -- "$sickbay" journal --json --follow --subject "$1" 2>/dev/null)
+  pid=$!
+  $2 <&"$stream" >/dev/null || true
+  exec {stream}<&-
+  kill "$pid" 2>/dev/null || true  # by itself it would notice at the next event only
+}
+failures=0 checks=0
+fail() { echo "FAILED: $*"; failures=$((failures + 1)); }
+
+# One job, no kill: what the verdict is and how many events lead to it.
+job=$(submit)
+rc=0; as_alice "$sickbay why --wait $job" >/dev/null || rc=$?
+[ "$rc" = 10 ] || fail "the verdict without a kill has exit code $rc"
+total=$(events --subject c1 | wc -l)
+echo "without a kill: verdict (a), $total events"
+
+# check JOB WHAT: waits for the verdict and counts what was started.
+check() {
+  checks=$((checks + 1))
+  local rc=0 started twice name
+  as_alice "$sickbay why --wait $1" >/dev/null || rc=$?
+  name=$(case_of "$1")
+  # What accounting says was started: one line for each allocation of a run that carries our key.
+  started=$("$sickbay" lab exec -l "$lab" -- sacct -a -n -X -P -S now-1hour -o NodeList,SubmitLine |
+            sed -n "s/^\(.*\)|.*sickbay:\($name\.[rv][0-9]*\)\..*/\1 \2/p" | grep -v '^None' | awk '{print $2}' | sort)
+  twice=$(uniq -d <<<"$started")
+  [ "$(wc -l <<<"$started")" -ge 3 ] || fail "$2: accounting knows only of: $started"
+  [ "$rc" = 10 ] || fail "$2: exit code $rc in place of 10"
+  [ -z "$twice" ] || fail "$2: started twice: $twice"
+  echo "$2: $name verdict $rc, started: $(tr "\n" " " <<<"$started")twice: ${twice:-none}"
+}
+
+for ((i = 1; i <= daemon_kills; i++)); do
+  moment=$((1 + RANDOM % (total - 1)))
+  job=$(submit)
+  name=c$((i + 1))
+  until_event "$name" "head -n $moment"
+  "$sickbay" lab fault -l "$lab" ctl kill-service=sickbayd >/dev/null
+  "$sickbay" lab heal -l "$lab" ctl kill-service >/dev/null
+  check "$job" "sickbayd killed after event $moment of $total"
+done
+
+for ((i = 1; i <= slurm_kills; i++)); do
+  job=$(submit)
+  name=c$((daemon_kills + i + 1))
+  until_event "$name" "grep -m1 \"kind\":\"done\",\"body\":{\"key\":\"$name.r2.a1:submit\""
+  "$sickbay" lab fault -l "$lab" ctl kill-service=slurmctld >/dev/null
+  "$sickbay" lab heal -l "$lab" ctl kill-service >/dev/null
+  check "$job" "slurmctld killed right after the submission of r2"
+done
+
+echo "survive_kills: $checks kills, $failures failures"
+[ "$failures" = 0 ]
