@@ -11,7 +11,7 @@
 //   run/                      sockets and pid files; every node sees its own folder here
 //   log/ state/ db/           logs; slurmctld's state; MariaDB (a tmpfs inside ctl only)
 //   nodes/NAME/               spool, tmp, run and boot_id of one node
-//   faults/ truth.*           active faults; ground truth
+//   faults/ truth.db          active faults; ground truth
 //   root/                     SICKBAY_ROOT of this lab's sickbayd
 #pragma once
 #include <string>

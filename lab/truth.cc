@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ground truth's file.  The one place that knows its format.
+// The ground truth's journal.  The one place that knows where and how it is kept.
 #include "lab/truth.h"
 
 #include <fcntl.h>
@@ -7,50 +7,50 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <sstream>
 
+#include "adapters/sqlite/journal.h"
 #include "lab/child.h"
 
 namespace sickbay::lab {
 namespace {
 
-std::string truth_file(const Layout& l) { return l.path("truth.ndjson"); }
+std::string truth_file(const Layout& l) { return l.path("truth.db"); }
 
 }  // namespace
 
 Result<std::vector<Event>> read_truth(const Layout& l) {
   std::vector<Event> events;
-  auto text = read_text(truth_file(l));
-  if (!text) return events;  // nothing was broken yet
-  std::istringstream lines(*text);
-  for (std::string line; std::getline(lines, line);) {
-    auto json = Json::parse(line);
-    if (!json) return fail(std::move(json.error()).in("reading " + truth_file(l)));
-    auto event = Event::from_json(*json);
-    if (!event) return fail(std::move(event.error()).in("reading " + truth_file(l)));
-    events.push_back(std::move(*event));
-  }
+  if (::access(truth_file(l).c_str(), F_OK) != 0) return events;  // nothing was broken yet
+  auto journal = open_journal_reader(truth_file(l));
+  if (!journal) return tl::unexpected(journal.error());
+  auto done = (*journal)->read(0, [&](const Event& event) {
+    events.push_back(event);
+    return true;
+  });
+  if (!done) return tl::unexpected(done.error());
   return events;
 }
 
 Status write_truth(const Layout& l, const std::string& machine, const std::string& kind, Json body) {
-  const int fd = ::open(truth_file(l).c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-  if (fd < 0) return fail(os_error("could not write " + truth_file(l)));
+  // A journal has one writer; commands and watchers take turns, each for a few milliseconds.
+  const std::string turn = l.path("state/truth.lock");
+  const int fd = ::open(turn.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  if (fd < 0) return fail(os_error("could not open " + turn));
   ::flock(fd, LOCK_EX);  // released by close
-  auto before = read_truth(l);
-  Event event;
-  if (before && !before->empty()) event.seq = before->back().seq, event.at = before->back().at;
-  event.seq += 1;
-  event.at = std::max(event.at, std::chrono::floor<Micros>(std::chrono::system_clock::now()));
-  event.subject = machine == "ctl" ? "cluster" : "node:" + machine;
-  event.kind = kind;
-  event.body = std::move(body);
-  const std::string line = event.text() + "\n";
-  const bool good = before && ::write(fd, line.data(), line.size()) == static_cast<ssize_t>(line.size());
-  auto error = before ? os_error("could not write " + truth_file(l)) : std::move(before.error());
+  Status done;
+  if (auto journal = open_journal(truth_file(l)); !journal) {
+    done = fail(std::move(journal.error()));
+  } else {
+    std::vector<Event> events(1);
+    events[0].at =
+        std::max((*journal)->last_stamp(), std::chrono::floor<Micros>(std::chrono::system_clock::now()));
+    events[0].subject = machine == "ctl" ? "cluster" : "node:" + machine;
+    events[0].kind = kind;
+    events[0].body = std::move(body);
+    done = (*journal)->append(events);
+  }
   ::close(fd);
-  if (!good) return fail(std::move(error));
-  return {};
+  return done;
 }
 
 }  // namespace sickbay::lab

@@ -15,6 +15,7 @@
 #include <sstream>
 
 #include "lab/cleanup.h"
+#include "lab/daemons.h"
 #include "lab/fault_effects.h"
 #include "lab/lab.h"
 #include "lab/machines.h"
@@ -26,6 +27,7 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr milliseconds kLook{50};
+constexpr std::chrono::seconds kAsk{2};
 // A rank that dies before MPI_Init says less than one that dies at work.
 constexpr milliseconds kGrace{300};
 
@@ -113,14 +115,24 @@ class Watch {
       if (kind == FaultKind::bitflip)
         for (const Rank& rank : ranks)
           if (struck_.contains(rank.step) && wanted(rank) && at_work(rank)) flip_bit(rank.process, dice_);
-      if (effect_on_ && !fault_.spec.row().stays &&
-          std::none_of(ranks.begin(), ranks.end(), [&](const Rank& r) { return r.step == cause_; }))
-        rest();
+      if (effect_on_ && !fault_.spec.row().stays && over(ranks)) rest();
     }
     return 0;
   }
 
  private:
+  // Whether the step that set the fault off is over: its ranks are gone, or Slurm runs the job no more
+  // (behind a dead link ranks live on, and nobody can tell them).
+  bool over(const std::vector<Rank>& ranks) {
+    if (std::none_of(ranks.begin(), ranks.end(), [&](const Rank& r) { return r.step == cause_; }))
+      return true;
+    const auto now = std::chrono::steady_clock::now();
+    if (now - asked_ < kAsk) return false;
+    asked_ = now;
+    auto job = ask_slurm(
+        layout_, {"squeue", "-h", "-j", cause_.substr(0, cause_.find('.')), "-t", "RUNNING", "-o", "%i"});
+    return job && job->empty();
+  }
   bool lucky() { return std::uniform_real_distribution<>(0, 1)(dice_) < fault_.spec.probability; }
   // Whether it has had the time to start: before, a flip only shows in the loader.
   static bool at_work(const Rank& rank) {
@@ -200,6 +212,7 @@ class Watch {
   std::set<std::string> seen_, struck_;
   bool effect_on_ = false;
   std::string cause_;
+  std::chrono::steady_clock::time_point asked_{};
 };
 
 }  // namespace
