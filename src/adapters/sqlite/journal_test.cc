@@ -182,5 +182,53 @@ TEST_F(JournalTest, CompactionMovesClosedSubjectsAndRepeatsSafely) {
   EXPECT_EQ(next[0].seq, 4);
 }
 
+TEST_F(JournalTest, RefusesWhatCouldNotBeReadBack) {
+  auto journal = open_journal(path_).value();
+  Json deep;
+  for (int i = 0; i < 70; ++i) deep = Json::array({deep});
+  for (const auto& [body, v] : {std::pair(deep, 1), std::pair(Json(Json::Object{{"a", 1}, {"a", 2}}), 1),
+                                std::pair(Json::object(), 2)}) {
+    std::vector<Event> events{event("c1", 1), event("c1", 2)};
+    events[1].body = body;
+    events[1].v = v;
+    EXPECT_EQ(journal->append(events).error().code, ErrorCode::bad_input);
+    EXPECT_EQ(journal->last_seq(), 0);
+  }
+  std::vector<Event> events{event("c1", 1)};
+  events[0].body = Json::object({{"out", "\xff!"}});
+  ASSERT_TRUE(journal->append(events));
+  EXPECT_EQ(dump(*journal), std::vector{events[0].text()});
+  ASSERT_TRUE(journal->read(0, [&](const Event& e) {
+    EXPECT_EQ(e, events[0]) << "live state and replay see the same";
+    return true;
+  }));
+}
+
+TEST_F(JournalTest, CompactionSparesTheYoungAndForeignArchives) {
+  const std::int64_t year_2026 = 1'790'000'000'000'000;
+  {
+    auto journal = open_journal(path_).value();
+    std::vector<Event> events{event("c1", 1, year_2026), event("c2", 2, year_2026 + 5)};
+    ASSERT_TRUE(journal->append(events));
+    EXPECT_EQ(journal->compact(from_micros(year_2026 + 5), {"c1", "c2", "c9"}).value().subjects, 1u);
+  }
+  fs::remove(path_);  // and a new journal beside the old archive
+  auto journal = open_journal(path_).value();
+  std::vector<Event> events{event("c7", 1, year_2026)};
+  ASSERT_TRUE(journal->append(events));
+  EXPECT_EQ(journal->compact(from_micros(year_2026 + 5), {"c7"}).error().code, ErrorCode::conflict);
+  EXPECT_EQ(dump(*journal), std::vector{events[0].text()});
+}
+
+TEST_F(JournalTest, ReadersSeeWhatIsCommittedMeanwhile) {
+  EXPECT_EQ(open_journal_reader(path_).error().code, ErrorCode::not_found);
+  auto writer = open_journal(path_).value();
+  auto reader = open_journal_reader(path_).value();
+  std::vector<Event> events{event("c1", 1)};
+  ASSERT_TRUE(writer->append(events));
+  EXPECT_EQ(reader->last_seq(), 1);
+  EXPECT_EQ(reader->compact(from_micros(1 << 20), {"c1"}).error().code, ErrorCode::conflict);
+}
+
 }  // namespace
 }  // namespace sickbay
