@@ -8,8 +8,10 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <sstream>
 #include <thread>
 
 namespace sickbay::slurm {
@@ -72,6 +74,26 @@ void Slurmctld::stop(bool killed) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
   SB_CHECK(false, "slurmctld ends within 30 s");
+}
+
+void Slurmctld::freeze() { ::kill(pid_, SIGSTOP); }
+void Slurmctld::thaw() { ::kill(pid_, SIGCONT); }
+
+bool Slurmctld::has_unread_request() const {
+  // "sl local:port remote:port state tx:rx ...", numbers in hex: state 01 is an open connection.
+  const std::string conf = whole_file(required_variable("SLURM_CONF"));
+  const auto at = conf.find("\nSlurmctldPort=");
+  SB_CHECK(at != std::string::npos, "slurm.conf names slurmctld's port");
+  char port[8];
+  std::snprintf(port, sizeof port, ":%04X", std::atoi(conf.c_str() + at + 15));
+  std::ifstream in("/proc/net/tcp");
+  std::string line, slot, local, remote, state, queues;
+  while (std::getline(in, line)) {
+    std::istringstream words(line);
+    words >> slot >> local >> remote >> state >> queues;
+    if (local.ends_with(port) && state == "01" && !queues.ends_with(":00000000")) return true;
+  }
+  return false;
 }
 
 void Slurmctld::start() {

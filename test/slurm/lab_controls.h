@@ -24,7 +24,11 @@ class Slurmctld {
   void stop(bool killed);
   /// Starts it as it was started before.  It is ready some time later.
   void start();
-  pid_t pid() const { return pid_; }
+  /// Stops it in its tracks, or lets it go on: what a slurmctld under load looks like.
+  void freeze();
+  void thaw();
+  /// A request lies before the frozen slurmctld: it will be read, whatever becomes of the sender.
+  bool has_unread_request() const;
 
  private:
   pid_t pid_ = 0;

@@ -16,10 +16,29 @@
 #include "test/slurm/lab_controls.h"
 
 namespace sickbay::slurm {
-namespace {
+RealCluster::RealCluster() : loop_(make_asio_loop()), runner_(make_process_runner(*loop_)) {
+  const std::string user = required_variable("SB_TEST_USER");
+  const passwd* entry = getpwnam(user.c_str());
+  SB_CHECK(entry, "the lab's user is unknown here");
+  account_ = {user, entry->pw_uid, entry->pw_gid};
+  restart_manager();
+}
 
-/// The child of this process that runs sickbay-slurm; 0: none.
-pid_t child_pid() {
+RealCluster::~RealCluster() = default;
+
+void RealCluster::restart_manager(std::chrono::milliseconds limit, const std::string& conf) {
+  cluster_.reset();
+  SlurmOptions options;
+  options.slurm_conf = conf.empty() ? required_variable("SLURM_CONF") : conf;
+  options.child_path = required_variable("SB_TEST_CHILD");
+  options.service_account = account_;
+  options.call_limit = limit;
+  auto made = make_slurm_manager(*loop_, *runner_, std::move(options));
+  SB_CHECK(made, "the manager can be made");
+  cluster_ = std::move(*made);
+}
+
+pid_t RealCluster::child_pid() {
   for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
     const std::string name = entry.path().filename();
     if (!std::all_of(name.begin(), name.end(), [](char c) { return c >= '0' && c <= '9'; })) continue;
@@ -31,30 +50,6 @@ pid_t child_pid() {
       return std::stoi(pid);
   }
   return 0;
-}
-
-}  // namespace
-
-RealCluster::RealCluster() : loop_(make_asio_loop()), runner_(make_process_runner(*loop_)) {
-  const std::string user = required_variable("SB_TEST_USER");
-  const passwd* entry = getpwnam(user.c_str());
-  SB_CHECK(entry, "the lab's user is unknown here");
-  account_ = {user, entry->pw_uid, entry->pw_gid};
-  restart_manager();
-}
-
-RealCluster::~RealCluster() = default;
-
-void RealCluster::restart_manager(std::chrono::milliseconds limit) {
-  cluster_.reset();
-  SlurmOptions options;
-  options.slurm_conf = required_variable("SLURM_CONF");
-  options.child_path = required_variable("SB_TEST_CHILD");
-  options.service_account = account_;
-  options.call_limit = limit;
-  auto made = make_slurm_manager(*loop_, *runner_, std::move(options));
-  SB_CHECK(made, "the manager can be made");
-  cluster_ = std::move(*made);
 }
 
 bool RealCluster::wait_until(const std::function<bool()>& met, std::chrono::seconds limit) {

@@ -25,7 +25,8 @@ class RealCluster : public ::testing::Test {
   ~RealCluster() override;
 
   /// A new manager, with `limit` for its calls; the old one and its child go.
-  void restart_manager(std::chrono::milliseconds limit = std::chrono::seconds(30));
+  void restart_manager(std::chrono::milliseconds limit = std::chrono::seconds(30),
+                       const std::string& conf = "");
 
   /// Starts an operation and runs the loop until its Done; timed_out after a minute.
   template <class T>
@@ -62,7 +63,9 @@ class RealCluster : public ::testing::Test {
   Result<JobInfo> look(JobId job);
   Result<JobInfo> wait_for_end(JobId job);
 
-  /// Signals the manager's child process, and waits until a killed one is reaped.
+  /// The manager's child process; 0 where it has none.
+  static pid_t child_pid();
+  /// Signals it, and waits until a killed one is reaped.
   void kill_child(int signal);
 
   std::unique_ptr<AsioLoop> loop_;

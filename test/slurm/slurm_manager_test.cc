@@ -2,9 +2,14 @@
 // The manager against a real Slurm: every call, and what is left when a part dies in the middle of one.
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <fstream>
 
+#include "adapters/posix/process_runner.h"
+#include "test/slurm/lab_controls.h"
 #include "test/slurm/real_cluster.h"
 
 namespace sickbay::slurm {
@@ -181,6 +186,114 @@ TEST_F(RealSlurm, AChildThatHangsIsKilledAndTheCallTimesOut) {
   kill_child(SIGSTOP);
   EXPECT_EQ(code_of(refresh({})), "timed_out");
   EXPECT_TRUE(refresh({}));
+}
+
+TEST_F(RealSlurm, ASubmissionWhoseAnswerWasLostIsFoundByItsKey) {
+  ASSERT_TRUE(refresh({}));
+  const auto order = verification("n3", "#!/bin/sh\n");
+  Slurmctld slurmctld;
+  slurmctld.freeze();
+  std::optional<Result<Submitted>> answer;
+  cluster_->submit_verification(order, [&](Result<Submitted> result) { answer = std::move(result); });
+  const bool sent = wait_until([&] { return slurmctld.has_unread_request(); });
+  kill_child(SIGKILL);
+  wait_until([&] { return answer.has_value(); });
+  slurmctld.thaw();
+  ASSERT_TRUE(sent);
+  ASSERT_TRUE(answer.has_value());
+  EXPECT_EQ(code_of(*answer), "timed_out") << answer->error().line();
+  Result<std::vector<JobInfo>> found;
+  ASSERT_TRUE(wait_until([&] { return !(found = find(order.key)) || !found->empty(); }));
+  ASSERT_TRUE(found) << found.error().line();
+  ASSERT_EQ(found->size(), 1U);
+  EXPECT_TRUE(found->front().held);
+  EXPECT_EQ(cancel({found->front().job_id, account_.uid, kNoTime, order.key}), true);
+}
+
+TEST_F(RealSlurm, ASilentSlurmctldIsAwayForALookAndUnclearForAnEffect) {
+  const auto order = verification("n3", "#!/bin/sh\n");
+  const auto submitted = submit(order);
+  ASSERT_TRUE(submitted) << submitted.error().line();
+  restart_manager(seconds(90));  // libslurm's own limit is what ends these calls
+  ASSERT_TRUE(refresh({}));
+  Slurmctld slurmctld;
+  slurmctld.freeze();
+  const auto look = refresh({});
+  const auto effect = drain("n1", "sickbay:f7 test: unclear");
+  slurmctld.thaw();
+  EXPECT_EQ(code_of(look), "slurm_away") << (look ? "" : look.error().line());
+  // Its own look before the effect is what failed: nothing was sent.
+  EXPECT_EQ(code_of(effect), "slurm_away") << (effect ? "" : effect.error().line());
+  ASSERT_TRUE(wait_until([&] { return refresh({}).has_value(); }));
+  EXPECT_EQ(undrain("n1", "sickbay:f7"), false);
+  EXPECT_EQ(cancel(handle_of(*submitted, order.key)), true);
+}
+
+TEST_F(RealSlurm, AnAcknowledgedJobMayBeLostWithSlurmctldAndThatIsSeen) {
+  const auto before = refresh({});
+  ASSERT_TRUE(before) << before.error().line();
+  const auto order = verification("n2", "#!/bin/sh\n");
+  const auto submitted = submit(order);
+  ASSERT_TRUE(submitted) << submitted.error().line();
+  Slurmctld slurmctld;
+  slurmctld.stop(true);
+  slurmctld.start();
+  Result<Snapshot> after;
+  ASSERT_TRUE(wait_until([&] { return (after = refresh({submitted->job_id})).has_value(); }));
+  EXPECT_GT(after->controller_boot, before->controller_boot);
+  // Lost, given again to another, or kept: what find() says agrees with what the look says.
+  const auto found = find(order.key);
+  ASSERT_TRUE(found) << found.error().line();
+  const bool kept = !after->jobs.empty() && after->jobs[0].comment == "sickbay:" + order.key;
+  EXPECT_EQ(found->size(), kept ? 1U : 0U);
+  if (kept) {
+    EXPECT_EQ(cancel(handle_of(*submitted, order.key)), true);
+  }
+}
+
+TEST_F(RealSlurm, ABadConfigurationIsToldInLibslurmsWordsAndMayBeMended) {
+  const std::string conf = required_variable("SB_TEST_SHARED") + "/bad.conf";
+  std::ofstream(conf) << "NoSuchWord=1\n";
+  restart_manager(seconds(30), conf);
+  const auto refused = refresh({});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::slurm_away);
+  EXPECT_NE(refused.error().cause.find("NoSuchWord"), std::string::npos) << refused.error().cause;
+  // Certainly not submitted, so not unclear.
+  EXPECT_EQ(code_of(submit(verification("n1", "#!/bin/sh\n"))), "slurm_away");
+  std::ofstream(conf) << text_of(required_variable("SLURM_CONF"));
+  EXPECT_TRUE(wait_until([&] { return refresh({}).has_value(); }));
+}
+
+// A stopped child cannot see the end of its socket: what ends it is the death of its parent alone.
+TEST_F(RealSlurm, TheChildDiesWithItsParent) {
+  int report[2];
+  ASSERT_EQ(::pipe(report), 0);
+  cluster_.reset();
+  const pid_t parent = ::fork();
+  ASSERT_GE(parent, 0);
+  if (parent == 0) {
+    loop_ = make_asio_loop();
+    runner_ = make_process_runner(*loop_);
+    restart_manager();
+    const bool looked = refresh({}).has_value();
+    const pid_t child = looked ? child_pid() : 0;
+    if (child > 0) ::kill(child, SIGSTOP);
+    (void)!::write(report[1], &child, sizeof child);
+    for (;;) ::pause();
+  }
+  pid_t child = 0;
+  ASSERT_EQ(::read(report[0], &child, sizeof child), static_cast<ssize_t>(sizeof child));
+  ASSERT_GT(child, 0);
+  ::kill(parent, SIGKILL);
+  ASSERT_EQ(::waitpid(parent, nullptr, 0), parent);
+  const std::string stat = "/proc/" + std::to_string(child) + "/stat";
+  EXPECT_TRUE(wait_until([&] {
+    const std::string text = text_of(stat);
+    return text.empty() || text.find(") Z ") != std::string::npos;
+  }));
+  ::close(report[0]);
+  ::close(report[1]);
 }
 
 }  // namespace

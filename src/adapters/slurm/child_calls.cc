@@ -9,6 +9,8 @@ namespace sickbay::slurm {
 namespace {
 
 constexpr auto kFirstPause = std::chrono::milliseconds(200);
+/// A child this old that cannot reach slurmctld is replaced.
+constexpr auto kLongestAway = std::chrono::seconds(60);
 constexpr auto kLongestPause = std::chrono::milliseconds(30000);
 
 }  // namespace
@@ -47,6 +49,7 @@ Status ChildCalls::start_child() {
     return fail(std::move(started.error()));
   }
   child_ = std::move(*started);
+  started_ = loop_.now();
   ready_ = answered_ = false;
   return {};
 }
@@ -90,6 +93,9 @@ void ChildCalls::on_frame(const Json& json) {
   }
   answered_ = true;
   failed_starts_ = 0;
+  // slurm.conf may name another controller by now, and libslurm reads it only once.
+  const bool away = !reply->outcome && reply->outcome.error().code == ErrorCode::slurm_away;
+  if (away && loop_.now() - started_ > kLongestAway) child_.reset();
   finish(std::move(reply->outcome), static_cast<double>(reply->took_us) / 1e6);
 }
 

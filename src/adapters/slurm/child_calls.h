@@ -70,6 +70,7 @@ class ChildCalls {
   std::int64_t last_id_ = 0;
   bool ready_ = false;     ///< this child has read its slurm.conf and may have sent something to slurmctld
   bool answered_ = false;  ///< this child has answered a call
+  TimePoint started_ = kNoTime;
   int failed_starts_ = 0;
   TimePoint not_before_ = kNoTime;
   std::string last_failure_;
