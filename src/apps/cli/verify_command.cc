@@ -13,6 +13,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <optional>
 #include <sstream>
 
 #include "apps/cli/answer.h"
@@ -76,8 +77,10 @@ Result<std::vector<std::string>> idle_nodes(std::string& partition) {
   return sorted_hosts(std::move(names));
 }
 
-std::string read_text(const std::string& path) {
+// Nothing where there is no such file; a script that says nothing leaves an empty one.
+std::optional<std::string> read_text(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
+  if (!in) return std::nullopt;
   std::ostringstream text;
   text << in.rdbuf();
   return text.str();
@@ -136,8 +139,14 @@ Result<VerifyRun> run_verification(const VerifyOptions& o) {
                     .because("its own words stand above"));
   run.out_path = fmt::format("sickbay-verify-{}.out", run.job_id);
   run.err_path = fmt::format("sickbay-verify-{}.err", run.job_id);
-  run.out = read_text(run.out_path);
-  run.err = read_text(run.err_path);
+  auto out = read_text(run.out_path);
+  if (!out)
+    return fail(Error(ErrorCode::not_found, fmt::format("job {} left no {} here", run.job_id, run.out_path))
+                    .because("the nodes do not share this folder, or the job did not start")
+                    .remedied_by(fmt::format("run it in a folder that all nodes share; see 'sacct -j {}'",
+                                             run.job_id)));
+  run.out = std::move(*out);
+  run.err = read_text(run.err_path).value_or("");
   return run;
 }
 
@@ -187,13 +196,6 @@ int run_verify(const VerifyOptions& o) {
   if (auto limit = parse_time_limit(o.time_limit); !limit) return complain(limit.error(), o.json);
   auto run = run_verification(o);
   if (!run) return complain(run.error(), o.json);
-  if (run->out.empty() && run->err.empty())
-    return complain(
-        Error(ErrorCode::not_found, fmt::format("job {} left no output in {}", run->job_id, run->out_path))
-            .because("the nodes do not share this folder, or the job did not start")
-            .remedied_by(
-                fmt::format("run it in a folder that all nodes share; see 'sacct -j {}'", run->job_id)),
-        o.json);
   const VerifyReport report = parse_verify_report(run->out, run->err, run->nodes, run->exit_code);
   if (o.json)
     print_json(report_json(*run, report));

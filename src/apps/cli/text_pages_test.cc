@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// The smaller pages: events, nodes, status, and what is said about a script.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <ctime>
+
+#include "apps/cli/batch_script.h"
+#include "apps/cli/cluster_text.h"
+#include "apps/cli/event_text.h"
+
+namespace sickbay::cli {
+namespace {
+
+class TextPages : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    setenv("TZ", "UTC", 1);
+    tzset();
+    page_.now = parse_time("2026-11-21T10:02:00Z").value();
+  }
+  static Json json(std::string_view text) { return Json::parse(text).value(); }
+  TextPage page_;
+};
+
+TEST_F(TextPages, EventLines) {
+  const struct {
+    const char* kind;
+    const char* body;
+    const char* line;
+  } rows[] = {
+      {"job_seen",
+       R"({"run":"c1.r1","job":{"job_id":7,"state":"RUNNING","flags":[],"nodes":"n[1-2]","uid":5}})",
+       "10:00:00  c1    job_seen run=c1.r1 job_id=7 state=RUNNING nodes=n[1-2]\n"},
+      {"verdict", R"({"cause":"b","final":true,"nodes":["n3"],"sentence":"Node n3."})",
+       "10:00:00  c1    verdict cause=b final=true nodes=[\"n3\"] sentence=\"Node n3.\"\n"},
+      {"case_closed", "null", "10:00:00  c1    case_closed\n"},
+      // a kind of a newer sickbayd: all there is
+      {"moon_phase", R"({"phase":"full moon","n":3,"more":{"a":1},"none":""})",
+       "10:00:00  c1    moon_phase phase=\"full moon\" n=3 more={\"a\":1}\n"},
+      {"intent", R"({"verb":"\u001b[31m","key":"c1.r2.a1:submit"})",
+       "10:00:00  c1    intent verb=\\x1b[31m key=c1.r2.a1:submit\n"},
+  };
+  for (const auto& row : rows) {
+    Event event;
+    event.at = parse_time("2026-11-21T10:00:00Z").value();
+    event.subject = "c1";
+    event.kind = row.kind;
+    event.body = json(row.body);
+    EXPECT_EQ(event_line(event, page_), row.line);
+  }
+}
+
+constexpr std::string_view kNodes = R"({"items":[
+  {"name":"n1","state":"IDLE","flags":[],"cpus":4,"partitions":["main","small"],"usable":true,"verdicts":[],"reason":""},
+  {"name":"n2","state":"DOWN","flags":["DRAIN","NOT_RESPONDING"],"cpus":4,"partitions":["main"],"usable":false,
+   "verdicts":["c1","c7"],"reason":"Not responding [slurm@2026-11-21]"}]})";
+
+TEST_F(TextPages, Nodes) {
+  EXPECT_EQ(nodes_text(chosen_nodes(json(kNodes), {}).value(), page_),
+            "NODE  STATE                      CPUS  PARTITIONS  TAKES WORK  CASES  REASON\n"
+            "n1    IDLE                          4  main,small  yes\n"
+            "n2    DOWN+DRAIN+NOT_RESPONDING     4  main        no          c1,c7  Not responding "
+            "[slurm@2026-11-21]\n");
+  auto one = chosen_nodes(json(kNodes), {"n2"});
+  ASSERT_TRUE(one);
+  EXPECT_EQ(one->size(), 1U);
+  auto none = chosen_nodes(json(kNodes), {"n1", "n22"});
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error().code, ErrorCode::not_found);
+  EXPECT_EQ(none.error().what, "there is no node 'n22'");
+  EXPECT_TRUE(none.error().remedy_text.starts_with("did you mean 'n2'?")) << none.error().remedy_text;
+}
+
+TEST_F(TextPages, Status) {
+  const Json well = json(R"({"version":"0.1.0","pid":12,"started":1795255200000000,
+    "journal":{"seq":42,"bytes":1572864,"state":"ok"},"slurm":{"state":"ok","since":1795255200000000,"error":""},
+    "cases":{"open":1,"closed":2}})");
+  EXPECT_TRUE(status_is_good(well));
+  EXPECT_EQ(status_text(well, page_),
+            "sickbayd  0.1.0, pid 12 since 2026-11-21 10:00:00 (2 min)\n"
+            "journal   ok, 42 events, 1.5 MiB\n"
+            "slurm     ok since 2026-11-21 10:00:00 (2 min)\n"
+            "cases     1 open, 2 closed\n");
+  Json away = well;
+  away.set("slurm", json(R"({"state":"away","since":0,"error":"slurmctld does not answer"})"));
+  EXPECT_FALSE(status_is_good(away));
+  EXPECT_NE(status_text(away, page_).find("slurm     away\n          slurmctld does not answer\n"),
+            std::string::npos);
+  Json full = well;
+  full.set("journal", json(R"({"seq":42,"bytes":0,"state":"full"})"));
+  EXPECT_FALSE(status_is_good(full));
+}
+
+TEST_F(TextPages, LooksForTheScriptWhereSbatchDoes) {
+  const auto path = [](std::vector<std::string> words, std::string_view path_variable) {
+    return script_path(parse_sbatch_line(words).value(), "/nowhere", path_variable);
+  };
+  EXPECT_EQ(path({"./job.sh"}, "/bin"), "./job.sh");
+  EXPECT_EQ(path({"/x/job.sh"}, "/bin"), "/x/job.sh");
+  EXPECT_EQ(path({"ls"}, "/nothing::/bin"), "/bin/ls");          // in PATH
+  EXPECT_EQ(path({"-D", "/bin", "ls"}, "/usr/bin"), "/bin/ls");  // below --chdir first
+  EXPECT_EQ(path({"no-such-script"}, "/bin"), "no-such-script");
+}
+
+}  // namespace
+}  // namespace sickbay::cli

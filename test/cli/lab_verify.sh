@@ -1,0 +1,22 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# sickbay verify: V as a job of the caller, one row per node, and the exit code for the worst.
+. "$(dirname "$0")/common.inc"
+lab_up 3
+
+run 0 as alice sickbay verify 'n[1-2]'
+says err "verifying n[1-2] as job"
+grep -Eq '^n1 +(ok|slow)' out || { cat out >&2; fail "no row for n1"; }
+grep -Eq '^n2 +(ok|slow)' out || { cat out >&2; fail "no row for n2"; }
+silent_about out "n3"
+
+run 0 as alice sickbay verify --json
+for node in n1 n2 n3; do says out "\"node\": \"$node\""; done
+
+run 76 as alice sickbay verify n9
+says err "sbatch did not take the verification of n9"
+
+# Another script: its exit code speaks for nodes that it does not name.
+script alice no.sh 'exit 1'
+run 0 as alice sickbay verify --script no.sh n1
+says out "unknown"
