@@ -69,6 +69,8 @@ Status make_mounts(const Layout& l, const Machine& m, const std::string& memory)
     return fail(os_error("could not detach the mounts"));
   if (::sethostname(m.name.c_str(), m.name.size()) != 0) return fail(os_error("could not set the host name"));
   const std::string own = l.path("nodes/" + m.name + "/");
+  // First, since it binds a lab under /tmp anew, without what was mounted in it.
+  if (auto done = bind_tmp(l, own + "tmp"); !done) return done;
   if (m.name == "ctl" &&
       ::mount("lab-db", l.path("db").c_str(), "tmpfs", MS_NOSUID | MS_NODEV, "mode=0700") != 0)
     return fail(os_error("could not mount a tmpfs on " + l.path("db")));
@@ -77,7 +79,6 @@ Status make_mounts(const Layout& l, const Machine& m, const std::string& memory)
   if (auto done = bind_over(own + "run", l.path("run")); !done) return done;
   // The shared storage: the same folder everywhere, and a mount point, so that it can go away.
   if (auto done = bind_over(l.path("home"), l.path("home")); !done) return done;
-  if (auto done = bind_tmp(l, own + "tmp"); !done) return done;
   if (!memory.empty())
     if (auto done = bind_over(memory, "/sys/fs/cgroup/memory"); !done) return done;
   if (::mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, nullptr) != 0)
