@@ -376,9 +376,10 @@ TEST_F(Contract, WhatSlurmRefusesIsToldInItsWords) {
     std::vector<std::string> options;
     const char* words;
   } rows[] = {
-      {{"-N10000", "-t5"}, ""},  // nodes or CPUs, as the site's limits have it
-      {{"-N1", "-t5", "--partition=none-such"}, "artition"},
-      {{"-N1", "-t5", "--time=soon"}, "time"},
+      {{"-N" + std::to_string(cluster->nodes().size() + 1), "-t5"}, "Node count specification invalid"},
+      {{"-N1", "-t5", "--exclude=none-such"}, "Invalid node name specified"},
+      {{"-N1", "-t5", "--partition=none-such"}, "nvalid partition"},
+      {{"-N1", "-t5", "--time=soon"}, "Invalid --time specification"},
   };
   for (const auto& row : rows) {
     const ProgramOrder order = program(kSucceeds, row.options);
@@ -388,6 +389,18 @@ TEST_F(Contract, WhatSlurmRefusesIsToldInItsWords) {
     EXPECT_THAT(answer.error().what, HasSubstr(row.words));
     EXPECT_THAT(found(order.key), IsEmpty());
   }
+}
+
+TEST_F(Contract, AnImpossibleExclusionIsNoticedAfterTheRelease) {
+  // Slurm does not look at the nodes of a held job; once released it is held again, with a reason.
+  const auto nodes = cluster->nodes();
+  ProgramOrder order = program(kSucceeds, {"-N" + std::to_string(nodes.size()), "-t5"});
+  order.exclude = {nodes[0]};
+  const JobHandle job = submitted(order);
+  ASSERT_TRUE(release(job));
+  ASSERT_TRUE(until([&] { return (last = seen(job.job_id)).reason == "BadConstraints"; })) << last.reason;
+  EXPECT_EQ(last.state, "PENDING");
+  EXPECT_TRUE(last.held);
 }
 
 // --- find, refresh, history ----------------------------------------------------------------------------

@@ -23,16 +23,67 @@ class SimWorld::CaseFolders final : public CaseStore {
   std::map<std::int64_t, Submission> saved_;
 };
 
+void ProcessLoop::post(std::function<void()> task) {
+  if (!timed_) return loop_.post(guarded(std::move(task)));
+  loop_.post(guarded([this, task = std::move(task)] {
+    const auto began = std::chrono::steady_clock::now();
+    task();
+    timed_("task", std::chrono::steady_clock::now() - began);
+  }));
+}
+
+/// The cluster, with a watch on what sickbayd does with a snapshot.
+class SimWorld::TimedManager final : public ResourceManager {
+ public:
+  TimedManager(ResourceManager& manager, const ProcessLoop::Timed& timed)
+      : manager_(manager), timed_(timed) {}
+  void submit_program(ProgramOrder order, Done<Submitted> done) override {
+    manager_.submit_program(std::move(order), std::move(done));
+  }
+  void submit_verification(VerificationOrder order, Done<Submitted> done) override {
+    manager_.submit_verification(std::move(order), std::move(done));
+  }
+  void find(std::string key, std::uint32_t uid, Done<std::vector<JobInfo>> done) override {
+    manager_.find(std::move(key), uid, std::move(done));
+  }
+  void release(JobHandle job, Done<bool> done) override { manager_.release(std::move(job), std::move(done)); }
+  void cancel(JobHandle job, Done<bool> done) override { manager_.cancel(std::move(job), std::move(done)); }
+  void refresh(RefreshOrder order, Done<Snapshot> done) override {
+    if (!timed_) return manager_.refresh(std::move(order), std::move(done));
+    manager_.refresh(std::move(order), [this, done = std::move(done)](Result<Snapshot> seen) {
+      const auto began = std::chrono::steady_clock::now();
+      done(std::move(seen));
+      timed_("refresh", std::chrono::steady_clock::now() - began);
+    });
+  }
+  void history(std::vector<JobId> jobs, Done<std::vector<JobInfo>> done) override {
+    manager_.history(std::move(jobs), std::move(done));
+  }
+  void drain(std::string node, std::string reason, Done<bool> done) override {
+    manager_.drain(std::move(node), std::move(reason), std::move(done));
+  }
+  void undrain(std::string node, std::string prefix, Done<bool> done) override {
+    manager_.undrain(std::move(node), std::move(prefix), std::move(done));
+  }
+  std::vector<CallCount> calls() const override { return manager_.calls(); }
+
+ private:
+  ResourceManager& manager_;
+  const ProcessLoop::Timed& timed_;
+};
+
 struct SimWorld::Daemon {
   ProcessLoop loop;
+  TimedManager manager;
   Effects effects;
   Controller controller;
 
   Daemon(SimWorld& world)
-      : loop(world.loop_),
-        effects(loop, world.cluster_, world.processes_, *world.folders_, world.config_,
+      : loop(world.loop_, world.on_work),
+        manager(world.cluster_, world.on_work),
+        effects(loop, manager, world.processes_, *world.folders_, world.config_,
                 {.script = "#!/bin/sh\nexec sickbay-verify.sh\n", .environment = {}, .uid = 0, .gid = 0}),
-        controller(loop, world.journal_, world.cluster_, effects, world.config_) {}
+        controller(loop, world.journal_, manager, effects, world.config_) {}
 };
 
 SimWorld::SimWorld(SimOptions cluster, Config config, Journal* journal)

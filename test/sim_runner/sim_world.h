@@ -23,10 +23,12 @@ namespace sickbay::sim {
 /// A loop that one process uses: what it has left there is dropped when it dies.
 class ProcessLoop final : public Loop {
  public:
-  explicit ProcessLoop(SimLoop& loop) : loop_(loop) {}
+  using Timed = std::function<void(std::string_view work, std::chrono::nanoseconds took)>;
+  /// `timed` is told of the real time that each posted task took.
+  explicit ProcessLoop(SimLoop& loop, Timed timed = nullptr) : loop_(loop), timed_(std::move(timed)) {}
   ~ProcessLoop() override { *alive_ = false; }
   TimePoint now() const override { return loop_.now(); }
-  void post(std::function<void()> task) override { loop_.post(guarded(std::move(task))); }
+  void post(std::function<void()> task) override;
   TimerId at(TimePoint when, std::function<void()> task) override {
     return loop_.at(when, guarded(std::move(task)));
   }
@@ -43,6 +45,7 @@ class ProcessLoop final : public Loop {
     };
   }
   SimLoop& loop_;
+  Timed timed_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 
@@ -69,10 +72,14 @@ class SimWorld {
 
   /// Told of each event when it is durable.
   std::function<void(const Event&)> on_event;
+  /// Told how much real time sickbayd took for a "task" (a round is one) or to take in a "refresh".  Set
+  /// before start_sickbayd().
+  std::function<void(std::string_view work, std::chrono::nanoseconds took)> on_work;
 
  private:
   struct Daemon;
   class CaseFolders;
+  class TimedManager;
 
   SimLoop loop_;
   SimCluster cluster_;

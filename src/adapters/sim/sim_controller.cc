@@ -288,9 +288,12 @@ Result<Submitted> SimCluster::accept(SimRequest request, std::unique_ptr<Job> ma
     if (std::binary_search(members.begin(), members.end(), node)) --eligible;
   const std::uint32_t by_tasks = (request.tasks + options_.cpus - 1) / options_.cpus;
   info.num_nodes = std::max({request.nodes, by_tasks, static_cast<std::uint32_t>(job.only.size()), 1u});
-  if (info.num_nodes > eligible ||
-      !std::includes(members.begin(), members.end(), job.only.begin(), job.only.end()))
-    return refused("Requested node configuration is not available");
+  if (!std::includes(members.begin(), members.end(), job.only.begin(), job.only.end()))
+    return refused("Requested nodes not in this partition");
+  if (info.num_nodes > members.size()) return refused("Node count specification invalid");
+  // A held job's exclusions are looked at when it is released.
+  job.possible = info.num_nodes <= eligible;
+  if (!job.possible && !request.hold) return refused("Requested node configuration is not available");
 
   const auto behaviour = behaviour_of_script(job.script);
   if (!behaviour) return fail(behaviour.error());

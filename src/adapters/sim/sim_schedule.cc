@@ -54,7 +54,11 @@ void SimCluster::schedule() {
   bool first = true;
   for (auto entry = queue_.begin(); entry != queue_.end();) {
     Job& job = *jobs_.at(*entry);
-    if (job.eligible > loop_.now()) {
+    if (!job.possible) {
+      job.info.held = true;
+      job.info.reason = "BadConstraints";
+      entry = queue_.erase(entry);
+    } else if (job.eligible > loop_.now()) {
       job.info.reason = "BeginTime";
       ++entry;
     } else if (allocate(job)) {

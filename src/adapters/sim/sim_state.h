@@ -41,6 +41,7 @@ struct SimCluster::Job {
   std::string key, script;
   SimBehaviour behaviour;
   bool verification = false, may_requeue = false;
+  bool possible = true;  ///< enough nodes are left by its exclusions
   int run_number = 1;
   std::size_t partition = 0;
   std::vector<NodeIndex> exclude, only;  ///< sorted; `only` empty: any

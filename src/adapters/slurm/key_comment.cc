@@ -30,4 +30,16 @@ bool holds_key(std::string_view text, std::string_view key) {
   return false;
 }
 
+std::string key_in(std::string_view text) {
+  std::string key;
+  for (auto at = text.find(kKeyMark); at != std::string_view::npos; at = text.find(kKeyMark, at + 1)) {
+    if (at > 0 && in_word(text[at - 1])) continue;
+    const auto begin = at + kKeyMark.size();
+    auto end = begin;
+    while (end < text.size() && in_word(text[end])) ++end;
+    if (end > begin) key = text.substr(begin, end - begin);
+  }
+  return key;
+}
+
 }  // namespace sickbay::slurm

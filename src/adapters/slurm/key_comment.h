@@ -15,4 +15,7 @@ std::string comment_with_key(std::string_view own, std::string_view key);
 /// "sickbay:c1.r21" and not in "xsickbay:c1.r2".
 bool holds_key(std::string_view text, std::string_view key);
 
+/// The key that `text` (as above) holds, the last one of several; empty: none.
+std::string key_in(std::string_view text);
+
 }  // namespace sickbay::slurm

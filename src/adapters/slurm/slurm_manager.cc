@@ -332,6 +332,9 @@ void SlurmCluster::history(std::vector<JobId> jobs, Done<std::vector<JobInfo>> d
       if (!is_over(entry.job)) continue;
       // Tried on 22.05: slurmdbd says of a job that it has just heard of that it is root's.
       if (entry.job.uid == 0 && loop_.now() - entry.job.end < kRootForAWhile) continue;
+      // sacct keeps no comment by default; the key that makes the job ours is in the submit line.
+      if (const std::string key = key_in(entry.submit_line); entry.job.comment.empty() && !key.empty())
+        entry.job.comment = comment_with_key("", key);
       ended.push_back(std::move(entry.job));
     }
     done(std::move(ended));
