@@ -220,15 +220,13 @@ struct PairTest {
 /// The verdict on a pair that answered to the end.
 Finding judge_pair(const PairTest& test, const Options& options, const std::string& peer) {
   const PairNumbers& clock = test.leader ? test.mine : test.theirs;
-  // The round trips are apart: one of their segments is one packet, while blocks travel as bundles of many
-  // segments and would hide a loss of one packet in a hundred.
+  // Only the round trips count: one of their segments is one packet.  Blocks travel as bundles of up to 45
+  // segments, and a busy receiver drops one now and then with nothing broken (measured: 45 and 90 of 11900
+  // segments on healthy links of a machine with load 13, and none in the round trips).
   const double sent = test.mine.sent + test.theirs.sent,
                again = test.mine.sent_again + test.theirs.sent_again;
   const double block_sent = test.mine.block_sent + test.theirs.block_sent;
   const double block_again = test.mine.block_sent_again + test.theirs.block_sent_again;
-  const auto lossy = [&](double all, double resent) {
-    return resent >= kLeastResent && resent >= options.loss_ratio * all;
-  };
   Finding found{.phase = "net", .value = clock.mb_s, .unit = "MB/s", .peer = peer};
   found.also = {{"latency_us", clock.best_us},
                 {"mean_latency_us", clock.mean_us},
@@ -242,7 +240,7 @@ Finding judge_pair(const PairTest& test, const Options& options, const std::stri
   if (wrong > 0) {
     found.ok = false;
     found.detail = fmt::format("{:.0f} messages arrived with other contents than were sent", wrong);
-  } else if (lossy(sent, again) || lossy(block_sent, block_again)) {
+  } else if (again >= kLeastResent && again >= options.loss_ratio * sent) {
     found.slow = true;
     found.detail = fmt::format(
         "{:.0f} of {:.0f} TCP segments were sent again in round trips, {:.0f} of {:.0f} in blocks; {:.0f} of "

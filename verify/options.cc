@@ -114,7 +114,7 @@ const std::vector<OptionRow>& option_rows() {
        [](Options& o, const std::string& v) { return read_number(v, o.answer_wait, 1, 3600); }},
       {"--random-rounds", "N", "over 16 nodes: rounds of random pairs beside the ring",
        [](Options& o, const std::string& v) { return read_number(v, o.random_rounds, 0, 1000); }},
-      {"--loss-ratio", "X", "a pair is slow when this share of its TCP segments is sent again",
+      {"--loss-ratio", "X", "a pair is slow when this share of its round trips' TCP segments is sent again",
        [](Options& o, const std::string& v) { return read_number(v, o.loss_ratio, 0, 1); }},
       {"--turn-wait", "SECONDS", "wait at most this long for other ranks on the same kernel",
        [](Options& o, const std::string& v) { return read_number(v, o.turn_wait, 0, 3600); }},
