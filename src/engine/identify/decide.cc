@@ -128,7 +128,10 @@ class Look {
       return submit_program(n, run->attempt + 1, run->outcome == Outcome::not_started);
     follow(*run);
     if (run->live() && run->outcome == Outcome::pending && run->release_done) {
-      if (now_ >= run->released_at + policy_.rerun_wait)
+      // Tried on 22.05: Slurm takes a held job that it has no nodes for, and holds it again when released.
+      if (run->job.held && run->job.reason == "BadConstraints")
+        cancel(*run, "Slurm has no nodes for it besides those it must keep away from");
+      else if (now_ >= run->released_at + policy_.rerun_wait)
         cancel(*run, "it found no free nodes in time");
       else
         wake(run->released_at + policy_.rerun_wait);
