@@ -210,7 +210,8 @@ void Controller::refresh() {
   manager_.refresh(std::move(order), [this, began](Result<Snapshot> snapshot) {
     refreshing_ = false;
     last_refresh_ = loop_.now();
-    refresh_cost_ = std::chrono::duration_cast<Micros>(last_refresh_ - began);
+    // A slurmctld that is away costs seconds to find out, and nothing to it: only answers stretch the pauses.
+    if (snapshot) refresh_cost_ = std::chrono::duration_cast<Micros>(last_refresh_ - began);
     ++health_.refreshes;
     if (health_.slurm.has_value() != snapshot.has_value() || health_.slurm_since == kNoTime)
       health_.slurm_since = last_refresh_;
