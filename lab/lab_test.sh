@@ -14,7 +14,8 @@ wrong() { say "FAILED: $*"; failed=1; }
 # expect WHAT PATTERN TEXT
 expect() { grep -Eq -- "$2" <<<"$3" || wrong "$1: no '$2' in: $3"; }
 lab() { "$sickbay" lab "$@"; }
-in_lab() { local name=$1; shift; timeout 40 "$sickbay" lab exec -l "$name" --user alice -- "$@"; }
+# MPICH 4.0.2 over UCX hangs in MPI_Finalize now and then (doc/lab.md): what was printed before counts.
+in_lab() { local name=$1; shift; timeout 15 "$sickbay" lab exec -l "$name" --user alice -- "$@"; }
 # poll SECONDS COMMAND...: until the command holds
 poll() {
   local end=$((SECONDS + $1)); shift
