@@ -44,7 +44,7 @@ struct Handle {
 /// The job of `id`, or nothing when slurmctld does not know it.
 Result<std::optional<JobInfo>> read_job(JobId id) {
   job_info_msg_t* raw = nullptr;
-  if (slurm_load_job(&raw, id, SHOW_ALL) != SLURM_SUCCESS) {
+  if (slurm_load_job(&raw, id, kJobs) != SLURM_SUCCESS) {
     if (errno == ESLURM_INVALID_JOB_ID) return std::optional<JobInfo>();
     return fail(slurm_error(errno, CallKind::look, fmt::format("reading job {}", id)));
   }
@@ -174,8 +174,7 @@ Result<Json> submit_verification(const Json& args) {
 Result<Json> find_jobs(const Json& args) {
   const std::string key = args["key"].as_string();
   job_info_msg_t* raw = nullptr;
-  if (slurm_load_job_user(&raw, static_cast<std::uint32_t>(args["uid"].as_int()), SHOW_ALL) !=
-      SLURM_SUCCESS) {
+  if (slurm_load_job_user(&raw, static_cast<std::uint32_t>(args["uid"].as_int()), kJobs) != SLURM_SUCCESS) {
     // slurmctld answers so for a user it has no job of.
     if (errno == ESLURM_INVALID_JOB_ID) return Json::array();
     return fail(slurm_error(errno, CallKind::look, "looking for " + key));

@@ -54,7 +54,7 @@ Result<Look::JobsSeen> Look::read_each(const std::vector<JobId>& ids) {
   const auto start = Clock::now();
   for (const JobId id : ids) {
     job_info_msg_t* raw = nullptr;
-    if (slurm_load_job(&raw, id, SHOW_ALL) != SLURM_SUCCESS) {
+    if (slurm_load_job(&raw, id, kJobs) != SLURM_SUCCESS) {
       const int number = errno;
       if (number == ESLURM_INVALID_JOB_ID) {
         seen.absent.push_back(id);
@@ -77,7 +77,7 @@ Result<Look::JobsSeen> Look::read_each(const std::vector<JobId>& ids) {
 Result<Look::JobsSeen> Look::read_all(const std::vector<JobId>& ids) {
   const auto start = Clock::now();
   job_info_msg_t* raw = nullptr;
-  if (slurm_load_jobs(0, &raw, SHOW_ALL) != SLURM_SUCCESS)
+  if (slurm_load_jobs(0, &raw, kJobs) != SLURM_SUCCESS)
     return fail(slurm_error(errno, CallKind::look, "reading all jobs"));
   const Jobs answer(raw);
   std::unordered_map<JobId, slurm_job_info_t*> by_id;

@@ -9,6 +9,10 @@
 
 namespace sickbay::slurm {
 
+/// How jobs are asked for: hidden partitions too, and SHOW_LOCAL, without which libslurm asks slurmctld for
+/// its federation before each question (22.05), at the price of a second call.
+inline constexpr std::uint16_t kJobs = SHOW_ALL | SHOW_LOCAL;
+
 struct FreeJobs {
   void operator()(job_info_msg_t* p) const { slurm_free_job_info_msg(p); }
 };
