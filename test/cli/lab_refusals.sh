@@ -35,6 +35,8 @@ run 0 as bob sickbay cases --all
 says out "No cases."
 run 0 as bob sickbay journal --subject "$name"
 [ ! -s out ] || fail "bob sees events of alice's case"
+run 66 as root sickbay cases --user alcie
+says err "there is no user 'alcie'"
 run 20 as root sickbay why "$name"
 run 0 as root sickbay cases --user alice
 says out "$name"

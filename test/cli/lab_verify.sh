@@ -16,6 +16,10 @@ for node in n1 n2 n3; do says out "\"node\": \"$node\""; done
 run 76 as alice sickbay verify n9
 says err "sbatch did not take the verification of n9"
 
+run 66 as alice sickbay verify -p mian
+says err "there is no partition 'mian'"
+says err "did you mean 'main'?"
+
 # Another script: its exit code speaks for nodes that it does not name.
 script alice no.sh 'exit 1'
 run 0 as alice sickbay verify --script no.sh n1

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // sickbay why, cases, watch, cancel: what the user asks about cases.
 #include <fmt/format.h>
+#include <pwd.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -10,6 +11,7 @@
 #include "apps/cli/commands.h"
 #include "apps/cli/event_text.h"
 #include "apps/cli/follow.h"
+#include "base/text.h"
 
 namespace sickbay::cli {
 namespace {
@@ -78,6 +80,12 @@ Result<Json> fetch_cases(const CasesOptions& o) {
 int run_cases(const CasesOptions& o) {
   auto list = fetch_cases(o);
   if (!list) return complain(list.error(), o.json);
+  // Only then: the name service need not know a user whose cases are there.
+  if (!o.user.empty() && (*list)["items"].size() == 0 && getpwnam(o.user.c_str()) == nullptr)
+    return complain(Error(ErrorCode::not_found, fmt::format("there is no user {}", quote_for_message(o.user)))
+                        .because("neither a case nor this host's name service knows that name")
+                        .remedied_by("'sickbay cases --all' shows whose cases there are"),
+                    o.json);
   if (o.json)
     print_json(*list);
   else

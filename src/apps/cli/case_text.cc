@@ -97,7 +97,10 @@ std::string duration_text(const Json& run, TimePoint now) {
 
 std::string state_text(const Json& run) {
   std::string text = safe(run["state"]);
-  for (const std::string& flag : run["flags"].as_strings()) text += "+" + for_terminal(flag);
+  // Of a run that has ended the flag is old news: nobody looks at its nodes again for it.
+  const bool ended = run["end"].as_int() != 0;
+  for (const std::string& flag : run["flags"].as_strings())
+    if (!ended || flag != "COMPLETING") text += "+" + for_terminal(flag);
   return text.empty() ? "(not submitted)" : text;
 }
 

@@ -38,7 +38,7 @@ void define(CLI::App& c, SubmitOptions& o) {
       ->type_name("TIME");
   c.add_option("--workdir", o.workdir, "where the program runs again: in the same folder or in a copy of it")
       ->type_name("same|copy")
-      ->check(CLI::IsMember({"same", "copy"}));
+      ->check(CLI::IsMember({"same", "copy"}).description(""));
   c.add_flag("--require-case", o.require_case, "do not submit when no case can be kept");
   c.add_flag("--json", o.json, "print {\"job_id\", \"case\"}");
 }

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <array>
 #include <climits>
 #include <cstdio>
@@ -22,6 +23,7 @@
 #include "apps/cli/page.h"
 #include "base/duration.h"
 #include "base/hostlist.h"
+#include "base/spelling.h"
 #include "base/text.h"
 #include "base/text_table.h"
 #include "model/sbatch_reply.h"
@@ -49,6 +51,21 @@ std::string installed_file(const std::string& name) {
   return {};
 }
 
+// Slurm knows the partition.  (sinfo itself says nothing about one that it does not know.)
+Status check_partition(const std::string& partition) {
+  std::vector<std::string> known;
+  ChildSpec sinfo;
+  sinfo.argv = {"sinfo", "--noheader", "--all", "--format=%R"};
+  auto code = run_child(sinfo, [&](std::string_view line) { known.emplace_back(trimmed(line)); });
+  if (!code) return fail(code.error());
+  if (std::find(known.begin(), known.end(), partition) != known.end()) return {};
+  Error error(ErrorCode::not_found, fmt::format("there is no partition {}", quote_for_message(partition)));
+  const std::string meant = did_you_mean(partition, known);
+  error.remedy_text =
+      meant.empty() ? "'sinfo' lists the partitions" : fmt::format("did you mean '{}'?", meant);
+  return fail(std::move(error));
+}
+
 // The idle nodes of a partition (the default one for ""), by sinfo.
 Result<std::vector<std::string>> idle_nodes(std::string& partition) {
   std::vector<std::string> names;
@@ -69,6 +86,8 @@ Result<std::vector<std::string>> idle_nodes(std::string& partition) {
   if (!code) return fail(code.error());
   if (*code != 0)
     return fail(Error(ErrorCode::refused_by_slurm, fmt::format("sinfo failed with exit code {}", *code)));
+  if (names.empty() && !partition.empty())
+    if (auto known = check_partition(partition); !known) return fail(known.error());
   if (names.empty())
     return fail(
         Error(ErrorCode::conflict, "no node is idle now")
