@@ -7,6 +7,5 @@ int main(int argc, char** argv) {
   demo::run_for(stage, demo::number(argc, argv, 2, 1));
   const int code = static_cast<int>(demo::number(argc, argv, 1, 1));
   stage.say("ends with %d", code);
-  stage.end();
-  return code;
+  return stage.end(code);
 }

@@ -5,8 +5,10 @@
 // that dies says how far it came.
 #pragma once
 #include <mpi.h>
+#include <unistd.h>
 
 #include <cmath>
+#include <csignal>
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
@@ -40,10 +42,20 @@ struct Stage {
     std::fflush(stdout);
   }
 
-  int end() const {
+  /// Leaves MPI and gives back `code`, the program's exit code.
+  int end(int code = 0) const {
+    // MPICH 4.0.2 over UCX can hang in MPI_Finalize when ranks enter it apart.  The barrier brings them
+    // together, and whoever hangs all the same leaves after two seconds: what there was to say has been said.
+    exit_code_of_alarm = code;
+    std::signal(SIGALRM, [](int) { ::_exit(exit_code_of_alarm); });
+    MPI_Barrier(MPI_COMM_WORLD);
+    ::alarm(2);
     MPI_Finalize();
-    return 0;
+    ::alarm(0);
+    return code;
   }
+
+  static inline volatile std::sig_atomic_t exit_code_of_alarm = 0;
 };
 
 /// About 2 ms of arithmetic; the sum keeps the compiler from leaving it out.

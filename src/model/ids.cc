@@ -6,6 +6,8 @@
 namespace sickbay {
 namespace {
 
+constexpr std::string_view kRunLetters = "rvk";  // in the order of RunKind
+
 // Reads a positive decimal number off the front of `text`; false where there is none or it has a leading 0.
 template <class Int>
 bool take_number(std::string_view& text, Int& out) {
@@ -21,7 +23,7 @@ bool take_number(std::string_view& text, Int& out) {
 std::string case_name(std::int64_t case_no) { return "c" + std::to_string(case_no); }
 
 std::string RunId::text() const {
-  return case_name(case_no) + (kind == RunKind::program ? ".r" : ".v") + std::to_string(n);
+  return case_name(case_no) + "." + kRunLetters[static_cast<std::size_t>(kind)] + std::to_string(n);
 }
 
 Result<std::int64_t> parse_case_name(std::string_view text) {
@@ -41,9 +43,10 @@ Result<RunId> parse_run_id(std::string_view text) {
     auto case_no = parse_case_name(text.substr(0, dot));
     std::string_view rest = text.substr(dot + 2);
     const char letter = text[dot + 1];
-    if (case_no && (letter == 'r' || letter == 'v') && take_number(rest, id.n) && rest.empty()) {
+    const std::size_t kind = kRunLetters.find(letter);
+    if (case_no && kind != std::string_view::npos && take_number(rest, id.n) && rest.empty()) {
       id.case_no = *case_no;
-      id.kind = letter == 'r' ? RunKind::program : RunKind::verification;
+      id.kind = static_cast<RunKind>(kind);
       return id;
     }
   }

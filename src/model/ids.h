@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names of cases and runs: "c17", "c17.r2" (P's second run), "c17.v1" (a verification).
+// Names of cases and runs: "c17", "c17.r2" (P's second run), "c17.v1" (a verification), "c17.k2" (the user's
+// own check of what c17.r2 left).
 //
 // Numbers come from the journal and are never used again.  Source: doc/design/decisions.md 9.
 #pragma once
@@ -14,14 +15,14 @@ namespace sickbay {
 
 using JobId = std::uint32_t;  ///< Slurm's job id; 0 = none
 
-enum class RunKind : std::uint8_t { program, verification };
+enum class RunKind : std::uint8_t { program, verification, check };
 
 struct RunId {
   std::int64_t case_no = 0;
   RunKind kind = RunKind::program;
   int n = 1;  ///< from 1
 
-  std::string text() const;  ///< "c17.r2", "c17.v1"
+  std::string text() const;  ///< "c17.r2", "c17.v1", "c17.k2"
   friend auto operator<=>(const RunId&, const RunId&) = default;
 };
 

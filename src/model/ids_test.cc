@@ -7,7 +7,7 @@ namespace sickbay {
 namespace {
 
 TEST(Ids, TextAndBack) {
-  for (const char* text : {"c1.r1", "c17.r2", "c9007199254740993.v12"}) {
+  for (const char* text : {"c1.r1", "c17.r2", "c17.k2", "c9007199254740993.v12"}) {
     auto id = parse_run_id(text);
     ASSERT_TRUE(id) << text;
     EXPECT_EQ(id->text(), text);

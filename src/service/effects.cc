@@ -20,6 +20,8 @@ namespace sickbay {
 namespace {
 
 constexpr std::chrono::seconds kFirstPause{1}, kLongestPause{30};
+constexpr int kCheckMinutes = 10;
+constexpr std::chrono::minutes kCopyLimit{10};
 constexpr std::size_t kTailBytes = 64 * 1024;  // of a program's output: its last lines
 constexpr std::size_t kReportBytes = 8 << 20;  // of a verification's: all of it
 
@@ -112,19 +114,72 @@ class Effects::Verbs {
     if (!saved) return answer(fail(saved.error()));
     const std::uint32_t uid = saved->owner.uid;
     auto submit = [this, command, saved = std::move(*saved), answer] {
-      ProgramOrder order;
-      order.key = run_key(command);
-      order.submission = saved;
-      order.run_number = static_cast<int>(parse_run_id(command.args["run"].as_string()).value_or(RunId{}).n);
-      order.exclude = command.args["exclude"].as_strings();
-      order.output_dir = command.args["output_dir"].as_string();
-      manager.submit_program(std::move(order), [answer](Result<Submitted> s) {
-        if (!s) return answer(fail(s.error()));
-        answer(submitted(s->job_id, s->submit, s->dropped));
-      });
+      ProgramOrder order =
+          command.args.has("check") ? check_order(command, saved) : program_order(command, saved);
+      auto place = [this, answer](ProgramOrder ready) {
+        manager.submit_program(std::move(ready), [answer](Result<Submitted> s) {
+          if (!s) return answer(fail(s.error()));
+          answer(submitted(s->job_id, s->submit, s->dropped));
+        });
+      };
+      if (command.args["workdir"].as_string() != "copy") return place(std::move(order));
+      order.work_dir = fmt::format("{}/work-r{}", order.output_dir, order.run_number);
+      copy_folder(order.output_dir + "/pristine", order.work_dir, saved.owner,
+                  [order, answer, place](Status copied) {
+                    if (!copied) return answer(fail(copied.error()));
+                    place(order);
+                  });
     };
     if (!again) return submit();
     bind_or(run_key(command), uid, answer, std::move(submit));
+  }
+
+  static ProgramOrder program_order(const Command& command, const Submission& saved) {
+    ProgramOrder order;
+    order.key = run_key(command);
+    order.submission = saved;
+    order.run_number = static_cast<int>(parse_run_id(command.args["run"].as_string()).value_or(RunId{}).n);
+    order.exclude = command.args["exclude"].as_strings();
+    order.output_dir = command.args["output_dir"].as_string();
+    return order;
+  }
+
+  // `--check` as a job of one task: the user's command in the run's folder, with its output in
+  // SICKBAY_OUTPUT.
+  static ProgramOrder check_order(const Command& command, const Submission& saved) {
+    ProgramOrder order = program_order(command, saved);
+    Submission& s = order.submission;
+    s.script = "#!/bin/sh\n" + command.args["check"].as_string() + "\n";
+    s.script_name = "sickbay-check";
+    s.script_args.clear();
+    s.sbatch_options = {"--nodes=1", "--ntasks=1", fmt::format("--time={}", kCheckMinutes),
+                        "--job-name=sickbay-check"};
+    if (const std::string& partition = command.args["partition"].as_string(); !partition.empty())
+      s.sbatch_options.push_back("--partition=" + partition);
+    // The user's SBATCH_* were meant for P.
+    std::erase_if(s.environment, [](const std::string& entry) { return entry.starts_with("SBATCH_"); });
+    s.environment.push_back("SICKBAY_OUTPUT=" + command.args["output"].as_string());
+    if (const std::string& folder = command.args["work_dir"].as_string(); !folder.empty())
+      s.work_dir = folder;
+    return order;
+  }
+
+  // As the owner, who may read what he submitted and write where his output goes.
+  void copy_folder(const std::string& from, const std::string& to, const Owner& owner,
+                   std::function<void(Status)> done) {
+    ProcessSpec spec;
+    spec.argv = {"/bin/sh", "-c", "rm -rf -- \"$2\" && mkdir -p -- \"$2\" && cp -a -- \"$1/.\" \"$2\"",
+                 "sh",      from, to};
+    spec.environment = {"PATH=/usr/bin:/bin", "LC_ALL=C"};
+    spec.as_user = ProcessSpec::Credentials{owner.user, owner.uid, owner.gid};
+    spec.time_limit = kCopyLimit;
+    processes.run(std::move(spec), [from, done](Result<ProcessOutcome> r) {
+      if (!r) return done(fail(r.error()));
+      if (r->exit_code == 0) return done({});
+      done(fail(ErrorCode::refused_by_slurm,
+                fmt::format("cannot copy {}: {}", from,
+                            r->timed_out ? "it took over 10 min" : r->err.substr(0, r->err.find('\n')))));
+    });
   }
 
   void submit_verification(const Command& command, bool again, Answer answer) {

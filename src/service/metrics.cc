@@ -42,9 +42,12 @@ std::string metrics_text(const Controller& controller, const ResourceManager& ma
   std::map<std::pair<std::string_view, std::string_view>, int> runs;
   for (const auto& [no, c] : state.cases) {
     if (c.verdict && c.verdict->final) ++verdicts[to_string(c.verdict->cause)];
-    for (const auto* list : {&c.programs, &c.verifications})
+    for (const auto* list : {&c.programs, &c.verifications, &c.result_checks})
       for (const identify::Run& run : *list)
-        ++runs[{run.is_program() ? "program" : "verification", to_string(run.outcome)}];
+        ++runs[{run.is_program() ? "program"
+                : run.is_check() ? "check"
+                                 : "verification",
+                to_string(run.outcome)}];
   }
   t.one("cases_open", "gauge", "Cases under investigation.", state.open.size());
   t.head("cases_total", "counter", "Cases with a final verdict, by cause.");

@@ -147,6 +147,25 @@ class SubmitRun {
     if (!answer) return fail(answer.error());
     case_ = (*answer)["case"].as_string();
     if (case_.empty()) return fail(ErrorCode::internal, "sickbayd opened a case and did not name it");
+    if (options_.workdir == "copy") return keep_pristine(submission->work_dir);
+    return {};
+  }
+
+  // The folder as it is before the first run, for re-runs: what that run leaves there must not meet them.
+  Status keep_pristine(const std::string& folder) const {
+    ChildSpec child;
+    child.argv = {"sh",
+                  "-c",
+                  "mkdir -p -- \"$1/$2/pristine\" && tar -C \"$1\" --exclude='./sickbay-c*' -cf - . | tar -C "
+                  "\"$1/$2/pristine\" -xpf -",
+                  "sh",
+                  folder,
+                  "sickbay-" + case_};
+    auto code = run_child(child, [](std::string_view) {});
+    if (!code) return fail(code.error());
+    if (*code != 0)
+      return fail(Error(ErrorCode::storage_broken, "the working folder " + folder + " could not be copied")
+                      .remedied_by("free space there, or submit with --workdir=same"));
     return {};
   }
 

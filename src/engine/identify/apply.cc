@@ -37,7 +37,7 @@ Ending ending_of(const JobState& state) {
 }
 
 Run* run_in(Case& c, const RunId& id) {
-  auto& runs = id.kind == RunKind::program ? c.programs : c.verifications;
+  auto& runs = c.runs(id.kind);
   return id.n >= 1 && id.n <= static_cast<int>(runs.size()) ? &runs[static_cast<std::size_t>(id.n - 1)]
                                                             : nullptr;
 }
@@ -59,7 +59,7 @@ Run* run_named(Case& c, const Event& event) {
 
 // The place of a run that an intent creates or tries again.
 Run& put_run(Case& c, const RunId& id) {
-  auto& runs = id.kind == RunKind::program ? c.programs : c.verifications;
+  auto& runs = c.runs(id.kind);
   while (static_cast<int>(runs.size()) < id.n) runs.emplace_back();
   Run& run = runs[static_cast<std::size_t>(id.n - 1)];
   run = Run{};
@@ -104,9 +104,27 @@ void on_job_bound(State& s, Case* c, const Event& e) {
   s.by_job[run.job.job_id] = c->no;
 }
 
+// What the user's own check of a result says, once it has ended, decides about the run that it looked at.
+void settle_result(Case& c, const Run& check) {
+  if (!check.is_check() || !ended(check.outcome) || check.checks < 1 ||
+      check.checks > static_cast<int>(c.programs.size()))
+    return;
+  Run& run = c.programs[static_cast<std::size_t>(check.checks - 1)];
+  if (run.outcome != Outcome::checking) return;
+  run.outcome = Outcome::ok;
+  if (check.outcome == Outcome::failed) {
+    run.outcome = Outcome::failed;
+    run.symptom = Symptom::wrong_result;
+  } else if (check.outcome != Outcome::ok) {
+    c.notes.push_back("the check of " + run.id.text() + " said nothing (" +
+                      std::string(to_string(check.outcome)) + "): its result is taken as good");
+  }
+}
+
 void on_job_seen(State& s, Case* c, const Event& e) {
   Run* run = c ? run_named(*c, e) : nullptr;
-  if (run == nullptr || (ended(run->outcome) && run->outcome != Outcome::no_failure)) return;
+  if (run == nullptr || run->outcome == Outcome::checking) return;
+  if (ended(run->outcome) && run->outcome != Outcome::no_failure) return;
   JobInfo job = JobInfo::from_json(e.body["job"]);
   if (run->job.restart_cnt < job.restart_cnt) {
     // Slurm runs it again by itself: what the run before left does not count for this one.
@@ -132,6 +150,9 @@ void on_job_seen(State& s, Case* c, const Event& e) {
     run->outcome = Outcome::failed;
     run->symptom = Symptom::abnormal_time;
   }
+  if (run->is_program() && run->outcome == Outcome::ok && !c->options.check.empty())
+    run->outcome = Outcome::checking;
+  settle_result(*c, *run);
   if (run->symptom == Symptom::node_dead)
     for (const std::string& name : run->nodes)
       if (auto n = s.nodes.find(name); n != s.nodes.end() && n->second.down) run->down_nodes.push_back(name);
@@ -143,6 +164,7 @@ void on_job_lost(State&, Case* c, const Event& e) {
   if (Run* run = c ? run_named(*c, e) : nullptr; run && !ended(run->outcome)) {
     finish(*run, Outcome::lost, e.at);
     run->refusal = "slurmctld and accounting do not know job " + std::to_string(run->job.job_id);
+    settle_result(*c, *run);
   }
 }
 
@@ -197,7 +219,7 @@ void on_intent(State&, Case* c, const Event& e) {
     run.output_dir = args["output_dir"].as_string();
     run.wanted_at = e.at;
     run.job.uid = static_cast<std::uint32_t>(args["uid"].as_int());
-    if (!run.is_program()) run.nodes = args["nodes"].as_strings();
+    if (run.is_verification()) run.nodes = args["nodes"].as_strings();
   } else if (Run* run = run_of_key(*c, e.body["key"].as_string())) {
     if (verb == "release") ++run->releases, run->release_done = false;
     if (verb == "cancel") {
@@ -245,9 +267,10 @@ void on_done(State& s, Case* c, const Event& e) {
       if (r["result"].as_string() == "ok" || r["result"].as_string() == "slow") node.passed_at = e.at;
       if (r["result"].as_string() == "failed") node.failed_at = e.at, node.failed_case = c->no;
     }
-    if (run->results.empty() && !run->is_program() && run->refusal.empty())
+    if (run->results.empty() && run->is_verification() && run->refusal.empty())
       run->refusal = result["why"].as_string_or("V left no result");
   }
+  settle_result(*c, *run);
 }
 
 void on_failed(State&, Case* c, const Event& e) {
@@ -263,13 +286,14 @@ void on_failed(State&, Case* c, const Event& e) {
     run->refusal = what;
   } else if (verb == "read_output") {
     run->output_read = true;
-    if (!run->is_program()) run->refusal = what;
+    if (run->is_verification()) run->refusal = what;
     c->notes.push_back("the output of " + run->id.text() + " could not be read: " + what);
   } else if (verb == "cancel" && !ended(run->outcome)) {
     finish(*run, Outcome::cancelled, e.at);
     c->notes.push_back(run->id.text() + " (job " + std::to_string(run->job.job_id) +
                        ") could not be cancelled: " + what);
   }
+  settle_result(*c, *run);
 }
 
 void on_verdict(State&, Case* c, const Event& e) {
@@ -322,9 +346,9 @@ std::vector<Watched> watched(const State& state) {
   std::vector<Watched> list;
   for (std::int64_t no : state.open) {
     const Case& c = state.cases.at(no);
-    for (const auto* runs : {&c.programs, &c.verifications})
+    for (const auto* runs : {&c.programs, &c.verifications, &c.result_checks})
       for (const Run& run : *runs)
-        if (run.bound && (!ended(run.outcome) || run.outcome == Outcome::no_failure))
+        if (run.watched() || (run.bound && run.outcome == Outcome::no_failure))
           list.push_back(
               {run.job.job_id, no, run.id, run.id.n == 1 && run.is_program() ? "" : run.key(), run.job.uid});
   }

@@ -8,8 +8,8 @@ namespace sickbay::identify {
 namespace {
 
 constexpr auto kOutcomes =
-    std::to_array<std::string_view>({"pending", "running", "ok", "failed", "cancelled", "out_of_memory",
-                                     "deadline", "no_failure", "lost", "not_started"});
+    std::to_array<std::string_view>({"pending", "running", "checking", "ok", "failed", "cancelled",
+                                     "out_of_memory", "deadline", "no_failure", "lost", "not_started"});
 constexpr auto kSymptoms = std::to_array<std::string_view>(
     {"", "node_dead", "abnormal_exit", "stall", "abnormal_time", "wrong_result"});
 constexpr auto kCauses =
@@ -37,7 +37,11 @@ std::string_view to_string(Confidence confidence) {
 }
 Cause cause_from(std::string_view name) { return from_word<Cause>(kCauses, name); }
 
-bool ended(Outcome outcome) { return outcome != Outcome::pending && outcome != Outcome::running; }
+bool ended(Outcome outcome) { return outcome > Outcome::checking; }
+
+std::vector<Run>& Case::runs(RunKind kind) {
+  return kind == RunKind::program ? programs : kind == RunKind::verification ? verifications : result_checks;
+}
 
 Json Verdict::to_json() const {
   return Json::object({{"cause", to_string(cause)},
@@ -65,6 +69,12 @@ Verdict Verdict::from_json(const Json& json) {
   v.rule = json["rule"].as_string();
   v.at = from_micros(json["at"].as_int());
   return v;
+}
+
+const Run* Case::result_check_of(int n) const {
+  for (auto it = result_checks.rbegin(); it != result_checks.rend(); ++it)
+    if (it->checks == n) return &*it;
+  return nullptr;
 }
 
 const Run* Case::check_of(int n) const {

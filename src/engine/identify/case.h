@@ -19,7 +19,8 @@ namespace sickbay::identify {
 enum class Outcome : std::uint8_t {
   pending,  ///< submitted or about to be; has not started
   running,
-  ok,  ///< COMPLETED, and within what the user said he expects
+  checking,  ///< COMPLETED; the user's own check of its result is still to come
+  ok,        ///< COMPLETED, and within what the user said he expects
   failed,
   cancelled,  ///< by the user or an operator
   out_of_memory,
@@ -79,7 +80,11 @@ struct Run {
 
   std::string key() const { return id.text() + ".a" + std::to_string(attempt); }
   bool is_program() const { return id.kind == RunKind::program; }
+  bool is_verification() const { return id.kind == RunKind::verification; }
+  bool is_check() const { return id.kind == RunKind::check; }
   bool live() const { return bound && !ended(outcome); }
+  /// Changes of its job matter.
+  bool watched() const { return live() && outcome != Outcome::checking; }
 };
 
 struct Options {
@@ -132,6 +137,7 @@ struct Case {
   std::string output_dir;          ///< of P's re-runs
   std::vector<Run> programs;       ///< r1, r2, ...
   std::vector<Run> verifications;  ///< v1, v2, ...; attempts replace their entry
+  std::vector<Run> result_checks;  ///< k1, k2, ...: `--check` on what r1, r2, ... left
   std::optional<Verdict> verdict;
   std::vector<std::string> notes;  ///< what a reader must know: dropped options, re-used nodes
   bool cancel_requested = false;
@@ -144,8 +150,13 @@ struct Case {
     return n >= 1 && n <= static_cast<int>(programs.size()) ? &programs[static_cast<std::size_t>(n - 1)]
                                                             : nullptr;
   }
+  /// The list that a kind of run stands in.
+  std::vector<Run>& runs(RunKind kind);
+  const std::vector<Run>& runs(RunKind kind) const { return const_cast<Case*>(this)->runs(kind); }
   /// The newest verification of program run `n` (0: the control run), or null.
   const Run* check_of(int n) const;
+  /// The newest `--check` of program run `n`, or null.
+  const Run* result_check_of(int n) const;
 };
 
 }  // namespace sickbay::identify

@@ -20,7 +20,7 @@ Json trace_view(const Run& run) {
 }
 
 Json verification_view(const Run& run) {
-  if (run.is_program()) return Json();
+  if (!run.is_verification()) return Json();
   Json nodes = Json::array(), links = Json::array();
   for (const NodeResult& r : run.results) {
     if (r.peer.empty())
@@ -36,7 +36,9 @@ Json verification_view(const Run& run) {
 
 Json run_view(const Run& run) {
   return Json::object({{"run", run.id.text()},
-                       {"kind", run.is_program() ? "program" : "verification"},
+                       {"kind", run.is_program() ? "program"
+                                : run.is_check() ? "check"
+                                                 : "verification"},
                        {"attempt", run.attempt},
                        {"job_id", run.job.job_id},
                        {"state", run.job.state},
@@ -126,6 +128,7 @@ Json case_view(const Case& c) {
   Json runs = Json::array();
   for (const Run& run : c.programs) runs.push(run_view(run));
   for (const Run& run : c.verifications) runs.push(run_view(run));
+  for (const Run& run : c.result_checks) runs.push(run_view(run));
   return Json::object({{"case", c.name()},
                        {"job_id", first_job(c)},
                        {"owner", c.owner.to_json()},
@@ -160,7 +163,7 @@ std::string canonical_text(const State& state) {
   for (const auto& [no, c] : state.cases) {
     Json line = case_view(c);
     Json inner = Json::array();  // what the view leaves out and decide() looks at
-    for (const auto* runs : {&c.programs, &c.verifications})
+    for (const auto* runs : {&c.programs, &c.verifications, &c.result_checks})
       for (const Run& r : *runs)
         inner.push(Json::object({{"bound", r.bound},
                                  {"releases", r.releases},

@@ -31,6 +31,8 @@ class Look {
     if (c_.cancel_requested) return finish_cancelled();
     const Run& first = c_.programs.front();
     if (first.outcome == Outcome::failed || first.outcome == Outcome::out_of_memory) read_output(first);
+    for (const Run& run : c_.programs)
+      if (run.outcome == Outcome::checking) drive_result_check(run);
     if (!ended(first.outcome)) return;
     if (first.outcome != Outcome::ok && first.outcome != Outcome::failed)
       return finish_without_experiment(first);
@@ -138,6 +140,23 @@ class Look {
     }
   }
 
+  // `--check`: a small job of the owner that looks at what a COMPLETED run left (no user code runs on this
+  // host).
+  void drive_result_check(const Run& run) {
+    if (const Run* check = c_.result_check_of(run.id.n)) return follow(*check);
+    const RunId id{c_.no, RunKind::check, static_cast<int>(c_.result_checks.size()) + 1};
+    command(id.text() + ".a1:submit", "submit_program",
+            Json::object({{"run", id.text()},
+                          {"attempt", 1},
+                          {"checks", run.id.n},
+                          {"check", c_.options.check},
+                          {"partition", run.job.partition},
+                          {"work_dir", run.job.work_dir},
+                          {"output", run.job.std_out},
+                          {"output_dir", c_.output_dir},
+                          {"uid", c_.owner.uid}}));
+  }
+
   void drive_check(int n) {
     const Run* v = c_.check_of(n);
     const Run* p = c_.program(n);
@@ -206,7 +225,8 @@ class Look {
     if (!ended(run.outcome) && !run.cancel_wanted && (run.releases == 0 || held_again))
       command(run.key() + ":release" + (run.releases == 0 ? "" : std::to_string(run.releases + 1)), "release",
               handle(run));
-    if (!run.is_program() && ended(run.outcome) && run.outcome != Outcome::lost && run.job.start != kNoTime)
+    if (run.is_verification() && ended(run.outcome) && run.outcome != Outcome::lost &&
+        run.job.start != kNoTime)
       read_output(run);
   }
 
@@ -229,10 +249,11 @@ class Look {
   // True while a run of ours is still on its way; asks for its end.
   bool cancel_own_runs(const std::string& why, bool keep_programs = false) {
     bool waiting = false;
-    for (const auto* runs : {&c_.programs, &c_.verifications})
+    for (const auto* runs : {&c_.programs, &c_.verifications, &c_.result_checks})
       for (const Run& run : *runs) {
         if (run.is_program() && run.id.n == 1) continue;
         if (ended(run.outcome)) continue;
+        if (run.outcome == Outcome::checking) continue;  // its job is over; the check itself is in the list
         waiting = true;
         if (run.is_program() && keep_programs) continue;
         if (run.bound) cancel(run, why);
@@ -251,6 +272,7 @@ class Look {
                           {"exclude", place.exclude},
                           {"reused", place.reused},
                           {"output_dir", c_.output_dir},
+                          {"workdir", c_.options.workdir},
                           {"uid", c_.owner.uid}}));
   }
 

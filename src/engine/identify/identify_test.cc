@@ -37,6 +37,7 @@ class World {
   std::function<std::string(const std::string& node)> verify = [](const std::string&) {
     return std::string("ok");
   };
+  std::function<bool(const Names& nodes_of_run)> check = [](const Names&) { return true; };  // --check
   bool refuse_exclusions = false;  // Slurm says no to every --exclude
   bool verification_starts = true;
   std::string options = "{}";
@@ -126,7 +127,7 @@ class World {
                int exit_code = 0) {
     JobInfo job;
     job.job_id = id;
-    job.uid = run.find(".r") != std::string::npos ? 60001 : 0;
+    job.uid = run.find(".v") == std::string::npos ? 60001 : 0;
     job.state = state_name;
     job.partition = "main";
     job.nodes = compress_hostlist(nodes);
@@ -162,6 +163,11 @@ class World {
     if (c.verb == "release") {
       done(c, Json::object());
       const Json& args = jobs_[key];
+      if (run.find(".k") != std::string::npos) {
+        const auto& looked_at =
+            state.cases.at(1).programs.at(static_cast<std::size_t>(args["checks"].as_int() - 1));
+        return see_job(run, id, check(looked_at.nodes) ? "COMPLETED" : "FAILED", {"n6"});
+      }
       if (run.find(".v") != std::string::npos) {
         if (!verification_starts) return see_job(run, id, "PENDING", {});
         see_job(run, id, "COMPLETED", args["nodes"].as_strings());
@@ -482,6 +488,29 @@ TEST(Identify, ACompletingJobKeepsTheNodesThatSlurmTakesOffItsList) {
     world.event("c1", kJobSeen, Json::object({{"run", "c1.r1"}, {"job", job.to_json()}}));
   }
   EXPECT_EQ(compress_hostlist(world.state.cases.at(1).programs.front().nodes), "n[1-2]");
+}
+
+TEST(Identify, TheUsersCheckTurnsACompletedRunIntoAWrongResult) {
+  // The check fails wherever the program runs: wrong on good nodes, so the program.
+  World bug("n[1-6]");
+  bug.options = R"({"check":"grep -q right out"})";
+  bug.check = [](const Names&) { return false; };
+  const Case& program = bug.investigate("n[1-2]");
+  EXPECT_EQ(program.programs.front().symptom, Symptom::wrong_result);
+  EXPECT_EQ(program.verdict->rule, "V6");
+  EXPECT_EQ(bug.runs_of(".k1.a1:submit"), 1);
+  EXPECT_EQ(bug.runs_of(".k2.a1:submit"), 1);
+  EXPECT_EQ(canonical_text(bug.replayed()), canonical_text(bug.state));
+  // It fails on n2 only, where V fails too: the node.
+  World node("n[1-6]");
+  node.options = bug.options;
+  node.check = [](const Names& n) { return !any_of(n, {"n2"}); };
+  node.verify = [](const std::string& n) { return n == "n2" ? "failed" : "ok"; };
+  EXPECT_EQ(node.investigate("n[1-2]").verdict->rule, "V2");
+  // And where it passes the job is as normal as any.
+  World good("n[1-6]");
+  good.options = bug.options;
+  EXPECT_EQ(good.investigate("n[1-2]").verdict->cause, Cause::normal);
 }
 
 TEST(Identify, UnknownEventsAreIgnored) {

@@ -69,6 +69,7 @@ A outcome_column(const Run* run) {
       return run->down_nodes.empty() ? a_fail : a_down;
     case Outcome::pending:
     case Outcome::running:
+    case Outcome::checking:
       return a_open;
     default:
       return a_none;
