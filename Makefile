@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+# For people: each target installs what is missing (tools/setup), configures, builds and runs.  The build itself
+# is CMake's (CMakeLists.txt, CMakePresets.json); `cmake --preset release && ninja -C build/release` works as well.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+PREFIX ?= /usr/local
+DESTDIR ?=
+# Seconds per fuzz target.
+FUZZ_SECONDS ?= 20
+# For ctest: CTEST_ARGS='-R hostlist'.
+CTEST_ARGS ?=
+
+# What the demo runs, which is less than all: tests are not in it.
+demo_programs := sickbay sickbayd sickbay-slurm sickbay-verify sickbay-sim demo_programs
+
+.PHONY: help setup build demo test test-asan test-tsan bench lint format fuzz install clean
+
+help: ## this list
+	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: ## install the Debian packages that are missing (needs root or sudo)
+	@tools/setup
+
+demo: ## four jobs on a real Slurm in a box, and a verdict on each (as root; else in the simulator)
+	@tools/setup --quiet
+	@tools/build release $(demo_programs)
+	@demo/run build/release
+
+test: ## build all and run every test; those on a real Slurm need root
+	@tools/setup --quiet
+	@tools/build release
+	@tools/run-tests build/release $(CTEST_ARGS)
+
+test-asan: ## the tests that need no Slurm under AddressSanitizer and UndefinedBehaviorSanitizer
+	@tools/setup --quiet
+	@tools/build debug unit_tests
+	@tools/run-tests build/debug -LE lab -E "^cli\." $(CTEST_ARGS)
+
+test-tsan: ## the tests of what has threads, under ThreadSanitizer
+	@tools/setup --quiet
+	@tools/build tsan thread_tests
+	@tools/run-tests build/tsan -LE lab -E "^(cli\.|scenario\.|fuzz_replay)|_NOT_BUILT$$" $(CTEST_ARGS)
+
+bench: ## run the benchmarks; figures go to bench/RESULTS.md
+	@tools/setup --quiet
+	@tools/build bench
+	@bench/run build/bench
+
+lint: ## format, layers, licence heads, shell scripts, clang-tidy on changed files
+	@tools/setup --quiet
+	@tools/lint
+
+format: ## clang-format all of C++
+	@tools/setup --quiet
+	@git ls-files -z '*.cc' '*.h' '*.c' | xargs -0 clang-format -i
+
+fuzz: ## libFuzzer on each target, FUZZ_SECONDS=20 each; what it finds goes to build/fuzz/found
+	@tools/setup --quiet
+	@tools/build fuzz
+	@tools/run-fuzz build/fuzz $(FUZZ_SECONDS)
+
+install: ## install to PREFIX=/usr/local (DESTDIR is honoured)
+	@tools/setup --quiet
+	@tools/build release
+	@DESTDIR='$(DESTDIR)' cmake --install build/release --prefix '$(PREFIX)'
+
+clean: ## remove the build folders
+	rm -rf build

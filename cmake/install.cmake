@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+# What `make install` puts where.  The programs look for their parts relative to themselves (../libexec, ../share,
+# ../lib), so any PREFIX will do.
+include(GNUInstallDirs)
+set(ours ${CMAKE_INSTALL_LIBEXECDIR}/sickbay)
+
+# sickbayd stands beside sickbay: `sickbay lab` starts the one that belongs to it.
+install(TARGETS sickbay sickbayd RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(TARGETS sickbay-slurm RUNTIME DESTINATION ${ours})
+if(TARGET sickbay-verify)
+  install(TARGETS sickbay-verify RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+endif()
+install(PROGRAMS verify/sickbay-verify.sh DESTINATION ${CMAKE_INSTALL_DATADIR}/sickbay)
+install(TARGETS sickbay_clock_shift LIBRARY DESTINATION lib/sickbay)
+
+file(GLOB pages CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/doc/man/*.1)
+install(FILES ${pages} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+file(GLOB formats CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/doc/formats/*.md)
+install(FILES ${formats} DESTINATION ${CMAKE_INSTALL_DOCDIR}/formats)
+install(FILES README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES LICENSES/Apache-2.0.txt LICENSES/GPL-2.0-or-later.txt DESTINATION ${CMAKE_INSTALL_DOCDIR}/licenses)
+
+# These hold the PREFIX or are written by the program, so they are made while installing.
+set(unit_template ${PROJECT_SOURCE_DIR}/tools/install/sickbayd.service.in)
+install(CODE "set(unit_template \"${unit_template}\")
+              set(bin \"${CMAKE_INSTALL_BINDIR}\")
+              set(data \"${CMAKE_INSTALL_DATADIR}\")
+              set(build \"${PROJECT_BINARY_DIR}\")")
+install(CODE [[
+  set(root "$ENV{DESTDIR}${CMAKE_INSTALL_PREFIX}")
+  # mybatch: the same program under the name its first users knew.
+  file(CREATE_LINK sickbay "${root}/${bin}/mybatch" SYMBOLIC)
+  message(STATUS "Installing: ${root}/${bin}/mybatch")
+  configure_file("${unit_template}" "${root}/lib/systemd/system/sickbayd.service" @ONLY)
+  message(STATUS "Installing: ${root}/lib/systemd/system/sickbayd.service")
+  file(MAKE_DIRECTORY "${root}/${data}/bash-completion/completions")
+  execute_process(COMMAND "${build}/bin/sickbay" completion bash
+                  OUTPUT_FILE "${root}/${data}/bash-completion/completions/sickbay" COMMAND_ERROR_IS_FATAL ANY)
+  file(CREATE_LINK sickbay "${root}/${data}/bash-completion/completions/mybatch" SYMBOLIC)
+  message(STATUS "Installing: ${root}/${data}/bash-completion/completions/sickbay")
+]])
