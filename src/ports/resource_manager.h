@@ -33,6 +33,7 @@ struct VerificationOrder {
   std::vector<std::string> environment;
   std::string partition;   ///< of the failed run; empty: the default
   std::string output_dir;  ///< gets verify-%j.out and .err
+  bool exclusive = true;   ///< whole nodes: where V is to say whether a node is slow
   std::chrono::seconds time_limit{300};
   std::string qos, account;  ///< empty: the account's default
 };

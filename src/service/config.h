@@ -30,7 +30,7 @@ struct Config {
     std::vector<std::string> environment;  ///< "NAME=value" for its jobs (which network MPI uses, say)
     std::string user = "root";
     std::string qos, account;
-    std::string folder;  ///< V's output, on storage that all nodes share; empty: /var/lib/sickbay/verify
+    std::string folder;  ///< V's output, on storage that all nodes share; empty: /var/lib/sickbay-verify
     std::chrono::seconds time_limit{300};
   } verify;
   identify::Policy identify;

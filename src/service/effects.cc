@@ -188,6 +188,7 @@ class Effects::Verbs {
       order.key = run_key(command);
       order.nodes = command.args["nodes"].as_strings();
       order.partition = command.args["partition"].as_string();
+      order.exclusive = command.args["exclusive"].as_bool(true);
       order.script = verification_script;
       order.environment = verification_environment;
       order.output_dir = config.verify.folder;

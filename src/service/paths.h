@@ -13,6 +13,8 @@ struct Paths {
   std::string state() const { return root + "/var/lib/sickbay"; }
   std::string journal() const { return state() + "/journal.db"; }
   std::string cases() const { return state() + "/cases"; }
+  /// Output of verifications, outside state(): the service account need not be root.
+  std::string verify() const { return root + "/var/lib/sickbay-verify"; }
   std::string run() const { return root + "/run/sickbay"; }
   std::string socket() const { return run() + "/sickbayd.sock"; }
 

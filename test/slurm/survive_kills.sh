@@ -49,7 +49,7 @@ check() {
   started=$("$sickbay" lab exec -l "$lab" -- sacct -a -n -X -P -S now-1hour -o NodeList,SubmitLine |
             sed -n "s/^\(.*\)|.*sickbay:\($name\.[rv][0-9]*\)\..*/\1 \2/p" | grep -v '^None' | awk '{print $2}' | sort)
   twice=$(uniq -d <<<"$started")
-  [ "$(wc -l <<<"$started")" -ge 3 ] || fail "$2: accounting knows only of: $started"
+  [ "$(sed "s/.*[.]//" <<<"$started" | sort -u | tr "\n" " ")" = "r2 v1 v2 " ] || fail "$2: accounting knows only of: $started"
   [ "$rc" = 10 ] || fail "$2: exit code $rc in place of 10"
   [ -z "$twice" ] || fail "$2: started twice: $twice"
   echo "$2: $name verdict $rc, started: $(tr "\n" " " <<<"$started")twice: ${twice:-none}"

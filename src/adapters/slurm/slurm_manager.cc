@@ -231,6 +231,7 @@ void SlurmCluster::submit_verification(VerificationOrder order, Done<Submitted> 
                             {"qos", order.qos},
                             {"account", order.account},
                             {"work_dir", order.output_dir},
+                            {"exclusive", order.exclusive},
                             {"std_out", output + ".out"},
                             {"std_err", output + ".err"}});
   make_folder(account, 022, order.output_dir,

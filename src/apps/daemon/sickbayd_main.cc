@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // sickbayd: joins loop, journal, Slurm, engine and API, and runs until it is told to stop.
 #include <unistd.h>
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -55,7 +56,7 @@ Status run(const std::string& config_path, bool check_only) {
   const Paths paths = Paths::from_environment();
   auto config = load_config(config_path.empty() ? paths.config() : config_path, !config_path.empty());
   if (!config) return fail(config.error());
-  if (config->verify.folder.empty()) config->verify.folder = paths.state() + "/verify";
+  if (config->verify.folder.empty()) config->verify.folder = paths.verify();
   auto verification = verification_for(*config);
   if (!verification) return fail(verification.error());
   if (check_only) return {};
@@ -63,9 +64,14 @@ Status run(const std::string& config_path, bool check_only) {
     return fail(Error(ErrorCode::not_root, "sickbayd must run as root")
                     .because("only root may submit and cancel jobs for their owners"));
 
-  for (const auto& [folder, mode] : {std::pair(paths.state(), 0700u), std::pair(paths.cases(), 0700u),
-                                     std::pair(paths.run(), 0755u), std::pair(config->verify.folder, 0711u)})
+  for (const auto& [folder, mode] :
+       {std::pair(paths.state(), 0700u), std::pair(paths.cases(), 0700u), std::pair(paths.run(), 0755u)})
     if (auto made = make_folder(folder, mode); !made) return made;
+
+  if (auto made = make_folder(config->verify.folder, 0755); !made) return made;
+  // V runs as the service account and writes its output there.
+  if (::chown(config->verify.folder.c_str(), verification->uid, verification->gid) != 0)
+    return fail(file_error(errno, "hand over to the service account", config->verify.folder));
 
   auto loop = make_asio_loop();
   auto journal = open_journal(paths.journal());

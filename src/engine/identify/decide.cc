@@ -184,7 +184,9 @@ class Look {
         wake(limit);
     }
     if (retry_due(*v)) {
-      const TimePoint when = v->ended_at + policy_.verification_retry;
+      // One that Slurm lost is not to blame for it and goes again at once.
+      const TimePoint when =
+          v->ended_at + (v->outcome == Outcome::lost ? std::chrono::seconds(0) : policy_.verification_retry);
       if (now_ >= when)
         submit_verification(n, v->id.n, v->attempt + 1, v->nodes);
       else
@@ -277,12 +279,19 @@ class Look {
   }
 
   void submit_verification(int checks, int n, int attempt, const std::vector<std::string>& nodes) {
+    // Speed is judged only where time is the symptom; else V may share its nodes, and need not wait for r2 to
+    // leave them.
+    const Run* p = c_.program(checks);
+    const bool time_matters =
+        p && (p->symptom == Symptom::stall || p->symptom == Symptom::abnormal_time || !ended(p->outcome)) &&
+        c_.programs.front().symptom != Symptom::abnormal_exit;
     const RunId id{c_.no, RunKind::verification, n};
     command(fmt::format("{}.a{}:submit", id.text(), attempt), "submit_verification",
             Json::object({{"run", id.text()},
                           {"attempt", attempt},
                           {"checks", checks},
                           {"nodes", nodes},
+                          {"exclusive", time_matters},
                           {"partition", c_.programs.front().job.partition}}));
   }
 
@@ -351,6 +360,7 @@ Check check_of(const State& state, const Policy& policy, const Case& c, int prog
     return nobody ? Check::unknown : Check::none;
   }
   if (!ended(v->outcome)) return Check::open;
+  if (v->outcome == Outcome::lost && v->attempt < policy.verification_attempts) return Check::open;
   const bool ran =
       v->outcome != Outcome::not_started && v->outcome != Outcome::lost && v->job.start != kNoTime;
   if (ran && !v->output_read) return Check::open;

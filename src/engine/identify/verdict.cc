@@ -319,8 +319,9 @@ std::optional<Verdict> judge(const State& state, const Policy& policy, const Cas
     v.why.push_back(std::string(row->why));
     add_run_lines(subject, v.why);
   }
-  if (const Run* r2 = subject.program(2);
-      r2 && !r2->reused.empty() && ended(r2->outcome) && row->cause != Cause::normal) {
+  if (const Run* r2 = subject.program(2); r2 && !r2->reused.empty() &&
+                                          (r2->outcome == Outcome::ok || r2->outcome == Outcome::failed) &&
+                                          row->cause != Cause::normal) {
     v.confidence = lower(r2->reused.size() >= r2->nodes.size() ? lower(v.confidence) : v.confidence);
     v.why.push_back(
         fmt::format("too few other nodes: {} ran on {} of the first run again, which lowers the confidence",

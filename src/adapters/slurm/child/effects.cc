@@ -144,7 +144,8 @@ Result<Json> submit_verification(const Json& args) {
   job.num_tasks = count;
   job.ntasks_per_node = 1;
   job.min_cpus = count;
-  job.shared = 0;  // a node that others load would be called slow for it
+  // On whole nodes where V is to judge speed: a node that others load would be called slow for it.
+  if (args["exclusive"].as_bool(true)) job.shared = 0;
   job.time_limit =
       static_cast<std::uint32_t>(std::max<std::int64_t>(1, (args["time_limit_s"].as_int() + 59) / 60));
   job.partition = c_text(args["partition"].as_string());
