@@ -1,0 +1,10 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# doc/formats/config.md lists the keys that sickbayd takes, in its words.
+set -eu
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+"$SICKBAY_BIN/sickbayd" --help-config > "$work/keys"
+[ "$(wc -l < "$work/keys")" -ge 20 ] || { echo "sickbayd --help-config lists too few keys" >&2; exit 1; }
+grep '^| `' "$SICKBAY_SOURCE/doc/formats/config.md" | diff -u - "$work/keys" ||
+  { echo "doc/formats/config.md (first) is not what sickbayd --help-config prints" >&2; exit 1; }

@@ -1,0 +1,24 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# `make install` into a DESTDIR: everything is there, and the installed programs run and find their parts.
+set -eu
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+DESTDIR=$work cmake --install "$SICKBAY_BUILD" --prefix /opt/sickbay > "$work/log"
+to=$work/opt/sickbay
+for file in bin/sickbay bin/mybatch bin/sickbayd bin/sickbay-verify libexec/sickbay/sickbay-slurm \
+    share/sickbay/sickbay-verify.sh lib/sickbay/libsickbay_clock_shift.so share/man/man1/sickbay-why.1 \
+    share/bash-completion/completions/sickbay lib/systemd/system/sickbayd.service share/doc/sickbay/README.md; do
+  [ -s "$to/$file" ] || { echo "$file is not installed" >&2; exit 1; }
+done
+grep -q '^ExecStart=/opt/sickbay/bin/sickbayd$' "$to/lib/systemd/system/sickbayd.service"
+"$to/bin/sickbay" version > /dev/null
+"$to/bin/mybatch" --help > /dev/null
+# The shipped verification script is found relative to the program; the account is one that every machine has.
+echo '{"verify": {"user": "root"}}' > "$work/sickbay.json"
+"$to/bin/sickbayd" --config "$work/sickbay.json" --check-config
+mv "$to/share/sickbay" "$to/share/elsewhere"
+if "$to/bin/sickbayd" --config "$work/sickbay.json" --check-config 2> "$work/err"; then
+  echo "sickbayd does not miss its verification script" >&2; exit 1
+fi
+grep -q 'sickbay-verify.sh is not installed' "$work/err"
