@@ -45,18 +45,17 @@ class JsonBuilder : public nlohmann::json_sax<nlohmann::json> {
   JsonBuilder(std::string_view text, const Json::ParseOptions& options, const char** seen)
       : text_(text), options_(options), seen_(seen) {}
 
-  bool null() override { return add(Json(), 4); }
-  bool boolean(bool b) override { return add(Json(b), b ? 4 : 5); }
-  bool number_integer(number_integer_t i) override { return add(Json(static_cast<std::int64_t>(i)), 1); }
+  bool null() override { return scalar(Json()); }
+  bool boolean(bool b) override { return scalar(Json(b)); }
+  bool number_integer(number_integer_t i) override {
+    return scalar(Json(static_cast<std::int64_t>(i)), true);
+  }
   bool number_unsigned(number_unsigned_t i) override {
     if (i > static_cast<std::uint64_t>(INT64_MAX)) return stop("the integer is over 2^63-1", here(1));
-    return add(Json(static_cast<std::int64_t>(i)), 1);
+    return scalar(Json(static_cast<std::int64_t>(i)), true);
   }
-  bool number_float(number_float_t d, const string_t&) override { return add(Json(d), 1); }
-  bool string(string_t& s) override {
-    const std::size_t length = s.size() + 2;
-    return add(Json(std::move(s)), length);
-  }
+  bool number_float(number_float_t d, const string_t&) override { return scalar(Json(d), true); }
+  bool string(string_t& s) override { return scalar(Json(std::move(s))); }
   bool binary(binary_t&) override { return stop("binary value", here(1)); }
   bool start_object(std::size_t) override { return open(Json(Json::Object{})); }
   bool start_array(std::size_t) override { return open(Json(Json::Array{})); }
@@ -64,7 +63,8 @@ class JsonBuilder : public nlohmann::json_sax<nlohmann::json> {
   bool end_array() override { return close(); }
   bool key(string_t& k) override {
     Json::Object& object = std::get<Json::Object>(stack_.back().value_);
-    const std::size_t at = here(k.size() + 2);
+    const std::size_t at = start_of_token();
+    pass_read();
     if (options_.unique_keys && object.size() <= kLinearKeys) {
       for (const auto& member : object)
         if (member.first == k) return stop(fmt::format("the key \"{}\" stands twice", k), at);
@@ -99,6 +99,33 @@ class JsonBuilder : public nlohmann::json_sax<nlohmann::json> {
  private:
   static constexpr std::size_t kLinearKeys = 64;
 
+  // Where the token that a callback just reported begins: the first byte after the last one that is neither
+  // blank nor a separator (nor a comment).  The lexer itself has read past the end of a number by now.
+  std::size_t start_of_token() {
+    std::size_t at = cursor_;
+    while (at < text_.size()) {
+      if (std::string_view(" \t\r\n,:").find(text_[at]) != std::string_view::npos) {
+        ++at;
+      } else if (options_.comments && text_.substr(at, 2) == "//") {
+        at = std::min(text_.find('\n', at), text_.size());
+      } else if (options_.comments && text_.substr(at, 2) == "/*") {
+        at = std::min(text_.find("*/", at), text_.size() - 2) + 2;
+      } else {
+        break;
+      }
+    }
+    cursor_ = at;
+    return at;
+  }
+  void pass_number() {
+    while (cursor_ < text_.size() &&
+           std::string_view("+-0123456789.eE").find(text_[cursor_]) != std::string_view::npos)
+      ++cursor_;
+  }
+  void pass_read() {
+    cursor_ = static_cast<std::size_t>(*seen_ - text_.data());
+  }  // exact for all other tokens
+
   std::size_t here(std::size_t token_length) const {
     const auto read = static_cast<std::size_t>(*seen_ - text_.data());
     return read > token_length ? read - token_length : 0;
@@ -110,8 +137,15 @@ class JsonBuilder : public nlohmann::json_sax<nlohmann::json> {
     }
     return false;
   }
-  bool add(Json value, std::size_t token_length) {
-    if (value.offset_ == 0) value.offset_ = static_cast<std::uint32_t>(here(token_length));
+  bool scalar(Json value, bool number = false) {
+    value.offset_ = static_cast<std::uint32_t>(start_of_token());
+    if (number)
+      pass_number();
+    else
+      pass_read();
+    return add(std::move(value));
+  }
+  bool add(Json value) {
     if (stack_.empty()) {
       root_ = std::move(value);
       return true;
@@ -126,14 +160,16 @@ class JsonBuilder : public nlohmann::json_sax<nlohmann::json> {
   bool open(Json value) {
     if (static_cast<int>(stack_.size()) >= options_.max_depth)
       return stop(fmt::format("nested deeper than {}", options_.max_depth), here(1));
-    value.offset_ = static_cast<std::uint32_t>(here(1));
+    value.offset_ = static_cast<std::uint32_t>(start_of_token());
+    pass_read();
     stack_.push_back(std::move(value));
     return true;
   }
   bool close() {
     Json done = std::move(stack_.back());
     stack_.pop_back();
-    return add(std::move(done), 1);
+    pass_read();
+    return add(std::move(done));
   }
   void check_wide(const Json& value) {
     std::vector<std::string_view> keys;
@@ -155,6 +191,7 @@ class JsonBuilder : public nlohmann::json_sax<nlohmann::json> {
   std::string error_;
   std::size_t error_at_ = 0;
   bool wide_ = false;
+  std::size_t cursor_ = 0;  ///< end of the last token
 };
 
 Json::Json(const std::vector<std::string>& names) : value_(Array(names.begin(), names.end())) {}

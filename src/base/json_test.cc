@@ -53,7 +53,15 @@ TEST(Json, KnowsWhereAValueStood) {
   auto value = Json::parse(text);
   ASSERT_TRUE(value);
   EXPECT_EQ(line_and_column(text, (*value)["deep"]["x"].offset()), std::make_pair(3, 17));
-  EXPECT_EQ(line_and_column(text, (*value)["nodes"].offset()).first, 2);
+  EXPECT_EQ(line_and_column(text, (*value)["nodes"].offset()), std::make_pair(2, 12));
+  Json::ParseOptions options;
+  options.comments = true;
+  const std::string list = "[ -17.5e3, /* , */ \"x\" ,true,[],\n 7 ]";
+  auto items = Json::parse(list, options);
+  ASSERT_TRUE(items);
+  EXPECT_EQ(items->offset(), 0u);
+  const std::vector<std::size_t> starts{2, 19, 24, 29, 34};
+  for (std::size_t i = 0; i < starts.size(); ++i) EXPECT_EQ(items->items()[i].offset(), starts[i]) << i;
 }
 
 TEST(Json, CommentsOnlyWhereAsked) {

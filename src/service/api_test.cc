@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+// The API over a controller on the simulated cluster: who may do what, and what is told when it fails.
+#include "service/api.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "adapters/sim/sim_cluster.h"
+#include "adapters/sim/sim_journal.h"
+#include "adapters/sim/sim_loop.h"
+#include "adapters/sim/sim_processes.h"
+#include "service/case_store.h"
+#include "service/effects.h"
+
+namespace sickbay {
+namespace {
+
+struct Answer : HttpReply {
+  HttpResponse response;
+  bool answered = false, open = true;
+  std::string streamed;
+  void respond(HttpResponse r) override { response = std::move(r), answered = true; }
+  void begin_stream(std::string) override { answered = true; }
+  bool write(std::string chunk) override {
+    streamed += chunk;
+    return open;
+  }
+  void end() override { open = false; }
+  void on_close(std::function<void()>) override {}
+  bool is_open() const override { return open; }
+};
+
+struct MemoryStore : CaseStore {
+  std::map<std::int64_t, Submission> kept;
+  Status save(std::int64_t no, const Submission& s) override {
+    kept[no] = s;
+    return {};
+  }
+  Result<Submission> load(std::int64_t no) override { return kept.at(no); }
+  void remove(std::int64_t no) override { kept.erase(no); }
+};
+
+class ApiTest : public ::testing::Test {
+ protected:
+  ApiTest()
+      : cluster_(loop_, {}),
+        processes_(loop_, cluster_),
+        effects_(loop_, cluster_, processes_, store_, config_, {"#!/bin/sh\n", {}, 0, 0}),
+        controller_(loop_, journal_, cluster_, effects_, config_) {
+    (void)controller_.replay();
+    api_ = std::make_unique<Api>(controller_, store_, cluster_, Api::Identity{"test", 1, loop_.now()},
+                                 [](const Caller& c) { return c.user == "ops"; });
+    controller_.start();
+  }
+
+  std::shared_ptr<Answer> ask(const std::string& user, const std::string& method, const std::string& target,
+                              const std::string& body = "", const std::string& key = "") {
+    static const std::map<std::string, std::uint32_t> kUids{
+        {"root", 0}, {"alice", 60001}, {"bob", 60002}, {"ops", 60003}};
+    HttpRequest request;
+    request.method = method;
+    request.path = target.substr(0, target.find('?'));
+    if (const std::size_t q = target.find('?'); q != std::string::npos)
+      request.query.emplace_back(target.substr(q + 1, target.find('=') - q - 1),
+                                 target.substr(target.find('=') + 1));
+    request.body = body;
+    request.idempotency_key = key;
+    request.caller.uid = request.caller.gid = kUids.at(user);
+    request.caller.user = user;
+    auto answer = std::make_shared<Answer>();
+    api_->serve(std::move(request), answer);
+    loop_.run_until(loop_.now() + std::chrono::milliseconds(50));
+    return answer;
+  }
+  static Json body_of(const std::shared_ptr<Answer>& answer) {
+    return Json::parse(answer->response.body).value_or(Json());
+  }
+
+  static std::string submission() {
+    Submission s;
+    s.script = "#!/bin/sh\n#SIM run=30s\n";
+    s.script_name = "job.sh";
+    s.work_dir = "/home/alice";
+    s.owner.user = "root";  // what a request says of its owner does not count
+    return Json::object({{"submission", s.to_json()}, {"options", Json::object()}}).dump();
+  }
+
+  sim::SimLoop loop_;
+  sim::SimCluster cluster_;
+  sim::SimProcesses processes_;
+  sim::SimJournal journal_;
+  MemoryStore store_;
+  Config config_;
+  Effects effects_;
+  Controller controller_;
+  std::unique_ptr<Api> api_;
+};
+
+TEST_F(ApiTest, ACaseBelongsToItsCaller) {
+  auto opened = ask("alice", "POST", "/v1/cases", submission(), "k1");
+  EXPECT_EQ(opened->response.status, 201);
+  EXPECT_EQ(body_of(opened)["case"].as_string(), "c1");
+  EXPECT_EQ(store_.kept.at(1).owner.user, "alice");
+  EXPECT_EQ(store_.kept.at(1).owner.uid, 60001u);
+
+  struct Row {
+    const char* user;
+    int status;
+  };
+  for (const Row& row : {Row{"alice", 200}, Row{"root", 200}, Row{"ops", 200}, Row{"bob", 403}}) {
+    EXPECT_EQ(ask(row.user, "GET", "/v1/cases/c1")->response.status, row.status) << row.user;
+    EXPECT_EQ(body_of(ask(row.user, "GET", "/v1/cases"))["items"].size(), row.status == 200 ? 1u : 0u)
+        << row.user;
+  }
+  EXPECT_EQ(ask("bob", "POST", "/v1/cases/c1/cancel")->response.status, 403);
+  EXPECT_EQ(ask("bob", "GET", "/v1/cases?user=alice")->response.status, 403);
+  EXPECT_EQ(ask("bob", "POST", "/v1/lab/truth", R"({"kind":"lab_fault"})")->response.status, 403);
+  EXPECT_EQ(ask("root", "POST", "/v1/lab/truth", R"({"subject":"node:n1","kind":"lab_fault","body":{}})")
+                ->response.status,
+            200);
+}
+
+TEST_F(ApiTest, ARepeatedPostOpensOneCase) {
+  EXPECT_EQ(body_of(ask("alice", "POST", "/v1/cases", submission(), "same"))["case"].as_string(), "c1");
+  EXPECT_EQ(body_of(ask("alice", "POST", "/v1/cases", submission(), "same"))["case"].as_string(), "c1");
+  EXPECT_EQ(body_of(ask("alice", "POST", "/v1/cases", submission(), "other"))["case"].as_string(), "c2");
+}
+
+TEST_F(ApiTest, BindsOneJobToOneCase) {
+  ask("alice", "POST", "/v1/cases", submission(), "k1");
+  ask("alice", "POST", "/v1/cases", submission(), "k2");
+  EXPECT_EQ(ask("alice", "POST", "/v1/cases/c1/job", R"({"job_id":7})")->response.status, 200);
+  EXPECT_EQ(ask("alice", "POST", "/v1/cases/c1/job", R"({"job_id":7})")->response.status, 200);
+  EXPECT_EQ(ask("alice", "POST", "/v1/cases/c1/job", R"({"job_id":8})")->response.status, 409);
+  EXPECT_EQ(ask("alice", "POST", "/v1/cases/c2/job", R"({"job_id":7})")->response.status, 409);
+  EXPECT_EQ(ask("alice", "GET", "/v1/jobs/7/case")->response.status, 200);
+  EXPECT_EQ(ask("bob", "GET", "/v1/jobs/7/case")->response.status, 403);
+}
+
+TEST_F(ApiTest, BadInputIsNamedWithARemedy) {
+  struct Row {
+    const char* method;
+    const char* target;
+    const char* body;
+    int status;
+    const char* what;
+  };
+  ask("alice", "POST", "/v1/cases", submission(), "k1");
+  for (const Row& row : {
+           Row{"GET", "/v1/cases/c99", "", 404, "no case 'c99'"},
+           Row{"GET", "/v1/cases/17", "", 400, "'17' is not a case name like c17"},
+           Row{"GET", "/v1/jobs/99/case", "", 404, "no case knows job '99'"},
+           Row{"GET", "/v1/jobs/x/case", "", 404, "no case knows job 'x'"},
+           Row{"GET", "/v1/nothing", "", 404, "no endpoint GET /v1/nothing"},
+           Row{"DELETE", "/v1/cases", "", 405, "/v1/cases does not take DELETE"},
+           Row{"POST", "/v1/cases", "{", 400, "line 1, column 2: not valid JSON"},
+           Row{"POST", "/v1/cases", "{}", 400, "a submission needs the string 'script'"},
+           Row{"POST", "/v1/cases/c1/job", R"({"job_id":0})", 400, "'job_id' must be the number of a job"},
+           Row{"GET", "/v1/events?after=x", "", 400, "'after' must be a number"},
+       }) {
+    const auto answer = ask("alice", row.method, row.target, row.body);
+    EXPECT_EQ(answer->response.status, row.status) << row.target;
+    EXPECT_EQ(body_of(answer)["what"].as_string().rfind(row.what, 0), 0u) << body_of(answer).dump();
+    EXPECT_FALSE(body_of(answer)["remedy"].as_string().empty());
+  }
+}
+
+TEST_F(ApiTest, AFullDiskIsToldAndNothingIsHalfDone) {
+  journal_.set_full(true);
+  const auto refused = ask("alice", "POST", "/v1/cases", submission(), "k1");
+  EXPECT_EQ(refused->response.status, 507);
+  EXPECT_EQ(body_of(refused)["code"].as_string(), "storage_full");
+  EXPECT_EQ(body_of(ask("alice", "GET", "/v1/status"))["journal"]["state"].as_string(), "full")
+      << "answers go on";
+  EXPECT_EQ(ask("alice", "POST", "/v1/cases", submission(), "k2")->response.status, 507);
+  EXPECT_TRUE(cluster_.keyed_jobs().empty()) << "acting stops";
+  journal_.set_full(false);
+  loop_.run_until(loop_.now() + std::chrono::seconds(3));
+  EXPECT_EQ(body_of(ask("alice", "GET", "/v1/status"))["journal"]["state"].as_string(), "ok");
+  EXPECT_EQ(ask("alice", "POST", "/v1/cases", submission(), "k3")->response.status, 201);
+}
+
+TEST_F(ApiTest, AStreamShowsEachTheirOwn) {
+  ask("alice", "POST", "/v1/cases", submission(), "k1");
+  const auto hers = ask("alice", "GET", "/v1/events?follow=1"),
+             his = ask("bob", "GET", "/v1/events?follow=1");
+  ask("alice", "POST", "/v1/cases", submission(), "k2");
+  EXPECT_NE(hers->streamed.find(R"("subject":"c1")"), std::string::npos);
+  EXPECT_NE(hers->streamed.find(R"("subject":"c2")"), std::string::npos) << "also what comes later";
+  EXPECT_EQ(his->streamed.find("case_opened"), std::string::npos) << his->streamed;
+}
+
+TEST_F(ApiTest, SlurmIsLeftAloneWithoutACase) {
+  loop_.run_until(loop_.now() + std::chrono::minutes(10));
+  const auto looks = controller_.health().refreshes;
+  loop_.run_until(loop_.now() + std::chrono::minutes(10));
+  EXPECT_EQ(controller_.health().refreshes, looks);
+  EXPECT_EQ(looks, 1u) << "the first one, after the start";
+}
+
+TEST_F(ApiTest, MetricsAreWellFormed) {
+  ask("alice", "POST", "/v1/cases", submission(), "k1");
+  const std::string text = ask("alice", "GET", "/metrics")->response.body;
+  for (const char* name : {"sickbay_nodes{state=\"IDLE\"} 6", "sickbay_cases_open 1", "sickbay_journal_ok 1",
+                           "sickbay_slurm_ok 1", "# TYPE sickbay_slurm_calls_total counter"})
+    EXPECT_NE(text.find(name), std::string::npos) << name << "\n" << text;
+}
+
+}  // namespace
+}  // namespace sickbay

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "service/config.h"
+
+#include <gtest/gtest.h>
+
+namespace sickbay {
+namespace {
+
+TEST(Config, ReadsEachKindOfKey) {
+  auto config = parse_config(R"(// site
+{
+  "operators": {"users": ["ops"], "groups": ["admins"]},
+  "verify": {"script": "/etc/sickbay/v.sh", "time_limit": "10m", "environment": ["UCX_TLS=tcp"]},
+  "identify": {"max_reruns": 1, "verification_wait": "1h"}
+})",
+                             "sickbay.json");
+  ASSERT_TRUE(config) << config.error().what;
+  EXPECT_EQ(config->operators.users, std::vector<std::string>{"ops"});
+  EXPECT_EQ(config->verify.script, "/etc/sickbay/v.sh");
+  EXPECT_EQ(config->verify.time_limit, std::chrono::minutes(10));
+  EXPECT_EQ(config->identify.max_reruns, 1);
+  EXPECT_EQ(config->identify.verification_wait, std::chrono::hours(1));
+  EXPECT_EQ(config->refresh_floor, std::chrono::seconds(2)) << "a default";
+}
+
+TEST(Config, NamesThePlaceAndTheNearestKey) {
+  struct Row {
+    const char* text;
+    const char* message;
+  };
+  for (const Row& row : {
+           Row{"{\n  \"verfy\": {}\n}", "x.json:2:12: unknown key 'verfy'; did you mean 'verify'?"},
+           Row{"{\"verify\": {\n \"time_limt\": \"5m\"}}",
+               "x.json:2:15: unknown key 'time_limt' in 'verify'; did you mean 'time_limit'?"},
+           Row{"{\"verify\": {\"time_limit\": 5}}",
+               "x.json:1:27: 'verify.time_limit' must be a duration like \"30s\" or \"5m\", not integer"},
+           Row{"{\"verify\": {\"time_limit\": \"0s\"}}",
+               "x.json:1:27: 'verify.time_limit' must be more than 0"},
+           Row{"{\"identify\": {\"max_reruns\": 7}}",
+               "x.json:1:29: 'identify.max_reruns' must be a whole number from 1 to 2"},
+           Row{"{\"operators\": {\"users\": \"root\"}}",
+               "x.json:1:25: 'operators.users' must be a list of names, not string"},
+           Row{"{\"operators\": {\"users\": [1]}}",
+               "x.json:1:25: 'operators.users' must hold names only, not integer"},
+           Row{"{\"verify\": 3}", "x.json:1:12: 'verify' must be an object, not integer"},
+           Row{"[]", "x.json:1:1: the configuration must be an object, not array"},
+       }) {
+    auto config = parse_config(row.text, "x.json");
+    ASSERT_FALSE(config) << row.text;
+    EXPECT_EQ(config.error().code, ErrorCode::bad_input);
+    EXPECT_EQ(config.error().what, row.message);
+    EXPECT_FALSE(config.error().remedy().empty());
+  }
+}
+
+TEST(Config, TwiceTheSameKeyIsAnError) {
+  EXPECT_FALSE(parse_config(R"({"verify": {"qos": "high", "qos": "low"}})", "x.json"));
+}
+
+}  // namespace
+}  // namespace sickbay
