@@ -112,6 +112,8 @@ std::string role_text(const Json& run, const Json& view) {
     text = checks > 0    ? fmt::format("verifies {}.r{}", safe(view["case"]), checks)
            : checks == 0 ? "control: other nodes"
                          : "verification";
+  } else if (run["kind"].as_string() == "check") {
+    text = fmt::format("--check of {}.r{}", safe(view["case"]), run["checks"].as_int());
   } else {
     text = "program";
   }
@@ -210,7 +212,7 @@ std::string evidence_text(const Json& view, const TextPage& page) {
 std::string output_text(const Json& view, const TextPage& page) {
   const Json* failed = nullptr;
   for (const Json& run : view["runs"].items())
-    if (run["kind"].as_string() != "verification" && run["outcome"].as_string() == "failed" &&
+    if (run["kind"].as_string() == "program" && run["outcome"].as_string() == "failed" &&
         !run["fingerprint"]["last_lines"].items().empty())
       failed = &run;
   if (failed == nullptr) return {};

@@ -40,6 +40,7 @@ Json run_view(const Run& run) {
                                 : run.is_check() ? "check"
                                                  : "verification"},
                        {"attempt", run.attempt},
+                       {"checks", run.is_program() ? Json() : Json(run.checks)},
                        {"job_id", run.job.job_id},
                        {"state", run.job.state},
                        {"flags", run.job.flags},
