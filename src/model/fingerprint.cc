@@ -32,6 +32,7 @@ struct Clue {
   int weight = weight_none;
   std::optional<int> rank{}, signal{};
   std::string node{};
+  bool out_of_memory = false;
 };
 
 std::optional<std::string_view> after(std::string_view text, std::string_view mark) {
@@ -92,14 +93,18 @@ std::optional<Clue> read_slurm(std::string_view line) {
     case Kind::task_oom:
       clue.signal = message->number;
       clue.weight = weight_limit;
+      clue.out_of_memory = true;
       break;
     case Kind::launch_failed:
     case Kind::node_failure:
     case Kind::lost_node:
       clue.weight = weight_node;
       break;
-    case Kind::time_limit:
     case Kind::oom_kill:
+      clue.weight = weight_limit;
+      clue.out_of_memory = true;
+      break;
+    case Kind::time_limit:
     case Kind::cancelled:
     case Kind::refused:
     case Kind::cannot_exec:
@@ -254,6 +259,7 @@ Fingerprint read_fingerprint(std::string_view out_tail, std::string_view err_tai
   }
   found.rank = best.rank;
   found.signal = best.signal;
+  found.out_of_memory = best.out_of_memory;
   if (!best.node.empty()) found.node = best.node;
   if (best.signal) found.signal_name = signal_name(*best.signal);
   found.message = safe_line(trimmed(deciding));

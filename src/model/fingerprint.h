@@ -17,6 +17,7 @@ struct Fingerprint {
   std::optional<std::string> node;  ///< it ran on
   std::optional<int> signal;
   std::string signal_name;              ///< "SIGSEGV"; empty without a signal
+  bool out_of_memory = false;           ///< Slurm says that it was killed for its memory
   std::vector<std::string> last_lines;  ///< oldest first; UTF-8 without control characters
   std::string message;                  ///< the line that decided, made safe in the same way
 };

@@ -64,6 +64,24 @@ TEST(Fingerprint, ReadsWhoDiedOfWhat) {
     }
 }
 
+TEST(Fingerprint, TellsThatMemoryWasShort) {
+  const struct {
+    const char* text;
+    bool short_of_memory;
+  } rows[] = {
+      {"srun: error: n2: task 3: Out Of Memory\n", true},
+      {"slurmstepd-n3: error: Detected 1 oom-kill event(s) in StepId=29.0. Some of your processes may have "
+       "been killed by the cgroup out-of-memory handler.\n",
+       true},
+      {"srun: error: n2: task 3: Killed\n", false},
+      // A fault of its own says more than the memory handler.
+      {"srun: error: n2: task 3: Out Of Memory\nsrun: error: n3: task 0: Bus error\n", false},
+      {"out of memory, says the program\n", false},
+  };
+  for (const auto& row : rows)
+    EXPECT_EQ(read_fingerprint(row.text, "").out_of_memory, row.short_of_memory) << row.text;
+}
+
 TEST(Fingerprint, KeepsTheLineThatDecided) {
   const auto found =
       read_fingerprint("step 1\n", "srun: error: n1: task 0: Killed\nsrun: error: n3: task 1: Bus error\n");

@@ -49,6 +49,7 @@ Json trace_json(const Fingerprint& f) {
                        {"node", f.node.value_or("")},
                        {"signal", f.signal.value_or(0)},
                        {"signal_name", f.signal_name},
+                       {"out_of_memory", f.out_of_memory},
                        {"message", f.message},
                        {"last_lines", f.last_lines}});
 }

@@ -5,6 +5,8 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <chrono>
+#include <thread>
 
 #include "apps/cli/answer.h"
 #include "apps/cli/case_text.h"
@@ -23,22 +25,34 @@ struct WhyOptions {
   bool wait = false, json = false;
 };
 
+// The view of a case over a connection of its own.  Whoever waits does not give up because sickbayd is busy,
+// as it is when one user waits for dozens of cases at once.
+Result<Json> fetch_patiently(const std::string& target) {
+  constexpr int kTries = 10;
+  std::chrono::milliseconds pause{100};
+  for (int tries = 1;; ++tries, pause *= 2) {
+    auto api = connect_to_sickbayd();
+    Result<Json> view = api ? fetch_case(*api, target) : Result<Json>(fail(api.error()));
+    if (view || view.error().code != ErrorCode::busy || tries == kTries) return view;
+    std::this_thread::sleep_for(pause);
+  }
+}
+
 // The view once there is a final verdict.
 Result<Json> wait_for_verdict(const std::string& target) {
   // First the seq, then the view: what happens in between comes through the stream.
   auto seq = last_seq();
   if (!seq) return fail(seq.error());
-  auto api = connect_to_sickbayd();
-  if (!api) return fail(api.error());
-  auto view = fetch_case(*api, target);
+  auto view = fetch_patiently(target);
   if (!view || is_decided(*view)) return view;
   FollowOrder order;
   order.subject = (*view)["case"].as_string();
   order.after = *seq;
   auto followed = follow_events(order, [&](const Event&) {
-    auto next = connect_to_sickbayd();
-    if (!next) return true;  // away for a moment: the stream will break, too, and come back
-    view = fetch_case(*next, order.subject);
+    auto next = fetch_patiently(order.subject);
+    // Away for a moment: the stream will break, too, and come back.
+    if (!next && next.error().code == ErrorCode::daemon_away) return true;
+    view = std::move(next);
     return view && !is_decided(*view);
   });
   if (!followed) return fail(followed.error());

@@ -256,8 +256,16 @@ void on_done(State& s, Case* c, const Event& e) {
                          t["node"].as_string(),
                          static_cast<int>(t["signal"].as_int()),
                          t["signal_name"].as_string(),
+                         t["out_of_memory"].as_bool(),
                          t["message"].as_string(),
                          t["last_lines"].as_strings()};
+      // Where a step dies for want of memory and the batch script merely hands on srun's exit code, Slurm
+      // ends the job as FAILED (tried on 22.05); only the output tells.
+      if (run->trace->out_of_memory && run->is_program() && run->outcome == Outcome::failed &&
+          run->symptom == Symptom::abnormal_exit) {
+        run->outcome = Outcome::out_of_memory;
+        run->symptom = Symptom::none;
+      }
     }
     for (const Json& r : result["results"].items()) {
       run->results.push_back(

@@ -46,6 +46,7 @@ struct Trace {
   std::string node;  ///< failing node, "" unknown
   int signal = 0;
   std::string signal_name;
+  bool out_of_memory = false;  ///< Slurm says so there
   std::string message;
   std::vector<std::string> last_lines;
 };

@@ -69,7 +69,7 @@ class Look {
         return end_with(Cause::inconclusive,
                         fmt::format("Slurm has lost job {}; submit it again.", first.job.job_id));
       case Outcome::out_of_memory:
-        if (!first.output_read) return;
+        if (!first.output_read || cancel_own_runs("the job ran out of memory")) return;
         return end_with(Cause::out_of_memory, "The job used more memory than it was given.",
                         {"ask for more memory (--mem, --mem-per-cpu), or use more nodes"});
       case Outcome::no_failure:

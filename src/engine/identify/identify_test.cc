@@ -23,6 +23,8 @@ struct Fate {
   std::string state = "COMPLETED";
   int exit_code = 0;
   Names down = {};
+  int exit_signal = 0;
+  bool out_of_memory = false;  // as its output says
 };
 
 // A cluster in events: FIFO, everything answers in the next step.
@@ -124,7 +126,7 @@ class World {
   }
 
   void see_job(const std::string& run, JobId id, const std::string& state_name, const Names& nodes,
-               int exit_code = 0) {
+               int exit_code = 0, int exit_signal = 0) {
     JobInfo job;
     job.job_id = id;
     job.uid = run.find(".v") == std::string::npos ? 60001 : 0;
@@ -135,6 +137,7 @@ class World {
     job.start = nodes.empty() ? kNoTime : now - std::chrono::seconds(10);
     job.end = state_name == "RUNNING" || state_name == "PENDING" ? kNoTime : now;
     job.exit_code = exit_code;
+    job.exit_signal = exit_signal;
     job.std_out = "/home/alice/out";
     event("c1", kJobSeen, Json::object({{"run", run}, {"job", job.to_json()}}));
   }
@@ -143,7 +146,8 @@ class World {
     see_job(run, id, "RUNNING", nodes);
     const Fate fate = program(n, nodes);
     if (!fate.down.empty()) see_nodes(fate.down, false, true);
-    see_job(run, id, fate.state, nodes, fate.exit_code);
+    out_of_memory_[run] = fate.out_of_memory;
+    see_job(run, id, fate.state, nodes, fate.exit_code, fate.exit_signal);
   }
 
   void answer(const Command& c) {
@@ -192,13 +196,15 @@ class World {
       for (const std::string& node : c.args["nodes"].as_strings())
         results.push(
             Json::object({{"node", node}, {"peer", ""}, {"result", verify(node)}, {"reason", "phase cpu"}}));
-    done(c, Json::object({{"trace", Json()}, {"results", results}}));
+    const Json trace = out_of_memory_[run] ? Json::object({{"out_of_memory", true}}) : Json();
+    done(c, Json::object({{"trace", trace}, {"results", results}}));
   }
 
   Names all_;
   std::vector<Event> events_;
   std::set<std::string> keys_;
   std::map<std::string, Json> jobs_;
+  std::map<std::string, bool> out_of_memory_;
   JobId next_job_ = 200;
 };
 
@@ -226,6 +232,18 @@ TEST(Identify, TellsProgramFromNode) {
                         return Fate{"TIMEOUT", 0, {}};
                       }; }, Cause::program,
        "", "V6", Confidence::high},
+      {"out of memory in a step, which Slurm calls FAILED",
+       [](World& w) { w.program = [](int, const Names&) {
+                        return Fate{"FAILED", 1, {}, 0, true};
+                      }; },
+       Cause::out_of_memory, "", "end", Confidence::high},
+      {"never began where its output cannot be opened",
+       [](World& w) {
+         w.program = [](int, const Names& n) {
+           return any_of(n, {"n1"}) ? Fate{"FAILED", 0, {}, 53} : Fate{};
+         };
+       },
+       Cause::inconclusive, "", "V16", Confidence::medium},
       {"bad node",
        [](World& w) {
          w.program = [](int, const Names& n) { return any_of(n, {"n2"}) ? fails() : Fate{}; };

@@ -60,6 +60,20 @@ constexpr auto kRows = std::to_array<Row>({
      "the nodes of the failed run are acquitted, but the program could not be run a second time"},
 });
 
+// Where the script never began, a second run that did says little: it wrote to another place.  The cause may
+// be the folder (the user's) or a node that has lost its shared storage; V, which uses neither, cannot tell.
+constexpr Row kNeverBegan{
+    "V16",         a_any,
+    c_any,         a_any,
+    c_any,         a_any,
+    c_any,         Cause::inconclusive,
+    Blame::nobody, medium,
+    kFinal,        "the failed run never began, and the second one, with its output elsewhere, did"};
+
+// Slurm's 0:53: slurmd could not set up the job's output (tried on 22.05: a folder that is not there, a
+// shared file system that is not mounted).  No program dies of signal 53.
+bool never_began(const Run& run) { return run.job.exit_code == 0 && run.job.exit_signal == 53; }
+
 A outcome_column(const Run* run) {
   if (run == nullptr) return a_open;
   switch (run->outcome) {
@@ -138,6 +152,7 @@ std::string symptom_words(const Run& run) {
       break;
   }
   if (!first.empty()) return first;
+  if (never_began(run)) return "never began: the node could not open its output (exit code 0:53)";
   if (run.job.exit_signal != 0) return fmt::format("was killed by signal {}", run.job.exit_signal);
   return fmt::format("ended as {} with exit code {}", run.job.state, run.job.exit_code);
 }
@@ -204,6 +219,8 @@ std::string sentence_for(const Case& subject, const Row& row, const std::vector<
     default:
       break;
   }
+  if (row.rule == kNeverBegan.rule)
+    return "Not decided: the job never began, since its node could not open its output.";
   return row.rule == "V4"
              ? "Not decided: two runs took different nodes down, so the program itself is suspected."
              : "Not decided: the experiment could not be completed.";
@@ -235,6 +252,13 @@ void add_advice(const Case& subject, const Row& row, Verdict& v) {
       if (row.rule == "V4") {
         v.missing.push_back("a run under observation on a node set aside for it");
         v.next.push_back("talk to the operators before running it again: it has taken nodes down twice");
+        break;
+      }
+      if (row.rule == kNeverBegan.rule) {
+        v.missing.push_back("whether the folder of " + first.job.std_out + " is there on " +
+                            compress_hostlist(first.nodes));
+        v.next.push_back("check that the folder exists and that you may write to it (--chdir, --output)");
+        v.next.push_back("operators: check the shared file systems of " + compress_hostlist(first.nodes));
         break;
       }
       const Run* v1 = subject.check_of(1);
@@ -300,6 +324,7 @@ std::optional<Verdict> judge(const State& state, const Policy& policy, const Cas
   const Facts facts = facts_of(state, policy, subject, now);
   const Row* row = row_for(facts);
   if (row == nullptr) return std::nullopt;
+  if (row->cause == Cause::non_deterministic && never_began(subject.programs.front())) row = &kNeverBegan;
   Verdict v;
   v.cause = row->cause;
   v.rule = row->rule;
