@@ -10,6 +10,10 @@
 namespace sickbay::identify {
 namespace {
 
+// A program often notices that a node is gone before Slurm does, which waits for SlurmdTimeout (300 s if not
+// set): a node that goes DOWN this soon after a failed run was lost to it.
+constexpr std::chrono::seconds kLateDown{600};
+
 // What an ended run means here.  model/slurm_state.h says how a state ends a run; this adds our words for it.
 // Source: doc/design/identify.md, "The automatic flow" 3.
 struct Ending {
@@ -190,7 +194,8 @@ void on_nodes_seen(State& s, Case*, const Event& e) {
   went_down = sorted_hosts(std::move(went_down));
   for (std::int64_t no : s.open)
     for (Run& run : s.cases.at(no).programs)
-      if (run.outcome == Outcome::running || (run.symptom == Symptom::node_dead && run.down_nodes.empty()))
+      if (run.outcome == Outcome::running || (run.symptom == Symptom::node_dead && run.down_nodes.empty()) ||
+          (run.outcome == Outcome::failed && e.at - run.ended_at < kLateDown))
         run.down_nodes = hosts_in_either(run.down_nodes, hosts_in_both(run.nodes, went_down));
 }
 

@@ -173,6 +173,12 @@ class Look {
       return;
     }
     follow(*v);
+    const bool lost_a_node = std::any_of(v->nodes.begin(), v->nodes.end(), [&](const std::string& name) {
+      auto node = state_.nodes.find(name);
+      return node != state_.nodes.end() && node->second.down;
+    });
+    if (v->live() && v->outcome == Outcome::pending && lost_a_node)
+      cancel(*v, "a node that it waits for went down");
     const TimePoint since = std::max(v->released_at, p ? p->ended_at : kNoTime);
     if (v->live() && v->outcome == Outcome::pending && v->release_done && (!p || ended(p->outcome))) {
       const TimePoint limit = since + policy_.verification_wait;

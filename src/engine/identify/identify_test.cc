@@ -25,6 +25,7 @@ struct Fate {
   Names down = {};
   int exit_signal = 0;
   bool out_of_memory = false;  // as its output says
+  Names down_later = {};       // when the run is over
 };
 
 // A cluster in events: FIFO, everything answers in the next step.
@@ -148,6 +149,7 @@ class World {
     if (!fate.down.empty()) see_nodes(fate.down, false, true);
     out_of_memory_[run] = fate.out_of_memory;
     see_job(run, id, fate.state, nodes, fate.exit_code, fate.exit_signal);
+    if (!fate.down_later.empty()) see_nodes(fate.down_later, false, true);
   }
 
   void answer(const Command& c) {
@@ -232,6 +234,13 @@ TEST(Identify, TellsProgramFromNode) {
                         return Fate{"TIMEOUT", 0, {}};
                       }; }, Cause::program,
        "", "V6", Confidence::high},
+      {"the program notices before Slurm that a node is gone",
+       [](World& w) {
+         w.program = [](int n, const Names&) {
+           return n == 1 ? Fate{"FAILED", 1, {}, 0, false, {"n2"}} : Fate{};
+         };
+       },
+       Cause::node, "n2", "V3", Confidence::high},
       {"out of memory in a step, which Slurm calls FAILED",
        [](World& w) { w.program = [](int, const Names&) {
                         return Fate{"FAILED", 1, {}, 0, true};
