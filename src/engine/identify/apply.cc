@@ -193,10 +193,18 @@ void on_nodes_seen(State& s, Case*, const Event& e) {
   if (went_down.empty()) return;
   went_down = sorted_hosts(std::move(went_down));
   for (std::int64_t no : s.open)
-    for (Run& run : s.cases.at(no).programs)
-      if (run.outcome == Outcome::running || (run.symptom == Symptom::node_dead && run.down_nodes.empty()) ||
-          (run.outcome == Outcome::failed && e.at - run.ended_at < kLateDown))
-        run.down_nodes = hosts_in_either(run.down_nodes, hosts_in_both(run.nodes, went_down));
+    for (Run& run : s.cases.at(no).programs) {
+      const bool lost_now =
+          run.outcome == Outcome::running || (run.symptom == Symptom::node_dead && run.down_nodes.empty());
+      const bool lost_lately = run.outcome == Outcome::failed && e.at - run.ended_at < kLateDown;
+      if (!lost_now && !lost_lately) continue;
+      std::vector<std::string> lost = hosts_in_both(run.nodes, went_down);
+      // A node on which V has passed since was well after the run: what took it down later is another matter.
+      if (!lost_now)
+        std::erase_if(lost,
+                      [&](const std::string& name) { return s.nodes.at(name).passed_at > run.ended_at; });
+      run.down_nodes = hosts_in_either(run.down_nodes, lost);
+    }
 }
 
 void on_controller_seen(State& s, Case*, const Event& e) {

@@ -540,6 +540,15 @@ TEST(Identify, TheUsersCheckTurnsACompletedRunIntoAWrongResult) {
   EXPECT_EQ(good.investigate("n[1-2]").verdict->cause, Cause::normal);
 }
 
+TEST(Identify, ANodeTakenDownAfterVPassedOnItIsNotBlamed) {
+  World world("n[1-4]");
+  world.program = [](int n, const Names&) { return n == 1 ? fails() : Fate{"RUNNING", 0, {}}; };
+  world.investigate("n[1-2]");
+  ASSERT_EQ(world.state.cases.at(1).check_of(1)->outcome, Outcome::ok);
+  world.see_nodes({"n2"}, false, true);  // by an operator, say
+  EXPECT_TRUE(world.state.cases.at(1).programs.front().down_nodes.empty());
+}
+
 TEST(Identify, UnknownEventsAreIgnored) {
   World world("n1");
   const std::string before = canonical_text(world.state);
