@@ -13,7 +13,6 @@
 #include <grp.h>
 #include <signal.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -26,25 +25,10 @@
 #include <map>
 #include <utility>
 
+#include "base/resource_limits.h"
+
 namespace sickbay {
 namespace {
-
-struct LimitRow {
-  std::string_view name;
-  int resource;
-};
-constexpr auto kLimits = std::to_array<LimitRow>({
-    {"CPU", RLIMIT_CPU},
-    {"FSIZE", RLIMIT_FSIZE},
-    {"DATA", RLIMIT_DATA},
-    {"STACK", RLIMIT_STACK},
-    {"CORE", RLIMIT_CORE},
-    {"RSS", RLIMIT_RSS},
-    {"NPROC", RLIMIT_NPROC},
-    {"NOFILE", RLIMIT_NOFILE},
-    {"MEMLOCK", RLIMIT_MEMLOCK},
-    {"AS", RLIMIT_AS},
-});
 
 enum class Step : int { group, descriptors, limits, identity, folder, exec };
 struct StepRow {
@@ -252,9 +236,9 @@ class PosixRunner : public ProcessRunner {
   static Result<std::vector<std::pair<int, rlimit>>> limits_of(const ProcessSpec& spec) {
     std::vector<std::pair<int, rlimit>> limits;
     for (const auto& [name, value] : spec.limits) {
-      const auto row = std::find_if(kLimits.begin(), kLimits.end(),
-                                    [&n = name](const LimitRow& r) { return r.name == n; });
-      if (row == kLimits.end())
+      const auto row = std::find_if(kResourceLimits.begin(), kResourceLimits.end(),
+                                    [&n = name](const ResourceLimit& r) { return r.name == n; });
+      if (row == kResourceLimits.end())
         return fail(ErrorCode::bad_input, fmt::format("no resource limit '{}'", name));
       rlimit limit{};
       if (::getrlimit(static_cast<__rlimit_resource>(row->resource), &limit) != 0)

@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <pwd.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -14,6 +13,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "base/resource_limits.h"
 #include "base/text.h"
 
 extern char** environ;  // NOLINT: POSIX's name
@@ -83,24 +83,6 @@ Result<std::string> current_folder() {
             .remedied_by("change to a folder that exists and submit again"));
   return std::string(buffer.data());
 }
-
-// The soft limits that sbatch propagates, by the names that it gives them (SLURM_RLIMIT_*).
-struct LimitRow {
-  std::string_view name;
-  __rlimit_resource_t resource;
-};
-constexpr auto kLimits = std::to_array<LimitRow>({
-    {"CPU", RLIMIT_CPU},
-    {"FSIZE", RLIMIT_FSIZE},
-    {"DATA", RLIMIT_DATA},
-    {"STACK", RLIMIT_STACK},
-    {"CORE", RLIMIT_CORE},
-    {"RSS", RLIMIT_RSS},
-    {"NPROC", RLIMIT_NPROC},
-    {"NOFILE", RLIMIT_NOFILE},
-    {"MEMLOCK", RLIMIT_MEMLOCK},
-    {"AS", RLIMIT_AS},
-});
 
 std::string user_name(uid_t uid) {
   const passwd* entry = getpwuid(uid);
@@ -205,7 +187,7 @@ Result<Submission> collect_submission(const SbatchLine& line, const BatchScript&
   s.work_dir = std::move(*folder);
   s.umask = umask(0);
   umask(s.umask);
-  for (const LimitRow& row : kLimits) {
+  for (const ResourceLimit& row : kResourceLimits) {
     rlimit limit = {};
     if (getrlimit(row.resource, &limit) != 0) continue;
     s.limits.emplace_back(row.name,
