@@ -9,14 +9,13 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <array>
-#include <climits>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <optional>
 #include <sstream>
 
+#include "adapters/posix/installed_file.h"
 #include "apps/cli/answer.h"
 #include "apps/cli/child.h"
 #include "apps/cli/commands.h"
@@ -38,18 +37,6 @@ struct VerifyOptions {
   std::string nodes, partition, baseline, script, time_limit = "10";
   bool full = false, keep = false, json = false;
 };
-
-// Where an installed file of Sickbay lies, seen from this program: beside it, or in libexec or share.
-std::string installed_file(const std::string& name) {
-  std::array<char, PATH_MAX> path;
-  const ssize_t n = readlink("/proc/self/exe", path.data(), path.size());
-  if (n <= 0) return {};
-  std::string folder(path.data(), static_cast<std::size_t>(n));
-  folder.erase(folder.rfind('/'));
-  for (const char* place : {"/", "/../libexec/sickbay/", "/../share/sickbay/"})
-    if (std::string file = folder + place + name; access(file.c_str(), R_OK) == 0) return file;
-  return {};
-}
 
 // Slurm knows the partition.  (sinfo itself says nothing about one that it does not know.)
 Status check_partition(const std::string& partition) {

@@ -1,26 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apps/daemon/installation.h"
 
-#include <unistd.h>
-
 #include "adapters/posix/files.h"
+#include "adapters/posix/installed_file.h"
 #include "apps/daemon/accounts.h"
 
 namespace sickbay {
 namespace {
 constexpr std::size_t kScriptBound = 4 << 20;
 }  // namespace
-
-std::string installed_file(const std::string& name) {
-  char path[4096];
-  const ssize_t n = ::readlink("/proc/self/exe", path, sizeof path);
-  if (n <= 0) return "";
-  std::string folder(path, static_cast<std::size_t>(n));
-  folder.erase(folder.rfind('/'));
-  for (const char* place : {"/", "/../libexec/sickbay/", "/../share/sickbay/"})
-    if (const std::string file = folder + place + name; ::access(file.c_str(), R_OK) == 0) return file;
-  return "";
-}
 
 Result<Effects::Verification> verification_for(const Config& config) {
   auto account = account_named(config.verify.user);
