@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// DuckDB behind a few types of ours: open, ask, and feed it rows from threads of its own.
+//
+// Only this folder includes duckdb.h.  A Connection is for one thread at a time; a Database may have several.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "base/result.h"
+#include "base/size.h"
+
+namespace sickbay::duck {
+
+enum class Type : std::uint8_t { text, integer, real, boolean, time };  ///< time: microseconds since 1970 UTC
+
+/// NULL, text, integer (also time), real, boolean.
+using Value = std::variant<std::monostate, std::string, std::int64_t, double, bool>;
+
+struct ResultColumn {
+  std::string name;
+  Type type = Type::text;
+};
+
+/// A result held whole: rows[i][column].
+struct ResultTable {
+  std::vector<ResultColumn> columns;
+  std::vector<std::vector<Value>> rows;
+};
+
+struct OpenOptions {
+  std::string path;  ///< empty: in memory
+  bool read_only = false;
+  /// No file, network, extension or setting can be reached from SQL; with read_only nothing can be written at
+  /// all.
+  bool sandboxed = false;
+  int threads = 0;          ///< 0: one per core
+  Bytes memory_limit{0};    ///< 0: DuckDB's own
+  std::string temp_folder;  ///< where it spills; empty: beside the file
+};
+
+/// One thread's way to write rows of a source; strings are copied.
+class ChunkWriter {
+ public:
+  virtual ~ChunkWriter() = default;
+  virtual void set_null(std::size_t column) = 0;
+  virtual void set(std::size_t column, std::int64_t value) = 0;  ///< integer; time in microseconds
+  virtual void set(std::size_t column, double value) = 0;
+  virtual void set(std::size_t column, std::string_view value) = 0;
+  virtual void set_bool(std::size_t column, bool value) = 0;
+  virtual void end_row() = 0;
+  virtual bool full() const = 0;
+};
+
+/// What one of DuckDB's threads runs: fills the chunk until it is full or nothing is left (then no row is
+/// added).
+class RowProducer {
+ public:
+  virtual ~RowProducer() = default;
+  virtual Status fill(ChunkWriter& chunk) = 0;
+};
+
+/// A table that SQL can read and that our code makes: SELECT * FROM name().
+struct RowSource {
+  std::string name;
+  std::vector<ResultColumn> columns;
+  int max_threads = 1;
+  std::function<std::unique_ptr<RowProducer>()> producer;  ///< called once for each thread
+};
+
+class Connection {
+ public:
+  Connection(Connection&&) noexcept;
+  Connection& operator=(Connection&&) noexcept;
+  ~Connection();
+
+  /// Runs all statements of `sql`; the result of the last.  Errors: bad_input with DuckDB's message (and its
+  /// line), storage_full, storage_broken.
+  Result<ResultTable> query(std::string_view sql, const std::vector<Value>& parameters = {});
+  Status execute(std::string_view sql);
+  /// One SELECT only, whatever `sql` holds; for SQL that others wrote.  Rows over `max_rows` are an error.
+  Result<ResultTable> select(std::string_view sql, std::size_t max_rows);
+  /// Row by row, for results that need not fit into memory; `row` returns false to stop.
+  Status stream(std::string_view sql, const std::function<void(const std::vector<ResultColumn>&)>& head,
+                const std::function<bool(const std::vector<Value>&)>& row);
+  Status add_source(RowSource source);
+  /// Ends a query of this connection from another thread.
+  void interrupt();
+
+ private:
+  friend class Database;
+  struct Impl;
+  explicit Connection(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+class Database {
+ public:
+  /// Errors: not_found, storage_broken (not a store, or of a newer DuckDB: says so), busy (another process
+  /// holds it).
+  static Result<Database> open(const OpenOptions& options);
+  Database(Database&&) noexcept;
+  Database& operator=(Database&&) noexcept;
+  ~Database();
+  Result<Connection> connect();
+
+ private:
+  struct Impl;
+  explicit Database(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+/// The library's version: "v1.4.4".
+std::string version();
+
+/// 'it''s' : an SQL text literal of any bytes.
+std::string quote(std::string_view text);
+
+}  // namespace sickbay::duck

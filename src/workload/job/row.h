@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// One record of an accounting log, of any reader: a job's row or a step's, each field there or absent.
+//
+// A Row owns nothing: its texts point into the block that was read or into the Arena of the parse.  It is
+// reused for the next record (clear() forgets all, touching two words), since millions of them pass through.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "workload/job/fields.h"
+
+namespace sickbay::workload {
+
+enum class RowKind : std::uint8_t {
+  job,
+  step,     ///< "123.0"
+  batch,    ///< "123.batch"
+  extern_,  ///< "123.extern", "123.ext+"
+};
+
+class Row {
+ public:
+  RowKind kind = RowKind::job;
+
+  void clear() {
+    nums_set_ = texts_set_ = 0;
+    kind = RowKind::job;
+  }
+  void set(Num f, std::int64_t value) {
+    nums_[at(f)] = value;
+    nums_set_ |= mask(f);
+  }
+  void set(Text f, std::string_view value) {
+    texts_[at(f)] = value;
+    texts_set_ |= mask(f);
+  }
+  void drop(Num f) { nums_set_ &= ~mask(f); }
+  void drop(Text f) { texts_set_ &= ~mask(f); }
+  bool has(Num f) const { return (nums_set_ & mask(f)) != 0; }
+  bool has(Text f) const { return (texts_set_ & mask(f)) != 0; }
+  /// The value; 0 (or empty) when absent: ask has() where that matters.
+  std::int64_t get(Num f) const { return has(f) ? nums_[at(f)] : 0; }
+  std::string_view get(Text f) const { return has(f) ? texts_[at(f)] : std::string_view(); }
+  std::optional<std::int64_t> find(Num f) const {
+    return has(f) ? std::optional(nums_[at(f)]) : std::nullopt;
+  }
+  void add_bits(Num f, std::int64_t bits) { set(f, get(f) | bits); }
+
+ private:
+  static constexpr std::size_t at(Num f) { return static_cast<std::size_t>(f); }
+  static constexpr std::size_t at(Text f) { return static_cast<std::size_t>(f); }
+  static constexpr std::uint64_t mask(Num f) { return std::uint64_t{1} << at(f); }
+  static constexpr std::uint64_t mask(Text f) { return std::uint64_t{1} << at(f); }
+
+  std::uint64_t nums_set_ = 0, texts_set_ = 0;
+  std::int64_t nums_[kNums];
+  std::string_view texts_[kTexts];
+};
+
+}  // namespace sickbay::workload

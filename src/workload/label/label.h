@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// The label of a job: which application it ran, by the names that the log has of it (paper 003, section 2.1).
+//
+// Pure: the lists come in as text, a job as its names.  Safe for several threads once made.  Order of
+// evidence, first hit wins: keywords in the steps' names, the job's name, the submit line, the work folder;
+// then the rename table; else "unknown" with its kind.  Keywords match whole words, longest first, whatever
+// the case (doc/formats/labels.md).
+#pragma once
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "workload/job/row.h"
+
+namespace sickbay::workload {
+
+struct JobNames {
+  std::string_view job_name, step_names /* joined by ' ' */, work_dir, submit_line, user, cluster;
+};
+
+struct Label {
+  std::string_view application = "unknown";
+  std::string_view version;      ///< empty: none found; points into the names
+  std::string_view field;        ///< "materials science"; empty for unknown
+  std::string_view labelled_by;  ///< the text field of that name in fields.h
+  std::string_view evidence;     ///< the words that matched; points into the names or the lists
+};
+
+/// One JSON file of labels and where it came from; later ones lay over earlier ones.
+struct LabelFile {
+  std::string source, text;
+};
+
+class Labeller {
+ public:
+  /// Errors: bad_input with file:line:column.
+  static Result<Labeller> make(std::span<const LabelFile> files);
+  Labeller(Labeller&&) noexcept;
+  Labeller& operator=(Labeller&&) noexcept;
+  ~Labeller();
+
+  Label label(const JobNames& names) const;
+  std::size_t applications() const;
+
+ private:
+  struct Impl;
+  explicit Labeller(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace sickbay::workload

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// The values of accounting fields, fast: one function for each quantity, used by every reader.
+//
+// They say the same as the parsers of base (duration.h, size.h) and model (slurm_state.h), which the tests
+// compare them with, but without allocating and without messages, since they run a hundred million times in
+// an import.  Each returns false for a text that is no such value, and then leaves its result alone.  Empty
+// texts, "Unknown", "None", "N/A" are the caller's to skip: is_absent().
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "workload/job/arena.h"
+#include "workload/job/row.h"
+
+namespace sickbay::workload {
+
+/// "", "Unknown", "None", "N/A", "None assigned", "(null)", "INVALID".
+bool is_absent(std::string_view text);
+
+/// Decimal digits with an optional '-' (and an optional ".0..." tail when `fraction`).
+bool parse_integer(std::string_view text, std::int64_t& value, bool fraction = false);
+
+/// Local times to UTC by an IANA zone, with its past changes; safe for several threads.
+class TimeZone {
+ public:
+  /// "UTC", "Europe/Berlin", "+02:00".  Errors: not_found.
+  static Result<TimeZone> make(std::string_view name);
+  /// Seconds since 1970 UTC of a local second count; in the hour that comes twice, the first.
+  std::int64_t to_utc(std::int64_t local) const;
+  /// Its changes: from `at` (UTC seconds) on, `offset` seconds east.  At least one.
+  struct Change {
+    std::int64_t at, offset;
+  };
+  const std::vector<Change>& changes() const { return *changes_; }
+
+ private:
+  std::shared_ptr<const std::vector<Change>> changes_;
+};
+
+/// "2021-05-01T02:26:23", also with a blank for the T, a fraction, "Z" or "+02:00"; and a bare count of
+/// seconds since 1970.
+bool parse_timestamp(std::string_view text, const TimeZone& zone, std::int64_t& utc_seconds);
+/// sacct's run times: "[D-]HH:MM:SS[.mmm]", "MM:SS.mmm", "HH:MM:SS"; bare digits are seconds.
+bool parse_elapsed_ms(std::string_view text, std::int64_t& milliseconds);
+/// Timelimit.  UNLIMITED, Partition_Limit and a blank are true with `seconds` -1.
+bool parse_limit(std::string_view text, std::int64_t& seconds);
+/// "12756K", "1.50T", "199G", "0", a bare number times `bare` (1 or 1024 or 1048576).
+bool parse_bytes(std::string_view text, std::int64_t bare, std::int64_t& bytes);
+/// ReqMem: "4000Mc", "0n", "2147486648Mn" (the flag 2^31 and 3000 M per core), "1.50T".  Sets req_mem,
+/// req_mem_per_node or req_mem_per_cpu of `row`, and Repair::req_mem_flag.
+bool parse_req_mem(std::string_view text, Row& row);
+/// "cpu=00:00:04,energy=0,fs/disk=1248832,mem=12756K,gres/gpu:a100=2": calls back with each key and value.
+template <class F>
+bool for_each_tres(std::string_view text, F&& each) {
+  while (!text.empty()) {
+    const auto comma = text.find(',');
+    const auto item = text.substr(0, comma);
+    const auto equals = item.find('=');
+    if (equals == std::string_view::npos) return false;
+    each(item.substr(0, equals), item.substr(equals + 1));
+    if (comma == std::string_view::npos) break;
+    text.remove_prefix(comma + 1);
+  }
+  return true;
+}
+/// "0:9" -> exit_code, exit_signal.
+bool parse_exit(std::string_view text, Row& row);
+/// State: the base word goes to Text::state (in Slurm's spelling, a literal), "by UID" to cancelled_by, what
+/// the word does not say to state_text; an unknown word is kept as it is with Flaw::unknown_state.  Also cut
+/// words ("CANCELLED+").
+void parse_state(std::string_view text, Row& row);
+/// JobID: "123", "123.batch", "123.ext+", "4103947_9", "4103947_[9-11,13%2]", "9380968+0", "123_4.0": sets
+/// kind, job_id (before the first '.'), step, job_id_raw where it is plain, array and het ids, array_tasks.
+bool parse_job_id(std::string_view text, Row& row);
+/// `text`, or with bytes that are no UTF-8 replaced by U+FFFD (in `arena`), which `mended` then says.
+std::string_view valid_utf8(std::string_view text, Arena& arena, bool& mended);
+
+}  // namespace sickbay::workload
