@@ -98,6 +98,9 @@ class ResourceManager {
   virtual void drain(std::string node, std::string reason, Done<bool> done) = 0;
   virtual void undrain(std::string node, std::string own_reason_prefix, Done<bool> done) = 0;
 
+  /// The uid that slurmctld runs as (SlurmUser): Slurm lets it do everything, and so do we.
+  virtual void slurm_user(Done<std::uint32_t> done) = 0;
+
   virtual std::vector<CallCount> calls() const = 0;
 };
 

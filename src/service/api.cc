@@ -24,7 +24,9 @@ constexpr std::size_t kStreamBurst = 5000;     // events of the past given to a 
 
 Error no_case(std::string_view name) {
   return Error(ErrorCode::not_found, fmt::format("no case '{}'", name))
-      .remedied_by("'sickbay cases --all' lists them");
+      .remedied_by(
+          "'sickbay cases --all' lists those there are; closed ones of long ago are in archives beside the "
+          "journal: 'sickbay journal --file'");
 }
 
 }  // namespace
@@ -213,8 +215,12 @@ struct Endpoints {
     bool open = true;
     std::string chunk;
     std::size_t given = 0;
+    std::int64_t shown = stream->after;
     auto each = [&](const Event& event) {
-      if (api.may_see(stream->caller, event)) chunk += event.text() + "\n";
+      if (api.may_see(stream->caller, event)) {
+        chunk += event.text() + "\n";
+        shown = event.seq;
+      }
       stream->after = event.seq;
       if (chunk.size() > (64 << 10)) open = c.reply->write(std::exchange(chunk, {}));
       return open && ++given < kStreamBurst;
@@ -223,6 +229,9 @@ struct Endpoints {
     const Status read = stream->subject.empty()
                             ? api.controller_.journal().read(stream->after, each)
                             : api.controller_.journal().read_subject(stream->subject, stream->after, each);
+    // Behind a part that ends with events of others, the caller must still learn where to go on.
+    if (read && given >= kStreamBurst && shown < stream->after)
+      chunk += Json::object({{"position", stream->after}}).dump() + "\n";
     if (open && !chunk.empty()) open = c.reply->write(std::move(chunk));
     if (!read || !open || !follow || given >= kStreamBurst) return c.reply->end();
     stream->live = true;

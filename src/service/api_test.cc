@@ -191,6 +191,33 @@ TEST_F(ApiTest, AStreamShowsEachTheirOwn) {
   EXPECT_EQ(his->streamed.find("case_opened"), std::string::npos) << his->streamed;
 }
 
+TEST_F(ApiTest, APartWithoutOwnEventsSaysWhereToGoOn) {
+  // More events of others than one part holds, and then one of bob's own.
+  ask("alice", "POST", "/v1/cases", submission(), "k1");
+  std::vector<Event> foreign(6000);
+  for (Event& event : foreign) {
+    event.subject = "c1";
+    event.kind = "note";
+  }
+  controller_.take(std::move(foreign), [](Status) {});
+  ask("bob", "POST", "/v1/cases", submission(), "k2");
+
+  std::int64_t after = 0;
+  std::string seen;
+  for (int parts = 0; parts < 5 && seen.find("case_opened") == std::string::npos; ++parts) {
+    const std::string part = ask("bob", "GET", "/v1/events?after=" + std::to_string(after))->streamed;
+    if (part.empty()) break;
+    const std::size_t line = part.rfind('\n', part.size() - 2);
+    const Json last = Json::parse(part.substr(line == std::string::npos ? 0 : line + 1)).value_or(Json());
+    const std::int64_t next = last.has("position") ? last["position"].as_int() : last["seq"].as_int();
+    ASSERT_GT(next, after) << part;
+    after = next;
+    seen += part;
+  }
+  EXPECT_NE(seen.find(R"("subject":"c2")"), std::string::npos) << seen;
+  EXPECT_EQ(seen.find(R"("subject":"c1")"), std::string::npos);
+}
+
 TEST_F(ApiTest, SlurmIsLeftAloneWithoutACase) {
   loop_.run_until(loop_.now() + std::chrono::minutes(10));
   const auto looks = controller_.health().refreshes;

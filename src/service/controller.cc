@@ -48,6 +48,13 @@ Status Controller::replay() {
   return {};
 }
 
+void Controller::forget(std::int64_t no) {
+  Event event;
+  event.subject = case_name(no);
+  event.kind = identify::kArchived;
+  identify::apply(state_, event);
+}
+
 void Controller::start() {
   started_ = true;
   for (std::int64_t no : state_.open) dirty_.insert(no);

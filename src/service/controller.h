@@ -38,6 +38,8 @@ class Controller {
   /// Takes in facts from outside; `kept` is called when they are durable, or with the reason why they are
   /// not.
   void take(std::vector<Event> events, std::function<void(Status)> kept = nullptr);
+  /// Drops a closed case whose events were archived: what a replay would now give.
+  void forget(std::int64_t no);
   /// A number that no case has had.
   std::int64_t new_case_number() { return ++last_case_given_; }
 

@@ -598,6 +598,12 @@ TEST_F(Contract, DrainsAreOursOrNotTouched) {
   ASSERT_TRUE(undrain("disk exchange"));
 }
 
+TEST_F(Contract, SaysWhoSlurmIs) {
+  const auto uid = ask<std::uint32_t>([&](auto done) { manager().slurm_user(std::move(done)); });
+  ASSERT_TRUE(uid) << uid.error().line();
+  EXPECT_EQ(*uid, 0u) << "both clusters run as root";
+}
+
 // --- when things go wrong ------------------------------------------------------------------------------
 
 TEST_F(Contract, AnUnclearSubmissionIsFoundAndNeverStartsTwice) {

@@ -90,6 +90,7 @@ class SimCluster final : public ResourceManager {
   void history(std::vector<JobId> jobs, Done<std::vector<JobInfo>> done) override;
   void drain(std::string node, std::string reason, Done<bool> done) override;
   void undrain(std::string node, std::string own_reason_prefix, Done<bool> done) override;
+  void slurm_user(Done<std::uint32_t> done) override;
   std::vector<CallCount> calls() const override;
 
   // What people do at the cluster, at once and without slurmctld's answer time.

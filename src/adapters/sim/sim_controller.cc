@@ -200,6 +200,10 @@ void SimCluster::undrain(std::string name, std::string prefix, Done<bool> done) 
       });
 }
 
+void SimCluster::slurm_user(Done<std::uint32_t> done) {
+  answer<std::uint32_t>("configuration", std::move(done), []() -> Result<std::uint32_t> { return 0U; });
+}
+
 std::vector<CallCount> SimCluster::calls() const {
   std::vector<CallCount> all;
   for (const auto& [call, count] : calls_) all.push_back(count);

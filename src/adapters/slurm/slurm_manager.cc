@@ -69,6 +69,12 @@ class SlurmCluster final : public ResourceManager {
   void undrain(std::string node, std::string own_reason_prefix, Done<bool> done) override {
     yes_no("undrain", Json::object({{"node", node}, {"prefix", own_reason_prefix}}), std::move(done));
   }
+  void slurm_user(Done<std::uint32_t> done) override {
+    ask(Kind::look, "configuration", Json::object(), [done = std::move(done)](Result<Json> configuration) {
+      if (!configuration) return done(fail(std::move(configuration.error())));
+      done(static_cast<std::uint32_t>((*configuration)["slurm_user_id"].as_int()));
+    });
+  }
   std::vector<CallCount> calls() const override { return counts_.list(); }
 
  private:

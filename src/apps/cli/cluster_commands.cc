@@ -76,14 +76,13 @@ int run_journal(const JournalOptions& o) {
     if (!o.subject.empty()) target += "&subject=" + percent_encoded(o.subject);
     std::optional<Error> broken;
     auto ended = api->stream(target, [&](std::string_view line) {
-      auto json = Json::parse(line);
-      auto event = json ? Event::from_json(*json) : Result<Event>(fail(json.error()));
-      if (!event) {
-        broken = event.error();
+      auto parsed = parse_stream_line(line);
+      if (!parsed) {
+        broken = parsed.error();
         return false;
       }
-      print_event(*event, o.json, page);
-      after = event->seq;
+      if (parsed->event) print_event(*parsed->event, o.json, page);
+      after = parsed->seq;
       return more = true;
     });
     if (broken) return complain(*broken, o.json);

@@ -10,6 +10,21 @@
 
 namespace sickbay::cli {
 
+Result<StreamLine> parse_stream_line(std::string_view line) {
+  auto json = Json::parse(line);
+  if (!json) return fail(json.error());
+  StreamLine parsed;
+  if (json->has("position")) {
+    parsed.seq = (*json)["position"].as_int();
+    return parsed;
+  }
+  auto event = Event::from_json(*json);
+  if (!event) return fail(event.error());
+  parsed.seq = event->seq;
+  parsed.event = std::move(*event);
+  return parsed;
+}
+
 Status follow_events(FollowOrder order, const std::function<bool(const Event&)>& each,
                      const std::function<bool()>& idle) {
   using std::chrono::steady_clock;
@@ -29,15 +44,14 @@ Status follow_events(FollowOrder order, const std::function<bool(const Event&)>&
       std::optional<Error> broken;
       ended = api->stream(target, [&](std::string_view line) {
         seen_alive = steady_clock::now();
-        auto json = Json::parse(line);
-        auto event = json ? Event::from_json(*json) : Result<Event>(fail(json.error()));
-        if (!event) {
-          broken = event.error();
+        auto parsed = parse_stream_line(line);
+        if (!parsed) {
+          broken = parsed.error();
           return false;
         }
-        if (event->seq <= order.after) return true;
-        order.after = event->seq;
-        return go_on = each(*event);
+        if (parsed->seq <= order.after) return true;
+        order.after = parsed->seq;
+        return !parsed->event || (go_on = each(*parsed->event));
       });
       if (broken) return fail(*broken);
     }

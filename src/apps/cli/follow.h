@@ -4,7 +4,9 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/result.h"
 #include "model/event.h"
@@ -17,6 +19,14 @@ struct FollowOrder {
   std::chrono::milliseconds tick{0};  ///< calls `idle` when nothing came for so long; 0: never
   std::chrono::seconds patience{60};  ///< how long sickbayd may be away before that is an error
 };
+
+/// A line of GET /v1/events: an event, or, behind events that the caller may not see, only the place to go on
+/// from.
+struct StreamLine {
+  std::optional<Event> event;
+  std::int64_t seq = 0;
+};
+Result<StreamLine> parse_stream_line(std::string_view line);
 
 /// Calls `each` for every event after `order.after`, in order and each once, until it returns false; `idle`
 /// (may be empty) likewise.  A stream that breaks is taken up again behind the last event seen.

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include <optional>
 #include <string>
 
 #include "adapters/net/asio_loop.h"
@@ -34,6 +35,64 @@ constexpr const char* kUsage =
     "Runs in the foreground as root on the controller host; SICKBAY_ROOT stands before all its paths.\n";
 
 void say(const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); }
+
+// SlurmUser is an operator, as it is to Slurm.  Asked until slurmctld has answered once.
+class SlurmUser {
+ public:
+  SlurmUser(Loop& loop, ResourceManager& manager) : loop_(loop), manager_(manager) {}
+  void learn() {
+    manager_.slurm_user([this](Result<std::uint32_t> uid) {
+      if (uid)
+        uid_ = *uid;
+      else
+        loop_.at(loop_.now() + std::chrono::seconds(30), [this] { learn(); });
+    });
+  }
+  bool is(const Caller& caller) const { return uid_ && *uid_ == caller.uid; }
+
+ private:
+  Loop& loop_;
+  ResourceManager& manager_;
+  std::optional<std::uint32_t> uid_;
+};
+
+// Moves the events of long closed cases to the archives, once a day, some at a time (doc/formats/journal.md).
+class Archivist {
+ public:
+  Archivist(Loop& loop, SqliteJournal& journal, Controller& controller)
+      : loop_(loop), journal_(journal), controller_(controller) {}
+  void work() {
+    constexpr std::size_t kAtOnce = 20;  // two commits each
+    const TimePoint before = loop_.now() - std::chrono::hours(30 * 24);
+    std::vector<std::string> subjects;
+    std::vector<std::int64_t> numbers;
+    for (const auto& [no, subject] : controller_.state().cases)
+      // (A day more: something may still have been said of a case after its end.)
+      if (subject.is_closed() && subject.closed < before - std::chrono::hours(24) &&
+          subjects.size() < kAtOnce) {
+        subjects.push_back(case_name(no));
+        numbers.push_back(no);
+      }
+    if (!subjects.empty()) {
+      auto done = journal_.compact(before, subjects);
+      if (!done) {
+        say(done.error().message("sickbayd"));
+        return again(std::chrono::hours(24));
+      }
+      for (std::int64_t no : numbers) controller_.forget(no);
+      say(fmt::format("event=archived cases={} events={}", done->subjects, done->events));
+    }
+    again(subjects.size() < kAtOnce ? std::chrono::seconds(24 * 3600) : std::chrono::seconds(1));
+  }
+
+ private:
+  void again(std::chrono::seconds in) {
+    loop_.at(loop_.now() + in, [this] { work(); });
+  }
+  Loop& loop_;
+  SqliteJournal& journal_;
+  Controller& controller_;
+};
 
 // One key=value line per committed event that is an act or a decision: what an operator greps for.
 void log_event(const Event& e) {
@@ -93,9 +152,11 @@ Status run(const std::string& config_path, bool check_only) {
   Controller controller(*loop, **journal, **manager, effects, *config);
   if (auto replayed = controller.replay(); !replayed) return replayed;
   controller.on_committed(log_event);
+  SlurmUser slurm_user(*loop, **manager);
   Api api(controller, cases, **manager, {SICKBAY_VERSION, ::getpid(), loop->now()},
-          [&config](const Caller& caller) {
-            return belongs_to(caller, config->operators.users, config->operators.groups);
+          [&config, &slurm_user](const Caller& caller) {
+            return slurm_user.is(caller) ||
+                   belongs_to(caller, config->operators.users, config->operators.groups);
           });
   auto server = make_http_server(*loop);
   server->on_request([&api](HttpRequest request, std::shared_ptr<HttpReply> reply) {
@@ -107,6 +168,9 @@ Status run(const std::string& config_path, bool check_only) {
   say(fmt::format("event=started version={} seq={} open_cases={} socket={}", SICKBAY_VERSION,
                   (*journal)->last_seq(), controller.state().open.size(), paths.socket()));
   controller.start();
+  slurm_user.learn();
+  Archivist archivist(*loop, **journal, controller);
+  archivist.work();
   loop->run();
   server->close();
   say(fmt::format("event=stopped seq={}", (*journal)->last_seq()));

@@ -329,6 +329,15 @@ void on_case_closed(State& s, Case* c, const Event& e) {
   s.open.erase(c->no);
 }
 
+// The case is in an archive; its number stays taken.
+void on_archived(State& s, Case* c, const Event& e) {
+  if (const auto no = parse_case_name(e.subject)) s.last_case = std::max(s.last_case, *no);
+  if (c == nullptr || !c->is_closed()) return;
+  const std::int64_t no = c->no;
+  std::erase_if(s.by_job, [no](const auto& entry) { return entry.second == no; });
+  s.cases.erase(no);
+}
+
 struct KindRow {
   std::string_view kind;
   void (*apply)(State&, Case*, const Event&);
@@ -347,6 +356,7 @@ constexpr auto kKinds = std::to_array<KindRow>({
     {kCancelRequested, on_cancel_requested},
     {kVerdict, on_verdict},
     {kCaseClosed, on_case_closed},
+    {kArchived, on_archived},
 });
 
 }  // namespace

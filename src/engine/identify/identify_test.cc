@@ -549,6 +549,27 @@ TEST(Identify, ANodeTakenDownAfterVPassedOnItIsNotBlamed) {
   EXPECT_TRUE(world.state.cases.at(1).programs.front().down_nodes.empty());
 }
 
+TEST(Identify, AnArchivedCaseLeavesOnlyItsNumber) {
+  State state;
+  Event event;
+  event.subject = "c17";
+  event.kind = kArchived;
+  apply(state, event);
+  EXPECT_EQ(state.last_case, 17) << "its number is not given again";
+  EXPECT_TRUE(state.cases.empty());
+
+  Case& open = state.cases[18];
+  open.no = 18;
+  event.subject = "c18";
+  apply(state, event);
+  EXPECT_EQ(state.cases.size(), 1u) << "an open case stays";
+  open.closed = from_micros(5);
+  state.by_job[4711] = 18;
+  apply(state, event);
+  EXPECT_TRUE(state.cases.empty());
+  EXPECT_TRUE(state.by_job.empty());
+}
+
 TEST(Identify, UnknownEventsAreIgnored) {
   World world("n1");
   const std::string before = canonical_text(world.state);
