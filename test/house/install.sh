@@ -7,7 +7,8 @@ trap 'rm -rf "$work"' EXIT
 DESTDIR=$work cmake --install "$SICKBAY_BUILD" --prefix /opt/sickbay > "$work/log"
 to=$work/opt/sickbay
 for file in bin/sickbay bin/mybatch bin/sickbayd bin/sickbay-verify libexec/sickbay/sickbay-slurm \
-    share/sickbay/sickbay-verify.sh lib/sickbay/libsickbay_clock_shift.so share/man/man1/sickbay-why.1 \
+    share/sickbay/sickbay-verify.sh share/sickbay/echarts.min.js lib/sickbay/libsickbay_clock_shift.so \
+    share/man/man1/sickbay-why.1 \
     share/bash-completion/completions/sickbay lib/systemd/system/sickbayd.service share/doc/sickbay/README.md; do
   [ -s "$to/$file" ] || { echo "$file is not installed" >&2; exit 1; }
 done

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# tools/setup on a machine of stand-ins: what it asks apt for, and what it leaves behind.
+# tools/setup on a machine of stand-ins: what it asks apt and npm for, and what it leaves behind.
 set -eu
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -21,7 +21,24 @@ exit "$(cat "$WORK/code")"
 E2
 printf '#!/bin/sh\necho 0\n' > "$work/bin/id"
 chmod +x "$work"/bin/*
-setup=$SICKBAY_SOURCE/tools/setup
+# A tree of its own, whose npm list is known; npm brings what lies in tarball.tgz.
+mkdir -p "$work/tree/tools" "$work/made/package/dist"
+cp "$SICKBAY_SOURCE/tools/setup" "$SICKBAY_SOURCE/tools/packages.txt" "$work/tree/tools/"
+setup=$work/tree/tools/setup
+echo 'chart()' > "$work/made/package/dist/chart.js"
+echo 'exit 1' > "$work/made/package/install.sh"
+tar -czf "$work/tarball.tgz" -C "$work/made" package
+cat > "$work/bin/npm" <<'E2'
+#!/bin/bash
+echo "$*" >> "$WORK/asked_npm"
+while [ $# -gt 0 ]; do [ "$1" = --pack-destination ] && to=$2; shift; done
+cp "$WORK/tarball.tgz" "$to/chart-1.2.3.tgz"
+exit "$(cat "$WORK/code_npm")"
+E2
+chmod +x "$work/bin/npm"
+echo 0 > "$work/code_npm"
+list_npm() { printf '# comment\nany chart @some/chart 1.2.3 %s dist/chart.js\nno_machine none none 1 0 none\n' "$1" > "$work/tree/tools/npm-packages.txt"; }
+: > "$work/tree/tools/npm-packages.txt"
 echo 0 > "$work/code"
 
 : > "$work/missing"
@@ -45,3 +62,25 @@ echo 0 > "$work/code"
 echo '#!/bin/sh' > "$SB_SETUP_POLICY"
 "$setup" > "$work/out"
 [ "$(cat "$SB_SETUP_POLICY")" = '#!/bin/sh' ] || fail "a policy-rc.d of the machine's own was changed"
+
+# npm: asked once for what is pinned, runs no scripts, and only the files of the list are taken.
+: > "$work/missing"
+rm -f "$work/asked"
+list_npm "$(sha512sum < "$work/tarball.tgz" | cut -d' ' -f1)"
+"$setup" --quiet > "$work/out"
+[ "$(wc -l < "$work/asked_npm")" = 1 ] || fail "npm was not asked once: $(cat "$work/asked_npm")"
+grep -q -- '--ignore-scripts.* @some/chart@1.2.3$' "$work/asked_npm" || fail "npm was asked otherwise: $(cat "$work/asked_npm")"
+[ "$(cat "$work/tree/third_party/chart/chart.js")" = 'chart()' ] || fail "chart.js is not there"
+[ "$(find "$work/tree/third_party" -type f | wc -l)" = 2 ] || fail "more than chart.js and its stamp: $(find "$work/tree/third_party")"
+[ -z "$("$setup" --quiet)" ] || fail "not quiet once npm's files are there"
+[ "$(wc -l < "$work/asked_npm")" = 1 ] || fail "npm was asked for what is there"
+[ ! -e "$work/asked" ] || fail "apt was asked for nothing"
+
+# Another tarball than the pinned one is an error and leaves nothing; what is there stays.
+list_npm "$(printf '%0128d' 0)"
+if "$setup" > "$work/out" 2> "$work/err"; then fail "a wrong checksum is not told"; fi
+grep -q 'is not what was pinned' "$work/err" || fail "not told as a wrong checksum: $(cat "$work/err")"
+[ "$(find "$work/tree/third_party" -type f | wc -l)" = 2 ] || fail "a wrong tarball left something behind"
+echo 1 > "$work/code_npm"
+if "$setup" > "$work/out" 2> "$work/err"; then fail "a failure of npm is not told"; fi
+grep -q 'remedy:.*network' "$work/err" || fail "no remedy: $(cat "$work/err")"
