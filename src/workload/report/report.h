@@ -42,6 +42,11 @@ struct ReportSpec {
   std::map<std::string, std::string> units;  ///< by column
   std::vector<Parameter> parameters;
   bool executable = false;
+  std::vector<std::string> command;  ///< of an executable; run in the plug-in's folder
+  int place = 0;                     ///< among the reports of its plug-in
+  std::map<std::string, int> lines;  ///< where `path` says each word of the head, for messages
+
+  std::string id() const { return plugin + "." + name; }
 };
 
 struct Plugin {

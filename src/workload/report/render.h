@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// Renderers: pure functions from a Document to a text.  A new one is one file render_NAME.cc and a line here.
+//
+// What they share is here too: how a figure of a unit is written for people, and the words of the page in the
+// document's language.  CSV and JSON hold the values as the SQL gave them; Markdown and HTML round them.
+#pragma once
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "workload/report/report.h"
+
+namespace sickbay::workload {
+
+/// The text of `key` ("page.period") in the document's language; `fallback` where it has none.
+std::string_view message(const Document& document, std::string_view key, std::string_view fallback);
+
+/// Heading of a column: its message "column.NAME", else the name with blanks for '_'; the unit is not in it.
+std::string column_heading(const Document& document, const duck::ResultColumn& column);
+/// The unit as people read it: its message "unit.UNIT", else the unit; "" for "none" and "".
+std::string unit_text(const Document& document, std::string_view unit);
+
+/// A value as people read it: "12,345.7", "2021-05-01 10:00", "yes"; "" for NULL.  Figures are rounded to
+/// what their unit is worth reading (`unit` may be "": as many digits as a plain number needs).
+std::string value_text(const Document& document, const duck::Value& value, duck::Type type,
+                       std::string_view unit);
+
+/// The chapters in the order of the document: the key ("overall") and its plug-ins' places in
+/// Document::plugins.
+std::vector<std::pair<std::string, std::vector<std::size_t>>> chapters(const Document& document);
+
+/// For a terminal, a wiki or a mail.
+std::string render_markdown(const Document& document);
+/// One text: a section for each report, begun by "# id: title" and parted by empty lines.
+std::string render_csv(const Document& document);
+/// One file for each report that was made: its name ("jobwait.percentiles.csv") and its text.
+std::vector<std::pair<std::string, std::string>> render_csv_files(const Document& document);
+/// doc/formats/report.md, "The JSON document".
+std::string render_json(const Document& document);
+
+/// The parts that make the page one file; read by the caller from reports/page.
+struct PageParts {
+  std::string page_template, css, js, echarts;
+};
+/// One file that a browser shows without a network.
+std::string render_html(const Document& document, const PageParts& parts);
+
+}  // namespace sickbay::workload
