@@ -46,6 +46,9 @@ class Row {
     return has(f) ? std::optional(nums_[at(f)]) : std::nullopt;
   }
   void add_bits(Num f, std::int64_t bits) { set(f, get(f) | bits); }
+  /// One bit for each field that is there, by its number in its enum: to go over few of many fields.
+  std::uint64_t nums() const { return nums_set_; }
+  std::uint64_t texts() const { return texts_set_; }
 
  private:
   static constexpr std::size_t at(Num f) { return static_cast<std::size_t>(f); }

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rows -> jobs.  Nearly every job is one job row and a few steps, all different; that goes straight through.
+// What is not so (ids that came again, rows that came twice, steps alone) is sorted first, by all that a row
+// holds, so that the order of the log can not show in the result.
+#include "workload/merge/merge.h"
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+#include <vector>
+
+#include "workload/merge/combine.h"
+#include "workload/merge/fold.h"
+
+namespace sickbay::workload {
+namespace {
+
+using RowList = std::vector<const Row*>;
+
+// A total order over all that two rows say: rows that compare equal are the same row.
+int compare_rows(const Row& a, const Row& b) {
+  if (a.kind != b.kind) return a.kind < b.kind ? -1 : 1;
+  if (a.nums() != b.nums()) return a.nums() < b.nums() ? -1 : 1;
+  if (a.texts() != b.texts()) return a.texts() < b.texts() ? -1 : 1;
+  for (std::uint64_t left = a.nums(); left != 0; left &= left - 1) {
+    const auto f = static_cast<Num>(std::countr_zero(left));
+    if (a.get(f) != b.get(f)) return a.get(f) < b.get(f) ? -1 : 1;
+  }
+  for (std::uint64_t left = a.texts(); left != 0; left &= left - 1) {
+    const auto f = static_cast<Text>(std::countr_zero(left));
+    if (const int c = a.get(f).compare(b.get(f)); c != 0) return c;
+  }
+  return 0;
+}
+
+template <class Field>
+int compare_present(const Row& a, const Row& b, Field f) {
+  if (a.has(f) != b.has(f)) return a.has(f) ? 1 : -1;
+  const auto x = a.get(f), y = b.get(f);
+  return x < y ? -1 : x > y ? 1 : 0;
+}
+
+bool same_id(const Row& a, const Row& b) {
+  return a.get(Text::job_id) == b.get(Text::job_id) && a.get(Text::cluster) == b.get(Text::cluster);
+}
+bool same_step(const Row& a, const Row& b) {
+  return a.kind == b.kind && a.get(Text::step) == b.get(Text::step) &&
+         compare_present(a, b, Num::start_time) == 0;
+}
+
+// One instance of a job id: its own row (null where the log has none) and its steps.
+struct Instance {
+  const Row* job = nullptr;
+  bool duplicates = false;
+  RowList steps;
+};
+
+// How far `at` lies outside the instance's run; 0 within.
+std::int64_t distance(const Row& job, std::int64_t at) {
+  constexpr std::int64_t kFar = std::numeric_limits<std::int64_t>::max();
+  const auto from = job.find(Num::start_time);
+  if (!from) {
+    // It never started, so it has no steps, unless nothing else is there to hold them.
+    const auto submitted = job.find(Num::submit_time);
+    return submitted ? kFar - 1 : kFar;
+  }
+  if (at < *from) return *from - at;
+  const auto to = job.find(Num::end_time);
+  return to && at > *to ? at - *to : 0;
+}
+
+// What one thread needs again and again; kept so that a job costs no allocation.
+struct Scratch {
+  RowList jobs, steps, keyed;
+  std::vector<Instance> instances;
+  std::vector<Row> combined;
+};
+
+void sort_rows(RowList& rows) {
+  std::sort(rows.begin(), rows.end(), [](const Row* a, const Row* b) { return compare_rows(*a, *b) < 0; });
+}
+
+// Job rows of one id, sorted by submission, those of one key made into one.
+void find_instances(RowList& rows, Scratch& s) {
+  sort_rows(rows);
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const Row* a, const Row* b) { return compare_present(*a, *b, Num::submit_time) < 0; });
+  s.combined.clear();
+  s.combined.reserve(rows.size());  // pointers into it are kept
+  for (std::size_t i = 0; i < rows.size();) {
+    Instance instance;
+    instance.job = rows[i];
+    std::size_t j = i + 1;
+    for (; j < rows.size() && compare_present(*rows[i], *rows[j], Num::submit_time) == 0; ++j) {
+      instance.duplicates = true;
+      if (compare_rows(*rows[j - 1], *rows[j]) == 0) continue;
+      Row both;
+      combine(*instance.job, *rows[j], both);
+      s.combined.push_back(both);
+      instance.job = &s.combined.back();
+    }
+    s.instances.push_back(std::move(instance));
+    i = j;
+  }
+}
+
+// Each step once, given to the instance that ran when it began.
+void give_steps(RowList& steps, std::vector<Instance>& instances) {
+  sort_rows(steps);
+  std::stable_sort(steps.begin(), steps.end(), [](const Row* a, const Row* b) {
+    if (a->kind != b->kind) return a->kind < b->kind;
+    if (const int c = a->get(Text::step).compare(b->get(Text::step)); c != 0) return c < 0;
+    return compare_present(*a, *b, Num::start_time) < 0;
+  });
+  for (std::size_t i = 0; i < steps.size();) {
+    // Of one step that came more than once, the richest; of equally rich ones, the last of the total order.
+    const Row* best = steps[i];
+    std::size_t j = i + 1;
+    for (; j < steps.size() && same_step(*best, *steps[j]); ++j)
+      if (compare_richness(*steps[j], *best) >= 0) best = steps[j];
+    Instance* home = &instances.back();  // without a start of its own: the newest
+    if (const auto at = best->find(Num::start_time)) {
+      for (Instance& candidate : instances)  // of equally near ones the newest, which is last
+        if (candidate.job != nullptr && distance(*candidate.job, *at) <= distance(*home->job, *at))
+          home = &candidate;
+    }
+    home->duplicates = home->duplicates || j - i > 1;
+    home->steps.push_back(best);
+    i = j;
+  }
+}
+
+// All rows of one id, however they are.
+void merge_any(const RowList& rows, Scratch& s, Arena& arena, Rows& out) {
+  RowList jobs, steps;
+  for (const Row* row : rows) (row->kind == RowKind::job ? jobs : steps).push_back(row);
+  s.instances.clear();
+  if (!jobs.empty()) find_instances(jobs, s);
+  if (s.instances.empty()) s.instances.emplace_back();
+  give_steps(steps, s.instances);
+  for (const Instance& i : s.instances) fold(i.job, i.steps, i.duplicates, arena, out.add());
+}
+
+bool any_step_twice(const RowList& steps) {
+  for (std::size_t i = 0; i < steps.size(); ++i)
+    for (std::size_t j = i + 1; j < steps.size(); ++j)
+      if (same_step(*steps[i], *steps[j])) return true;
+  return false;
+}
+
+}  // namespace
+
+void merge(Rows& rows, Arena& arena, Rows& jobs) {
+  if (rows.size() == 0) return;
+  thread_local Scratch s;
+  constexpr std::size_t kFewSteps = 12;  // compared pair by pair; more are sorted
+  const Row* job = nullptr;
+  s.steps.clear();
+  bool plain = true;
+  for (std::size_t i = 0; i < rows.size() && plain; ++i) {
+    const Row& row = rows[i];
+    plain = same_id(rows[0], row) && (row.kind != RowKind::job || job == nullptr);
+    if (row.kind == RowKind::job)
+      job = &row;
+    else
+      s.steps.push_back(&row);
+  }
+  if (plain && job != nullptr && s.steps.size() <= kFewSteps && !any_step_twice(s.steps)) {
+    fold(job, s.steps, false, arena, jobs.add());
+    return;
+  }
+
+  // Ids apart (hashes collide), in an order of their own.
+  s.jobs.clear();
+  for (std::size_t i = 0; i < rows.size(); ++i) s.jobs.push_back(&rows[i]);
+  std::sort(s.jobs.begin(), s.jobs.end(), [](const Row* a, const Row* b) {
+    if (const int c = a->get(Text::cluster).compare(b->get(Text::cluster)); c != 0) return c < 0;
+    return a->get(Text::job_id) < b->get(Text::job_id);
+  });
+  for (std::size_t i = 0; i < s.jobs.size();) {
+    s.keyed.clear();
+    const Row& first = *s.jobs[i];
+    for (; i < s.jobs.size() && same_id(first, *s.jobs[i]); ++i) s.keyed.push_back(s.jobs[i]);
+    merge_any(s.keyed, s, arena, jobs);
+  }
+}
+
+}  // namespace sickbay::workload
