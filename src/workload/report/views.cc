@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workload/report/views.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "base/spelling.h"
+#include "base/text.h"
+
+namespace sickbay::workload {
+namespace {
+
+// States that are no end, in Slurm's words.
+constexpr std::string_view kActive =
+    "'PENDING', 'RUNNING', 'SUSPENDED', 'CONFIGURING', 'COMPLETING', 'RESIZING', 'STOPPED', 'SIGNALING', "
+    "'STAGE_OUT', 'REQUEUE_HOLD'";
+
+// What a job has, or what it asked for when it never ran.
+constexpr std::string_view kCores = "coalesce(nullif(cpus, 0), req_cpus)";
+constexpr std::string_view kAnyTime = "coalesce(end_time, start_time, submit_time)";
+
+std::string timestamp(TimePoint t) { return fmt::format("make_timestamp({})", to_micros(t)); }
+
+// CASE over rising bounds; `value_of` gives what stands behind THEN.
+template <class ValueOf>
+std::string class_case(std::string_view first, std::string_view expression,
+                       const std::vector<SiteClass>& classes, ValueOf value_of) {
+  std::string sql = "CASE" + std::string(first);
+  for (std::size_t i = 0; i < classes.size(); ++i) {
+    if (classes[i].most >= 0)
+      sql += fmt::format(" WHEN {} <= {} THEN {}", expression, classes[i].most, value_of(i));
+    else
+      sql += fmt::format(" WHEN {} IS NOT NULL THEN {}", expression, value_of(i));
+  }
+  return sql + " END";
+}
+
+// Seconds from `a` to `b`; what goes backwards (a wrong clock, a job that became eligible again) counts 0.
+std::string seconds_between(std::string_view a, std::string_view b) {
+  return fmt::format("CASE WHEN {1} < {0} THEN 0 ELSE (epoch_us({1}) - epoch_us({0})) // 1000000 END", a, b);
+}
+
+std::string derived_sql(const Site& site) {
+  const auto name = [](const std::vector<SiteClass>& classes) {
+    return [&classes](std::size_t i) { return duck::quote(classes[i].name); };
+  };
+  const auto rank = [](std::size_t i) { return std::to_string(i + 1); };
+  const std::string core_s = "coalesce(cpu_time, cpus * elapsed)";
+  const auto column = [](std::string_view sql, std::string_view as) {
+    return fmt::format(",\n  {} AS {}", sql, as);
+  };
+  std::string sql;
+  sql += column("local_time(submit_time)", "submit_local");
+  sql += column("local_time(start_time)", "start_local");
+  sql += column("local_time(end_time)", "end_local");
+  sql += column(fmt::format("CAST(local_time({}) AS DATE)", kAnyTime), "day");
+  sql += column(fmt::format("CAST(date_trunc('month', local_time({})) AS DATE)", kAnyTime), "month");
+  sql += column(seconds_between("submit_time", "start_time"), "wait_s");
+  sql += column(seconds_between("submit_time", "eligible_time"), "hold_s");
+  sql += column(seconds_between("eligible_time", "start_time"), "queue_s");
+  sql += column(core_s, "core_s");
+  sql += column(core_s + " / 3600.0::DOUBLE", "core_h");
+  sql += column("nodes * elapsed / 3600.0::DOUBLE", "node_h");
+  sql += column("gpus * elapsed / 3600.0::DOUBLE", "gpu_h");
+  sql += column("total_cpu / 3600000.0::DOUBLE", "used_core_h");
+  sql += column(
+      fmt::format(
+          "CASE WHEN {0} > 0 AND coalesce(flaws, 0) & {1} = 0 THEN total_cpu / (1000.0::DOUBLE * {0}) END",
+          core_s, bit(Flaw::over_used)),
+      "cpu_eff");
+  sql += column("CASE WHEN time_limit > 0 THEN elapsed / time_limit::DOUBLE END", "limit_share");
+  sql += column("start_time IS NOT NULL", "started");
+  sql += column(fmt::format("state NOT IN ({})", kActive), "finished");
+  sql += column("state = 'COMPLETED'", "ok");
+  sql += column(fmt::format("elapsed < {}", site.debug_length.count()), "debug");
+  sql += column("coalesce(application, 'unknown') <> 'unknown'", "known");
+  sql += column(fmt::format("state NOT IN ('COMPLETED', 'CANCELLED', {})", kActive), "lost");
+  sql += column(class_case("", kCores, site.size_classes, name(site.size_classes)), "size_class");
+  sql += column(class_case("", kCores, site.size_classes, rank), "size_rank");
+  // sacct prints 00:00:00 for what never ran.
+  constexpr std::string_view never_ran = " WHEN elapsed = 0 AND start_time IS NULL THEN NULL";
+  sql += column(class_case(never_ran, "elapsed", site.run_time_classes, name(site.run_time_classes)),
+                "time_class");
+  sql += column(class_case(never_ran, "elapsed", site.run_time_classes, rank), "time_rank");
+  return sql;
+}
+
+// UTC to the zone, by the changes that lie within what the store holds: mostly none, one or two.
+std::string local_time_sql(const std::vector<TimeZone::Change>& zone, TimePoint first, TimePoint last) {
+  std::int64_t before = zone.empty() ? 0 : zone.front().offset;
+  std::string cases;
+  for (const TimeZone::Change& change : zone) {
+    if (change.at <= to_unix_seconds(first)) {
+      before = change.offset;
+      continue;
+    }
+    if (change.at > to_unix_seconds(last)) break;
+    cases += fmt::format(" WHEN t < {} THEN {}", timestamp(from_unix_seconds(change.at)), before * 1000000);
+    before = change.offset;
+  }
+  if (cases.empty() && before == 0) return "CREATE OR REPLACE TEMP MACRO local_time(t) AS t;\n";
+  const std::string offset = cases.empty() ? std::to_string(before * 1000000)
+                                           : fmt::format("CASE{} ELSE {} END", cases, before * 1000000);
+  return fmt::format("CREATE OR REPLACE TEMP MACRO local_time(t) AS make_timestamp(epoch_us(t) + {});\n",
+                     offset);
+}
+
+// One row of a text filter: the column, its values, and how the two are compared.
+struct ListRow {
+  std::string_view column, what;
+  const std::vector<std::string>& values;
+};
+std::vector<ListRow> list_rows(const Filter& f) {
+  return {{"user_name", "user", f.users},
+          {"account", "account", f.accounts},
+          {"partition", "partition", f.partitions},
+          {"application", "application", f.applications},
+          {"state", "state", f.states},
+          {"cluster", "cluster", f.clusters}};
+}
+
+std::string list_sql(const ListRow& row) {
+  std::string values;
+  for (const std::string& value : row.values) {
+    // Applications are written in any case by people; states are Slurm's words.
+    std::string word = value;
+    if (row.column == "application")
+      for (char& c : word) c = to_lower(c);
+    if (row.column == "state")
+      for (char& c : word) c = to_upper(c);
+    values += (values.empty() ? "" : ", ") + duck::quote(word);
+  }
+  if (row.column == "application") return fmt::format("lower(application) IN ({})", values);
+  // A job may ask for one of several partitions: "cpu,physics".
+  if (row.column == "partition")
+    return fmt::format("list_has_any(string_split(partition, ','), [{}])", values);
+  return fmt::format("{} IN ({})", row.column, values);
+}
+
+std::string where_sql(const Filter& filter, const std::optional<TimePoint>& from,
+                      const std::optional<TimePoint>& to) {
+  std::vector<std::string> all;
+  if (from) all.push_back(fmt::format("(end_time IS NULL OR end_time >= {})", timestamp(*from)));
+  if (to) all.push_back(fmt::format("coalesce(submit_time, start_time, end_time) < {}", timestamp(*to)));
+  for (const ListRow& row : list_rows(filter))
+    if (!row.values.empty()) all.push_back(list_sql(row));
+  if (filter.min_cpus) all.push_back(fmt::format("{} >= {}", kCores, *filter.min_cpus));
+  if (filter.max_cpus) all.push_back(fmt::format("{} <= {}", kCores, *filter.max_cpus));
+  std::string sql;
+  for (const std::string& one : all) sql += (sql.empty() ? "\nWHERE " : "\n  AND ") + one;
+  return sql;
+}
+
+std::string users_sql(const std::vector<SiteUser>& users) {
+  std::string sql =
+      "CREATE OR REPLACE TEMP TABLE users(user_name VARCHAR, name VARCHAR, team VARCHAR, research_field "
+      "VARCHAR);\n";
+  const auto text = [](const std::string& value) { return value.empty() ? "NULL" : duck::quote(value); };
+  for (std::size_t i = 0; i < users.size(); ++i)
+    sql += fmt::format("{}({}, {}, {}, {})", i == 0 ? "INSERT INTO users VALUES " : ", ", text(users[i].user),
+                       text(users[i].name), text(users[i].team), text(users[i].research_field));
+  return users.empty() ? sql : sql + ";\n";
+}
+
+std::string period_sql(std::string_view name, const std::optional<TimePoint>& from,
+                       const std::optional<TimePoint>& to) {
+  const auto local = [](const std::optional<TimePoint>& t) {
+    return t ? fmt::format("local_time({})", timestamp(*t)) : std::string("NULL::TIMESTAMP");
+  };
+  return fmt::format(
+      "CREATE OR REPLACE TEMP TABLE {} AS SELECT *, (epoch_us(ends) - epoch_us(begins)) / 86400e6 AS days "
+      "FROM (SELECT {} AS "
+      "begins, {} AS ends);\n",
+      name, local(from), local(to));
+}
+
+std::string coverage_sql() {
+  std::string names, counts;
+  for (const std::string& column : stored_columns()) {
+    names += (names.empty() ? "'" : ", '") + column + "'";
+    counts += (counts.empty() ? "count(\"" : ", count(\"") + column + "\")";
+  }
+  return fmt::format(
+      "CREATE OR REPLACE TEMP VIEW coverage AS SELECT unnest([{}]) AS column_name, unnest(counts) AS "
+      "present, jobs, "
+      "CASE WHEN jobs > 0 THEN unnest(counts) / jobs::DOUBLE END AS share FROM (SELECT [{}] AS counts, "
+      "count(*) AS jobs FROM j);\n",
+      names, counts);
+}
+
+}  // namespace
+
+Result<std::string> views_sql(duck::Connection& connection, const ViewOrder& order) {
+  // Jobs of a broken clock would stretch the period to decades.
+  auto times = connection.query(fmt::format(
+      "SELECT epoch_us(min(coalesce(submit_time, start_time, end_time))), epoch_us(max({})) FROM jobs WHERE "
+      "coalesce(flaws, 0) & {} = 0",
+      kAnyTime, bit(Flaw::in_future)));
+  if (!times) return fail(std::move(times.error()).in("looking for the times of the jobs"));
+  const auto time = [&](std::size_t i) -> std::optional<TimePoint> {
+    const auto* micros = std::get_if<std::int64_t>(&times->rows[0][i]);
+    return micros ? std::optional(from_micros(*micros)) : std::nullopt;
+  };
+  const auto first = time(0);
+  auto last = time(1);
+  if (last) *last += std::chrono::seconds(1);  // a period ends before its end
+  const Filter& f = order.filter;
+  std::string sql = local_time_sql(order.zone, std::min(first.value_or(kNoTime), f.from.value_or(kNever)),
+                                   std::max(last.value_or(kNoTime), f.to.value_or(kNoTime)));
+  const std::string derived = derived_sql(order.site);
+  sql += fmt::format("CREATE OR REPLACE TEMP VIEW j AS SELECT *{}\nFROM jobs{};\n", derived,
+                     where_sql(f, f.from, f.to));
+  std::string second = "\nWHERE false";
+  if (order.compare) second = where_sql(f, order.compare->from, order.compare->to);
+  sql += fmt::format("CREATE OR REPLACE TEMP VIEW j2 AS SELECT *{}\nFROM jobs{};\n", derived, second);
+  sql += period_sql("period", f.from ? f.from : first, f.to ? f.to : last);
+  sql += period_sql("period2", order.compare ? std::optional(order.compare->from) : std::nullopt,
+                    order.compare ? std::optional(order.compare->to) : std::nullopt);
+  return sql + users_sql(order.site.users) + coverage_sql();
+}
+
+Result<std::vector<std::string>> unknown_filter_values(duck::Connection& connection, const Filter& filter) {
+  std::vector<std::string> sentences;
+  for (const ListRow& row : list_rows(filter)) {
+    if (row.values.empty()) continue;
+    const std::string value_sql =
+        row.column == "partition" ? "unnest(string_split(partition, ','))" : std::string(row.column);
+    auto known = connection.query(
+        fmt::format("SELECT DISTINCT {} FROM jobs WHERE {} IS NOT NULL", value_sql, row.column));
+    if (!known) return fail(known.error());
+    std::vector<std::string> names;
+    for (auto& cells : known->rows) names.push_back(std::get<std::string>(cells[0]));
+    for (const std::string& value : row.values) {
+      const auto same = [&](const std::string& name) {
+        return row.column == "application" || row.column == "state" ? equal_ignoring_case(name, value)
+                                                                    : name == value;
+      };
+      if (std::any_of(names.begin(), names.end(), same)) continue;
+      const std::string meant = did_you_mean(value, names);
+      sentences.push_back(fmt::format("no job is of the {} {}{}", row.what, quote_for_message(value),
+                                      meant.empty() ? "" : fmt::format("; did you mean '{}'?", meant)));
+    }
+  }
+  return sentences;
+}
+
+std::string describe_filter(const Filter& filter) {
+  std::string text;
+  const auto add = [&](const std::string& more) { text += (text.empty() ? "" : "; ") + more; };
+  for (const ListRow& row : list_rows(filter)) {
+    if (row.values.empty()) continue;
+    std::string names;
+    for (const std::string& value : row.values) names += (names.empty() ? " " : ", ") + value;
+    add(std::string(row.what) + (row.values.size() > 1 ? "s" : "") + names);
+  }
+  if (filter.min_cpus) add(fmt::format("at least {} cores", *filter.min_cpus));
+  if (filter.max_cpus) add(fmt::format("at most {} cores", *filter.max_cpus));
+  return text;
+}
+
+}  // namespace sickbay::workload

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a report's SQL sees: j, j2, period, period2, users and coverage, made as temporary views over the
+// store.
+//
+// j and j2 are plain views: a SELECT pays only for the columns that it names.  All of it is SQL text, so that
+// executables and anyone's DuckDB can have the same views (doc/formats/report.md, "What SQL may use").
+#pragma once
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "adapters/duckdb/database.h"
+#include "base/result.h"
+#include "workload/read/values.h"
+#include "workload/report/report.h"
+#include "workload/report/site.h"
+
+namespace sickbay::workload {
+
+/// A column of j that jobs does not have.
+struct DerivedColumn {
+  std::string_view name, meaning;
+};
+std::span<const DerivedColumn> derived_columns();
+/// The columns of jobs.
+std::vector<std::string> stored_columns();
+/// All columns of j: those of jobs, then the derived ones.
+const std::vector<std::string>& j_columns();
+
+/// The second period of a comparison.
+struct Period {
+  TimePoint from, to;
+};
+
+struct ViewOrder {
+  Filter filter;
+  std::optional<Period> compare;
+  Site site;
+  /// TimeZone::changes() of the report's zone; empty: UTC.
+  std::vector<TimeZone::Change> zone;
+};
+
+/// Statements that make the views on a connection to a store.  Reads from `connection` only which times it
+/// holds, for the period where the filter gives none, and for the changes of the zone that matter.
+Result<std::string> views_sql(duck::Connection& connection, const ViewOrder& order);
+
+/// One sentence for each value of the filter that no job of the store has, with the one that was meant.
+Result<std::vector<std::string>> unknown_filter_values(duck::Connection& connection, const Filter& filter);
+
+/// "users a, b; partitions cpu; at least 64 cores": empty where the filter asks for none of it.
+std::string describe_filter(const Filter& filter);
+
+}  // namespace sickbay::workload
