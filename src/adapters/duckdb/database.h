@@ -11,14 +11,16 @@
 #include <variant>
 #include <vector>
 
+#include "adapters/duckdb/chunk_writer.h"
 #include "base/result.h"
 #include "base/size.h"
 
 namespace sickbay::duck {
 
-enum class Type : std::uint8_t { text, integer, real, boolean, time };  ///< time: microseconds since 1970 UTC
-
-/// NULL, text, integer (also time), real, boolean.
+/// NULL, text, integer (also time), real, boolean.  What DuckDB has beside them comes so: DATE, TIME,
+/// INTERVAL, UUID, ENUM as text; LIST, STRUCT, MAP as JSON text; HUGEINT and DECIMAL without a fraction as
+/// integer, or real where they do not fit; other DECIMAL as real; infinite dates and times as the text
+/// "infinity".
 using Value = std::variant<std::monostate, std::string, std::int64_t, double, bool>;
 
 struct ResultColumn {
@@ -33,27 +35,16 @@ struct ResultTable {
 };
 
 struct OpenOptions {
-  std::string path;  ///< empty: in memory
+  std::string path = {};  ///< empty: in memory
   bool read_only = false;
   /// No file, network, extension or setting can be reached from SQL; with read_only nothing can be written at
   /// all.
   bool sandboxed = false;
-  int threads = 0;          ///< 0: one per core
-  Bytes memory_limit{0};    ///< 0: DuckDB's own
-  std::string temp_folder;  ///< where it spills; empty: beside the file
-};
-
-/// One thread's way to write rows of a source; strings are copied.
-class ChunkWriter {
- public:
-  virtual ~ChunkWriter() = default;
-  virtual void set_null(std::size_t column) = 0;
-  virtual void set(std::size_t column, std::int64_t value) = 0;  ///< integer; time in microseconds
-  virtual void set(std::size_t column, double value) = 0;
-  virtual void set(std::size_t column, std::string_view value) = 0;
-  virtual void set_bool(std::size_t column, bool value) = 0;
-  virtual void end_row() = 0;
-  virtual bool full() const = 0;
+  /// false: INSERT ... SELECT from a source runs on all threads, and rows without ORDER BY come in any order.
+  bool keep_order = true;
+  int threads = 0;               ///< 0: one per core
+  Bytes memory_limit{0};         ///< 0: DuckDB's own
+  std::string temp_folder = {};  ///< where it spills; empty: beside the file, or in $TMPDIR for one in memory
 };
 
 /// What one of DuckDB's threads runs: fills the chunk until it is full or nothing is left (then no row is
@@ -64,7 +55,8 @@ class RowProducer {
   virtual Status fill(ChunkWriter& chunk) = 0;
 };
 
-/// A table that SQL can read and that our code makes: SELECT * FROM name().
+/// A table that SQL can read and that our code makes: SELECT * FROM name().  A producer's error becomes the
+/// query's; then the other producers are not asked again.
 struct RowSource {
   std::string name;
   std::vector<ResultColumn> columns;
@@ -78,15 +70,24 @@ class Connection {
   Connection& operator=(Connection&&) noexcept;
   ~Connection();
 
-  /// Runs all statements of `sql`; the result of the last.  Errors: bad_input with DuckDB's message (and its
-  /// line), storage_full, storage_broken.
+  /// Runs all statements of `sql`; the result of the last ("Count" of an INSERT).  Parameters are ? or $1.
+  /// Errors: bad_input with DuckDB's message (and its line), storage_full, storage_broken, denied, conflict
+  /// (of transactions), timed_out (interrupted), os (memory); a producer's own.
   Result<ResultTable> query(std::string_view sql, const std::vector<Value>& parameters = {});
   Status execute(std::string_view sql);
-  /// One SELECT only, whatever `sql` holds; for SQL that others wrote.  Rows over `max_rows` are an error.
+  /// One SELECT only, whatever `sql` holds, and no table function that may do more than read; for SQL that
+  /// others wrote, together with OpenOptions::sandboxed.  Rows over `max_rows` are an error.
   Result<ResultTable> select(std::string_view sql, std::size_t max_rows);
-  /// Row by row, for results that need not fit into memory; `row` returns false to stop.
+  /// Runs all statements; the result of the last row by row, so that it need not fit into memory.  `head` is
+  /// called once, where there is a result; `row` returns false to stop.
   Status stream(std::string_view sql, const std::function<void(const std::vector<ResultColumn>&)>& head,
                 const std::function<bool(const std::vector<Value>&)>& row);
+  /// The same under the rules of select().
+  Status stream_select(std::string_view sql,
+                       const std::function<void(const std::vector<ResultColumn>&)>& head,
+                       const std::function<bool(const std::vector<Value>&)>& row);
+  /// For all connections of the database, and as long as it is open.  Not within a transaction.
+  /// Errors: already_exists.
   Status add_source(RowSource source);
   /// Ends a query of this connection from another thread.
   void interrupt();
@@ -101,7 +102,7 @@ class Connection {
 class Database {
  public:
   /// Errors: not_found, storage_broken (not a store, or of a newer DuckDB: says so), busy (another process
-  /// holds it).
+  /// holds it), denied, missing_program (no libduckdb.so).  Extensions are never fetched, sandboxed or not.
   static Result<Database> open(const OpenOptions& options);
   Database(Database&&) noexcept;
   Database& operator=(Database&&) noexcept;
