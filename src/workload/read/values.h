@@ -20,7 +20,7 @@ namespace sickbay::workload {
 /// "", "Unknown", "None", "N/A", "None assigned", "(null)", "INVALID".
 bool is_absent(std::string_view text);
 
-/// Decimal digits with an optional '-' (and an optional ".0..." tail when `fraction`).
+/// Decimal digits with an optional '-' (and, with `fraction`, digits after a '.', which are cut off).
 bool parse_integer(std::string_view text, std::int64_t& value, bool fraction = false);
 
 /// Local times to UTC by an IANA zone, with its past changes; safe for several threads.
@@ -41,7 +41,7 @@ class TimeZone {
 };
 
 /// "2021-05-01T02:26:23", also with a blank for the T, a fraction, "Z" or "+02:00"; and a bare count of
-/// seconds since 1970.
+/// seconds since 1970.  Fractions are cut off.
 bool parse_timestamp(std::string_view text, const TimeZone& zone, std::int64_t& utc_seconds);
 /// sacct's run times: "[D-]HH:MM:SS[.mmm]", "MM:SS.mmm", "HH:MM:SS"; bare digits are seconds.
 bool parse_elapsed_ms(std::string_view text, std::int64_t& milliseconds);
@@ -75,7 +75,15 @@ void parse_state(std::string_view text, Row& row);
 /// JobID: "123", "123.batch", "123.ext+", "4103947_9", "4103947_[9-11,13%2]", "9380968+0", "123_4.0": sets
 /// kind, job_id (before the first '.'), step, job_id_raw where it is plain, array and het ids, array_tasks.
 bool parse_job_id(std::string_view text, Row& row);
-/// `text`, or with bytes that are no UTF-8 replaced by U+FFFD (in `arena`), which `mended` then says.
+/// The job's part of a JobID, what hash_job() is given: up to the first '.' that is not in "[1,3,...]".
+inline std::string_view job_part(std::string_view text) {
+  std::size_t dot = text.find('.');
+  if (dot != std::string_view::npos && text.substr(0, dot).find('[') != std::string_view::npos)
+    dot = text.find('.', text.find(']') == std::string_view::npos ? text.size() : text.find(']'));
+  return text.substr(0, dot);
+}
+/// `text`, or with bytes that are no UTF-8, or NUL, replaced by U+FFFD (in `arena`), which `mended` then says
+/// (it is not set to false).
 std::string_view valid_utf8(std::string_view text, Arena& arena, bool& mended);
 
 }  // namespace sickbay::workload
