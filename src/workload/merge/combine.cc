@@ -152,14 +152,17 @@ void combine(const Row& a, const Row& b, Row& out) {
   for (std::uint64_t left = a.texts() | b.texts(); left != 0; left &= left - 1)
     join(a, b, winner, fills_life, static_cast<Text>(std::countr_zero(left)), made);
 
-  const std::int64_t from_steps = bit(Repair::job_from_steps);
-  std::int64_t repairs = a.get(Num::repairs) | b.get(Num::repairs);
-  if (own_row(a) || own_row(b)) repairs &= ~from_steps;
+  // What was mended in, or is wrong with, the mere steps of a job is no matter once its own row is there.
+  const auto both_bits = [&](Num f) {
+    if (own_row(a) != own_row(b)) return own_row(a) ? a.get(f) : b.get(f);
+    return a.get(f) | b.get(f);
+  };
+  const std::int64_t repairs = both_bits(Num::repairs);
   if (a.has(Num::repairs) || b.has(Num::repairs)) made.set(Num::repairs, repairs);
   // What one record knows never to have begun must not begin by the other.
   if ((repairs & bit(Repair::never_started)) != 0) made.drop(Num::start_time);
   if (a.has(Num::flaws) || b.has(Num::flaws)) {
-    const std::int64_t kept = (a.get(Num::flaws) | b.get(Num::flaws)) & ~derived_flaws();
+    const std::int64_t kept = both_bits(Num::flaws) & ~derived_flaws();
     made.set(Num::flaws, kept | flaws_of(made));
   }
   out = made;

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workload/store/schema.h"
+
+#include <fmt/format.h>
+
+#include <vector>
+
+#include "workload/store/store.h"
+
+namespace sickbay::workload {
+namespace {
+
+std::vector<JobColumn> make_columns() {
+  std::vector<JobColumn> columns;
+  for (const TextField& f : kTextFields) {
+    if (f.column == Column::no) continue;
+    JobColumn c;
+    c.name = f.name;
+    c.text = f.field;
+    columns.push_back(c);
+  }
+  for (const NumField& f : kNumFields) {
+    if (f.column == Column::no) continue;
+    JobColumn c;
+    c.name = f.name;
+    c.is_text = false;
+    c.num = f.field;
+    c.unit = f.unit;
+    c.type = f.unit == Unit::time ? duck::Type::time : duck::Type::integer;
+    columns.push_back(c);
+  }
+  return columns;
+}
+
+std::string_view sql_type(duck::Type type) {
+  switch (type) {
+    case duck::Type::text:
+      return "VARCHAR";
+    case duck::Type::integer:
+      return "BIGINT";
+    case duck::Type::real:
+      return "DOUBLE";
+    case duck::Type::boolean:
+      return "BOOLEAN";
+    case duck::Type::time:
+      return "TIMESTAMP";
+  }
+  return "VARCHAR";
+}
+
+// The tables beside `jobs`.  No constraint makes an index: an index of 10 million jobs would not fit into the
+// memory that an import may take, and the import sees to uniqueness by itself.
+constexpr std::string_view kOtherTables = R"(
+CREATE TABLE imports(
+  content_hash VARCHAR, source VARCHAR, format VARCHAR, imported_at TIMESTAMP,
+  bytes BIGINT, lines BIGINT, records BIGINT, rejected BIGINT, notes VARCHAR);
+CREATE TABLE rejects(content_hash VARCHAR, source VARCHAR, reason VARCHAR, records BIGINT, first_line BIGINT);
+CREATE TABLE node_events(
+  node VARCHAR, state VARCHAR, begins TIMESTAMP, ends TIMESTAMP, cpus BIGINT, reason VARCHAR);
+CREATE TABLE nodes(node VARCHAR, cpus BIGINT, memory BIGINT, gpus BIGINT, partitions VARCHAR);
+CREATE TABLE meta(name VARCHAR, value VARCHAR);
+)";
+
+}  // namespace
+
+std::span<const JobColumn> job_columns() {
+  static const std::vector<JobColumn> columns = make_columns();
+  return columns;
+}
+
+std::string schema_sql() {
+  std::string sql = "CREATE TABLE jobs(";
+  for (const JobColumn& c : job_columns())
+    sql += fmt::format("{}\n  {} {}", &c == job_columns().data() ? "" : ",", c.name, sql_type(c.type));
+  sql += ");";
+  sql += kOtherTables;
+  sql += fmt::format("INSERT INTO meta VALUES ('store_version', '{}');\n", kStoreVersion);
+  return sql;
+}
+
+}  // namespace sickbay::workload
