@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // An input of bytes that may be compressed (gz, xz, zst, bz2; by content) or come through a pipe, readable at
 // any offset and from several threads.  What is not a plain file is unpacked into an unlinked temporary file
-// first. libarchive does the unpacking; only this folder includes it.
+// (in TMPDIR) first. libarchive and zlib do the unpacking; only this folder includes them.
 #pragma once
 #include <cstdint>
 #include <memory>
