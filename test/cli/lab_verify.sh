@@ -20,6 +20,22 @@ run 66 as alice sickbay verify -p mian
 says err "there is no partition 'mian'"
 says err "did you mean 'main'?"
 
+# What healthy nodes measured becomes a baseline, which a later verification is held against.
+run 0 as alice sickbay verify --record-baseline base.json 'n[1-2]'
+if grep -q '^ok on all' out; then
+  says out "baseline of 2 nodes: base.json"
+  as alice cat base.json >baseline
+  says baseline '"sickbay_baseline": 1'
+  says baseline '"membw"'
+else  # (On a loaded machine a link may be slow: then nothing may be recorded.)
+  ! as alice test -e base.json || fail "a baseline of slow nodes was recorded"
+fi
+# One that no node can reach says so of each.
+printf '{"sickbay_baseline": 1, "metrics": {"cpu": {"median": 1e9, "tolerance": 0.1, "unit": "Mpairs/s", "samples": 2}}}\n' |
+  as alice sh -c 'cat >fast.json'
+run 0 as alice env SICKBAY_VERIFY_BASELINE=fast.json sickbay verify n1
+says out "is off the baseline"
+
 # Another script: its exit code speaks for nodes that it does not name.
 script alice no.sh 'exit 1'
 run 0 as alice sickbay verify --script no.sh n1
