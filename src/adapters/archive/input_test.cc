@@ -138,7 +138,7 @@ TEST_F(InputTest, SaysAfterHowManyBytesItIsTruncated) {
   for (const Program& p : kPrograms) {
     run(std::string(p.command) + " plain > packed");
     const std::string packed = bytes("packed");
-    for (const std::size_t size : {packed.size() - 1, packed.size() / 2, std::size_t{12}}) {
+    for (const std::size_t size : {packed.size() - 1, packed.size() / 2, std::size_t{12}, std::size_t{6}}) {
       write("cut", packed.substr(0, size));
       const Error e = error("cut");
       EXPECT_EQ(e.code, ErrorCode::bad_input) << p.name << " " << size;

@@ -23,7 +23,6 @@ class ByteSource {
   std::string_view read();
   /// errno of a failed read; 0: none.
   int error() const { return error_; }
-  std::uint64_t total() const { return total_; }  ///< bytes read so far
 
  private:
   static constexpr std::size_t kBlock = 256 * 1024;
@@ -31,7 +30,6 @@ class ByteSource {
   int fd_;
   std::vector<char> block_;
   std::size_t filled_ = 0;
-  std::uint64_t total_ = 0;
   bool peeked_ = false, ended_ = false;
   int error_ = 0;
 };
