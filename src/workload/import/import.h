@@ -6,7 +6,6 @@
 // else in the log they lie, merges and labels them.  One transaction: an import is there whole or not at all.
 #pragma once
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -28,10 +27,17 @@ struct ImportOrder {
   int threads = 0;
 };
 
+/// Records that could not be read, of one kind.
+struct RejectKind {
+  std::string reason;   ///< without its values
+  std::string example;  ///< that of the first line, with its values
+  std::uint64_t records = 0, first_line = 0;
+};
 struct SourceResult {
   std::string name, format;
   std::uint64_t bytes = 0, lines = 0, records = 0, rejected = 0;
   std::vector<std::string> notes;
+  std::vector<RejectKind> rejects;  ///< the most frequent first
 };
 struct ImportResult {
   std::vector<SourceResult> sources;

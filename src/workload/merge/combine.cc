@@ -133,10 +133,9 @@ std::int64_t flaws_of(const Row& job) {
     flaws |= bit(Flaw::over_used);
   if (!job.has(Text::user_name) && !job.has(Num::uid)) flaws |= bit(Flaw::no_user);
   if (job.get(Num::elapsed) > 0 && job.get(Num::cpus) <= 0) flaws |= bit(Flaw::no_cpus);
-  if (both(Num::elapsed, Num::time_limit)) {
-    const std::int64_t over = job.get(Num::elapsed) - job.get(Num::time_limit);
-    if (job.get(Num::time_limit) >= 0 && over > kOverLimitFloor && over > job.get(Num::time_limit) / 10)
-      flaws |= bit(Flaw::over_limit);
+  if (both(Num::elapsed, Num::time_limit) && job.get(Num::time_limit) >= 0) {
+    const std::int64_t over = std::max<std::int64_t>(job.get(Num::elapsed), 0) - job.get(Num::time_limit);
+    if (over > std::max(kOverLimitFloor, job.get(Num::time_limit) / 10)) flaws |= bit(Flaw::over_limit);
   }
   return flaws;
 }

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// combine() of merge.h as SQL, for whole tables at once; the test compares the two on random pairs.
+#pragma once
+#include <string>
+
+namespace sickbay::workload {
+
+/// Statements that bring the table `incoming` into `jobs`; both have the columns of job_columns(), and no key
+/// twice.  Afterwards the temporary tables `import_pairs` and `import_combined` are there: rows whose key
+/// both had, and those of them that changed.
+std::string combine_sql();
+/// Drops what combine_sql() left.
+std::string combine_done_sql();
+/// Statements that set Flaw::in_future of all jobs: it depends on the newest of them.
+std::string in_future_sql();
+
+}  // namespace sickbay::workload

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workload/import/job_maker.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+
+#include "workload/merge/merge.h"
+
+namespace sickbay::workload {
+
+void LabelMemory::label(const Labeller& labeller, Row& job) {
+  constexpr std::size_t kMost = 50'000;  // some 20 MB for each thread
+  static constexpr Text kNames[] = {Text::job_name,    Text::step_names, Text::work_dir,
+                                    Text::submit_line, Text::user_name,  Text::cluster};
+  names_.clear();
+  for (const Text f : kNames) {
+    names_ += job.get(f);
+    names_ += '\0';
+  }
+  const std::uint64_t key = std::hash<std::string_view>()(names_);
+  auto known = known_.find(key);
+  if (known == known_.end() || known->second.names != names_) {
+    if (known_.size() >= kMost) known_.clear();
+    const Label made =
+        labeller.label({job.get(Text::job_name), job.get(Text::step_names), job.get(Text::work_dir),
+                        job.get(Text::submit_line), job.get(Text::user_name), job.get(Text::cluster)});
+    Known k{names_, std::string(made.version), made.application, made.field, made.labelled_by};
+    known = known_.insert_or_assign(key, std::move(k)).first;
+  }
+  const Known& k = known->second;
+  const auto set = [&](Text f, std::string_view text) {
+    if (!text.empty()) job.set(f, text);
+  };
+  set(Text::application, k.application);
+  set(Text::version, k.version);
+  set(Text::app_field, k.field);
+  set(Text::labelled_by, k.labelled_by);
+}
+
+Result<const Row*> JobMaker::next() {
+  while (job_ == jobs_.size()) {
+    bool none_left = false;
+    if (auto more = next_run(none_left); !more) return fail(std::move(more.error()));
+    if (none_left) return nullptr;
+  }
+  Row& job = jobs_[job_++];
+  if (shared_.labels != nullptr) label_memory_.label(*shared_.labels, job);  // before the names are hidden
+  if (!shared_.pseudonym_key.empty()) pseudonyms_.apply(job, arena_);
+  return &job;
+}
+
+// The jobs of the next run that begins a job.
+Status JobMaker::next_run(bool& none_left) {
+  rows_.clear();
+  jobs_.clear();
+  job_ = 0;
+  arena_.clear();
+  fetched_used_ = 0;
+  while (at_ == spans_.size()) {
+    if (auto more = next_block(none_left); !more || none_left) return more;
+  }
+  const std::size_t begin = at_;
+  const std::uint64_t job = spans_[begin].job;
+  while (at_ < spans_.size() && spans_[at_].job == job) ++at_;
+
+  const auto runs = shared_.index.runs_of(job);
+  const std::uint64_t place = shared_.logs[block_->log].base + block_->begin + spans_[begin].offset;
+  if (!runs.empty() && runs.front().place() != place) return {};  // its jobs were made where it begins
+  for (std::size_t i = begin; i < at_; ++i)
+    if (auto parsed = parse(*block_, block_->begin, text_, spans_[i]); !parsed) return parsed;
+  for (std::size_t i = 1; i < runs.size(); ++i)
+    if (auto read = fetch(runs[i]); !read) return read;
+  if (shared_.rejects->total() > shared_.most_rejects)
+    return fail(ErrorCode::bad_input, "too many records cannot be read");
+  merge(rows_, arena_, jobs_);
+  shared_.jobs.fetch_add(jobs_.size(), std::memory_order_relaxed);
+  return {};
+}
+
+Status JobMaker::next_block(bool& none_left) {
+  const std::size_t i = shared_.next_block.fetch_add(1);
+  none_left = i >= shared_.index.blocks.size();
+  spans_.clear();
+  at_ = 0;
+  if (none_left) return {};
+  block_ = &shared_.index.blocks[i];
+  const Log& log = shared_.logs[block_->log];
+  if (auto read = read_range(log.input, block_->begin, block_->end, text_); !read) return read;
+  log.opened.reader->split(std::string_view(text_).substr(0, block_->end - block_->begin), true, spans_);
+  return {};
+}
+
+// Parses a record of a block, `text` being the block from `begin` (an offset in its input) on.
+Status JobMaker::parse(const Block& block, std::uint64_t begin, std::string_view text,
+                       const RecordSpan& span) {
+  const Log& log = shared_.logs[block.log];
+  const std::string_view record = text.substr(span.offset, span.length);
+  const std::size_t before = rows_.size();
+  if (log.opened.reader->parse(record, arena_, rows_, reason_)) return {};
+  while (rows_.size() > before) rows_.drop_last();  // half a record is none
+  // Its line's number: counted from the block's first, which need not be in memory.
+  std::string head;
+  const std::uint64_t length = begin + span.offset - block.begin;
+  if (auto read = read_range(log.input, block.begin, block.begin + length, head); !read) return read;
+  const auto lines = std::count(head.begin(), head.begin() + static_cast<std::ptrdiff_t>(length), '\n');
+  shared_.rejects->add(block.log, log.input.name(), block.first_line + static_cast<std::uint64_t>(lines),
+                       reason_, record);
+  return {};
+}
+
+// Reads another run of the job and parses its records.
+Status JobMaker::fetch(const Run& run) {
+  const Block& block = shared_.index.block_at(shared_.logs, run.place());
+  const Log& log = shared_.logs[block.log];
+  const std::uint64_t begin = run.place() - log.base;
+  // A long run says only where it begins.
+  const std::uint64_t end = run.length() == Run::kLong ? block.end : begin + run.length();
+  if (fetched_used_ == fetched_.size()) fetched_.push_back(std::make_unique<std::string>());
+  std::string& memory = *fetched_[fetched_used_++];
+  if (auto read = read_range(log.input, begin, end, memory); !read) return read;
+  const auto text = std::string_view(memory).substr(0, end - begin);
+  thread_local std::vector<RecordSpan> spans;
+  spans.clear();
+  log.opened.reader->split(text, true, spans);
+  for (const RecordSpan& span : spans) {
+    if (span.job != run.job) break;
+    if (auto parsed = parse(block, begin, text, span); !parsed) return parsed;
+  }
+  return {};
+}
+
+}  // namespace sickbay::workload

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pass 2: one thread's way from blocks of the logs to finished jobs.
+//
+// A block belongs to the thread that takes it.  A job belongs to the block where its first run is; its other
+// runs are fetched from wherever they lie, and passed over where they are met.
+#pragma once
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/result.h"
+#include "workload/import/index.h"
+#include "workload/import/log.h"
+#include "workload/import/pseudonyms.h"
+#include "workload/import/rejects.h"
+#include "workload/label/label.h"
+
+namespace sickbay::workload {
+
+/// What all threads of an import share; outlives them.
+struct Pass2 {
+  std::vector<Log> logs;
+  LogIndex index;
+  const Labeller* labels = nullptr;
+  std::string pseudonym_key;
+  std::unique_ptr<Rejects> rejects;
+  std::uint64_t most_rejects = 0;  ///< more end the import
+  std::atomic<std::size_t> next_block{0};
+  std::atomic<std::uint64_t> jobs{0};
+};
+
+/// Labels by the names they were made from: users run the same things again and again.
+class LabelMemory {
+ public:
+  /// Sets application, version, app_field and labelled_by of `job`; the texts live until the next call.
+  void label(const Labeller& labeller, Row& job);
+
+ private:
+  struct Known {
+    std::string names;
+    std::string version;
+    std::string_view application, field, labelled_by;  // of the labeller's lists
+  };
+  std::unordered_map<std::uint64_t, Known> known_;
+  std::string names_;
+};
+
+class JobMaker {
+ public:
+  explicit JobMaker(Pass2& shared) : shared_(shared), pseudonyms_(shared.pseudonym_key) {}
+
+  /// The next job, valid until the next call; null when nothing is left.
+  /// Errors: as Input's; bad_input when too many records cannot be read.
+  Result<const Row*> next();
+
+ private:
+  Status next_run(bool& none_left);
+  Status next_block(bool& none_left);
+  Status parse(const Block& block, std::uint64_t begin, std::string_view text, const RecordSpan& span);
+  Status fetch(const Run& run);
+
+  Pass2& shared_;
+  Pseudonyms pseudonyms_;
+  LabelMemory label_memory_;
+  const Block* block_ = nullptr;
+  std::string text_;               // of the block
+  std::vector<RecordSpan> spans_;  // of the block
+  std::size_t at_ = 0;             // the next of them
+  // The job under way: its rows point into text_, fetched_ and arena_.
+  Rows rows_, jobs_;
+  std::size_t job_ = 0;
+  Arena arena_;
+  std::vector<std::unique_ptr<std::string>> fetched_;
+  std::size_t fetched_used_ = 0;
+  std::string reason_;
+};
+
+}  // namespace sickbay::workload

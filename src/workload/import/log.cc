@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workload/import/log.h"
+
+#include <fmt/format.h>
+
+#include <bit>
+#include <cstring>
+
+#include "base/text.h"
+
+namespace sickbay::workload {
+
+Status read_range(const Input& input, std::uint64_t begin, std::uint64_t end, std::string& to) {
+  // (resize() alone would clear what is overwritten at once; the buffer only ever grows.)
+  if (to.size() < end - begin) to.resize(end - begin);
+  std::size_t done = 0;
+  while (done < end - begin) {
+    auto n = input.read_at(begin + done, to.data() + done, end - begin - done);
+    if (!n) return fail(std::move(n.error()));
+    if (*n == 0)
+      return fail(Error(ErrorCode::bad_input, fmt::format("{} became shorter while it was read",
+                                                          quote_for_message(input.name(), 200)))
+                      .remedied_by("import a copy that nobody writes to"));
+    done += *n;
+  }
+  return {};
+}
+
+Result<std::vector<Log>> open_logs(const std::vector<std::string>& paths, const ReadOptions& options) {
+  constexpr std::size_t kHead = std::size_t{1} << 20;
+  std::vector<Log> logs;
+  std::uint64_t base = 0;
+  for (const std::string& path : paths) {
+    auto input = Input::open(path);
+    if (!input) return fail(std::move(input.error()));
+    std::string head;
+    const std::uint64_t size = input->size();
+    if (auto read = read_range(*input, 0, std::min<std::uint64_t>(size, kHead), head); !read)
+      return fail(std::move(read.error()));
+    auto opened = open_reader(head, size <= kHead, options);
+    if (!opened)
+      return fail(std::move(opened.error()).in("reading " + quote_for_message(input->name(), 200)));
+    const std::string_view records =
+        std::string_view(head).substr(std::min(head.size(), opened->header_bytes));
+    const bool cuttable = opened->reader->find_start(records) != std::string_view::npos;
+    logs.push_back({std::move(*input), std::move(*opened), base, cuttable});
+    base += size;
+  }
+  return logs;
+}
+
+namespace {
+
+std::uint64_t mixed(std::uint64_t x, std::uint64_t y) {
+  __extension__ using Wide = unsigned __int128;
+  const auto product = static_cast<Wide>(x) * y;
+  return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
+}
+
+// The number of '\n' among the eight bytes of a word.
+int line_ends(std::uint64_t word) {
+  constexpr std::uint64_t kOnes = 0x0101010101010101U, kLow = 0x7f7f7f7f7f7f7f7fU;
+  const std::uint64_t x = word ^ (kOnes * '\n');
+  return std::popcount(~(((x & kLow) + kLow) | x | kLow));
+}
+
+}  // namespace
+
+std::uint64_t ContentHash::add(std::string_view text) {
+  constexpr std::uint64_t kA = 0xa0761d6478bd642fU, kB = 0xe7037ed1a0b428dbU;
+  std::uint64_t lines = 0;
+  const char* p = text.data();
+  std::size_t left = text.size();
+  for (; left >= 16; p += 16, left -= 16) {
+    std::uint64_t x = 0, y = 0;
+    std::memcpy(&x, p, 8);
+    std::memcpy(&y, p + 8, 8);
+    a_ = mixed(a_ ^ x, kA ^ y);
+    b_ = mixed(b_ ^ y, kB ^ x) + a_;
+    lines += static_cast<std::uint64_t>(line_ends(x) + line_ends(y));
+  }
+  std::uint64_t rest[2] = {0, 0};
+  std::memcpy(rest, p, left);
+  for (std::size_t i = 0; i < left; ++i) lines += p[i] == '\n';
+  a_ = mixed(a_ ^ rest[0], kA ^ rest[1] ^ (text.size() << 8));
+  b_ = mixed(b_ ^ rest[1], kB ^ rest[0]) + a_;
+  return lines;
+}
+
+void ContentHash::add(const ContentHash& other) {
+  const std::uint64_t both[2] = {other.a_, other.b_};
+  char bytes[sizeof both];
+  std::memcpy(bytes, both, sizeof both);
+  add(std::string_view(bytes, sizeof bytes));
+}
+
+std::string ContentHash::hex() const { return fmt::format("{:016x}{:016x}", a_, b_); }
+
+}  // namespace sickbay::workload
