@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// What Slurm says of nodes, for R_avail: the events of `sacctmgr show event -P`, the nodes of
+// `scontrol show node -o` or `sinfo -N`.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "workload/read/values.h"
+#include "workload/store/store.h"
+
+namespace sickbay::workload {
+
+struct NodeEvent {
+  std::string node, state, reason;
+  std::int64_t begins = 0;           ///< UTC seconds
+  std::optional<std::int64_t> ends;  ///< nothing: it lasts
+  std::optional<std::int64_t> cpus;
+};
+
+struct NodeFacts {
+  std::string node;
+  std::optional<std::int64_t> cpus, memory /* bytes */, gpus;
+  std::string partitions;  ///< by commas, sorted
+};
+
+/// Text of `sacctmgr show event -P`, with any columns that hold NodeName, TimeStart and State; events of the
+/// cluster itself are left out.  Errors: bad_input with the line.
+Result<std::vector<NodeEvent>> parse_node_events(std::string_view text, const TimeZone& zone);
+/// Text of `scontrol show node -o`, or of `sinfo -N` with its header.  Errors: bad_input with the line.
+Result<std::vector<NodeFacts>> parse_nodes(std::string_view text);
+
+struct NodeImport {
+  std::uint64_t seen = 0, added = 0, changed = 0;
+};
+/// Brings them into node_events and nodes, each once; an event that has ended since replaces its beginning.
+Result<NodeImport> import_node_events(Store& store, const std::vector<NodeEvent>& events);
+Result<NodeImport> import_nodes(Store& store, const std::vector<NodeFacts>& nodes);
+
+}  // namespace sickbay::workload
