@@ -44,6 +44,7 @@ struct ReportSpec {
   bool executable = false;
   std::vector<std::string> command;  ///< of an executable; run in the plug-in's folder
   int place = 0;                     ///< among the reports of its plug-in
+  std::string fault;                 ///< what is wrong with its head; empty: nothing
   std::map<std::string, int> lines;  ///< where `path` says each word of the head, for messages
 
   std::string id() const { return plugin + "." + name; }

@@ -1,0 +1,424 @@
+// SPDX-License-Identifier: Apache-2.0
+// `sickbay report`: what the jobs of a cluster did, from a store or straight from accounting logs.
+//
+// What can be wrong on the command line is looked at first, before an import of minutes; a report that fails
+// is named on standard error and in the document, and the others are made (exit code 1).
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdlib>
+#include <filesystem>
+
+#include "adapters/posix/installed_file.h"
+#include "apps/cli/answer.h"
+#include "apps/cli/bounded_child.h"
+#include "apps/cli/commands.h"
+#include "apps/cli/page.h"
+#include "apps/cli/report_output.h"
+#include "apps/cli/report_period.h"
+#include "base/duration.h"
+#include "base/text.h"
+#include "base/text_table.h"
+#include "workload/report/catalog.h"
+#include "workload/report/run.h"
+#include "workload/store/store.h"
+
+namespace sickbay::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using workload::Catalog;
+using workload::Document;
+using workload::Messages;
+using workload::Outcome;
+using workload::Plugin;
+using workload::ReportResult;
+using workload::ReportSpec;
+using workload::RunOrder;
+using workload::Site;
+using workload::Store;
+using workload::TimeZone;
+
+constexpr int kSomeFailed = 1;  // "the answer is no"
+
+struct ReportOptions {
+  std::string store;
+  std::vector<std::string> outs, plugins, reports, plugin_folders, parameters;
+  std::string site_file, users_file, language, zone, title, help_plugin, from, to, compare,
+      time_limit = "60s";
+  workload::Filter filter;
+  bool list = false, check = false, list_messages = false, json = false;
+  int threads = 0;
+};
+
+// ---- what the command line and the site say ---------------------------------------------------------------
+
+Result<Site> load_site(const ReportOptions& o) {
+  const std::string usual = rooted("/etc/sickbay/site.json");
+  std::error_code ignored;
+  std::string path = o.site_file;
+  if (path.empty() && fs::exists(usual, ignored)) path = usual;
+  Site site = workload::default_site();
+  if (!path.empty()) {
+    auto text = workload::read_text(path);
+    if (!text) return fail(text.error());
+    auto read = workload::parse_site(*text, path);
+    if (!read) return fail(read.error());
+    site = std::move(*read);
+  }
+  std::string users = o.users_file;
+  if (users.empty() && !site.users_file.empty())
+    users = (fs::path(path).parent_path() / site.users_file).string();
+  if (users.empty()) return site;
+  auto text = workload::read_text(users);
+  if (!text) return fail(text.error());
+  auto read = workload::parse_users(*text, users);
+  if (!read) return fail(read.error());
+  site.users = std::move(*read);
+  return site;
+}
+
+std::vector<std::string> plugin_folders(const ReportOptions& o) {
+  std::vector<std::string> folders;
+  if (const std::string shipped = installed_file("reports"); !shipped.empty()) folders.push_back(shipped);
+  folders.insert(folders.end(), o.plugin_folders.begin(), o.plugin_folders.end());
+  return folders;
+}
+
+Result<std::vector<std::pair<std::string, std::string>>> split_parameters(
+    const std::vector<std::string>& words) {
+  std::vector<std::pair<std::string, std::string>> all;
+  for (const std::string& word : words) {
+    const std::size_t equals = word.find('=');
+    if (equals == word.npos || equals == 0)
+      return fail(Error(ErrorCode::usage, fmt::format("{} sets no parameter", quote_for_message(word)))
+                      .remedied_by("write --param plugin.report.name=value"));
+    all.emplace_back(word.substr(0, equals), word.substr(equals + 1));
+  }
+  return all;
+}
+
+// ---- answers without figures ------------------------------------------------------------------------------
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
+  return text;
+}
+
+int list_reports(const std::vector<Plugin>& plugins, bool as_json) {
+  Json all = Json::array();
+  TextTable table({{"REPORT"},
+                   {"TITLE", TextTable::Column::Align::left, true},
+                   {"CHART"},
+                   {"NEEDS", TextTable::Column::Align::left, true}});
+  for (const Plugin& plugin : plugins)
+    for (const ReportSpec& spec : plugin.reports) {
+      all.push(Json::object({{"report", spec.id()},
+                             {"title", spec.title},
+                             {"chapter", plugin.chapter},
+                             {"chart", spec.chart.kind},
+                             {"needs", Json(spec.needs)},
+                             {"fault", spec.fault}}));
+      table.add({spec.id(), for_terminal(spec.title), spec.chart.kind, for_terminal(joined(spec.needs))});
+    }
+  if (as_json) {
+    print_json(all);
+  } else {
+    const TextPage page = page_of_stdout();
+    print(table.text({.width = page.width, .colours = page.colours}));
+  }
+  return 0;
+}
+
+int help_plugin(const std::vector<Plugin>& plugins, const std::string& name) {
+  auto found = workload::chosen(plugins, {name}, {});
+  if (!found) return complain(found.error());
+  const TextPage page = page_of_stdout();
+  const Plugin& plugin = found->front();
+  print(for_terminal(plugin.title) + "\n" + paragraph("  ", plugin.help, page));
+  for (const ReportSpec& spec : plugin.reports) {
+    print("\n" + spec.id() + ": " + for_terminal(spec.title) + "\n");
+    if (!spec.fault.empty()) print(paragraph("  fault: ", spec.fault, page));
+    if (!spec.note.empty()) print(paragraph("  ", spec.note, page));
+    if (!spec.left_out.empty()) print(paragraph("  not counted: ", spec.left_out, page));
+    if (!spec.needs.empty()) print(paragraph("  needs: ", joined(spec.needs), page));
+    for (const workload::Parameter& p : spec.parameters)
+      print(paragraph(fmt::format("  --param {}.{}={}  ", spec.id(), p.name, p.value), p.help, page));
+  }
+  return 0;
+}
+
+// A store without jobs, on which every SELECT must run.
+Result<Store> empty_store() { return Store::open({}); }
+
+// Texts of other languages that are not there, by language.
+Json missing_messages(const std::vector<std::string>& folders, const std::vector<Plugin>& plugins,
+                      const Messages& all) {
+  Json missing = Json::object();
+  for (const std::string& language : workload::languages(folders, plugins)) {
+    if (language == "en") continue;
+    auto own = workload::load_messages(folders, plugins, language, workload::Fallback::none);
+    Json keys = Json::array();
+    if (own)
+      for (const auto& [key, text] : all)
+        if (!own->contains(key)) keys.push(key);
+    missing.set(language, std::move(keys));
+  }
+  return missing;
+}
+
+int check_all(const ReportOptions& o, const std::vector<std::string>& folders, const Catalog& catalog,
+              const std::vector<Plugin>& plugins) {
+  auto store = empty_store();
+  if (!store) return complain(store.error(), o.json);
+  std::vector<std::string> columns;
+  auto errors = workload::check_reports(store->connection(), plugins, columns);
+  if (!errors) return complain(errors.error(), o.json);
+  auto english = workload::load_messages(folders, plugins, "en");
+  if (!english) return complain(english.error(), o.json);
+  errors->insert(errors->begin(), catalog.problems.begin(), catalog.problems.end());
+  const Json missing = missing_messages(folders, plugins, workload::all_messages(*english, plugins, columns));
+  std::size_t count = 0;
+  for (const Plugin& plugin : plugins) count += plugin.reports.size();
+  int code = 0;
+  for (const Error& error : *errors) code = complain(error);
+  if (o.json) {
+    Json wrong = Json::array();
+    for (const Error& error : *errors) wrong.push(error_json(error));
+    print_json(
+        Json::object({{"reports", count}, {"errors", std::move(wrong)}, {"missing_messages", missing}}));
+    return code;
+  }
+  const std::size_t bad = errors->size();
+  fmt::print("{} reports of {} plug-ins: {}\n", count, plugins.size(),
+             bad == 0 ? "all are right" : fmt::format("{} wrong", bad));
+  for (const auto& [language, keys] : missing.members())
+    if (keys.size() > 0)
+      fmt::print("{} lacks {} texts (the first: {})\n", language, keys.size(),
+                 keys.items().front().as_string());
+  return code;
+}
+
+int list_messages(const std::vector<std::string>& folders, const std::vector<Plugin>& plugins) {
+  auto store = empty_store();
+  if (!store) return complain(store.error());
+  std::vector<std::string> columns;
+  if (auto errors = workload::check_reports(store->connection(), plugins, columns); !errors)
+    return complain(errors.error());
+  auto english = workload::load_messages(folders, plugins, "en");
+  if (!english) return complain(english.error());
+  Json all = Json::object();
+  for (const auto& [key, text] : workload::all_messages(*english, plugins, columns)) all.set(key, text);
+  print_json(all);
+  return 0;
+}
+
+// ---- the report -------------------------------------------------------------------------------------------
+
+Result<std::string> run_program(const workload::ProgramOrder& order) {
+  BoundedChild child;
+  child.argv = order.argv;
+  child.folder = order.folder;
+  child.environment = order.environment;
+  child.time_limit = order.time_limit;
+  child.most_bytes = order.most_bytes;
+  return run_bounded(child);
+}
+
+// Sentences for what could not be made; whether one failed.
+bool tell_problems(const Catalog& catalog, const Document& document) {
+  bool failed = !catalog.problems.empty();
+  for (const Error& error : catalog.problems) warn(error);
+  for (const ReportResult& result : document.results) {
+    if (result.outcome != Outcome::failed) continue;
+    failed = true;
+    warn(Error(ErrorCode::bad_input, fmt::format("the report {} failed: {}", result.spec.id(), result.why))
+             .remedied_by(
+                 fmt::format("correct {}, or leave it out with --plugins or --reports", result.spec.path)));
+  }
+  return failed;
+}
+
+std::string zone_name(const ReportOptions& o, const Site& site) {
+  return !o.zone.empty() ? o.zone : !site.time_zone.empty() ? site.time_zone : "UTC";
+}
+
+Status take_times(const ReportOptions& o, const TimeZone& zone, RunOrder& order) {
+  const TimePoint now = page_of_stdout().now;
+  order.views.filter = o.filter;
+  order.views.zone = zone.changes();
+  workload::Filter& f = order.views.filter;
+  for (const auto& [text, time] : {std::pair{&o.from, &f.from}, {&o.to, &f.to}}) {
+    if (text->empty()) continue;
+    auto read = parse_report_time(*text, zone, now);
+    if (!read) return fail(read.error());
+    *time = *read;
+  }
+  if (f.from && f.to && *f.to <= *f.from)
+    return fail(
+        Error(ErrorCode::usage, "the period ends before it begins").remedied_by("exchange --from and --to"));
+  if (o.compare.empty()) return {};
+  auto second = parse_comparison(o.compare, f, zone, now);
+  if (!second) return fail(second.error());
+  order.views.compare = *second;
+  return {};
+}
+
+int make_report(const ReportOptions& o, const std::vector<std::string>& folders, const Catalog& catalog,
+                const Site& site, std::vector<Plugin> plugins) {
+  RunOrder order;
+  order.language = !o.language.empty() ? o.language : !site.language.empty() ? site.language : "en";
+  order.time_zone = zone_name(o, site);
+  auto zone = TimeZone::make(order.time_zone);
+  if (!zone) return complain(zone.error(), o.json);
+  if (auto taken = take_times(o, *zone, order); !taken) return complain(taken.error(), o.json);
+  auto limit = parse_duration(o.time_limit);
+  if (!limit) return complain(limit.error(), o.json);
+  order.time_limit = std::chrono::duration_cast<std::chrono::milliseconds>(*limit);
+  for (const std::string& out : o.outs)
+    if (auto form = form_of_output(out); !form) return complain(form.error(), o.json);
+  auto messages = workload::load_messages(folders, plugins, order.language);
+  if (!messages) return complain(messages.error(), o.json);
+  workload::translate(plugins, *messages);
+  order.messages = std::move(*messages);
+  order.plugins = std::move(plugins);
+  order.views.site = site;
+  order.title = !o.title.empty() ? o.title : site.title;
+  order.made_at = local_time(page_of_stdout().now);
+  order.version = SICKBAY_VERSION;
+  order.run_program = run_program;
+  if (o.store.empty())
+    return complain(Error(ErrorCode::usage, "there is nothing to report on")
+                        .remedied_by("name accounting logs, or a store with --store FILE"),
+                    o.json);
+  order.store_path = fs::absolute(o.store).string();
+  workload::StoreOptions options;
+  options.path = o.store;
+  options.mode = workload::StoreMode::read;
+  options.threads = o.threads;
+  options.sandboxed = true;
+  auto store = Store::open(options);
+  if (!store) return complain(store.error(), o.json);
+  auto document = workload::make_document(store->connection(), order);
+  if (!document) return complain(document.error(), o.json);
+  const bool failed = tell_problems(catalog, *document);
+  if (o.json)
+    print(workload::render_json(*document));
+  else if (o.outs.empty())
+    print(workload::render_markdown(*document));
+  for (const std::string& out : o.outs)
+    if (auto written = write_output(*document, out); !written) return complain(written.error(), false);
+  return failed ? kSomeFailed : 0;
+}
+
+int run_report_command(const ReportOptions& o) {
+  const auto folders = plugin_folders(o);
+  auto catalog = workload::load_catalog(folders);
+  if (!catalog) return complain(catalog.error(), o.json);
+  std::vector<Plugin> plugins = catalog->plugins;
+  if (!o.help_plugin.empty()) return help_plugin(plugins, o.help_plugin);
+  auto site = load_site(o);
+  if (!site) return complain(site.error(), o.json);
+  auto parameters = split_parameters(o.parameters);
+  if (!parameters) return complain(parameters.error(), o.json);
+  for (const auto& values : {site->parameters, *parameters})
+    if (auto set = workload::set_parameters(plugins, values); !set) return complain(set.error(), o.json);
+  auto chosen = workload::chosen(std::move(plugins), o.plugins, o.reports);
+  if (!chosen) return complain(chosen.error(), o.json);
+  if (o.list) return list_reports(*chosen, o.json);
+  if (o.check) return check_all(o, folders, *catalog, *chosen);
+  if (o.list_messages) return list_messages(folders, *chosen);
+  return make_report(o, folders, *catalog, *site, std::move(*chosen));
+}
+
+void add_filter_options(CLI::App& c, ReportOptions& o) {
+  const auto names = [&](const char* option, std::vector<std::string>& to, const char* help) {
+    c.add_option(option, to, help)->delimiter(',')->type_name("NAMES")->group("Which jobs");
+  };
+  c.add_option("--from", o.from,
+               "jobs that were there after this time: 2021-05-01, 2021-05, or 30d before now")
+      ->type_name("TIME")
+      ->group("Which jobs");
+  c.add_option("--to", o.to, "jobs submitted before this time")->type_name("TIME")->group("Which jobs");
+  c.add_option("--compare", o.compare, "a second period to compare with: FROM..TO, or 'previous'")
+      ->type_name("PERIOD")
+      ->group("Which jobs");
+  names("--users", o.filter.users, "of these users");
+  names("--accounts", o.filter.accounts, "of these accounts");
+  names("--partitions", o.filter.partitions, "of these partitions");
+  names("--apps", o.filter.applications, "of these applications");
+  names("--states", o.filter.states, "that ended in these states");
+  names("--clusters", o.filter.clusters, "of these clusters");
+  c.add_option("--min-cpus", o.filter.min_cpus, "of at least as many cores")
+      ->type_name("N")
+      ->group("Which jobs");
+  c.add_option("--max-cpus", o.filter.max_cpus, "of at most as many cores")
+      ->type_name("N")
+      ->group("Which jobs");
+}
+
+}  // namespace
+
+void add_report_command(CLI::App& app, int& exit_code) {
+  CLI::App* c = app.add_subcommand("report", "tell what the jobs of a cluster did, with charts");
+  auto o = std::make_shared<ReportOptions>();
+  c->add_option("-s,--store", o->store, "the store that 'sickbay import' made")->type_name("FILE");
+  c->add_option(
+       "-o,--out", o->outs,
+       "write it here, by its ending: .html, .md, .json, .csv, .pdf; 'NAME/': a folder of CSV files; "
+       "may come several times; default: Markdown to standard output")
+      ->type_name("FILE")
+      ->allow_extra_args(false);
+  add_filter_options(*c, *o);
+  c->add_option("--plugins", o->plugins, "only these plug-ins")
+      ->delimiter(',')
+      ->type_name("NAMES")
+      ->group("Which reports");
+  c->add_option("--reports", o->reports, "only these reports, as plugin.report")
+      ->delimiter(',')
+      ->type_name("NAMES")
+      ->group("Which reports");
+  c->add_option("--plugin-dir", o->plugin_folders,
+                "a folder of further plug-ins (doc/plugins.md); may come several times")
+      ->type_name("DIR")
+      ->allow_extra_args(false)
+      ->group("Which reports");
+  c->add_option("--param", o->parameters, "set a parameter: plugin.report.name=value")
+      ->type_name("NAME=VALUE")
+      ->allow_extra_args(false)
+      ->group("Which reports");
+  c->add_option("--time-limit", o->time_limit, "of each report")
+      ->type_name("TIME")
+      ->capture_default_str()
+      ->group("Which reports");
+  c->add_flag("--list", o->list, "list the reports there are")->group("Which reports");
+  c->add_option("--help-plugin", o->help_plugin, "what a plug-in's reports say, and their parameters")
+      ->type_name("NAME")
+      ->group("Which reports");
+  c->add_option("--site", o->site_file,
+                "classes, users, names (doc/formats/site.md); default: /etc/sickbay/site.json")
+      ->type_name("FILE")
+      ->group("Site and page");
+  c->add_option("--users-file", o->users_file, "users.json: names, teams and fields of users")
+      ->type_name("FILE")
+      ->group("Site and page");
+  c->add_option("--title", o->title, "title of the page")->type_name("TEXT")->group("Site and page");
+  c->add_option("--lang", o->language, "language: en, zh, ru")->type_name("LANG")->group("Site and page");
+  c->add_option("--tz", o->zone, "time zone, as Europe/Berlin; default: the site's, else UTC")
+      ->type_name("ZONE")
+      ->group("Site and page");
+  c->add_option("--threads", o->threads, "threads of the store; default: one per core")->type_name("N");
+  c->add_flag("--check", o->check, "check all plug-ins and translations, and make no report")
+      ->group("For authors of plug-ins");
+  c->add_flag("--list-messages", o->list_messages, "print all texts that a translation may hold, as JSON")
+      ->group("For authors of plug-ins");
+  c->add_flag("--json", o->json, "print the document (or the list) as JSON");
+  c->footer(
+      "Exit codes: 0 all reports were made; 1 one failed, which is named, and the others were made.\n"
+      "A report that needs what the log does not have is left out, and says what it lacks.\n");
+  c->callback([o, &exit_code] { exit_code = run_report_command(*o); });
+}
+
+}  // namespace sickbay::cli

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "apps/cli/report_period.h"
+
+#include <fmt/format.h>
+
+#include "base/duration.h"
+#include "base/text.h"
+
+namespace sickbay::cli {
+namespace {
+
+constexpr const char* kForms =
+    "write 2021-05-01, 2021-05, 2021, 2021-05-01T10:00:00, or a length before now: 30d";
+
+}  // namespace
+
+Result<TimePoint> parse_report_time(const std::string& text, const workload::TimeZone& zone, TimePoint now) {
+  std::string full = text;
+  const bool digits_only = full.find_first_not_of("0123456789-T: ") == full.npos;
+  if (full.size() == 4 && digits_only) full += "-01-01";
+  if (full.size() == 7 && digits_only) full += "-01";
+  if (full.size() == 10 && digits_only) full += "T00:00:00";
+  if (full.size() == 16 && digits_only) full += ":00";
+  std::int64_t seconds = 0;
+  if (full.size() >= 19 && workload::parse_timestamp(full, zone, seconds)) return from_unix_seconds(seconds);
+  if (!text.empty() && is_digit(text[0]) && !digits_only)
+    if (auto length = parse_duration(text); length) return now - *length;
+  return fail(
+      Error(ErrorCode::usage, fmt::format("{} is no time", quote_for_message(text))).remedied_by(kForms));
+}
+
+Result<workload::Period> parse_comparison(const std::string& text, const workload::Filter& filter,
+                                          const workload::TimeZone& zone, TimePoint now) {
+  if (text == "previous") {
+    if (!filter.from || !filter.to)
+      return fail(Error(ErrorCode::usage, "'--compare previous' needs --from and --to")
+                      .remedied_by("give both, or name the second period: --compare FROM..TO"));
+    return workload::Period{*filter.from - (*filter.to - *filter.from), *filter.from};
+  }
+  const std::size_t dots = text.find("..");
+  if (dots == text.npos)
+    return fail(Error(ErrorCode::usage, fmt::format("{} is no period", quote_for_message(text)))
+                    .remedied_by("write FROM..TO, as 2021-05-01..2021-06-01, or 'previous'"));
+  auto from = parse_report_time(text.substr(0, dots), zone, now);
+  if (!from) return fail(from.error());
+  auto to = parse_report_time(text.substr(dots + 2), zone, now);
+  if (!to) return fail(to.error());
+  if (*to <= *from)
+    return fail(ErrorCode::usage,
+                fmt::format("the period {} ends before it begins", quote_for_message(text)));
+  return workload::Period{*from, *to};
+}
+
+}  // namespace sickbay::cli
