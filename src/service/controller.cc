@@ -235,7 +235,11 @@ void Controller::refresh() {
 
 std::vector<Event> Controller::node_events(const Snapshot& snapshot) {
   // One event for all nodes that look alike now, and only for what an engine needs to know.
-  std::map<std::string, std::pair<Json, std::vector<std::string>>> groups;
+  struct Group {
+    Json body;
+    std::vector<std::string> names;
+  };
+  std::map<std::string, Group> groups;
   for (const NodeInfo& node : snapshot.nodes) {
     nodes_[node.name] = node;
     const auto state = parse_node_state(node.state, node.flags);
@@ -255,8 +259,8 @@ std::vector<Event> Controller::node_events(const Snapshot& snapshot) {
   }
   Json list = Json::array();
   for (auto& [text, group] : groups) {
-    Json whole = Json::object({{"nodes", compress_hostlist(group.second)}});
-    for (const auto& [key, value] : group.first.members()) whole.set(key, value);
+    Json whole = Json::object({{"nodes", compress_hostlist(group.names)}});
+    for (const auto& [key, value] : group.body.members()) whole.set(key, value);
     list.push(std::move(whole));
   }
   if (!snapshot.gone_nodes.empty()) {
