@@ -10,6 +10,7 @@ install(TARGETS sickbay-slurm RUNTIME DESTINATION ${ours})
 if(TARGET sickbay-verify)
   install(TARGETS sickbay-verify RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()
+install(DIRECTORY labels DESTINATION ${CMAKE_INSTALL_DATADIR}/sickbay FILES_MATCHING PATTERN "*.json")
 install(PROGRAMS verify/sickbay-verify.sh DESTINATION ${CMAKE_INSTALL_DATADIR}/sickbay)
 install(TARGETS sickbay_clock_shift LIBRARY DESTINATION lib/sickbay)
 

@@ -3,7 +3,8 @@
 //
 // Pure: the lists come in as text, a job as its names.  Safe for several threads once made.  Order of
 // evidence, first hit wins: keywords in the steps' names, the job's name, the submit line, the work folder;
-// then the rename table; else "unknown" with its kind.  Keywords match whole words, longest first, whatever
+// then the rename table; then those that run other applications (workflow tools, containers); else "unknown"
+// with its kind.  Keywords match whole words, longest first, whatever
 // the case (doc/formats/labels.md).
 #pragma once
 #include <memory>
@@ -18,12 +19,14 @@
 namespace sickbay::workload {
 
 struct JobNames {
-  std::string_view job_name, step_names /* joined by ' ' */, work_dir, submit_line, user, cluster;
+  std::string_view job_name = {};
+  std::string_view step_names = {};  ///< joined by ' '
+  std::string_view work_dir = {}, submit_line = {}, user = {}, cluster = {};
 };
 
 struct Label {
   std::string_view application = "unknown";
-  std::string_view version;      ///< empty: none found; points into the names
+  std::string_view version;      ///< empty: none found; points into the names or the lists
   std::string_view field;        ///< "materials science"; empty for unknown
   std::string_view labelled_by;  ///< the text field of that name in fields.h
   std::string_view evidence;     ///< the words that matched; points into the names or the lists
