@@ -103,7 +103,9 @@ const isDark = () => !printing && (root.dataset.theme ? root.dataset.theme === '
 const kMost = 30, kGroups = 8;  // bars, and series of a group, that one can still tell apart
 const gauge = document.createElement('canvas').getContext('2d');
 const kFont = getComputedStyle(document.body).fontFamily;
-function wide(label) { gauge.font = '12px ' + kFont; return gauge.measureText(label).width; }
+// Where the page's letters are larger, so are the charts'.
+const kScale = parseFloat(getComputedStyle(root).fontSize) / 16, kSize = Math.round(12 * Math.max(1, kScale)), kLeft = Math.round(62 * Math.max(1, kScale));
+function wide(label) { gauge.font = kSize + 'px ' + kFont; return gauge.measureText(label).width; }
 const widest = (labels) => labels.reduce((most, label) => Math.max(most, wide(label)), 0);
 
 /** The columns that an option names; a name that is no column makes the chart impossible, and says so. */
@@ -139,7 +141,7 @@ function common(paint, extra) {
   };
 }
 const legend = (paint, names, more) => ({
-  type: 'scroll', top: 0, left: 0, itemWidth: 14, itemHeight: 10, itemGap: 14, icon: 'roundRect', textStyle: {color: paint.text},
+  type: 'scroll', top: 0, left: 0, itemWidth: 14, itemHeight: 10, itemGap: 14, icon: 'roundRect', textStyle: {color: paint.text, fontSize: kSize},
   pageIconColor: paint.soft, pageIconInactiveColor: paint.line, pageTextStyle: {color: paint.soft},
   formatter: (name) => cut(name, 28), tooltip: {show: false}, data: names, inactiveColor: paint.strong, ...more,
 });
@@ -152,24 +154,26 @@ function timeSteps(most) {
       .find((n) => n >= rough) ?? Math.ceil(rough), size === 1 ? 0 : 1e-9);
   return {interval: step * size, label: (value) => plain(value / size, 2) + '\u00a0' + say('page.' + name)};
 }
-const kLogTimes = [1, 10, 60, 600, 3600, 36000, 86400, 864000, 8640000, 86400000];
+const kLogTimes = [1, 10, 60, 600, 3600, 18000, 86400, 864000, 8640000, 86400000];
 
 /** An axis of figures.  `values` decide its ends; `column` its name and unit. */
-function figureAxis(paint, column, values, {log = false, name = true, splits = 5} = {}) {
+function figureAxis(paint, column, values, {log = false, name = true, splits = 5, bars = false} = {}) {
   const held = values.filter((value) => Number.isFinite(value));
   const most = held.reduce((a, b) => Math.max(a, b), -Infinity), least = held.reduce((a, b) => Math.min(a, b), Infinity);
   const axis = {
-    type: log ? 'log' : 'value', splitNumber: splits, name: name ? titleOf(column) : '', nameTextStyle: {color: paint.soft, fontSize: 12},
-    axisLabel: {color: paint.soft, fontSize: 12, formatter: short(log ? 0 : most), hideOverlap: true}, axisLine: {show: false}, axisTick: {show: false},
+    type: log ? 'log' : 'value', splitNumber: splits, name: name ? titleOf(column) : '', nameTextStyle: {color: paint.soft, fontSize: kSize},
+    axisLabel: {color: paint.soft, fontSize: kSize, formatter: short(log ? 0 : most), hideOverlap: true}, axisLine: {show: false}, axisTick: {show: false},
     splitLine: {lineStyle: {color: paint.line}},
   };
   if (log) {
     const over = held.filter((value) => value > 0);
     const low = over.reduce((a, b) => Math.min(a, b), Infinity), high = over.reduce((a, b) => Math.max(a, b), 0);
     if (!over.length) return {...axis, type: 'value'};
-    axis.min = 10 ** Math.floor(Math.log10(low * 0.999));
+    axis.min = 10 ** Math.floor(Math.log10(bars ? low * 0.999 : low));  // a bar begins below its end
     axis.max = 10 ** Math.ceil(Math.log10(high));
     if (column.unit === 's') {
+      axis.name = name ? column.label : '';
+      axis.min = kLogTimes.filter((tick) => (bars ? tick < low : tick <= low)).at(-1) ?? axis.min;
       const ticks = kLogTimes.filter((tick) => tick >= axis.min && tick <= high * 3);
       if (ticks.length > 1) {
         axis.axisLabel.customValues = ticks;
@@ -197,7 +201,7 @@ function figureAxis(paint, column, values, {log = false, name = true, splits = 5
 const isTime = (column) => column.type === 'time';
 const timeAxis = (paint) => ({
   type: 'time', axisLine: {lineStyle: {color: paint.strong}}, axisTick: {lineStyle: {color: paint.strong}},
-  axisLabel: {color: paint.soft, fontSize: 12, hideOverlap: true,
+  axisLabel: {color: paint.soft, fontSize: kSize, hideOverlap: true,
               formatter: {year: '{yyyy}', month: '{yyyy}-{MM}', day: '{MM}-{dd}', hour: '{HH}:{mm}', minute: '{HH}:{mm}'}},
   splitLine: {show: false},
 });
@@ -207,8 +211,8 @@ function nameAxis(paint, labels, width, {name = ''} = {}) {
   const fits = need <= each, ordered = labels.every((label) => /^[\d:.\-\u2013 <>=≤≥+]+$/.test(label));
   const axis = {
     type: 'category', data: labels, axisLine: {lineStyle: {color: paint.strong}}, axisTick: {show: false},
-    name, nameLocation: 'middle', nameTextStyle: {color: paint.soft, fontSize: 12},
-    axisLabel: {color: paint.soft, fontSize: 12, interval: 0, width: 110, overflow: 'truncate', ellipsis: '\u2026'},
+    name, nameLocation: 'middle', nameTextStyle: {color: paint.soft, fontSize: kSize},
+    axisLabel: {color: paint.soft, fontSize: kSize, interval: 0, width: 110, overflow: 'truncate', ellipsis: '\u2026'},
   };
   let height = 24;
   if (!fits && ordered && labels.length > 12) {
@@ -307,13 +311,13 @@ function bars(report, width, paint) {
   const {keys, xColumn, series, grouped} = seriesOf(report);
   const most = firstFew(report, keys, width < 480 ? 15 : kMost, xColumn), labels = keys.slice(0, most).map((key) => text(key, xColumn));
   const stacked = /^(yes|true|1)$/.test(report.options.stacked ?? ''), log = (report.options.log ?? '').includes('y') && !stacked;
-  const panels = panelsOf(series), top = series.length > 1 ? 32 : 4, left = 62, each = width < 480 ? 190 : panels.length > 1 ? 200 : 290;
+  const panels = panelsOf(series), top = series.length > 1 ? 32 : 4, left = kLeft, each = width < 480 ? 190 : panels.length > 1 ? 200 : 290;
   const {axis, height} = nameAxis(paint, labels, width - left - 12);
   const option = {...common(paint, {trigger: 'axis', axisPointer: {type: 'shadow'}}), grid: [], xAxis: [], yAxis: [], series: []};
   panels.forEach((panel, p) => {
     option.grid.push({left, right: 12, top: top + 26 + p * (each + 36), height: each, outerBoundsMode: 'none'});
     option.xAxis.push({...axis, gridIndex: p, axisLabel: {...axis.axisLabel, show: p === panels.length - 1}});
-    option.yAxis.push({...figureAxis(paint, panel[0].column, reach(panel, most, stacked), {log, splits: panels.length > 1 ? 3 : 5}), gridIndex: p});
+    option.yAxis.push({...figureAxis(paint, panel[0].column, reach(panel, most, stacked), {log, bars: true, splits: panels.length > 1 ? 3 : 5}), gridIndex: p});
     nameAbove(option.yAxis[p], left);
     if (panel.length > 1 && !grouped) option.yAxis[p].name = panel[0].column.unitText;
   });
@@ -338,9 +342,10 @@ function nameAbove(axis, left) {
 
 function hbars(report, width, paint) {
   const {keys, xColumn, series, grouped} = seriesOf(report);
-  const most = firstFew(report, keys, kMost, xColumn), labels = keys.slice(0, most).map((key) => text(key, xColumn));
-  const stacked = /^(yes|true|1)$/.test(report.options.stacked ?? ''), log = (report.options.log ?? '').includes('y') && !stacked;
-  const panels = panelsOf(series), sideBySide = width >= 560 || panels.length === 1;
+  const panels = panelsOf(series), most = firstFew(report, keys, width < 560 && panels.length > 1 ? 12 : kMost, xColumn);
+  const labels = keys.slice(0, most).map((key) => text(key, xColumn));
+  const stacked = /^(yes|true|1)$/.test(report.options.stacked ?? ''), log = /[xy]/.test(report.options.log ?? '') && !stacked;
+  const sideBySide = width >= 560 || panels.length === 1;
   const left = Math.min(widest(labels) + 14, width * (panels.length > 1 && sideBySide ? 0.24 : 0.36), 230), gap = 46, right = 26;
   const across = sideBySide ? panels.length : 1, room = (width - left - right - gap * (across - 1)) / across;
   const thick = stacked || grouped === false && panels.every((panel) => panel.length === 1) ? 22 : Math.max(22, 9 * Math.max(...panels.map((panel) => panel.length)) + 8);
@@ -349,8 +354,8 @@ function hbars(report, width, paint) {
   panels.forEach((panel, p) => {
     option.grid.push({left: sideBySide ? left + p * (room + gap) : left, width: room, top: sideBySide ? top : top + p * step, height: body, outerBoundsMode: 'none'});
     option.yAxis.push({type: 'category', inverse: true, gridIndex: p, data: labels, axisLine: {lineStyle: {color: paint.strong}}, axisTick: {show: false},
-                       axisLabel: {show: p === 0 || !sideBySide, color: paint.text, fontSize: 12, interval: 0, width: left - 12, overflow: 'truncate', ellipsis: '\u2026'}});
-    const axis = figureAxis(paint, panel[0].column, reach(panel, most, stacked), {log, splits: room < 260 ? 2 : room < 420 ? 3 : 5});
+                       axisLabel: {show: p === 0 || !sideBySide, color: paint.text, fontSize: kSize, interval: 0, width: left - 12, overflow: 'truncate', ellipsis: '\u2026'}});
+    const axis = figureAxis(paint, panel[0].column, reach(panel, most, stacked), {log, bars: true, splits: room < 260 ? 2 : room < 420 ? 3 : 5});
     if (panel.length > 1 && !grouped) axis.name = panel[0].column.unitText;
     option.xAxis.push({...axis, gridIndex: p, nameLocation: 'middle', nameGap: 28});
   });
@@ -370,7 +375,7 @@ function lines(report, width, paint) {
   const area = report.kind === 'stacked_area';
   const {keys, xColumn, series} = seriesOf(report, {merge: true});
   const labels = keys.map((key) => text(key, xColumn)), time = isTime(xColumn);
-  const panels = area ? [series] : panelsOf(series), top = series.length > 1 ? 32 : 4, left = 62;
+  const panels = area ? [series] : panelsOf(series), top = series.length > 1 ? 32 : 4, left = kLeft;
   const each = width < 480 ? 180 : panels.length > 1 ? 180 : 270, log = (report.options.log ?? '').includes('y') && !area;
   const mark = report.options.mark === undefined ? NaN : Number(report.options.mark);
   const names = time ? {axis: timeAxis(paint), height: 24} : nameAxis(paint, labels, width - left - 20, {name: typeof keys[0] === 'number' ? titleOf(xColumn) : ''});
@@ -396,7 +401,7 @@ function lines(report, width, paint) {
     if (!area && series.length === 1 && !Number.isFinite(mark) && !log) line.areaStyle = {color: colour, opacity: 0.08};
     if (i === 0 && Number.isFinite(mark)) {
       line.markLine = {silent: true, symbol: 'none', lineStyle: {color: paint.warn, type: 'dashed', width: 1.2}, data: [{yAxis: mark}],
-                       label: {position: 'insideEndTop', color: paint.warn, fontSize: 12, formatter: () => amount(mark, one.column)}};
+                       label: {position: 'insideEndTop', color: paint.warn, fontSize: kSize, formatter: () => amount(mark, one.column)}};
       const below = one.data.map((value, k) => (value !== null && value < mark ? (time ? [keys[k], value] : [k, value]) : null)).filter(Boolean);
       if (below.length) {
         option.series.push({type: 'scatter', id: 'below', name: say('page.below', amount(mark, one.column)), xAxisIndex: 0, yAxisIndex: 0, symbol: 'triangle', symbolRotate: 180,
@@ -420,11 +425,11 @@ function pareto(report, width, paint) {
   let so = 0;
   const shown = rows.slice(0, most), labels = shown.map((row) => text(row[x], report.columns[x]));
   const shares = shown.map((row) => { so += row[y]; return all > 0 ? so / all * 100 : null; });
-  const left = 62, right = 52, {axis, height} = nameAxis(paint, labels, width - left - right), body = width < 480 ? 190 : 270;
+  const left = kLeft, right = 52, {axis, height} = nameAxis(paint, labels, width - left - right), body = width < 480 ? 190 : 270;
   const option = {
     ...common(paint, {trigger: 'axis', axisPointer: {type: 'shadow'}}), grid: {left, right, top: 58, height: body, outerBoundsMode: 'none'}, xAxis: axis,
     yAxis: [figureAxis(paint, column, shown.map((row) => row[y])),
-            {type: 'value', min: 0, max: 100, interval: 20, axisLabel: {color: paint.soft, fontSize: 12, formatter: (value) => value + '\u00a0%'},
+            {type: 'value', min: 0, max: 100, interval: 20, axisLabel: {color: paint.soft, fontSize: kSize, formatter: (value) => value + '\u00a0%'},
              splitLine: {show: false}, axisLine: {show: false}, axisTick: {show: false}}],
     series: [{type: 'bar', name: column.label, data: shown.map((row) => row[y]), barMaxWidth: 46, barCategoryGap: '22%', itemStyle: {color: paint.series[0], borderRadius: [2, 2, 0, 0]}},
              {type: 'line', name: say('page.cumulated'), yAxisIndex: 1, data: shares, symbol: 'circle', symbolSize: 5, lineStyle: {color: paint.series[1], width: 1.8},
@@ -460,16 +465,16 @@ function boxes(report, width, paint) {
                   itemStyle: {color: paint.scale[1], borderColor: paint.series[0], borderWidth: 1.4}, emphasis: {itemStyle: {borderWidth: 2}}};
   let height;
   if (upright) {
-    const names = nameAxis(paint, labels, width - 74);
-    nameAbove(axis, 62);
-    Object.assign(option, {grid: {left: 62, right: 12, top: 32, height: 280, outerBoundsMode: 'none'}, xAxis: names.axis, yAxis: axis});
+    const names = nameAxis(paint, labels, width - kLeft - 12);
+    nameAbove(axis, kLeft);
+    Object.assign(option, {grid: {left: kLeft, right: 12, top: 32, height: 280, outerBoundsMode: 'none'}, xAxis: names.axis, yAxis: axis});
     height = 32 + 280 + names.height + 6;
   } else {
     const left = Math.min(widest(labels) + 14, width * 0.36, 230), body = labels.length * 26 + 8;
     Object.assign(option, {
       grid: {left, right: 26, top: 4, height: body, outerBoundsMode: 'none'}, xAxis: {...axis, nameLocation: 'middle', nameGap: 28},
       yAxis: {type: 'category', inverse: true, data: labels, axisLine: {lineStyle: {color: paint.strong}}, axisTick: {show: false},
-              axisLabel: {color: paint.text, fontSize: 12, interval: 0, width: left - 12, overflow: 'truncate', ellipsis: '\u2026'}},
+              axisLabel: {color: paint.text, fontSize: kSize, interval: 0, width: left - 12, overflow: 'truncate', ellipsis: '\u2026'}},
     });
     height = body + 56;
   }
@@ -498,10 +503,10 @@ function heatmap(report, width, paint) {
   const option = {
     ...common(paint, {trigger: 'item'}), grid: {left, right: 8, top: 6, height: body, outerBoundsMode: 'none'},
     xAxis: {type: 'category', data: xLabels, axisLine: {show: false}, axisTick: {show: false}, name: titleOf(report.columns[x]), nameLocation: 'middle', nameGap: 26,
-            nameTextStyle: {color: paint.soft}, axisLabel: {color: paint.soft, interval: need <= each ? 0 : Math.ceil(need / each) - 1}},
+            nameTextStyle: {color: paint.soft}, axisLabel: {color: paint.soft, fontSize: kSize, interval: need <= each ? 0 : Math.ceil(need / each) - 1}},
     yAxis: {type: 'category', data: yLabels, inverse: true, axisLine: {show: false}, axisTick: {show: false},
-            axisLabel: {color: paint.text, interval: 0, width: left - 12, overflow: 'truncate'}},
-    visualMap: {min: Math.min(0, ...values), max: Math.max(1e-9, ...values), calculable: width >= 480, orient: 'horizontal', left: 'center', bottom: 4,
+            axisLabel: {color: paint.text, fontSize: kSize, interval: 0, width: left - 12, overflow: 'truncate'}},
+    visualMap: {min: Math.min(0, ...values), max: Math.max(1e-9, ...values), calculable: width >= 480, text: width >= 480 ? undefined : [amount(Math.max(...values), column), amount(Math.min(0, ...values), column)], orient: 'horizontal', left: 'center', bottom: 4,
                 itemWidth: 12, itemHeight: Math.min(260, width * 0.4), inRange: {color: paint.scale}, textStyle: {color: paint.soft},
                 formatter: (value) => amount(value, column), handleStyle: {borderColor: paint.strong}},
     series: [{type: 'heatmap', itemStyle: {borderColor: paint.card, borderWidth: 1.5, borderRadius: 3}, emphasis: {itemStyle: {borderColor: paint.text}},
@@ -515,12 +520,12 @@ function radar(report, width, paint) {
   const [name] = columnsOf(report, 'name'), axes = columnsOf(report, 'axes');
   const rows = report.rows.slice(0, kMost), labels = rows.map((row) => text(row[name], report.columns[name]));
   if (rows.length < report.total) report.note = say('page.top', rows.length, plain(report.total, 0));
-  const beside = width >= 640, box = beside ? Math.min(width * 0.62, 620) : width, radius = Math.min(box * 0.31, 165);
+  const beside = width >= 640, box = beside ? Math.min(width * 0.62, 620) : width, radius = Math.min(box * (beside ? 0.31 : 0.27), 165);
   const option = {
     ...common(paint, {trigger: 'item'}),
     radar: {center: [box / 2, beside ? 215 : 60 + radius + 46], radius, axisNameGap: 8, splitNumber: 4, shape: 'polygon',
             indicator: axes.map((axis) => ({name: report.columns[axis].label, max: 1, min: 0})),
-            axisName: {color: paint.soft, fontSize: beside ? 12 : 10, formatter: (label) => wrapped(label, beside ? 18 : 12)},
+            axisName: {color: paint.soft, fontSize: beside ? kSize : 10, formatter: (label) => wrapped(label, beside ? 18 : 9)},
             axisLine: {lineStyle: {color: paint.line}}, splitLine: {lineStyle: {color: paint.line}}, splitArea: {show: false}},
     series: [{type: 'radar', symbolSize: 4, data: rows.map((row, i) => ({
       name: labels[i], value: axes.map((axis) => (typeof row[axis] === 'number' ? Math.max(0, Math.min(1, row[axis])) : 0)),
@@ -544,7 +549,7 @@ function wrapped(label, most) {
 
 function scatter(report, width, paint) {
   const [x] = columnsOf(report, 'x'), [y] = columnsOf(report, 'y'), [group] = columnsOf(report, 'group', false), log = report.options.log ?? '';
-  const xColumn = report.columns[x], yColumn = report.columns[y], left = 62, named = report.rows.some((row) => typeof row[x] === 'string');
+  const xColumn = report.columns[x], yColumn = report.columns[y], left = kLeft, named = report.rows.some((row) => typeof row[x] === 'string');
   const logX = log.includes('x'), logY = log.includes('y');
   const rows = report.rows.filter((row) => row[x] !== null && typeof row[y] === 'number' && !(logX && !(row[x] > 0)) && !(logY && !(row[y] > 0)));
   const hidden = report.rows.length - rows.length;
@@ -577,7 +582,7 @@ function scatter(report, width, paint) {
     return tip(first >= 0 ? text(row[first], report.columns[first]) : point.seriesName,
                report.columns.map((column, i) => [i === group ? point.color : '', column.label, amount(row[i], column)]).filter((_, i) => i !== first).slice(0, 9));
   };
-  if (groups.length > 1) option.legend = legend(paint, groups.map(([name]) => name));
+  if (groups.length > 1) option.legend = legend(paint, groups.map(([name]) => name), {itemStyle: {opacity: 1}});
   if (report.rows.length < report.total) report.note = say('page.points', plain(report.rows.length, 0), plain(report.total, 0));
   if (hidden) report.note = [report.note, say('page.not_drawn', plain(hidden, 0))].filter(Boolean).join(' ');
   return {option, height: top + 26 + body + (named ? nameAxis(paint, names, width - left - 20).height : 52)};
@@ -598,6 +603,7 @@ function draw(place) {
   report.note = '';
   try {
     const made = kKinds[report.kind](report, width, isDark() ? kDark : kLight);
+    place.style.minHeight = '0';
     place.style.height = made.height + 'px';
     let chart = drawn.get(place)?.chart;
     // SVG stays sharp on paper; for thousands of points it is slow.

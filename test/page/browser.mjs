@@ -76,10 +76,10 @@ async function size(width, height) {
   await ask('Emulation.setDeviceMetricsOverride', {width, height, deviceScaleFactor: 1, mobile: false});
 }
 const theme = (value) => ask('Emulation.setEmulatedMedia', {media: '', features: [{name: 'prefers-color-scheme', value}]});
-async function picture(name, selector) {
+async function picture(name, selector, height = 16000) {
   if (!pictures) return;
   const box = selector ? await run(`(() => { const b = document.querySelector(${JSON.stringify(selector)}).getBoundingClientRect(); return {x: b.x + scrollX, y: b.y + scrollY, width: b.width, height: b.height}; })()`)
-                       : {x: 0, y: 0, ...(await run('({width: document.documentElement.clientWidth, height: Math.min(document.documentElement.scrollHeight, 16000)})'))};
+                       : {x: 0, y: 0, ...(await run(`({width: document.documentElement.clientWidth, height: Math.min(document.documentElement.scrollHeight, ${height})})`))};
   const {data} = await ask('Page.captureScreenshot', {format: 'png', captureBeyondViewport: true, clip: {...box, scale: 1}});
   writeFileSync(join(pictures, name + '.png'), Buffer.from(data, 'base64'));
 }
@@ -124,6 +124,7 @@ async function check_light() {
     check(await run(`document.getElementById('chapter-quality').compareDocumentPosition(document.getElementById('chapter-overall')) & 4`) === 4, 'quality of the data comes first');
   }
   await picture('light');
+  await picture('top', null, 900);
   for (const chart of charts) await picture('light-' + chart.id, `[id="${chart.id}"]`);
 }
 async function check_tooltips() {
@@ -145,6 +146,7 @@ async function check_dark() {
   check(await run('getComputedStyle(document.body).backgroundColor') !== light, 'the button makes it dark');
   await checkDrawn('dark');
   await picture('dark');
+  if (pictures) for (const id of ['systatus.summary', 'systatus.use', 'systatus.states', 'use.classes', 'use.wait', 'use.week', 'appfeature.radar', 'appfeature.broken']) await picture('dark-' + id, `[id="${id}"]`);
   await run(`document.getElementById('theme').click()`);
   check(await run('getComputedStyle(document.body).backgroundColor') === light, 'and light again');
   await theme('dark');
@@ -184,6 +186,7 @@ async function check_widths() {
       one.getBoundingClientRect().right > ${width} && !one.closest('.scroll, pre, svg')).map((one) => one.tagName + '.' + one.className).slice(-3).join(' ')`));
     await checkDrawn(`${width} wide`);
     await picture('w' + width);
+    if (pictures) for (const id of ['systatus.summary', 'systatus.use', 'systatus.months', 'use.users', 'use.panels', 'use.wait_apps', 'use.week', 'appfeature.radar', 'appfeature.size']) if (width === 360) await picture('w360-' + id, `[id="${id}"]`);
   }
 }
 async function check_paper() {

@@ -184,11 +184,15 @@ struct Tile {
 };
 
 std::string tile_html(const Tile& tile) {
+  const int width = display_width(tile.figure);
   std::string html = "<li><span class=\"name\">" + escaped(tile.name) + "</span>";
-  html += fmt::format("<span class=\"figure{}\">{}", display_width(tile.figure) > 13 ? " long" : "",
+  html += fmt::format("<span class=\"figure{}\">{}",
+                      width > 13  ? " long"
+                      : width > 9 ? " mid"
+                                  : "",
                       tile.figure.empty() ? "–" : escaped(tile.figure));
   if (!tile.unit.empty() && !tile.figure.empty())
-    html += "\u00a0<span class=\"unit\">" + escaped(tile.unit) + "</span>";
+    html += " <span class=\"unit\">" + escaped(tile.unit) + "</span>";
   html += "</span>";
   if (tile.share >= 0 && tile.share <= 100)
     html += fmt::format("<span class=\"meter\"><i style=\"width:{:.1f}%\"></i></span>", tile.share);
@@ -198,10 +202,11 @@ std::string tile_html(const Tile& tile) {
 
 Tile tile_of(const Document& document, std::string name, const Value& value, duck::Type type,
              std::string_view unit) {
+  std::string its = unit_text(document, unit);
   const bool seconds = unit == "s" && std::isfinite(number_of(value));
-  const bool counted = unit.empty() || unit == "count" || unit == "ratio";
-  Tile tile{std::move(name), shown(document, value, type, unit, false),
-            seconds || counted ? "" : unit_text(document, unit), "", NAN};
+  // "Jobs: 1,200 jobs" says it twice.
+  if (seconds || unit == "count" || unit == "ratio" || capital(its) == capital(name)) its.clear();
+  Tile tile{std::move(name), shown(document, value, type, unit, false), std::move(its), "", NAN};
   if (unit == "%" && type != duck::Type::time) tile.share = number_of(value);
   return tile;
 }
@@ -250,8 +255,8 @@ std::string table_html(const Document& document, const ReportResult& result) {
       result.spec.chart.kind == "none" ? " open" : "", escaped(say(document, "page.table")),
       escaped(total == 1 ? say(document, "page.row") : say(document, "page.rows", {count(total)})));
   html += fmt::format(
-      "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{}\"><table>\n<thead><tr>",
-      escaped(result.spec.title));
+      "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{}\"><table{}>\n<thead><tr>",
+      escaped(result.spec.title), table.columns.size() > 8 ? " class=\"many\"" : "");
   std::vector<std::string_view> units;
   for (const duck::ResultColumn& column : table.columns) {
     const std::string_view unit = unit_of(result.spec, column.name);

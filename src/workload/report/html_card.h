@@ -37,6 +37,6 @@ std::string report_card(const Document& document, const ReportResult& result);
 
 inline constexpr std::size_t kTableRows = 500;   ///< of a table in the page
 inline constexpr std::size_t kChartRows = 5000;  ///< that a chart may use
-inline constexpr std::size_t kPaperRows = 25;    ///< of a table on paper; page.css hides the others
+inline constexpr std::size_t kPaperRows = 15;    ///< of a table on paper; page.css hides the others
 
 }  // namespace sickbay::workload

@@ -110,8 +110,9 @@ std::string chapter_html(const Document& document, const Chapter& chapter) {
     const Plugin& plugin = document.plugins[place];
     const auto cards = cards_of(document, plugin);
     if (cards.empty()) continue;
-    html += "<section class=\"plugin\">\n<h3>" + escaped(plugin.title.empty() ? plugin.name : plugin.title) +
-            "</h3>\n";
+    const std::string& title = plugin.title.empty() ? plugin.name : plugin.title;
+    html += "<section class=\"plugin\">\n";
+    if (title != chapter_title(document, chapter.first)) html += "<h3>" + escaped(title) + "</h3>\n";
     if (!plugin.help.empty()) html += "<p class=\"help\">" + escaped_lines(plugin.help) + "</p>\n";
     html += "<div class=\"reports\">\n";
     for (const ReportResult* result : cards) html += report_card(document, *result);

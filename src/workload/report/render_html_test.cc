@@ -145,7 +145,7 @@ TEST(RenderHtml, TilesAreTheColumnsOfOneRowOrRowsOfNames) {
   const std::string named = report_card(
       document_of({}), result_of("tiles", {{"name", Type::text}, {"value", Type::real}, {"unit", Type::text}},
                                  {{"Rate", 97.1, "%"}, {"None", duck::Value(), "%"}}));
-  EXPECT_THAT(named, HasSubstr(">Rate</span><span class=\"figure\">97.1\u00a0<span class=\"unit\">%"));
+  EXPECT_THAT(named, HasSubstr(">Rate</span><span class=\"figure\">97.1 <span class=\"unit\">%"));
   EXPECT_THAT(named, HasSubstr(">None</span><span class=\"figure\">–</span>"));
 }
 
