@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workload/read/formats.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <array>
+
+#include "base/spelling.h"
+#include "base/text.h"
+
+namespace sickbay::workload {
+namespace {
+
+// clang-format off
+// A format whose files begin in a way of their own stands before one that is known by its shape only.
+constexpr auto kFormats = std::to_array<Format>({
+    {"sacct", "sacct -P or -p, with its header", looks_like_sacct, open_sacct},
+});
+// clang-format on
+
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+
+std::vector<std::string_view> format_names() {
+  std::vector<std::string_view> names;
+  for (const Format& format : kFormats) names.push_back(format.name);
+  return names;
+}
+
+}  // namespace
+
+std::span<const Format> formats() { return kFormats; }
+
+Result<OpenedReader> open_reader(std::string_view head, bool whole_file, const ReadOptions& options) {
+  const std::size_t mark = head.starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0;
+  head.remove_prefix(mark);
+  const Format* found = nullptr;
+  for (const Format& format : kFormats) {
+    if (options.format.empty() ? format.looks_like(head, options) : format.name == options.format) {
+      found = &format;
+      break;
+    }
+  }
+  if (found == nullptr && !options.format.empty()) {
+    const std::string near = did_you_mean(options.format, format_names());
+    return fail(Error(ErrorCode::bad_input, fmt::format("no format {}", quote_for_message(options.format)))
+                    .remedied_by(near.empty()
+                                     ? fmt::format("the formats are {}", fmt::join(format_names(), ", "))
+                                     : fmt::format("did you mean '{}'?", near)));
+  }
+  if (found == nullptr) {
+    if (trimmed(head).empty())
+      return fail(Error(ErrorCode::bad_input, "the log is empty")
+                      .remedied_by("give a log with at least a header; sacct prints only today's jobs unless "
+                                   "--starttime says more"));
+    const std::string_view first = head.substr(0, head.find('\n'));
+    return fail(Error(ErrorCode::bad_input,
+                      fmt::format("no known format begins with {}", quote_for_message(trimmed(first))))
+                    .because("it is no header of sacct -P, and has no sign of another format")
+                    .remedied_by(fmt::format("print the log with sacct -P and without -n, or name its "
+                                             "columns in their order with --columns "
+                                             "(JobID or JobIDRaw is needed; Submit, Start, End, State, User, "
+                                             "AllocCPUS and the like say the "
+                                             "rest), or say --format: {}",
+                                             fmt::join(format_names(), ", "))));
+  }
+  auto opened = found->open(head, whole_file, options);
+  if (!opened) return opened;
+  opened->format = found->name;
+  opened->header_bytes += mark;
+  return opened;
+}
+
+}  // namespace sickbay::workload
