@@ -72,9 +72,9 @@ constexpr std::uint64_t kNumsFromSteps =
     mask(Num::energy) | mask(Num::job_id_raw) | mask(Num::array_job_id) | mask(Num::array_task_id) |
     mask(Num::het_job_id) | mask(Num::het_offset) | mask(Num::req_mem) | mask(Num::req_mem_per_cpu) |
     mask(Num::req_mem_per_node);
-constexpr std::uint64_t kTextsFromSteps = mask(Text::user_name) | mask(Text::group_name) |
-                                          mask(Text::account) | mask(Text::partition) | mask(Text::qos) |
-                                          mask(Text::node_list) | mask(Text::gpu_type);
+constexpr std::uint64_t kTextsFromSteps =
+    mask(Text::cluster) | mask(Text::user_name) | mask(Text::group_name) | mask(Text::account) |
+    mask(Text::partition) | mask(Text::qos) | mask(Text::node_list) | mask(Text::gpu_type);
 
 void fill_from_step(const Row& step, std::uint64_t nums, std::uint64_t texts, Row& out) {
   for (std::uint64_t left = step.nums() & nums; left != 0; left &= left - 1) {

@@ -40,9 +40,6 @@ int compare_present(const Row& a, const Row& b, Field f) {
   return x < y ? -1 : x > y ? 1 : 0;
 }
 
-bool same_id(const Row& a, const Row& b) {
-  return a.get(Text::job_id) == b.get(Text::job_id) && a.get(Text::cluster) == b.get(Text::cluster);
-}
 bool same_step(const Row& a, const Row& b) {
   return a.kind == b.kind && a.get(Text::step) == b.get(Text::step) &&
          compare_present(a, b, Num::start_time) == 0;
@@ -156,10 +153,16 @@ void merge(Rows& rows, Arena& arena, Rows& jobs) {
   constexpr std::size_t kFewSteps = 12;  // compared pair by pair; more are sorted
   const Row* job = nullptr;
   s.steps.clear();
+  const std::string_view id = rows[0].get(Text::job_id);
+  // A log may tell the cluster on the rows of jobs and leave it out on those of steps.
+  std::string_view cluster;
   bool plain = true;
   for (std::size_t i = 0; i < rows.size() && plain; ++i) {
     const Row& row = rows[i];
-    plain = same_id(rows[0], row) && (row.kind != RowKind::job || job == nullptr);
+    const std::string_view told = row.get(Text::cluster);
+    plain = row.get(Text::job_id) == id && (row.kind != RowKind::job || job == nullptr) &&
+            (told.empty() || cluster.empty() || told == cluster);
+    if (cluster.empty()) cluster = told;
     if (row.kind == RowKind::job)
       job = &row;
     else
@@ -170,18 +173,29 @@ void merge(Rows& rows, Arena& arena, Rows& jobs) {
     return;
   }
 
-  // Ids apart (hashes collide), in an order of their own.
+  // Ids apart (hashes collide), and clusters, in an order of their own.
   s.jobs.clear();
   for (std::size_t i = 0; i < rows.size(); ++i) s.jobs.push_back(&rows[i]);
   std::sort(s.jobs.begin(), s.jobs.end(), [](const Row* a, const Row* b) {
-    if (const int c = a->get(Text::cluster).compare(b->get(Text::cluster)); c != 0) return c < 0;
-    return a->get(Text::job_id) < b->get(Text::job_id);
+    if (const int c = a->get(Text::job_id).compare(b->get(Text::job_id)); c != 0) return c < 0;
+    return a->get(Text::cluster) < b->get(Text::cluster);
   });
   for (std::size_t i = 0; i < s.jobs.size();) {
-    s.keyed.clear();
-    const Row& first = *s.jobs[i];
-    for (; i < s.jobs.size() && same_id(first, *s.jobs[i]); ++i) s.keyed.push_back(s.jobs[i]);
-    merge_any(s.keyed, s, arena, jobs);
+    std::size_t end = i + 1;
+    while (end < s.jobs.size() && s.jobs[end]->get(Text::job_id) == s.jobs[i]->get(Text::job_id)) ++end;
+    // Rows that tell no cluster, which come first, are those of the one cluster that others tell; where two
+    // clusters have the id they are nobody's.
+    std::size_t told = i;
+    while (told < end && !s.jobs[told]->has(Text::cluster)) ++told;
+    const bool one_cluster =
+        told == end || s.jobs[told]->get(Text::cluster) == s.jobs[end - 1]->get(Text::cluster);
+    while (i < end) {
+      s.keyed.clear();
+      cluster = s.jobs[i]->get(Text::cluster);
+      for (; i < end && (one_cluster || s.jobs[i]->get(Text::cluster) == cluster); ++i)
+        s.keyed.push_back(s.jobs[i]);
+      merge_any(s.keyed, s, arena, jobs);
+    }
   }
 }
 

@@ -194,9 +194,10 @@ TEST(Merge, IdsThatCameAgainAreJobsOfTheirOwnWithTheirOwnSteps) {
 }
 
 TEST(Merge, RowsOfOtherIdsAndClustersAreKeptApart) {
-  Row other = job_row("8"), elsewhere = job_row("7");
+  Row other = job_row("8"), here = job_row("7"), elsewhere = job_row("7");
+  here.set(Text::cluster, "east");
   elsewhere.set(Text::cluster, "west");
-  const Merged m({job_row("7"), other, elsewhere, step_row("0", "8")});
+  const Merged m({here, other, elsewhere, step_row("0", "8")});
   ASSERT_EQ(m.jobs.size(), 3U);
   int steps = 0;
   for (std::size_t i = 0; i < 3; ++i)
@@ -205,6 +206,18 @@ TEST(Merge, RowsOfOtherIdsAndClustersAreKeptApart) {
       EXPECT_EQ(m.jobs[i].get(Text::job_id), "8");
     }
   EXPECT_EQ(steps, 1);
+}
+
+TEST(Merge, StepsThatTellNoClusterAreThoseOfTheOneThatIsTold) {
+  Row here = job_row(), there = job_row(), step = step_row("0");
+  here.set(Text::cluster, "east");
+  there.set(Text::cluster, "west");
+  const Merged one({step, here});
+  ASSERT_EQ(one.jobs.size(), 1U);
+  EXPECT_EQ(one.job().get(Text::cluster), "east");
+  EXPECT_EQ(one.job().find(Num::steps), 1);
+  const Merged two({step, here, there});
+  EXPECT_EQ(two.jobs.size(), 3U) << "of which of the two it is, nobody can say";
 }
 
 TEST(Merge, ARowThatCameTwiceCountsOnce) {

@@ -54,6 +54,7 @@ inline Row random_row(std::mt19937& random) {
       row.kind = RowKind::step;
   }
   row.set(Text::job_id, kIds[random() % std::size(kIds)]);
+  if (random() % 3 == 0) row.set(Text::cluster, random() % 4 != 0 ? "east" : "west");
   if (random() % 4 != 0) row.set(Text::state, random_state(random));
   if (random() % 2 != 0) row.set(Text::job_name, kNames[random() % 3]);
   if (random() % 3 != 0) row.set(Text::node_list, random() % 2 != 0 ? "n1" : "n[1-2]");
