@@ -5,6 +5,9 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <system_error>
 
 #include "adapters/duckdb/errors.h"
 #include "adapters/duckdb/session.h"
@@ -52,6 +55,14 @@ Settings settings_of(const OpenOptions& o) {
   return settings;
 }
 
+// False: the file is there, and without the mark that a database has behind its first eight bytes.
+bool may_be_database(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  char head[12] = {};
+  file.read(head, sizeof head);
+  return file.gcount() == 0 || std::string_view(head + 8, 4) == "DUCK";
+}
+
 // In this order: what DuckDB spills is reached only by a folder that was allowed before the door was closed,
 // and after the last of them SQL cannot undo any.
 std::string sandbox_sql(const OpenOptions& o) {
@@ -62,11 +73,17 @@ std::string sandbox_sql(const OpenOptions& o) {
 
 }  // namespace
 
-Result<Database> Database::open(const OpenOptions& options) {
+Result<Database> Database::open(const OpenOptions& asked) {
   if (Status loaded = load_library(); !loaded) return fail(loaded.error());
-  const std::string shown = options.path.empty() ? "a store in memory" : options.path;
+  OpenOptions options = asked;
+  // DuckDB opens more than its own files: "x.csv" as a view, "https:..." and "sqlite:..." by extensions.
+  std::error_code ignored;
+  if (!options.path.empty()) options.path = std::filesystem::absolute(options.path, ignored);
+  if (!options.path.empty() && !may_be_database(options.path))
+    return fail(open_error("not a valid DuckDB database", asked.path));
+  const std::string shown = asked.path.empty() ? "a store in memory" : asked.path;
   if (options.read_only && !options.path.empty() && ::access(options.path.c_str(), F_OK) != 0)
-    return fail(open_error("does not exist", options.path));
+    return fail(open_error("does not exist", asked.path));
 
   duckdb_config config = nullptr;
   Status set;

@@ -284,6 +284,12 @@ TEST_F(DatabaseTest, SaysWhyItCannotBeOpened) {
   std::ofstream(store()) << std::string(20000, 'x');
   EXPECT_EQ(code(at(store())), ErrorCode::storage_broken);
   EXPECT_EQ(code(at(store(), true)), ErrorCode::storage_broken);
+  // DuckDB itself would open these, as something else.
+  std::ofstream(folder_ / "log.csv") << "a,b\n1,2\n";
+  EXPECT_EQ(code(at(folder_ / "log.csv")), ErrorCode::storage_broken);
+  EXPECT_EQ(code(at(folder_ / "log.csv", true)), ErrorCode::storage_broken);
+  EXPECT_EQ(code(at("https://example.org/x.duckdb", true)), ErrorCode::not_found);
+  EXPECT_EQ(code(at(folder_)), ErrorCode::storage_broken) << "a folder";
 }
 
 TEST_F(DatabaseTest, IsBusyWhileAnotherProcessWrites) {

@@ -38,13 +38,15 @@ constexpr Kind kKinds[] = {
     {"", "", ErrorCode::bad_input, "the SQL is wrong", ""},
 };
 
-// Message as it is shown behind "  cause:  ": the lines under it keep their place, since one is a caret.
+// Message as it is shown behind "  cause:  ": without its empty lines, the others in their place to each
+// other, since one is a caret.
 std::string indented(std::string_view message) {
   std::string text;
   for (const char c : trimmed(message)) {
+    if (c == '\n' && text.ends_with('\n')) continue;
     text += c;
-    if (c == '\n') text += "          ";
   }
+  for (std::size_t at = 0; (at = text.find('\n', at)) != text.npos;) text.insert(++at, "          ");
   return text;
 }
 

@@ -108,6 +108,8 @@ std::unique_ptr<CLI::App> make_command_line(int& exit_code) {
   add_report_command(*app, exit_code);
   add_journal_command(*app, exit_code);
   add_status_command(*app, exit_code);
+  add_sql_command(*app, exit_code);
+  add_export_command(*app, exit_code);
   lab::add_lab_commands(*app, exit_code);
   add_version_command(*app, exit_code);
   add_definition_commands(*app, exit_code);
