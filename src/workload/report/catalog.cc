@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -45,6 +46,7 @@ void add_sql_files(Plugin& plugin) {
       const std::string stem = path.stem().string();
       broken.name = stem.substr(stem.find('_') == stem.npos ? 0 : stem.find('_') + 1);
       broken.title = broken.name;
+      std::from_chars(stem.data(), stem.data() + stem.size(), broken.place);
       broken.path = path.string();
       broken.chart.kind = "none";
       broken.fault = spec.error().what;

@@ -93,8 +93,25 @@ bool says_nothing(const duck::ResultTable& table) {
 std::string one_line(const Error& error) {
   std::string text = error.line();
   if (!error.cause.empty()) text += ": " + error.cause;
-  std::replace(text.begin(), text.end(), '\n', ' ');
-  return text;
+  std::string out;
+  for (const char c : text) {
+    const bool blank = c == ' ' || c == '\n' || c == '\r' || c == '\t';
+    if (!blank)
+      out += c;
+    else if (!out.empty() && out.back() != ' ')
+      out += ' ';
+  }
+  return out;
+}
+
+// DuckDB shows the line at fault and points at its column; what people want is the file and the line.
+std::string sql_fault(const Error& error, const ReportSpec& spec) {
+  std::string text = one_line(error);
+  const std::size_t at = text.find(" LINE ");
+  if (at == text.npos) return text;
+  const std::size_t digits = at + 6, end = text.find(':', digits);
+  if (end == text.npos || text.find_first_not_of("0123456789", digits) != end) return text;
+  return fmt::format("{}:{}: {}", spec.path, text.substr(digits, end - digits), text.substr(0, at));
 }
 
 // Which of the needed columns hold something, asked once for all reports.
@@ -181,7 +198,7 @@ void take_table(ReportResult& result, Result<duck::ResultTable> table, const Run
                       fmt::format("it ran longer than {}",
                                   describe_duration(std::chrono::duration_cast<Micros>(order.time_limit))));
     else
-      result = failed(std::move(result), one_line(table.error()));
+      result = failed(std::move(result), sql_fault(table.error(), result.spec));
     return;
   }
   if (table->rows.size() > order.most_rows) {
