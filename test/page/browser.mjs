@@ -13,11 +13,12 @@ import {pathToFileURL} from 'node:url';
 
 const [program, source, pictures, given] = process.argv.slice(2);
 const folder = mkdtempSync(join(tmpdir(), 'sickbay-page-'));
-const page = given ?? join(folder, 'page.html');
+let page = given ?? join(folder, 'page.html');
 const wrong = [];
 function check(right, what) { if (!right) { wrong.push(what); console.error('browser: WRONG: ' + what); } }
 
-if (!given) writeFileSync(page, execFileSync(program, [source], {maxBuffer: 1 << 28}));
+const make = (language) => writeFileSync(page, execFileSync(program, [source, language], {maxBuffer: 1 << 28}));
+if (!given) make('en');
 
 // ---------------------------------------------------------------- the browser
 
@@ -189,6 +190,25 @@ async function check_widths() {
     if (pictures) for (const id of ['systatus.summary', 'systatus.use', 'systatus.months', 'use.users', 'use.panels', 'use.wait_apps', 'use.week', 'appfeature.radar', 'appfeature.size']) if (width === 360) await picture('w360-' + id, `[id="${id}"]`);
   }
 }
+async function check_languages() {
+  if (given) return;
+  for (const language of ['zh', 'ru']) {
+    page = join(folder, language + '.html');
+    make(language);
+    await size(360, 900);
+    await load('#all');
+    const wide = await run('document.documentElement.scrollWidth');
+    check(wide <= 360, `the page in ${language} is ${wide} wide on a screen of 360`);
+    await checkDrawn(language);
+    check(await run('document.documentElement.lang') === language, 'the page says that it is in ' + language);
+    await picture(language + '360');
+    await size(1440, 900);
+    await settle();
+    await picture(language, null, 4000);
+    for (const id of ['use.users', 'use.week', 'use.wait']) await picture(language + '-' + id, `[id="${id}"]`);
+  }
+  page = join(folder, 'page.html');
+}
 async function check_paper() {
   await size(1440, 900);
   await theme('dark');
@@ -215,12 +235,12 @@ try {
   const target = targetInfos.find((one) => one.type === 'page');
   session = (await ask('Target.attachToTarget', {targetId: target.targetId, flatten: true})).sessionId;
   for (const domain of ['Page', 'Runtime', 'Log', 'Network']) await ask(domain + '.enable');
-  for (const one of [check_light, check_tooltips, check_dark, check_tables, check_widths, check_paper, check_without_script]) await one();
+  for (const one of [check_light, check_tooltips, check_dark, check_tables, check_widths, check_languages, check_paper, check_without_script]) await one();
   for (const {method, params} of heard) {
     if (method === 'Runtime.exceptionThrown') check(false, 'exception: ' + (params.exceptionDetails.exception?.description ?? params.exceptionDetails.text));
     if (method === 'Runtime.consoleAPICalled' && params.type !== 'log') check(false, 'console: ' + params.args.map((arg) => arg.value ?? arg.description).join(' '));
     if (method === 'Log.entryAdded') check(false, 'log: ' + params.entry.text);
-    if (method === 'Network.requestWillBeSent' && !/^(data:|blob:|about:)/.test(params.request.url) && params.request.url.split('#')[0] !== pathToFileURL(page).href)
+    if (method === 'Network.requestWillBeSent' && !/^(data:|blob:|about:)/.test(params.request.url) && !/^(page|zh|ru)\.html$/.test(params.request.url.split('#')[0].split('/').at(-1)))
       check(false, 'request: ' + params.request.url);
   }
 } catch (error) {

@@ -7,6 +7,7 @@
 
 #include "base/json.h"
 #include "sample_document.h"
+#include "workload/report/html_card.h"
 #include "workload/report/render.h"
 
 namespace {
@@ -36,6 +37,14 @@ int main(int argc, char** argv) {
     return 1;
   }
   for (const auto& [key, text] : texts->members()) document.messages[key] = text.as_string();
+  // What stands in the code must stand in the file that translators start from, with the same text.
+  for (const auto& [key, english] : sickbay::workload::page_words()) {
+    const bool same = language != "en" || texts->operator[](key).as_string() == english;
+    if (same && texts->has(key)) continue;
+    std::cerr << "sickbay-sample-page: reports/i18n/" << language << ".json: '" << key
+              << "' is missing or not \"" << english << "\"\n";
+    return 1;
+  }
   const std::string page = source + "/reports/page/page.";
   std::cout << sickbay::workload::render_html(
       document, {read_or_die(page + "html"), read_or_die(page + "css"), read_or_die(page + "js"),

@@ -27,6 +27,8 @@ std::string json_for_script(const Json& value);
 struct Word {
   std::string_view key, english;
 };
+/// All of them; reports/i18n/en.json must say the same (test/page).
+std::vector<Word> page_words();
 /// What page.js says, as an object of key and text.
 Json script_words(const Document& document);
 /// The text of `key`, its {} filled in order.

@@ -62,7 +62,7 @@ constexpr std::array kPageWords = {
     Word{"page.table", "Table"},
     Word{"page.rows", "{} rows"},
     Word{"page.row", "1 row"},
-    Word{"page.rows_cut", "The first {} of {} rows; sickbay report --format csv gives all."},
+    Word{"page.rows_cut", "The first {} of {} rows; sickbay report -o NAME.csv gives all."},
     Word{"page.rows_paper", "On paper the first {} of {} rows."},
     Word{"page.download_csv", "CSV"},
     Word{"page.download_png", "PNG"},
@@ -108,6 +108,12 @@ std::string say(const Document& document, std::string_view key, const std::vecto
     from = at + value.size();  // a value that holds {} itself is not filled
   }
   return text;
+}
+
+std::vector<Word> page_words() {
+  std::vector<Word> all(kScriptWords.begin(), kScriptWords.end());
+  all.insert(all.end(), kPageWords.begin(), kPageWords.end());
+  return all;
 }
 
 Json script_words(const Document& document) {
