@@ -6,8 +6,8 @@ unset SICKBAY_STORE
 
 run 66 sickbay sql 'SELECT 1'
 says err "there is no store '$HOME/.local/share/sickbay/jobs.duckdb'"
-SICKBAY_STORE=$work/named.duckdb run 66 sickbay sql --json 'SELECT 1'
-says err "there is no store '$work/named.duckdb'"
+SICKBAY_STORE=$HOME/named.duckdb run 66 sickbay sql --json 'SELECT 1'
+says err "there is no store '$HOME/named.duckdb'"
 says out '"code": "not_found"'
 run 66 sickbay export --store given.duckdb --parquet folder
 says err "there is no store 'given.duckdb'"

@@ -8,6 +8,7 @@ DESTDIR=$work cmake --install "$SICKBAY_BUILD" --prefix /opt/sickbay > "$work/lo
 to=$work/opt/sickbay
 for file in bin/sickbay bin/mybatch bin/sickbayd bin/sickbay-verify libexec/sickbay/sickbay-slurm \
     share/sickbay/sickbay-verify.sh share/sickbay/echarts.min.js lib/sickbay/libsickbay_clock_shift.so \
+    share/doc/sickbay/licenses/echarts-Apache-2.0.txt \
     share/man/man1/sickbay-why.1 \
     share/bash-completion/completions/sickbay lib/systemd/system/sickbayd.service share/doc/sickbay/README.md; do
   [ -s "$to/$file" ] || { echo "$file is not installed" >&2; exit 1; }
@@ -15,6 +16,13 @@ done
 grep -q '^ExecStart=/opt/sickbay/bin/sickbayd$' "$to/lib/systemd/system/sickbayd.service"
 "$to/bin/sickbay" version > /dev/null
 "$to/bin/mybatch" --help > /dev/null
+# What loads DuckDB finds it under the prefix, wherever that is, and nothing of the build folder.
+readelf -d "$to/bin/sickbay" | grep -q 'RUNPATH.*\[$ORIGIN/../lib/sickbay\]' || { echo "the run path is not the prefix's" >&2; exit 1; }
+echo 'no store' > "$work/log.csv"
+code=0
+"$to/bin/sickbay" sql --store "$work/log.csv" 'SELECT 1' 2> "$work/err" || code=$?
+[ -d "$to/share/sickbay/reports" ] || { echo "the reports are not installed" >&2; exit 1; }
+[ "$code" = 74 ] || { cat "$work/err" >&2; echo "the installed sickbay does not load DuckDB" >&2; exit 1; }
 # The shipped verification script is found relative to the program; the account is one that every machine has.
 echo '{"verify": {"user": "root"}}' > "$work/sickbay.json"
 "$to/bin/sickbayd" --config "$work/sickbay.json" --check-config
