@@ -18,6 +18,7 @@ constexpr auto kDerived = std::to_array<DerivedColumn>({
     {"wait_s", "seconds from submission to start"},
     {"hold_s", "seconds from submission to eligible"},
     {"queue_s", "seconds from eligible to start"},
+    {"cores", "cores allocated, else asked for"},
     {"core_s", "core-seconds allocated"},
     {"core_h", "core-hours allocated"},
     {"node_h", "node-hours allocated"},

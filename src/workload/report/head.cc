@@ -25,8 +25,8 @@ constexpr auto kHeadWords = std::to_array<std::string_view>(
     {"title", "needs", "chart", "units", "param", "note", "left out", "SPDX-License-Identifier"});
 
 constexpr auto kUnits =
-    std::to_array<std::string_view>({"jobs", "core-h", "GPU-h", "node-h", "h", "s", "%", "GiB", "GiB/s",
-                                     "kWh", "cores", "nodes", "users", "ratio", "count", "none"});
+    std::to_array<std::string_view>({"jobs", "core-h", "GPU-h", "node-h", "h", "s", "%", "GiB", "GiB-h",
+                                     "GiB/s", "kWh", "cores", "nodes", "users", "ratio", "count", "none"});
 
 // What an option of a chart holds.
 enum class Holds : std::uint8_t {

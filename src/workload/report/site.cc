@@ -117,8 +117,8 @@ Site default_site() {
     SB_CHECK(classes.has_value(), "the default classes are right");
     return *classes;
   };
-  site.size_classes = take(read_sizes, "[1, 8, 32, 128, 512, 2048, 8192]");
-  site.run_time_classes = take(read_run_times, R"(["1m", "10m", "30m", "2h", "8h", "24h", "3d"])");
+  site.size_classes = take(read_sizes, "[1, 15, 63, 255, 1023, 4095]");
+  site.run_time_classes = take(read_run_times, R"(["1m", "10m", "30m", "1h", "6h", "24h", "3d"])");
   return site;
 }
 

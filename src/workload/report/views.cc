@@ -47,7 +47,7 @@ std::string derived_sql(const Site& site) {
     return [&classes](std::size_t i) { return duck::quote(classes[i].name); };
   };
   const auto rank = [](std::size_t i) { return std::to_string(i + 1); };
-  const std::string core_s = "coalesce(cpu_time, cpus * elapsed)";
+  const std::string core_s = fmt::format("coalesce(cpu_time, {} * elapsed)", kCores);
   const auto column = [](std::string_view sql, std::string_view as) {
     return fmt::format(",\n  {} AS {}", sql, as);
   };
@@ -60,6 +60,7 @@ std::string derived_sql(const Site& site) {
   sql += column(seconds_between("submit_time", "start_time"), "wait_s");
   sql += column(seconds_between("submit_time", "eligible_time"), "hold_s");
   sql += column(seconds_between("eligible_time", "start_time"), "queue_s");
+  sql += column(kCores, "cores");
   sql += column(core_s, "core_s");
   sql += column(core_s + " / 3600.0::DOUBLE", "core_h");
   sql += column("nodes * elapsed / 3600.0::DOUBLE", "node_h");

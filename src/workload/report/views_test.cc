@@ -64,11 +64,11 @@ TEST_F(Views, DeriveStates) {
 TEST_F(Views, ClassSizesAndRunTimes) {
   make();
   EXPECT_EQ(ask("SELECT job_id, size_class, size_rank, time_class, time_rank FROM j ORDER BY job_id"),
-            "1|2-8|2|30 min-2 h|4\n"
-            "2|33-128|4|up to 1 min|1\n"
+            "1|2-15|2|30 min-1 h|4\n"
+            "2|64-255|4|up to 1 min|1\n"
             "3|1|1|1-3 d|7\n"
-            "4|33-128|4||\n"  // never ran; its size is what it asked for
-            "5|2-8|2|up to 1 min|1\n");
+            "4|64-255|4||\n"  // never ran; its size is what it asked for
+            "5|2-15|2|up to 1 min|1\n");
 }
 
 TEST_F(Views, HaveEachDerivedColumnAndNoOther) {

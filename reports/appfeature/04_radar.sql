@@ -1,0 +1,62 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- title: Profiles of applications on 13 axes
+-- needs: application
+-- chart: radar name=application axes=users,jobs,core_hours,activity,success,fluctuation,typical_size,maximum_size,run_time,memory_per_process,memory_per_job,io,wait
+-- units: users=ratio jobs=ratio core_hours=ratio activity=ratio success=ratio fluctuation=ratio typical_size=ratio maximum_size=ratio run_time=ratio memory_per_process=ratio memory_per_job=ratio io=ratio wait=ratio
+-- param: top integer 6 how many applications, by core-hours
+-- note: Each axis is a rank: the share of all labelled applications that have the same or less, so 1 is the most. Activity is the geometric mean of the ranks by users, jobs and core-hours, itself not ranked.
+-- note: typical_size, run_time, the memories and wait are medians; io is GiB read and written per job; fluctuation is the coefficient of variation of run time among like jobs (same user, name and cores, at least 3 that completed).
+-- note: Choose test cases for a new machine so that their shapes differ. A high fluctuation with a high success means that run times cannot be foretold: look at I/O and at noise on the network.
+-- left out: Jobs without a label or that never started; debugging (under 30 minutes) counts for users, jobs, core-hours, success and wait only. An axis that the log does not fill is empty.
+WITH s AS (
+  SELECT application, user_name, job_name, cores, elapsed, core_h, max_rss, job_rss, wait_s, ok, finished, coalesce(debug, false) AS debug,
+         CASE WHEN disk_read IS NOT NULL OR disk_write IS NOT NULL THEN coalesce(disk_read, 0) + coalesce(disk_write, 0) END AS moved
+  FROM j WHERE known AND started
+),
+by_user AS (
+  SELECT application, user_name, count(*) AS jobs, coalesce(sum(core_h), 0) AS core_h, count(*) FILTER (WHERE ok) AS ok,
+         count(*) FILTER (WHERE finished) AS finished
+  FROM s GROUP BY application, user_name
+),
+by_app AS (
+  SELECT application, count(user_name) AS users, sum(jobs) AS jobs, sum(core_h) AS core_h, sum(ok) / nullif(sum(finished), 0) AS success
+  FROM by_user GROUP BY application
+),
+shapes AS (
+  SELECT application, quantile_disc(cores, 0.5) AS typical, max(cores) AS largest, quantile_disc(elapsed, 0.5) AS run_time,
+         quantile_disc(max_rss, 0.5) AS process, quantile_disc(job_rss, 0.5) AS memory, avg(moved) AS io
+  FROM s WHERE NOT debug GROUP BY application
+),
+waits AS (SELECT application, quantile_disc(wait_s, 0.5) AS wait FROM s GROUP BY application),
+alike AS (
+  SELECT application, count(*) AS jobs, stddev_samp(elapsed) / avg(elapsed) AS variation
+  FROM s WHERE ok AND NOT debug AND cores > 0 AND elapsed > 0
+  GROUP BY application, user_name, job_name, cores HAVING count(*) >= 3
+),
+varying AS (SELECT application, sum(jobs * variation) / sum(jobs) AS fluctuation FROM alike GROUP BY application),
+-- A rank among those that have the figure at all.
+ranked AS (
+  SELECT a.application, a.core_h AS total,
+         cume_dist() OVER (ORDER BY users) AS users, cume_dist() OVER (ORDER BY a.jobs) AS jobs, cume_dist() OVER (ORDER BY core_h) AS core_hours,
+         CASE WHEN success IS NOT NULL THEN cume_dist() OVER (PARTITION BY success IS NULL ORDER BY success) END AS success,
+         CASE WHEN fluctuation IS NOT NULL THEN cume_dist() OVER (PARTITION BY fluctuation IS NULL ORDER BY fluctuation) END AS fluctuation,
+         CASE WHEN typical IS NOT NULL THEN cume_dist() OVER (PARTITION BY typical IS NULL ORDER BY typical) END AS typical_size,
+         CASE WHEN largest IS NOT NULL THEN cume_dist() OVER (PARTITION BY largest IS NULL ORDER BY largest) END AS maximum_size,
+         CASE WHEN run_time IS NOT NULL THEN cume_dist() OVER (PARTITION BY run_time IS NULL ORDER BY run_time) END AS run_time,
+         CASE WHEN process IS NOT NULL THEN cume_dist() OVER (PARTITION BY process IS NULL ORDER BY process) END AS memory_per_process,
+         CASE WHEN memory IS NOT NULL THEN cume_dist() OVER (PARTITION BY memory IS NULL ORDER BY memory) END AS memory_per_job,
+         CASE WHEN io IS NOT NULL THEN cume_dist() OVER (PARTITION BY io IS NULL ORDER BY io) END AS io,
+         CASE WHEN wait IS NOT NULL THEN cume_dist() OVER (PARTITION BY wait IS NULL ORDER BY wait) END AS wait
+  FROM by_app a LEFT JOIN shapes USING (application) LEFT JOIN waits USING (application) LEFT JOIN varying USING (application)
+),
+main AS (
+  SELECT application, string_agg(format('{} ({} jobs, {:.0f} core-h, {} completed)', coalesce(user_name, '(no user)'), jobs, core_h,
+                                        CASE WHEN finished > 0 THEN format('{:.0f} %', 100.0 * ok / finished) ELSE 'none' END), '; ' ORDER BY place) AS main_users
+  FROM (SELECT *, row_number() OVER (PARTITION BY application ORDER BY core_h DESC, jobs DESC, user_name) AS place FROM by_user)
+  WHERE place <= 3 GROUP BY application
+)
+SELECT application, users, jobs, core_hours, cbrt(users * jobs * core_hours) AS activity, success, fluctuation, typical_size, maximum_size,
+       run_time, memory_per_process, memory_per_job, io, wait, main_users
+FROM ranked JOIN main USING (application)
+ORDER BY total DESC, application
+LIMIT getvariable('top')

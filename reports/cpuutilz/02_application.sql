@@ -1,0 +1,17 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- title: Core-hours by application
+-- needs: core_h
+-- chart: pareto x=application y=core_h
+-- units: jobs=jobs users=users core_h=core-h share=% median_cores=cores median_run_time=h
+-- param: top integer 25 how many applications
+-- note: The line is the cumulated share. The applications left of 80 % are those to benchmark, to tune and to ask a new machine for.
+-- note: "unknown" is work without a label: when it is large, `sickbay labels suggest` proposes keywords.
+-- left out: Applications beyond the first are not summed up; the line counts those shown.
+SELECT coalesce(application, 'unknown') AS application, count(*) AS jobs, count(DISTINCT user_name) AS users,
+       sum(core_h) AS core_h, 100 * sum(core_h) / nullif(sum(sum(core_h)) OVER (), 0) AS share,
+       median(cores) FILTER (WHERE started) AS median_cores,
+       median(elapsed) FILTER (WHERE started) / 3600.0 AS median_run_time
+FROM j
+GROUP BY 1
+ORDER BY core_h DESC NULLS LAST, jobs DESC, 1
+LIMIT getvariable('top')

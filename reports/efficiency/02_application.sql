@@ -1,0 +1,17 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- title: CPU efficiency by application
+-- needs: cpu_eff application
+-- chart: hbar x=application y=efficiency
+-- units: jobs=jobs core_h=core-h efficiency=% median_efficiency=% low_jobs=% unused_core_h=core-h
+-- param: top integer 20 how many applications, by unused core-hours
+-- note: efficiency weighs jobs by their core-hours; low_jobs is the share of jobs under 50 %. The first rows hold most unused core-hours: a wrong number of threads or a serial part, which one look at a job script mostly shows.
+-- left out: Jobs without CPU time measured or without run time.
+SELECT coalesce(application, 'unknown') AS application, count(*) AS jobs, sum(core_h) AS core_h,
+       100 * sum(used_core_h) / sum(core_h) AS efficiency, 100 * median(cpu_eff) AS median_efficiency,
+       100.0 * count(*) FILTER (WHERE cpu_eff < 0.5) / count(*) AS low_jobs,
+       sum(core_h * greatest(1 - cpu_eff, 0)) AS unused_core_h
+FROM j
+WHERE cpu_eff IS NOT NULL AND started
+GROUP BY 1
+ORDER BY unused_core_h DESC, jobs DESC, 1
+LIMIT getvariable('top')

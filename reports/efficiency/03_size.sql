@@ -1,0 +1,15 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- title: CPU efficiency by job size
+-- needs: cpu_eff size_class
+-- chart: bar x=size_class y=efficiency,median_efficiency
+-- units: jobs=jobs core_h=core-h efficiency=% median_efficiency=% low_jobs=% unused_core_h=core-h
+-- note: efficiency weighs jobs by their core-hours; low_jobs is the share of jobs under 50 %. Where it falls with size, applications do not scale that far, or jobs use one node of several.
+-- left out: Jobs without CPU time measured, without run time or without cores.
+SELECT size_class, count(*) AS jobs, sum(core_h) AS core_h,
+       100 * sum(used_core_h) / sum(core_h) AS efficiency, 100 * median(cpu_eff) AS median_efficiency,
+       100.0 * count(*) FILTER (WHERE cpu_eff < 0.5) / count(*) AS low_jobs,
+       sum(core_h * greatest(1 - cpu_eff, 0)) AS unused_core_h
+FROM j
+WHERE cpu_eff IS NOT NULL AND started AND size_class IS NOT NULL
+GROUP BY size_class, size_rank
+ORDER BY size_rank

@@ -1,0 +1,17 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- title: Who holds most unused core-hours
+-- needs: cpu_eff
+-- chart: pareto x=user_name y=unused_core_h
+-- units: jobs=jobs core_h=core-h unused_core_h=core-h share=% efficiency=% lost_core_h=core-h
+-- param: top integer 20 how many users
+-- note: unused_core_h are core-hours allocated in which no process ran; share is of all of them. lost_core_h is what the same user's jobs used that neither completed nor were cancelled. A talk with the first five pays most.
+-- left out: Jobs without CPU time measured or without run time.
+SELECT coalesce(user_name, '(no user)') AS user_name, mode(application) AS application, count(*) AS jobs, sum(core_h) AS core_h,
+       sum(core_h * greatest(1 - cpu_eff, 0)) AS unused_core_h,
+       100 * unused_core_h / nullif(sum(unused_core_h) OVER (), 0) AS share,
+       100 * sum(used_core_h) / sum(core_h) AS efficiency, coalesce(sum(core_h) FILTER (WHERE lost), 0) AS lost_core_h
+FROM j
+WHERE cpu_eff IS NOT NULL AND started
+GROUP BY 1
+ORDER BY unused_core_h DESC, jobs DESC, 1
+LIMIT getvariable('top')

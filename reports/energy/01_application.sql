@@ -1,0 +1,17 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- title: Energy by application
+-- needs: energy
+-- chart: pareto x=application y=energy
+-- units: jobs=jobs energy=kWh share=% kwh_per_core_h=kWh kwh_per_node_h=kWh lost_energy=kWh
+-- param: top integer 20 how many applications
+-- note: kwh_per_node_h is the mean power of a node in kW: far under that of a busy node, the application leaves nodes idle; a high one is a candidate for a lower clock. lost_energy went into jobs that neither completed nor were cancelled.
+-- left out: Jobs without energy measured; Slurm writes 0 where it has no meter, so 0 is left out, too. Where jobs share nodes, a job is charged the whole node.
+SELECT coalesce(application, 'unknown') AS application, count(*) AS jobs, sum(energy) / 3.6e6 AS energy,
+       100 * sum(energy) / sum(sum(energy)) OVER () AS share,
+       sum(energy) FILTER (WHERE core_h > 0) / 3.6e6 / nullif(sum(core_h), 0) AS kwh_per_core_h,
+       sum(energy) FILTER (WHERE node_h > 0) / 3.6e6 / nullif(sum(node_h), 0) AS kwh_per_node_h,
+       coalesce(sum(energy) FILTER (WHERE lost), 0) / 3.6e6 AS lost_energy
+FROM (SELECT application, energy::DOUBLE AS energy, core_h, node_h, lost FROM j WHERE energy > 0)
+GROUP BY 1
+ORDER BY energy DESC, jobs DESC, 1
+LIMIT getvariable('top')

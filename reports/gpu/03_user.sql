@@ -1,0 +1,20 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- title: GPU-hours by user
+-- needs: gpus
+-- chart: hbar x=user_name y=gpu_h
+-- units: jobs=jobs gpu_h=GPU-h share=% use=% measured=% gpus_per_job=count gpu_memory=GiB idle_gpu_h=GPU-h
+-- param: top integer 20 how many users
+-- note: A user with many GPU-hours and a low use holds GPUs that others wait for: ask what the jobs do.
+-- note: use is weighed by GPU-hours and only of those measured; idle_gpu_h are GPU-hours of jobs whose GPUs were used under 5 %; gpu_memory is the 95th percentile of the largest step.
+-- left out: Jobs without GPUs or without a run time.
+SELECT coalesce(user_name, '(no user)') AS user_name, count(*) AS jobs, sum(gpu_h) AS gpu_h,
+       100 * sum(gpu_h) / sum(sum(gpu_h)) OVER () AS share,
+       sum(gpu_util_milli * gpu_h) / 10 / nullif(sum(gpu_h) FILTER (WHERE gpu_util_milli IS NOT NULL), 0) AS use,
+       100 * coalesce(sum(gpu_h) FILTER (WHERE gpu_util_milli IS NOT NULL), 0) / sum(gpu_h) AS measured,
+       avg(gpus) AS gpus_per_job, quantile_disc(gpu_mem, 0.95) / 1073741824.0 AS gpu_memory,
+       sum(gpu_h) FILTER (WHERE gpu_util_milli < 50) AS idle_gpu_h
+FROM j
+WHERE gpu_h > 0
+GROUP BY 1
+ORDER BY gpu_h DESC, jobs DESC, 1
+LIMIT getvariable('top')

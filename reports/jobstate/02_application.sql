@@ -1,0 +1,23 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- title: How the jobs of each application end
+-- needs: state
+-- chart: hbar x=application y=completed,failed,timeout,out_of_memory,node_fail,cancelled,other stacked=yes
+-- units: jobs=jobs completed=% failed=% timeout=% out_of_memory=% node_fail=% cancelled=% other=% lost_core_h=core-h lost_share=%
+-- param: top integer 20 how many applications, by core-hours
+-- note: Shares of the jobs that started and ended. lost_core_h is what jobs used that neither completed nor were cancelled. An application with a high lost_share and many core-hours is where help pays most.
+-- left out: Jobs that never started or still run.
+SELECT coalesce(application, 'unknown') AS application, count(*) AS jobs,
+       100.0 * count(*) FILTER (WHERE ok) / count(*) AS completed,
+       100.0 * count(*) FILTER (WHERE state = 'FAILED') / count(*) AS failed,
+       100.0 * count(*) FILTER (WHERE state IN ('TIMEOUT', 'DEADLINE')) / count(*) AS timeout,
+       100.0 * count(*) FILTER (WHERE state = 'OUT_OF_MEMORY') / count(*) AS out_of_memory,
+       100.0 * count(*) FILTER (WHERE state IN ('NODE_FAIL', 'BOOT_FAIL')) / count(*) AS node_fail,
+       100.0 * count(*) FILTER (WHERE state = 'CANCELLED') / count(*) AS cancelled,
+       100.0 * count(*) FILTER (WHERE state NOT IN ('COMPLETED', 'FAILED', 'TIMEOUT', 'DEADLINE', 'OUT_OF_MEMORY', 'NODE_FAIL', 'BOOT_FAIL', 'CANCELLED')) / count(*) AS other,
+       sum(core_h) FILTER (WHERE lost) AS lost_core_h,
+       100 * lost_core_h / nullif(sum(core_h), 0) AS lost_share
+FROM j
+WHERE finished AND started
+GROUP BY 1
+ORDER BY sum(core_h) DESC NULLS LAST, jobs DESC, 1
+LIMIT getvariable('top')

@@ -1,0 +1,20 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- title: How long jobs wait
+-- needs: wait_s
+-- chart: bar x=part y=p10,p25,p50,p75,p90,p99 log=y
+-- units: jobs=jobs mean=h p10=h p25=h p50=h p75=h p90=h p99=h most=h
+-- note: p90 is what 9 of 10 jobs stay under. "submit to eligible" is a wait for other jobs, a start time or a limit of the user; only "eligible to start" can be helped by more nodes or another scheduling policy.
+-- left out: Jobs that never started; in the two parts also those whose time of becoming eligible is not known.
+WITH w AS (
+  SELECT unnest(['submit to start', 'submit to eligible', 'eligible to start']) AS part, unnest(range(3)) AS place,
+         unnest([wait_s, CASE WHEN queue_s IS NOT NULL THEN hold_s END, queue_s]) AS s
+  FROM j WHERE wait_s IS NOT NULL
+),
+q AS (
+  SELECT part, place, count(*) AS jobs, avg(s) / 3600 AS mean, quantile_disc(s, [0.1, 0.25, 0.5, 0.75, 0.9, 0.99]) AS p, max(s) / 3600.0 AS most
+  FROM w WHERE s IS NOT NULL GROUP BY part, place
+)
+SELECT part, jobs, mean, p[1] / 3600.0 AS p10, p[2] / 3600.0 AS p25, p[3] / 3600.0 AS p50, p[4] / 3600.0 AS p75,
+       p[5] / 3600.0 AS p90, p[6] / 3600.0 AS p99, most
+FROM q
+ORDER BY place

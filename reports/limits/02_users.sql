@@ -1,0 +1,18 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- title: Whose limits are furthest from the run time
+-- needs: limit_share
+-- chart: hbar x=user_name y=unused_core_h
+-- units: jobs=jobs unused_core_h=core-h share=% median_used=% timeouts=% median_limit=h median_run_time=h
+-- param: top integer 20 how many users
+-- note: unused_core_h is the time that was asked for and not run, times cores, of jobs that completed: what the scheduler had to plan for and did not get. A user with a low median_used and no timeouts can ask for half and will start sooner.
+-- left out: Jobs without a limit, and jobs that never started or still run; only jobs that completed count for unused_core_h.
+SELECT coalesce(user_name, '(no user)') AS user_name, count(*) AS jobs,
+       coalesce(sum(greatest(time_limit - elapsed, 0) * cores) FILTER (WHERE ok), 0) / 3600.0 AS unused_core_h,
+       100 * unused_core_h / nullif(sum(unused_core_h) OVER (), 0) AS share,
+       100 * median(limit_share) AS median_used, 100.0 * count(*) FILTER (WHERE state = 'TIMEOUT') / count(*) AS timeouts,
+       median(time_limit) / 3600.0 AS median_limit, median(elapsed) / 3600.0 AS median_run_time
+FROM j
+WHERE limit_share IS NOT NULL AND started AND finished
+GROUP BY 1
+ORDER BY unused_core_h DESC, jobs DESC, 1
+LIMIT getvariable('top')

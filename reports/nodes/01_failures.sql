@@ -1,0 +1,43 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- title: Failures of each node
+-- needs: state
+-- chart: hbar x=node y=suspicion,events
+-- units: node_fail_jobs=jobs suspicion=count lost_core_h=core-h events=count down_h=h
+-- param: top integer 25 how many nodes
+-- note: node_fail_jobs are jobs on the node that ended in NODE_FAIL. Suspicion adds 1 for each of them, shared among all nodes of the job where the log does not name the node that failed. events and down_h come from the node events in the store.
+-- note: A node that stands far above the rest is to be drained and tested, also when each failure had its own explanation.
+-- left out: NODE_FAIL jobs without a node list. Nodes with names of two bracketed parts stay together as one row.
+WITH failed AS (
+  SELECT row_number() OVER () AS job, coalesce(failed_node, node_list) AS hosts, core_h
+  FROM j WHERE (state = 'NODE_FAIL' OR failed_node IS NOT NULL) AND coalesce(failed_node, node_list) IS NOT NULL
+),
+-- "n[1-3,07],login1" -> names with one bracket each -> its ranges -> the nodes.
+names AS (SELECT job, core_h, unnest(regexp_extract_all(hosts, '[^,\[]+(?:\[[^\]]*\][^,\[]*)*')) AS name FROM failed),
+ranges AS (
+  SELECT job, core_h, name, regexp_extract(name, '^([^\[]*)\[', 1) AS before, regexp_extract(name, '\]([^\[]*)$', 1) AS behind,
+         unnest(CASE WHEN regexp_full_match(name, '[^\[]*\[[0-9,-]+\][^\[]*') THEN string_split(regexp_extract(name, '\[([^\]]*)\]', 1), ',') ELSE [NULL] END) AS span
+  FROM names
+),
+bounds AS (
+  SELECT *, split_part(span, '-', 1) AS low, try_cast(split_part(span, '-', 1) AS BIGINT) AS first, try_cast(split_part(span, '-', -1) AS BIGINT) AS last
+  FROM ranges
+),
+hosts AS (
+  SELECT job, core_h, CASE WHEN number IS NULL THEN name ELSE before || lpad(number::VARCHAR, greatest(length(low), length(number::VARCHAR))::INTEGER, '0') || behind END AS node
+  FROM (SELECT *, unnest(CASE WHEN first IS NULL OR last IS NULL THEN [NULL] ELSE range(first, least(last, first + 65535) + 1) END) AS number FROM bounds)
+),
+shared AS (SELECT *, 1.0 / count(*) OVER (PARTITION BY job) AS part FROM (SELECT DISTINCT job, core_h, node FROM hosts)),
+by_job AS (SELECT node, count(*) AS node_fail_jobs, sum(part)::DOUBLE AS suspicion, sum(core_h) AS lost_core_h FROM shared GROUP BY node),
+by_event AS (
+  SELECT node, count(*) AS events, sum((epoch_us(least(coalesce(local_time(v.ends), p.ends), p.ends)) - epoch_us(greatest(local_time(v.begins), p.begins))) / 3600e6) AS down_h,
+         mode(v.reason) AS reason
+  FROM node_events v, period p
+  WHERE regexp_matches(upper(v.state), 'DOWN|FAIL|ERROR|MAINT|RESPOND|DRAIN') AND NOT regexp_matches(upper(v.state), 'DRAINING|FAILING|MIXED|ALLOC|POWER')
+    AND local_time(v.begins) < p.ends AND coalesce(local_time(v.ends), p.ends) > p.begins
+  GROUP BY node
+)
+SELECT node, coalesce(node_fail_jobs, 0) AS node_fail_jobs, round(coalesce(suspicion, 0), 3) AS suspicion, lost_core_h,
+       CASE WHEN (SELECT count(*) FROM node_events) > 0 THEN coalesce(events, 0) END AS events, down_h, reason
+FROM by_job FULL JOIN by_event USING (node)
+ORDER BY suspicion + coalesce(events, 0) DESC, down_h DESC NULLS LAST, node
+LIMIT getvariable('top')

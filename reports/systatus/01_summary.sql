@@ -1,0 +1,62 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- title: The period in figures
+-- chart: tiles
+-- note: Availability is the core time of nodes that were up, of all core time; utilisation is the core time that jobs used, of what was available; coverage is core-hours used, of core-hours used and queued (wait times cores).
+-- note: Low availability: overhaul the machine. Low utilisation: talk to users. Low coverage with low utilisation: look at the scheduling policy. All three high is the aim.
+-- note: Availability is shown where the store holds both nodes and node events; without node events, utilisation is of all core time.
+-- left out: Core-hours before or after the period count in no figure but coverage, which takes each job whole; jobs that never started have no wait to count.
+WITH running AS (
+  SELECT greatest(start_local, begins) AS s,
+         least(CASE WHEN end_local > start_local THEN end_local ELSE start_local + elapsed * INTERVAL 1 SECOND END, ends) AS e,
+         core_s * 1e6 / CASE WHEN end_local > start_local THEN epoch_us(end_local) - epoch_us(start_local) ELSE elapsed * 1000000 END AS cores
+  FROM j, period
+  WHERE start_local IS NOT NULL AND core_s > 0 AND elapsed > 0
+),
+used AS (SELECT sum(cores * (epoch_us(e) - epoch_us(s))) / 3600e6 AS core_h FROM running WHERE s < e),
+t AS (
+  SELECT count(*) AS jobs,
+         count(*) FILTER (WHERE started) AS started,
+         count(*) FILTER (WHERE finished AND started) AS finished,
+         count(*) FILTER (WHERE ok) AS ok,
+         count(DISTINCT user_name) AS users,
+         sum(gpu_h) AS gpu_h,
+         sum(core_h) AS core_h,
+         sum(wait_s * cores) / 3600.0 AS queued_h
+  FROM j
+),
+machine AS (SELECT sum(n.cpus) * any_value(p.days) * 24 AS core_h FROM nodes n, period p),
+down_events AS (
+  SELECT node, greatest(local_time(v.begins), p.begins) AS s, least(coalesce(local_time(v.ends), p.ends), p.ends) AS e
+  FROM node_events v, period p
+  WHERE regexp_matches(upper(v.state), 'DOWN|FAIL|ERROR|MAINT|RESPOND|DRAIN')
+    AND NOT regexp_matches(upper(v.state), 'DRAINING|FAILING|MIXED|ALLOC|POWER')
+),
+-- Events of one node may overlap; an hour counts once.
+marked AS (
+  SELECT node, s, e,
+         coalesce(s > max(e) OVER (PARTITION BY node ORDER BY s, e ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), true) AS fresh
+  FROM down_events WHERE s < e
+),
+islands AS (
+  SELECT node, s, e, count(*) FILTER (WHERE fresh) OVER (PARTITION BY node ORDER BY s, e ROWS UNBOUNDED PRECEDING) AS island
+  FROM marked
+),
+spans AS (SELECT node, min(s) AS s, max(e) AS e FROM islands GROUP BY node, island),
+down AS (
+  SELECT CASE WHEN (SELECT count(*) FROM node_events) > 0
+         THEN coalesce(sum(n.cpus * (epoch_us(d.e) - epoch_us(d.s))) / 3600e6, 0) END AS core_h
+  FROM spans d JOIN nodes n USING (node)
+),
+tiles AS (
+  SELECT unnest(['Jobs', 'Jobs that started', 'Users', 'Core-hours used', 'GPU-hours allocated', 'Availability', 'Utilisation',
+                 'Coverage of demand', 'Jobs that completed']) AS name,
+         unnest([t.jobs::DOUBLE, t.started::DOUBLE, CASE WHEN t.users > 0 THEN t.users::DOUBLE END, used.core_h, t.gpu_h,
+                 100 * (machine.core_h - down.core_h) / nullif(machine.core_h, 0),
+                 100 * used.core_h / nullif(machine.core_h - coalesce(down.core_h, 0), 0),
+                 100 * t.core_h / nullif(t.core_h + t.queued_h, 0),
+                 100.0 * t.ok / nullif(t.finished, 0)]) AS value,
+         unnest(['jobs', 'jobs', 'users', 'core-h', 'GPU-h', '%', '%', '%', '%']) AS unit,
+         unnest(range(9)) AS place
+  FROM t, used, machine, down
+)
+SELECT name, value, unit FROM tiles WHERE value IS NOT NULL ORDER BY place

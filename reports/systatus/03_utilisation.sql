@@ -1,0 +1,78 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- title: Availability and utilisation per day
+-- needs: nodes.cpus
+-- chart: line x=day y=availability,utilisation mark=80
+-- units: availability=% utilisation=% used_core_h=core-h available_core_h=core-h total_core_h=core-h
+-- note: Availability is the core time of nodes that were up, of all core time; utilisation is what jobs used, of what was available. Days under 80 % are marked.
+-- note: Low availability: overhaul the machine. Low utilisation: talk to users, or look at jobs that block the queue. Core-hours of a job are spread over the days on which it ran.
+-- note: Without node events in the store, availability is empty and utilisation is of all core time.
+-- left out: Jobs without a start, a run time or cores; nodes whose cores are not known; node events of nodes that are not in the list of nodes; draining nodes count as available, since their jobs go on.
+WITH calendar AS (
+  SELECT unnest(generate_series(date_trunc('day', begins), ends - INTERVAL 1 MICROSECOND, INTERVAL 1 DAY)) AS d, begins, ends
+  FROM period
+),
+running AS (
+  SELECT greatest(start_local, begins) AS s,
+         least(CASE WHEN end_local > start_local THEN end_local ELSE start_local + elapsed * INTERVAL 1 SECOND END, ends) AS e,
+         core_s * 1e6 / CASE WHEN end_local > start_local THEN epoch_us(end_local) - epoch_us(start_local) ELSE elapsed * 1000000 END AS cores
+  FROM j, period
+  WHERE start_local IS NOT NULL AND core_s > 0 AND elapsed > 0
+),
+down_events AS (
+  SELECT node, greatest(local_time(v.begins), p.begins) AS s, least(coalesce(local_time(v.ends), p.ends), p.ends) AS e
+  FROM node_events v, period p
+  WHERE regexp_matches(upper(v.state), 'DOWN|FAIL|ERROR|MAINT|RESPOND|DRAIN')
+    AND NOT regexp_matches(upper(v.state), 'DRAINING|FAILING|MIXED|ALLOC|POWER')
+),
+-- Events of one node may overlap; an hour counts once.
+marked AS (
+  SELECT node, s, e,
+         coalesce(s > max(e) OVER (PARTITION BY node ORDER BY s, e ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), true) AS fresh
+  FROM down_events WHERE s < e
+),
+islands AS (
+  SELECT node, s, e, count(*) FILTER (WHERE fresh) OVER (PARTITION BY node ORDER BY s, e ROWS UNBOUNDED PRECEDING) AS island
+  FROM marked
+),
+down AS (
+  SELECT min(s) AS s, max(e) AS e, any_value(n.cpus) AS cores
+  FROM islands JOIN nodes n USING (node) WHERE n.cpus > 0 GROUP BY node, island
+),
+-- Cores are added at a start and taken away at an end, as in the report before; `used` and `lost` apart.
+edges AS (
+  SELECT date_trunc('day', s) AS d, sum(cores) AS used, sum(cores * (86400 - epoch_us(s) % 86400000000 / 1e6)) AS used_part, 0 AS lost, 0 AS lost_part
+  FROM running WHERE s < e GROUP BY 1
+  UNION ALL
+  SELECT date_trunc('day', e), -sum(cores), -sum(cores * (86400 - epoch_us(e) % 86400000000 / 1e6)), 0, 0
+  FROM running WHERE s < e GROUP BY 1
+  UNION ALL
+  SELECT date_trunc('day', s), 0, 0, sum(cores), sum(cores * (86400 - epoch_us(s) % 86400000000 / 1e6)) FROM down GROUP BY 1
+  UNION ALL
+  SELECT date_trunc('day', e), 0, 0, -sum(cores), -sum(cores * (86400 - epoch_us(e) % 86400000000 / 1e6)) FROM down GROUP BY 1
+  UNION ALL
+  SELECT d, 0, 0, 0, 0 FROM calendar
+),
+days AS (
+  SELECT d, sum(used) AS used, sum(used_part) AS used_part, sum(lost) AS lost, sum(lost_part) AS lost_part FROM edges GROUP BY d
+),
+summed AS (
+  SELECT d,
+         (used_part + 86400 * coalesce(sum(used) OVER w, 0)) / 3600 AS used_h,
+         (lost_part + 86400 * coalesce(sum(lost) OVER w, 0)) / 3600 AS lost_h
+  FROM days WINDOW w AS (ORDER BY d ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
+),
+known AS (SELECT (SELECT sum(cpus) FROM nodes) AS cores, (SELECT count(*) FROM node_events) > 0 AS events),
+hours AS (
+  SELECT c.d, s.used_h, s.lost_h, events,
+         cores * (epoch_us(least(c.d + INTERVAL 1 DAY, c.ends)) - epoch_us(greatest(c.d, c.begins))) / 3600e6 AS total_h
+  FROM calendar c JOIN summed s USING (d), known
+)
+SELECT CAST(d AS DATE) AS day,
+       CASE WHEN events THEN round(100 * (total_h - lost_h) / nullif(total_h, 0), 3) END AS availability,
+       round(100 * used_h / nullif(total_h - lost_h, 0), 3) AS utilisation,
+       100 * used_h < 80 * (total_h - lost_h) AS under_80,
+       round(used_h, 3) AS used_core_h,
+       CASE WHEN events THEN round(total_h - lost_h, 3) END AS available_core_h,
+       round(total_h, 3) AS total_core_h
+FROM hours
+ORDER BY day
