@@ -101,11 +101,14 @@ Result<Database> Database::open(const OpenOptions& asked) {
   lib.duckdb_destroy_config(&config);
   if (!set) return fail(set.error());
   Database database(std::move(impl));
-  if (options.sandboxed) {
-    auto connection = database.connect();
-    Status closed = connection ? connection->execute(sandbox_sql(options)) : Status(fail(connection.error()));
-    if (!closed) return fail(std::move(closed.error()).in("closing the sandbox"));
-  }
+  auto connection = database.connect();
+  if (!connection) return fail(std::move(connection.error()));
+  // Not the zone of whoever asks: the same question has the same answer.  (A DuckDB without ICU has no
+  // zones.)
+  (void)connection->execute("SET GLOBAL TimeZone = 'UTC'");
+  if (options.sandboxed)
+    if (Status closed = connection->execute(sandbox_sql(options)); !closed)
+      return fail(std::move(closed.error()).in("closing the sandbox"));
   return database;
 }
 

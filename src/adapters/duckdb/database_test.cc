@@ -273,6 +273,18 @@ TEST_F(DatabaseTest, OpensAStoreAgain) {
   EXPECT_EQ(error(c, "DELETE FROM t").code, ErrorCode::denied);
 }
 
+TEST_F(DatabaseTest, AnswersInUtcWhereverItIsAsked) {
+  ::setenv("TZ", "Europe/Berlin", 1);
+  for (const bool sandboxed : {false, true}) {
+    auto database = Database::open({.sandboxed = sandboxed});
+    Connection c = std::move(*database->connect());
+    EXPECT_EQ(value(c, "SELECT strftime(TIMESTAMPTZ '2021-07-01 12:00:00Z', '%H:%M')"), Value("12:00"));
+    EXPECT_EQ(value(c, "SELECT TIMESTAMP '2021-07-01 12:00:00' AT TIME ZONE 'Europe/Berlin'"),
+              Value(std::int64_t{1625133600000000}));
+  }
+  ::unsetenv("TZ");
+}
+
 TEST_F(DatabaseTest, SaysWhyItCannotBeOpened) {
   const auto code = [](const OpenOptions& o) {
     auto opened = Database::open(o);
