@@ -4,25 +4,25 @@
 // What can be wrong on the command line is looked at first, before an import of minutes; a report that fails
 // is named on standard error and in the document, and the others are made (exit code 1).
 #include <fmt/format.h>
-#include <unistd.h>
-
 #include <CLI/CLI.hpp>
-#include <cstdlib>
 #include <filesystem>
 
 #include "adapters/posix/installed_file.h"
 #include "apps/cli/answer.h"
 #include "apps/cli/bounded_child.h"
 #include "apps/cli/commands.h"
+#include "apps/cli/import_options.h"
 #include "apps/cli/page.h"
 #include "apps/cli/report_output.h"
 #include "apps/cli/report_period.h"
+#include "apps/cli/temporary_folder.h"
 #include "base/duration.h"
 #include "base/text.h"
 #include "base/text_table.h"
 #include "workload/report/catalog.h"
 #include "workload/report/run.h"
 #include "workload/store/store.h"
+#include "workload/store/store_path.h"
 
 namespace sickbay::cli {
 namespace {
@@ -43,6 +43,8 @@ using workload::TimeZone;
 constexpr int kSomeFailed = 1;  // "the answer is no"
 
 struct ReportOptions {
+  std::vector<std::string> logs;
+  ImportOptions import;
   std::string store;
   std::vector<std::string> outs, plugins, reports, plugin_folders, parameters;
   std::string site_file, users_file, language, zone, title, help_plugin, from, to, compare,
@@ -266,6 +268,52 @@ Status take_times(const ReportOptions& o, const TimeZone& zone, RunOrder& order)
   return {};
 }
 
+// Imports the logs into `path`.
+Status import_logs(const ReportOptions& o, const std::vector<std::string>& logs, const std::string& path,
+                   const std::string& zone) {
+  auto log = prepare_import(o.import, logs, zone, o.threads);
+  if (!log) return fail(log.error());
+  auto store = Store::open({.path = path, .threads = o.threads});
+  if (!store) return fail(store.error());
+  auto imported = workload::import_logs(*store, (*log)->order);
+  if (!imported) return fail(imported.error());
+  for (const workload::SourceResult& source : imported->sources) {
+    if (source.rejected == 0) continue;
+    const std::string kind = source.rejects.empty() ? "" : source.rejects.front().example;
+    warn(Error(ErrorCode::bad_input, fmt::format("{} of {} records of {} could not be read", source.rejected,
+                                                 source.records + source.rejected, source.name))
+             .because(kind)
+             .remedied_by("--rejects FILE writes them, with their lines"));
+  }
+  return {};
+}
+
+// The store that the command line names, or the one that the logs make.
+Result<std::string> store_to_read(const ReportOptions& o, const RunOrder& order,
+                                  const TemporaryFolder& folder) {
+  if (o.logs.empty() && !o.import.live) return workload::store_path(o.store);
+  if (folder.path().empty())
+    return fail(ErrorCode::storage_broken, "cannot make a folder for temporary files; see TMPDIR");
+  std::vector<std::string> logs = o.logs;
+  std::string zone = order.time_zone;
+  if (o.import.live) {
+    if (!logs.empty())
+      return fail(Error(ErrorCode::usage, "--live takes no log")
+                      .remedied_by("import the log first, or leave out --live"));
+    const TimePoint now = page_of_stdout().now;
+    const auto& f = order.views.filter;
+    logs = {folder.path() + "/sacct.txt"};
+    zone = "UTC";
+    if (auto fetched =
+            fetch_live_log(f.from.value_or(now - std::chrono::days(30)), f.to.value_or(now), logs[0]);
+        !fetched)
+      return fail(fetched.error());
+  }
+  const std::string path = o.store.empty() ? folder.path() + "/jobs.duckdb" : o.store;
+  if (auto done = import_logs(o, logs, path, zone); !done) return fail(done.error());
+  return path;
+}
+
 int make_report(const ReportOptions& o, const std::vector<std::string>& folders, const Catalog& catalog,
                 const Site& site, std::vector<Plugin> plugins) {
   RunOrder order;
@@ -289,13 +337,12 @@ int make_report(const ReportOptions& o, const std::vector<std::string>& folders,
   order.made_at = local_time(page_of_stdout().now);
   order.version = SICKBAY_VERSION;
   order.run_program = run_program;
-  if (o.store.empty())
-    return complain(Error(ErrorCode::usage, "there is nothing to report on")
-                        .remedied_by("name accounting logs, or a store with --store FILE"),
-                    o.json);
-  order.store_path = fs::absolute(o.store).string();
+  const TemporaryFolder folder;
+  auto path = store_to_read(o, order, folder);
+  if (!path) return complain(path.error(), o.json);
+  order.store_path = fs::absolute(*path).string();
   workload::StoreOptions options;
-  options.path = o.store;
+  options.path = *path;
   options.mode = workload::StoreMode::read;
   options.threads = o.threads;
   options.sandboxed = true;
@@ -364,7 +411,13 @@ void add_filter_options(CLI::App& c, ReportOptions& o) {
 void add_report_command(CLI::App& app, int& exit_code) {
   CLI::App* c = app.add_subcommand("report", "tell what the jobs of a cluster did, with charts");
   auto o = std::make_shared<ReportOptions>();
-  c->add_option("-s,--store", o->store, "the store that 'sickbay import' made")->type_name("FILE");
+  c->add_option("LOG", o->logs,
+                "accounting logs, plain or compressed; '-': standard input; without one, the store is read");
+  c->add_option(
+       "-s,--store", o->store,
+       "the store; else $SICKBAY_STORE, else ~/.local/share/sickbay/jobs.duckdb; with LOG: where to keep "
+       "the jobs, else they are forgotten")
+      ->type_name("FILE");
   c->add_option(
        "-o,--out", o->outs,
        "write it here, by its ending: .html, .md, .json, .csv, .pdf; 'NAME/': a folder of CSV files; "
@@ -406,9 +459,11 @@ void add_report_command(CLI::App& app, int& exit_code) {
       ->group("Site and page");
   c->add_option("--title", o->title, "title of the page")->type_name("TEXT")->group("Site and page");
   c->add_option("--lang", o->language, "language: en, zh, ru")->type_name("LANG")->group("Site and page");
-  c->add_option("--tz", o->zone, "time zone, as Europe/Berlin; default: the site's, else UTC")
+  c->add_option("--tz", o->zone,
+                "time zone of logs and of the page, as Europe/Berlin; default: the site's, else UTC")
       ->type_name("ZONE")
       ->group("Site and page");
+  add_import_options(*c, o->import);
   c->add_option("--threads", o->threads, "threads of the store; default: one per core")->type_name("N");
   c->add_flag("--check", o->check, "check all plug-ins and translations, and make no report")
       ->group("For authors of plug-ins");

@@ -2,17 +2,16 @@
 #include "apps/cli/report_output.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <array>
 #include <cerrno>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 
 #include "adapters/posix/installed_file.h"
 #include "apps/cli/bounded_child.h"
+#include "apps/cli/temporary_folder.h"
 #include "base/spelling.h"
 #include "base/text.h"
 #include "workload/report/catalog.h"
@@ -64,25 +63,6 @@ Result<std::string> html_of(const Document& document) {
   }
   return workload::render_html(document, parts);
 }
-
-// A folder that goes with what is in it.
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    const char* parent = std::getenv("TMPDIR");
-    path_ = std::string(parent && *parent ? parent : "/tmp") + "/sickbay-report.XXXXXX";
-    if (mkdtemp(path_.data()) == nullptr) path_.clear();
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    if (!path_.empty()) fs::remove_all(path_, ignored);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
 
 // The page as a browser prints it, its charts drawn.
 Status write_pdf(const Document& document, const std::string& path) {
