@@ -23,10 +23,10 @@ std::size_t free_order(const Column& column) {
   return static_cast<std::size_t>(found - std::begin(kFreeFirst));
 }
 
-// What stands in the way of the next column's name: neither letter nor digit.
+// What columns are named with, sacct's and those that sites add; everything else may be a delimiter.
 bool is_name_byte(char c) {
   const char lower = to_lower(c);
-  return (lower >= 'a' && lower <= 'z') || is_digit(c);
+  return (lower >= 'a' && lower <= 'z') || is_digit(c) || c == '_' || c == '-' || c == '.' || c == '%';
 }
 
 std::vector<std::string> pieces(std::string_view text, std::string_view delimiter) {
@@ -82,7 +82,7 @@ bool find_header(std::string_view line, const ReadOptions& options, Layout& layo
   if (!options.delimiter.empty()) return read_header(line, options.delimiter, layout);
   std::size_t begin = 0;
   while (begin < line.size() && is_name_byte(line[begin])) ++begin;
-  if (find_column(line.substr(0, begin)) == nullptr) return false;
+  if (begin == 0) return false;
   std::size_t end = begin;
   while (end < line.size() && !is_name_byte(line[end])) ++end;
   if (begin == line.size()) {  // one column: the delimiter does not matter, but there must be one

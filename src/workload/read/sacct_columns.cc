@@ -200,11 +200,12 @@ bool fits(Shape shape, std::string_view text) {
     case Shape::id: {
       Row row;
       row.clear();
-      return parse_job_id(text, row);
+      return text.front() != '0' && parse_job_id(text, row);  // Slurm counts from 1
     }
     case Shape::time: {
       static const TimeZone kUtc = TimeZone::make("UTC").value();
-      return parse_timestamp(text, kUtc, n);
+      // Seconds since 1970 too, but not any small number: before 1973 there was no Slurm.
+      return text.size() >= 9 && parse_timestamp(text, kUtc, n);
     }
     case Shape::duration:
       return parse_elapsed_ms(text, n);

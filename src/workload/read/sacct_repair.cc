@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Cutting a record into its fields, also where a user's text holds delimiters.
 //
-// With k delimiters too many, some free text holds them.  Each such column is tried, then each pair of two;
-// the cut counts in which every time, number and id is one, and among those the one in which most words are
-// words.  What sacct prints leaves seldom more than one such cut: the columns beside a JobName are typed.
+// With k delimiters too many, some free text holds them.  Each such column is tried, then each pair of two
+// unless a cut with one left nothing to wish; the cut counts in which every time, number and id is one, and
+// among those the one in which most words are words.  What sacct prints leaves seldom more than one such cut:
+// the columns beside a JobName are typed.
 #include "workload/read/read_sacct.h"
 
 namespace sickbay::workload::sacct {
@@ -68,7 +69,7 @@ bool SacctReader::repair(std::string_view record, const std::uint32_t* at, std::
       attempt(length, delimiters, columns_, 0, columns_, 0);
     } else {
       for (const std::uint16_t a : free_) attempt(length, delimiters, a, extra, columns_, 0);
-      if (best < 0 && extra >= 2 && extra <= kMostExtraOfPairs)
+      if (best < static_cast<int>(soft_.size()) && extra >= 2 && extra <= kMostExtraOfPairs)
         for (std::size_t i = 0; i < free_.size(); ++i)
           for (std::size_t j = i + 1; j < free_.size(); ++j)
             for (std::size_t part = 1; part < extra; ++part)
