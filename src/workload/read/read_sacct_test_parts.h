@@ -146,7 +146,7 @@ class SlowRow {
     Row row;
     row.clear();
     const bool has_id = !text("jobid").empty();
-    const std::string id = has_id ? text("jobid") : text("jobidraw");
+    const std::string id = mended(has_id ? text("jobid") : text("jobidraw"));
     if (!parse_job_id(id, row)) return false;
     out_ = fields_of(row);
     if (const std::string raw = text("jobidraw"); has_id && !raw.empty()) {

@@ -161,9 +161,9 @@ bool SacctReader::read(const Step& step, std::string_view text, const Seen& seen
     case Op::none:
       return true;
     case Op::job_id:
-      return parse_job_id(text, row);
+      return parse_job_id(mended(text, seen, arena, row), row);
     case Op::job_id_raw: {
-      if (!row.has(Text::job_id)) return parse_job_id(text, row);
+      if (!row.has(Text::job_id)) return parse_job_id(mended(text, seen, arena, row), row);
       good = parse_integer(job_part(text), n);
       if (good) row.set(Num::job_id_raw, n);
       break;
