@@ -13,7 +13,7 @@ WITH a AS (
          100.0 * count(*) FILTER (WHERE ok) / nullif(count(*) FILTER (WHERE finished), 0) AS completed,
          sum(core_h) AS core_h, avg(elapsed) FILTER (WHERE started) / 3600 AS mean_run_time,
          (epoch_us(max(end_local)) - epoch_us(min(start_local))) / 3600e6 AS span, sum(elapsed) FILTER (WHERE started) / 3600.0 AS run_h,
-         coalesce(sum(core_h) FILTER (WHERE lost), 0) AS lost_core_h
+         sum(core_h * lost::INTEGER) AS lost_core_h
   FROM j WHERE array_job_id IS NOT NULL
   GROUP BY cluster, array_job_id
 )

@@ -9,7 +9,7 @@
 SELECT coalesce(user_name, '(no user)') AS user_name, mode(application) AS application, count(*) AS jobs, sum(core_h) AS core_h,
        sum(core_h * greatest(1 - cpu_eff, 0)) AS unused_core_h,
        100 * unused_core_h / nullif(sum(unused_core_h) OVER (), 0) AS share,
-       100 * sum(used_core_h) / sum(core_h) AS efficiency, coalesce(sum(core_h) FILTER (WHERE lost), 0) AS lost_core_h
+       100 * sum(used_core_h) / sum(core_h) AS efficiency, sum(core_h * lost::INTEGER) AS lost_core_h
 FROM j
 WHERE cpu_eff IS NOT NULL AND started
 GROUP BY 1

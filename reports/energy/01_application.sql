@@ -10,7 +10,7 @@ SELECT coalesce(application, 'unknown') AS application, count(*) AS jobs, sum(en
        100 * sum(energy) / sum(sum(energy)) OVER () AS share,
        sum(energy) FILTER (WHERE core_h > 0) / 3.6e6 / nullif(sum(core_h), 0) AS kwh_per_core_h,
        sum(energy) FILTER (WHERE node_h > 0) / 3.6e6 / nullif(sum(node_h), 0) AS kwh_per_node_h,
-       coalesce(sum(energy) FILTER (WHERE lost), 0) / 3.6e6 AS lost_energy
+       sum(energy * lost::INTEGER) / 3.6e6 AS lost_energy
 FROM (SELECT application, energy::DOUBLE AS energy, core_h, node_h, lost FROM j WHERE energy > 0)
 GROUP BY 1
 ORDER BY energy DESC, jobs DESC, 1

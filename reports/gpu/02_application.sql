@@ -12,7 +12,7 @@ SELECT coalesce(application, 'unknown') AS application, count(*) AS jobs, sum(gp
        sum(gpu_util_milli * gpu_h) / 10 / nullif(sum(gpu_h) FILTER (WHERE gpu_util_milli IS NOT NULL), 0) AS use,
        100 * coalesce(sum(gpu_h) FILTER (WHERE gpu_util_milli IS NOT NULL), 0) / sum(gpu_h) AS measured,
        avg(gpus) AS gpus_per_job, quantile_disc(gpu_mem, 0.95) / 1073741824.0 AS gpu_memory,
-       sum(gpu_h) FILTER (WHERE gpu_util_milli < 50) AS idle_gpu_h
+       sum(gpu_h * (gpu_util_milli < 50)::INTEGER) AS idle_gpu_h
 FROM j
 WHERE gpu_h > 0
 GROUP BY 1

@@ -6,7 +6,7 @@
 -- note: lost_share is the share of jobs that neither completed nor were cancelled. High at the left: jobs fail at their start, from wrong scripts. High at the right: time limits and failing nodes; write checkpoints. machine_lost counts NODE_FAIL and BOOT_FAIL.
 -- left out: Jobs that never started or still run, and jobs whose cores or run time are not known.
 SELECT size_class, time_class, count(*) AS jobs, count(*) FILTER (WHERE lost) AS lost_jobs,
-       100.0 * lost_jobs / count(*) AS lost_share, coalesce(sum(core_h) FILTER (WHERE lost), 0) AS lost_core_h,
+       100.0 * lost_jobs / count(*) AS lost_share, sum(core_h * lost::INTEGER) AS lost_core_h,
        count(*) FILTER (WHERE state IN ('NODE_FAIL', 'BOOT_FAIL')) AS machine_lost
 FROM j
 WHERE finished AND started AND size_class IS NOT NULL AND time_class IS NOT NULL

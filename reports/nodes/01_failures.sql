@@ -29,15 +29,24 @@ hosts AS (
 shared AS (SELECT *, 1.0 / count(*) OVER (PARTITION BY job) AS part FROM (SELECT DISTINCT job, core_h, node FROM hosts)),
 by_job AS (SELECT node, count(*) AS node_fail_jobs, sum(part)::DOUBLE AS suspicion, sum(core_h) AS lost_core_h FROM shared GROUP BY node),
 by_event AS (
-  SELECT node, count(*) AS events, sum((epoch_us(least(coalesce(local_time(v.ends), p.ends), p.ends)) - epoch_us(greatest(local_time(v.begins), p.begins))) / 3600e6) AS down_h,
-         mode(v.reason) AS reason
+  SELECT node, greatest(local_time(v.begins), p.begins) AS s, least(coalesce(local_time(v.ends), p.ends), p.ends) AS e, reason
   FROM node_events v, period p
   WHERE regexp_matches(upper(v.state), 'DOWN|FAIL|ERROR|MAINT|RESPOND|DRAIN') AND NOT regexp_matches(upper(v.state), 'DRAINING|FAILING|MIXED|ALLOC|POWER')
-    AND local_time(v.begins) < p.ends AND coalesce(local_time(v.ends), p.ends) > p.begins
-  GROUP BY node
+),
+-- Events of one node may overlap; an hour counts once: from each event only what lies behind all before it.
+down AS (
+  SELECT *, greatest(s, max(e) OVER (PARTITION BY node ORDER BY s, e ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)) AS fresh
+  FROM by_event WHERE s < e
+),
+by_node AS (
+  SELECT node, count(*) AS events, sum(greatest(epoch_us(e) - epoch_us(fresh), 0)) / 3600e6 AS down_h, mode(reason ORDER BY s) AS reason
+  FROM down GROUP BY node
+),
+both_sides AS (
+  SELECT node, coalesce(node_fail_jobs, 0) AS node_fail_jobs, round(coalesce(suspicion, 0), 3) AS suspicion, lost_core_h,
+         CASE WHEN (SELECT count(*) FROM node_events) > 0 THEN coalesce(events, 0) END AS events, down_h, reason
+  FROM by_job FULL JOIN by_node USING (node)
 )
-SELECT node, coalesce(node_fail_jobs, 0) AS node_fail_jobs, round(coalesce(suspicion, 0), 3) AS suspicion, lost_core_h,
-       CASE WHEN (SELECT count(*) FROM node_events) > 0 THEN coalesce(events, 0) END AS events, down_h, reason
-FROM by_job FULL JOIN by_event USING (node)
+SELECT * FROM both_sides
 ORDER BY suspicion + coalesce(events, 0) DESC, down_h DESC NULLS LAST, node
 LIMIT getvariable('top')

@@ -24,7 +24,8 @@ WITH kinds AS (
     (2, 4, 'no_cpus', 'ran, and no cores are said; has no core-hours'),
     (2, 5, 'unknown_state', 'a state that Slurm does not have'),
     (2, 6, 'over_limit', 'ran over an hour and 10 % longer than its limit'),
-    (2, 7, 'in_future', 'ends over a day after the newest submission')
+    (2, 7, 'in_future', 'ends over a day after the newest submission'),
+    (2, 8, 'bad_value', 'a value that could not be read was left out')
   ) AS v(what, place, kind, meaning)
 ),
 -- Few different sets of bits, however many jobs.

@@ -13,11 +13,11 @@ WITH people AS (
   ORDER BY hash(user_name, getvariable('seed')), user_name LIMIT getvariable('users')
 ),
 drawn AS (
-  SELECT user_name, application, job_name, step_names, work_dir, labelled_by, job_id, core_h
+  SELECT user_name, application, job_name, step_names, work_dir, labelled_by, job_id, submit_time, core_h
   FROM j SEMI JOIN people USING (user_name)
   WHERE known AND started
-  ORDER BY hash(job_id, getvariable('seed')), job_id LIMIT getvariable('sample')
+  ORDER BY hash(job_id, getvariable('seed')), job_id, submit_time LIMIT getvariable('sample')
 )
 SELECT user_name, application, job_name, step_names, work_dir, labelled_by, job_id, core_h
 FROM drawn
-ORDER BY user_name, application, job_id
+ORDER BY user_name, application, job_id, submit_time

@@ -17,7 +17,7 @@ t AS (
   SELECT count(*) AS jobs,
          count(*) FILTER (WHERE started) AS started,
          count(*) FILTER (WHERE finished AND started) AS finished,
-         count(*) FILTER (WHERE ok) AS ok,
+         count(*) FILTER (WHERE ok AND started) AS ok,
          count(DISTINCT user_name) AS users,
          sum(gpu_h) AS gpu_h,
          sum(core_h) AS core_h,
@@ -31,21 +31,15 @@ down_events AS (
   WHERE regexp_matches(upper(v.state), 'DOWN|FAIL|ERROR|MAINT|RESPOND|DRAIN')
     AND NOT regexp_matches(upper(v.state), 'DRAINING|FAILING|MIXED|ALLOC|POWER')
 ),
--- Events of one node may overlap; an hour counts once.
-marked AS (
-  SELECT node, s, e,
-         coalesce(s > max(e) OVER (PARTITION BY node ORDER BY s, e ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), true) AS fresh
+-- Events of one node may overlap; an hour counts once: from each event only what lies behind all before it.
+fresh AS (
+  SELECT node, e, greatest(s, max(e) OVER (PARTITION BY node ORDER BY s, e ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)) AS s
   FROM down_events WHERE s < e
 ),
-islands AS (
-  SELECT node, s, e, count(*) FILTER (WHERE fresh) OVER (PARTITION BY node ORDER BY s, e ROWS UNBOUNDED PRECEDING) AS island
-  FROM marked
-),
-spans AS (SELECT node, min(s) AS s, max(e) AS e FROM islands GROUP BY node, island),
 down AS (
   SELECT CASE WHEN (SELECT count(*) FROM node_events) > 0
-         THEN coalesce(sum(n.cpus * (epoch_us(d.e) - epoch_us(d.s))) / 3600e6, 0) END AS core_h
-  FROM spans d JOIN nodes n USING (node)
+         THEN coalesce(sum(n.cpus * (epoch_us(f.e) - epoch_us(f.s))) / 3600e6, 0) END AS core_h
+  FROM fresh f JOIN nodes n USING (node) WHERE f.s < f.e
 ),
 tiles AS (
   SELECT unnest(['Jobs', 'Jobs that started', 'Users', 'Core-hours used', 'GPU-hours allocated', 'Availability', 'Utilisation',

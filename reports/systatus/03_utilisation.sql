@@ -24,20 +24,12 @@ down_events AS (
   WHERE regexp_matches(upper(v.state), 'DOWN|FAIL|ERROR|MAINT|RESPOND|DRAIN')
     AND NOT regexp_matches(upper(v.state), 'DRAINING|FAILING|MIXED|ALLOC|POWER')
 ),
--- Events of one node may overlap; an hour counts once.
-marked AS (
-  SELECT node, s, e,
-         coalesce(s > max(e) OVER (PARTITION BY node ORDER BY s, e ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), true) AS fresh
+-- Events of one node may overlap; an hour counts once: from each event only what lies behind all before it.
+fresh AS (
+  SELECT node, e, greatest(s, max(e) OVER (PARTITION BY node ORDER BY s, e ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)) AS s
   FROM down_events WHERE s < e
 ),
-islands AS (
-  SELECT node, s, e, count(*) FILTER (WHERE fresh) OVER (PARTITION BY node ORDER BY s, e ROWS UNBOUNDED PRECEDING) AS island
-  FROM marked
-),
-down AS (
-  SELECT min(s) AS s, max(e) AS e, any_value(n.cpus) AS cores
-  FROM islands JOIN nodes n USING (node) WHERE n.cpus > 0 GROUP BY node, island
-),
+down AS (SELECT s, e, n.cpus AS cores FROM fresh JOIN nodes n USING (node) WHERE s < e AND n.cpus > 0),
 -- Cores are added at a start and taken away at an end, as in the report before; `used` and `lost` apart.
 edges AS (
   SELECT date_trunc('day', s) AS d, sum(cores) AS used, sum(cores * (86400 - epoch_us(s) % 86400000000 / 1e6)) AS used_part, 0 AS lost, 0 AS lost_part
