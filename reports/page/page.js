@@ -172,6 +172,7 @@ function figureAxis(paint, column, values, {log = false, name = true, splits = 5
     if (!over.length) return {...axis, type: 'value'};
     axis.min = 10 ** Math.floor(Math.log10(bars ? low * 0.999 : low));  // a bar begins below its end
     axis.max = 10 ** Math.ceil(Math.log10(high));
+    if (axis.max <= axis.min) axis.max = axis.min * 10;
     if (column.unit === 's') {
       axis.name = name ? column.label : '';
       axis.min = kLogTimes.filter((tick) => (bars ? tick < low : tick <= low)).at(-1) ?? axis.min;
@@ -183,6 +184,7 @@ function figureAxis(paint, column, values, {log = false, name = true, splits = 5
       }
       axis.axisLabel.formatter = (value) => duration(value);
     }
+    axis.startValue = axis.min;  // bars begin there, not at 1
     return axis;
   }
   if (column.unit === 's' && most > 0) {
@@ -271,7 +273,10 @@ function seriesOf(report, {merge = true} = {}) {
     }
     series.push(...groups);
   }
-  return {keys, xColumn, series, grouped: group !== undefined};
+  // A figure that the log does not have is named, not drawn as nothing.
+  const known = series.filter((one) => one.data.some((value) => value !== null)), unknown = series.filter((one) => !known.includes(one));
+  if (unknown.length) report.note = say(known.length ? 'page.unknown_series' : 'page.no_figures', unknown.map((one) => one.name).join(', '));
+  return {keys, xColumn, series: known, grouped: group !== undefined};
 }
 /** The first that one can tell apart; the rest is in the table. */
 function firstFew(report, keys, most, xColumn) {
@@ -457,8 +462,7 @@ function boxes(report, width, paint) {
   const held = shown.flatMap((row) => parts.map((part) => row[part]));
   const upright = labels.length <= 8 && widest(labels) < (width - 80) / labels.length && width > 520;
   const axis = figureAxis(paint, column, held, {log, splits: width < 480 && !upright ? 3 : 5});
-  axis.name = axis.name.replace(column.label, say('page.figures'));
-  if (report.options.label) axis.name = report.options.label;
+  axis.name = titleOf({...column, label: parts.map((part) => report.columns[part].label).join(' \u00b7 '), unitText: column.unit === 's' ? '' : column.unitText});
   // A log axis has no 0: what is not above its lower end is drawn at it; the tooltip says the true figures.
   const floor = axis.type === 'log' ? axis.min : -Infinity;
   const option = {...common(paint, {trigger: 'item'})};
@@ -594,7 +598,19 @@ const kKinds = {bar: bars, hbar: hbars, line: lines, stacked_area: lines, pareto
 // ---------------------------------------------------------------- drawing, lazily
 
 const drawn = new Map();  // place on the page -> its chart
-const dataOf = (article) => (article.report ??= JSON.parse(article.querySelector('script.data').textContent));
+/** The rows of a report; days that SQL gave as text become times, so that axes know how far apart they are. */
+function dataOf(article) {
+  if (article.report) return article.report;
+  const report = JSON.parse(article.querySelector('script.data').textContent);
+  report.columns.forEach((column, at) => {
+    const held = report.rows.map((row) => row[at]).filter((value) => value !== null);
+    if (column.type !== 'text' || !held.length || !held.every((value) => /^\d{4}-\d\d-\d\d$/.test(value) && !Number.isNaN(Date.parse(value)))) return;
+    column.type = 'time';
+    column.grain = column.name.includes('month') && held.every((value) => value.endsWith('-01')) ? 'month' : 'day';
+    for (const row of report.rows) if (row[at] !== null) row[at] = Date.parse(row[at]);
+  });
+  return (article.report = report);
+}
 
 function draw(place) {
   const report = dataOf(place.closest('.report')), note = place.nextElementSibling;
@@ -604,6 +620,7 @@ function draw(place) {
   report.note = '';
   try {
     const made = kKinds[report.kind](report, width, isDark() ? kDark : kLight);
+    if (!made.option.series.length) { place.hidden = true; note.textContent = report.note; drawn.set(place, {chart: null, width}); return; }
     place.style.minHeight = '0';
     place.style.height = made.height + 'px';
     let chart = drawn.get(place)?.chart;

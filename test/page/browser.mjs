@@ -78,7 +78,7 @@ async function size(width, height) {
 }
 const theme = (value) => ask('Emulation.setEmulatedMedia', {media: '', features: [{name: 'prefers-color-scheme', value}]});
 async function picture(name, selector, height = 16000) {
-  if (!pictures) return;
+  if (!pictures || (selector && !(await run(`!!document.querySelector(${JSON.stringify(selector)})`)))) return;
   const box = selector ? await run(`(() => { const b = document.querySelector(${JSON.stringify(selector)}).getBoundingClientRect(); return {x: b.x + scrollX, y: b.y + scrollY, width: b.width, height: b.height}; })()`)
                        : {x: 0, y: 0, ...(await run(`({width: document.documentElement.clientWidth, height: Math.min(document.documentElement.scrollHeight, ${height})})`))};
   const {data} = await ask('Page.captureScreenshot', {format: 'png', captureBeyondViewport: true, clip: {...box, scale: 1}});
@@ -102,7 +102,7 @@ const kDrawn = `[...document.querySelectorAll('.chart')].map((place) => {
 async function checkDrawn(where) {
   const charts = await run(kDrawn);
   for (const chart of charts)
-    check(chart.shapes >= 4 && chart.texts >= 3 && chart.height > 100, `${where}: the chart of ${chart.id} is not drawn: ${JSON.stringify(chart)}`);
+    check(chart.shapes >= 4 && chart.texts >= 3 && chart.height > 60, `${where}: the chart of ${chart.id} is not drawn: ${JSON.stringify(chart)}`);
   return charts;
 }
 
@@ -240,7 +240,7 @@ try {
     if (method === 'Runtime.exceptionThrown') check(false, 'exception: ' + (params.exceptionDetails.exception?.description ?? params.exceptionDetails.text));
     if (method === 'Runtime.consoleAPICalled' && params.type !== 'log') check(false, 'console: ' + params.args.map((arg) => arg.value ?? arg.description).join(' '));
     if (method === 'Log.entryAdded') check(false, 'log: ' + params.entry.text);
-    if (method === 'Network.requestWillBeSent' && !/^(data:|blob:|about:)/.test(params.request.url) && !/^(page|zh|ru)\.html$/.test(params.request.url.split('#')[0].split('/').at(-1)))
+    if (method === 'Network.requestWillBeSent' && !/^(data:|blob:|about:)/.test(params.request.url) && !/^(page|zh|ru)\.html$/.test(params.request.url.split('#')[0].split('/').at(-1)) && params.request.url.split('#')[0] !== pathToFileURL(page).href)
       check(false, 'request: ' + params.request.url);
   }
 } catch (error) {

@@ -114,17 +114,69 @@ std::string capital(std::string text) {
   return text;
 }
 
+// "Lost core-hours" says its unit.
+bool says(std::string heading, std::string unit) {
+  for (std::string* text : {&heading, &unit})
+    std::transform(text->begin(), text->end(), text->begin(), [](char c) { return to_lower(c); });
+  return !unit.empty() && (" " + heading + " ").find(" " + unit + " ") != std::string::npos;
+}
+
+// Names of columns in SQL, as one writes them.
+struct Spelling {
+  std::string_view sql, text;
+};
+constexpr std::array kSpellings = {
+    Spelling{"core h", "core-hours"},
+    Spelling{"node h", "node-hours"},
+    Spelling{"gpu h", "GPU-hours"},
+    Spelling{"cpu", "CPU"},
+    Spelling{"cpus", "CPUs"},
+    Spelling{"gpu", "GPU"},
+    Spelling{"gpus", "GPUs"},
+    Spelling{"gib", "GiB"},
+    Spelling{"kwh", "kWh"},
+    Spelling{"qos", "QOS"},
+    Spelling{"rss", "RSS"},
+    Spelling{"id", "ID"},
+    Spelling{"io", "I/O"},
+    Spelling{"req", "requested"},
+    Spelling{"eff", "efficiency"},
+};
+
+// "lost_core_h" -> "Lost core-hours", "core_h_share" -> "Core-hour share", "wait_s" in seconds -> "Wait".
 std::string heading_of(const Document& document, const ReportSpec& spec, const duck::ResultColumn& column) {
   std::string text = column_heading(document, column);
-  const std::string_view unit = unit_of(spec, column.name);
-  // "wait s (seconds)" says it twice: a name that is not in the messages loses its unit.
-  if (message(document, "column." + column.name, "").empty()) {
-    std::string tail(unit);
-    std::replace(tail.begin(), tail.end(), '-', ' ');
-    std::transform(tail.begin(), tail.end(), tail.begin(), [](char c) { return to_lower(c); });
-    if (!tail.empty() && text == tail) return capital(unit_text(document, unit));
-    if (!tail.empty() && text.ends_with(" " + tail)) text.resize(text.size() - tail.size() - 1);
-    text = capital(std::move(text));
+  if (!message(document, "column." + column.name, "").empty()) return text;
+  std::string unit(unit_of(spec, column.name));
+  std::transform(unit.begin(), unit.end(), unit.begin(), [](char c) { return to_lower(c); });
+  std::string padded = " " + text + " ";
+  // The unit stands beside the name.
+  if (!unit.empty() && unit.find('-') == unit.npos && text != unit && padded.ends_with(" " + unit + " "))
+    padded.resize(padded.size() - unit.size() - 1);
+  for (const auto& [sql, spelled] : kSpellings)
+    for (std::size_t at = 0; (at = padded.find(" " + std::string(sql) + " ", at)) != padded.npos; ++at) {
+      std::string with(spelled);
+      if (with.ends_with("-hours") && at + sql.size() + 2 < padded.size()) with.pop_back();
+      padded.replace(at + 1, sql.size(), with);
+    }
+  return capital(std::string(trimmed(padded)));
+}
+
+// Notes speak of columns by their names in SQL; who reads the page sees the headings.
+std::string with_headings(const Document& document, const ReportResult& result, std::string text) {
+  const auto part_of_name = [](char c) {
+    return c == '_' || is_digit(c) || (to_lower(c) >= 'a' && to_lower(c) <= 'z');
+  };
+  for (const duck::ResultColumn& column : result.table.columns) {
+    if (column.name.find('_') == column.name.npos) continue;  // a plain word means itself
+    const std::string heading = "“" + heading_of(document, result.spec, column) + "”";
+    for (std::size_t at = 0; (at = text.find(column.name, at)) != text.npos;) {
+      const std::size_t end = at + column.name.size();
+      const bool whole =
+          (at == 0 || !part_of_name(text[at - 1])) && (end == text.size() || !part_of_name(text[end]));
+      if (whole) text.replace(at, column.name.size(), heading);
+      at += whole ? heading.size() : 1;
+    }
   }
   return text;
 }
@@ -205,7 +257,7 @@ Tile tile_of(const Document& document, std::string name, const Value& value, duc
   std::string its = unit_text(document, unit);
   const bool seconds = unit == "s" && std::isfinite(number_of(value));
   // "Jobs: 1,200 jobs" says it twice.
-  if (seconds || unit == "count" || unit == "ratio" || capital(its) == capital(name)) its.clear();
+  if (seconds || unit == "count" || unit == "ratio" || says(name, its)) its.clear();
   Tile tile{std::move(name), shown(document, value, type, unit, false), std::move(its), "", NAN};
   if (unit == "%" && type != duck::Type::time) tile.share = number_of(value);
   return tile;
@@ -266,8 +318,7 @@ std::string table_html(const Document& document, const ReportResult& result) {
     html += escaped(heading);
     const std::string text =
         unit == "s" || unit == "ratio" || unit == "count" ? "" : unit_text(document, unit);
-    if (!text.empty() && !equal_ignoring_case(text, heading))
-      html += " <span class=\"unit\">" + escaped(text) + "</span>";
+    if (!text.empty() && !says(heading, text)) html += " <span class=\"unit\">" + escaped(text) + "</span>";
     html += "</th>";
   }
   html += "</tr></thead>\n<tbody>\n";
@@ -320,14 +371,15 @@ std::string chart_label(const Document& document, const ReportResult& result) {
   return say(document, "page.chart_label", {result.spec.title, kind, y, x, rows});
 }
 
-std::string notes_html(const Document& document, const ReportSpec& spec) {
+std::string notes_html(const Document& document, const ReportResult& result) {
+  const ReportSpec& spec = result.spec;
   std::string html;
   const auto entry = [&](std::string_view key, const std::string& text) {
     if (text.empty()) return;
     html += "<dt>" + escaped(say(document, key)) + "</dt><dd>" + escaped_lines(text) + "</dd>\n";
   };
-  entry("page.note", spec.note);
-  entry("page.left_out", spec.left_out);
+  entry("page.note", with_headings(document, result, spec.note));
+  entry("page.left_out", with_headings(document, result, spec.left_out));
   std::string parameters;
   for (const Parameter& parameter : spec.parameters)
     parameters += fmt::format("{}{} = {}{}", parameters.empty() ? "" : "; ", parameter.name, parameter.value,
@@ -450,7 +502,7 @@ std::string report_card(const Document& document, const ReportResult& result) {
       html += "<div class=\"chart\" role=\"img\" aria-label=\"" + escaped(chart_label(document, result)) +
               "\"></div><p class=\"chart-note\"></p>\n";
   }
-  html += notes_html(document, spec);
+  html += notes_html(document, result);
   if (made) html += table_html(document, result);
   if (!spec.sql.empty())
     html += "<details class=\"query\"><summary>" + escaped(say(document, "page.query")) + "</summary><pre>" +

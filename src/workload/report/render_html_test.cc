@@ -107,12 +107,14 @@ TEST(RenderHtml, TablesHaveFiguresWithUnitsAndEndAfterFiveHundredRows) {
   ReportResult result = result_of("pareto", {{"user_name", Type::text}, {"core_h", Type::real}}, {});
   result.spec.units["core_h"] = "core-h";
   for (int i = 0; i < 6000; ++i) result.table.rows.push_back({fmt::format("u{}", i), 12345.6});
-  const std::string html = report_card(document_of({}), result);
+  Document document = document_of({});
+  document.messages["unit.core-h"] = "core-hours";
+  const std::string html = report_card(document, result);
   EXPECT_EQ(count_of(html, "<td class=\"n\">12,346</td>"), 500U);
-  EXPECT_THAT(html, HasSubstr("The first 500 of 6,000 rows"));
-  EXPECT_EQ(count_of(html, "[\"u"), 5000U);                     // what the chart has
-  EXPECT_THAT(html, HasSubstr("\"sums\":{\"1\":74073600.0}"));  // of all 6000
-  EXPECT_THAT(html, HasSubstr("<th class=\"n\" scope=\"col\">Core-h</th>"));
+  EXPECT_EQ(count_of(html, "The first 500 of 6,000 rows"), 1U);
+  EXPECT_EQ(count_of(html, "[\"u"), 5000U);                      // what the chart has
+  EXPECT_EQ(count_of(html, "\"sums\":{\"1\":74073600.0}"), 1U);  // of all 6000
+  EXPECT_EQ(count_of(html, "<th class=\"n\" scope=\"col\">Core-hours</th>"), 1U);
 }
 
 TEST(RenderHtml, OfTooManyPointsEveryNthIsDrawnFromTheWholeTable) {
@@ -133,6 +135,25 @@ TEST(RenderHtml, SecondsAreToldAsPeopleSayThem) {
   for (const char* text : {">0\u00a0s<", ">59\u00a0s<", ">1\u00a0min<", ">2\u00a0min 5\u00a0s<", ">2\u00a0h<",
                            ">3\u00a0d 4\u00a0h<", ">Wait</th>"})
     EXPECT_THAT(html, HasSubstr(text));
+}
+
+TEST(RenderHtml, HeadingsAreWordsAndNotesSpeakOfHeadings) {
+  ReportResult result = result_of("none",
+                                  {{"lost_core_h", Type::real},
+                                   {"core_h_share", Type::real},
+                                   {"cpu_eff", Type::real},
+                                   {"jobs", Type::integer}},
+                                  {{1.0, 2.0, 3.0, std::int64_t{4}}});
+  result.spec.units = {{"lost_core_h", "core-h"}, {"core_h_share", "%"}, {"cpu_eff", "%"}, {"jobs", "jobs"}};
+  result.spec.note = "lost_core_h of jobs; not_lost_core_h stays.";
+  Document document = document_of({});
+  document.messages["unit.core-h"] = "core-hours";
+  const std::string html = report_card(document, result);
+  EXPECT_THAT(html, HasSubstr(">Lost core-hours</th>"));
+  EXPECT_THAT(html, HasSubstr(">Core-hour share <span class=\"unit\">%</span></th>"));
+  EXPECT_THAT(html, HasSubstr(">CPU efficiency <span"));
+  EXPECT_THAT(html, HasSubstr(">Jobs</th>"));
+  EXPECT_THAT(html, HasSubstr("“Lost core-hours” of jobs; not_lost_core_h stays."));
 }
 
 TEST(RenderHtml, TilesAreTheColumnsOfOneRowOrRowsOfNames) {
