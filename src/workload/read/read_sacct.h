@@ -83,6 +83,7 @@ class SacctReader : public Reader {
   bool plausible(std::string_view record) const;
 
   // sacct_parse.cc
+  std::string why_not_cut(std::string_view record, std::size_t delimiters) const;
   bool read(const Step& step, std::string_view text, const Seen& seen, Arena& arena, Row& row) const;
 
   Layout layout_;

@@ -376,12 +376,14 @@ TEST(ReadSacct, refused_rows_say_why) {
       "abc|n|2024-01-01T00:00:00|1\n"
       "1|n|yesterday|1\n"
       "|n|2024-01-01T00:00:00|1\n"
-      "2|a|b|c|d|e|f\n");
+      "2|a|b|c|d|e|f\n"
+      "JobID|User|State\n");
   EXPECT_EQ(log.rows.size(), 0U);
   EXPECT_THAT(log.rejects,
-              testing::ElementsAre("JobID is 'abc', which is no job id",
-                                   "Submit is 'yesterday', which is no time", "JobID is empty",
-                                   "has 6 delimiters for 4 columns, and no text in which the others fit"));
+              testing::ElementsAre(
+                  "JobID is 'abc', which is no job id", "Submit is 'yesterday', which is no time",
+                  "JobID is empty", "has 6 delimiters for 4 columns, and no text in which the others fit",
+                  "is another header than the log's first; give logs of different columns one by one"));
 }
 
 // ---- opening ----------------------------------------------------------------------------------------------

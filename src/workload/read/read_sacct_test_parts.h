@@ -176,8 +176,10 @@ class SlowRow {
   }
   std::map<std::string, std::string> tres(const std::string& column) {
     std::map<std::string, std::string> items;
-    const std::string t = text(column);
+    std::string t = text(column);
     if (absent(t)) return items;
+    if (t.ends_with(',')) t.pop_back();
+    if (t.empty()) return items;
     for (const std::string& item : split_row(t, ",")) {
       const std::size_t equals = item.find('=');
       if (equals != std::string::npos)

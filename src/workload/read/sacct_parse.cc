@@ -226,6 +226,16 @@ bool SacctReader::read(const Step& step, std::string_view text, const Seen& seen
   return true;
 }
 
+std::string SacctReader::why_not_cut(std::string_view record, std::size_t delimiters) const {
+  if (find_column(record.substr(0, record.find(delimiter_.text()))) != nullptr)
+    return "is another header than the log's first; give logs of different columns one by one";
+  if (delimiters + 1 < columns_) return fmt::format("has {} of {} columns", delimiters + 1, columns_);
+  return fmt::format(
+      "has {} delimiters for {} columns, and no text in which the others fit",
+      delimiters > 2 * kMaxColumns ? fmt::format("over {}", 2 * kMaxColumns) : std::to_string(delimiters),
+      columns_);
+}
+
 bool SacctReader::parse(std::string_view record, Arena& arena, Rows& rows, std::string& reason) const {
   std::uint32_t at[2 * kMaxColumns];
   Seen seen;
@@ -233,11 +243,7 @@ bool SacctReader::parse(std::string_view record, Arena& arena, Rows& rows, std::
   bool repaired = false;
   const std::size_t n = delimiter_.find(record, at, std::size(at), seen);
   if (n > std::size(at) || !cut(record, at, n, fields, repaired)) {
-    reason = n + 1 < columns_
-                 ? fmt::format("has {} of {} columns", n + 1, columns_)
-                 : fmt::format("has {} delimiters for {} columns, and no text in which the others fit",
-                               n > std::size(at) ? fmt::format("over {}", std::size(at)) : std::to_string(n),
-                               columns_);
+    reason = why_not_cut(record, n);
     return false;
   }
   Row& row = rows.add();

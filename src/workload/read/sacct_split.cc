@@ -65,7 +65,9 @@ bool SacctReader::join(std::string_view text, std::size_t start, Line& line, std
     if (is_header(there) || begins_record(there, more.count)) return false;
     whole = {more.end, whole.count + more.count, more.has_newline};
   }
-  if (whole.end - start > kMaxRecord) return false;
+  // Rows that all have too few columns (of another header) are not tried as one name after the other.
+  constexpr std::uint32_t kMostExtra = 24;
+  if (whole.end - start > kMaxRecord || whole.count > delimiters_ + kMostExtra) return false;
   if (!plausible(text.substr(start, without_cr(text, start, whole.end) - start))) return false;
   line = whole;
   lines = taken;
