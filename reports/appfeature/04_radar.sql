@@ -8,7 +8,7 @@
 -- note: typical_size, run_time, the memories and wait are medians; io is GiB read and written per job; fluctuation is the coefficient of variation of run time among like jobs (same user, name and cores, at least 3 that completed).
 -- note: Choose test cases for a new machine so that their shapes differ. A high fluctuation with a high success means that run times cannot be foretold: look at I/O and at noise on the network.
 -- left out: Jobs without a label or that never started; debugging (under 30 minutes) counts for users, jobs, core-hours, success and wait only. An axis that the log does not fill is empty.
-WITH s AS (
+WITH s AS NOT MATERIALIZED (
   SELECT application, user_name, job_name, cores, elapsed, core_h, max_rss, job_rss, wait_s, ok, finished, coalesce(debug, false) AS debug,
          CASE WHEN disk_read IS NOT NULL OR disk_write IS NOT NULL THEN coalesce(disk_read, 0) + coalesce(disk_write, 0) END AS moved
   FROM j WHERE known AND started

@@ -7,18 +7,19 @@
 -- note: One row stands for all tasks of an array; share is of all core-hours. mean_at_once is how many tasks ran at the same time on average, span is first start to last end.
 -- note: An array with a low completed share failed for one reason many times: stop it early. Tasks of under a minute belong together into fewer tasks.
 -- left out: Jobs that belong to no array. A row of tasks that still wait counts as its number of tasks.
-WITH a AS (
-  SELECT cluster, array_job_id, any_value(user_name) AS user_name, any_value(job_name) AS job_name, mode(application) AS application,
-         sum(coalesce(array_tasks, 1))::BIGINT AS tasks, count(*) FILTER (WHERE started) AS started,
-         100.0 * count(*) FILTER (WHERE ok) / nullif(count(*) FILTER (WHERE finished), 0) AS completed,
-         sum(core_h) AS core_h, avg(elapsed) FILTER (WHERE started) / 3600 AS mean_run_time,
-         (epoch_us(max(end_local)) - epoch_us(min(start_local))) / 3600e6 AS span, sum(elapsed) FILTER (WHERE started) / 3600.0 AS run_h,
-         sum(core_h * lost::INTEGER) AS lost_core_h
-  FROM j WHERE array_job_id IS NOT NULL
-  GROUP BY cluster, array_job_id
+WITH first AS (
+  SELECT cluster, array_job_id, sum(core_h) AS core_h FROM j WHERE array_job_id IS NOT NULL GROUP BY ALL
+  ORDER BY core_h DESC NULLS LAST, cluster, array_job_id LIMIT getvariable('top')
 )
-SELECT concat(array_job_id, ' ', job_name) AS array, user_name, application, tasks, started, completed, core_h,
-       100 * core_h / nullif((SELECT sum(core_h) FROM j), 0) AS share, mean_run_time, span, run_h / nullif(span, 0) AS mean_at_once, lost_core_h
-FROM a
-ORDER BY core_h DESC NULLS LAST, tasks DESC, cluster, array_job_id
-LIMIT getvariable('top')
+-- The rest of those only that are shown.
+SELECT concat(j.array_job_id, ' ', any_value(job_name)) AS array, any_value(user_name) AS user_name, mode(application) AS application,
+       sum(coalesce(array_tasks, 1))::BIGINT AS tasks, count(*) FILTER (WHERE started) AS started,
+       100.0 * count(*) FILTER (WHERE ok) / nullif(count(*) FILTER (WHERE finished), 0) AS completed,
+       any_value(f.core_h) AS core_h, 100 * any_value(f.core_h) / nullif((SELECT sum(core_h) FROM j), 0) AS share,
+       avg(elapsed) FILTER (WHERE started) / 3600 AS mean_run_time,
+       (epoch_us(max(end_local)) - epoch_us(min(start_local))) / 3600e6 AS span,
+       sum(elapsed) FILTER (WHERE started) / 3600.0 / nullif(span, 0) AS mean_at_once,
+       sum(j.core_h * lost::INTEGER) AS lost_core_h
+FROM j JOIN first f ON j.array_job_id = f.array_job_id AND j.cluster IS NOT DISTINCT FROM f.cluster
+GROUP BY f.cluster, j.array_job_id
+ORDER BY any_value(f.core_h) DESC NULLS LAST, f.cluster, j.array_job_id

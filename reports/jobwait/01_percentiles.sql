@@ -5,16 +5,16 @@
 -- units: jobs=jobs mean=h p10=h p25=h p50=h p75=h p90=h p99=h most=h
 -- note: p90 is what 9 of 10 jobs stay under. "submit to eligible" is a wait for other jobs, a start time or a limit of the user; only "eligible to start" can be helped by more nodes or another scheduling policy.
 -- left out: Jobs that never started; in the two parts also those whose time of becoming eligible is not known.
-WITH w AS (
+WITH w AS (  -- one pass over the jobs, then a row for each of the three
   SELECT unnest(['submit to start', 'submit to eligible', 'eligible to start']) AS part, unnest(range(3)) AS place,
-         unnest([wait_s, CASE WHEN queue_s IS NOT NULL THEN hold_s END, queue_s]) AS s
-  FROM j WHERE wait_s IS NOT NULL
-),
-q AS (
-  SELECT part, place, count(*) AS jobs, avg(s) / 3600 AS mean, quantile_disc(s, [0.1, 0.25, 0.5, 0.75, 0.9, 0.99]) AS p, max(s) / 3600.0 AS most
-  FROM w WHERE s IS NOT NULL GROUP BY part, place
+         unnest([count(wait_s), count(hold_s), count(queue_s)]) AS jobs, unnest([avg(wait_s), avg(hold_s), avg(queue_s)]) AS mean,
+         unnest([quantile_disc(wait_s, [0.1, 0.25, 0.5, 0.75, 0.9, 0.99]), quantile_disc(hold_s, [0.1, 0.25, 0.5, 0.75, 0.9, 0.99]),
+                 quantile_disc(queue_s, [0.1, 0.25, 0.5, 0.75, 0.9, 0.99])]) AS p,
+         unnest([max(wait_s), max(hold_s), max(queue_s)]) AS most
+  FROM (SELECT wait_s, CASE WHEN queue_s IS NOT NULL THEN hold_s END AS hold_s, queue_s FROM j WHERE wait_s IS NOT NULL)
 )
-SELECT part, jobs, mean, p[1] / 3600.0 AS p10, p[2] / 3600.0 AS p25, p[3] / 3600.0 AS p50, p[4] / 3600.0 AS p75,
-       p[5] / 3600.0 AS p90, p[6] / 3600.0 AS p99, most
-FROM q
+SELECT part, jobs, mean / 3600 AS mean, p[1] / 3600.0 AS p10, p[2] / 3600.0 AS p25, p[3] / 3600.0 AS p50, p[4] / 3600.0 AS p75,
+       p[5] / 3600.0 AS p90, p[6] / 3600.0 AS p99, most / 3600.0 AS most
+FROM w
+WHERE jobs > 0
 ORDER BY place

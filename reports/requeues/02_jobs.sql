@@ -6,7 +6,10 @@
 -- param: top integer 20 how many jobs
 -- note: runs are those that the log holds, restarts is what Slurm counted. delay is first submission to last. A job that runs again and again without an end hits the same bad node or the same fault: hold it and look.
 -- left out: Jobs that ran once. Core-hours of runs that the log does not hold.
-WITH many AS (SELECT job_id_raw FROM j WHERE job_id_raw IS NOT NULL GROUP BY 1 HAVING count(*) > 1 OR max(restarts) > 0),
+WITH many AS (
+  SELECT job_id_raw FROM j WHERE job_id_raw IS NOT NULL GROUP BY 1 HAVING count(*) > 1
+  UNION ALL SELECT job_id_raw FROM j WHERE restarts > 0
+),
 runs AS (
   SELECT cluster, job_id_raw, user_name, job_name, application, state, restarts, core_h, submit_time,
          row_number() OVER (PARTITION BY cluster, job_id_raw, user_name, job_name ORDER BY submit_time DESC) AS back

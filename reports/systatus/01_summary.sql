@@ -5,15 +5,7 @@
 -- note: Low availability: overhaul the machine. Low utilisation: talk to users. Low coverage with low utilisation: look at the scheduling policy. All three high is the aim.
 -- note: Availability is shown where the store holds both nodes and node events; without node events, utilisation is of all core time.
 -- left out: Core-hours before or after the period count in no figure but coverage, which takes each job whole; jobs that never started have no wait to count.
-WITH running AS (
-  SELECT greatest(start_local, begins) AS s,
-         least(CASE WHEN end_local > start_local THEN end_local ELSE start_local + elapsed * INTERVAL 1 SECOND END, ends) AS e,
-         core_s * 1e6 / CASE WHEN end_local > start_local THEN epoch_us(end_local) - epoch_us(start_local) ELSE elapsed * 1000000 END AS cores
-  FROM j, period
-  WHERE start_local IS NOT NULL AND core_s > 0 AND elapsed > 0
-),
-used AS (SELECT sum(cores * (epoch_us(e) - epoch_us(s))) / 3600e6 AS core_h FROM running WHERE s < e),
-t AS (
+WITH t AS (
   SELECT count(*) AS jobs,
          count(*) FILTER (WHERE started) AS started,
          count(*) FILTER (WHERE finished AND started) AS finished,
@@ -21,8 +13,12 @@ t AS (
          count(DISTINCT user_name) AS users,
          sum(gpu_h) AS gpu_h,
          sum(core_h) AS core_h,
-         sum(wait_s * cores) / 3600.0 AS queued_h
-  FROM j
+         sum(wait_s * cores) / 3600.0 AS queued_h,
+         sum(core_h * greatest(e - s, 0) / nullif(e_all - s_all, 0)) AS used_h
+  FROM (SELECT *, epoch_us(start_local) AS s_all, epoch_us(greatest(start_local, begins)) AS s,
+               epoch_us(CASE WHEN end_local > start_local THEN end_local ELSE start_local + elapsed * INTERVAL 1 SECOND END) AS e_all,
+               least(e_all, epoch_us(ends)) AS e
+        FROM j, period)
 ),
 machine AS (SELECT sum(n.cpus) * any_value(p.days) * 24 AS core_h FROM nodes n, period p),
 down_events AS (
@@ -44,13 +40,13 @@ down AS (
 tiles AS (
   SELECT unnest(['Jobs', 'Jobs that started', 'Users', 'Core-hours used', 'GPU-hours allocated', 'Availability', 'Utilisation',
                  'Coverage of demand', 'Jobs that completed']) AS name,
-         unnest([t.jobs::DOUBLE, t.started::DOUBLE, CASE WHEN t.users > 0 THEN t.users::DOUBLE END, used.core_h, t.gpu_h,
+         unnest([t.jobs::DOUBLE, t.started::DOUBLE, CASE WHEN t.users > 0 THEN t.users::DOUBLE END, t.used_h, t.gpu_h,
                  100 * (machine.core_h - down.core_h) / nullif(machine.core_h, 0),
-                 100 * used.core_h / nullif(machine.core_h - coalesce(down.core_h, 0), 0),
+                 100 * t.used_h / nullif(machine.core_h - coalesce(down.core_h, 0), 0),
                  100 * t.core_h / nullif(t.core_h + t.queued_h, 0),
                  100.0 * t.ok / nullif(t.finished, 0)]) AS value,
          unnest(['jobs', 'jobs', 'users', 'core-h', 'GPU-h', '%', '%', '%', '%']) AS unit,
          unnest(range(9)) AS place
-  FROM t, used, machine, down
+  FROM t, machine, down
 )
 SELECT name, value, unit FROM tiles WHERE value IS NOT NULL ORDER BY place

@@ -10,38 +10,36 @@ WITH calendar AS (
   SELECT unnest(generate_series(date_trunc('day', begins), ends - INTERVAL 1 MICROSECOND, INTERVAL 1 DAY)) AS d, begins, ends
   FROM period
 ),
-events AS (
-  SELECT date_trunc('day', submit_local) AS d, count(*) AS submitted, 0 AS started, 0 AS ended
-  FROM j, period WHERE submit_local >= begins AND submit_local < ends GROUP BY 1
-  UNION ALL
-  SELECT date_trunc('day', start_local), 0, count(*), 0
-  FROM j, period WHERE start_local >= begins AND start_local < ends GROUP BY 1
-  UNION ALL
-  SELECT date_trunc('day', end_local), 0, 0, count(*)
-  FROM j, period WHERE end_local >= begins AND end_local < ends GROUP BY 1
-),
-running AS (
-  SELECT greatest(start_local, begins) AS s,
-         least(CASE WHEN end_local > start_local THEN end_local ELSE start_local + elapsed * INTERVAL 1 SECOND END, ends) AS e,
-         core_s * 1e6 / CASE WHEN end_local > start_local THEN epoch_us(end_local) - epoch_us(start_local) ELSE elapsed * 1000000 END AS cores
+spans AS (
+  SELECT CASE WHEN submit_local >= begins AND submit_local < ends THEN epoch_us(submit_local) // 86400000000 END AS submitted,
+         CASE WHEN start_local >= begins AND start_local < ends THEN epoch_us(start_local) // 86400000000 END AS started,
+         CASE WHEN end_local >= begins AND end_local < ends THEN epoch_us(end_local) // 86400000000 END AS ended,
+         epoch_us(greatest(start_local, begins)) AS s,
+         epoch_us(least(CASE WHEN end_local > start_local THEN end_local ELSE start_local + elapsed * INTERVAL 1 SECOND END, ends)) AS e,
+         core_s * 1e6 / CASE WHEN end_local > start_local THEN epoch_us(end_local) - epoch_us(start_local) ELSE nullif(elapsed, 0) * 1000000 END AS cores
   FROM j, period
-  WHERE start_local IS NOT NULL AND core_s > 0 AND elapsed > 0
+),
+-- One pass over the jobs; there are few different sets of days.
+sets AS (
+  SELECT submitted, started, ended, s // 86400000000 AS first, e // 86400000000 AS last, count(*) AS jobs,
+         sum(cores) FILTER (WHERE s < e) AS cores,
+         sum(cores * (86400 - s % 86400000000 / 1e6)) FILTER (WHERE s < e) AS first_part,
+         sum(cores * (86400 - e % 86400000000 / 1e6)) FILTER (WHERE s < e) AS last_part
+  FROM spans GROUP BY 1, 2, 3, 4, 5
 ),
 -- A job adds its cores from its start to the end of that day and to all later days, and takes them away likewise
--- at its end: two sums for each day instead of one row for each job and day.
+-- at its end: so no row for each job and day is needed.
 edges AS (
-  SELECT date_trunc('day', s) AS d, sum(cores) AS cores, sum(cores * (86400 - epoch_us(s) % 86400000000 / 1e6)) AS part
-  FROM running WHERE s < e GROUP BY 1
-  UNION ALL
-  SELECT date_trunc('day', e), -sum(cores), -sum(cores * (86400 - epoch_us(e) % 86400000000 / 1e6))
-  FROM running WHERE s < e GROUP BY 1
+  SELECT submitted AS d, jobs AS submitted, 0 AS started, 0 AS ended, 0 AS cores, 0 AS part FROM sets
+  UNION ALL SELECT started, 0, jobs, 0, 0, 0 FROM sets
+  UNION ALL SELECT ended, 0, 0, jobs, 0, 0 FROM sets
+  UNION ALL SELECT first, 0, 0, 0, cores, first_part FROM sets WHERE cores IS NOT NULL
+  UNION ALL SELECT last, 0, 0, 0, -cores, -last_part FROM sets WHERE cores IS NOT NULL
+  UNION ALL SELECT epoch_us(d) // 86400000000, 0, 0, 0, 0, 0 FROM calendar
 ),
 days AS (
   SELECT d, sum(submitted) AS submitted, sum(started) AS started, sum(ended) AS ended, sum(cores) AS cores, sum(part) AS part
-  FROM (SELECT *, 0 AS cores, 0 AS part FROM events
-        UNION ALL BY NAME SELECT d, 0 AS submitted, 0 AS started, 0 AS ended, cores, part FROM edges
-        UNION ALL BY NAME SELECT d, 0 AS submitted, 0 AS started, 0 AS ended, 0 AS cores, 0 AS part FROM calendar)
-  GROUP BY d
+  FROM edges WHERE d IS NOT NULL GROUP BY d
 ),
 summed AS (
   SELECT *, part + 86400 * coalesce(sum(cores) OVER (ORDER BY d ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS core_s
@@ -51,5 +49,5 @@ SELECT CAST(c.d AS DATE) AS day,
        submitted::BIGINT AS submitted, started::BIGINT AS started, ended::BIGINT AS ended,
        round(core_s * 1e6 / (epoch_us(least(c.d + INTERVAL 1 DAY, c.ends)) - epoch_us(greatest(c.d, c.begins))), 3) AS busy_cores,
        round(core_s / 3600, 3) AS core_h
-FROM calendar c JOIN summed USING (d)
+FROM calendar c JOIN summed ON summed.d = epoch_us(c.d) // 86400000000
 ORDER BY day

@@ -11,12 +11,18 @@ WITH calendar AS (
   SELECT unnest(generate_series(date_trunc('day', begins), ends - INTERVAL 1 MICROSECOND, INTERVAL 1 DAY)) AS d, begins, ends
   FROM period
 ),
-running AS (
-  SELECT greatest(start_local, begins) AS s,
-         least(CASE WHEN end_local > start_local THEN end_local ELSE start_local + elapsed * INTERVAL 1 SECOND END, ends) AS e,
+spans AS (
+  SELECT epoch_us(greatest(start_local, begins)) AS s,
+         epoch_us(least(CASE WHEN end_local > start_local THEN end_local ELSE start_local + elapsed * INTERVAL 1 SECOND END, ends)) AS e,
          core_s * 1e6 / CASE WHEN end_local > start_local THEN epoch_us(end_local) - epoch_us(start_local) ELSE elapsed * 1000000 END AS cores
   FROM j, period
   WHERE start_local IS NOT NULL AND core_s > 0 AND elapsed > 0
+),
+-- One pass over the jobs; there are few different pairs of days.
+running AS (
+  SELECT s // 86400000000 AS first, e // 86400000000 AS last, sum(cores) AS cores,
+         sum(cores * (86400 - s % 86400000000 / 1e6)) AS first_part, sum(cores * (86400 - e % 86400000000 / 1e6)) AS last_part
+  FROM spans WHERE s < e GROUP BY 1, 2
 ),
 down_events AS (
   SELECT node, greatest(local_time(v.begins), p.begins) AS s, least(coalesce(local_time(v.ends), p.ends), p.ends) AS e
@@ -32,17 +38,15 @@ fresh AS (
 down AS (SELECT s, e, n.cpus AS cores FROM fresh JOIN nodes n USING (node) WHERE s < e AND n.cpus > 0),
 -- Cores are added at a start and taken away at an end, as in the report before; `used` and `lost` apart.
 edges AS (
-  SELECT date_trunc('day', s) AS d, sum(cores) AS used, sum(cores * (86400 - epoch_us(s) % 86400000000 / 1e6)) AS used_part, 0 AS lost, 0 AS lost_part
-  FROM running WHERE s < e GROUP BY 1
+  SELECT first AS d, cores AS used, first_part AS used_part, 0 AS lost, 0 AS lost_part FROM running
   UNION ALL
-  SELECT date_trunc('day', e), -sum(cores), -sum(cores * (86400 - epoch_us(e) % 86400000000 / 1e6)), 0, 0
-  FROM running WHERE s < e GROUP BY 1
+  SELECT last, -cores, -last_part, 0, 0 FROM running
   UNION ALL
-  SELECT date_trunc('day', s), 0, 0, sum(cores), sum(cores * (86400 - epoch_us(s) % 86400000000 / 1e6)) FROM down GROUP BY 1
+  SELECT epoch_us(s) // 86400000000, 0, 0, sum(cores), sum(cores * (86400 - epoch_us(s) % 86400000000 / 1e6)) FROM down GROUP BY 1
   UNION ALL
-  SELECT date_trunc('day', e), 0, 0, -sum(cores), -sum(cores * (86400 - epoch_us(e) % 86400000000 / 1e6)) FROM down GROUP BY 1
+  SELECT epoch_us(e) // 86400000000, 0, 0, -sum(cores), -sum(cores * (86400 - epoch_us(e) % 86400000000 / 1e6)) FROM down GROUP BY 1
   UNION ALL
-  SELECT d, 0, 0, 0, 0 FROM calendar
+  SELECT epoch_us(d) // 86400000000, 0, 0, 0, 0 FROM calendar
 ),
 days AS (
   SELECT d, sum(used) AS used, sum(used_part) AS used_part, sum(lost) AS lost, sum(lost_part) AS lost_part FROM edges GROUP BY d
@@ -57,7 +61,7 @@ known AS (SELECT (SELECT sum(cpus) FROM nodes) AS cores, (SELECT count(*) FROM n
 hours AS (
   SELECT c.d, s.used_h, s.lost_h, events,
          cores * (epoch_us(least(c.d + INTERVAL 1 DAY, c.ends)) - epoch_us(greatest(c.d, c.begins))) / 3600e6 AS total_h
-  FROM calendar c JOIN summed s USING (d), known
+  FROM calendar c JOIN summed s ON s.d = epoch_us(c.d) // 86400000000, known
 )
 SELECT CAST(d AS DATE) AS day,
        CASE WHEN events THEN round(100 * (total_h - lost_h) / nullif(total_h, 0), 3) END AS availability,

@@ -7,15 +7,18 @@
 -- note: Share is of all core-hours of the period; the cumulated share says how few hold most of the work.
 -- note: Where three users hold over half, a talk with them is worth more than any change of policy.
 -- left out: Jobs without a known run time and cores have no core-hours; jobs without a user, account or partition are in none of the three lists, but in the total.
-WITH g AS (
+WITH sets AS (  -- few, however many jobs there are
+  SELECT user_name, account, "partition", count(*) AS jobs, sum(core_h) AS core_h FROM j GROUP BY ALL
+),
+g AS (
   SELECT CASE grouping(user_name, account, "partition") WHEN 3 THEN 'user' WHEN 5 THEN 'account' ELSE 'partition' END AS kind,
          coalesce(user_name, account, "partition") AS name,
-         count(*) AS jobs, sum(core_h) AS core_h
-  FROM j
+         sum(jobs)::BIGINT AS jobs, sum(core_h) AS core_h
+  FROM sets
   GROUP BY GROUPING SETS ((user_name), (account), ("partition"))
 ),
 ranked AS (
-  SELECT *, row_number() OVER w AS place, sum(core_h) OVER w AS cumulated, (SELECT sum(core_h) FROM j) AS total
+  SELECT *, row_number() OVER w AS place, sum(core_h) OVER w AS cumulated, (SELECT sum(core_h) FROM sets) AS total
   FROM g WHERE name IS NOT NULL AND core_h > 0
   WINDOW w AS (PARTITION BY kind ORDER BY core_h DESC, jobs DESC, name ROWS UNBOUNDED PRECEDING)
 )
