@@ -27,6 +27,7 @@ void add_nodes_command(CLI::App& app, int& exit_code);
 void add_journal_command(CLI::App& app, int& exit_code);
 void add_status_command(CLI::App& app, int& exit_code);
 void add_verify_command(CLI::App& app, int& exit_code);
+void add_import_command(CLI::App& app, int& exit_code);
 void add_report_command(CLI::App& app, int& exit_code);
 void add_sql_command(CLI::App& app, int& exit_code);
 void add_export_command(CLI::App& app, int& exit_code);

@@ -69,9 +69,9 @@ std::vector<SourceResult> describe_sources(const Pass2& pass) {
   for (std::size_t i = 0; i < pass.logs.size(); ++i) {
     const Log& log = pass.logs[i];
     SourceResult s;
-    s.name = log.input.name();
+    s.name = log.name;
     s.format = log.opened.format;
-    s.bytes = log.input.size();
+    s.bytes = log.size;
     s.lines = log.opened.header_lines;
     s.notes = log.opened.notes;
     for (const Block& block : pass.index.blocks)
@@ -162,7 +162,7 @@ Result<ImportResult> import_logs(Store& store, const ImportOrder& order) {
   shared.pseudonym_key = order.pseudonym_key;
   if (!order.pseudonym_key.empty())
     if (auto good = check_pseudonym_key(order.pseudonym_key); !good) return fail(std::move(good.error()));
-  auto logs = open_logs(order.inputs, order.read);
+  auto logs = open_logs(order.inputs, order.read, order.growing, order.name);
   if (!logs) return fail(std::move(logs.error()));
   shared.logs = std::move(*logs);
   auto rejects = Rejects::make(order.rejects_path, shared.logs.size());

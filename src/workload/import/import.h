@@ -18,11 +18,14 @@ namespace sickbay::workload {
 
 struct ImportOrder {
   std::vector<std::string> inputs;  ///< files, plain or compressed; "-" is standard input
+  std::string name;                 ///< what they are called, where their paths say nothing: "sacct"
   ReadOptions read;
   const Labeller* labels = nullptr;
   std::string
       pseudonym_key;  ///< not empty: users, groups, accounts (and their names in paths) become pseudonyms
-  std::string rejects_path;        ///< where unreadable records go, with line numbers; empty: only counted
+  std::string rejects_path;  ///< where unreadable records go, with line numbers; empty: only counted
+  /// Somebody still writes to the logs: what stands behind the last line end is left for the next time.
+  bool growing = false;
   double max_reject_share = 0.05;  ///< more than this: error, nothing is stored
   int threads = 0;
 };

@@ -262,6 +262,21 @@ TEST_F(ImportTest, ATruncatedInputStoresNothing) {
   EXPECT_EQ(jobs_of(none).size(), 0U);
 }
 
+TEST_F(ImportTest, OfAGrowingLogOnlyWholeLinesAreRead) {
+  const auto rows = made_up_rows(20);
+  const std::string log = write("log", {rows.begin(), rows.end() - 8});
+  const std::string& half = rows[rows.size() - 8];
+  std::ofstream(log, std::ios::app) << half.substr(0, half.size() / 2);
+  Store store = open_store(), whole = open_store();
+  ImportOrder order;
+  order.growing = true;
+  EXPECT_EQ(import(store, {log}, order).sources.at(0).records, rows.size() - 8);
+  write("log", rows);
+  EXPECT_EQ(import(store, {log}, order).sources.at(0).records, rows.size());
+  import(whole, {log});
+  EXPECT_EQ(jobs_of(store), jobs_of(whole));
+}
+
 TEST_F(ImportTest, PseudonymsHideNamesEverywhereAndAreTheSameAgain) {
   const auto rows = made_up_rows(40);
   ImportOrder order;

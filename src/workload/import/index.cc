@@ -51,7 +51,7 @@ Status in_parallel(std::size_t count, std::vector<ThreadState>& states, Task tas
 
 // Where a block may begin at or after `from`; nothing: nowhere near.
 Result<std::optional<std::uint64_t>> find_begin(const Log& log, std::uint64_t from, std::string& text) {
-  const std::uint64_t size = log.input.size();
+  const std::uint64_t size = log.size;
   for (const std::uint64_t window : {std::uint64_t{1} << 15, std::uint64_t{1} << 20}) {
     const std::uint64_t to = std::min(size, from + window);
     if (auto read = read_range(log.input, from, to, text); !read) return fail(std::move(read.error()));
@@ -64,7 +64,7 @@ Result<std::optional<std::uint64_t>> find_begin(const Log& log, std::uint64_t fr
 
 // Cuts a log whose reader can find its place.
 Status cut_blocks(const Log& log, std::uint32_t number, std::size_t block_bytes, std::vector<Block>& blocks) {
-  const std::uint64_t size = log.input.size();
+  const std::uint64_t size = log.size;
   Block block;
   block.log = number;
   block.begin = std::min<std::uint64_t>(size, log.opened.header_bytes);
@@ -86,7 +86,7 @@ Status cut_blocks(const Log& log, std::uint32_t number, std::size_t block_bytes,
 // Cuts a log that can be read from its start only.
 Status walk_blocks(const Log& log, std::uint32_t number, std::size_t block_bytes,
                    std::vector<Block>& blocks) {
-  const std::uint64_t size = log.input.size();
+  const std::uint64_t size = log.size;
   std::string text;
   std::vector<RecordSpan> spans;
   std::uint64_t at = std::min<std::uint64_t>(size, log.opened.header_bytes);
@@ -191,7 +191,7 @@ Result<LogIndex> make_index(const std::vector<Log>& logs, int threads, std::size
   std::vector<std::uint64_t> line(logs.size());
   for (std::size_t i = 0; i < logs.size(); ++i) {
     std::string head;
-    const std::uint64_t header = std::min<std::uint64_t>(logs[i].input.size(), logs[i].opened.header_bytes);
+    const std::uint64_t header = std::min<std::uint64_t>(logs[i].size, logs[i].opened.header_bytes);
     if (auto read = read_range(logs[i].input, 0, header, head); !read) return fail(std::move(read.error()));
     line[i] = 1 + contents[i].add(std::string_view(head).substr(0, header));
   }

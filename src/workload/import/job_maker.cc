@@ -105,8 +105,8 @@ Status JobMaker::parse(const Block& block, std::uint64_t begin, std::string_view
   const std::uint64_t length = begin + span.offset - block.begin;
   if (auto read = read_range(log.input, block.begin, block.begin + length, head); !read) return read;
   const auto lines = std::count(head.begin(), head.begin() + static_cast<std::ptrdiff_t>(length), '\n');
-  shared_.rejects->add(block.log, log.input.name(), block.first_line + static_cast<std::uint64_t>(lines),
-                       reason_, record);
+  shared_.rejects->add(block.log, log.name, block.first_line + static_cast<std::uint64_t>(lines), reason_,
+                       record);
   return {};
 }
 

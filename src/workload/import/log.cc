@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 
@@ -26,25 +27,43 @@ Status read_range(const Input& input, std::uint64_t begin, std::uint64_t end, st
   return {};
 }
 
-Result<std::vector<Log>> open_logs(const std::vector<std::string>& paths, const ReadOptions& options) {
-  constexpr std::size_t kHead = std::size_t{1} << 20;
+namespace {
+
+// The size up to and with the last line end; all of it where the last megabyte has none.
+Result<std::uint64_t> size_of_whole_lines(const Input& input) {
+  constexpr std::uint64_t kTail = std::uint64_t{1} << 20;
+  const std::uint64_t size = input.size(), from = size > kTail ? size - kTail : 0;
+  std::string tail;
+  if (auto read = read_range(input, from, size, tail); !read) return fail(std::move(read.error()));
+  const auto at = std::string_view(tail).substr(0, size - from).rfind('\n');
+  return at == std::string_view::npos ? size : from + at + 1;
+}
+
+}  // namespace
+
+Result<std::vector<Log>> open_logs(const std::vector<std::string>& paths, const ReadOptions& options,
+                                   bool growing, const std::string& name) {
+  constexpr std::uint64_t kHead = std::uint64_t{1} << 20;
   std::vector<Log> logs;
   std::uint64_t base = 0;
   for (const std::string& path : paths) {
     auto input = Input::open(path);
     if (!input) return fail(std::move(input.error()));
+    auto size = growing ? size_of_whole_lines(*input) : Result<std::uint64_t>(input->size());
+    if (!size) return fail(std::move(size.error()));
     std::string head;
-    const std::uint64_t size = input->size();
-    if (auto read = read_range(*input, 0, std::min<std::uint64_t>(size, kHead), head); !read)
+    if (auto read = read_range(*input, 0, std::min(*size, kHead), head); !read)
       return fail(std::move(read.error()));
-    auto opened = open_reader(head, size <= kHead, options);
+    auto opened = open_reader(head, *size <= kHead, options);
     if (!opened)
-      return fail(std::move(opened.error()).in("reading " + quote_for_message(input->name(), 200)));
+      return fail(std::move(opened.error())
+                      .in("reading " + quote_for_message(name.empty() ? input->name() : name, 200)));
     const std::string_view records =
         std::string_view(head).substr(std::min(head.size(), opened->header_bytes));
     const bool cuttable = opened->reader->find_start(records) != std::string_view::npos;
-    logs.push_back({std::move(*input), std::move(*opened), base, cuttable});
-    base += size;
+    logs.push_back(
+        {name.empty() ? input->name() : name, std::move(*input), std::move(*opened), *size, base, cuttable});
+    base += *size;
   }
   return logs;
 }

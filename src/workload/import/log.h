@@ -16,8 +16,10 @@
 namespace sickbay::workload {
 
 struct Log {
+  std::string name;  ///< for people
   Input input;
   OpenedReader opened;
+  std::uint64_t size = 0;  ///< of its input that is read
   std::uint64_t base = 0;
   bool cuttable = false;  ///< its reader can find a record's start anywhere
 };
@@ -33,9 +35,10 @@ struct Block {
 /// where the file has become shorter.
 Status read_range(const Input& input, std::uint64_t begin, std::uint64_t end, std::string& to);
 
-/// Opens the inputs and finds their readers.
-/// Errors: as Input::open and open_reader, with the input's name.
-Result<std::vector<Log>> open_logs(const std::vector<std::string>& paths, const ReadOptions& options);
+/// Opens the inputs and finds their readers.  With `growing`, what stands behind the last line end is not
+/// read; `name` stands for the paths.  Errors: as Input::open and open_reader, with the input's name.
+Result<std::vector<Log>> open_logs(const std::vector<std::string>& paths, const ReadOptions& options,
+                                   bool growing = false, const std::string& name = {});
 
 /// 128 bits of a text that tell it from others (no defence against forgers), and its line ends.
 class ContentHash {
