@@ -8,19 +8,16 @@
 #include <memory>
 #include <optional>
 
-#include "adapters/archive/input.h"
-#include "adapters/posix/files.h"
 #include "apps/cli/answer.h"
 #include "apps/cli/commands.h"
 #include "apps/cli/import_text.h"
 #include "apps/cli/import_watch.h"
-#include "apps/cli/label_files.h"
+#include "apps/cli/log_options.h"
 #include "apps/cli/page.h"
 #include "apps/cli/sacct_query.h"
 #include "base/duration.h"
 #include "base/text.h"
 #include "workload/import/import.h"
-#include "workload/import/node_log.h"
 #include "workload/store/store_path.h"
 
 namespace sickbay::cli {
@@ -32,30 +29,17 @@ constexpr std::int64_t kOverlap = 3600;        // seconds of sacct's past that e
 constexpr std::int64_t kFirstDay = 24 * 3600;  // that the first round asks for, when nobody says
 
 struct ImportOptions {
-  std::vector<std::string> files, labels;
-  std::string store, format, delimiter, columns, column_map, time_zone = "UTC", cluster;
-  std::string pseudonyms, rejects, events, nodes, from, to, every = "1h";
-  double max_rejects = 0.05;
+  std::vector<std::string> files;
+  LogOptions log;
+  std::string store, time_zone = "UTC", from, to, every = "1h";
   int threads = 0;
   bool watch = false, json = false;
 };
 
-// The comma-separated words of --columns.
-std::vector<std::string> words_of(std::string_view text) {
-  std::vector<std::string> words;
-  while (!text.empty()) {
-    const auto comma = text.find(',');
-    words.emplace_back(trimmed(text.substr(0, comma)));
-    if (comma == std::string_view::npos) break;
-    text.remove_prefix(comma + 1);
-  }
-  return words;
-}
-
 // What is the same for each round.
 struct Prepared {
+  std::unique_ptr<LogOrder> log;  // owns what `order` points to
   workload::ImportOrder order;
-  std::optional<workload::Labeller> labels;
   std::string store;
   std::optional<std::int64_t> from, to;
   std::chrono::microseconds every{0};
@@ -88,7 +72,7 @@ Status prepare(const ImportOptions& o, Prepared& p) {
   if (!o.files.empty() && (p.from || p.to))
     return fail(Error(ErrorCode::usage, "--from and --to are for what sacct tells, and files are named")
                     .remedied_by("leave out one of them; a report chooses its period itself"));
-  if (o.files.empty() && !o.watch && !p.from && o.events.empty() && o.nodes.empty())
+  if (o.files.empty() && !o.watch && !p.from && o.log.events.empty() && o.log.nodes.empty())
     return fail(
         Error(ErrorCode::usage, "there is nothing to import")
             .remedied_by(
@@ -96,37 +80,11 @@ Status prepare(const ImportOptions& o, Prepared& p) {
   auto path = workload::store_path_to_make(o.store);
   if (!path) return fail(std::move(path.error()));
   p.store = *path;
-  p.order.inputs = o.files;
-  p.order.read.format = o.format;
-  p.order.read.delimiter = o.delimiter;
-  p.order.read.columns = words_of(o.columns);
-  if (!o.column_map.empty()) {
-    auto map = read_file(o.column_map, std::size_t{1} << 20);
-    if (!map) return fail(std::move(map.error()));
-    p.order.read.column_map = *map;
-  }
-  p.order.read.time_zone = o.time_zone;
-  p.order.read.cluster = o.cluster;
+  auto log = make_log_order(o.log, o.files, o.time_zone, o.threads);
+  if (!log) return fail(std::move(log.error()));
+  p.log = std::move(*log);
+  p.order = p.log->order;
   p.order.growing = o.watch;
-  p.order.max_reject_share = o.max_rejects;
-  p.order.rejects_path = o.rejects;
-  p.order.threads = o.threads;
-  if (!o.pseudonyms.empty()) {
-    auto key = read_file(o.pseudonyms, std::size_t{1} << 16);
-    if (!key) return fail(std::move(key.error()));
-    p.order.pseudonym_key = trimmed(*key);
-    if (p.order.pseudonym_key.empty())
-      return fail(Error(ErrorCode::bad_input,
-                        fmt::format("the key file {} is empty", quote_for_message(o.pseudonyms))));
-  }
-  auto files = label_files(o.labels);
-  if (!files) return fail(std::move(files.error()));
-  if (!files->empty()) {
-    auto made = workload::Labeller::make(*files);
-    if (!made) return fail(std::move(made.error()));
-    p.labels.emplace(std::move(*made));
-    p.order.labels = &*p.labels;
-  }
   return {};
 }
 
@@ -146,49 +104,17 @@ void tell(const workload::ImportResult& result, const ImportOptions& o) {
   std::fflush(stdout);
 }
 
-Result<std::string> whole_input(const std::string& path) {
-  auto input = Input::open(path);
-  if (!input) return fail(std::move(input.error()));
-  std::string text;
-  text.resize(input->size());
-  auto n = input->read_at(0, text.data(), text.size());
-  if (!n) return fail(std::move(n.error()));
-  text.resize(*n);
-  return text;
-}
-
-Status import_node_files(const ImportOptions& o, const Prepared& p) {
-  if (o.events.empty() && o.nodes.empty()) return {};
+Status import_nodes(const ImportOptions& o, const Prepared& p) {
+  if (o.log.events.empty() && o.log.nodes.empty()) return {};
   auto store = open_store(p);
   if (!store) return fail(std::move(store.error()));
-  const auto told = [&](const char* what, const workload::NodeImport& n) {
+  return import_node_files(o.log, o.time_zone, *store, [&](const char* what, const workload::NodeImport& n) {
     if (o.json)
       print_json(
           Json::object({{what, Json::object({{"seen", n.seen}, {"new", n.added}, {"changed", n.changed}})}}));
     else
       print(fmt::format("{} {}: {} new, {} changed\n", n.seen, what, n.added, n.changed));
-  };
-  if (!o.nodes.empty()) {
-    auto text = whole_input(o.nodes);
-    auto nodes = text ? workload::parse_nodes(*text)
-                      : Result<std::vector<workload::NodeFacts>>(fail(std::move(text.error())));
-    if (!nodes) return fail(std::move(nodes.error()).in("reading " + o.nodes));
-    auto done = workload::import_nodes(*store, *nodes);
-    if (!done) return fail(std::move(done.error()));
-    told("nodes", *done);
-  }
-  if (!o.events.empty()) {
-    auto zone = workload::TimeZone::make(o.time_zone);
-    auto text = whole_input(o.events);
-    if (!zone) return fail(std::move(zone.error()));
-    auto events = text ? workload::parse_node_events(*text, *zone)
-                       : Result<std::vector<workload::NodeEvent>>(fail(std::move(text.error())));
-    if (!events) return fail(std::move(events.error()).in("reading " + o.events));
-    auto done = workload::import_node_events(*store, *events);
-    if (!done) return fail(std::move(done.error()));
-    told("node events", *done);
-  }
-  return {};
+  });
 }
 
 Status import_files(const ImportOptions& o, const Prepared& p) {
@@ -271,7 +197,7 @@ int run_watch(const ImportOptions& o, const Prepared& p) {
 int run_import(const ImportOptions& o) {
   Prepared p;
   if (auto good = prepare(o, p); !good) return complain(good.error(), o.json);
-  if (auto done = import_node_files(o, p); !done) return complain(done.error(), o.json);
+  if (auto done = import_nodes(o, p); !done) return complain(done.error(), o.json);
   if (o.watch) return run_watch(o, p);
   if (o.files.empty() && !p.from) return 0;
   auto done = o.files.empty() ? import_from_sacct(o, p) : import_files(o, p);
@@ -289,29 +215,8 @@ void add_import_command(CLI::App& app, int& exit_code) {
       ->type_name("FILE");
   c->add_option("--from", o->from, "without FILE: ask sacct for the jobs since then")->type_name("TIME");
   c->add_option("--to", o->to, "and until then")->type_name("TIME");
-  c->add_option("--format", o->format,
-                "sacct, sacct-fixed, sacct-json, csv, pbs, torque, lsf or swf; else by content")
-      ->type_name("NAME");
-  c->add_option("--delimiter", o->delimiter, "of sacct -P; else by the header")->type_name("TEXT");
-  c->add_option("--columns", o->columns, "names of the columns, for a log without header")
-      ->type_name("A,B,...");
-  c->add_option("--column-map", o->column_map, "JSON file {\"job_id\": \"JobId\", ...} for CSV")
-      ->type_name("FILE");
   c->add_option("--tz", o->time_zone, "zone of times that tell none (default UTC)")->type_name("ZONE");
-  c->add_option("--cluster", o->cluster, "name of the cluster where the log tells none")->type_name("NAME");
-  c->add_option("--labels", o->labels, "further lists of labels (JSON), over the shipped ones and the site's")
-      ->type_name("FILE");
-  c->add_option("--pseudonyms", o->pseudonyms,
-                "put pseudonyms, made with the key in this file, for users, groups and accounts")
-      ->type_name("KEYFILE");
-  c->add_option("--rejects", o->rejects, "write the records that cannot be read there, as lines of JSON")
-      ->type_name("FILE");
-  c->add_option("--max-rejects", o->max_rejects, "share of them over which nothing is stored (default 0.05)")
-      ->type_name("SHARE")
-      ->check(CLI::Range(0.0, 1.0));
-  c->add_option("--events", o->events, "what 'sacctmgr -P show event' tells of nodes")->type_name("FILE");
-  c->add_option("--nodes", o->nodes, "what 'scontrol show node -o' or 'sinfo -N -l' tells")
-      ->type_name("FILE");
+  add_log_options(*c, o->log, "Reading logs");
   c->add_flag("--watch", o->watch,
               "go on: import again when FILE has grown, or what sacct tells, until Ctrl-C");
   c->add_option("--every", o->every, "how often to look with --watch (default 1h)")->type_name("TIME");

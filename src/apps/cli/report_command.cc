@@ -11,10 +11,11 @@
 #include "apps/cli/answer.h"
 #include "apps/cli/bounded_child.h"
 #include "apps/cli/commands.h"
-#include "apps/cli/import_options.h"
+#include "apps/cli/log_options.h"
 #include "apps/cli/page.h"
 #include "apps/cli/report_output.h"
 #include "apps/cli/report_period.h"
+#include "apps/cli/sacct_query.h"
 #include "apps/cli/temporary_folder.h"
 #include "base/duration.h"
 #include "base/text.h"
@@ -44,13 +45,13 @@ constexpr int kSomeFailed = 1;  // "the answer is no"
 
 struct ReportOptions {
   std::vector<std::string> logs;
-  ImportOptions import;
+  LogOptions log;
   std::string store;
   std::vector<std::string> outs, plugins, reports, plugin_folders, parameters;
   std::string site_file, users_file, language, zone, title, help_plugin, from, to, compare,
       time_limit = "60s";
   workload::Filter filter;
-  bool list = false, check = false, list_messages = false, json = false;
+  bool live = false, list = false, check = false, list_messages = false, json = false;
   int threads = 0;
 };
 
@@ -268,20 +269,21 @@ Status take_times(const ReportOptions& o, const TimeZone& zone, RunOrder& order)
   return {};
 }
 
-// Imports the logs into `path`.
-Status import_logs(const ReportOptions& o, const std::vector<std::string>& logs, const std::string& path,
+// Imports the logs, and what --nodes and --events say, into the store at `path`.
+Status import_logs(const ReportOptions& o, workload::ImportOrder order, const std::string& path,
                    const std::string& zone) {
-  auto log = prepare_import(o.import, logs, zone, o.threads);
-  if (!log) return fail(log.error());
   auto store = Store::open({.path = path, .threads = o.threads});
   if (!store) return fail(store.error());
-  auto imported = workload::import_logs(*store, (*log)->order);
+  if (auto nodes = import_node_files(o.log, zone, *store, [](const char*, const workload::NodeImport&) {});
+      !nodes)
+    return nodes;
+  auto imported = workload::import_logs(*store, order);
   if (!imported) return fail(imported.error());
   for (const workload::SourceResult& source : imported->sources) {
     if (source.rejected == 0) continue;
     const std::string kind = source.rejects.empty() ? "" : source.rejects.front().example;
     warn(Error(ErrorCode::bad_input, fmt::format("{} of {} records of {} could not be read", source.rejected,
-                                                 source.records + source.rejected, source.name))
+                                                 source.records, source.name))
              .because(kind)
              .remedied_by("--rejects FILE writes them, with their lines"));
   }
@@ -291,26 +293,28 @@ Status import_logs(const ReportOptions& o, const std::vector<std::string>& logs,
 // The store that the command line names, or the one that the logs make.
 Result<std::string> store_to_read(const ReportOptions& o, const RunOrder& order,
                                   const TemporaryFolder& folder) {
-  if (o.logs.empty() && !o.import.live) return workload::store_path(o.store);
+  if (o.logs.empty() && !o.live) return workload::store_path(o.store);
+  if (o.live && !o.logs.empty())
+    return fail(Error(ErrorCode::usage, "--live takes no log")
+                    .remedied_by("import the log first, or leave out --live"));
   if (folder.path().empty())
     return fail(ErrorCode::storage_broken, "cannot make a folder for temporary files; see TMPDIR");
-  std::vector<std::string> logs = o.logs;
-  std::string zone = order.time_zone;
-  if (o.import.live) {
-    if (!logs.empty())
-      return fail(Error(ErrorCode::usage, "--live takes no log")
-                      .remedied_by("import the log first, or leave out --live"));
-    const TimePoint now = page_of_stdout().now;
-    const auto& f = order.views.filter;
-    logs = {folder.path() + "/sacct.txt"};
-    zone = "UTC";
-    if (auto fetched =
-            fetch_live_log(f.from.value_or(now - std::chrono::days(30)), f.to.value_or(now), logs[0]);
-        !fetched)
-      return fail(fetched.error());
-  }
   const std::string path = o.store.empty() ? folder.path() + "/jobs.duckdb" : o.store;
-  if (auto done = import_logs(o, logs, path, zone); !done) return fail(done.error());
+  auto log = make_log_order(o.log, o.logs, order.time_zone, o.threads);
+  if (!log) return fail(log.error());
+  std::optional<SacctLog> live;
+  if (o.live) {
+    const auto& f = order.views.filter;
+    const std::int64_t from = to_unix_seconds(f.from.value_or(page_of_stdout().now - std::chrono::days(30)));
+    auto asked = SacctLog::ask(from, f.to ? std::optional(to_unix_seconds(*f.to)) : std::nullopt);
+    if (!asked) return fail(asked.error());
+    live.emplace(std::move(*asked));
+    (*log)->order.inputs = {live->path()};
+    (*log)->order.name = "sacct";
+    (*log)->order.read = SacctLog::read_options();
+    (*log)->order.read.cluster = o.log.cluster;
+  }
+  if (auto done = import_logs(o, (*log)->order, path, order.time_zone); !done) return fail(done.error());
   return path;
 }
 
@@ -463,7 +467,9 @@ void add_report_command(CLI::App& app, int& exit_code) {
                 "time zone of logs and of the page, as Europe/Berlin; default: the site's, else UTC")
       ->type_name("ZONE")
       ->group("Site and page");
-  add_import_options(*c, o->import);
+  c->add_flag("--live", o->live, "ask sacct for the time from --from (default: 30d ago) to --to")
+      ->group("Reading logs");
+  add_log_options(*c, o->log, "Reading logs");
   c->add_option("--threads", o->threads, "threads of the store; default: one per core")->type_name("N");
   c->add_flag("--check", o->check, "check all plug-ins and translations, and make no report")
       ->group("For authors of plug-ins");
