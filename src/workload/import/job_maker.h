@@ -27,12 +27,13 @@ struct Pass2 {
   const Labeller* labels = nullptr;
   std::string pseudonym_key;
   std::unique_ptr<Rejects> rejects;
-  std::uint64_t most_rejects = 0;  ///< more end the import
+  std::uint64_t most_rejects = 0;  ///< with more nothing is stored
   std::atomic<std::size_t> next_block{0};
   std::atomic<std::uint64_t> jobs{0};
 };
 
-/// Labels by the names they were made from: users run the same things again and again.
+/// Labels by the names they were made from: users run the same things again and again.  Where they do not
+/// (each job in a folder of its own), it stops to remember, since that costs more than it saves.
 class LabelMemory {
  public:
   /// Sets application, version, app_field and labelled_by of `job`; the texts live until the next call.
@@ -42,10 +43,14 @@ class LabelMemory {
   struct Known {
     std::string names;
     std::string version;
-    std::string_view application, field, labelled_by;  // of the labeller's lists
+    Label label;  // all but its version of the labeller's lists; the evidence is gone
   };
+  void give(const Label& label, Row& job) const;
+
   std::unordered_map<std::uint64_t, Known> known_;
   std::string names_;
+  std::uint64_t asked_ = 0, remembered_ = 0;
+  bool in_use_ = true;
 };
 
 class JobMaker {

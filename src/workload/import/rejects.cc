@@ -82,11 +82,6 @@ void Rejects::add(std::size_t source, const std::string& name, std::uint64_t lin
   }
 }
 
-std::uint64_t Rejects::total() const {
-  const std::lock_guard held(lock_);
-  return total_;
-}
-
 Status Rejects::close() {
   if (file_ == nullptr) return {};
   const bool written = std::ferror(file_) == 0;

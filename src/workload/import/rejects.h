@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The records that could not be read: counted by reason, and written to a file as lines of JSON.
 #pragma once
+#include <atomic>
 #include <cstdint>
 #include <cstdio>
 #include <map>
@@ -34,7 +35,7 @@ class Rejects {
 
   void add(std::size_t source, const std::string& name, std::uint64_t line, std::string_view reason,
            std::string_view record);
-  std::uint64_t total() const;
+  std::uint64_t total() const { return total_.load(std::memory_order_relaxed); }
   /// Ends the file.  Errors: storage_full, storage_broken.
   Status close();
 
@@ -44,10 +45,10 @@ class Rejects {
 
  private:
   Rejects() = default;
-  mutable std::mutex lock_;
+  std::mutex lock_;
   std::map<std::pair<std::size_t, std::string>, RejectCount> counts_;
   std::vector<std::uint64_t> by_source_;
-  std::uint64_t total_ = 0;
+  std::atomic<std::uint64_t> total_{0};
   std::string path_;
   std::FILE* file_ = nullptr;
 };
