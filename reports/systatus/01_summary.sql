@@ -38,7 +38,7 @@ down AS (
   FROM fresh f JOIN nodes n USING (node) WHERE f.s < f.e
 ),
 tiles AS (
-  SELECT unnest(['Jobs', 'Jobs that started', 'Users', 'Core-hours used', 'GPU-hours allocated', 'Availability', 'Utilisation',
+  SELECT unnest(['Jobs', 'Jobs that started', 'Users', 'Core-hours used in the period', 'GPU-hours allocated', 'Availability', 'Utilisation',
                  'Coverage of demand', 'Jobs that completed']) AS name,
          unnest([t.jobs::DOUBLE, t.started::DOUBLE, CASE WHEN t.users > 0 THEN t.users::DOUBLE END, t.used_h, t.gpu_h,
                  100 * (machine.core_h - down.core_h) / nullif(machine.core_h, 0),
