@@ -15,7 +15,12 @@ namespace {
 // clang-format off
 // A format whose files begin in a way of their own stands before one that is known by its shape only.
 constexpr auto kFormats = std::to_array<Format>({
+    {"sacct-json", "sacct --json of Slurm 21.08 and later", looks_like_sacct_json, open_sacct_json},
+    {"pbs", "the accounting logs of PBS Pro and OpenPBS", looks_like_pbs, open_pbs},
+    {"torque", "the accounting logs of TORQUE", looks_like_torque, open_torque},
+    {"lsf", "LSF's lsb.acct", looks_like_lsf, open_lsf},
     {"sacct", "sacct -P or -p, with its header", looks_like_sacct, open_sacct},
+    {"swf", "the Standard Workload Format", looks_like_swf, open_swf},
 });
 // clang-format on
 
