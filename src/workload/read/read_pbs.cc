@@ -80,7 +80,7 @@ class PbsReader : public LineReader {
   std::string_view cluster_of(std::string_view id) const {
     return cluster_.empty() ? server_of(id) : std::string_view(cluster_);
   }
-  bool set_id(const Head& head, Row& row) const;
+  bool set_id(const Head& head, Arena& arena, Row& row) const;
   bool set_value(std::string_view key, std::string_view value, Arena& arena, Row& row, PbsFacts& facts) const;
   bool record_time(std::string_view time, std::int64_t& at) const;
   void set_life(char kind, std::int64_t at, const PbsFacts& facts, Arena& arena, Row& row) const;
@@ -91,7 +91,7 @@ class PbsReader : public LineReader {
 };
 
 // "123", "123[4]".
-bool PbsReader::set_id(const Head& head, Row& row) const {
+bool PbsReader::set_id(const Head& head, Arena& arena, Row& row) const {
   const auto id = number_of(head.id);
   const std::size_t bracket = id.find('[');
   std::int64_t number = 0, task = 0;
@@ -106,7 +106,7 @@ bool PbsReader::set_id(const Head& head, Row& row) const {
     row.set(Num::array_task_id, task);
   }
   row.set(Text::job_id, id);
-  if (const auto cluster = cluster_of(head.id); !cluster.empty()) row.set(Text::cluster, cluster);
+  set_text(row, Text::cluster, cluster_of(head.id), arena);
   return true;
 }
 
@@ -229,7 +229,7 @@ bool PbsReader::parse(std::string_view record, Arena& arena, Rows& rows, std::st
   }
   if (!is_of_job(head)) return true;
   Row& row = rows.add();
-  if (!set_id(head, row)) {
+  if (!set_id(head, arena, row)) {
     reason = fmt::format("{} is no job id", quote_for_message(head.id));
     rows.drop_last();
     return false;
