@@ -52,6 +52,29 @@ struct Program {
   std::string_view version;
 };
 
+std::string in_small_letters(std::string_view text) {
+  std::string out;
+  for (const char c : text) out += to_lower(c);
+  return out;
+}
+
+// The first of the sorted names that begins as the cut one does, or null.
+const std::pair<std::string, std::string_view>* begun_by(
+    const std::vector<std::pair<std::string, std::string_view>>& sorted, std::string_view cut) {
+  cut.remove_suffix(1);
+  const auto less = [](std::string_view a, std::string_view b) {
+    return std::lexicographical_compare(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) {
+      return static_cast<unsigned char>(to_lower(x)) < static_cast<unsigned char>(to_lower(y));
+    });
+  };
+  const auto at =
+      std::lower_bound(sorted.begin(), sorted.end(), cut,
+                       [&](const auto& entry, std::string_view name) { return less(entry.first, name); });
+  const bool begins = at != sorted.end() && at->first.size() >= cut.size() &&
+                      equal_ignoring_case(std::string_view(at->first).substr(0, cut.size()), cut);
+  return begins ? &*at : nullptr;
+}
+
 bool lower(char c) { return c >= 'a' && c <= 'z'; }
 bool upper(char c) { return c >= 'A' && c <= 'Z'; }
 
@@ -66,6 +89,9 @@ struct Labeller::Impl {
   FoldedMap<std::string_view> unknown;  // name -> kind
   FoldedMap<std::vector<std::uint32_t>> renames;
   std::vector<std::uint32_t> rename_starts;  // those with '*', longest first
+  // In small letters and sorted, for names that were cut: which of them begin so?
+  std::vector<std::pair<std::string, std::string_view>> sorted_ignore, sorted_unknown;
+  bool takes_value[256] = {};  // sbatch's options of one letter
 
   void build();
   Label label(const JobNames& names) const;
@@ -79,7 +105,8 @@ struct Labeller::Impl {
   bool ignored(std::string_view name) const;
   bool search_name(std::string_view text, std::string_view how, bool program, std::string_view user,
                    Label& found, Label& wrapper, std::size_t& best, std::size_t& best_wrapper) const;
-  bool search_program(std::string_view name, std::string_view how, Label& found, Label& wrapper) const;
+  bool search_program(std::string_view name, std::string_view how, bool exact, Label& found,
+                      Label& wrapper) const;
   bool search_path(std::string_view path, std::string_view how, std::string_view user, Label& found,
                    Label& wrapper) const;
   bool search_steps(const JobNames& names, Label& found, Label& wrapper) const;
@@ -120,6 +147,13 @@ void Labeller::Impl::build() {
   for (const std::string& n : lists.before) before.emplace(n, 1);
   for (const std::string& n : lists.after) after.emplace(n, 1);
   for (const auto& [name, kind] : lists.unknown) unknown.emplace(name, kind);
+  for (const auto& [name, kind] : lists.unknown) sorted_unknown.emplace_back(in_small_letters(name), kind);
+  for (const std::string& n : lists.ignore)
+    sorted_ignore.emplace_back(in_small_letters(n), std::string_view());
+  std::sort(sorted_unknown.begin(), sorted_unknown.end());
+  std::sort(sorted_ignore.begin(), sorted_ignore.end());
+  for (const CommandOption& o : sbatch_option_table())
+    if (o.letter != 0) takes_value[static_cast<unsigned char>(o.letter)] = o.value == OptionValue::required;
   for (std::uint32_t i = 0; i < lists.renames.size(); ++i) {
     if (lists.renames[i].name.ends_with('*'))
       rename_starts.push_back(i);
@@ -167,12 +201,7 @@ bool Labeller::Impl::ends_word(std::string_view text, std::size_t at, std::size_
 bool Labeller::Impl::ignored(std::string_view name) const {
   if (name.empty()) return true;
   if (ignore.find(name) != ignore.end()) return true;
-  if (!is_cut(name)) return false;
-  name.remove_suffix(1);
-  return std::any_of(lists.ignore.begin(), lists.ignore.end(), [&](const std::string& whole) {
-    return whole.size() >= name.size() &&
-           equal_ignoring_case(std::string_view(whole).substr(0, name.size()), name);
-  });
+  return is_cut(name) && begun_by(sorted_ignore, name) != nullptr;
 }
 
 // Keywords in one name; the longest, the first of equals.  True when `found` was bettered.
@@ -226,13 +255,14 @@ bool Labeller::Impl::search_name(std::string_view text, std::string_view how, bo
   return better;
 }
 
-// The whole name of a program: as listed, then without version and the like.
-bool Labeller::Impl::search_program(std::string_view name, std::string_view how, Label& found,
+// The whole name of a program: as listed, then (unless `exact`) without version and the like.
+bool Labeller::Impl::search_program(std::string_view name, std::string_view how, bool exact, Label& found,
                                     Label& wrapper) const {
   const std::string_view base = base_name(name);
   auto at = programs.find(base);
   std::string_view evidence = base;
   if (at == programs.end()) {
+    if (exact) return false;
     evidence = stem_of(base, {});
     if (evidence.size() == base.size()) return false;
     at = programs.find(evidence);
@@ -255,7 +285,7 @@ bool Labeller::Impl::search_steps(const JobNames& names, Label& found, Label& wr
       const std::string_view name = rest.substr(0, blank);
       rest.remove_prefix(blank == std::string_view::npos ? rest.size() : blank + 1);
       if (name.empty() || ignored(name)) continue;
-      if (whole && search_program(name, "step", found, wrapper)) return true;
+      if (whole && search_program(name, "step", false, found, wrapper)) return true;
       if (!whole) search_name(name, "step", true, names.user, found, wrapper, best, best_wrapper);
     }
   }
@@ -331,17 +361,14 @@ bool Labeller::Impl::search_submit_line(const JobNames& names, Label& found, Lab
         const CommandOption* option = find_sbatch_option(word.substr(2));
         skip = option != nullptr && option->value == OptionValue::required;
       } else if (word[1] != '-' && word.size() == 2) {
-        const auto table = sbatch_option_table();
-        skip = std::any_of(table.begin(), table.end(), [&](const CommandOption& o) {
-          return o.letter == word[1] && o.value == OptionValue::required;
-        });
+        skip = takes_value[static_cast<unsigned char>(word[1])];
       }
       continue;
     }
     options = options && (word == "srun" || word == "mpirun" || word == "mpiexec");
     if (word[0] == '-') continue;
     if (ignored(base_name(word))) continue;
-    if (search_program(word, "submit_line", found, wrapper)) {
+    if (search_program(word, "submit_line", false, found, wrapper)) {
       Label by_path, other;
       if (found.version.empty() && search_path(word, "submit_line", names.user, by_path, other) &&
           by_path.application == found.application)
@@ -398,13 +425,8 @@ std::string_view Labeller::Impl::kind_of_name(std::string_view name, std::string
   for (const std::string_view form :
        {name, base_name(name), without_extension(base_name(name)), stem_of(name, user)})
     if (const auto at = unknown.find(form); at != unknown.end()) return at->second;
-  // "XXXJOBNAM+" is the start of one.
-  if (is_cut(name))
-    for (const auto& [whole, kind] : lists.unknown)
-      if (whole.size() >= name.size() &&
-          equal_ignoring_case(std::string_view(whole).substr(0, name.size() - 1),
-                              name.substr(0, name.size() - 1)))
-        return kind;
+  if (is_cut(name))  // "XXXJOBNAM+" is the start of one
+    if (const auto* whole = begun_by(sorted_unknown, name)) return whole->second;
   return "other";
 }
 
@@ -436,7 +458,7 @@ Label Labeller::Impl::label(const JobNames& names) const {
       return found;
     // srun names a job without a script after its program.  Plain words are names of much else.
     if (names.job_name.find_first_of("._-0123456789") != std::string_view::npos &&
-        search_program(names.job_name, "keyword", found, wrapper))
+        search_program(names.job_name, "keyword", true, found, wrapper))
       return found;
   }
   if (!names.submit_line.empty() && search_submit_line(names, found, wrapper)) return found;
