@@ -191,6 +191,8 @@ Json suggestions_json(const workload::Suggestions& s, const workload::StoredName
                        {"unit", stored.unit},
                        {"weight", stored.weight},
                        {"unlabelled_weight", s.unlabelled_weight},
+                       {"nameless_jobs", s.nameless},
+                       {"nameless_weight", s.nameless_weight},
                        {"suggestions", std::move(groups)}});
 }
 
@@ -218,6 +220,10 @@ std::string suggestions_text(const workload::Suggestions& s, const workload::Sto
   if (stored.weight > 0)
     text += fmt::format(", {} of the {}", percent(s.unlabelled_weight / stored.weight), stored.unit);
   text += '\n';
+  if (s.nameless > 0)
+    text += fmt::format(
+        "{} of them have only names that say nothing (default names, interpreters): in no group\n",
+        s.nameless);
   if (stored.unit != "core-hours")
     text += fmt::format("The log has no run times: the order is by {}, not by core-hours.\n", stored.unit);
   return text + "\n" + table.text({.width = page.width, .colours = page.colours});

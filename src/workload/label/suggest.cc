@@ -37,7 +37,7 @@ std::string leading_word(const Labeller& labeller, std::string_view name) {
   return {};
 }
 
-// Which name of a job to group by, and what it is.
+// Which name of a job to group by, and what it is; nothing where no name says anything.
 struct Subject {
   std::string name, by;
 };
@@ -63,7 +63,7 @@ Subject subject_of(const Labeller& labeller, const NamedJobs& j) {
     if (slash == std::string_view::npos) break;
     path = path.substr(0, slash);
   }
-  return {j.job_name, "job name"};
+  return {};
 }
 
 struct Group {
@@ -145,6 +145,11 @@ Suggestions suggest(const Labeller& labeller, std::span<const NamedJobs> jobs, s
     out.unlabelled += j.jobs;
     out.unlabelled_weight += j.weight;
     Subject subject = subject_of(labeller, j);
+    if (subject.name.empty()) {
+      out.nameless += j.jobs;
+      out.nameless_weight += j.weight;
+      continue;
+    }
     std::string word = leading_word(labeller, subject.name);
     // Without a word only one user's names belong together.
     std::string key = subject.by + '\n' + word;
@@ -156,7 +161,7 @@ Suggestions suggest(const Labeller& labeller, std::span<const NamedJobs> jobs, s
     g.word = word;
     g.by = subject.by;
     g.names[subject.name] += j.weight;
-    g.users.insert(j.user);
+    if (!j.user.empty()) g.users.insert(j.user);
     g.jobs += j.jobs;
     g.weight += j.weight;
   }

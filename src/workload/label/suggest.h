@@ -37,7 +37,8 @@ struct Suggestions {
   std::vector<Suggestion> groups;  ///< by weight, the heaviest first
   std::uint64_t jobs = 0;          ///< of all that were looked at
   std::uint64_t unlabelled = 0;    ///< of them that no list labels
-  double weight = 0, unlabelled_weight = 0;
+  std::uint64_t nameless = 0;      ///< of these, those whose names and folder all say nothing: in no group
+  double weight = 0, unlabelled_weight = 0, nameless_weight = 0;
 };
 
 /// At most `most` groups.  Jobs that `labeller` labels only count.

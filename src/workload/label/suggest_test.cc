@@ -39,14 +39,16 @@ const std::vector<NamedJobs> kJobs = {
     jobs("t13-1", "", "dan", "", 5),
     jobs("t13-2", "", "dan", "", 4),
     jobs("t13-3", "", "zoe", "", 3),
+    jobs("main3d", "pmi_proxy", "eve", "/home/eve/run", 60),
     jobs("my_vasp", "", "ann", "", 1000),
 };
 
 TEST(Suggest, GroupsTheUnlabelledByWhatTheyHold) {
   const Suggestions s = suggest(lists(), kJobs, 10);
-  EXPECT_EQ(s.jobs, 9u);
-  EXPECT_EQ(s.unlabelled, 8u);
-  EXPECT_DOUBLE_EQ(s.unlabelled_weight, 162);
+  EXPECT_EQ(s.jobs, 10u);
+  EXPECT_EQ(s.unlabelled, 9u);
+  EXPECT_EQ(s.nameless, 1u) << "nothing can be proposed for it";
+  EXPECT_DOUBLE_EQ(s.unlabelled_weight, 222);
   ASSERT_EQ(s.groups.size(), 5u);
   EXPECT_EQ(s.groups[0].keyword, "turbsolve");
   EXPECT_EQ(s.groups[0].by, "program");
@@ -70,7 +72,7 @@ TEST(Suggest, WhatIsAcceptedLabelsItsJobs) {
   EXPECT_EQ(better.label({.job_name = "pellet_9"}).application, "PELLET");
   EXPECT_EQ(better.label({.job_name = "t13-99", .user = "dan"}).labelled_by, "rename");
   const Suggestions after = suggest(better, kJobs, 10);
-  EXPECT_EQ(after.unlabelled, 1u) << "'pelet' is another word";
+  EXPECT_EQ(after.unlabelled - after.nameless, 1u) << "'pelet' is another word";
 }
 
 TEST(Audit, WilsonsIntervalIsThePublishedOne) {
