@@ -69,7 +69,7 @@ enum class Column : std::uint8_t {
   X(disk_read,          Unit::bytes,        Column::steps, "read, summed over steps (TRESUsageInTot fs/disk, else AveDiskRead times NTasks)") \
   X(disk_write,         Unit::bytes,        Column::steps, "written, summed over steps (TRESUsageOutTot fs/disk, else AveDiskWrite times NTasks)") \
   X(energy,             Unit::joules,       Column::job,   "energy (ConsumedEnergyRaw)") \
-  X(gpu_util_milli,     Unit::count,        Column::steps, "mean use of the GPUs in thousandths (TRESUsageInAve gres/gpuutil)") \
+  X(gpu_util_milli,     Unit::count,        Column::steps, "mean use of the GPUs in thousandths (TRESUsageInAve gres/gpuutil, else TRESUsageInTot over NTasks)") \
   X(gpu_mem,            Unit::bytes,        Column::steps, "most GPU memory of a step (TRESUsageInMax gres/gpumem)") \
   X(exit_code,          Unit::id,           Column::job,   "exit code (ExitCode before ':')") \
   X(exit_signal,        Unit::id,           Column::job,   "signal (ExitCode after ':')") \

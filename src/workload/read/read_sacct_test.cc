@@ -118,6 +118,7 @@ TEST(ReadSacct, hb_sacct_parted_by_snowmen_and_without_header) {
   EXPECT_EQ(field(log, 9, "usage_disk_in"), "934556828");
   EXPECT_EQ(field(log, 9, "usage_disk_out"), "230856782740");
   EXPECT_EQ(field(log, 9, "gpu_mem"), std::to_string(20500736LL * 1024));
+  EXPECT_EQ(field(log, 9, "gpu_util_milli"), "900") << "90 %, of one task";
   EXPECT_EQ(field(log, 9, "gpus"), "1");
   EXPECT_EQ(field(log, 9, "gpu_type"), "v100");
   EXPECT_EQ(field(log, 9, "user_name"), "-");

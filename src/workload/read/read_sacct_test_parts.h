@@ -53,7 +53,8 @@ inline std::string show(const Fields& fields) {
   return text;
 }
 
-/// One row, read slowly.  Nothing: it is refused.
+/// One row, read slowly.  Nothing: it is refused.  With a field "unsure" the row names something twice, and
+/// which of the two counts is nobody's promise.
 class SlowRow {
  public:
   static std::optional<Fields> read(const std::vector<std::string>& names,
@@ -182,19 +183,22 @@ class SlowRow {
     if (t.empty()) return items;
     for (const std::string& item : split_row(t, ",")) {
       const std::size_t equals = item.find('=');
-      if (equals != std::string::npos)
-        items[item.substr(0, equals)] = item.substr(equals + 1);
-      else
+      if (equals == std::string::npos) {
         bad();
+        continue;
+      }
+      const std::string key = item.substr(0, equals);
+      if (!items.try_emplace(key, item.substr(equals + 1)).second) out_["unsure"] = "twice " + key;
+      if (column == "alloctres" && key.starts_with("gres/gpu:"))
+        out_.try_emplace("gpu_type", mended(key.substr(9)));
     }
     return items;
   }
-  void gpus(const std::map<std::string, std::string>& items, const std::string& field, bool kind) {
+  void gpus(const std::map<std::string, std::string>& items, const std::string& field) {
     std::int64_t sum = 0;
     for (const auto& [key, value] : items) {
       if (!key.starts_with("gres/gpu:")) continue;
       sum += count(value).value_or(0);
-      if (kind) out_.try_emplace("gpu_type", key.substr(9));
     }
     if (items.contains("gres/gpu"))
       put(field, count(items.at("gres/gpu")).value_or(0));
@@ -280,9 +284,9 @@ class SlowRow {
                                                                           {"reason", "reason"}})
       words(column, field);
     const auto alloc = tres("alloctres");
-    gpus(alloc, "gpus", true);
+    gpus(alloc, "gpus");
     const auto requested = tres("reqtres");
-    gpus(requested, "req_gpus", false);
+    gpus(requested, "req_gpus");
     const auto from = [&](const auto& items, const std::string& key, const std::string& field, auto parse) {
       if (items.contains(key) && !out_.contains(field))
         if (const auto value = parse(items.at(key))) put(field, *value);
@@ -304,6 +308,9 @@ class SlowRow {
     from(tres("tresusageinmax"), "gres/gpumem", "gpu_mem", bytes);
     if (const auto ave = tres("tresusageinave"); ave.contains("gres/gpuutil"))
       put("gpu_util_milli", whole(ave.at("gres/gpuutil")).value_or(0) * 10);
+    if (in.contains("gres/gpuutil") && !out_.contains("gpu_util_milli") && out_.contains("tasks"))
+      if (const std::int64_t tasks = std::stoll(out_["tasks"]); tasks > 0)
+        put("gpu_util_milli", whole(in.at("gres/gpuutil")).value_or(0) * 10 / tasks);
     if (flaws_ != 0) put("flaws", flaws_);
     if (repairs_ != 0) put("repairs", repairs_);
     return true;

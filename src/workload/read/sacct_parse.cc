@@ -117,6 +117,12 @@ bool read_usage(Op op, std::string_view text, Row& row) {
       else
         good = false;
     };
+    const auto percent = [&](std::int64_t tasks) {
+      if (parse_integer(value, n) && n >= 0 && n < 1'000'000'000)
+        row.set(Num::gpu_util_milli, n * 10 / tasks);
+      else
+        good = false;
+    };
     if (op == Op::usage_in_tot) {
       if (key == "cpu") {
         if (parse_elapsed_ms(value, n))
@@ -127,16 +133,15 @@ bool read_usage(Op op, std::string_view text, Row& row) {
         bytes(Num::usage_mem);
       } else if (key == "fs/disk") {
         bytes(Num::usage_disk_in);
+      } else if (key == "gres/gpuutil" && !row.has(Num::gpu_util_milli) && row.get(Num::tasks) > 0) {
+        percent(row.get(Num::tasks));  // a sum over the tasks
       }
     } else if (op == Op::usage_out_tot) {
       if (key == "fs/disk") bytes(Num::usage_disk_out);
     } else if (op == Op::usage_in_max) {
       if (key == "gres/gpumem") bytes(Num::gpu_mem);
-    } else if (key == "gres/gpuutil") {  // in percent
-      if (parse_integer(value, n) && n >= 0 && n < 1'000'000'000)
-        row.set(Num::gpu_util_milli, n * 10);
-      else
-        good = false;
+    } else if (key == "gres/gpuutil") {
+      percent(1);
     }
   });
   return listed && good;
