@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+// Markdown, CSV and JSON of one document that has everything: each outcome, each type, names that bite.
+#include "workload/report/render.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "base/json.h"
+
+namespace sickbay::workload {
+namespace {
+
+using duck::Type;
+using duck::Value;
+using testing::HasSubstr;
+using testing::Not;
+
+Document sample() {
+  Document d;
+  d.title = "Workload report";
+  d.language = "en";
+  d.made_at = "2021-08-01 10:00:00";
+  d.version = "1";
+  d.facts = {{"Period", "2021-05-01 to 2021-06-01"}};
+  d.messages = {
+      {"column.core_h", "core-hours"}, {"unit.core-h", "core-hours"}, {"chapter.use", "Use of resources"}};
+  Plugin plugin;
+  plugin.name = "own";
+  plugin.title = "Own";
+  plugin.chapter = "use";
+  d.plugins = {plugin};
+
+  ReportResult made;
+  made.spec.plugin = "own";
+  made.spec.name = "made";
+  made.spec.title = "Made";
+  made.spec.note = "One.\nTwo.";
+  made.spec.left_out = "Some.";
+  made.spec.units = {{"core_h", "core-h"}, {"year", "none"}};
+  made.spec.chart.kind = "none";
+  made.table.columns = {{"user_name", Type::text},
+                        {"core_h", Type::real},
+                        {"year", Type::integer},
+                        {"big", Type::boolean},
+                        {"at", Type::time}};
+  made.table.rows = {
+      {std::string("a|b\n\"c\",\x1b[31m"), 12345.678, std::int64_t{2021}, true,
+       std::int64_t{1620036000000000}},
+      {Value(), 0.0421, Value(), false, std::int64_t{1619827200000000}},
+      {std::string(), std::numeric_limits<double>::quiet_NaN(), std::int64_t{-7}, Value(), Value()}};
+  ReportResult left_out = made, failed = made, empty = made;
+  left_out.spec.name = "lacks";
+  left_out.outcome = Outcome::left_out;
+  left_out.why = "no job here has max_rss";
+  left_out.table = {};
+  failed.spec.name = "fails";
+  failed.outcome = Outcome::failed;
+  failed.why = "a.sql:3: it is wrong";
+  failed.table = {};
+  empty.spec.name = "empty";
+  empty.outcome = Outcome::empty;
+  empty.table.rows.clear();
+  d.results = {made, left_out, failed, empty};
+  return d;
+}
+
+TEST(Markdown, HoldsTheWholeDocument) {
+  const std::string text = render_markdown(sample());
+  EXPECT_THAT(text, testing::StartsWith("# Workload report\n\n- Period: 2021-05-01 to 2021-06-01\n"));
+  EXPECT_THAT(text, HasSubstr("## Use of resources\n\n### Own\n\n#### Made\n"));
+  EXPECT_THAT(text, HasSubstr("| core-hours | year | big | at               |\n"));
+  EXPECT_THAT(text, HasSubstr("| ---------: | ---: | --- | ---------------- |\n"));
+  EXPECT_THAT(text, HasSubstr("|     12,346 | 2021 | yes | 2021-05-03 10:00 |\n")) << text;
+  EXPECT_THAT(text, HasSubstr("|      0.042 |      | no  | 2021-05-01       |\n"));
+  EXPECT_THAT(text, HasSubstr("How to read it: One. Two.\n\nNot counted: Some.\n"));
+  EXPECT_THAT(text, HasSubstr("Left out: no job here has max_rss\n"));
+  EXPECT_THAT(text, HasSubstr("Failed: a.sql:3: it is wrong\n"));
+  EXPECT_THAT(text, HasSubstr("No job fits\n"));
+}
+
+TEST(Markdown, LetsNoNameBreakItsTableOrTheTerminal) {
+  const std::string text = render_markdown(sample());
+  EXPECT_THAT(text, HasSubstr("a\\|b\\n"));
+  EXPECT_THAT(text, Not(HasSubstr("\x1b")));
+}
+
+TEST(Markdown, CutsLongTablesAndSaysSo) {
+  Document d = sample();
+  d.results[0].table.rows.assign(60, d.results[0].table.rows[1]);
+  EXPECT_THAT(render_markdown(d), HasSubstr("\n10 more rows\n"));
+}
+
+TEST(Csv, HoldsValuesAsTheyAre) {
+  const std::string table =
+      "user_name,core_h,year,big,at\n"
+      "\"a|b\n\"\"c\"\",\x1b[31m\",12345.678,2021,true,2021-05-03T10:00:00\n"
+      ",0.0421,,false,2021-05-01T00:00:00\n"
+      "\"\",,-7,,\n";
+  const auto files = render_csv_files(sample());
+  ASSERT_EQ(files.size(), 2u);  // what was not made has no table
+  EXPECT_EQ(files[0].first, "own.made.csv");
+  EXPECT_EQ(files[0].second, table);
+  EXPECT_EQ(files[1].second, "user_name,core_h,year,big,at\n");
+  EXPECT_EQ(render_csv(sample()), "# own.made: Made\n" + table +
+                                      "\n# own.lacks: Made\n# left_out: no job here has max_rss\n"
+                                      "\n# own.fails: Made\n# failed: a.sql:3: it is wrong\n"
+                                      "\n# own.empty: Made\nuser_name,core_h,year,big,at\n");
+}
+
+TEST(JsonDocument, HoldsValuesAsTheyAre) {
+  auto json = Json::parse(render_json(sample()));
+  ASSERT_TRUE(json) << json.error().line();
+  EXPECT_EQ((*json)["facts"].items()[0]["value"].as_string(), "2021-05-01 to 2021-06-01");
+  const Json& made = (*json)["reports"].items()[0];
+  EXPECT_EQ(made["id"].as_string(), "own.made");
+  EXPECT_EQ(made["outcome"].as_string(), "made");
+  EXPECT_EQ(made["columns"].items()[1].dump(), R"({"name":"core_h","type":"real","unit":"core-h"})");
+  EXPECT_EQ(made["rows"].items()[1].dump(), R"([null,0.0421,null,false,"2021-05-01T00:00:00"])");
+  EXPECT_EQ(made["rows"].items()[2].dump(), R"(["",null,-7,null,null])");
+  EXPECT_EQ((*json)["reports"].items()[1]["why"].as_string(), "no job here has max_rss");
+  EXPECT_EQ((*json)["reports"].items()[2]["outcome"].as_string(), "failed");
+}
+
+TEST(Figures, AreRoundedToWhatIsWorthReading) {
+  const Document none;
+  const auto text = [&](Value value, const char* unit, Type type = Type::real) {
+    return value_text(none, value, type, unit);
+  };
+  EXPECT_EQ(text(1234567.8, "core-h"), "1,234,568");
+  EXPECT_EQ(text(99.96, "%"), "100.0");
+  EXPECT_EQ(text(12.345, "h"), "12.3");
+  EXPECT_EQ(text(1.5, "h"), "1.5");
+  EXPECT_EQ(text(-0.0001, "h"), "0");
+  EXPECT_EQ(text(-1234.5, "h"), "-1,234");
+  EXPECT_EQ(text(std::int64_t{1234567}, "jobs", Type::integer), "1,234,567");
+  EXPECT_EQ(text(std::int64_t{1234567}, "none", Type::integer), "1234567");
+  Document russian;
+  russian.messages = {{"number.thousands", " "}, {"number.decimal", ","}};
+  EXPECT_EQ(value_text(russian, 12345.0, Type::real, "h"), "12 345");
+  EXPECT_EQ(value_text(russian, 12.3, Type::real, "%"), "12,3");
+}
+
+}  // namespace
+}  // namespace sickbay::workload
