@@ -170,7 +170,7 @@ Result<std::vector<CsvColumn>> csv_columns(const std::vector<std::string>& heade
     return fail(
         Error(ErrorCode::bad_input,
               fmt::format("no column of the log is known to hold the job's id: {}",
-                          quote_for_message(fmt::format("{}", fmt::join(header, ", ")), 200)))
+                          quote_for_message(fmt::format("{}", fmt::join(header, ", ")), 100)))
             .because("without it no row can be put to its job")
             .remedied_by("say which one it is in a map of columns: {\"job_id\": \"NAME OF ITS COLUMN\"}"));
   return columns;

@@ -18,6 +18,7 @@ namespace sickbay::workload {
 namespace {
 
 constexpr std::size_t kMaxQuoted = std::size_t{1} << 20;
+constexpr std::size_t kMaxHeader = 4096;  // names; more is no header of jobs
 constexpr std::size_t kNone = std::string_view::npos;
 
 // The end of the record that begins at `at` (the offset of its newline, or the text's size); `open`: it ends
@@ -180,7 +181,7 @@ Header find_header(std::string_view head, const ReadOptions& options) {
     auto line = head.substr(0, end);
     if (line.ends_with('\r')) line.remove_suffix(1);
     arena.clear();
-    if (open || !cut_fields(line, delimiter, arena, fields)) continue;
+    if (open || !cut_fields(line, delimiter, arena, fields) || fields.size() > kMaxHeader) continue;
     Header header;
     header.delimiter = delimiter;
     header.bytes = std::min(end + 1, head.size());
@@ -230,6 +231,11 @@ Result<OpenedReader> open_csv(std::string_view head, bool, const ReadOptions& op
     if (std::none_of(wanted->begin(), wanted->end(), [&](const CsvColumn& c) { return c.index == i; }) &&
         known_column(header.names[i]).sacct.empty())
       unknown.push_back(quote_for_message(header.names[i]));
+  constexpr std::size_t kShown = 20;
+  if (unknown.size() > kShown) {
+    unknown.resize(kShown);
+    unknown.emplace_back("...");
+  }
   if (!unknown.empty())
     opened.notes.push_back(
         fmt::format("Columns that are not known are left out: {}.  A map of columns can name them.",

@@ -95,6 +95,9 @@ TEST(ReadCsv, RefusesMapsAndHeadersThatSayNothing) {
   EXPECT_NE(refused("a,b\n", "{").find("not valid JSON"), std::string::npos);
   EXPECT_FALSE(looks_like_csv("a,b,c\n", {}));
   EXPECT_FALSE(looks_like_csv("hello world", {}));
+  std::string many = "JobID,JobName";
+  for (int i = 0; i < 5000; ++i) many += ",State";
+  EXPECT_FALSE(looks_like_csv(many, {})) << "no log of jobs has 5,000 columns";
 }
 
 TEST(ReadCsv, RejectsWhatCannotBeRead) {

@@ -328,9 +328,13 @@ bool SacctJsonReader::parse(std::string_view record, Arena& arena, Rows& rows, s
   Json::ParseOptions options;
   options.unique_keys = false;  // data parsers have repeated keys
   auto json = Json::parse(record, options);
-  if (!json) json = Json::parse(without_over_large(record), options);
+  bool mended = false;
+  if (!json) json = Json::parse(without_over_large(valid_utf8(record, arena, mended)), options);
   if (!json) {
-    reason = json.error().what;
+    // It may quote the record, with line ends and worse.
+    reason = json.error().what.substr(0, 200);
+    for (char& c : reason)
+      if (c < ' ' || c > '~') c = '?';
     return false;
   }
   const Json& job = *json;
@@ -349,6 +353,7 @@ bool SacctJsonReader::parse(std::string_view record, Arena& arena, Rows& rows, s
     return false;
   }
   row.set(Num::job_id_raw, raw);
+  if (mended) row.add_bits(Num::repairs, bit(Repair::bad_utf8));
   read_job(job, fill);
   if (!row.has(Text::cluster) && !cluster_.empty()) row.set(Text::cluster, cluster_);
   for (const Json& step : job["steps"].items()) {

@@ -150,6 +150,13 @@ TEST(ReadSacctJson, TakesGiganticNumbersForAbsent) {
   EXPECT_EQ(text_of(log->row(0)), "job_id=1\njob_id_raw=1\n");
 }
 
+TEST(ReadSacctJson, MakesBadBytesUtf8) {
+  const auto log = read_log(open_sacct_json, "{\"jobs\":[{\"job_id\":1,\"name\":\"caf\xe9\"}]}");
+  ASSERT_EQ(log->rows.size(), 1U);
+  EXPECT_EQ(log->row(0).get(Text::job_name), "caf\xEF\xBF\xBD");
+  EXPECT_EQ(log->row(0).get(Num::repairs), bit(Repair::bad_utf8));
+}
+
 TEST(ReadSacctJson, RejectsARecordOverTheLimitAndGoesOn) {
   const auto log = read_log(open_sacct_json, "{\"jobs\":[{\"job_id\":1,\"name\":\"" +
                                                  std::string(kMaxRecord, 'x') + "\"},{\"job_id\":2}]}");
