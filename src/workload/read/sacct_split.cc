@@ -93,10 +93,15 @@ std::size_t SacctReader::split(std::string_view text, bool last, std::vector<Rec
     std::uint32_t lines = 1;
     const std::size_t first_end = without_cr(text, start, line.end);
     const std::string_view there = text.substr(start, first_end - start);
+    if (there.empty()) {
+      // No record begins with a blank line; inside one it is taken in with the line behind it, and at the end
+      // of a log it means nothing.
+      start = line.end + 1;
+      continue;
+    }
     if (line.count + 1 < columns_) {
       bool starved = false;
-      const bool blank = there.empty();
-      if (!(blank && open_end == std::string_view::npos) && !join(text, start, line, lines, last, starved)) {
+      if (!join(text, start, line, lines, last, starved)) {
         if (starved) return give_up();
         // Not the start of anything.  The rest of a text that goes over several lines, or else a torn row,
         // which the parse will refuse.
@@ -104,22 +109,12 @@ std::size_t SacctReader::split(std::string_view text, bool last, std::vector<Rec
         const bool torn = line.count > 0 && fits(Shape::id, job_field(there, line.count));
         if (before != nullptr && last_is_free_ && !torn && before->lines < kMaxLines &&
             first_end - before->offset <= kMaxRecord) {
-          // Blank lines are taken in by the line behind them only: at the end of a log they mean nothing.
-          if (!blank) {
-            before->length = static_cast<std::uint32_t>(first_end - before->offset);
-            before->lines = 1 + static_cast<std::uint32_t>(
-                                    std::count(text.data() + before->offset, text.data() + start, '\n'));
-          }
+          before->length = static_cast<std::uint32_t>(first_end - before->offset);
+          before->lines = 1 + static_cast<std::uint32_t>(
+                                  std::count(text.data() + before->offset, text.data() + start, '\n'));
           start = line.end + 1;
           continue;
         }
-        if (blank) {
-          start = line.end + 1;
-          continue;
-        }
-      } else if (blank && lines == 1) {
-        start = line.end + 1;
-        continue;
       }
     } else if (is_header(there)) {  // logs put one behind another
       open_end = std::string_view::npos;
