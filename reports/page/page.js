@@ -202,7 +202,34 @@ function figureAxis(paint, column, values, {log = false, name = true, splits = 5
   return axis;
 }
 const isTime = (column) => column.type === 'time';
-const timeAxis = (paint) => ({
+const kDay = 86400000;
+/** Ticks on the first of months, on Mondays or on days, as many as fit side by side. */
+function timeTicks(times, width) {
+  const from = times[0], to = times.at(-1), days = (to - from) / kDay, most = Math.max(2, Math.floor(width / 82));
+  if (!(days >= 3)) return null;  // hours are left to ECharts
+  const ticks = [], day = [1, 2, 7, 14].find((step) => days / step <= most);
+  if (day) {
+    // 1970-01-05 was a Monday.
+    for (let at = Math.ceil((from - 4 * kDay) / (day * kDay)) * day * kDay + 4 * kDay; at <= to; at += day * kDay) ticks.push(at);
+    return {ticks, label: (ms) => date(ms, 'day').slice(ms === ticks[0] ? 0 : 5)};  // the first says the year
+  }
+  const months = days / 30.4, step = [1, 2, 3, 6, 12, 24, 60].find((one) => months / one <= most) ?? 120, begin = new Date(from);
+  for (let month = Math.ceil((begin.getUTCFullYear() * 12 + begin.getUTCMonth()) / step) * step; ; month += step) {
+    const at = Date.UTC(Math.floor(month / 12), month % 12, 1);
+    if (at > to) break;
+    if (at >= from) ticks.push(at);
+  }
+  return {ticks, label: (ms) => date(ms, 'month')};
+}
+function timeAxis(paint, times, width) {
+  const axis = plainTimeAxis(paint), own = timeTicks(times, width);
+  if (own?.ticks.length > 1) {
+    axis.axisLabel = {...axis.axisLabel, customValues: own.ticks, formatter: own.label};
+    axis.axisTick = {...axis.axisTick, customValues: own.ticks};
+  }
+  return axis;
+}
+const plainTimeAxis = (paint) => ({
   type: 'time', axisLine: {lineStyle: {color: paint.strong}}, axisTick: {lineStyle: {color: paint.strong}},
   axisLabel: {color: paint.soft, fontSize: kSize, hideOverlap: true,
               formatter: {year: '{yyyy}', month: '{yyyy}-{MM}', day: '{MM}-{dd}', hour: '{HH}:{mm}', minute: '{HH}:{mm}'}},
@@ -276,11 +303,13 @@ function seriesOf(report, {merge = true} = {}) {
   // A figure that the log does not have is named, not drawn as nothing.
   const known = series.filter((one) => one.data.some((value) => value !== null)), unknown = series.filter((one) => !known.includes(one));
   if (unknown.length) report.note = say(known.length ? 'page.unknown_series' : 'page.no_figures', unknown.map((one) => one.name).join(', '));
-  return {keys, xColumn, series: known, grouped: group !== undefined};
+  // Where each x belongs to one group, its bar stands alone and takes the whole place.
+  const alone = group !== undefined && keys.every((_, i) => known.filter((one) => one.data[i] !== null).length <= 1);
+  return {keys, xColumn, series: known, grouped: group !== undefined, alone};
 }
 /** The first that one can tell apart; the rest is in the table. */
 function firstFew(report, keys, most, xColumn) {
-  if (keys.length <= most || isTime(xColumn) || keys.every((key) => typeof key === 'number')) return keys.length;
+  if (keys.length <= most * 1.2 || isTime(xColumn) || keys.every((key) => typeof key === 'number')) return keys.length;
   report.note = say('page.top', most, plain(Math.max(keys.length, report.columns.length && !report.options.group ? report.total : 0), 0));
   return most;
 }
@@ -314,7 +343,7 @@ const colourOf = (paint, i, one) => (one?.rest ? paint.series[8] : paint.series[
 // ---------------------------------------------------------------- the kinds
 
 function bars(report, width, paint) {
-  const {keys, xColumn, series, grouped} = seriesOf(report);
+  const {keys, xColumn, series, grouped, alone} = seriesOf(report);
   const most = firstFew(report, keys, width < 480 ? 15 : kMost, xColumn), labels = keys.slice(0, most).map((key) => text(key, xColumn));
   const stacked = /^(yes|true|1)$/.test(report.options.stacked ?? ''), log = (report.options.log ?? '').includes('y') && !stacked;
   const panels = panelsOf(series), top = series.length > 1 ? 32 : 4, left = kLeft, each = width < 480 ? 190 : panels.length > 1 ? 200 : 290;
@@ -330,7 +359,7 @@ function bars(report, width, paint) {
   series.forEach((one, i) => {
     const p = panels.findIndex((panel) => panel.includes(one)), colour = series.length > 1 ? colourOf(paint, i, one) : paint.series[0];
     option.series.push({type: 'bar', id: String(i), name: one.name, xAxisIndex: p, yAxisIndex: p, stack: stacked ? 'all' + p : undefined, barMaxWidth: 46,
-                        barGap: '8%', barCategoryGap: '28%', itemStyle: {color: colour, borderRadius: stacked ? 0 : [2, 2, 0, 0]},
+                        barGap: alone ? '-100%' : '8%', barCategoryGap: '28%', itemStyle: {color: colour, borderRadius: stacked ? 0 : [2, 2, 0, 0]},
                         data: one.data.slice(0, most).map((value) => (log && !(value > 0) ? null : value))});
   });
   if (panels.length > 1) option.axisPointer = {link: [{xAxisIndex: 'all'}]};
@@ -347,14 +376,14 @@ function nameAbove(axis, left) {
 }
 
 function hbars(report, width, paint) {
-  const {keys, xColumn, series, grouped} = seriesOf(report);
+  const {keys, xColumn, series, grouped, alone} = seriesOf(report);
   const panels = panelsOf(series), most = firstFew(report, keys, width < 560 && panels.length > 1 ? 12 : kMost, xColumn);
   const labels = keys.slice(0, most).map((key) => text(key, xColumn));
   const stacked = /^(yes|true|1)$/.test(report.options.stacked ?? ''), log = /[xy]/.test(report.options.log ?? '') && !stacked;
   const sideBySide = width >= 560 || panels.length === 1;
   const left = Math.min(widest(labels) + 14, width * (panels.length > 1 && sideBySide ? 0.24 : 0.36), 230), gap = 46, right = 26;
   const across = sideBySide ? panels.length : 1, room = (width - left - right - gap * (across - 1)) / across;
-  const thick = stacked || grouped === false && panels.every((panel) => panel.length === 1) ? 22 : Math.max(22, 9 * Math.max(...panels.map((panel) => panel.length)) + 8);
+  const thick = stacked || alone || grouped === false && panels.every((panel) => panel.length === 1) ? 22 : Math.max(22, 9 * Math.max(...panels.map((panel) => panel.length)) + 8);
   const body = labels.length * thick + 6, top = series.length > 1 ? 34 : 4, step = body + 58;
   const option = {...common(paint, {trigger: 'axis', axisPointer: {type: 'shadow'}}), grid: [], xAxis: [], yAxis: [], series: []};
   panels.forEach((panel, p) => {
@@ -367,7 +396,7 @@ function hbars(report, width, paint) {
   });
   series.forEach((one, i) => {
     const p = panels.findIndex((panel) => panel.includes(one)), colour = series.length > 1 ? colourOf(paint, i, one) : paint.series[0];
-    option.series.push({type: 'bar', id: String(i), name: one.name, xAxisIndex: p, yAxisIndex: p, stack: stacked ? 'all' + p : undefined, barMaxWidth: 18, barGap: '8%',
+    option.series.push({type: 'bar', id: String(i), name: one.name, xAxisIndex: p, yAxisIndex: p, stack: stacked ? 'all' + p : undefined, barMaxWidth: 18, barGap: alone ? '-100%' : '8%',
                         barCategoryGap: '26%', itemStyle: {color: colour, borderRadius: stacked ? 0 : [0, 2, 2, 0]},
                         data: one.data.slice(0, most).map((value) => (log && !(value > 0) ? null : value))});
   });
@@ -384,7 +413,7 @@ function lines(report, width, paint) {
   const panels = area ? [series] : panelsOf(series), top = series.length > 1 ? 32 : 4, left = kLeft;
   const each = width < 480 ? 180 : panels.length > 1 ? 180 : 270, log = (report.options.log ?? '').includes('y') && !area;
   const mark = report.options.mark === undefined ? NaN : Number(report.options.mark);
-  const names = time ? {axis: timeAxis(paint), height: 24} : nameAxis(paint, labels, width - left - 20, {name: typeof keys[0] === 'number' ? titleOf(xColumn) : ''});
+  const names = time ? {axis: timeAxis(paint, keys, width - left - 20), height: 24} : nameAxis(paint, labels, width - left - 20, {name: typeof keys[0] === 'number' ? titleOf(xColumn) : ''});
   const option = {...common(paint, {trigger: 'axis'}), grid: [], xAxis: [], yAxis: [], series: [], useUTC: true};
   panels.forEach((panel, p) => {
     const last = p === panels.length - 1;
@@ -574,7 +603,7 @@ function scatter(report, width, paint) {
   const option = {
     ...common(paint, {trigger: 'item'}), useUTC: true, grid: {left, right: 22, top: top + 26, height: body, outerBoundsMode: 'none'},
     xAxis: named ? nameAxis(paint, names, width - left - 20).axis
-        : isTime(xColumn) ? timeAxis(paint)
+        : isTime(xColumn) ? timeAxis(paint, rows.map((row) => row[x]).sort((a, b) => a - b), width - left - 22)
         : {...figureAxis(paint, xColumn, rows.map((row) => row[x]), {log: logX, splits: width < 480 ? 3 : 6}), nameLocation: 'middle', nameGap: 28, scale: !logX},
     yAxis: figureAxis(paint, yColumn, rows.map((row) => row[y]), {log: logY}),
     series: groups.map(([name, list], i) => ({

@@ -150,9 +150,10 @@ std::string heading_of(const Document& document, const ReportSpec& spec, const d
   std::string unit(unit_of(spec, column.name));
   std::transform(unit.begin(), unit.end(), unit.begin(), [](char c) { return to_lower(c); });
   std::string padded = " " + text + " ";
-  // The unit stands beside the name.
-  if (!unit.empty() && unit.find('-') == unit.npos && text != unit && padded.ends_with(" " + unit + " "))
-    padded.resize(padded.size() - unit.size() - 1);
+  // "Wait s" in seconds: the unit stands beside the name.  "Busy cores" would lose its noun.
+  for (const std::string_view beside : {"s", "h", "gib", "kwh"})
+    if (unit == beside && text != unit && padded.ends_with(" " + unit + " "))
+      padded.resize(padded.size() - unit.size() - 1);
   for (const auto& [sql, spelled] : kSpellings)
     for (std::size_t at = 0; (at = padded.find(" " + std::string(sql) + " ", at)) != padded.npos; ++at) {
       std::string with(spelled);
@@ -502,9 +503,10 @@ std::string report_card(const Document& document, const ReportResult& result) {
       html += "<div class=\"chart\" role=\"img\" aria-label=\"" + escaped(chart_label(document, result)) +
               "\"></div><p class=\"chart-note\"></p>\n";
   }
-  html += notes_html(document, result);
+  // What there is nothing of needs no reading aid.
+  if (made || result.outcome == Outcome::failed) html += notes_html(document, result);
   if (made) html += table_html(document, result);
-  if (!spec.sql.empty())
+  if (!spec.sql.empty() && (made || result.outcome == Outcome::failed))
     html += "<details class=\"query\"><summary>" + escaped(say(document, "page.query")) + "</summary><pre>" +
             escaped_lines(spec.sql) + "</pre></details>\n";
   if (made)
