@@ -117,7 +117,7 @@ function columnsOf(report, option, needed = true) {
   if (missing !== undefined || (needed && !found.length)) throw new Error(option + '=' + (missing ?? ''));
   return found;
 }
-const titleOf = (column) => column.label + (column.unitText && !column.label.toLowerCase().includes(column.unitText.toLowerCase()) ? ' (' + column.unitText + ')' : '');
+const titleOf = (column) => column.label + (column.unitText && !['ratio', 'count'].includes(column.unit) && !column.label.toLowerCase().includes(column.unitText.toLowerCase()) ? ' (' + column.unitText + ')' : '');
 
 /** A tooltip as nodes: a head, and lines of [colour, label, figure]. */
 function tip(head, lines) {
@@ -169,7 +169,7 @@ function figureAxis(paint, column, values, {log = false, name = true, splits = 5
   if (log) {
     const over = held.filter((value) => value > 0);
     const low = over.reduce((a, b) => Math.min(a, b), Infinity), high = over.reduce((a, b) => Math.max(a, b), 0);
-    if (!over.length) return {...axis, type: 'value'};
+    if (!over.length || high <= low * 10) return figureAxis(paint, column, values, {name, splits});  // a straight axis shows as much
     axis.min = 10 ** Math.floor(Math.log10(bars ? low * 0.999 : low));  // a bar begins below its end
     axis.max = 10 ** Math.ceil(Math.log10(high));
     if (axis.max <= axis.min) axis.max = axis.min * 10;
@@ -192,7 +192,7 @@ function figureAxis(paint, column, values, {log = false, name = true, splits = 5
     axis.interval = interval;
     axis.axisLabel.formatter = label;
     axis.max = Math.ceil(most / interval) * interval;
-  } else if (column.unit === '%' && least >= 0 && most > 55 && most <= 100) {
+  } else if (column.unit === '%' && least >= 0 && most > 55 && most < 100.01) {
     axis.max = 100;
     axis.interval = splits > 3 ? 20 : 50;
   } else if (held.every(Number.isInteger)) {
@@ -204,10 +204,10 @@ function figureAxis(paint, column, values, {log = false, name = true, splits = 5
 const isTime = (column) => column.type === 'time';
 const kDay = 86400000;
 /** Ticks on the first of months, on Mondays or on days, as many as fit side by side. */
-function timeTicks(times, width) {
+function timeTicks(times, width, grain) {
   const from = times[0], to = times.at(-1), days = (to - from) / kDay, most = Math.max(2, Math.floor(width / 82));
   if (!(days >= 3)) return null;  // hours are left to ECharts
-  const ticks = [], day = [1, 2, 7, 14].find((step) => days / step <= most);
+  const ticks = [], day = grain !== 'month' && [1, 2, 7, 14].find((step) => days / step <= most);
   if (day) {
     // 1970-01-05 was a Monday.
     for (let at = Math.ceil((from - 4 * kDay) / (day * kDay)) * day * kDay + 4 * kDay; at <= to; at += day * kDay) ticks.push(at);
@@ -221,8 +221,8 @@ function timeTicks(times, width) {
   }
   return {ticks, label: (ms) => date(ms, 'month')};
 }
-function timeAxis(paint, times, width) {
-  const axis = plainTimeAxis(paint), own = timeTicks(times, width);
+function timeAxis(paint, times, width, grain) {
+  const axis = plainTimeAxis(paint), own = timeTicks(times, width, grain);
   if (own?.ticks.length > 1) {
     axis.axisLabel = {...axis.axisLabel, customValues: own.ticks, formatter: own.label};
     axis.axisTick = {...axis.axisTick, customValues: own.ticks};
@@ -413,7 +413,7 @@ function lines(report, width, paint) {
   const panels = area ? [series] : panelsOf(series), top = series.length > 1 ? 32 : 4, left = kLeft;
   const each = width < 480 ? 180 : panels.length > 1 ? 180 : 270, log = (report.options.log ?? '').includes('y') && !area;
   const mark = report.options.mark === undefined ? NaN : Number(report.options.mark);
-  const names = time ? {axis: timeAxis(paint, keys, width - left - 20), height: 24} : nameAxis(paint, labels, width - left - 20, {name: typeof keys[0] === 'number' ? titleOf(xColumn) : ''});
+  const names = time ? {axis: timeAxis(paint, keys, width - left - 20, xColumn.grain), height: 24} : nameAxis(paint, labels, width - left - 20, {name: typeof keys[0] === 'number' ? titleOf(xColumn) : ''});
   const option = {...common(paint, {trigger: 'axis'}), grid: [], xAxis: [], yAxis: [], series: [], useUTC: true};
   panels.forEach((panel, p) => {
     const last = p === panels.length - 1;
@@ -551,9 +551,13 @@ function heatmap(report, width, paint) {
 }
 
 function radar(report, width, paint) {
-  const [name] = columnsOf(report, 'name'), axes = columnsOf(report, 'axes');
-  const rows = report.rows.slice(0, kMost), labels = rows.map((row) => text(row[name], report.columns[name]));
-  if (rows.length < report.total) report.note = say('page.top', rows.length, plain(report.total, 0));
+  const [name] = columnsOf(report, 'name'), all = columnsOf(report, 'axes'), rows = report.rows.slice(0, kMost);
+  // An axis on which nobody has a place would look like a place in the middle.
+  const axes = all.filter((axis) => rows.some((row) => typeof row[axis] === 'number'));
+  if (axes.length < all.length) report.note = say('page.unknown_series', all.filter((axis) => !axes.includes(axis)).map((axis) => report.columns[axis].label).join(', '));
+  if (!axes.length) return {option: {series: []}, height: 0};
+  const labels = rows.map((row) => text(row[name], report.columns[name]));
+  if (rows.length < report.total) report.note = [report.note, say('page.top', rows.length, plain(report.total, 0))].filter(Boolean).join(' ');
   const beside = width >= 640, box = beside ? Math.min(width * 0.62, 620) : width, radius = Math.min(box * (beside ? 0.31 : 0.27), 165);
   const option = {
     ...common(paint, {trigger: 'item'}),

@@ -88,7 +88,7 @@ async function picture(name, selector, height = 16000) {
 // ---------------------------------------------------------------- what must hold
 
 /** Every chart has signs and shapes; says how many there are. */
-const kDrawn = `[...document.querySelectorAll('.chart')].map((place) => {
+const kDrawn = `[...document.querySelectorAll('.chart:not([hidden])')].map((place) => {
   const svg = place.querySelector('svg'), canvas = place.querySelector('canvas'), id = place.closest('.report').id;
   if (svg) return {id, shapes: svg.querySelectorAll('path,circle,rect').length, texts: svg.querySelectorAll('text').length, height: svg.getBoundingClientRect().height};
   if (!canvas) return {id, shapes: 0, texts: 0, height: 0, note: place.nextElementSibling.textContent};
@@ -118,6 +118,12 @@ async function check_light() {
   if (!given) {
     const kinds = await run(`[...new Set([...document.querySelectorAll('script.data')].map((s) => JSON.parse(s.textContent).kind))].sort().join()`);
     check(kinds === 'bar,box,hbar,heatmap,line,none,pareto,radar,scatter,stacked_area,tiles', 'the sample has every kind: ' + kinds);
+    const note = (id) => run(`document.getElementById('${id}').querySelector('.chart-note').textContent`);
+    check(await note('use.part_known') === 'Unknown in this log: GPU-hours.', 'a figure that the log lacks is named: ' + await note('use.part_known'));
+    check(await note('use.unknown') === 'Nothing to draw: the log does not tell GPU-hours.', 'and so is a chart without any: ' + await note('use.unknown'));
+    check(await run(`document.querySelectorAll('.chart[hidden]').length`) === 1, 'only that chart is away');
+    check(await note('use.users') === 'The first 30 of 736 are drawn; the rest is in the table.', 'what is not drawn is said: ' + await note('use.users'));
+    check((await note('systatus.use')).startsWith('45 of 184 points lie below 80'), 'points below the mark are counted: ' + await note('systatus.use'));
     check(await run('window.hit') === undefined, 'a name from the log ran as script: ' + await run('window.hit'));
     check(await run(`document.querySelectorAll('img, main b, main i:not(.meter i), [onmouseover]').length`) === (await run(`document.querySelectorAll('.absent b').length`)),
           'names made elements');
@@ -130,7 +136,7 @@ async function check_light() {
 }
 async function check_tooltips() {
   // A tooltip is where names become nodes: hover each chart's middle and some more.
-  for (const id of await run(`[...document.querySelectorAll('.chart')].map((place) => place.closest('.report').id)`)) {
+  for (const id of await run(`[...document.querySelectorAll('.chart:not([hidden])')].map((place) => place.closest('.report').id)`)) {
     const box = await run(`(() => { const place = document.getElementById(${JSON.stringify(id)}).querySelector('.chart'); place.scrollIntoView({block: 'center', behavior: 'instant'}); const b = place.getBoundingClientRect(); return {x: b.x, y: b.y, width: b.width, height: b.height}; })()`);
     for (const [x, y] of [[0.3, 0.3], [0.5, 0.5], [0.42, 0.35], [0.2, 0.2]])
       await ask('Input.dispatchMouseEvent', {type: 'mouseMoved', x: box.x + box.width * x, y: box.y + box.height * y});
@@ -216,7 +222,7 @@ async function check_paper() {
   const {data} = await ask('Page.printToPDF', {preferCSSPageSize: true, printBackground: true});
   const pdf = Buffer.from(data, 'base64'), pages = pdf.toString('latin1').match(/\/Type\s*\/Page\b/g)?.length ?? 0;
   check(pages >= 5, `paper has ${pages} pages`);
-  check(await run('sickbayReport.charts()') === await run('sickbayReport.places()'), 'all charts are made before printing');
+  check(await run('sickbayReport.charts()') + await run(`document.querySelectorAll('.chart[hidden]').length`) === await run('sickbayReport.places()'), 'all charts are made before printing');
   check(await run(`getComputedStyle(document.body).backgroundColor`) === 'rgb(16, 22, 29)', 'and it is dark again after it');
   if (pictures) writeFileSync(join(pictures, 'paper.pdf'), pdf);
   await theme('light');

@@ -261,6 +261,21 @@ std::vector<ReportResult> use(Dice& dice) {
                             {{"submitted", Type::integer}, "jobs"},
                             {{"started", Type::integer}, "jobs"}}},
                           days));
+  // What the log does not tell: one figure, or all; and days as SQL's DATE gives them.
+  const std::vector<std::pair<duck::ResultColumn, std::string>> gpu_columns = {
+      {{"day", Type::text}, ""}, {{"core_h", Type::real}, "core-h"}, {{"gpu_h", Type::real}, "GPU-h"}};
+  std::vector<Row> dates;
+  for (int i = 1; i <= 28; ++i)
+    dates.push_back({fmt::format("2021-02-{:02}", i), 100 + dice.up_to(50), Value()});
+  all.push_back(result_of("use",
+                          {"part_known",
+                           "Core-hours and GPU-hours by day",
+                           "line",
+                           {{"x", "day"}, {"y", "core_h,gpu_h"}},
+                           gpu_columns},
+                          dates));
+  all.push_back(result_of(
+      "use", {"unknown", "GPU-hours by day", "bar", {{"x", "day"}, {"y", "gpu_h"}}, gpu_columns}, dates));
   const std::vector<std::pair<duck::ResultColumn, std::string>> wait_columns = {
       {{"partition", Type::text}, ""}, {{"low", Type::real}, "s"}, {{"q1", Type::real}, "s"},
       {{"median", Type::real}, "s"},   {{"q3", Type::real}, "s"},  {{"high", Type::real}, "s"}};

@@ -157,7 +157,9 @@ std::string heading_of(const Document& document, const ReportSpec& spec, const d
   for (const auto& [sql, spelled] : kSpellings)
     for (std::size_t at = 0; (at = padded.find(" " + std::string(sql) + " ", at)) != padded.npos; ++at) {
       std::string with(spelled);
-      if (with.ends_with("-hours") && at + sql.size() + 2 < padded.size()) with.pop_back();
+      const bool one =
+          at + sql.size() + 2 < padded.size() || std::string_view(padded).substr(0, at).ends_with(" per");
+      if (with.ends_with("-hours") && one) with.pop_back();
       padded.replace(at + 1, sql.size(), with);
     }
   return capital(std::string(trimmed(padded)));
