@@ -12,11 +12,11 @@ WITH ran AS (
 ),
 parts AS (
   SELECT CASE WHEN debug THEN 3 WHEN known THEN 1 ELSE 2 END AS part, CASE WHEN NOT debug AND NOT known THEN coalesce(labelled_by, 'other') END AS why,
-         count(*) AS jobs, sum(core_h) AS core_h, count(DISTINCT user_name) AS users
+         count(*) AS jobs, sum(core_h) AS core_h, nullif(count(DISTINCT user_name), 0) AS users
   FROM ran GROUP BY 1, 2
 ),
 names AS (
-  SELECT coalesce(job_name, '(no name)') AS name, count(*) AS jobs, sum(core_h) AS core_h, count(DISTINCT user_name) AS users
+  SELECT coalesce(job_name, '(no name)') AS name, count(*) AS jobs, sum(core_h) AS core_h, nullif(count(DISTINCT user_name), 0) AS users
   FROM ran WHERE NOT debug AND NOT known
   GROUP BY 1 ORDER BY core_h DESC NULLS LAST, jobs DESC, name LIMIT getvariable('top')
 ),

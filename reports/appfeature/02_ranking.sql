@@ -8,14 +8,14 @@
 -- note: High core-hours with few users: a private code, ask its owners. Many users with few core-hours: a tool that deserves a good installation.
 -- left out: Jobs without a label, which would be one large application of many, and jobs that never started.
 WITH a AS (
-  SELECT application, any_value(app_field) AS field, count(DISTINCT user_name) AS users, count(*) AS jobs, sum(core_h) AS core_h,
+  SELECT application, any_value(app_field) AS field, nullif(count(DISTINCT user_name), 0) AS users, count(*) AS jobs, sum(core_h) AS core_h,
          100.0 * count(*) FILTER (WHERE ok) / nullif(count(*) FILTER (WHERE finished), 0) AS success
   FROM j WHERE known AND started
   GROUP BY application
 ),
 r AS (
   SELECT *, 100 * core_h / nullif((SELECT sum(core_h) FROM j), 0) AS core_h_share,
-         cbrt(cume_dist() OVER (ORDER BY users) * cume_dist() OVER (ORDER BY jobs) * cume_dist() OVER (ORDER BY coalesce(core_h, 0))) AS activity
+         cbrt(cume_dist() OVER (ORDER BY coalesce(users, 0)) * cume_dist() OVER (ORDER BY jobs) * cume_dist() OVER (ORDER BY coalesce(core_h, 0))) AS activity
   FROM a
 )
 SELECT row_number() OVER (ORDER BY activity DESC, core_h DESC NULLS LAST, application) AS place, application, field, users, jobs, core_h,

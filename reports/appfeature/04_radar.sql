@@ -19,7 +19,7 @@ by_user AS (
   FROM s GROUP BY application, user_name
 ),
 by_app AS (
-  SELECT application, count(user_name) AS users, sum(jobs) AS jobs, sum(core_h) AS core_h, sum(ok) / nullif(sum(finished), 0) AS success
+  SELECT application, nullif(count(user_name), 0) AS users, sum(jobs) AS jobs, sum(core_h) AS core_h, sum(ok) / nullif(sum(finished), 0) AS success
   FROM by_user GROUP BY application
 ),
 shapes AS (
@@ -37,7 +37,8 @@ varying AS (SELECT application, sum(jobs * variation) / sum(jobs) AS fluctuation
 -- A rank among those that have the figure at all.
 ranked AS (
   SELECT a.application, a.core_h AS total,
-         cume_dist() OVER (ORDER BY users) AS users, cume_dist() OVER (ORDER BY a.jobs) AS jobs, cume_dist() OVER (ORDER BY core_h) AS core_hours,
+         CASE WHEN users IS NOT NULL THEN cume_dist() OVER (PARTITION BY users IS NULL ORDER BY users) END AS users, cume_dist() OVER (ORDER BY a.jobs) AS jobs,
+         cume_dist() OVER (ORDER BY core_h) AS core_hours,
          CASE WHEN success IS NOT NULL THEN cume_dist() OVER (PARTITION BY success IS NULL ORDER BY success) END AS success,
          CASE WHEN fluctuation IS NOT NULL THEN cume_dist() OVER (PARTITION BY fluctuation IS NULL ORDER BY fluctuation) END AS fluctuation,
          CASE WHEN typical IS NOT NULL THEN cume_dist() OVER (PARTITION BY typical IS NULL ORDER BY typical) END AS typical_size,

@@ -11,7 +11,7 @@ WITH all_jobs AS (
 ),
 days AS (SELECT 1 AS period, days FROM period UNION ALL SELECT 2, days FROM period2),
 f AS (
-  SELECT period, count(*) / any_value(days) AS jobs, count(DISTINCT user_name)::DOUBLE AS users, sum(core_h) / any_value(days) AS core_h,
+  SELECT period, count(*) / any_value(days) AS jobs, nullif(count(DISTINCT user_name), 0)::DOUBLE AS users, sum(core_h) / any_value(days) AS core_h,
          sum(gpu_h) / any_value(days) AS gpu_h, 100.0 * count(*) FILTER (WHERE ok AND started) / nullif(count(*) FILTER (WHERE started AND finished), 0) AS completed,
          100 * sum(core_h) FILTER (WHERE lost) / nullif(sum(core_h), 0) AS lost,
          avg(wait_s) / 3600 AS mean_wait, quantile_disc(wait_s, 0.5) / 3600.0 AS median_wait,

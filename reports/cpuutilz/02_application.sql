@@ -7,7 +7,7 @@
 -- note: The line is the cumulated share. The applications left of 80 % are those to benchmark, to tune and to ask a new machine for.
 -- note: "unknown" is work without a label: when it is large, `sickbay labels suggest` proposes keywords.
 -- left out: Applications beyond the first are not summed up; the line counts those shown.
-SELECT coalesce(application, 'unknown') AS application, count(*) AS jobs, count(DISTINCT user_name) AS users,
+SELECT coalesce(application, 'unknown') AS application, count(*) AS jobs, nullif(count(DISTINCT user_name), 0) AS users,
        sum(core_h) AS core_h, 100 * sum(core_h) / nullif(sum(sum(core_h)) OVER (), 0) AS share,
        median(cores) FILTER (WHERE started) AS median_cores,
        median(elapsed) FILTER (WHERE started) / 3600.0 AS median_run_time

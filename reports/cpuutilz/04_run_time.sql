@@ -7,7 +7,7 @@
 -- left out: Jobs that never started, and jobs whose run time is not known.
 SELECT time_class, count(*) AS jobs, 100.0 * count(*) / sum(count(*)) OVER () AS job_share,
        sum(core_h) AS core_h, 100 * sum(core_h) / nullif(sum(sum(core_h)) OVER (), 0) AS core_h_share,
-       count(DISTINCT user_name) AS users, avg(cores) AS mean_cores
+       nullif(count(DISTINCT user_name), 0) AS users, avg(cores) AS mean_cores
 FROM j
 WHERE started AND time_class IS NOT NULL
 GROUP BY time_class, time_rank

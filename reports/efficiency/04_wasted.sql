@@ -5,6 +5,7 @@
 -- units: jobs=jobs core_h=core-h unused_core_h=core-h share=% efficiency=% lost_core_h=core-h
 -- param: top integer 20 how many users
 -- note: unused_core_h are core-hours allocated in which no process ran; share is of all of them. lost_core_h is what the same user's jobs used that neither completed nor were cancelled. A talk with the first five pays most.
+-- note: Slurm records no CPU time of steps that it killed in some versions: ask before you blame a job that stands at 0 % and ended in TIMEOUT or CANCELLED.
 -- left out: Jobs without CPU time measured or without run time.
 SELECT coalesce(user_name, '(no user)') AS user_name, mode(application) AS application, count(*) AS jobs, sum(core_h) AS core_h,
        sum(core_h * greatest(1 - cpu_eff, 0)) AS unused_core_h,

@@ -6,7 +6,7 @@
 -- param: top integer 20 how many applications
 -- note: Share is of all that was read and written. The first applications are those to look at when the file system is slow, and to try a new one with.
 -- left out: Jobs without I/O figures: Slurm gathers them only with a plug-in that counts (jobacct_gather), and of the processes of steps.
-SELECT coalesce(application, 'unknown') AS application, count(*) AS jobs, count(DISTINCT user_name) AS users,
+SELECT coalesce(application, 'unknown') AS application, count(*) AS jobs, nullif(count(DISTINCT user_name), 0) AS users,
        sum(disk_read) / 1073741824.0 AS read, sum(disk_write) / 1073741824.0 AS written,
        100 * (coalesce(read, 0) + coalesce(written, 0)) / nullif(sum(coalesce(read, 0) + coalesce(written, 0)) OVER (), 0) AS share,
        avg(disk_read) / 1073741824 AS read_per_job, avg(disk_write) / 1073741824 AS written_per_job

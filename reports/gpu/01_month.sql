@@ -6,7 +6,7 @@
 -- note: GPU-hours allocated, by kind of GPU where the log says it. use is the mean use of the GPUs, weighed by GPU-hours, of those GPU-hours for which it was measured (the column measured).
 -- note: GPU-hours that grow with a low use: help users before you buy.
 -- left out: Jobs without GPUs or without a run time. A job counts in the month of its end.
-SELECT month, coalesce(gpu_type, 'GPU') AS kind, count(*) AS jobs, count(DISTINCT user_name) AS users, sum(gpu_h) AS gpu_h,
+SELECT month, coalesce(gpu_type, 'GPU') AS kind, count(*) AS jobs, nullif(count(DISTINCT user_name), 0) AS users, sum(gpu_h) AS gpu_h,
        sum(gpu_util_milli * gpu_h) / 10 / nullif(sum(gpu_h) FILTER (WHERE gpu_util_milli IS NOT NULL), 0) AS use,
        100 * coalesce(sum(gpu_h) FILTER (WHERE gpu_util_milli IS NOT NULL), 0) / sum(gpu_h) AS measured
 FROM j

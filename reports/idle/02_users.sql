@@ -5,6 +5,7 @@
 -- units: idle_jobs=jobs idle_core_h=core-h share=% of_own=%
 -- param: top integer 15 how many users
 -- note: Core-hours of jobs that used under 5 % of their core time for over an hour. share is of all idle core-hours, of_own of the user's own: near 100 % the user's way of working is to hold cores.
+-- note: Slurm records no CPU time of steps that it killed in some versions: ask before you blame a job that stands at 0 % and ended in TIMEOUT or CANCELLED.
 -- left out: Jobs without CPU time measured, under an hour, that still run, or whose GPUs were used 5 % or more.
 SELECT coalesce(user_name, '(no user)') AS user_name, count(*) FILTER (WHERE idle) AS idle_jobs, sum(core_h) FILTER (WHERE idle) AS idle_core_h,
        100 * idle_core_h / nullif(sum(idle_core_h) OVER (), 0) AS share, 100 * idle_core_h / nullif(sum(core_h), 0) AS of_own

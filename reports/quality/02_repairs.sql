@@ -21,7 +21,7 @@ WITH kinds AS (
     (2, 1, 'start_before_submit', 'the start lies before the submission'),
     (2, 2, 'over_used', 'over 10 times more CPU time used than allocated; not counted for efficiency'),
     (2, 3, 'no_user', 'no user'),
-    (2, 4, 'no_cpus', 'ran, and no cores are said; has no core-hours'),
+    (2, 4, 'no_cpus', 'ran, and no cores allocated are said; its core-hours are of those asked for'),
     (2, 5, 'unknown_state', 'a state that Slurm does not have'),
     (2, 6, 'over_limit', 'ran over an hour and 10 % longer than its limit'),
     (2, 7, 'in_future', 'ends over a day after the newest submission'),

@@ -10,7 +10,7 @@ WITH runs AS (
          lead(submit_time) OVER (PARTITION BY cluster, job_id_raw, user_name, job_name ORDER BY submit_time) AS again
   FROM j SEMI JOIN (SELECT job_id_raw FROM j WHERE restarts > 0 OR state IN ('REQUEUED', 'REQUEUE_HOLD', 'PREEMPTED', 'NODE_FAIL', 'BOOT_FAIL')) USING (job_id_raw)
 )
-SELECT coalesce(state, '(none)') AS cause, count(*) AS runs, count(DISTINCT user_name) AS users, sum(core_h) AS lost_core_h, sum(node_h) AS lost_node_h,
+SELECT coalesce(state, '(none)') AS cause, count(*) AS runs, nullif(count(DISTINCT user_name), 0) AS users, sum(core_h) AS lost_core_h, sum(node_h) AS lost_node_h,
        avg(elapsed) / 3600 AS mean_run_time
 FROM runs
 WHERE again IS NOT NULL

@@ -5,12 +5,13 @@
 -- note: Low availability: overhaul the machine. Low utilisation: talk to users. Low coverage with low utilisation: look at the scheduling policy. All three high is the aim.
 -- note: Availability is shown where the store holds both nodes and node events; without node events, utilisation is of all core time.
 -- left out: Core-hours before or after the period count in no figure but coverage, which takes each job whole; jobs that never started have no wait to count.
+-- left out: Jobs that end over a day after the newest submission do not lengthen the period; where no period is asked for, their core-hours after it are left out here.
 WITH t AS (
   SELECT count(*) AS jobs,
          count(*) FILTER (WHERE started) AS started,
          count(*) FILTER (WHERE finished AND started) AS finished,
          count(*) FILTER (WHERE ok AND started) AS ok,
-         count(DISTINCT user_name) AS users,
+         nullif(count(DISTINCT user_name), 0) AS users,
          sum(gpu_h) AS gpu_h,
          sum(core_h) AS core_h,
          sum(wait_s * cores) / 3600.0 AS queued_h,
@@ -40,7 +41,7 @@ down AS (
 tiles AS (
   SELECT unnest(['Jobs', 'Jobs that started', 'Users', 'Core-hours used in the period', 'GPU-hours allocated', 'Availability', 'Utilisation',
                  'Coverage of demand', 'Jobs that completed']) AS name,
-         unnest([t.jobs::DOUBLE, t.started::DOUBLE, CASE WHEN t.users > 0 THEN t.users::DOUBLE END, t.used_h, t.gpu_h,
+         unnest([t.jobs::DOUBLE, t.started::DOUBLE, t.users::DOUBLE, t.used_h, t.gpu_h,
                  100 * (machine.core_h - down.core_h) / nullif(machine.core_h, 0),
                  100 * t.used_h / nullif(machine.core_h - coalesce(down.core_h, 0), 0),
                  100 * t.core_h / nullif(t.core_h + t.queued_h, 0),

@@ -7,7 +7,7 @@
 -- left out: Jobs whose cores are not known. Jobs that never started count as jobs, with the cores they asked for.
 SELECT size_class, count(*) AS jobs, 100.0 * count(*) / sum(count(*)) OVER () AS job_share,
        sum(core_h) AS core_h, 100 * sum(core_h) / nullif(sum(sum(core_h)) OVER (), 0) AS core_h_share,
-       count(DISTINCT user_name) AS users
+       nullif(count(DISTINCT user_name), 0) AS users
 FROM j
 WHERE size_class IS NOT NULL
 GROUP BY size_class, size_rank
