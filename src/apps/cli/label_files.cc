@@ -40,7 +40,12 @@ Status add_folder(const std::string& folder, std::vector<workload::LabelFile>& f
 Result<std::vector<workload::LabelFile>> label_files(const std::vector<std::string>& named) {
   std::vector<workload::LabelFile> files;
   std::vector<std::string> places;
-  if (const std::string shipped = installed_file("labels"); !shipped.empty()) places.push_back(shipped);
+  const std::string shipped = installed_file("labels");
+  if (shipped.empty())  // going on without them would call every job unknown
+    return fail(
+        Error(ErrorCode::not_found, "the shipped lists of labels are not where they belong")
+            .remedied_by("they are in share/sickbay/labels beside the bin folder; install Sickbay anew"));
+  places.push_back(shipped);
   std::error_code ignored;
   if (const std::string site = rooted("/etc/sickbay/labels.d"); std::filesystem::is_directory(site, ignored))
     places.push_back(site);

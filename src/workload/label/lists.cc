@@ -173,7 +173,9 @@ class Overlay {
     if (claimed_.insert(found->first).second) return {};
     for (auto* list : {&lists_.applications, &fresh})
       for (Application& a : *list)
-        std::erase_if(a.keywords, [&](const Keyword& other) { return claim_of(other) == found->first; });
+        // (clang 14 cannot capture a structured binding.)
+        std::erase_if(a.keywords,
+                      [&key = found->first](const Keyword& other) { return claim_of(other) == key; });
     return {};
   }
 
