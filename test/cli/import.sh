@@ -72,6 +72,15 @@ run 0 sickbay import --store s.db --nodes nodes --events events
 says out '1 nodes: 1 new'
 says out '1 node events: 1 new'
 
+# Watching a log: the first round is told at once, and a signal ends it in peace.
+mkfifo told
+sickbay import --store w.db --watch log > told &
+watcher=$!
+while read -r line; do
+  case $line in *"2 jobs: 2 new"*) kill -TERM $watcher ;; esac
+done < told
+wait $watcher || fail "a watch that was ended by a signal says $?"
+
 run 64 sickbay import
 says err 'there is nothing to import'
 run 64 sickbay import --from 2021-05-01 log

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 
 #include "base/text.h"
@@ -80,7 +79,8 @@ std::uint64_t mixed(std::uint64_t x, std::uint64_t y) {
 int line_ends(std::uint64_t word) {
   constexpr std::uint64_t kOnes = 0x0101010101010101U, kLow = 0x7f7f7f7f7f7f7f7fU;
   const std::uint64_t x = word ^ (kOnes * '\n');
-  return std::popcount(~(((x & kLow) + kLow) | x | kLow));
+  // 0x80 where a byte is 0; counted by a product, since a plain x86-64 has no instruction for it.
+  return static_cast<int>((~(((x & kLow) + kLow) | x | kLow) >> 7) * kOnes >> 56);
 }
 
 }  // namespace
