@@ -51,7 +51,7 @@ printf 'JobID\037User\037State\037Submit\037Start\037End\n'
 printf '9\037an|n\037COMPLETED\0372021-05-01T00:00:00\0372021-05-01T00:00:00\0372021-05-01T01:00:00\n'
 EOF
 chmod +x bin/sacct
-PATH="$work/bin:$PATH"
+PATH="$PWD/bin:$PATH"
 run 0 sickbay import --store sacct.db --from 2021-05-01 --to 2021-05-02 --tz +02:00
 says out '1 jobs: 1 new'
 says out 'sacct'
