@@ -262,15 +262,16 @@ bool SacctReader::parse(std::string_view record, Arena& arena, Rows& rows, std::
     // Without its id or with a wrong time a row would do harm; of other values only this one is lost.
     if (step.op == Op::job_id || step.op == Op::time ||
         (step.op == Op::job_id_raw && !row.has(Text::job_id))) {
-      reason = fmt::format("{} is {}, which is no {}", layout_.names[step.column], quote_for_message(text),
-                           step.op == Op::time ? "time" : "job id");
+      // (The log's own spelling of a column may hold anything: "JobID%30".)
+      reason = fmt::format("{} is {}, which is no {}", find_column(layout_.names[step.column])->name,
+                           quote_for_message(text), step.op == Op::time ? "time" : "job id");
       rows.drop_last();
       return false;
     }
     bad_value = true;
   }
   if (!row.has(Text::job_id)) {
-    reason = fmt::format("{} is empty", layout_.names[job_column_]);
+    reason = fmt::format("{} is empty", find_column(layout_.names[job_column_])->name);
     rows.drop_last();
     return false;
   }
