@@ -42,12 +42,17 @@ echo "without a kill: verdict (a), $total events"
 # check JOB WHAT: waits for the verdict and counts what was started.
 check() {
   checks=$((checks + 1))
-  local rc=0 started twice name
+  local rc=0 started twice name look
   as_alice "$sickbay why --wait $1" >/dev/null || rc=$?
   name=$(case_of "$1")
-  # What accounting says was started: one line for each allocation of a run that carries our key.
-  started=$("$sickbay" lab exec -l "$lab" -- sacct -a -n -X -P -S now-1hour -o NodeList,SubmitLine |
-            sed -n "s/^\(.*\)|.*sickbay:\($name\.[rv][0-9]*\)\..*/\1 \2/p" | grep -v '^None' | awk '{print $2}' | sort)
+  # What accounting says was started: one line for each allocation of a run that carries our key.  slurmctld tells
+  # slurmdbd in its own time, seconds later on a loaded machine: asked again until it knows of all, within 30 s.
+  for ((look = 0; look < 60; look++)); do
+    started=$("$sickbay" lab exec -l "$lab" -- sacct -a -n -X -P -S now-1hour -o NodeList,SubmitLine |
+              sed -n "s/^\(.*\)|.*sickbay:\($name\.[rv][0-9]*\)\..*/\1 \2/p" | grep -v '^None' | awk '{print $2}' | sort)
+    [ "$(sed "s/.*[.]//" <<<"$started" | sort -u | tr "\n" " ")" != "r2 v1 v2 " ] || break
+    sleep 0.5
+  done
   twice=$(uniq -d <<<"$started")
   [ "$(sed "s/.*[.]//" <<<"$started" | sort -u | tr "\n" " ")" = "r2 v1 v2 " ] || fail "$2: accounting knows only of: $started"
   [ "$rc" = 10 ] || fail "$2: exit code $rc in place of 10"

@@ -21,11 +21,15 @@ bool read_number(Text text, T& value) {
   return bad == std::errc() && end == text.data() + text.size();
 }
 
+/// Slurm's own bounds (time_t of 32 bits unsigned, minutes likewise); more than that would overflow our
+/// clock.
+constexpr std::int64_t kMost = 0xffffffff;
+
 /// Seconds since 1970; "None" and "Unknown" where it has not happened.
 bool read_time(Text text, TimePoint& time) {
   if (text.empty() || text == "None" || text == "Unknown") return true;
   std::int64_t seconds = 0;
-  if (!read_number(text, seconds)) return false;
+  if (!read_number(text, seconds) || seconds < 0 || seconds > kMost) return false;
   time = from_unix_seconds(seconds);
   return true;
 }
@@ -56,7 +60,8 @@ bool read_nodes(Text text, AccountingJob& entry) {
 /// Minutes; UNLIMITED and Partition_Limit are 0, as JobInfo has it.
 bool read_limit(Text text, AccountingJob& entry) {
   std::int64_t minutes = 0;
-  if (!text.empty() && text[0] >= '0' && text[0] <= '9' && !read_number(text, minutes)) return false;
+  if (!text.empty() && text[0] >= '0' && text[0] <= '9' && (!read_number(text, minutes) || minutes > kMost))
+    return false;
   entry.job.time_limit_s = minutes * 60;
   return true;
 }
