@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- title: Ranking of applications by activity
--- needs: application
+-- needs: application known
 -- chart: hbar x=application y=activity
 -- units: place=none users=users jobs=jobs core_h=core-h core_h_share=% success=% activity=ratio
 -- param: top integer 25 how many applications

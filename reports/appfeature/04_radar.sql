@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- title: Profiles of applications on 13 axes
--- needs: application
+-- needs: application known
 -- chart: radar name=application axes=users,jobs,core_hours,activity,success,fluctuation,typical_size,maximum_size,run_time,memory_per_process,memory_per_job,io,wait
 -- units: users=ratio jobs=ratio core_hours=ratio activity=ratio success=ratio fluctuation=ratio typical_size=ratio maximum_size=ratio run_time=ratio memory_per_process=ratio memory_per_job=ratio io=ratio wait=ratio
 -- param: top integer 6 how many applications, by core-hours

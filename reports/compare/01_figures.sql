@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- title: Figures of the two periods
+-- needs: period2.begins
 -- chart: none
 -- units: this_period=none other_period=none change=%
 -- note: Counts and hours are per day, so that periods of different length can be compared. A change of waits without one of core-hours is the policy's or the mix of jobs; both together are the demand's.

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- title: Applications of the two periods
+-- needs: period2.begins
 -- chart: hbar x=application y=this_period,other_period
 -- units: this_period=core-h other_period=core-h change=% this_users=users other_users=users this_jobs=jobs other_jobs=jobs
 -- param: top integer 20 how many applications, by the larger of the two

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- title: Failures of each node
--- needs: state
+-- needs: state node_list|failed_node|node_events.node
 -- chart: hbar x=node y=suspicion,events
 -- units: node_fail_jobs=jobs suspicion=count lost_core_h=core-h events=count down_h=h
 -- param: top integer 25 how many nodes

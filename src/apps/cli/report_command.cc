@@ -272,7 +272,16 @@ Status take_times(const ReportOptions& o, const TimeZone& zone, RunOrder& order)
 // Imports the logs, and what --nodes and --events say, into the store at `path`.
 Status import_logs(const ReportOptions& o, workload::ImportOrder order, const std::string& path,
                    const std::string& zone) {
-  auto store = Store::open({.path = path, .threads = o.threads});
+  // A large log would make a file of several times its compressed size.
+  constexpr std::uintmax_t kMostScratch = std::uintmax_t{2} << 30;
+  std::uintmax_t bytes = 0;
+  std::error_code unknown;
+  for (const std::string& input : order.inputs)
+    if (const auto size = std::filesystem::file_size(input, unknown); !unknown) bytes += size;
+  auto store = Store::open({.path = path,
+                            .threads = o.threads,
+                            .memory_limit = mib(512),
+                            .scratch = o.store.empty() && bytes < kMostScratch});
   if (!store) return fail(store.error());
   if (auto nodes = import_node_files(o.log, zone, *store, [](const char*, const workload::NodeImport&) {});
       !nodes)

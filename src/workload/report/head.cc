@@ -113,15 +113,18 @@ bool is_name(std::string_view text) {
 
 std::string take_needs(ReportSpec& spec, std::string_view text) {
   static const std::vector<std::string> others = {
-      "node_events.node", "node_events.state",  "node_events.begins",  "node_events.ends",
-      "node_events.cpus", "node_events.reason", "nodes.node",          "nodes.cpus",
-      "nodes.memory",     "nodes.gpus",         "nodes.partitions",    "users.user_name",
-      "users.name",       "users.team",         "users.research_field"};
-  for (const std::string_view word : split_words(text, " \t,")) {
-    const auto& known = word.find('.') == word.npos ? j_columns() : others;
-    if (std::find(known.begin(), known.end(), word) == known.end())
-      return fmt::format("there is no column {}{}", quote_for_message(word), meant(word, known));
-    spec.needs.emplace_back(word);
+      "node_events.node", "node_events.state",  "node_events.begins",   "node_events.ends",
+      "node_events.cpus", "node_events.reason", "nodes.node",           "nodes.cpus",
+      "nodes.memory",     "nodes.gpus",         "nodes.partitions",     "users.user_name",
+      "users.name",       "users.team",         "users.research_field", "period2.begins"};
+  for (const std::string_view words : split_words(text, " \t,")) {
+    // "a|b": one of them will do.
+    for (const std::string_view word : split_words(words, "|")) {
+      const auto& known = word.find('.') == word.npos ? j_columns() : others;
+      if (std::find(known.begin(), known.end(), word) == known.end())
+        return fmt::format("there is no column {}{}", quote_for_message(word), meant(word, known));
+    }
+    spec.needs.emplace_back(words);
   }
   return spec.needs.empty() ? "it names no column" : "";
 }

@@ -119,7 +119,9 @@ class Coverage {
  public:
   Coverage(Connection& connection, const std::vector<Plugin>& plugins) : connection_(connection) {
     for (const Plugin& plugin : plugins)
-      for (const ReportSpec& spec : plugin.reports) needed_.insert(spec.needs.begin(), spec.needs.end());
+      for (const ReportSpec& spec : plugin.reports)
+        for (const std::string& need : spec.needs)
+          for (const std::string_view column : alternatives(need)) needed_.emplace(column);
   }
 
   // A number that is 0 everywhere says as little as none: sites without energy metering have zeros.
@@ -137,8 +139,9 @@ class Coverage {
       const std::string name = '"' + (dot == column.npos ? column : column.substr(dot + 1)) + '"';
       const std::string type = dot == column.npos ? type_of[column] : "";
       const bool number = type == "BIGINT" || type == "DOUBLE" || type == "INTEGER";
+      const std::string says = number ? " AND " + name + " <> 0" : type == "BOOLEAN" ? " AND " + name : "";
       sql += fmt::format("{}EXISTS (SELECT 1 FROM {} WHERE {} IS NOT NULL{})", sql.empty() ? "SELECT " : ", ",
-                         table, name, number ? " AND " + name + " <> 0" : "");
+                         table, name, says);
       order.push_back(column);
     }
     if (sql.empty()) return {};
@@ -149,17 +152,61 @@ class Coverage {
     return {};
   }
 
-  std::string missing(const ReportSpec& spec) const {
-    std::string names;
-    for (const std::string& column : spec.needs)
-      if (!present_.contains(column)) names += (names.empty() ? "" : ", ") + column;
+  // Needs of a report that nothing fills.
+  std::vector<std::string> missing(const ReportSpec& spec) const {
+    std::vector<std::string> names;
+    for (const std::string& need : spec.needs) {
+      const auto all = alternatives(need);
+      if (std::none_of(all.begin(), all.end(),
+                       [&](std::string_view column) { return present_.contains(std::string(column)); }))
+        names.push_back(need);
+    }
     return names;
   }
 
  private:
+  static std::vector<std::string_view> alternatives(std::string_view need) {
+    std::vector<std::string_view> columns;
+    for (;;) {
+      const std::size_t bar = need.find('|');
+      columns.push_back(need.substr(0, bar));
+      if (bar == need.npos) return columns;
+      need.remove_prefix(bar + 1);
+    }
+  }
+
   Connection& connection_;
   std::set<std::string> needed_, present_;
 };
+
+// Why a report is left out, in words: what no job has, and what else was never brought into the store.
+std::string why_left_out(const Document& document, const std::vector<std::string>& lacks) {
+  struct Row {
+    std::string_view table, key, english;
+  };
+  static constexpr Row kTables[] = {
+      {"nodes.", "page.lacks_nodes", "the store has no sizes of nodes (sickbay import --nodes)"},
+      {"node_events.", "page.lacks_events", "the store has no node events (sickbay import --events)"},
+      {"users.", "page.lacks_users", "no users.json names the users"},
+      {"period2.", "page.lacks_period2", "no second period was asked for (--compare)"}};
+  std::string columns, why;
+  for (const std::string& need : lacks) {
+    const auto* row = std::find_if(std::begin(kTables), std::end(kTables),
+                                   [&](const Row& r) { return need.starts_with(r.table); });
+    if (row == std::end(kTables)) {
+      for (const char c : (columns.empty() ? "" : ", ") + need)
+        columns += c == '|' ? std::string(" / ") : std::string(1, c);
+      continue;
+    }
+    const std::string text(message(document, row->key, row->english));
+    if (why.find(text) == why.npos) why += (why.empty() ? "" : "; ") + text;
+  }
+  if (!columns.empty()) {
+    const std::string text = filled(message(document, "page.lacks", "no job here has {}"), columns);
+    why = why.empty() ? text : text + "; " + why;
+  }
+  return why;
+}
 
 // What an executable is told, beside its command.
 ProgramOrder program_order(const ReportSpec& spec, const Plugin& plugin, const RunOrder& order,
@@ -332,9 +379,9 @@ Result<Document> make_document(Connection& connection, const RunOrder& order) {
       result.spec = spec;
       if (!spec.fault.empty()) {
         result = failed(std::move(result), spec.fault);
-      } else if (const std::string lacks = coverage.missing(spec); !lacks.empty()) {
+      } else if (const auto lacks = coverage.missing(spec); !lacks.empty()) {
         result.outcome = Outcome::left_out;
-        result.why = filled(message(document, "page.lacks", "no job here has {}"), lacks);
+        result.why = why_left_out(document, lacks);
       } else if (spec.executable) {
         result = run_executable(plugin, spec, order, *views);
       } else {

@@ -69,6 +69,9 @@ Result<Store> Store::open(const StoreOptions& options) {
         Error(ErrorCode::too_new, fmt::format("the store {} is of version {}, and this sickbay knows {}",
                                               shown(options.path), *version, kStoreVersion))
             .remedied_by("use the newer sickbay, or import the logs into a new store"));
+  if (options.scratch)
+    if (auto set = connection->execute("SET force_compression = 'uncompressed'"); !set)
+      return fail(std::move(set.error()));
   if (*version == 0) {
     if (options.mode != StoreMode::create)
       return fail(Error(ErrorCode::storage_broken,

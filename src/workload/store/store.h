@@ -26,6 +26,7 @@ struct StoreOptions {
   int threads = 0;
   Bytes memory_limit{0};
   bool sandboxed = false;  ///< for SQL that others wrote
+  bool scratch = false;  ///< read once and thrown away: not compressed, which takes half of an import's time
 };
 
 class Store {
