@@ -359,6 +359,7 @@ int make_report(const ReportOptions& o, const std::vector<std::string>& folders,
   options.mode = workload::StoreMode::read;
   options.threads = o.threads;
   options.sandboxed = true;
+  options.memory_limit = mib(768);  // beyond it DuckDB spills; the host has other work
   auto store = Store::open(options);
   if (!store) return complain(store.error(), o.json);
   auto document = workload::make_document(store->connection(), order);
