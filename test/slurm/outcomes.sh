@@ -75,9 +75,9 @@ cancelled() {
   until_state "$job" RUNNING && as alice "scancel $job"
   answer cancelled
 }
-one_node() { simple one_node "-N1 -t 5 -w n8 $programs/healthy.sh 5"; }
-two_nodes() { simple two_nodes "-N2 -t 5 -w 'n[4,8]' $programs/healthy.sh 5"; }
-deliver() { simple deliver "--deliver -N2 -t 5 -w 'n[3,8]' $programs/healthy.sh 5"; }
+one_node() { simple one_node "-N1 -t 5 -w n8 $programs/healthy.sh 20"; }
+two_nodes() { simple two_nodes "-N2 -t 5 -w 'n[4,8]' $programs/healthy.sh 20"; }
+deliver() { simple deliver "--deliver -N2 -t 5 -w 'n[3,8]' $programs/healthy.sh 20"; }
 slow() { simple slow "-N2 -t 1 -w 'n[4,7]' $programs/fixed_work.sh $slow_steps"; }
 crash() {
   local job
