@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// Findings: what one run has to tell the cluster.  A critical operation is a wish that sickbayd judges; an
+// operation that ended unknown is a fact that never drains.  Who keeps and sends them: service/agent.
+// Source: doc/design/diagnose.md, "Findings".
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/diagnose/run.h"
+
+namespace sickbay::diagnose {
+
+/// What a run says; node, boot, number and time are the agent's to add.
+struct Finding {
+  std::string specification, rule;  ///< rule: the production
+  OperationEnd::Result result = OperationEnd::Result::fault;
+  std::string action;  ///< of the builtin: "drain", "notify", "reboot", "power_off"; "none"
+  std::string to;      ///< of notify: "operator" or "user"
+  std::vector<std::string> components;
+  std::string text;              ///< the predicate's description, then the operation's
+  Json values = Json::object();  ///< of the predicate and of the operation's inputs
+};
+
+/// What this instance asks for when it is started (critical), or says when it has ended (unknown); else
+/// nothing. A critical operation that is an executable acts by itself: action none.
+std::optional<Finding> finding_of(const Run& run, InstanceId instance);
+/// Of all instances, in their order.
+std::vector<Finding> findings_of(const Run& run);
+/// Members as in doc/design/diagnose.md.
+Json to_json(const Finding& finding);
+
+/// Productions with a critical operation that a whole run found false: what they once found is gone.
+/// Empty while the run is not over, or when it was stopped.
+std::vector<std::string> cleared_rules(const Run& run);
+
+/// One run of a repair, for the count of its budget.
+struct RepairRun {
+  std::string operation;
+  TimePoint at = kNoTime;
+};
+/// RunStarted.spent: how many of `runs` lie in the window that ends now, by operation with a budget.
+std::map<std::string, int> spent_budgets(const Specification& specification,
+                                         const std::vector<RepairRun>& runs, TimePoint now);
+/// The repairs of this run that count, for the history of later ones.
+std::vector<RepairRun> repairs_of(const Run& run);
+
+}  // namespace sickbay::diagnose

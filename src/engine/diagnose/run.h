@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+// Run: one diagnosis of one node by one specification, from the initial characteristics to the end.
+//
+// apply() turns an event into state and is also all there is to a replay; decide() says which operations are
+// to start now, and when the run is over.  Phases: examine (collect, test, localise; critical from the second
+// step on, at the head of the queue), then repair, then verify, last critical once more.  A production fires
+// at most once, so a run ends.  Two operations that share a component never run at the same time; apart from
+// that every queued operation starts at once.
+//
+// The driver (the agent; rule tests) does, until over:
+//   for each instance of decide(run).start: apply(OperationStarted), run call_of(run, instance)
+//   when one has ended: apply(OperationFinished)
+//
+// No clock, no I/O.  Source: doc/design/diagnose.md, "A run"; paper 001, the scheme of diagnosis.
+#pragma once
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/time.h"
+#include "engine/diagnose/rules.h"
+#include "ports/operation_runner.h"
+
+namespace sickbay::diagnose {
+
+/// Kleene's three truth values.
+enum class Truth : std::uint8_t { no, yes, unknown };
+
+/// Begins the run.  `initial`: the modes and other characteristics of the period I, by name; names that the
+/// specification has not and values of a wrong type are left out and noted in L.
+/// `spent`: how often each repair with a budget already ran within its window.
+struct RunStarted {
+  TimePoint at = kNoTime;
+  std::vector<std::pair<std::string, Value>> initial;
+  std::map<std::string, int> spent;
+};
+using InstanceId = Index;
+struct OperationStarted {
+  TimePoint at = kNoTime;
+  InstanceId instance = kNone;
+};
+struct OperationFinished {
+  TimePoint at = kNoTime;
+  InstanceId instance = kNone;
+  OperationEnd end;
+};
+/// Nothing more is started; the run is over when what runs has ended.
+struct RunStopped {
+  TimePoint at = kNoTime;
+  std::string why;
+};
+using RunEvent = std::variant<RunStarted, OperationStarted, OperationFinished, RunStopped>;
+
+enum class Phase : std::uint8_t { before, examine, repair, verify, last, over };
+std::string_view to_string(Phase phase);
+
+/// What the run knows of a characteristic.
+struct Fact {
+  enum class State : std::uint8_t { none, known, unknown } state = State::none;
+  Value value;
+  std::string why;            ///< where it is unknown
+  InstanceId source = kNone;  ///< that gave it; kNone: initial, or nothing yet
+};
+
+/// One queued operation.  Examinations have one instance in a run, others one for each production that fired.
+struct Instance {
+  enum class State : std::uint8_t { queued, running, ended } state = State::queued;
+  Index operation = kNone, production = kNone;
+  Phase phase = Phase::before;  ///< in which it was queued
+  bool budget_spent = false;    ///< it was not run, for that reason
+  TimePoint started_at = kNoTime, ended_at = kNoTime;
+  OperationEnd::Result result = OperationEnd::Result::unknown;
+  std::string text;              ///< what the operation said, or why its result is unknown
+  Json values = Json::object();  ///< of the predicate that queued it, then
+};
+
+/// One line of the diagnosis journal L.  The paper's lines are `predicate` and `operation`; the others say
+/// where an answer was not what the specification expects, and where the order of ends could have made a
+/// difference.
+struct JournalEntry {
+  enum class Kind : std::uint8_t {
+    predicate,     ///< found true, for the first time in this run; name of the predicate
+    operation,     ///< queued; name of the operation
+    unknown,       ///< a characteristic became unknown; text: why
+    overwritten,   ///< a characteristic got another value in the phase in which it had got one
+    budget_spent,  ///< a repair was not run
+    initial,       ///< an initial value was left out
+    stopped,       ///< RunStopped
+  } kind;
+  TimePoint at = kNoTime;
+  int step = 0;      ///< entries of one step of interpretation have one number
+  std::string name;  ///< of the entry that it is about
+  std::string text;  ///< its description, or the reason
+  InstanceId instance = kNone;
+};
+std::string_view to_string(JournalEntry::Kind kind);
+
+struct Run {
+  explicit Run(std::shared_ptr<const Rules> r);
+  std::shared_ptr<const Rules> rules;
+  Phase phase = Phase::before;
+  int step = 0;  ///< of interpretation; 1 is the initial one
+  bool stopped = false;
+  std::vector<Fact> facts;          ///< by characteristic
+  std::vector<Instance> instances;  ///< in the order of queuing
+  std::vector<InstanceId> queue;    ///< Q: not started yet, by priority, then order of queuing
+  std::vector<InstanceId> running;
+  std::vector<JournalEntry> journal;  ///< L
+  std::vector<Truth> truths;          ///< by predicate, as last evaluated
+  std::vector<bool> fired;            ///< by production
+  std::map<Index, int> spent;         ///< runs used, by operation with a budget
+
+  // What follows from the above, kept so that a step costs what changed.
+  struct Derived {
+    std::vector<Index> missing;                     ///< characteristics without a value, by predicate
+    std::vector<bool> evaluated, seen_true, dirty;  ///< by predicate; dirty: by production
+    std::vector<std::uint8_t> atom_truth;           ///< by atom; kStale: to be evaluated
+    std::vector<Index> waiting[4];                  ///< dirty productions, by phase from examine on
+    std::vector<Index> uses;                        ///< running operations, by component
+    std::vector<InstanceId> examination;            ///< its one instance, by operation
+    std::vector<Phase> given_in;                    ///< by characteristic
+  } derived;
+};
+
+/// Total: an event that does not fit (an unknown instance, a second end) changes nothing.
+void apply(Run& run, const RunEvent& event);
+
+struct Decision {
+  std::vector<InstanceId> start;  ///< in the order of the queue
+  bool over = false;
+};
+/// Pure; says the same again until its events are applied.
+Decision decide(const Run& run);
+
+/// What the runner needs to run an instance: inputs that have no value are left out, unknown ones are null.
+OperationCall call_of(const Run& run, InstanceId instance);
+
+/// The whole state as one text, for replay equality.
+std::string canonical_text(const Run& run);
+
+}  // namespace sickbay::diagnose
