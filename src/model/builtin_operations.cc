@@ -10,6 +10,23 @@
 #include "model/builtin_operation_rows.h"
 
 namespace sickbay {
+namespace {
+
+// Whether an argument has its type.
+bool fits(const Json& value, ValueType type) {
+  switch (type_row(type).value_class) {
+    case ValueClass::boolean:
+      return value.is_bool();
+    case ValueClass::number:
+      if (type == ValueType::fraction) return value.is_number();
+      return value.is_int() && (type != ValueType::percent || (value.as_int() >= 0 && value.as_int() <= 100));
+    case ValueClass::text:
+      return value.is_string() && value.as_string().size() <= type_row(type).most_characters;
+  }
+  return false;
+}
+
+}  // namespace
 
 std::string_view to_string(BuiltinPlace place) {
   switch (place) {
@@ -66,9 +83,9 @@ Result<Json> builtin_arguments(const BuiltinOperation& operation, const Json& gi
     else
       return fail(ErrorCode::bad_input,
                   fmt::format("builtin:{} needs the argument '{}' ({})", operation.name, a.name, a.meaning));
-    if (auto ok = value_from_json(value, a.type); !ok)
-      return fail(ErrorCode::bad_input,
-                  fmt::format("argument '{}' of builtin:{} {}", a.name, operation.name, ok.error().what));
+    if (!fits(value, a.type))
+      return fail(ErrorCode::bad_input, fmt::format("argument '{}' of builtin:{} must be {}", a.name,
+                                                    operation.name, type_row(a.type).range));
     all.set(std::string(a.name), std::move(value));
   }
   return all;
