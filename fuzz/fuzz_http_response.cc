@@ -3,7 +3,7 @@
 // The first byte of an input says how its copy is cut.
 #include <string>
 
-#include "client/http_response.h"
+#include "ports/http_response.h"
 #include "property.h"
 
 namespace {

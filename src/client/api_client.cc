@@ -15,8 +15,8 @@
 #include <limits>
 
 #include "base/text.h"
-#include "client/http_response.h"
 #include "ports/http.h"
+#include "ports/http_response.h"
 
 namespace sickbay {
 namespace {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // HttpServer: requests that come in, and the one answer that each gets, whole or as a stream.
 //
-// adapters/net serves them on a Unix socket, where the kernel names the caller.  Nothing here knows of an
-// endpoint or a role: that is the service's table.  All calls and callbacks are on the loop's thread; the
-// handler may keep its reply and answer later.  A reply that is dropped unanswered answers "internal", so
-// that no caller waits for ever.  Source: doc/design/decisions.md 4, 8, 26; doc/formats/api.md.
+// adapters/net serves them on a Unix socket, where the kernel names the caller, and on TCP, where MUNGE does.
+// Nothing here knows of an endpoint or a role: that is the service's table.  All calls and callbacks are on
+// the loop's thread; the handler may keep its reply and answer later.  A reply that is dropped unanswered
+// answers "internal", so that no caller waits for ever.  Source: doc/design/decisions.md 4, 8, 26;
+// doc/formats/api.md.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -21,12 +22,16 @@
 
 namespace sickbay {
 
-/// Who is asking, as the kernel knows it (SO_PEERCRED: the credentials at the time of connect()).
+class Credentials;
+
+/// Who is asking: on the Unix socket as the kernel knows it (SO_PEERCRED: the credentials at the time of
+/// connect()), over TCP as the credential of the request says.
 struct Caller {
   std::uint32_t uid = ~0U;  ///< nobody, until it is known
   std::uint32_t gid = ~0U;
-  std::int32_t pid = 0;
-  std::string user;  ///< the name of uid, or its digits where it has none
+  std::int32_t pid = 0;  ///< 0 over TCP
+  std::string user;      ///< the name of uid, or its digits where it has none
+  std::string address;   ///< over TCP the address it calls from, "10.0.0.7"; empty on the Unix socket
 };
 
 struct HttpRequest {
@@ -68,7 +73,8 @@ class HttpReply {
   /// Sends the whole answer.  Nothing happens when the peer is gone.
   virtual void respond(HttpResponse response) = 0;
 
-  /// Starts an answer of unknown length (status 200, chunked); write() and end() follow.
+  /// Starts an answer of unknown length (status 200, chunked); write() and end() follow.  Over TCP the peer
+  /// gets an error instead, for what is not known cannot be signed, and write() gives false.
   virtual void begin_stream(std::string content_type) = 0;
   /// Queues `chunk`.  False: the peer is gone, or so slow that more than kUnsentBound bytes are unsent and
   /// the stream has been cut; stop writing.
@@ -92,6 +98,12 @@ class HttpServer {
   /// Listens on the Unix socket `path`, with `mode` as its rights.  A socket file that a dead server left is
   /// replaced.  Errors: conflict (a server answers there, or the path is no socket), denied, os.
   virtual Status listen_unix(const std::string& path, unsigned mode) = 0;
+  /// Listens on TCP at a numeric `address` ("0.0.0.0", "::", "10.0.0.1") as well.  A request must carry a
+  /// credential (doc/formats/api.md), and gets to the handler only when it holds; every answer to it is
+  /// signed.  `credentials` must outlive the server.  The port that was taken comes back: `port` 0 lets the
+  /// kernel choose.  Errors: bad_input (no address), conflict (somebody listens there), denied, os.
+  virtual Result<std::uint16_t> listen_tcp(const std::string& address, std::uint16_t port,
+                                           Credentials& credentials) = 0;
   /// Who answers.  Set it before the first request can come; until then callers get "busy".
   virtual void on_request(Handler handler) = 0;
   /// Stops listening, removes the socket file, and closes every connection.

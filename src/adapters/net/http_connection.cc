@@ -10,14 +10,12 @@
 
 #include <algorithm>
 #include <array>
-#include <boost/asio/buffer.hpp>
 #include <cerrno>
 #include <charconv>
 
 namespace sickbay {
 namespace {
 
-namespace asio = boost::asio;
 using boost::system::error_code;
 
 constexpr std::size_t kReadSize = 16 << 10;
@@ -119,8 +117,7 @@ HttpConnection::HttpConnection(AsioLoop& loop, const HttpLimits& limits, Socket 
       caller_(std::move(caller)),
       over_limit_(over_limit),
       owner_(std::move(owner)),
-      reader_(limits.request),
-      read_buffer_(kReadSize, '\0') {}
+      reader_(limits.request) {}
 
 void HttpConnection::start() { next_request(); }
 
@@ -143,14 +140,21 @@ void HttpConnection::cut(bool tell_owner) {
 void HttpConnection::read() {
   if (reading_ || at_end_ || dead_ || reader_.buffered() >= kReadAhead) return;
   reading_ = true;
-  socket_->async_read_some(asio::buffer(read_buffer_),
-                           [self = shared_from_this()](error_code ec, std::size_t n) {
-                             self->reading_ = false;
-                             if (!self->dead_) self->on_read(n, bool(ec));
-                           });
+  // Waiting holds no buffer: thousands of agents wait at a time.
+  socket_->async_wait(Socket::wait_read, [self = shared_from_this()](error_code) {
+    self->reading_ = false;
+    if (!self->dead_) self->receive();
+  });
 }
 
-void HttpConnection::on_read(std::size_t count, bool at_end) {
+void HttpConnection::receive() {
+  static thread_local std::array<char, kReadSize> buffer;
+  const ssize_t n = ::recv(socket_->native_handle(), buffer.data(), buffer.size(), MSG_DONTWAIT);
+  if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR)) return read();
+  on_read(std::string_view(buffer.data(), n > 0 ? static_cast<std::size_t>(n) : 0), n <= 0);
+}
+
+void HttpConnection::on_read(std::string_view bytes, bool at_end) {
   if (at_end) {
     at_end_ = true;
     if (phase_ == Phase::lingering || peer_is_gone()) return cut();
@@ -158,7 +162,7 @@ void HttpConnection::on_read(std::size_t count, bool at_end) {
     return watch_hangup();  // it has only closed its sending side, and may wait for the answer
   }
   if (phase_ == Phase::lingering) return read();  // read and dropped
-  reader_.add(std::string_view(read_buffer_).substr(0, count));
+  reader_.add(bytes);
   if (phase_ == Phase::reading) return next_request();
   read();
 }
@@ -202,7 +206,7 @@ void HttpConnection::next_request() {
   read();  // to notice a peer that leaves
   auto reply = std::make_shared<Reply>(shared_from_this(), ++exchange_);
   const auto ask = owner_.ask;
-  ask(std::move(incoming.request), std::move(reply));
+  ask(std::move(incoming), std::move(reply));
 }
 
 // What one peer may send is bounded, but many peers could send that much at once.

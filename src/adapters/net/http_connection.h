@@ -7,7 +7,7 @@
 #pragma once
 #include <utility>  // before Asio: Boost 1.74 leaves it out under GCC 12
 
-#include <boost/asio/local/stream_protocol.hpp>
+#include <boost/asio/generic/stream_protocol.hpp>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -19,9 +19,9 @@ namespace sickbay {
 
 class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
  public:
-  using Socket = boost::asio::local::stream_protocol::socket;
+  using Socket = boost::asio::generic::stream_protocol::socket;
   struct Owner {  ///< what the connection needs of its server; gone once it is closed
-    std::function<void(HttpRequest, std::shared_ptr<HttpReply>)> ask;
+    std::function<void(IncomingRequest, std::shared_ptr<HttpReply>)> ask;
     std::function<void(const std::shared_ptr<HttpConnection>&)> gone;
     std::function<bool(std::size_t)> reserve;  // room for a body that is on its way
     std::function<void(std::size_t)> release;
@@ -54,7 +54,8 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   };
 
   void read();
-  void on_read(std::size_t count, bool at_end);
+  void receive();
+  void on_read(std::string_view bytes, bool at_end);
   void next_request();
   bool reserve_body();
   void release_body();
@@ -82,7 +83,6 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   Owner owner_;
 
   HttpRequestReader reader_;
-  std::string read_buffer_;
   bool reading_ = false;      // a read is under way
   bool at_end_ = false;       // the peer will send no more
   std::size_t reserved_ = 0;  // for the body that is arriving

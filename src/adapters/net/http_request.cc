@@ -170,7 +170,9 @@ struct HttpRequestReader::Impl {
           Error(ErrorCode::bad_input, "the Idempotency-Key is over " + std::to_string(kLongestKey) + " bytes")
               .remedied_by("send a random one of 32 digits"));
     incoming.request.idempotency_key = std::string(key);
-    auto target = parse_target(std::string_view(message.target().data(), message.target().size()));
+    incoming.target = std::string(message.target());
+    incoming.authorization = std::string(message[http::field::authorization]);
+    auto target = parse_target(incoming.target);
     if (!target) return fail(std::move(target.error()));
     incoming.request.path = std::move(target->path);
     incoming.request.query = std::move(target->query);

@@ -34,10 +34,12 @@ struct HttpRequestLimits {
 
 /// A request and what its connection has to know of it.
 struct IncomingRequest {
-  HttpRequest request;      ///< without the caller
-  bool keep_alive = false;  ///< the peer wants to use the connection again
-  bool chunks = false;      ///< the peer can read a chunked answer (HTTP/1.1)
-  bool head = false;        ///< HEAD: the answer has no body
+  HttpRequest request;        ///< without the caller
+  std::string target;         ///< as it came, percent-encoded
+  std::string authorization;  ///< of the header of that name; empty where there was none
+  bool keep_alive = false;    ///< the peer wants to use the connection again
+  bool chunks = false;        ///< the peer can read a chunked answer (HTTP/1.1)
+  bool head = false;          ///< HEAD: the answer has no body
 };
 
 class HttpRequestReader {

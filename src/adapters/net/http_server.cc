@@ -1,139 +1,71 @@
 // SPDX-License-Identifier: Apache-2.0
-// The listening socket, who may connect, and the connections there are.  See http_server.h.
-//
-// Descriptors are made here by plain system calls rather than by Asio, because Asio 1.74 makes them without
-// close-on-exec, and sickbayd starts programs of users.
+// The listening sockets, who may connect, and the connections there are.  See http_server.h.
 #include "adapters/net/http_server.h"
 
-#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <pwd.h>
-#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
 #include <map>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "adapters/net/http_connection.h"
-#include "base/text.h"
+#include "adapters/net/http_signed.h"
+#include "adapters/net/sockets.h"
 
 namespace sickbay {
 namespace {
 
-constexpr int kBacklog = 512;
 constexpr std::size_t kRefusals = 64;      // connections over the limit that are being told so
 constexpr int kAcceptsPerRound = 64;       // then the connections there are get their turn
 constexpr std::size_t kKnownUsers = 4096;  // names kept
 constexpr auto kNameAge = std::chrono::minutes(5);
 constexpr auto kAcceptPause = std::chrono::seconds(1);  // after a failure that only time can mend
 
-std::string os_error() { return std::strerror(errno); }
-
-class Descriptor {
- public:
-  Descriptor() = default;
-  explicit Descriptor(int fd) : fd_(fd) {}
-  Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  Descriptor& operator=(Descriptor&& other) noexcept {
-    std::swap(fd_, other.fd_);
-    return *this;
-  }
-  ~Descriptor() { reset(); }
-  void reset() {
-    if (fd_ >= 0) ::close(fd_);
-    fd_ = -1;
-  }
-  int get() const { return fd_; }
-  int release() { return std::exchange(fd_, -1); }
-  explicit operator bool() const { return fd_ >= 0; }
-
- private:
-  int fd_ = -1;
+// Where connections come from, and how many of them there are.
+struct Listener {
+  Descriptor socket;
+  bool accepting = false;
+  Loop::TimerId retry = 0;
+  std::size_t connections = 0, limit = 0;
 };
 
-Result<sockaddr_un> unix_address(const std::string& path) {
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  if (path.empty() || path.size() >= sizeof address.sun_path)
-    return fail(Error(ErrorCode::bad_input, "no path for a socket: " + quote_for_message(path))
-                    .because("it must have 1 to " + std::to_string(sizeof address.sun_path - 1) + " bytes")
-                    .remedied_by("set SICKBAY_ROOT to a shorter path"));
-  std::memcpy(address.sun_path, path.data(), path.size());
-  return address;
-}
-
-Descriptor unix_socket() {
-  return Descriptor(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-}
-
-// Removes the socket file of a dead server.  Nothing there: fine.
-Status remove_stale(const std::string& path, const sockaddr_un& address) {
-  struct stat found;
-  if (::lstat(path.c_str(), &found) != 0) {
-    if (errno == ENOENT) return {};
-    return fail(Error(errno == EACCES ? ErrorCode::denied : ErrorCode::os, "cannot look at " + path)
-                    .because(os_error()));
-  }
-  if (!S_ISSOCK(found.st_mode))
-    return fail(Error(ErrorCode::conflict, path + " exists and is no socket")
-                    .remedied_by("move it away; Sickbay removes nothing but its own sockets"));
-  const Descriptor probe = unix_socket();
-  if (!probe) return fail(Error(ErrorCode::os, "cannot make a socket").because(os_error()));
-  // EAGAIN: its queue is full, so it lives.
-  if (::connect(probe.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 ||
-      errno == EAGAIN)
-    return fail(
-        Error(ErrorCode::conflict, "another server answers on " + path)
-            .remedied_by("stop it first (systemctl stop sickbayd); there is one sickbayd per cluster"));
-  if (errno != ECONNREFUSED)
-    return fail(
-        Error(ErrorCode::conflict, "cannot tell whether a server answers on " + path).because(os_error()));
-  if (::unlink(path.c_str()) != 0 && errno != ENOENT)
-    return fail(Error(ErrorCode::denied, "cannot remove the stale socket " + path).because(os_error()));
-  return {};
-}
-
-class UnixHttpServer final : public HttpServer {
+class AsioHttpServer final : public HttpServer {
  public:
-  UnixHttpServer(AsioLoop& loop, HttpLimits limits) : loop_(loop), limits_(limits) {}
-  ~UnixHttpServer() override { close(); }
+  AsioHttpServer(AsioLoop& loop, HttpLimits limits) : loop_(loop), limits_(limits) {
+    unix_.limit = limits_.connections;
+    tcp_.limit = limits_.tcp_connections;
+  }
+  ~AsioHttpServer() override { close(); }
 
   Status listen_unix(const std::string& path, unsigned mode) override {
-    SB_CHECK(!listener_, "a server listens once");
-    const auto address = unix_address(path);
-    if (!address) return fail(address.error());
-    Descriptor lock(::open((path + ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
-    if (!lock)
-      return fail(Error(errno == EACCES ? ErrorCode::denied : ErrorCode::os, "cannot open " + path + ".lock")
-                      .because(os_error())
-                      .remedied_by("make its folder, and start as a user who may write there"));
-    if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0)
-      return fail(
-          Error(ErrorCode::conflict, "another server holds " + path)
-              .because(path + ".lock is locked")
-              .remedied_by("stop it first (systemctl stop sickbayd); there is one sickbayd per cluster"));
-    if (auto removed = remove_stale(path, *address); !removed) return removed;
-
-    Descriptor listener = unix_socket();
-    if (!listener) return fail(Error(ErrorCode::os, "cannot make a socket").because(os_error()));
-    // Nobody can connect before listen(), so the rights are right from the first connection on.
-    if (::bind(listener.get(), reinterpret_cast<const sockaddr*>(&*address), sizeof *address) != 0 ||
-        ::chmod(path.c_str(), mode) != 0 || ::listen(listener.get(), kBacklog) != 0)
-      return fail(Error(errno == EACCES ? ErrorCode::denied : ErrorCode::os, "cannot listen on " + path)
-                      .because(os_error()));
-    struct stat made;
-    if (::lstat(path.c_str(), &made) == 0) socket_file_ = {made.st_dev, made.st_ino};
+    SB_CHECK(!unix_.socket, "a server listens once");
+    auto made = listen_on_unix(path, mode);
+    if (!made) return fail(std::move(made.error()));
+    struct stat file;
+    if (::lstat(path.c_str(), &file) == 0) socket_file_ = {file.st_dev, file.st_ino};
     path_ = path;
-    lock_ = std::move(lock);
-    listener_ = std::move(listener);
-    set_accepting(true);
+    lock_ = std::move(made->lock);
+    unix_.socket = std::move(made->socket);
+    set_accepting(unix_, true);
     return {};
+  }
+
+  Result<std::uint16_t> listen_tcp(const std::string& address, std::uint16_t port,
+                                   Credentials& credentials) override {
+    SB_CHECK(!tcp_.socket, "a server listens once");
+    auto made = listen_on_tcp(address, port);
+    if (!made) return fail(std::move(made.error()));
+    credentials_ = &credentials;
+    tcp_.socket = std::move(*made);
+    set_accepting(tcp_, true);
+    return port_of(tcp_.socket.get());
   }
 
   void on_request(Handler handler) override {
@@ -141,72 +73,102 @@ class UnixHttpServer final : public HttpServer {
   }
 
   void close() override {
-    loop_.cancel(std::exchange(retry_, 0));
-    if (listener_) {
-      set_accepting(false);
-      listener_.reset();
+    const bool had_file = bool(unix_.socket);
+    for (Listener* listener : {&unix_, &tcp_}) {
+      loop_.cancel(std::exchange(listener->retry, 0));
+      if (!listener->socket) continue;
+      set_accepting(*listener, false);
+      listener->socket.reset();
+      listener->connections = 0;
+    }
+    if (had_file) {
       struct stat found;  // only our own file: somebody may have put another one there
       if (::lstat(path_.c_str(), &found) == 0 && socket_file_ == std::pair(found.st_dev, found.st_ino))
         ::unlink(path_.c_str());
       lock_.reset();
     }
     for (const auto& connection : std::exchange(connections_, {})) connection->cut(false);
-    per_user_.clear();
+    per_peer_.clear();
   }
 
  private:
-  void set_accepting(bool on) {
-    if (on == accepting_) return;
-    accepting_ = on;
+  void set_accepting(Listener& listener, bool on) {
+    if (on == listener.accepting) return;
+    listener.accepting = on;
     if (on)
-      loop_.watch(listener_.get(), [this] { accept_some(); });
+      loop_.watch(listener.socket.get(), [this, &listener] { accept_some(listener); });
     else
-      loop_.unwatch(listener_.get());
+      loop_.unwatch(listener.socket.get());
   }
 
-  void accept_some() {
+  void accept_some(Listener& listener) {
     for (int i = 0; i < kAcceptsPerRound; ++i) {
       // Beyond this the kernel's queue holds them; gone() takes up again.
-      if (connections_.size() >= limits_.connections + kRefusals) return set_accepting(false);
-      Descriptor peer(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+      if (listener.connections >= listener.limit + kRefusals) return set_accepting(listener, false);
+      sockaddr_storage from{};
+      socklen_t size = sizeof from;
+      Descriptor peer(::accept4(listener.socket.get(), reinterpret_cast<sockaddr*>(&from), &size,
+                                SOCK_CLOEXEC | SOCK_NONBLOCK));
       if (peer) {
-        admit(std::move(peer));
+        admit(listener, std::move(peer), from);
         continue;
       }
       if (errno == EINTR || errno == ECONNABORTED) continue;
-      if (errno != EAGAIN && errno != EWOULDBLOCK) pause_accepting();
+      if (errno != EAGAIN && errno != EWOULDBLOCK) pause_accepting(listener);
       return;
     }
   }
 
   // Out of descriptors or memory: the listening socket stays readable, and watching it would spin.
-  void pause_accepting() {
-    set_accepting(false);
-    retry_ = loop_.at(loop_.now() + kAcceptPause, [this] {
-      retry_ = 0;
-      set_accepting(true);
+  void pause_accepting(Listener& listener) {
+    set_accepting(listener, false);
+    listener.retry = loop_.at(loop_.now() + kAcceptPause, [this, &listener] {
+      listener.retry = 0;
+      set_accepting(listener, true);
     });
   }
 
-  void admit(Descriptor peer) {
+  // Who is at the other end, as far as it is known before a request.
+  std::optional<Caller> caller_of(const Descriptor& peer, const sockaddr_storage& from) {
+    Caller caller;
+    if (from.ss_family == AF_INET || from.ss_family == AF_INET6) {
+      caller.address = address_text(from);
+      const int on = 1;  // a node that lost its power says nothing more
+      ::setsockopt(peer.get(), SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+      ::setsockopt(peer.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+      return caller;
+    }
     ucred credentials{};
     socklen_t size = sizeof credentials;
-    if (::getsockopt(peer.get(), SOL_SOCKET, SO_PEERCRED, &credentials, &size) != 0) return;
+    if (::getsockopt(peer.get(), SOL_SOCKET, SO_PEERCRED, &credentials, &size) != 0) return std::nullopt;
+    return Caller{credentials.uid, credentials.gid, credentials.pid, user_name(credentials.uid), {}};
+  }
+
+  // Whose connections are counted together.
+  static std::string peer_of(const Caller& caller) {
+    return caller.address.empty() ? std::to_string(caller.uid) : caller.address;
+  }
+
+  void admit(Listener& listener, Descriptor peer, const sockaddr_storage& from) {
+    const auto caller = caller_of(peer, from);
+    if (!caller) return;
     HttpConnection::Socket socket(loop_.context());
     boost::system::error_code ec;
-    socket.assign(boost::asio::local::stream_protocol(), peer.get(), ec);
+    socket.assign(boost::asio::generic::stream_protocol(&listener == &unix_ ? AF_UNIX : from.ss_family, 0),
+                  peer.get(), ec);
     if (ec) return;
     peer.release();
 
-    const Caller caller{credentials.uid, credentials.gid, credentials.pid, user_name(credentials.uid)};
-    std::size_t& users_own = per_user_[caller.uid];
-    const bool over_limit = connections_.size() >= limits_.connections ||
-                            (caller.uid != 0 && users_own >= limits_.connections_per_user);
-    ++users_own;
+    std::size_t& peers_own = per_peer_[peer_of(*caller)];
+    const std::size_t most =
+        caller->address.empty() ? limits_.connections_per_user : limits_.connections_per_address;
+    const bool over_limit = listener.connections >= listener.limit || (caller->uid != 0 && peers_own >= most);
+    ++peers_own;
+    ++listener.connections;
     auto connection = std::make_shared<HttpConnection>(
-        loop_, limits_, std::move(socket), caller, over_limit,
-        HttpConnection::Owner{[this](HttpRequest request, std::shared_ptr<HttpReply> reply) {
-                                ask(std::move(request), std::move(reply));
+        loop_, limits_, std::move(socket), *caller, over_limit,
+        HttpConnection::Owner{[this](IncomingRequest request, std::shared_ptr<HttpReply> reply) {
+                                receive(std::move(request), std::move(reply));
                               },
                               [this](const std::shared_ptr<HttpConnection>& gone_one) { gone(gone_one); },
                               [this](std::size_t bytes) {
@@ -219,6 +181,17 @@ class UnixHttpServer final : public HttpServer {
     connection->start();
   }
 
+  void receive(IncomingRequest incoming, std::shared_ptr<HttpReply> reply) {
+    if (incoming.request.caller.address.empty()) return ask(std::move(incoming.request), std::move(reply));
+    check_signed_request(
+        *credentials_, std::move(incoming), std::move(reply),
+        [this, alive = std::weak_ptr<bool>(alive_)](HttpRequest request, std::shared_ptr<HttpReply> signing) {
+          if (alive.expired()) return;
+          request.caller.user = user_name(request.caller.uid);
+          ask(std::move(request), std::move(signing));
+        });
+  }
+
   void ask(HttpRequest request, std::shared_ptr<HttpReply> reply) {
     const auto handler = handler_;  // the call may set another one, or close this server
     if (handler && *handler) return (*handler)(std::move(request), std::move(reply));
@@ -227,9 +200,12 @@ class UnixHttpServer final : public HttpServer {
 
   void gone(const std::shared_ptr<HttpConnection>& connection) {
     connections_.erase(connection);
-    if (const auto it = per_user_.find(connection->caller().uid); it != per_user_.end() && --it->second == 0)
-      per_user_.erase(it);
-    if (listener_ && retry_ == 0) set_accepting(true);
+    if (const auto it = per_peer_.find(peer_of(connection->caller()));
+        it != per_peer_.end() && --it->second == 0)
+      per_peer_.erase(it);
+    Listener& listener = connection->caller().address.empty() ? unix_ : tcp_;
+    --listener.connections;
+    if (listener.socket && listener.retry == 0) set_accepting(listener, true);
   }
 
   // Names change rarely, and asking may mean asking a directory server.
@@ -250,21 +226,22 @@ class UnixHttpServer final : public HttpServer {
   AsioLoop& loop_;
   const HttpLimits limits_;
   std::shared_ptr<const Handler> handler_;
-  Descriptor listener_, lock_;
+  Listener unix_, tcp_;
+  Credentials* credentials_ = nullptr;  // of TCP
+  const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  Descriptor lock_;
   std::string path_;
   std::pair<dev_t, ino_t> socket_file_{};
-  bool accepting_ = false;
-  Loop::TimerId retry_ = 0;
   std::set<std::shared_ptr<HttpConnection>> connections_;
-  std::map<std::uint32_t, std::size_t> per_user_;
-  std::size_t arriving_ = 0;  // bytes of bodies that connections have reserved
+  std::map<std::string, std::size_t> per_peer_;  // connections of a uid, or of an address
+  std::size_t arriving_ = 0;                     // bytes of bodies that connections have reserved
   std::map<uid_t, std::pair<TimePoint, std::string>> names_;
 };
 
 }  // namespace
 
 std::unique_ptr<HttpServer> make_http_server(AsioLoop& loop, HttpLimits limits) {
-  return std::make_unique<UnixHttpServer>(loop, limits);
+  return std::make_unique<AsioHttpServer>(loop, limits);
 }
 
 }  // namespace sickbay

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The HTTP server on a Unix socket: ports/http.h over Boost.Asio.
+// The HTTP server on a Unix socket and on TCP: ports/http.h over Boost.Asio.
 //
 // Everything a peer can make us hold is bounded by HttpLimits, and every wait for a peer has an end: nobody
-// on the host can make sickbayd grow or stall for others.  The path of the socket is held by a lock on
-// PATH.lock, so that two servers that start at once cannot both think the other's socket is stale.
-// Source: doc/design/decisions.md 4, 26.
+// on the host or in the network can make sickbayd grow or stall for others.  The path of the socket is held
+// by a lock on PATH.lock, so that two servers that start at once cannot both think the other's socket is
+// stale. Source: doc/design/decisions.md 4, 26.
 #pragma once
 #include <chrono>
 #include <memory>
@@ -18,8 +18,10 @@ namespace sickbay {
 struct HttpLimits {
   std::size_t connections = 256;          ///< beyond: 503 with Retry-After
   std::size_t connections_per_user = 64;  ///< of one uid other than root, so that root always finds a place
-  std::size_t arriving_bytes = 64 << 20;  ///< of all bodies that are on their way; beyond: 503
-  HttpRequestLimits request;              ///< beyond: 431, 413
+  std::size_t tcp_connections = 24'000;   ///< over TCP: one for each of 10,000 agents that wait, and more
+  std::size_t connections_per_address = 32;  ///< of one address over TCP
+  std::size_t arriving_bytes = 64 << 20;     ///< of all bodies that are on their way; beyond: 503
+  HttpRequestLimits request;                 ///< beyond: 431, 413
   std::chrono::milliseconds header_time{
       10'000};                                  ///< from the first byte of a request to the end of its header
   std::chrono::milliseconds body_time{60'000};  ///< from there to the end of its body

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "client/http_response.h"
+#include "ports/http_response.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Answers out of bytes.  See http_response.h.
-#include "client/http_response.h"
+#include "ports/http_response.h"
 
 #include <algorithm>
 #include <charconv>

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "adapters/net/http_signed.h"
+
+#include "adapters/net/http_signature.h"
+#include "base/digest/sha256.h"
+
+namespace sickbay {
+namespace {
+
+// Sends `response` with a credential over it and over the caller's nonce.
+void send_signed(Credentials& credentials, std::uint32_t reader, const std::string& nonce,
+                 const std::shared_ptr<HttpReply>& reply, HttpResponse response) {
+  AnswerSignature signature{response.status, sha256_hex(response.body), nonce};
+  credentials.encode(signature.text(), reader,
+                     [reply, response = std::move(response)](Result<std::string> credential) mutable {
+                       if (!credential) return reply->respond(error_response(credential.error()));
+                       response.headers.emplace_back("Authentication-Info", "Munge " + *credential);
+                       reply->respond(std::move(response));
+                     });
+}
+
+class SignedReply final : public HttpReply {
+ public:
+  SignedReply(Credentials& credentials, std::uint32_t reader, std::string nonce,
+              std::shared_ptr<HttpReply> inner)
+      : credentials_(credentials), reader_(reader), nonce_(std::move(nonce)), inner_(std::move(inner)) {}
+  ~SignedReply() override {
+    if (!answered_)
+      respond(error_response(Error(ErrorCode::internal, "the request was left without an answer")));
+  }
+  SignedReply(const SignedReply&) = delete;
+
+  void respond(HttpResponse response) override {
+    SB_CHECK(!answered_, "a request is answered once");
+    answered_ = true;
+    send_signed(credentials_, reader_, nonce_, inner_, std::move(response));
+  }
+  void begin_stream(std::string) override {
+    respond(error_response(Error(ErrorCode::conflict, "streams are for the Unix socket only")
+                               .because("over TCP every answer is signed, and an endless one cannot be")
+                               .remedied_by("ask again and again, without follow=1")));
+  }
+  bool write(std::string) override { return false; }
+  void end() override {}
+  void on_close(std::function<void()> closed) override { inner_->on_close(std::move(closed)); }
+  bool is_open() const override { return inner_->is_open(); }
+
+ private:
+  Credentials& credentials_;
+  const std::uint32_t reader_;
+  const std::string nonce_;
+  const std::shared_ptr<HttpReply> inner_;
+  bool answered_ = false;
+};
+
+Result<RequestSignature> signature_for(const Credential& said, const IncomingRequest& incoming) {
+  auto signature = RequestSignature::parse(said.payload);
+  const auto denied = [](std::string what) {
+    return fail(Error(ErrorCode::denied, std::move(what))
+                    .because("it may have been changed on its way")
+                    .remedied_by("sign what is sent, as doc/formats/api.md says"));
+  };
+  if (!signature) return denied("the credential signs no request");
+  if (signature->method != incoming.request.method || signature->target != incoming.target ||
+      signature->key != incoming.request.idempotency_key)
+    return denied("the credential is for another request");
+  if (signature->body_digest != sha256_hex(incoming.request.body))
+    return denied("the request's body is not the one that was signed");
+  return signature;
+}
+
+}  // namespace
+
+void check_signed_request(Credentials& credentials, IncomingRequest incoming,
+                          std::shared_ptr<HttpReply> reply,
+                          std::function<void(HttpRequest, std::shared_ptr<HttpReply>)> pass) {
+  auto credential = credential_of(incoming.authorization);
+  if (!credential) return reply->respond(error_response(credential.error()));
+  credentials.decode(std::move(*credential), [&credentials, incoming = std::move(incoming),
+                                              reply = std::move(reply),
+                                              pass = std::move(pass)](Result<Credential> said) mutable {
+    if (!said) return reply->respond(error_response(said.error()));
+    auto signature = signature_for(*said, incoming);
+    if (!signature) return reply->respond(error_response(signature.error()));
+    incoming.request.caller.uid = said->uid;
+    incoming.request.caller.gid = said->gid;
+    auto signing =
+        std::make_shared<SignedReply>(credentials, said->uid, std::move(signature->nonce), std::move(reply));
+    pass(std::move(incoming.request), std::move(signing));
+  });
+}
+
+}  // namespace sickbay
