@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- title: Who holds most unused core-hours
--- needs: cpu_eff
+-- needs: cpu_eff user_name
 -- chart: pareto x=user_name y=unused_core_h
 -- units: jobs=jobs core_h=core-h unused_core_h=core-h share=% efficiency=% lost_core_h=core-h
 -- param: top integer 20 how many users

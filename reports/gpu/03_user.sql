@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- title: GPU-hours by user
--- needs: gpus
+-- needs: gpus user_name
 -- chart: hbar x=user_name y=gpu_h
 -- units: jobs=jobs gpu_h=GPU-h share=% use=% measured=% gpus_per_job=count gpu_memory=GiB idle_gpu_h=GPU-h
 -- param: top integer 20 how many users

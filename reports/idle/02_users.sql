@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- title: Users with most idle core-hours
--- needs: cpu_eff
+-- needs: cpu_eff user_name
 -- chart: hbar x=user_name y=idle_core_h
 -- units: idle_jobs=jobs idle_core_h=core-h share=% of_own=%
 -- param: top integer 15 how many users

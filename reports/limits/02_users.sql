@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- title: Whose limits are furthest from the run time
--- needs: limit_share
+-- needs: limit_share user_name
 -- chart: hbar x=user_name y=unused_core_h
 -- units: jobs=jobs unused_core_h=core-h share=% median_used=% timeouts=% median_limit=h median_run_time=h
 -- param: top integer 20 how many users

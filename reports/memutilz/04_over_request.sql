@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- title: Who asks for memory that is not used
--- needs: req_mem job_rss elapsed
+-- needs: req_mem job_rss elapsed user_name
 -- chart: hbar x=user_name y=unused_gib_h
 -- units: jobs=jobs unused_gib_h=GiB-h share=% mean_asked=GiB mean_used=GiB used_share=%
 -- param: top integer 20 how many users

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// The shipped reports where the data are odd: what a log lacks, what lies beyond the period, names that two
+// kinds of things share, and ties.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "shipped_parts.h"
+
+namespace sickbay::workload {
+namespace {
+
+using testing::ElementsAre;
+
+// A log that names no users (drac-2021) has no ranking of users, not one bar "(no user)".
+TEST_F(Shipped, RankNoUsersWhereTheLogNamesNone) {
+  fill_small();
+  fill("UPDATE jobs SET user_name = NULL, uid = 1");
+  order_.plugins = plugins_;
+  const auto document = make_document(store_.connection(), order_);
+  ASSERT_TRUE(document) << document.error().line();
+  std::vector<std::string> left_out;
+  for (const ReportResult& result : document->results)
+    if (result.outcome == Outcome::left_out && result.why.find("user_name") != result.why.npos)
+      left_out.push_back(result.spec.id());
+  EXPECT_THAT(left_out, testing::UnorderedElementsAre(
+                            "cpuutilz.people", "efficiency.wasted", "floods.bursts", "gpu.user", "idle.users",
+                            "limits.users", "memutilz.over_request", "people.months", "quality.audit"));
+}
+
+}  // namespace
+}  // namespace sickbay::workload
