@@ -27,5 +27,17 @@ TEST_F(Shipped, RankNoUsersWhereTheLogNamesNone) {
                             "limits.users", "memutilz.over_request", "people.months", "quality.audit"));
 }
 
+// A job that touches the period and ends months after it would add bars to the right of it.
+TEST_F(Shipped, ShowNoMonthsBeyondThePeriod) {
+  fill_small();
+  fill(
+      "INSERT INTO jobs (job_id, state, submit_time, start_time, end_time, elapsed, cpus, cpu_time, energy, "
+      "gpus) VALUES ('9', 'COMPLETED', '2021-05-02', '2021-05-02', '2021-08-02', 7948800, 1, 7948800, 3600, 1), "
+      "('8', 'COMPLETED', '2021-04-02', '2021-04-02', '2021-05-01 01:00:00', 100, 1, 100, 3600, 1)");
+  make_views();
+  for (const char* id : {"cpuutilz.size", "energy.month", "gpu.month"})
+    for (const auto& row : rows(id)) EXPECT_EQ(row.at("month"), "2021-05-01") << id;
+}
+
 }  // namespace
 }  // namespace sickbay::workload
