@@ -8,7 +8,7 @@
 -- note: High core-hours with few users: a private code, ask its owners. Many users with few core-hours: a tool that deserves a good installation.
 -- left out: Jobs without a label, which would be one large application of many, and jobs that never started.
 WITH a AS (
-  SELECT application, any_value(app_field) AS field, nullif(count(DISTINCT user_name), 0) AS users, count(*) AS jobs, sum(core_h) AS core_h,
+  SELECT application, min(app_field) AS field, nullif(count(DISTINCT user_name), 0) AS users, count(*) AS jobs, sum(core_h) AS core_h,
          100.0 * count(*) FILTER (WHERE ok) / nullif(count(*) FILTER (WHERE finished), 0) AS success
   FROM j WHERE known AND started
   GROUP BY application

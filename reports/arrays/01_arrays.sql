@@ -12,7 +12,7 @@ WITH first AS (
   ORDER BY core_h DESC NULLS LAST, cluster, array_job_id LIMIT getvariable('top')
 )
 -- The rest of those only that are shown.
-SELECT concat(j.array_job_id, ' ', any_value(job_name)) AS array, any_value(user_name) AS user_name, mode(application) AS application,
+SELECT concat(j.array_job_id, ' ', min(job_name)) AS array, min(user_name) AS user_name, mode(application ORDER BY application) AS application,
        sum(coalesce(array_tasks, 1))::BIGINT AS tasks, count(*) FILTER (WHERE started) AS started,
        100.0 * count(*) FILTER (WHERE ok) / nullif(count(*) FILTER (WHERE finished), 0) AS completed,
        any_value(f.core_h) AS core_h, 100 * any_value(f.core_h) / nullif((SELECT sum(core_h) FROM j), 0) AS share,

@@ -7,12 +7,17 @@
 -- note: unused_core_h are core-hours allocated in which no process ran; share is of all of them. lost_core_h is what the same user's jobs used that neither completed nor were cancelled. A talk with the first five pays most.
 -- note: Slurm records no CPU time of steps that it killed in some versions: ask before you blame a job that stands at 0 % and ended in TIMEOUT or CANCELLED.
 -- left out: Jobs without CPU time measured or without run time.
-SELECT coalesce(user_name, '(no user)') AS user_name, mode(application) AS application, count(*) AS jobs, sum(core_h) AS core_h,
-       sum(core_h * greatest(1 - cpu_eff, 0)) AS unused_core_h,
+WITH parts AS (  -- few, however many jobs there are
+  SELECT user_name, application, count(*) AS jobs, sum(core_h) AS core_h, sum(core_h * greatest(1 - cpu_eff, 0)) AS unused,
+         sum(used_core_h) AS used, sum(core_h * lost::INTEGER) AS lost
+  FROM j WHERE cpu_eff IS NOT NULL AND started
+  GROUP BY user_name, application
+)
+SELECT coalesce(user_name, '(no user)') AS user_name, first(application ORDER BY p.jobs DESC, application) AS application,
+       sum(p.jobs)::BIGINT AS jobs, sum(p.core_h) AS core_h, sum(unused) AS unused_core_h,
        100 * unused_core_h / nullif(sum(unused_core_h) OVER (), 0) AS share,
-       100 * sum(used_core_h) / sum(core_h) AS efficiency, sum(core_h * lost::INTEGER) AS lost_core_h
-FROM j
-WHERE cpu_eff IS NOT NULL AND started
+       100 * sum(used) / sum(p.core_h) AS efficiency, sum(lost) AS lost_core_h
+FROM parts p
 GROUP BY 1
 ORDER BY unused_core_h DESC, jobs DESC, 1
 LIMIT getvariable('top')

@@ -11,8 +11,8 @@ SELECT day, count(*) AS ended, count(*) FILTER (WHERE lost) AS lost_jobs, 100.0 
        count(*) FILTER (WHERE state IN ('TIMEOUT', 'DEADLINE')) AS timeout,
        count(*) FILTER (WHERE state = 'OUT_OF_MEMORY') AS out_of_memory,
        count(*) FILTER (WHERE state IN ('NODE_FAIL', 'BOOT_FAIL')) AS node_fail,
-       mode(exit_code) FILTER (WHERE lost AND exit_code <> 0) AS top_exit_code,
-       mode(exit_signal) FILTER (WHERE lost AND exit_signal <> 0) AS top_signal,
+       mode(exit_code ORDER BY exit_code) FILTER (WHERE lost AND exit_code <> 0) AS top_exit_code,
+       mode(exit_signal ORDER BY exit_signal) FILTER (WHERE lost AND exit_signal <> 0) AS top_signal,
        sum(node_h * lost::INTEGER) AS lost_node_h
 FROM j
 WHERE finished AND started AND end_local >= (SELECT begins FROM period) AND end_local < (SELECT ends FROM period)

@@ -39,7 +39,7 @@ down AS (
   FROM by_event WHERE s < e
 ),
 by_node AS (
-  SELECT node, count(*) AS events, sum(greatest(epoch_us(e) - epoch_us(fresh), 0)) / 3600e6 AS down_h, mode(reason ORDER BY s) AS reason
+  SELECT node, count(*) AS events, sum(greatest(epoch_us(e) - epoch_us(fresh), 0)) / 3600e6 AS down_h, mode(reason ORDER BY s, reason) AS reason
   FROM down GROUP BY node
 ),
 both_sides AS (

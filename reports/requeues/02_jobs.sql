@@ -14,7 +14,7 @@ runs AS (
          max(submit_time) OVER (PARTITION BY cluster, job_id_raw, user_name, job_name) AS last
   FROM j SEMI JOIN many USING (job_id_raw)
 )
-SELECT job_id_raw::VARCHAR AS job, user_name, job_name, any_value(application) AS application, count(*) AS runs, max(restarts) AS restarts,
+SELECT job_id_raw::VARCHAR AS job, user_name, job_name, min(application) AS application, count(*) AS runs, max(restarts) AS restarts,
        string_agg(state, ', ' ORDER BY submit_time) AS states, sum(core_h) FILTER (WHERE submit_time < last) AS lost_core_h,
        (epoch_us(max(submit_time)) - epoch_us(min(submit_time))) / 3600e6 AS delay
 FROM runs

@@ -39,5 +39,27 @@ TEST_F(Shipped, ShowNoMonthsBeyondThePeriod) {
     for (const auto& row : rows(id)) EXPECT_EQ(row.at("month"), "2021-05-01") << id;
 }
 
+// Of two as frequent the first by name, whichever thread saw which first.
+TEST_F(Shipped, TakeTheFirstByNameOfThoseAsFrequent) {
+  const char* const jobs =
+      "INSERT INTO jobs (job_id, array_job_id, user_name, job_name, application, state, submit_time, start_time, "
+      "end_time, elapsed, cpus, cpu_time, total_cpu, exit_code, exit_signal, node_list) "
+      "SELECT i, 7, 'ann', ['y', 'x'][1 + i % 2], ['vasp', 'cp2k'][1 + i % 2], 'FAILED', t, t, t + INTERVAL 1 "
+      "HOUR, 3600, 1, 3600, 1000, [3, 2][1 + i % 2], [11, 9][1 + i % 2], 'n1' FROM (SELECT {} AS i, TIMESTAMP "
+      "'2021-05-01' AS t FROM range(5000) r(n))";
+  for (const char* number : {"n", "4999 - n"}) {
+    fill("DELETE FROM jobs; DELETE FROM node_events; INSERT INTO node_events VALUES ('n1', 'DOWN', '2021-05-01', "
+         "'2021-05-02', 1, 'b'), ('n1', 'DOWN', '2021-05-01', '2021-05-02', 1, 'a')");
+    fill(fmt::format(fmt::runtime(jobs), number));
+    make_views();
+    EXPECT_EQ(rows("efficiency.wasted")[0]["application"], "cp2k");
+    EXPECT_EQ(rows("arrays.arrays")[0]["application"], "cp2k");
+    EXPECT_EQ(rows("arrays.arrays")[0]["array"], "7 x");
+    EXPECT_EQ(rows("jobstate.trend")[0]["top_exit_code"], "2");
+    EXPECT_EQ(rows("jobstate.trend")[0]["top_signal"], "9");
+    EXPECT_EQ(rows("nodes.failures")[0]["reason"], "a");
+  }
+}
+
 }  // namespace
 }  // namespace sickbay::workload
