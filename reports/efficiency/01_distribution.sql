@@ -4,7 +4,7 @@
 -- chart: bar x=efficiency y=job_share,core_h_share
 -- units: jobs=jobs job_share=% core_h=core-h core_h_share=% unused_core_h=core-h
 -- note: Efficiency is CPU time used, of core time allocated. Core-hours at the left were held and not used: often one process on many cores, or a job that waited for data.
--- note: Over 100 % is more threads than cores allocated: with two threads per core this is no fault.
+-- note: Over 100 % (up to 1000 %) is more threads than cores allocated: with two threads per core this is no fault.
 -- note: Slurm records no CPU time of steps that it killed in some versions: ask before you blame a job that stands at 0 % and ended in TIMEOUT or CANCELLED.
 -- left out: Jobs without CPU time measured, without run time, and those that say they used over 10 times what they were given (a fault of the log). Jobs on GPUs count, though theirs is mostly low.
 WITH e AS (

@@ -4,7 +4,8 @@
 -- chart: bar x=size_class y=efficiency,median_efficiency
 -- units: jobs=jobs core_h=core-h efficiency=% median_efficiency=% low_jobs=% unused_core_h=core-h
 -- note: efficiency weighs jobs by their core-hours; low_jobs is the share of jobs under 50 %. Where it falls with size, applications do not scale that far, or jobs use one node of several.
--- left out: Jobs without CPU time measured, without run time or without cores.
+-- note: An efficiency over 100 % (up to 1000 %) is more threads than cores allocated: with two threads per core this is no fault. Such jobs have no unused core-hours.
+-- left out: Jobs that say they used over 10 times what they were given (a fault of the log), and jobs without CPU time measured, without run time or without cores.
 SELECT size_class, count(*) AS jobs, sum(core_h) AS core_h,
        100 * sum(used_core_h) / sum(core_h) AS efficiency, 100 * median(cpu_eff) AS median_efficiency,
        100.0 * count(*) FILTER (WHERE cpu_eff < 0.5) / count(*) AS low_jobs,
