@@ -7,8 +7,8 @@
 -- note: GPU-hours that grow with a low use: help users before you buy.
 -- left out: Jobs without GPUs or without a run time. A job counts in the month of its end; one that ends before or after the period in none.
 SELECT month, coalesce(gpu_type, 'GPU') AS kind, count(*) AS jobs, nullif(count(DISTINCT user_name), 0) AS users, sum(gpu_h) AS gpu_h,
-       sum(gpu_util_milli * gpu_h) / 10 / nullif(sum(gpu_h) FILTER (WHERE gpu_util_milli IS NOT NULL), 0) AS use,
-       100 * coalesce(sum(gpu_h) FILTER (WHERE gpu_util_milli IS NOT NULL), 0) / sum(gpu_h) AS measured
+       100 * sum(used_gpu_h) / sum(gpu_h) FILTER (WHERE used_gpu_h IS NOT NULL) AS use,
+       100 * coalesce(sum(gpu_h) FILTER (WHERE used_gpu_h IS NOT NULL), 0) / sum(gpu_h) AS measured
 FROM j
 WHERE gpu_h > 0 AND day >= (SELECT CAST(begins AS DATE) FROM period) AND day < (SELECT ends FROM period)
 GROUP BY 1, 2

@@ -9,10 +9,10 @@
 -- left out: Jobs without GPUs or without a run time.
 SELECT coalesce(user_name, '(no user)') AS user_name, count(*) AS jobs, sum(gpu_h) AS gpu_h,
        100 * sum(gpu_h) / sum(sum(gpu_h)) OVER () AS share,
-       sum(gpu_util_milli * gpu_h) / 10 / nullif(sum(gpu_h) FILTER (WHERE gpu_util_milli IS NOT NULL), 0) AS use,
-       100 * coalesce(sum(gpu_h) FILTER (WHERE gpu_util_milli IS NOT NULL), 0) / sum(gpu_h) AS measured,
+       100 * sum(used_gpu_h) / sum(gpu_h) FILTER (WHERE used_gpu_h IS NOT NULL) AS use,
+       100 * coalesce(sum(gpu_h) FILTER (WHERE used_gpu_h IS NOT NULL), 0) / sum(gpu_h) AS measured,
        avg(gpus) AS gpus_per_job, quantile_disc(gpu_mem, 0.95) / 1073741824.0 AS gpu_memory,
-       sum(gpu_h * (gpu_util_milli < 50)::INTEGER) AS idle_gpu_h
+       sum(gpu_h * (used_gpu_h < 0.05 * gpu_h)::INTEGER) AS idle_gpu_h
 FROM j
 WHERE gpu_h > 0
 GROUP BY 1

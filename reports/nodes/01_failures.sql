@@ -28,19 +28,10 @@ hosts AS (
 ),
 shared AS (SELECT *, 1.0 / count(*) OVER (PARTITION BY job) AS part FROM (SELECT DISTINCT job, core_h, node FROM hosts)),
 by_job AS (SELECT node, count(*) AS node_fail_jobs, sum(part)::DOUBLE AS suspicion, sum(core_h) AS lost_core_h FROM shared GROUP BY node),
-by_event AS (
-  SELECT node, greatest(local_time(v.begins), p.begins) AS s, least(coalesce(local_time(v.ends), p.ends), p.ends) AS e, reason
-  FROM node_events v, period p
-  WHERE regexp_matches(upper(v.state), 'DOWN|FAIL|ERROR|MAINT|RESPOND|DRAIN') AND NOT regexp_matches(upper(v.state), 'DRAINING|FAILING|MIXED|ALLOC|POWER')
-),
--- Events of one node may overlap; an hour counts once: from each event only what lies behind all before it.
-down AS (
-  SELECT *, greatest(s, max(e) OVER (PARTITION BY node ORDER BY s, e ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)) AS fresh
-  FROM by_event WHERE s < e
-),
 by_node AS (
-  SELECT node, count(*) AS events, sum(greatest(epoch_us(e) - epoch_us(fresh), 0)) / 3600e6 AS down_h, mode(reason ORDER BY s, reason) AS reason
-  FROM down GROUP BY node
+  SELECT node, count(*) AS events, sum(greatest(epoch_us(ends) - epoch_us(counted_from), 0)) / 3600e6 AS down_h,
+         mode(reason ORDER BY begins, reason) AS reason
+  FROM node_down GROUP BY node
 ),
 both_sides AS (
   SELECT node, coalesce(node_fail_jobs, 0) AS node_fail_jobs, round(coalesce(suspicion, 0), 3) AS suspicion, lost_core_h,

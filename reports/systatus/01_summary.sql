@@ -22,21 +22,10 @@ WITH t AS (
         FROM j, period)
 ),
 machine AS (SELECT sum(n.cpus) * any_value(p.days) * 24 AS core_h FROM nodes n, period p),
-down_events AS (
-  SELECT node, greatest(local_time(v.begins), p.begins) AS s, least(coalesce(local_time(v.ends), p.ends), p.ends) AS e
-  FROM node_events v, period p
-  WHERE regexp_matches(upper(v.state), 'DOWN|FAIL|ERROR|MAINT|RESPOND|DRAIN')
-    AND NOT regexp_matches(upper(v.state), 'DRAINING|FAILING|MIXED|ALLOC|POWER')
-),
--- Events of one node may overlap; an hour counts once: from each event only what lies behind all before it.
-fresh AS (
-  SELECT node, e, greatest(s, max(e) OVER (PARTITION BY node ORDER BY s, e ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)) AS s
-  FROM down_events WHERE s < e
-),
 down AS (
   SELECT CASE WHEN (SELECT count(*) FROM node_events) > 0
-         THEN coalesce(sum(n.cpus * (epoch_us(f.e) - epoch_us(f.s))) / 3600e6, 0) END AS core_h
-  FROM fresh f JOIN nodes n USING (node) WHERE f.s < f.e
+         THEN coalesce(sum(n.cpus * (epoch_us(d.ends) - epoch_us(d.counted_from))) / 3600e6, 0) END AS core_h
+  FROM node_down d JOIN nodes n USING (node) WHERE d.counted_from < d.ends
 ),
 tiles AS (
   SELECT unnest(['Jobs', 'Jobs that started', 'Users', 'Core-hours used in the period', 'GPU-hours allocated', 'Availability', 'Utilisation',

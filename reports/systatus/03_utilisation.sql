@@ -24,18 +24,7 @@ running AS (
          sum(cores * (86400 - s % 86400000000 / 1e6)) AS first_part, sum(cores * (86400 - e % 86400000000 / 1e6)) AS last_part
   FROM spans WHERE s < e GROUP BY 1, 2
 ),
-down_events AS (
-  SELECT node, greatest(local_time(v.begins), p.begins) AS s, least(coalesce(local_time(v.ends), p.ends), p.ends) AS e
-  FROM node_events v, period p
-  WHERE regexp_matches(upper(v.state), 'DOWN|FAIL|ERROR|MAINT|RESPOND|DRAIN')
-    AND NOT regexp_matches(upper(v.state), 'DRAINING|FAILING|MIXED|ALLOC|POWER')
-),
--- Events of one node may overlap; an hour counts once: from each event only what lies behind all before it.
-fresh AS (
-  SELECT node, e, greatest(s, max(e) OVER (PARTITION BY node ORDER BY s, e ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)) AS s
-  FROM down_events WHERE s < e
-),
-down AS (SELECT s, e, n.cpus AS cores FROM fresh JOIN nodes n USING (node) WHERE s < e AND n.cpus > 0),
+down AS (SELECT counted_from AS s, ends AS e, n.cpus AS cores FROM node_down JOIN nodes n USING (node) WHERE counted_from < ends AND n.cpus > 0),
 -- Cores are added at a start and taken away at an end, as in the report before; `used` and `lost` apart.
 edges AS (
   SELECT first AS d, cores AS used, first_part AS used_part, 0 AS lost, 0 AS lost_part FROM running

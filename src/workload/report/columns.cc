@@ -23,6 +23,7 @@ constexpr auto kDerived = std::to_array<DerivedColumn>({
     {"core_h", "core-hours allocated"},
     {"node_h", "node-hours allocated"},
     {"gpu_h", "GPU-hours allocated"},
+    {"used_gpu_h", "GPU-hours in which the GPUs were used"},
     {"used_core_h", "CPU time used, in core-hours"},
     {"cpu_eff", "used / allocated"},
     {"limit_share", "run time / limit"},

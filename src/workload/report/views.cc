@@ -65,6 +65,7 @@ std::string derived_sql(const Site& site) {
   sql += column(core_s + " / 3600.0::DOUBLE", "core_h");
   sql += column("nodes * elapsed / 3600.0::DOUBLE", "node_h");
   sql += column("gpus * elapsed / 3600.0::DOUBLE", "gpu_h");
+  sql += column("gpus * elapsed * gpu_util_milli / 3600000.0::DOUBLE", "used_gpu_h");
   sql += column("total_cpu / 3600000.0::DOUBLE", "used_core_h");
   sql += column(
       fmt::format(
@@ -193,6 +194,19 @@ std::string coverage_sql() {
       names, counts);
 }
 
+// Node events that mean "no work", cut to the period.  Those of one node may overlap; so that an hour counts
+// once, `counted_from` is what lies behind all earlier ones.
+constexpr std::string_view kNodeDown = R"(CREATE OR REPLACE TEMP VIEW node_down AS
+SELECT *, greatest(begins, max(ends) OVER (PARTITION BY node ORDER BY begins, ends
+                                           ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)) AS counted_from
+FROM (SELECT node, greatest(local_time(v.begins), p.begins) AS begins,
+             least(coalesce(local_time(v.ends), p.ends), p.ends) AS ends, reason
+      FROM node_events v, period p
+      WHERE regexp_matches(upper(v.state), 'DOWN|FAIL|ERROR|MAINT|RESPOND|DRAIN')
+        AND NOT regexp_matches(upper(v.state), 'DRAINING|FAILING|MIXED|ALLOC|POWER'))
+WHERE begins < ends;
+)";
+
 }  // namespace
 
 Result<std::string> views_sql(duck::Connection& connection, const ViewOrder& order) {
@@ -221,7 +235,7 @@ Result<std::string> views_sql(duck::Connection& connection, const ViewOrder& ord
   sql += period_sql("period", f.from ? f.from : first, f.to ? f.to : last);
   sql += period_sql("period2", order.compare ? std::optional(order.compare->from) : std::nullopt,
                     order.compare ? std::optional(order.compare->to) : std::nullopt);
-  return sql + users_sql(order.site.users) + coverage_sql();
+  return sql + users_sql(order.site.users) + coverage_sql() + std::string(kNodeDown);
 }
 
 Result<std::vector<std::string>> unknown_filter_values(duck::Connection& connection, const Filter& filter) {

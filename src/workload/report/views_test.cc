@@ -157,6 +157,21 @@ TEST_F(Views, BoundTheEfficiencyAlsoWhereCoresWereOnlyAskedFor) {
   EXPECT_EQ(ask("SELECT job_id, round(cpu_eff, 3) FROM j ORDER BY 1"), "1|10\n2|\n3|\n");
 }
 
+TEST_F(Views, CountAnHourOfADownNodeOnce) {
+  ASSERT_TRUE(connection().execute(
+      "INSERT INTO node_events VALUES ('n1', 'DOWN*', '2021-05-02 10:00:00', '2021-05-02 12:00:00', 4, 'a'), "
+      "('n1', 'IDLE+DRAIN', '2021-05-02 11:00:00', '2021-05-02 13:00:00', 4, 'b'), "
+      "('n1', 'MAINT', '2021-05-02 11:00:00', '2021-05-02 11:30:00', 4, 'c'), "
+      "('n2', 'DOWN', '2021-05-02 11:00:00', NULL, 4, NULL), ('n2', 'DRAINING', '2021-05-02', NULL, 4, 'd'), "
+      "('n3', 'DOWN', '2021-04-01', '2021-04-02', 4, 'before')"));
+  order_.filter.from = utc("2021-05-02T00:00:00");
+  order_.filter.to = utc("2021-05-03T00:00:00");
+  make();
+  EXPECT_EQ(ask("SELECT node, hour(begins), hour(ends), hour(counted_from), counted_from < ends, reason "
+                "FROM node_down ORDER BY node, reason"),
+            "n1|10|12|10|yes|a\nn1|11|13|12|yes|b\nn1|11|11|12|no|c\nn2|11|0|11|yes|\n");
+}
+
 TEST_F(Views, NameFilterValuesThatNoJobHas) {
   Filter filter;
   filter.users = {"an", "bob"};
