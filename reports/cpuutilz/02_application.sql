@@ -1,12 +1,12 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- title: Core-hours by application
 -- needs: core_h
--- chart: pareto x=application y=core_h
+-- chart: pareto x=application y=core_h share=share
 -- units: jobs=jobs users=users core_h=core-h share=% median_cores=cores median_run_time=h
 -- param: top integer 25 how many applications
--- note: The line is the cumulated share. The applications left of 80 % are those to benchmark, to tune and to ask a new machine for.
+-- note: The line is the cumulated share of all core-hours. The applications left of 80 % are those to benchmark, to tune and to ask a new machine for.
 -- note: "unknown" is work without a label: when it is large, `sickbay labels suggest` proposes keywords.
--- left out: Applications beyond the first are not summed up; the line counts those shown.
+-- left out: Applications beyond the first; the line ends under 100 % by what they hold.
 SELECT coalesce(application, 'unknown') AS application, count(*) AS jobs, nullif(count(DISTINCT user_name), 0) AS users,
        sum(core_h) AS core_h, 100 * sum(core_h) / nullif(sum(sum(core_h)) OVER (), 0) AS share,
        median(cores) FILTER (WHERE started) AS median_cores,

@@ -453,13 +453,15 @@ function lines(report, width, paint) {
 }
 
 function pareto(report, width, paint) {
-  const [x] = columnsOf(report, 'x'), [y] = columnsOf(report, 'y'), column = report.columns[y];
+  const [x] = columnsOf(report, 'x'), [y] = columnsOf(report, 'y'), [share] = columnsOf(report, 'share', false), column = report.columns[y];
   const rows = report.rows.filter((row) => typeof row[y] === 'number').sort((a, b) => b[y] - a[y]);
   const all = report.sums?.[y] ?? sum(rows.map((row) => row[y])), most = Math.min(rows.length, width < 480 ? 12 : kMost);
   if (most < rows.length) report.note = say('page.top', most, plain(report.total, 0));
   let so = 0;
   const shown = rows.slice(0, most), labels = shown.map((row) => text(row[x], report.columns[x]));
-  const shares = shown.map((row) => { so += row[y]; return all > 0 ? so / all * 100 : null; });
+  // Where the SQL gives the first rows only, it says their shares of the whole.
+  const part = (row) => (share === undefined ? (all > 0 ? row[y] / all * 100 : null) : row[share]);
+  const shares = shown.map((row) => { so += part(row) ?? 0; return all > 0 ? Math.min(so, 100) : null; });
   const left = kLeft, right = 52, {axis, height} = nameAxis(paint, labels, width - left - right), body = width < 480 ? 190 : 270;
   const option = {
     ...common(paint, {trigger: 'axis', axisPointer: {type: 'shadow'}}), grid: {left, right, top: 58, height: body, outerBoundsMode: 'none'}, xAxis: axis,
@@ -475,7 +477,7 @@ function pareto(report, width, paint) {
   option.tooltip.formatter = (points) => {
     const at = points[0].dataIndex;
     return tip(labels[at], [[paint.series[0], column.label, amount(shown[at][y], column)],
-                            ['', say('page.share'), all > 0 ? figure(shown[at][y] / all * 100) + '\u00a0%' : '\u2013'],
+                            ['', say('page.share'), all > 0 ? figure(part(shown[at])) + '\u00a0%' : '\u2013'],
                             [paint.series[1], say('page.cumulated'), figure(shares[at]) + '\u00a0%']]);
   };
   return {option, height: 58 + body + height + 6};

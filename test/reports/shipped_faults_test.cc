@@ -61,5 +61,29 @@ TEST_F(Shipped, TakeTheFirstByNameOfThoseAsFrequent) {
   }
 }
 
+// A Pareto of the first rows ends under 100 % by what the others hold.
+TEST_F(Shipped, TakeTheSharesOfParetosFromTheWhole) {
+  fill_small();
+  fill("UPDATE jobs SET energy = 3600 WHERE user_name = 'bob'");
+  std::size_t paretos = 0;
+  for (const Plugin& plugin : plugins_)
+    for (const ReportSpec& spec : plugin.reports) {
+      if (spec.chart.kind != "pareto") continue;
+      ++paretos;
+      ASSERT_TRUE(spec.chart.options.contains("share")) << spec.id();
+      EXPECT_EQ(spec.units.at(spec.chart.options.at("share")), "%") << spec.id();
+    }
+  EXPECT_EQ(paretos, 3u);
+  ASSERT_TRUE(set_parameters(plugins_, {{"cpuutilz.application.top", "1"},
+                                        {"energy.application.top", "1"},
+                                        {"efficiency.wasted.top", "1"}}));
+  make_views();
+  for (const char* id : {"cpuutilz.application", "energy.application", "efficiency.wasted"}) {
+    const auto all = rows(id);
+    ASSERT_EQ(all.size(), 1u) << id;
+    EXPECT_LT(std::stod(all[0].at("share")), 99) << id;
+  }
+}
+
 }  // namespace
 }  // namespace sickbay::workload

@@ -57,7 +57,7 @@ const std::vector<ChartRow>& chart_rows() {
       {"hbar", {x, y, group, stacked, log}},
       {"line", {x, y, group, mark, log}},
       {"stacked_area", {x, y, group, mark}},
-      {"pareto", {x, {"y", Holds::figure, true}}},
+      {"pareto", {x, {"y", Holds::figure, true}, {"share", Holds::figure, false}}},
       {"box",
        {x,
         {"low", Holds::figure, true},
