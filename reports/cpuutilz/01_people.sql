@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- title: Core-hours by user, team and field of research
 -- needs: core_h user_name
--- chart: hbar x=name y=core_h group=kind stacked=yes
+-- chart: hbar x=name y=core_h group=kind stacked=yes suffix=kind
 -- units: jobs=jobs users=users core_h=core-h share=% core_h_per_job=core-h
 -- param: top integer 20 how many of each kind
 -- note: Teams and fields come from the site's users.json; users that are not in it are the team and the field "(not listed)".

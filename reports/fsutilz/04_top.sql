@@ -16,7 +16,7 @@ g AS (
   (SELECT 'user' AS kind, coalesce(user_name, '(no user)') AS name, NULL AS application, * EXCLUDE (user_name)
    FROM by_user ORDER BY moved DESC, name LIMIT getvariable('top'))
   UNION ALL
-  SELECT 'job', concat(coalesce(job_id, '(no id)'), ' of ', coalesce(user_name, '(no user)')), application, 1, r, w, moved, elapsed FROM single
+  SELECT 'job', concat(coalesce(job_id, '(no id)'), ' (', coalesce(user_name, 'no user'), ')'), application, 1, r, w, moved, elapsed FROM single
 )
 SELECT kind, row_number() OVER (PARTITION BY kind ORDER BY moved DESC, name) AS place, name, application, jobs,
        r / 1073741824 AS read, w / 1073741824 AS written,

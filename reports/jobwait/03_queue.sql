@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- title: Coverage of demand by partition, QOS and account
 -- needs: wait_s
--- chart: hbar x=name y=coverage group=kind
+-- chart: hbar x=name y=coverage group=kind suffix=kind
 -- units: jobs=jobs used=core-h demanded=core-h coverage=% median_wait=h p90_wait=h
 -- param: top integer 15 how many of each kind, by core-hours
 -- note: demanded is core-hours used and queued (wait times cores); coverage is used of demanded. Over 85 % is a queue in which jobs start soon; far below, the queue has too few nodes for its users, or a policy holds its jobs.
@@ -12,12 +12,12 @@ WITH w AS (
   FROM j WHERE wait_s IS NOT NULL AND core_h IS NOT NULL
 ),
 g AS (
-  SELECT 0 AS kind_place, 'all' AS kind, 'ALL' AS name, count(*) AS jobs, sum(core_h) AS used, sum(core_h) + sum(queued_h) AS demanded,
+  SELECT 0 AS kind_place, 'all' AS kind, '(all)' AS name, count(*) AS jobs, sum(core_h) AS used, sum(core_h) + sum(queued_h) AS demanded,
          quantile_disc(wait_s, [0.5, 0.9]) AS p FROM w HAVING count(*) > 0
   UNION ALL
   SELECT 1, 'partition', "partition", count(*), sum(core_h), sum(core_h) + sum(queued_h), quantile_disc(wait_s, [0.5, 0.9]) FROM w WHERE "partition" IS NOT NULL GROUP BY 3
   UNION ALL
-  SELECT 2, 'qos', qos, count(*), sum(core_h), sum(core_h) + sum(queued_h), quantile_disc(wait_s, [0.5, 0.9]) FROM w WHERE qos IS NOT NULL GROUP BY 3
+  SELECT 2, 'QOS', qos, count(*), sum(core_h), sum(core_h) + sum(queued_h), quantile_disc(wait_s, [0.5, 0.9]) FROM w WHERE qos IS NOT NULL GROUP BY 3
   UNION ALL
   SELECT 3, 'account', account, count(*), sum(core_h), sum(core_h) + sum(queued_h), quantile_disc(wait_s, [0.5, 0.9]) FROM w WHERE account IS NOT NULL GROUP BY 3
 ),

@@ -62,9 +62,10 @@ function date(ms, grain) {
   const day = month + '-' + two(d.getUTCDate());
   return grain === 'day' ? day : day + ' ' + two(d.getUTCHours()) + ':' + two(d.getUTCMinutes());
 }
-/** A value of `column` as a label. */
+/** A value of `column` as a label: what is a word of the report, and no name of the log, in the page's language. */
 function text(value, column) {
   if (value === null || value === undefined) return say('page.unknown');
+  if (typeof value === 'string' && column.words && Object.hasOwn(column.words, value)) return column.words[value];
   if (column.type === 'time') return date(value, column.grain);
   if (column.type === 'boolean') return say(value ? 'page.yes' : 'page.no');
   if (/(^|_)(weekday|dayofweek|isodow|dow)$/.test(column.name) && Number.isInteger(value)) return say('page.weekday.' + ((value + 6) % 7 + 1));
@@ -235,17 +236,30 @@ const plainTimeAxis = (paint) => ({
               formatter: {year: '{yyyy}', month: '{yyyy}-{MM}', day: '{MM}-{dd}', hour: '{HH}:{mm}', minute: '{HH}:{mm}'}},
   splitLine: {show: false},
 });
-/** The axis of names under a chart: turned and cut where they would not stand side by side. */
+/** `label` in lines of at most `room`, broken at blanks and between Chinese signs; null where a word is longer. */
+function folded(label, room) {
+  const lines = [''];
+  for (const piece of label.match(/[\u2e80-\uffff]|[^\s\u2e80-\uffff]+\s*/g) ?? [label]) {
+    if (wide(piece.trimEnd()) > room) return null;
+    if (wide((lines.at(-1) + piece).trimEnd()) <= room) lines[lines.length - 1] += piece; else lines.push(piece);
+  }
+  return lines.map((line) => line.trim());
+}
+/** The axis of names under a chart: in lines, or turned and cut where they would not stand side by side. */
 function nameAxis(paint, labels, width, {name = ''} = {}) {
   const each = width / Math.max(1, labels.length), need = widest(labels) + 10;
   const fits = need <= each, ordered = labels.every((label) => /^[\d:.\-\u2013 <>=≤≥+]+$/.test(label));
   const axis = {
     type: 'category', data: labels, axisLine: {lineStyle: {color: paint.strong}}, axisTick: {show: false},
     name, nameLocation: 'middle', nameTextStyle: {color: paint.soft, fontSize: kSize},
-    axisLabel: {color: paint.soft, fontSize: kSize, interval: 0, width: 110, overflow: 'truncate', ellipsis: '\u2026'},
+    axisLabel: {color: paint.soft, fontSize: kSize, interval: 0, width: Math.max(110, each), overflow: 'truncate', ellipsis: '\u2026'},
   };
   let height = 24;
-  if (!fits && ordered && labels.length > 12) {
+  const lines = fits || labels.length > 12 ? null : labels.map((label) => folded(label, each - 8));
+  if (lines?.every((one) => one && one.length <= 3)) {
+    axis.axisLabel.formatter = (_, i) => lines[i].join('\n');
+    height += (lines.reduce((most, one) => Math.max(most, one.length), 1) - 1) * (kSize + 3);
+  } else if (!fits && ordered && labels.length > 12) {
     axis.axisLabel.interval = Math.ceil(need / each) - 1;
   } else if (!fits) {
     axis.axisLabel.rotate = each < 26 ? 60 : 40;
@@ -258,34 +272,57 @@ function nameAxis(paint, labels, width, {name = ''} = {}) {
 
 // ---------------------------------------------------------------- rows to series
 
+/** Values of `column` in the order that it has of itself (classes of size and time); others stay behind these. */
+function inOrder(list, column, valueOf = (one) => one) {
+  if (!column.order) return list;
+  const at = new Map(column.order.map((value, i) => [value, i])), place = (one) => at.get(valueOf(one)) ?? Infinity;
+  return list.map((one, i) => [one, i]).sort(([a, i], [b, j]) => (place(a) === place(b) ? i - j : place(a) - place(b))).map(([one]) => one);
+}
+/** All days or months from the first to the last, so that those without a job are seen; too many stay as they are. */
+function withGaps(times, grain, most) {
+  const all = [], end = times.at(-1);
+  if (times.length < 2 || (grain === 'month' ? 30 : 1) * kDay * (most + 1) < end - times[0]) return times;
+  for (let at = new Date(times[0]); at <= end; grain === 'month' ? at.setUTCMonth(at.getUTCMonth() + 1) : at.setUTCDate(at.getUTCDate() + 1)) all.push(at.getTime());
+  const known = new Set(all);
+  return times.every((time) => known.has(time)) ? all : times;
+}
+/** How a row is found on the axis of names: its x, with its kind (suffix=) behind it where names of several kinds stand together. */
+function namesOf(report) {
+  const [x] = columnsOf(report, 'x'), [kind] = columnsOf(report, 'suffix', false), column = report.columns[x];
+  if (kind === undefined) return {column, keyOf: (row) => row[x]};
+  const label = (row) => { const name = text(row[x], column); return name.startsWith('(') ? name : cut(name, 40) + ' (' + text(row[kind], report.columns[kind]) + ')'; };
+  return {column: {...column, type: 'text', words: undefined, order: undefined}, keyOf: label};
+}
 const sum = (list) => list.reduce((a, b) => a + (Number.isFinite(b) ? b : 0), 0);
 
 /** x, and series of y: one for each y column, or one for each value of the group column (the largest, and the rest). */
-function seriesOf(report, {merge = true} = {}) {
-  const [x] = columnsOf(report, 'x'), ys = columnsOf(report, 'y'), [group] = columnsOf(report, 'group', false);
-  const xColumn = report.columns[x], number = (value) => (typeof value === 'number' ? value : null);
-  const keys = [], place = new Map();
-  for (const row of report.rows) if (!place.has(row[x])) { place.set(row[x], keys.length); keys.push(row[x]); }
+function seriesOf(report, {merge = true, gaps = 0} = {}) {
+  const {column: xColumn, keyOf} = namesOf(report), ys = columnsOf(report, 'y'), [group] = columnsOf(report, 'group', false);
+  const number = (value) => (typeof value === 'number' ? value : null);
+  let keys = [...new Set(report.rows.map(keyOf))];
   if (isTime(xColumn) || keys.every((key) => typeof key === 'number')) {
     keys.sort((a, b) => a - b);
-    keys.forEach((key, i) => place.set(key, i));
+    if (gaps && xColumn.grain && keys[0] !== null) keys = withGaps(keys, xColumn.grain, gaps);
+  } else {
+    keys = inOrder(keys, xColumn);
   }
+  const place = new Map(keys.map((key, i) => [key, i]));
   const series = [];
   if (group === undefined) {
     for (const y of ys) {
       const data = keys.map(() => null);
-      for (const row of report.rows) data[place.get(row[x])] = number(row[y]);
+      for (const row of report.rows) data[place.get(keyOf(row))] = number(row[y]);
       series.push({name: report.columns[y].label, column: report.columns[y], data});
     }
   } else {
     const of = new Map();
     for (const row of report.rows) {
       const name = text(row[group], report.columns[group]);
-      if (!of.has(name)) of.set(name, keys.map(() => null));
-      const data = of.get(name), at = place.get(row[x]), value = number(row[ys[0]]);
+      if (!of.has(name)) of.set(name, {name, value: row[group], data: keys.map(() => null), column: report.columns[ys[0]]});
+      const {data} = of.get(name), at = place.get(keyOf(row)), value = number(row[ys[0]]);
       if (value !== null) data[at] = (data[at] ?? 0) + value;
     }
-    let groups = [...of].map(([name, data]) => ({name, data, column: report.columns[ys[0]]}));
+    let groups = inOrder([...of.values()], report.columns[group], (one) => one.value);
     if (groups.length > kGroups + 1) {
       const bySize = [...groups].sort((a, b) => sum(b.data) - sum(a.data)), kept = new Set(bySize.slice(0, kGroups));
       const rest = groups.filter((one) => !kept.has(one));
@@ -343,15 +380,15 @@ const colourOf = (paint, i, one) => (one?.rest ? paint.series[8] : paint.series[
 // ---------------------------------------------------------------- the kinds
 
 function bars(report, width, paint) {
-  const {keys, xColumn, series, grouped, alone} = seriesOf(report);
+  const {keys, xColumn, series, grouped, alone} = seriesOf(report, {gaps: width < 480 ? 15 : 62});
   const most = firstFew(report, keys, width < 480 ? 15 : kMost, xColumn), labels = keys.slice(0, most).map((key) => text(key, xColumn));
   const stacked = /^(yes|true|1)$/.test(report.options.stacked ?? ''), log = (report.options.log ?? '').includes('y') && !stacked;
   const panels = panelsOf(series), top = series.length > 1 ? 32 : 4, left = kLeft, each = width < 480 ? 190 : panels.length > 1 ? 200 : 290;
-  const {axis, height} = nameAxis(paint, labels, width - left - 12);
+  const {axis, height} = nameAxis(paint, labels, width - left - 12, {name: isTime(xColumn) ? '' : titleOf(xColumn)});
   const option = {...common(paint, {trigger: 'axis', axisPointer: {type: 'shadow'}}), grid: [], xAxis: [], yAxis: [], series: []};
   panels.forEach((panel, p) => {
     option.grid.push({left, right: 12, top: top + 26 + p * (each + 36), height: each, outerBoundsMode: 'none'});
-    option.xAxis.push({...axis, gridIndex: p, axisLabel: {...axis.axisLabel, show: p === panels.length - 1}});
+    option.xAxis.push({...axis, gridIndex: p, name: p === panels.length - 1 ? axis.name : '', axisLabel: {...axis.axisLabel, show: p === panels.length - 1}});
     option.yAxis.push({...figureAxis(paint, panel[0].column, reach(panel, most, stacked), {log, bars: true, splits: panels.length > 1 ? 3 : 5}), gridIndex: p});
     nameAbove(option.yAxis[p], left);
     if (panel.length > 1 && !grouped) option.yAxis[p].name = panel[0].column.unitText;
@@ -408,7 +445,7 @@ function hbars(report, width, paint) {
 
 function lines(report, width, paint) {
   const area = report.kind === 'stacked_area';
-  const {keys, xColumn, series} = seriesOf(report, {merge: true});
+  const {keys, xColumn, series} = seriesOf(report, {merge: true, gaps: 4000});
   const labels = keys.map((key) => text(key, xColumn)), time = isTime(xColumn);
   const panels = area ? [series] : panelsOf(series), top = series.length > 1 ? 32 : 4, left = kLeft;
   const each = width < 480 ? 180 : panels.length > 1 ? 180 : 270, log = (report.options.log ?? '').includes('y') && !area;
@@ -433,6 +470,11 @@ function lines(report, width, paint) {
       areaStyle: area ? {color: colour, opacity: 0.8} : undefined, stack: area ? 'all' : undefined, emphasis: {disabled: true},
       data: one.data.map((value, k) => { const held = area ? value ?? 0 : log && !(value > 0) ? null : value; return time ? [keys[k], held] : held; }),
     };
+    // A line is drawn between neighbours; who has none is a point.
+    if (!area && keys.length > 40) {
+      const lonely = one.data.map((value, k) => value !== null && (one.data[k - 1] ?? null) === null && (one.data[k + 1] ?? null) === null);
+      if (lonely.includes(true)) Object.assign(line, {showSymbol: true, showAllSymbol: true, symbol: 'none', data: line.data.map((value, k) => (lonely[k] ? {value, symbol: 'circle', symbolSize: 4} : value))});
+    }
     if (!area && series.length === 1 && !Number.isFinite(mark) && !log) line.areaStyle = {color: colour, opacity: 0.08};
     if (i === 0 && Number.isFinite(mark)) {
       line.markLine = {silent: true, symbol: 'none', lineStyle: {color: paint.warn, type: 'dashed', width: 1.2}, data: [{yAxis: mark}],
@@ -462,7 +504,7 @@ function pareto(report, width, paint) {
   // Where the SQL gives the first rows only, it says their shares of the whole.
   const part = (row) => (share === undefined ? (all > 0 ? row[y] / all * 100 : null) : row[share]);
   const shares = shown.map((row) => { so += part(row) ?? 0; return all > 0 ? Math.min(so, 100) : null; });
-  const left = kLeft, right = 52, {axis, height} = nameAxis(paint, labels, width - left - right), body = width < 480 ? 190 : 270;
+  const left = kLeft, right = 52, {axis, height} = nameAxis(paint, labels, width - left - right, {name: titleOf(report.columns[x])}), body = width < 480 ? 190 : 270;
   const option = {
     ...common(paint, {trigger: 'axis', axisPointer: {type: 'shadow'}}), grid: {left, right, top: 58, height: body, outerBoundsMode: 'none'}, xAxis: axis,
     yAxis: [figureAxis(paint, column, shown.map((row) => row[y])),
@@ -485,7 +527,7 @@ function pareto(report, width, paint) {
 
 function boxes(report, width, paint) {
   const [x] = columnsOf(report, 'x'), parts = ['low', 'q1', 'median', 'q3', 'high'].map((name) => columnsOf(report, name)[0]);
-  const rows = report.rows.filter((row) => parts.every((part) => typeof row[part] === 'number'));
+  const rows = inOrder(report.rows.filter((row) => parts.every((part) => typeof row[part] === 'number')), report.columns[x], (row) => row[x]);
   const column = {...report.columns[parts[2]]}, log = (report.options.log ?? '').includes('y');
   const most = Math.min(rows.length, kMost);
   if (most < rows.length) report.note = say('page.top', most, plain(report.total, 0));
@@ -501,7 +543,7 @@ function boxes(report, width, paint) {
                   itemStyle: {color: paint.scale[1], borderColor: paint.series[0], borderWidth: 1.4}, emphasis: {itemStyle: {borderWidth: 2}}};
   let height;
   if (upright) {
-    const names = nameAxis(paint, labels, width - kLeft - 12);
+    const names = nameAxis(paint, labels, width - kLeft - 12, {name: titleOf(report.columns[x])});
     nameAbove(axis, kLeft);
     Object.assign(option, {grid: {left: kLeft, right: 12, top: 32, height: 280, outerBoundsMode: 'none'}, xAxis: names.axis, yAxis: axis});
     height = 32 + 280 + names.height + 6;
@@ -525,8 +567,13 @@ function boxes(report, width, paint) {
 function heatmap(report, width, paint) {
   const [x] = columnsOf(report, 'x'), [y] = columnsOf(report, 'y'), [v] = columnsOf(report, 'value'), column = report.columns[v];
   const sorted = (at) => {
-    const keys = [...new Set(report.rows.map((row) => row[at]))];
-    if (keys.every((key) => typeof key === 'number')) keys.sort((a, b) => a - b);
+    let keys = inOrder([...new Set(report.rows.map((row) => row[at]))], report.columns[at]);
+    if (keys.every((key) => typeof key === 'number')) {
+      keys.sort((a, b) => a - b);
+      const first = keys[0], count = keys.at(-1) - first + 1;
+      // Hours in which nobody submitted have their place, too.
+      if (keys.every(Number.isInteger) && count <= 62) keys = Array.from({length: count}, (_, i) => first + i);
+    }
     // Weeks begin on Monday, whether Sunday is 0 or 7.
     if (/(^|_)(weekday|dayofweek|dow)$/.test(report.columns[at].name) && keys[0] === 0) keys.push(keys.shift());
     return keys;
@@ -817,5 +864,5 @@ document.querySelectorAll('.report[id]').forEach((article) => watch.observe(arti
 button.textContent = say(isDark() ? 'page.light' : 'page.dark');
 if (location.hash === '#all') drawAll();
 // For tests and for whoever makes a picture of the page.
-window.sickbayReport = {drawAll, places: () => places.length, charts: () => [...drawn.values()].filter((one) => one.chart).length, csv: (id) => csv(dataOf(document.getElementById(id)))};
+window.sickbayReport = {drawAll, places: () => places.length, chart: (id) => drawn.get(document.getElementById(id).querySelector('.chart'))?.chart, charts: () => [...drawn.values()].filter((one) => one.chart).length, csv: (id) => csv(dataOf(document.getElementById(id)))};
 })();

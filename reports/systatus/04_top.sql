@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- title: Top users, accounts and partitions
 -- needs: core_h
--- chart: hbar x=name y=share group=kind stacked=yes
+-- chart: hbar x=name y=share group=kind stacked=yes suffix=kind
 -- units: place=none jobs=jobs core_h=core-h share=% cumulated_share=%
 -- param: top integer 10 how many of each kind
 -- note: Share is of all core-hours of the period; the cumulated share says how few hold most of the work.

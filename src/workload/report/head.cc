@@ -50,11 +50,12 @@ struct ChartRow {
 const std::vector<ChartRow>& chart_rows() {
   static const OptionRow x{"x", Holds::column, true}, y{"y", Holds::figures, true},
       group{"group", Holds::column, false}, log{"log", Holds::axes, false},
-      mark{"mark", Holds::number, false}, stacked{"stacked", Holds::yes, false};
+      mark{"mark", Holds::number, false}, stacked{"stacked", Holds::yes, false},
+      suffix{"suffix", Holds::column, false};
   static const std::vector<ChartRow> rows = {
       {"tiles", {}},
-      {"bar", {x, y, group, stacked, log}},
-      {"hbar", {x, y, group, stacked, log}},
+      {"bar", {x, y, group, suffix, stacked, log}},
+      {"hbar", {x, y, group, suffix, stacked, log}},
       {"line", {x, y, group, mark, log}},
       {"stacked_area", {x, y, group, mark}},
       {"pareto", {x, {"y", Holds::figure, true}, {"share", Holds::figure, false}}},
