@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "workload/report/render.h"
@@ -68,12 +69,6 @@ std::string_view message(const Document& document, std::string_view key, std::st
   return found == document.messages.end() ? fallback : std::string_view(found->second);
 }
 
-std::string column_heading(const Document& document, const duck::ResultColumn& column) {
-  std::string plain = column.name;
-  std::replace(plain.begin(), plain.end(), '_', ' ');
-  return std::string(message(document, "column." + column.name, plain));
-}
-
 std::string unit_text(const Document& document, std::string_view unit) {
   if (unit.empty() || unit == "none") return "";
   return std::string(message(document, "unit." + std::string(unit), unit));
@@ -93,6 +88,46 @@ std::string value_text(const Document& document, const duck::Value& value, duck:
   // A year, an hour or an id is a number, but no figure.
   if (unit == "none") return std::to_string(number);
   return grouped(std::to_string(number), thousands, decimal);
+}
+
+namespace {
+
+double number_of(const duck::Value& value) {
+  if (const auto* whole = std::get_if<std::int64_t>(&value)) return static_cast<double>(*whole);
+  if (const auto* real = std::get_if<double>(&value)) return *real;
+  return NAN;
+}
+
+// "3 d 4 h": seconds are told as people say them, as page.js does.
+std::string duration_text(const Document& document, double seconds) {
+  struct Unit {
+    std::string_view key;
+    std::int64_t size;
+  };
+  constexpr std::array<Unit, 4> kUnits = {
+      {{"page.d", 86400}, {"page.h", 3600}, {"page.min", 60}, {"page.s", 1}}};
+  const auto part = [&](const std::string& count, std::string_view key) {
+    return count + "\u00a0" + std::string(message(document, key, key.substr(5)));
+  };
+  if (std::abs(seconds) < 60) return part(value_text(document, seconds, duck::Type::real, ""), "page.s");
+  const std::int64_t whole = std::llround(std::abs(seconds));
+  std::size_t at = 0;
+  while (whole < kUnits[at].size) ++at;
+  std::string text = seconds < 0 ? "−" : "";
+  text += part(value_text(document, whole / kUnits[at].size, duck::Type::integer, ""), kUnits[at].key);
+  const std::int64_t second = whole % kUnits[at].size / kUnits[at + 1].size;
+  if (second > 0) text += " " + part(std::to_string(second), kUnits[at + 1].key);
+  return text;
+}
+
+}  // namespace
+
+std::string cell_text(const Document& document, const duck::Value& value, duck::Type type,
+                      std::string_view unit, bool plain_number) {
+  const bool figure = type == duck::Type::integer || type == duck::Type::real;
+  if (figure && unit == "s" && std::isfinite(number_of(value)))
+    return duration_text(document, number_of(value));
+  return value_text(document, value, type, plain_number ? "none" : unit);
 }
 
 std::vector<std::pair<std::string, std::vector<std::size_t>>> chapters(const Document& document) {

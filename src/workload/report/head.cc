@@ -22,7 +22,7 @@ using Words = std::vector<std::string_view>;
 // ---- the tables -------------------------------------------------------------------------------------------
 
 constexpr auto kHeadWords = std::to_array<std::string_view>(
-    {"title", "needs", "chart", "units", "param", "note", "left out", "SPDX-License-Identifier"});
+    {"title", "needs", "chart", "units", "words", "param", "note", "left out", "SPDX-License-Identifier"});
 
 constexpr auto kUnits =
     std::to_array<std::string_view>({"jobs", "core-h", "GPU-h", "node-h", "h", "s", "%", "GiB", "GiB-h",
@@ -224,6 +224,10 @@ std::string take_word(ReportSpec& spec, std::string_view word, std::string_view 
   if (text.empty()) return fmt::format("'{}' says nothing", word);
   if (word == "needs") return take_needs(spec, text);
   if (word == "units") return take_units(spec, text);
+  if (word == "words") {
+    for (const std::string_view column : split_words(text, " \t,")) spec.words.emplace(column);
+    return "";
+  }
   if (word == "param") return take_param(spec, text);
   if (word == "note") return append_line(spec.note, text), "";
   if (word == "left out") return append_line(spec.left_out, text), "";
@@ -412,6 +416,10 @@ Status check_columns(const ReportSpec& spec, const std::vector<duck::ResultColum
   for (const auto& [name, unit] : spec.units)
     if (known.find(name) == nullptr)
       return wrong(at("units"), fmt::format("the result has no column {}{}", quote_for_message(name),
+                                            meant(name, known.names)));
+  for (const std::string& name : spec.words)
+    if (known.find(name) == nullptr)
+      return wrong(at("words"), fmt::format("the result has no column {}{}", quote_for_message(name),
                                             meant(name, known.names)));
   const bool named_tiles = spec.chart.kind == "tiles" && known.find("value") != nullptr &&
                            known.find("unit") != nullptr && known.find("name") != nullptr;

@@ -7,6 +7,7 @@
 #include <array>
 #include <cmath>
 #include <cstdlib>
+#include <set>
 
 #include "base/text.h"
 #include "base/text_table.h"
@@ -20,12 +21,6 @@ using duck::Value;
 
 constexpr std::int64_t kDay = 86'400'000'000;  // microseconds
 
-std::string_view unit_of(const ReportSpec& spec, const std::string& column) {
-  const auto found = spec.units.find(column);
-  return found == spec.units.end() || found->second == "none" ? std::string_view()
-                                                              : std::string_view(found->second);
-}
-
 bool is_figure(const duck::ResultColumn& column) {
   return column.type == duck::Type::integer || column.type == duck::Type::real;
 }
@@ -34,37 +29,6 @@ double number_of(const Value& value) {
   if (const auto* whole = std::get_if<std::int64_t>(&value)) return static_cast<double>(*whole);
   if (const auto* real = std::get_if<double>(&value)) return *real;
   return NAN;
-}
-
-// "3 d 4 h": seconds are told as people say them, as page.js does.
-std::string duration_text(const Document& document, double seconds) {
-  struct Unit {
-    std::string_view key;
-    std::int64_t size;
-  };
-  constexpr std::array<Unit, 4> kUnits = {
-      {{"page.d", 86400}, {"page.h", 3600}, {"page.min", 60}, {"page.s", 1}}};
-  const auto part = [&](const std::string& count, std::string_view key) {
-    return count + "\u00a0" + say(document, key);
-  };
-  if (std::abs(seconds) < 60) return part(value_text(document, seconds, duck::Type::real, ""), "page.s");
-  const std::int64_t whole = std::llround(std::abs(seconds));
-  std::size_t at = 0;
-  while (whole < kUnits[at].size) ++at;
-  std::string text = seconds < 0 ? "−" : "";
-  text += part(value_text(document, whole / kUnits[at].size, duck::Type::integer, ""), kUnits[at].key);
-  const std::int64_t second = whole % kUnits[at].size / kUnits[at + 1].size;
-  if (second > 0) text += " " + part(std::to_string(second), kUnits[at + 1].key);
-  return text;
-}
-
-// A cell or a tile; plain text, not yet escaped.
-std::string shown(const Document& document, const Value& value, duck::Type type, std::string_view unit,
-                  bool plain_number) {
-  const bool figure = type == duck::Type::integer || type == duck::Type::real;
-  if (figure && unit == "s" && std::isfinite(number_of(value)))
-    return duration_text(document, number_of(value));
-  return value_text(document, value, type, plain_number ? "none" : unit);
 }
 
 // "day" or "month" where all times of the column fall on the first moment of one.
@@ -109,62 +73,6 @@ std::vector<std::size_t> rows_for_script(const ReportResult& result) {
   return places;
 }
 
-std::string capital(std::string text) {
-  if (!text.empty()) text[0] = to_upper(text[0]);
-  return text;
-}
-
-// "Lost core-hours" says its unit.
-bool says(std::string heading, std::string unit) {
-  for (std::string* text : {&heading, &unit})
-    std::transform(text->begin(), text->end(), text->begin(), [](char c) { return to_lower(c); });
-  return !unit.empty() && (" " + heading + " ").find(" " + unit + " ") != std::string::npos;
-}
-
-// Names of columns in SQL, as one writes them.
-struct Spelling {
-  std::string_view sql, text;
-};
-constexpr std::array kSpellings = {
-    Spelling{"core h", "core-hours"},
-    Spelling{"node h", "node-hours"},
-    Spelling{"gpu h", "GPU-hours"},
-    Spelling{"cpu", "CPU"},
-    Spelling{"cpus", "CPUs"},
-    Spelling{"gpu", "GPU"},
-    Spelling{"gpus", "GPUs"},
-    Spelling{"gib", "GiB"},
-    Spelling{"kwh", "kWh"},
-    Spelling{"qos", "QOS"},
-    Spelling{"rss", "RSS"},
-    Spelling{"id", "ID"},
-    Spelling{"io", "I/O"},
-    Spelling{"req", "requested"},
-    Spelling{"eff", "efficiency"},
-};
-
-// "lost_core_h" -> "Lost core-hours", "core_h_share" -> "Core-hour share", "wait_s" in seconds -> "Wait".
-std::string heading_of(const Document& document, const ReportSpec& spec, const duck::ResultColumn& column) {
-  std::string text = column_heading(document, column);
-  if (!message(document, "column." + column.name, "").empty()) return text;
-  std::string unit(unit_of(spec, column.name));
-  std::transform(unit.begin(), unit.end(), unit.begin(), [](char c) { return to_lower(c); });
-  std::string padded = " " + text + " ";
-  // "Wait s" in seconds: the unit stands beside the name.  "Busy cores" would lose its noun.
-  for (const std::string_view beside : {"s", "h", "gib", "kwh"})
-    if (unit == beside && text != unit && padded.ends_with(" " + unit + " "))
-      padded.resize(padded.size() - unit.size() - 1);
-  for (const auto& [sql, spelled] : kSpellings)
-    for (std::size_t at = 0; (at = padded.find(" " + std::string(sql) + " ", at)) != padded.npos; ++at) {
-      std::string with(spelled);
-      const bool one =
-          at + sql.size() + 2 < padded.size() || std::string_view(padded).substr(0, at).ends_with(" per");
-      if (with.ends_with("-hours") && one) with.pop_back();
-      padded.replace(at + 1, sql.size(), with);
-    }
-  return capital(std::string(trimmed(padded)));
-}
-
 // Notes speak of columns by their names in SQL; who reads the page sees the headings.
 std::string with_headings(const Document& document, const ReportResult& result, std::string text) {
   const auto part_of_name = [](char c) {
@@ -182,6 +90,19 @@ std::string with_headings(const Document& document, const ReportResult& result, 
     }
   }
   return text;
+}
+
+// What page.js shows in place of the values of a column: {"user": "..."}; the rows keep those of the SQL.
+Json words_of(const Document& document, const ReportResult& result, std::size_t column) {
+  Json words = Json::object();
+  std::set<std::string_view> seen;
+  for (const auto& row : result.table.rows) {
+    const auto* value = std::get_if<std::string>(&row[column]);
+    if (!value || !seen.insert(*value).second) continue;
+    const std::string said = word_text(document, result.spec, result.table.columns[column].name, *value);
+    if (said != *value) words.set(visible(*value), visible(said));
+  }
+  return words;
 }
 
 Json data_of(const Document& document, const ReportResult& result) {
@@ -204,6 +125,14 @@ Json data_of(const Document& document, const ReportResult& result) {
                              {"unit", unit},
                              {"unitText", unit_text(document, unit)}});
     if (column.type == duck::Type::time) one.set("grain", grain_of(table, c));
+    if (column.type == duck::Type::text) {
+      if (Json words = words_of(document, result, c); words.size() > 0) one.set("words", std::move(words));
+      if (const auto order = document.orders.find(column.name); order != document.orders.end()) {
+        Json values = Json::array();
+        for (const std::string& value : order->second) values.push(visible(value));
+        one.set("order", std::move(values));
+      }
+    }
     columns.push(std::move(one));
   }
   const std::vector<std::size_t> places = rows_for_script(result);
@@ -260,8 +189,8 @@ Tile tile_of(const Document& document, std::string name, const Value& value, duc
   std::string its = unit_text(document, unit);
   const bool seconds = unit == "s" && std::isfinite(number_of(value));
   // "Jobs: 1,200 jobs" says it twice.
-  if (seconds || unit == "count" || unit == "ratio" || says(name, its)) its.clear();
-  Tile tile{std::move(name), shown(document, value, type, unit, false), std::move(its), "", NAN};
+  if (seconds || unit == "count" || unit == "ratio" || says_unit(name, its)) its.clear();
+  Tile tile{std::move(name), cell_text(document, value, type, unit, false), std::move(its), "", NAN};
   if (unit == "%" && type != duck::Type::time) tile.share = number_of(value);
   return tile;
 }
@@ -279,7 +208,10 @@ std::string tiles_html(const Document& document, const ReportResult& result) {
   if (name != none && value != none) {
     for (const auto& row : table.rows) {
       const auto* own = unit == none ? nullptr : std::get_if<std::string>(&row[unit]);
-      Tile tile = tile_of(document, value_text(document, row[name], table.columns[name].type, "none"),
+      const auto* word = std::get_if<std::string>(&row[name]);
+      Tile tile = tile_of(document,
+                          word ? word_text(document, result.spec, table.columns[name].name, *word)
+                               : value_text(document, row[name], table.columns[name].type, "none"),
                           row[value], table.columns[value].type,
                           own ? std::string_view(*own) : unit_of(result.spec, table.columns[value].name));
       for (std::size_t c = 0; c < none; ++c)
@@ -321,7 +253,8 @@ std::string table_html(const Document& document, const ReportResult& result) {
     html += escaped(heading);
     const std::string text =
         unit == "s" || unit == "ratio" || unit == "count" ? "" : unit_text(document, unit);
-    if (!text.empty() && !says(heading, text)) html += " <span class=\"unit\">" + escaped(text) + "</span>";
+    if (!text.empty() && !says_unit(heading, text))
+      html += " <span class=\"unit\">" + escaped(text) + "</span>";
     html += "</th>";
   }
   html += "</tr></thead>\n<tbody>\n";
@@ -337,7 +270,9 @@ std::string table_html(const Document& document, const ReportResult& result) {
       html += is_figure(table.columns[c]) ? "<td class=\"n\">" : "<td>";
       // An id, a year or an hour is a number but no figure: those have no unit.
       const bool plain = units[c].empty() && type == duck::Type::integer;
-      html += escaped(shown(document, value, type, units[c], plain));
+      const auto* text = std::get_if<std::string>(&value);
+      html += escaped(text ? word_text(document, result.spec, table.columns[c].name, *text)
+                           : cell_text(document, value, type, units[c], plain));
       html += "</td>";
     }
     html += "</tr>\n";

@@ -16,8 +16,11 @@ namespace sickbay::workload {
 /// The text of `key` ("page.period") in the document's language; `fallback` where it has none.
 std::string_view message(const Document& document, std::string_view key, std::string_view fallback);
 
-/// Heading of a column: its message "column.NAME", else the name with blanks for '_'; the unit is not in it.
-std::string column_heading(const Document& document, const duck::ResultColumn& column);
+/// The unit of a column of the report; "" where it has none or "none".
+std::string_view unit_of(const ReportSpec& spec, const std::string& column);
+/// Heading of a column: its message "column.NAME", else its name as people write it: "lost_core_h" is "Lost
+/// core-hours", "wait_s" in seconds is "Wait".
+std::string heading_of(const Document& document, const ReportSpec& spec, const duck::ResultColumn& column);
 /// The unit as people read it: its message "unit.UNIT", else the unit; "" for "none" and "".
 std::string unit_text(const Document& document, std::string_view unit);
 
@@ -25,6 +28,17 @@ std::string unit_text(const Document& document, std::string_view unit);
 /// what their unit is worth reading (`unit` may be "": as many digits as a plain number needs).
 std::string value_text(const Document& document, const duck::Value& value, duck::Type type,
                        std::string_view unit);
+
+/// The same, with seconds as people say them ("3 d 4 h"); `plain_number`: an id or a year, without marks.
+std::string cell_text(const Document& document, const duck::Value& value, duck::Type type,
+                      std::string_view unit, bool plain_number = false);
+
+/// A text that stands in a row: in the language of the document where it is a word of the report (its column
+/// is one of `words`, or it stands in brackets, as "(no user)"), else, as a name of the log, as it is.
+std::string word_text(const Document& document, const ReportSpec& spec, const std::string& column,
+                      const std::string& text);
+/// Whether a heading says its unit already ("Lost core-hours").
+bool says_unit(std::string heading, std::string unit);
 
 /// The chapters in the order of the document: the key ("overall") and its plug-ins' places in
 /// Document::plugins.

@@ -27,11 +27,6 @@ std::string escaped(std::string_view text) {
   return out;
 }
 
-std::string unit_of(const ReportSpec& spec, const std::string& column) {
-  const auto unit = spec.units.find(column);
-  return unit == spec.units.end() ? "" : unit->second;
-}
-
 // Numbers of a tile table carry their unit in a column of their own.
 std::string tile_unit(const duck::ResultTable& table, const std::vector<duck::Value>& row) {
   for (std::size_t c = 0; c < table.columns.size(); ++c)
@@ -49,18 +44,22 @@ std::string table_text(const Document& document, const ReportResult& result) {
   const duck::ResultTable& table = result.table;
   std::vector<std::vector<std::string>> lines(1);
   for (const auto& column : table.columns) {
-    const std::string unit = unit_text(document, unit_of(result.spec, column.name));
-    const std::string heading = column_heading(document, column);
-    // "core hours (core-hours)" says it twice.
+    const std::string_view own = unit_of(result.spec, column.name);
+    const std::string unit = own == "s" || own == "ratio" || own == "count" ? "" : unit_text(document, own);
+    const std::string heading = heading_of(document, result.spec, column);
     lines[0].push_back(
-        escaped(unit.empty() || unit == heading ? heading : fmt::format("{} ({})", heading, unit)));
+        escaped(unit.empty() || says_unit(heading, unit) ? heading : fmt::format("{} ({})", heading, unit)));
   }
   for (std::size_t i = 0; i < std::min(table.rows.size(), kMostRows); ++i) {
     auto& line = lines.emplace_back();
     for (std::size_t c = 0; c < table.columns.size(); ++c) {
-      std::string unit = unit_of(result.spec, table.columns[c].name);
+      std::string unit(unit_of(result.spec, table.columns[c].name));
+      const bool plain = unit.empty() && table.columns[c].type == duck::Type::integer;
       if (unit.empty() && table.columns[c].name == "value") unit = tile_unit(table, table.rows[i]);
-      line.push_back(escaped(value_text(document, table.rows[i][c], table.columns[c].type, unit)));
+      const auto* text = std::get_if<std::string>(&table.rows[i][c]);
+      line.push_back(
+          escaped(text ? word_text(document, result.spec, table.columns[c].name, *text)
+                       : cell_text(document, table.rows[i][c], table.columns[c].type, unit, plain)));
     }
   }
   std::vector<std::size_t> widths(table.columns.size(), 3);

@@ -6,6 +6,7 @@
 #pragma once
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -40,6 +41,7 @@ struct ReportSpec {
   std::vector<std::string> needs;
   ChartSpec chart;
   std::map<std::string, std::string> units;  ///< by column
+  std::set<std::string> words;               ///< columns whose values are words of the report, not of the log
   std::vector<Parameter> parameters;
   bool executable = false;
   std::vector<std::string> command;  ///< of an executable; run in the plug-in's folder
@@ -73,6 +75,8 @@ struct Document {
   std::vector<Plugin> plugins;                  ///< in order, their specs
   std::vector<ReportResult> results;            ///< in order
   std::map<std::string, std::string> messages;  ///< texts of the page in `language`
+  /// Columns whose values have an order of their own ("size_class": the site's classes).
+  std::map<std::string, std::vector<std::string>> orders;
 };
 
 }  // namespace sickbay::workload

@@ -368,6 +368,10 @@ Result<Document> make_document(Connection& connection, const RunOrder& order) {
   document.made_at = order.made_at;
   document.version = order.version;
   document.plugins = order.plugins;
+  for (const SiteClass& one : order.views.site.size_classes)
+    document.orders["size_class"].push_back(one.name);
+  for (const SiteClass& one : order.views.site.run_time_classes)
+    document.orders["time_class"].push_back(one.name);
   if (auto added = add_facts(connection, order, count, document); !added) return fail(added.error());
 
   Coverage coverage(connection, order.plugins);

@@ -67,13 +67,13 @@ std::string derived_sql(const Site& site) {
   sql += column("gpus * elapsed / 3600.0::DOUBLE", "gpu_h");
   sql += column("gpus * elapsed * gpu_util_milli / 3600000.0::DOUBLE", "used_gpu_h");
   sql += column("total_cpu / 3600000.0::DOUBLE", "used_core_h");
-  sql += column(
-      fmt::format(
-          // The flaw is found where the log says cpu_time; here also where cores were only asked for.
-          "CASE WHEN {0} > 0 AND coalesce(flaws, 0) & {1} = 0 AND total_cpu // 10000 <= {0} "
-          "THEN total_cpu / (1000.0::DOUBLE * {0}) END",
-          core_s, bit(Flaw::over_used)),
-      "cpu_eff");
+  sql +=
+      column(fmt::format(
+                 // The flaw is found where the log says cpu_time; here also where cores were only asked for.
+                 "CASE WHEN {0} > 0 AND coalesce(flaws, 0) & {1} = 0 AND total_cpu // 10000 <= {0} "
+                 "THEN total_cpu / (1000.0::DOUBLE * {0}) END",
+                 core_s, bit(Flaw::over_used)),
+             "cpu_eff");
   sql += column("CASE WHEN time_limit > 0 THEN elapsed / time_limit::DOUBLE END", "limit_share");
   sql += column("start_time IS NOT NULL", "started");
   sql += column(fmt::format("state NOT IN ({})", kActive), "finished");

@@ -149,9 +149,9 @@ TEST_F(Views, KeepBrokenClocksOutOfThePeriod) {
 }
 
 TEST_F(Views, BoundTheEfficiencyAlsoWhereCoresWereOnlyAskedFor) {
-  ASSERT_TRUE(
-      connection().execute("DELETE FROM jobs; INSERT INTO jobs (job_id, req_cpus, elapsed, total_cpu, flaws) "
-                           "VALUES ('1', 2, 100, 1999999, 0), ('2', 2, 100, 2100000, 0), ('3', 2, 100, 1000, 4)"));
+  ASSERT_TRUE(connection().execute(
+      "DELETE FROM jobs; INSERT INTO jobs (job_id, req_cpus, elapsed, total_cpu, flaws) "
+      "VALUES ('1', 2, 100, 1999999, 0), ('2', 2, 100, 2100000, 0), ('3', 2, 100, 1000, 4)"));
   ASSERT_EQ(bit(Flaw::over_used), 4);
   make();
   EXPECT_EQ(ask("SELECT job_id, round(cpu_eff, 3) FROM j ORDER BY 1"), "1|10\n2|\n3|\n");
