@@ -1,0 +1,65 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# sickbay labels: from names that no list knows to a list of one's own and a store that is labelled with it.
+. "$(dirname "$0")/common.inc"
+export SICKBAY_STORE="$PWD/jobs.duckdb"
+cat > log.txt <<'EOF'
+JobID|JobName|User|Partition|State|Submit|Start|End|Elapsed|AllocCPUS
+1|vasp_std|ann|cpu|COMPLETED|2021-05-01T00:00:00|2021-05-01T00:00:00|2021-05-01T10:00:00|10:00:00|4
+2|lmp_mpi|bob|cpu|COMPLETED|2021-05-01T00:00:00|2021-05-01T00:00:00|2021-05-01T02:00:00|02:00:00|2
+3|heatflux3|ann|cpu|COMPLETED|2021-05-01T00:00:00|2021-05-01T00:00:00|2021-05-01T10:00:00|10:00:00|8
+4|heatflux3|cat|cpu|COMPLETED|2021-05-02T00:00:00|2021-05-02T00:00:00|2021-05-02T05:00:00|05:00:00|8
+5|a.out|cat|cpu|COMPLETED|2021-05-02T00:00:00|2021-05-02T00:00:00|2021-05-02T01:00:00|01:00:00|1
+EOF
+run 0 sickbay import log.txt
+
+# How a name is labelled; one that is unknown is an exit code.
+run 0 sickbay labels test vasp_std
+says out 'vasp_std  VASP         materials science  keyword  vasp_std'
+run 1 sickbay labels test vasp_std heatflux3 --json
+[ "$(jq -c '[.[] | [.name, .application, .labelled_by]]' out)" = \
+  '[["vasp_std","VASP","keyword"],["heatflux3","unknown","other"]]' ] || fail "the JSON of labels test is another"
+run 0 sickbay labels test job.sh --steps 'hydra lmp_mpi'
+says out 'LAMMPS'
+
+# What no list knows, by core-hours; a.out says nothing and is proposed to nobody.
+run 0 sickbay labels suggest
+says out '3 of 5 jobs have no label, 73.3 % of the core-hours'
+says out ' 1     120     2      2  job name  keyword heatflux  heatflux3'
+silent_about out 'a.out'
+run 0 sickbay labels suggest --accept 1=Heatflux:engineering --out own.json
+says out 'sickbay labels apply --labels own.json'
+[ "$(jq -c '.applications' own.json)" = '[{"name":"Heatflux","field":"engineering","keywords":["heatflux"]}]' ] ||
+  fail "own.json holds something else"
+run 64 sickbay labels suggest --accept 2
+says err "--accept '2': there is no such suggestion"
+
+# A store is labelled anew: first only counted, then done, then nothing is left to do.
+run 0 sickbay labels apply --labels own.json --dry-run
+says out '2 of 5 jobs would get another label; 4 are labelled (80.0 %), 2 were'
+run 0 sickbay labels suggest
+says out '3 of 5 jobs have no label'
+run 0 sickbay labels apply --labels own.json
+says out '2 of 5 jobs got another label; 4 are labelled (80.0 %), 2 were'
+run 0 sickbay labels apply --labels own.json
+says out '0 of 5 jobs got another label'
+run 0 sickbay sql "SELECT job_id, application, app_field FROM jobs WHERE user_name = 'cat' ORDER BY 1" --format csv
+same out <<'EOF'
+job_id,application,app_field
+4,Heatflux,engineering
+5,unknown,
+EOF
+printf '{"applications": [{"name": "X", "keyword": ["x"]}]}' > wrong.json
+run 65 sickbay labels apply --labels wrong.json
+says err "did you mean 'keywords'?"
+
+# A person marks a sample, and hears how often the labels are right.
+run 0 sickbay labels audit --users 3 --records 4 --out sheet.json
+says out '4 records to mark: sheet.json'
+run 65 sickbay labels audit --marked sheet.json
+says err 'no record is marked'
+jq '.records |= [to_entries[] | .value.right = (.key != 0) | .value]' sheet.json > marked.json
+run 0 sickbay labels audit --marked marked.json --json
+[ "$(jq '.all.marked == 4 and .all.right == 3' out)" = true ] || { cat out >&2; fail "3 of 4 are not told"; }
+run 66 sickbay labels audit --marked missing.json
+run 66 sickbay labels suggest --store missing.duckdb
