@@ -27,7 +27,7 @@ constexpr auto kDerived = std::to_array<DerivedColumn>({
     {"used_core_h", "CPU time used, in core-hours"},
     {"cpu_eff", "used / allocated"},
     {"limit_share", "run time / limit"},
-    {"started", "has a start"},
+    {"started", "has a start, or a state that tells of one"},
     {"finished", "is in a terminal state"},
     {"ok", "is COMPLETED"},
     {"debug", "ran less than debug_length"},

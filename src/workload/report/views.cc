@@ -17,6 +17,11 @@ constexpr std::string_view kActive =
     "'PENDING', 'RUNNING', 'SUSPENDED', 'CONFIGURING', 'COMPLETING', 'RESIZING', 'STOPPED', 'SIGNALING', "
     "'STAGE_OUT', 'REQUEUE_HOLD'";
 
+// States that only a job that ran has.  Where a log has times, these tell; some have none (bridges.txt).
+constexpr std::string_view kRan =
+    "'COMPLETED', 'COMPLETING', 'FAILED', 'TIMEOUT', 'OUT_OF_MEMORY', 'NODE_FAIL', 'RUNNING', 'SUSPENDED', "
+    "'PREEMPTED', 'STOPPED', 'SIGNALING', 'STAGE_OUT', 'RESIZING'";
+
 // What a job has, or what it asked for when it never ran.
 constexpr std::string_view kCores = "coalesce(nullif(cpus, 0), req_cpus)";
 constexpr std::string_view kAnyTime = "coalesce(end_time, start_time, submit_time)";
@@ -75,7 +80,10 @@ std::string derived_sql(const Site& site) {
                  core_s, bit(Flaw::over_used)),
              "cpu_eff");
   sql += column("CASE WHEN time_limit > 0 THEN elapsed / time_limit::DOUBLE END", "limit_share");
-  sql += column("start_time IS NOT NULL", "started");
+  sql += column(fmt::format("start_time IS NOT NULL OR ({} IS NULL AND (coalesce(elapsed, 0) > 0 OR "
+                            "coalesce(steps, 0) > 0 OR coalesce(state, '') IN ({})))",
+                            kAnyTime, kRan),
+                "started");
   sql += column(fmt::format("state NOT IN ({})", kActive), "finished");
   sql += column("state = 'COMPLETED'", "ok");
   sql += column(fmt::format("elapsed < {}", site.debug_length.count()), "debug");

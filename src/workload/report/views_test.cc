@@ -148,6 +148,17 @@ TEST_F(Views, KeepBrokenClocksOutOfThePeriod) {
   EXPECT_EQ(ask("SELECT ends FROM period"), "2021-05-21 00:00:02\n");
 }
 
+TEST_F(Views, TakeTheStartFromTheStateWhereALogHasNoTimes) {
+  ASSERT_TRUE(connection().execute(
+      "DELETE FROM jobs; INSERT INTO jobs (job_id, state, submit_time, elapsed, steps) VALUES "
+      "('1', 'COMPLETED', NULL, NULL, NULL), ('2', 'PENDING', NULL, NULL, NULL), "
+      "('3', 'CANCELLED', NULL, NULL, NULL), ('4', 'CANCELLED', NULL, NULL, 1), ('5', 'CANCELLED', NULL, 7, "
+      "0), "
+      "('6', 'FAILED', '2021-05-01', NULL, NULL), ('7', NULL, NULL, NULL, NULL)"));
+  make();
+  EXPECT_EQ(ask("SELECT job_id, started FROM j ORDER BY 1"), "1|yes\n2|no\n3|no\n4|yes\n5|yes\n6|no\n7|no\n");
+}
+
 TEST_F(Views, BoundTheEfficiencyAlsoWhereCoresWereOnlyAskedFor) {
   ASSERT_TRUE(connection().execute(
       "DELETE FROM jobs; INSERT INTO jobs (job_id, req_cpus, elapsed, total_cpu, flaws) "
