@@ -2,7 +2,8 @@
 -- title: What was mended, and what is wrong and was left as it is
 -- chart: hbar x=kind y=jobs group=what stacked=yes
 -- units: jobs=jobs share=% core_h=core-h
--- note: "mended" rows were put right as `meaning` says, and count as such in all reports. "left" rows stand in the reports as the log has them, except where a report says so: when their core_h is large, mend the log and import it again.
+-- words: what meaning
+-- note: "mended" rows were put right as the meaning says, and count as such in all reports. "left" rows stand in the reports as the log has them, except where a report says so: when their core_h is large, mend the log and import it again.
 -- left out: Kinds that no job has. A job may have several.
 WITH kinds AS (
   SELECT * FROM (VALUES
@@ -24,7 +25,7 @@ WITH kinds AS (
     (2, 4, 'no_cpus', 'ran, and no cores allocated are said; its core-hours are of those asked for'),
     (2, 5, 'unknown_state', 'a state that Slurm does not have'),
     (2, 6, 'over_limit', 'ran over an hour and 10 % longer than its limit'),
-    (2, 7, 'in_future', 'ends over a day after the newest submission'),
+    (2, 7, 'in_future', 'a time over a day after the import'),
     (2, 8, 'bad_value', 'a value that could not be read was left out')
   ) AS v(what, place, kind, meaning)
 ),

@@ -1,11 +1,12 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- title: The period in figures
 -- chart: tiles
+-- words: name unit
 -- note: Availability is the core time of nodes that were up, of all core time; utilisation is the core time that jobs used, of what was available; coverage is core-hours used, of core-hours used and queued (wait times cores).
 -- note: Low availability: overhaul the machine. Low utilisation: talk to users. Low coverage with low utilisation: look at the scheduling policy. All three high is the aim.
 -- note: Availability is shown where the store holds both nodes and node events; without node events, utilisation is of all core time.
 -- left out: Core-hours before or after the period count in no figure but coverage, which takes each job whole; jobs that never started have no wait to count.
--- left out: Jobs that end over a day after the newest submission do not lengthen the period; where no period is asked for, their core-hours after it are left out here.
+-- left out: Jobs that end over a day after the newest submission do not lengthen the period, where they are no more than 1 % of all; where no period is asked for, their core-hours after it are left out here.
 WITH t AS (
   SELECT count(*) AS jobs,
          count(*) FILTER (WHERE started) AS started,

@@ -154,7 +154,9 @@ std::string combine_done_sql() {
 std::string in_future_sql() {
   return fmt::format(
       "UPDATE jobs SET flaws = xor(flaws, {0}) WHERE flaws IS NOT NULL AND (flaws & {0} <> 0) <> "
-      "coalesce(end_time > (SELECT max(submit_time) FROM jobs) + INTERVAL 1 DAY, false);",
+      "coalesce(greatest(submit_time, start_time, end_time) > (SELECT max(imported_at) FROM imports) + "
+      "INTERVAL "
+      "1 DAY, false);",
       bit(Flaw::in_future));
 }
 

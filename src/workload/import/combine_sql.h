@@ -11,7 +11,9 @@ namespace sickbay::workload {
 std::string combine_sql();
 /// Drops what combine_sql() left.
 std::string combine_done_sql();
-/// Statements that set Flaw::in_future of all jobs: it depends on the newest of them.
+/// Statements that set Flaw::in_future of all jobs: a log cannot know what comes after its import.  Compared
+/// is with the newest row of `imports`, not with the clock: a second import of the same adds none and changes
+/// nothing.
 std::string in_future_sql();
 
 }  // namespace sickbay::workload

@@ -2,6 +2,7 @@
 // The SQL that brings an import into a store says what combine() says.
 #include "workload/import/combine_sql.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <random>
@@ -130,19 +131,27 @@ TEST(CombineSql, LabelsAreTheNewerImportsUnlessItKnowsLess) {
   EXPECT_EQ(jobs_of(store, "application").at(0), "application=VASP ");
 }
 
-TEST(CombineSql, AnEndFarBehindTheNewestSubmissionIsAFlawUntilTheLogCatchesUp) {
-  Row odd = plain_job("7", 1000);
-  odd.set(Num::end_time, 1000 + 2 * 86400);
+TEST(CombineSql, ATimeFarBehindTheNewestImportIsAFlawUntilALaterOne) {
+  Row odd = plain_job("7", 1000), soon = plain_job("8", 1000);
+  odd.set(Num::end_time, 2000 + 2 * 86400);
+  soon.set(Num::end_time, 2000 + 86400);
   Store store = open_store();
-  ASSERT_TRUE(insert_rows(store, "jobs", {odd, plain_job("8", 2000)}));
+  ASSERT_TRUE(insert_rows(store, "jobs", {odd, soon, plain_job("9", 2000 + 2 * 86400)}));
+  const auto import_at = [&](std::int64_t seconds) {
+    ASSERT_TRUE(store.connection().execute(fmt::format(
+        "INSERT INTO imports (content_hash, imported_at) VALUES ('x', make_timestamp({}000000))", seconds)));
+  };
+  import_at(1000);
+  import_at(2000);
   const std::string flag = std::to_string(bit(Flaw::in_future));
   for (int twice = 0; twice < 2; ++twice) {
     const auto done = store.connection().execute(in_future_sql());
     ASSERT_TRUE(done) << done.error().line();
     EXPECT_EQ(jobs_of(store, "job_id, flaws"),
-              (std::vector<std::string>{"job_id=7 flaws=" + flag + " ", "job_id=8 flaws=0 "}));
+              (std::vector<std::string>{"job_id=7 flaws=" + flag + " ", "job_id=8 flaws=0 ",
+                                        "job_id=9 flaws=" + flag + " "}));
   }
-  ASSERT_TRUE(insert_rows(store, "jobs", {plain_job("9", 90000)}));
+  import_at(90000 + 86400);
   ASSERT_TRUE(store.connection().execute(in_future_sql()));
   EXPECT_EQ(jobs_of(store, "flaws"), (std::vector<std::string>(3, "flaws=0 ")));
 }

@@ -219,9 +219,9 @@ Result<ImportResult> import_logs(Store& store, const ImportOrder& order) {
     if (auto dropped = connection.execute(combine_done_sql()); !dropped)
       return fail(std::move(dropped.error()));
   }
-  if (auto marked = connection.execute(in_future_sql()); !marked) return fail(std::move(marked.error()));
   if (auto noted = note_sources(connection, shared, result.sources); !noted)
     return fail(std::move(noted.error()));
+  if (auto marked = connection.execute(in_future_sql()); !marked) return fail(std::move(marked.error()));
   if (auto done = transaction->commit(); !done) return fail(std::move(done.error()));
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
   return result;

@@ -182,7 +182,7 @@ enum class Flaw : std::uint8_t {
   no_cpus,  ///< ran, and no cores said
   unknown_state,
   over_limit,  ///< ran more than an hour and 10 % over its limit
-  in_future,   ///< ends more than a day after the newest submission of the log
+  in_future,   ///< was submitted, starts or ends more than a day after the newest import
   bad_value,   ///< a value that could not be read was left out
 };
 inline constexpr std::int64_t bit(Repair r) { return std::int64_t{1} << static_cast<int>(r); }

@@ -2,6 +2,7 @@
 // The views that SQL of reports sees, over a store of five jobs.
 #include "workload/report/views.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -181,6 +182,20 @@ TEST_F(Views, CountAnHourOfADownNodeOnce) {
   EXPECT_EQ(ask("SELECT node, hour(begins), hour(ends), hour(counted_from), counted_from < ends, reason "
                 "FROM node_down ORDER BY node, reason"),
             "n1|10|12|10|yes|a\nn1|11|13|12|yes|b\nn1|11|11|12|no|c\nn2|11|0|11|yes|\n");
+}
+
+TEST_F(Views, KeepTheLastFewJobsOutOfThePeriodAndNoLongOne) {
+  const char* const many =
+      "DELETE FROM jobs; INSERT INTO jobs (job_id, submit_time, end_time) SELECT i, TIMESTAMP '2021-05-01', "
+      "TIMESTAMP '2021-05-01' + INTERVAL {} DAY * (i = 0)::INT FROM range({}) r(i)";
+  const auto period_of = [&](int jobs) {
+    ASSERT_TRUE(connection().execute(fmt::format(fmt::runtime(many), 30, jobs)));
+    make();
+  };
+  period_of(100);
+  EXPECT_EQ(ask("SELECT ends FROM period"), "2021-05-01 00:00:01\n");
+  period_of(99);
+  EXPECT_EQ(ask("SELECT ends FROM period"), "2021-05-31 00:00:01\n");
 }
 
 TEST_F(Views, NameFilterValuesThatNoJobHas) {
