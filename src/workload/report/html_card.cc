@@ -314,7 +314,7 @@ std::string notes_html(const Document& document, const ReportResult& result) {
   std::string html;
   const auto entry = [&](std::string_view key, const std::string& text) {
     if (text.empty()) return;
-    html += "<dt>" + escaped(say(document, key)) + "</dt><dd>" + escaped_lines(text) + "</dd>\n";
+    html += "<dt>" + escaped(say(document, key)) + "</dt><dd>" + with_code(escaped_lines(text)) + "</dd>\n";
   };
   entry("page.note", with_headings(document, result, spec.note));
   entry("page.left_out", with_headings(document, result, spec.left_out));
@@ -344,6 +344,22 @@ std::string escaped_lines(std::string_view text) {
     if (from > 0) html += '\n';
     html += escaped(text.substr(from, end - from));
     from = end + 1;
+  }
+  return html;
+}
+
+// Notes set names of commands and files in backticks; one that stands alone is itself.
+std::string with_code(std::string html) {
+  for (std::size_t open = 0; (open = html.find('`', open)) != html.npos;) {
+    const std::size_t close = html.find('`', open + 1);
+    if (close == html.npos) break;
+    if (html.find('\n', open) < close || close == open + 1) {
+      open = close;
+      continue;
+    }
+    const std::string code = "<code>" + html.substr(open + 1, close - open - 1) + "</code>";
+    html.replace(open, close - open + 1, code);
+    open += code.size();
   }
   return html;
 }

@@ -20,6 +20,8 @@ std::string visible(std::string_view text);
 std::string escaped(std::string_view text);
 /// The same for texts of several lines, whose line ends stay.
 std::string escaped_lines(std::string_view text);
+/// HTML text whose `names` become <code>.
+std::string with_code(std::string html);
 /// The JSON text, with nothing in it that could end or comment out a <script>.
 std::string json_for_script(const Json& value);
 

@@ -113,7 +113,7 @@ std::string chapter_html(const Document& document, const Chapter& chapter) {
     const std::string& title = plugin.title.empty() ? plugin.name : plugin.title;
     html += "<section class=\"plugin\">\n";
     if (title != chapter_title(document, chapter.first)) html += "<h3>" + escaped(title) + "</h3>\n";
-    if (!plugin.help.empty()) html += "<p class=\"help\">" + escaped_lines(plugin.help) + "</p>\n";
+    if (!plugin.help.empty()) html += "<p class=\"help\">" + with_code(escaped_lines(plugin.help)) + "</p>\n";
     html += "<div class=\"reports\">\n";
     for (const ReportResult* result : cards) html += report_card(document, *result);
     html += "</div>\n</section>\n";

@@ -127,6 +127,30 @@ TEST(RenderHtml, OfTooManyPointsEveryNthIsDrawnFromTheWholeTable) {
   EXPECT_GT(std::atoi(html.c_str() + last + 3), 49'000);
 }
 
+TEST(RenderHtml, NamesOfCommandsInNotesAreCode) {
+  ReportResult result = result_of("none", {{"a", Type::text}}, {{"`x`"}});
+  result.spec.note = "Call `a <b>` or `c`.\nA ` alone, and\nnone: `d`";
+  const std::string html = report_card(document_of({result}), result);
+  EXPECT_THAT(html, HasSubstr("Call <code>a &lt;b&gt;</code> or <code>c</code>.\nA ` alone, and\n"));
+  EXPECT_THAT(html, HasSubstr("none: <code>d</code></dd>"));
+  EXPECT_THAT(html, HasSubstr("<td>`x`</td>"));  // a name is no text of ours
+}
+
+TEST(RenderHtml, WordsOfTheReportAreInTheLanguageOfThePageAndNamesOfTheLogAsTheyAre) {
+  ReportResult result =
+      result_of("bar", {{"kind", Type::text}, {"name", Type::text}}, {{"user", "user"}, {"job", "(none)"}});
+  result.spec.words = {"kind"};
+  Document document = document_of({});
+  document.messages = {{"value.user", "Nutzer"}, {"value.(none)", "(keiner)"}, {"unit.job", "Auftrag"}};
+  document.orders["kind"] = {"job", "user"};
+  const std::string html = report_card(document, result);
+  EXPECT_THAT(html, HasSubstr("<tr><td>Nutzer</td><td>user</td></tr>"));
+  EXPECT_THAT(html, HasSubstr("<tr><td>Auftrag</td><td>(keiner)</td></tr>"));
+  EXPECT_THAT(html, HasSubstr(R"("words":{"user":"Nutzer","job":"Auftrag"},"order":["job","user"])"));
+  EXPECT_THAT(html, HasSubstr(R"x("words":{"(none)":"(keiner)"}})x"));
+  EXPECT_THAT(html, HasSubstr(R"x("rows":[["user","user"],["job","(none)"]])x"));  // CSV keeps the SQL's
+}
+
 TEST(RenderHtml, SecondsAreToldAsPeopleSayThem) {
   ReportResult result = result_of("none", {{"wait_s", Type::integer}}, {});
   result.spec.units["wait_s"] = "s";
