@@ -3,6 +3,7 @@
 -- needs: application
 -- chart: hbar x=name y=core_h_share group=part stacked=yes
 -- units: jobs=jobs job_share=% core_h=core-h core_h_share=% users=users
+-- words: part
 -- param: top integer 15 how many unlabelled names
 -- note: Recognition R is the job_share of "labelled": of the jobs that ran at least 30 minutes (site.json: debug_length), shorter ones are debugging. core_h_share is of all core-hours.
 -- note: Below, the names of unlabelled jobs that hold most core-hours: give each a keyword or a rename (`sickbay labels suggest` proposes them), then import again. Over 95 % is good.
@@ -21,7 +22,7 @@ names AS (
   GROUP BY 1 ORDER BY core_h DESC NULLS LAST, jobs DESC, name LIMIT getvariable('top')
 ),
 rows AS (
-  SELECT part, CASE part WHEN 1 THEN 'all labelled' WHEN 2 THEN 'all unlabelled: ' || replace(why, '_', ' ') ELSE 'all debugging' END AS name, jobs, core_h, users FROM parts
+  SELECT part, CASE part WHEN 1 THEN '(all labelled)' WHEN 2 THEN '(all unlabelled: ' || replace(why, '_', ' ') || ')' ELSE '(all debugging)' END AS name, jobs, core_h, users FROM parts
   UNION ALL SELECT 4, name, jobs, core_h, users FROM names
 )
 SELECT ['labelled', 'unlabelled', 'debugging', 'unlabelled name'][part] AS part, name, jobs,

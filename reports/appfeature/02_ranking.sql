@@ -3,6 +3,7 @@
 -- needs: application known
 -- chart: hbar x=application y=activity
 -- units: place=none users=users jobs=jobs core_h=core-h core_h_share=% success=% activity=ratio
+-- words: field
 -- param: top integer 25 how many applications
 -- note: Activity is the geometric mean of three ranks, by users, by jobs and by core-hours; each rank is the share of the applications that have as many or fewer, so 1 is first in all three.
 -- note: High core-hours with few users: a private code, ask its owners. Many users with few core-hours: a tool that deserves a good installation.

@@ -6,6 +6,7 @@
 -- param: top integer 6 how many applications, by core-hours
 -- note: Each axis is a rank: the share of all labelled applications that have the same or less, so 1 is the most. Activity is the geometric mean of the ranks by users, jobs and core-hours, itself not ranked.
 -- note: typical_size, run_time, the memories and wait are medians; io is GiB read and written per job; fluctuation is the coefficient of variation of run time among like jobs (same user, name and cores, at least 3 that completed).
+-- note: main_users are the first three by core-hours, each with its jobs, its core-hours and the share of its jobs that completed.
 -- note: Choose test cases for a new machine so that their shapes differ. A high fluctuation with a high success means that run times cannot be foretold: look at I/O and at noise on the network.
 -- left out: Jobs without a label or that never started; debugging (under 30 minutes) counts for users, jobs, core-hours, success and wait only. An axis that the log does not fill is empty.
 WITH s AS NOT MATERIALIZED (
@@ -51,8 +52,8 @@ ranked AS (
   FROM by_app a LEFT JOIN shapes USING (application) LEFT JOIN waits USING (application) LEFT JOIN varying USING (application)
 ),
 main AS (
-  SELECT application, string_agg(format('{} ({} jobs, {:.0f} core-h, {} completed)', coalesce(user_name, '(no user)'), jobs, core_h,
-                                        CASE WHEN finished > 0 THEN format('{:.0f} %', 100.0 * ok / finished) ELSE 'none' END), '; ' ORDER BY place) AS main_users
+  SELECT application, string_agg(format('{}: {}, {:.0f}, {}', coalesce(user_name, '-'), jobs, core_h,
+                                        CASE WHEN finished > 0 THEN format('{:.0f} %', 100.0 * ok / finished) ELSE '-' END), '; ' ORDER BY place) AS main_users
   FROM (SELECT *, row_number() OVER (PARTITION BY application ORDER BY core_h DESC, jobs DESC, user_name) AS place FROM by_user)
   WHERE place <= 3 GROUP BY application
 )

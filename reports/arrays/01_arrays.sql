@@ -3,6 +3,7 @@
 -- needs: array_job_id
 -- chart: hbar x=array y=core_h
 -- units: tasks=jobs started=jobs completed=% core_h=core-h share=% mean_run_time=h span=h mean_at_once=ratio lost_core_h=core-h
+-- words: application
 -- param: top integer 20 how many arrays, by core-hours
 -- note: One row stands for all tasks of an array; share is of all core-hours. mean_at_once is how many tasks ran at the same time on average, span is first start to last end.
 -- note: An array with a low completed share failed for one reason many times: stop it early. Tasks of under a minute belong together into fewer tasks.

@@ -3,6 +3,7 @@
 -- needs: period2.begins
 -- chart: none
 -- units: this_period=none other_period=none change=%
+-- words: figure unit
 -- note: Counts and hours are per day, so that periods of different length can be compared. A change of waits without one of core-hours is the policy's or the mix of jobs; both together are the demand's.
 -- left out: Made only when a second period is asked for (--compare). Jobs count whole, with all their core-hours, in each period that their life from submission to end touches.
 WITH all_jobs AS (

@@ -3,6 +3,7 @@
 -- needs: period2.begins
 -- chart: hbar x=application y=this_period,other_period
 -- units: this_period=core-h other_period=core-h change=% this_users=users other_users=users this_jobs=jobs other_jobs=jobs
+-- words: application
 -- param: top integer 20 how many applications, by the larger of the two
 -- note: Core-hours per day, so that periods of different length can be compared. An empty change is an application that the other period did not have.
 -- left out: Made only when a second period is asked for (--compare).

@@ -3,6 +3,7 @@
 -- needs: core_h user_name
 -- chart: hbar x=name y=core_h group=kind stacked=yes suffix=kind
 -- units: jobs=jobs users=users core_h=core-h share=% core_h_per_job=core-h
+-- words: kind
 -- param: top integer 20 how many of each kind
 -- note: Teams and fields come from the site's users.json; users that are not in it are the team and the field "(not listed)".
 -- note: Use it to see whom a change of the machine or of its policy would touch, and which fields need the next machine.

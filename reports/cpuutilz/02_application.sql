@@ -3,6 +3,7 @@
 -- needs: core_h
 -- chart: pareto x=application y=core_h share=share
 -- units: jobs=jobs users=users core_h=core-h share=% median_cores=cores median_run_time=h
+-- words: application
 -- param: top integer 25 how many applications
 -- note: The line is the cumulated share of all core-hours. The applications left of 80 % are those to benchmark, to tune and to ask a new machine for.
 -- note: "unknown" is work without a label: when it is large, `sickbay labels suggest` proposes keywords.

@@ -3,6 +3,7 @@
 -- needs: time_class
 -- chart: bar x=time_class y=job_share,core_h_share
 -- units: jobs=jobs job_share=% core_h=core-h core_h_share=% users=users mean_cores=cores
+-- words: time_class
 -- note: Many jobs under a minute are mostly failures or work that belongs into one job or an array. Jobs over a day lose most when a node fails: they should write checkpoints.
 -- left out: Jobs that never started, and jobs whose run time is not known.
 SELECT time_class, count(*) AS jobs, 100.0 * count(*) / sum(count(*)) OVER () AS job_share,

@@ -3,6 +3,7 @@
 -- needs: cpu_eff
 -- chart: bar x=efficiency y=job_share,core_h_share
 -- units: jobs=jobs job_share=% core_h=core-h core_h_share=% unused_core_h=core-h
+-- words: efficiency
 -- note: Efficiency is CPU time used, of core time allocated. Core-hours at the left were held and not used: often one process on many cores, or a job that waited for data.
 -- note: Over 100 % (up to 1000 %) is more threads than cores allocated: with two threads per core this is no fault.
 -- note: Slurm records no CPU time of steps that it killed in some versions: ask before you blame a job that stands at 0 % and ended in TIMEOUT or CANCELLED.

@@ -3,6 +3,7 @@
 -- needs: cpu_eff application
 -- chart: hbar x=application y=efficiency
 -- units: jobs=jobs core_h=core-h efficiency=% median_efficiency=% low_jobs=% unused_core_h=core-h
+-- words: application
 -- param: top integer 20 how many applications, by unused core-hours
 -- note: efficiency weighs jobs by their core-hours; low_jobs is the share of jobs under 50 %. The first rows hold most unused core-hours: a wrong number of threads or a serial part, which one look at a job script mostly shows.
 -- note: An efficiency over 100 % (up to 1000 %) is more threads than cores allocated: with two threads per core this is no fault. Such jobs have no unused core-hours.

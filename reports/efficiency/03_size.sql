@@ -3,6 +3,7 @@
 -- needs: cpu_eff size_class
 -- chart: bar x=size_class y=efficiency,median_efficiency
 -- units: jobs=jobs core_h=core-h efficiency=% median_efficiency=% low_jobs=% unused_core_h=core-h
+-- words: size_class
 -- note: efficiency weighs jobs by their core-hours; low_jobs is the share of jobs under 50 %. Where it falls with size, applications do not scale that far, or jobs use one node of several.
 -- note: An efficiency over 100 % (up to 1000 %) is more threads than cores allocated: with two threads per core this is no fault. Such jobs have no unused core-hours.
 -- left out: Jobs that say they used over 10 times what they were given (a fault of the log), and jobs without CPU time measured, without run time or without cores.

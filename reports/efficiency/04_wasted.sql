@@ -3,6 +3,7 @@
 -- needs: cpu_eff user_name
 -- chart: pareto x=user_name y=unused_core_h share=share
 -- units: jobs=jobs core_h=core-h unused_core_h=core-h share=% efficiency=% lost_core_h=core-h
+-- words: application
 -- param: top integer 20 how many users
 -- note: unused_core_h are core-hours allocated in which no process ran; share is of all of them. lost_core_h is what the same user's jobs used that neither completed nor were cancelled. A talk with the first five pays most.
 -- note: An efficiency over 100 % (up to 1000 %) is more threads than cores allocated: with two threads per core this is no fault. Such jobs have no unused core-hours.

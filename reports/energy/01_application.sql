@@ -3,6 +3,7 @@
 -- needs: energy
 -- chart: pareto x=application y=energy share=share
 -- units: jobs=jobs energy=kWh share=% kwh_per_core_h=kWh kwh_per_node_h=kWh lost_energy=kWh
+-- words: application
 -- param: top integer 20 how many applications
 -- note: kwh_per_node_h is the mean power of a node in kW: far under that of a busy node, the application leaves nodes idle; a high one is a candidate for a lower clock. lost_energy went into jobs that neither completed nor were cancelled.
 -- left out: Applications beyond the first; the line ends under 100 % by what they hold. Jobs without energy measured; Slurm writes 0 where it has no meter, so 0 is left out, too. Where jobs share nodes, a job is charged the whole node.

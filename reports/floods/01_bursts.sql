@@ -17,7 +17,7 @@ WITH flood AS (
   HAVING count(*) >= getvariable('jobs')
   ORDER BY jobs DESC, hour, user_name
   LIMIT getvariable('top'))
-SELECT strftime(flood.hour, '%Y-%m-%d %H h ') || flood.user_name AS flood, count(*) AS jobs,
+SELECT strftime(flood.hour, '%Y-%m-%d %H:00 ') || flood.user_name AS flood, count(*) AS jobs,
        count(DISTINCT array_job_id) AS arrays, median(elapsed) AS median_run_time, sum(core_h) AS core_h,
        100.0 * count(*) FILTER (WHERE lost) / count(*) AS failed, mode(job_name ORDER BY job_name) AS job_name
 FROM j JOIN flood ON flood.hour = date_trunc('hour', submit_local) AND flood.user_name = j.user_name

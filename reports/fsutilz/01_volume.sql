@@ -3,6 +3,7 @@
 -- needs: disk_read
 -- chart: hbar x=application y=read,written stacked=yes
 -- units: jobs=jobs users=users read=GiB written=GiB share=% read_per_job=GiB written_per_job=GiB
+-- words: application
 -- param: top integer 20 how many applications
 -- note: Share is of all that was read and written. The first applications are those to look at when the file system is slow, and to try a new one with.
 -- left out: Jobs without I/O figures: Slurm gathers them only with a plug-in that counts (jobacct_gather), and of the processes of steps.

@@ -3,6 +3,7 @@
 -- needs: disk_read node_h
 -- chart: hbar x=application y=read_per_node_h,written_per_node_h log=x
 -- units: jobs=jobs node_h=node-h read_per_node_h=GiB written_per_node_h=GiB mean_rate=GiB/s highest_rate=GiB/s
+-- words: application
 -- param: top integer 20 how many applications
 -- note: GiB that one node reads and writes in an hour; mean_rate and highest_rate are of a whole job, over its run time: bursts are higher.
 -- note: Multiply the rate per node by the nodes of a new machine to see what its file system must give.

@@ -3,6 +3,7 @@
 -- needs: disk_read disk_write
 -- chart: bar x=jobs_that y=job_share,volume_share
 -- units: jobs=jobs job_share=% read=GiB written=GiB volume_share=% read_to_written=ratio core_h=core-h
+-- words: jobs_that
 -- note: Jobs by what they read for each byte that they write. Mostly reading: a cache or local copies help. Mostly writing: checkpoints and output, where burst buffers and fewer, larger files help.
 -- left out: Jobs that lack one of the two figures.
 WITH c AS (

@@ -3,6 +3,7 @@
 -- needs: disk_read
 -- chart: hbar x=name y=read,written stacked=yes
 -- units: place=none jobs=jobs read=GiB written=GiB share=% rate=GiB/s
+-- words: kind application
 -- param: top integer 10 how many users and jobs
 -- note: First the users, then single jobs; share is of all volume, rate is volume over the run time of all their jobs. A single job with a high rate is one to look for when others complain of a slow file system.
 -- left out: Jobs without I/O figures.
@@ -16,7 +17,7 @@ g AS (
   (SELECT 'user' AS kind, coalesce(user_name, '(no user)') AS name, NULL AS application, * EXCLUDE (user_name)
    FROM by_user ORDER BY moved DESC, name LIMIT getvariable('top'))
   UNION ALL
-  SELECT 'job', concat(coalesce(job_id, '(no id)'), ' (', coalesce(user_name, 'no user'), ')'), application, 1, r, w, moved, elapsed FROM single
+  SELECT 'job', concat(coalesce(job_id, '(no id)'), ' (' || user_name || ')'), application, 1, r, w, moved, elapsed FROM single
 )
 SELECT kind, row_number() OVER (PARTITION BY kind ORDER BY moved DESC, name) AS place, name, application, jobs,
        r / 1073741824 AS read, w / 1073741824 AS written,

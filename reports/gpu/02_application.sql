@@ -3,6 +3,7 @@
 -- needs: gpus
 -- chart: hbar x=application y=gpu_h
 -- units: jobs=jobs gpu_h=GPU-h share=% use=% measured=% gpus_per_job=count gpu_memory=GiB idle_gpu_h=GPU-h
+-- words: application
 -- param: top integer 20 how many applications
 -- note: The applications to choose the next GPUs for. A low use with many GPU-hours: the code waits for data or does not use the GPUs it has.
 -- note: use is weighed by GPU-hours and only of those measured; idle_gpu_h are GPU-hours of jobs whose GPUs were used under 5 %; gpu_memory is the 95th percentile of the largest step.

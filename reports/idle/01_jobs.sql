@@ -3,6 +3,7 @@
 -- needs: cpu_eff
 -- chart: hbar x=job y=core_h
 -- units: cores=cores gpus=count run_time=h core_h=core-h used=% gpu_used=%
+-- words: application
 -- param: top integer 25 how many jobs, by core-hours
 -- note: These used under 5 % of their core time. Mostly a forgotten interactive session, a job that waits for a licence or a file, or one whose processes died. Ask the user; a time limit for interactive jobs helps.
 -- note: Slurm records no CPU time of steps that it killed in some versions: ask before you blame a job that stands at 0 % and ended in TIMEOUT or CANCELLED.

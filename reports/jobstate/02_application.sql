@@ -3,6 +3,7 @@
 -- needs: state
 -- chart: hbar x=application y=completed,failed,timeout,out_of_memory,node_fail,cancelled,other stacked=yes
 -- units: jobs=jobs completed=% failed=% timeout=% out_of_memory=% node_fail=% cancelled=% other=% lost_core_h=core-h lost_share=%
+-- words: application
 -- param: top integer 20 how many applications, by core-hours
 -- note: Shares of the jobs that started and ended. lost_core_h is what jobs used that neither completed nor were cancelled. An application with a high lost_share and many core-hours is where help pays most.
 -- left out: Jobs that never started or still run.

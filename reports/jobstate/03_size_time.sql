@@ -3,6 +3,7 @@
 -- needs: state size_class time_class
 -- chart: heatmap x=time_class y=size_class value=lost_share
 -- units: jobs=jobs lost_jobs=jobs lost_share=% lost_core_h=core-h machine_lost=jobs
+-- words: size_class time_class
 -- note: lost_share is the share of jobs that neither completed nor were cancelled. High at the left: jobs fail at their start, from wrong scripts. High at the right: time limits and failing nodes; write checkpoints. machine_lost counts NODE_FAIL and BOOT_FAIL.
 -- left out: Jobs that never started or still run, and jobs whose cores or run time are not known.
 SELECT size_class, time_class, count(*) AS jobs, count(*) FILTER (WHERE lost) AS lost_jobs,

@@ -3,6 +3,7 @@
 -- needs: wait_s
 -- chart: hbar x=name y=coverage group=kind suffix=kind
 -- units: jobs=jobs used=core-h demanded=core-h coverage=% median_wait=h p90_wait=h
+-- words: kind
 -- param: top integer 15 how many of each kind, by core-hours
 -- note: demanded is core-hours used and queued (wait times cores); coverage is used of demanded. Over 85 % is a queue in which jobs start soon; far below, the queue has too few nodes for its users, or a policy holds its jobs.
 -- note: In a queue of short test jobs coverage is low with short waits: look at median_wait first.

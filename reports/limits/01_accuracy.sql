@@ -3,6 +3,7 @@
 -- needs: limit_share
 -- chart: bar x=used_of_limit y=job_share,core_h_share
 -- units: jobs=jobs job_share=% core_h=core-h core_h_share=% timeouts=jobs
+-- words: used_of_limit
 -- note: The scheduler fills gaps by the limits: when most jobs stand at the left, gaps stay empty and all wait longer. Ask users for a limit of twice the run time; timeouts say where limits are too short.
 -- left out: Jobs without a limit or with that of the partition, and jobs that never started or still run. Jobs cut short by their own failure count; they did not need the time.
 WITH l AS (

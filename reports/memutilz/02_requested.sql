@@ -3,6 +3,7 @@
 -- needs: req_mem job_rss
 -- chart: hbar x=application y=asked,used
 -- units: jobs=jobs asked=GiB used=GiB used_share=% near_limit=%
+-- words: application
 -- param: top integer 20 how many applications, by core-hours
 -- note: asked and used are means per job; used_share is all memory used of all memory asked for; near_limit is the share of jobs that used over 90 % of what they asked for.
 -- note: A low used_share with a low near_limit: users of this application can ask for less, and more jobs fit on a node. A high near_limit: they should ask for more before jobs end in OUT_OF_MEMORY.

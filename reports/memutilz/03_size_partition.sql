@@ -3,6 +3,7 @@
 -- needs: job_rss size_class
 -- chart: heatmap x=size_class y=partition value=gib_per_core
 -- units: jobs=jobs gib_per_core=GiB gib_per_node=GiB used_share=% most_per_node=GiB
+-- words: size_class
 -- param: top integer 15 how many partitions, by jobs
 -- note: gib_per_core and gib_per_node are means over jobs. A partition of large nodes whose jobs need little memory per core can take work from others; one near its limit needs larger nodes.
 -- left out: Jobs without memory measured, without cores, or that never started.
@@ -18,4 +19,4 @@ SELECT size_class, "partition", count(*) AS jobs,
 FROM j SEMI JOIN p USING ("partition")
 WHERE started AND job_rss IS NOT NULL AND cores > 0 AND size_class IS NOT NULL
 GROUP BY size_class, size_rank, "partition"
-ORDER BY size_rank, "partition"
+ORDER BY "partition", size_rank

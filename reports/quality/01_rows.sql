@@ -2,6 +2,7 @@
 -- title: What was read, and what was rejected and why
 -- chart: none
 -- units: records=count share=% first_line=none lines=count
+-- words: what
 -- note: A record that cannot be read is left out of all figures. Over 1 % rejected: look at the first line of the reason in the log; mostly it was cut off, or has a delimiter inside a text.
 -- left out: Nothing. Records of a log that was imported twice count once.
 WITH r AS (

@@ -2,6 +2,7 @@
 -- title: Where labels come from, and what has none
 -- chart: bar x=labelled_by y=job_share,core_h_share
 -- units: jobs=jobs job_share=% core_h=core-h core_h_share=% names=count
+-- words: labelled_by
 -- note: The first rows found an application; "unknown" rows say why none was found: default_name is a framework's default (main2d, a.out), interpreter is python and the like, other is a name that no keyword fits.
 -- note: Under 95 % of core-hours labelled, read the reports of applications with care; `sickbay labels suggest` helps most for "other".
 -- left out: Jobs that never started.

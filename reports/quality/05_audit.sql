@@ -3,6 +3,7 @@
 -- needs: application user_name
 -- chart: none
 -- units: core_h=core-h
+-- words: labelled_by
 -- param: users integer 20 how many users
 -- param: sample integer 300 how many jobs
 -- param: seed integer 1 another number draws another sample

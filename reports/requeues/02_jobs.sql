@@ -3,6 +3,7 @@
 -- needs: job_id_raw
 -- chart: hbar x=job y=lost_core_h
 -- units: runs=count restarts=count lost_core_h=core-h delay=h
+-- words: application
 -- param: top integer 20 how many jobs
 -- note: runs are those that the log holds, restarts is what Slurm counted. delay is first submission to last. A job that runs again and again without an end hits the same bad node or the same fault: hold it and look.
 -- left out: Jobs that ran once, and jobs of which no run ended as REQUEUED, PREEMPTED, NODE_FAIL or BOOT_FAIL or has Restarts. Core-hours of runs that the log does not hold.

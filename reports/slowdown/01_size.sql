@@ -3,6 +3,7 @@
 -- needs: wait_s size_class
 -- chart: box x=size_class low=p10 q1=p25 median=p50 q3=p75 high=p90 log=y
 -- units: jobs=jobs mean=ratio p10=ratio p25=ratio p50=ratio p75=ratio p90=ratio
+-- words: size_class
 -- param: bound integer 10 run time in seconds below which a job counts as this long
 -- note: Slowdown is wait and run time together, of run time: 1 is no wait, 2 is a wait as long as the run. The bound keeps jobs of a second from ruling the figure. Compare the medians: users feel slowdown, not hours.
 -- left out: Jobs that never started, and jobs whose run time or cores are not known.

@@ -3,6 +3,7 @@
 -- needs: core_h
 -- chart: hbar x=name y=share group=kind stacked=yes suffix=kind
 -- units: place=none jobs=jobs core_h=core-h share=% cumulated_share=%
+-- words: kind
 -- param: top integer 10 how many of each kind
 -- note: Share is of all core-hours of the period; the cumulated share says how few hold most of the work.
 -- note: Where three users hold over half, a talk with them is worth more than any change of policy.

@@ -3,6 +3,7 @@
 -- needs: size_class
 -- chart: bar x=size_class y=job_share,core_h_share
 -- units: jobs=jobs job_share=% core_h=core-h core_h_share=% users=users
+-- words: size_class
 -- note: Small jobs are mostly many and hold few core-hours; the classes that hold the core-hours are those that the machine and the scheduling policy should suit.
 -- left out: Jobs whose cores are not known. Jobs that never started count as jobs, with the cores they asked for.
 SELECT size_class, count(*) AS jobs, 100.0 * count(*) / sum(count(*)) OVER () AS job_share,

@@ -67,6 +67,8 @@ TEST(Head, NamesEachFaultWithItsLine) {
       {"-- chart: line x=a y=b mark=80%", "must be a number"},
       {"-- chart: scatter x=a y=b log=z", "must be x, y or xy"},
       {"-- chart: tiles x=a", "has no options"},
+      {"-- chart: pareto x=a y=b shares=c", "no option 'shares'; did you mean 'share'?"},
+      {"-- chart: line x=a y=b suffix=c", "no option 'suffix'"},
       {"-- units: a=core_h", "there is no unit 'core_h'; did you mean 'core-h'?"},
       {"-- units: core_h", "is not of the form column=unit"},
       {"-- units: u=h", "the column 'u' has two units"},

@@ -70,7 +70,7 @@ TEST(Markdown, HoldsTheWholeDocument) {
   const std::string text = render_markdown(sample());
   EXPECT_THAT(text, testing::StartsWith("# Workload report\n\n- Period: 2021-05-01 to 2021-06-01\n"));
   EXPECT_THAT(text, HasSubstr("## Use of resources\n\n### Own\n\n#### Made\n"));
-  EXPECT_THAT(text, HasSubstr("| core-hours | year | big | at               |\n"));
+  EXPECT_THAT(text, HasSubstr("| core-hours | Year | Big | At               |\n"));
   EXPECT_THAT(text, HasSubstr("| ---------: | ---: | --- | ---------------- |\n"));
   EXPECT_THAT(text, HasSubstr("|     12,346 | 2021 | yes | 2021-05-03 10:00 |\n")) << text;
   EXPECT_THAT(text, HasSubstr("|      0.042 |      | no  | 2021-05-01       |\n"));
@@ -78,6 +78,20 @@ TEST(Markdown, HoldsTheWholeDocument) {
   EXPECT_THAT(text, HasSubstr("Left out: no job here has max_rss\n"));
   EXPECT_THAT(text, HasSubstr("Failed: a.sql:3: it is wrong\n"));
   EXPECT_THAT(text, HasSubstr("No job fits\n"));
+}
+
+TEST(Markdown, SaysAUnitOnceAndDurationsAsPeopleDo) {
+  Document d = sample();
+  d.results.resize(1);
+  d.results[0].spec.units = {{"lost_core_h", "core-h"}, {"wait_s", "s"}, {"mean", "core-h"}};
+  d.results[0].spec.words = {"kind"};
+  d.messages["value.user"] = "Nutzer";
+  d.results[0].table.columns = {
+      {"kind", Type::text}, {"lost_core_h", Type::real}, {"wait_s", Type::integer}, {"mean", Type::real}};
+  d.results[0].table.rows = {{std::string("user"), 1.5, std::int64_t{93784}, 2.0}};
+  const std::string text = render_markdown(d);
+  EXPECT_THAT(text, HasSubstr("| Kind   | Lost core-hours |    Wait | Mean (core-hours) |\n")) << text;
+  EXPECT_THAT(text, HasSubstr("| Nutzer |             1.5 | 1\u00a0d 2\u00a0h |                 2 |\n"));
 }
 
 TEST(Markdown, LetsNoNameBreakItsTableOrTheTerminal) {
