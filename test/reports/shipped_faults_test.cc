@@ -9,8 +9,6 @@
 namespace sickbay::workload {
 namespace {
 
-using testing::ElementsAre;
-
 // A log that names no users (drac-2021) has no ranking of users, not one bar "(no user)".
 TEST_F(Shipped, RankNoUsersWhereTheLogNamesNone) {
   fill_small();

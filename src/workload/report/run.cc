@@ -240,12 +240,13 @@ ReportResult failed(ReportResult result, std::string why) {
 
 void take_table(ReportResult& result, Result<duck::ResultTable> table, const RunOrder& order) {
   if (!table) {
+    std::string fault = sql_fault(table.error(), result.spec);
     if (table.error().code == ErrorCode::timed_out)
       result = failed(std::move(result),
                       fmt::format("it ran longer than {}",
                                   describe_duration(std::chrono::duration_cast<Micros>(order.time_limit))));
     else
-      result = failed(std::move(result), sql_fault(table.error(), result.spec));
+      result = failed(std::move(result), std::move(fault));
     return;
   }
   if (table->rows.size() > order.most_rows) {
