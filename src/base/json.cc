@@ -8,6 +8,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "base/text.h"
+
 namespace sickbay {
 namespace {
 
@@ -266,23 +268,6 @@ std::size_t Json::size() const { return is_array() ? items().size() : members().
 
 namespace {
 
-// Length of the UTF-8 sequence at s[i], or 0 where the bytes are not UTF-8 (overlong and surrogates too).
-std::size_t utf8_length(std::string_view s, std::size_t i) {
-  const auto byte = [&](std::size_t k) { return static_cast<unsigned char>(s[k]); };
-  const unsigned char c = byte(i);
-  const std::size_t n = c < 0x80                ? 1
-                        : c >= 0xC2 && c < 0xE0 ? 2
-                        : c >= 0xE0 && c < 0xF0 ? 3
-                        : c >= 0xF0 && c < 0xF5 ? 4
-                                                : 0;
-  if (n == 0 || i + n > s.size()) return 0;
-  for (std::size_t k = 1; k < n; ++k)
-    if ((byte(i + k) & 0xC0) != 0x80) return 0;
-  if (n == 3 && ((c == 0xE0 && byte(i + 1) < 0xA0) || (c == 0xED && byte(i + 1) >= 0xA0))) return 0;
-  if (n == 4 && ((c == 0xF0 && byte(i + 1) < 0x90) || (c == 0xF4 && byte(i + 1) >= 0x90))) return 0;
-  return n;
-}
-
 void write_string(std::string& out, std::string_view s) {
   out += '"';
   for (std::size_t i = 0; i < s.size();) {
@@ -314,9 +299,9 @@ void write_string(std::string& out, std::string_view s) {
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) {
       out += fmt::format("\\u{:04x}", static_cast<unsigned char>(c));
       ++i;
-    } else if (const std::size_t n = utf8_length(s, i)) {
-      out.append(s, i, n);
-      i += n;
+    } else if (const Rune rune = next_rune(s.substr(i)); rune.valid) {
+      out.append(s, i, rune.bytes);
+      i += rune.bytes;
     } else {
       out += "\xEF\xBF\xBD";  // U+FFFD in the place of each byte that is not UTF-8
       ++i;

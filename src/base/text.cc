@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 
 namespace sickbay {
 
@@ -38,6 +39,26 @@ std::string_view trimmed(std::string_view text) {
   const std::size_t first = text.find_first_not_of(kBlank);
   if (first == std::string_view::npos) return {};
   return text.substr(first, text.find_last_not_of(kBlank) - first + 1);
+}
+
+Rune next_rune(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return static_cast<std::uint8_t>(text[i]); };
+  const std::uint8_t lead = byte(0);
+  if (lead < 0x80) return {lead, 1, true};
+  const std::size_t length = lead >= 0xf0 && lead < 0xf5   ? 4
+                             : lead >= 0xe0 && lead < 0xf0 ? 3
+                             : lead >= 0xc2 && lead < 0xe0 ? 2
+                                                           : 1;
+  if (length == 1 || text.size() < length) return {lead, 1, false};
+  char32_t code = lead & (0x7fU >> length);
+  for (std::size_t i = 1; i < length; ++i) {
+    if ((byte(i) & 0xc0) != 0x80) return {lead, 1, false};
+    code = (code << 6) | (byte(i) & 0x3fU);
+  }
+  constexpr char32_t kLowest[] = {0, 0, 0x80, 0x800, 0x10000};
+  if (code < kLowest[length] || code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff))
+    return {lead, 1, false};
+  return {code, length, true};
 }
 
 }  // namespace sickbay

@@ -20,6 +20,16 @@ bool equal_ignoring_case(std::string_view a, std::string_view b);
 /// `text` without blanks, tabs and line ends at both ends.
 std::string_view trimmed(std::string_view text);
 
+/// One character of UTF-8.
+struct Rune {
+  char32_t code = 0;
+  std::size_t bytes = 1;
+  bool valid = false;  ///< else `code` is the byte
+};
+/// The next character of `text` (not empty).  Overlong forms, surrogates and what is over U+10FFFF are
+/// invalid.
+Rune next_rune(std::string_view text);
+
 constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
 constexpr char to_lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 constexpr char to_upper(char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; }

@@ -8,40 +8,13 @@
 #include <span>
 
 #include "base/result.h"
+#include "base/text.h"
 
 namespace sickbay {
 namespace {
 
 constexpr int kGap = 2;        // blanks between columns
 constexpr int kNarrowest = 8;  // a wrapping column is not made narrower than this
-
-struct Rune {
-  char32_t code = 0;
-  std::size_t bytes = 1;
-  bool valid = false;
-};
-
-// The next character of `text` (not empty).  Overlong forms, surrogates and what is over U+10FFFF are
-// invalid.
-Rune next_rune(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<std::uint8_t>(text[i]); };
-  const std::uint8_t lead = byte(0);
-  if (lead < 0x80) return {lead, 1, true};
-  const std::size_t length = lead >= 0xf0 && lead < 0xf5   ? 4
-                             : lead >= 0xe0 && lead < 0xf0 ? 3
-                             : lead >= 0xc2 && lead < 0xe0 ? 2
-                                                           : 1;
-  if (length == 1 || text.size() < length) return {lead, 1, false};
-  char32_t code = lead & (0x7fU >> length);
-  for (std::size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xc0) != 0x80) return {lead, 1, false};
-    code = (code << 6) | (byte(i) & 0x3fU);
-  }
-  constexpr char32_t kLowest[] = {0, 0, 0x80, 0x800, 0x10000};
-  if (code < kLowest[length] || code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff))
-    return {lead, 1, false};
-  return {code, length, true};
-}
 
 struct Range {
   char32_t first, last;

@@ -57,6 +57,7 @@ struct Rules {
   std::vector<Index> characteristics_by_name, operations_by_name;  ///< sorted by name
 };
 
+/// `specification` must be one that read_specifications gave.
 /// Errors: bad_input with the place of the predicate that is refused, and why.
 Result<std::shared_ptr<const Rules>> compile(Specification specification, PredicateCompiler& compiler);
 

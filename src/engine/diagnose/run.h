@@ -13,6 +13,7 @@
 //
 // No clock, no I/O.  Source: doc/design/diagnose.md, "A run"; paper 001, the scheme of diagnosis.
 #pragma once
+#include <array>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -29,6 +30,7 @@ namespace sickbay::diagnose {
 
 /// Kleene's three truth values.
 enum class Truth : std::uint8_t { no, yes, unknown };
+std::string_view to_string(Truth truth);
 
 /// Begins the run.  `initial`: the modes and other characteristics of the period I, by name; names that the
 /// specification has not and values of a wrong type are left out and noted in L.
@@ -53,7 +55,14 @@ struct RunStopped {
   TimePoint at = kNoTime;
   std::string why;
 };
-using RunEvent = std::variant<RunStarted, OperationStarted, OperationFinished, RunStopped>;
+/// One of them.  (No bare variant, for which std::apply would be found before ours.)
+struct RunEvent {
+  RunEvent(RunStarted e) : what(std::move(e)) {}
+  RunEvent(OperationStarted e) : what(e) {}
+  RunEvent(OperationFinished e) : what(std::move(e)) {}
+  RunEvent(RunStopped e) : what(std::move(e)) {}
+  std::variant<RunStarted, OperationStarted, OperationFinished, RunStopped> what;
+};
 
 enum class Phase : std::uint8_t { before, examine, repair, verify, last, over };
 std::string_view to_string(Phase phase);
@@ -71,7 +80,8 @@ struct Instance {
   enum class State : std::uint8_t { queued, running, ended } state = State::queued;
   Index operation = kNone, production = kNone;
   Phase phase = Phase::before;  ///< in which it was queued
-  bool budget_spent = false;    ///< it was not run, for that reason
+  bool started = false;
+  bool budget_spent = false;  ///< it was not run, for that reason
   TimePoint started_at = kNoTime, ended_at = kNoTime;
   OperationEnd::Result result = OperationEnd::Result::unknown;
   std::string text;              ///< what the operation said, or why its result is unknown
@@ -114,15 +124,16 @@ struct Run {
   std::vector<bool> fired;            ///< by production
   std::map<Index, int> spent;         ///< runs used, by operation with a budget
 
-  // What follows from the above, kept so that a step costs what changed.
+  // What follows from the above, kept so that a step costs no more than what changed.
   struct Derived {
-    std::vector<Index> missing;                     ///< characteristics without a value, by predicate
-    std::vector<bool> evaluated, seen_true, dirty;  ///< by predicate; dirty: by production
-    std::vector<std::uint8_t> atom_truth;           ///< by atom; kStale: to be evaluated
-    std::vector<Index> waiting[4];                  ///< dirty productions, by phase from examine on
-    std::vector<Index> uses;                        ///< running operations, by component
-    std::vector<InstanceId> examination;            ///< its one instance, by operation
-    std::vector<Phase> given_in;                    ///< by characteristic
+    std::vector<Index> missing;                 ///< characteristics without a value, by predicate
+    std::vector<bool> evaluated, seen_true;     ///< by predicate
+    std::vector<bool> waits;                    ///< by production: it stands in `waiting`
+    std::vector<std::optional<Truth>> atoms;    ///< by atom; nothing: to be evaluated
+    std::array<std::vector<Index>, 4> waiting;  ///< productions to look at: examine, repair, verify, critical
+    std::vector<bool> in_use;                   ///< by component
+    std::vector<InstanceId> examination;        ///< the one instance of an operation that examines
+    std::vector<Phase> given_in;                ///< by characteristic
   } derived;
 };
 

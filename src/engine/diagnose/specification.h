@@ -157,7 +157,7 @@ const Period* find_period(const Specification& specification, std::chrono::minut
 struct KeyRow {
   std::string_view section;  ///< "specification", "component", ...
   std::string_view key;
-  bool required;  ///< in a whole entry; a file that overlays may leave out the specification's own
+  bool required;  ///< in each entry
 };
 std::span<const KeyRow> specification_keys();
 

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/diagnose/findings.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "engine/diagnose/truth.h"
+
+namespace sickbay::diagnose {
+namespace {
+
+// Builtins that ask sickbayd to act; every other operation acts by itself.
+constexpr std::string_view kActions[] = {"drain", "notify", "reboot", "power_off"};
+constexpr std::string_view kResults[] = {"ok", "fault", "unknown"};
+
+std::string action_of(const OperationSpec& o) {
+  constexpr std::string_view kBuiltin = "builtin:";
+  if (!o.run.starts_with(kBuiltin)) return "none";
+  const std::string name = o.run.substr(kBuiltin.size());
+  return std::ranges::find(kActions, name) != std::end(kActions) ? name : "none";
+}
+
+}  // namespace
+
+std::optional<Finding> finding_of(const Run& run, InstanceId id) {
+  const Instance& instance = run.instances[id];
+  const Specification& s = run.rules->specification;
+  const OperationSpec& o = s.operations[instance.operation];
+  const ProductionSpec& p = s.productions[instance.production];
+  const bool critical = o.kind == OperationKind::critical;
+  const bool unknown = instance.state == Instance::State::ended &&
+                       instance.result == OperationEnd::Result::unknown && !run.stopped;
+  if (critical ? !instance.started : !unknown) return std::nullopt;
+  Finding f;
+  f.specification = s.name;
+  f.rule = p.name;
+  f.components = o.components;
+  f.values = instance.values;
+  if (!critical) {
+    f.result = OperationEnd::Result::unknown;
+    f.action = "none";
+    f.text = fmt::format("{} could not be told: {}", o.name,
+                         instance.text.empty() ? "no reason was given" : instance.text);
+    return f;
+  }
+  f.action = action_of(o);
+  if (f.action == "notify") f.to = o.arguments["to"].as_string_or("operator");
+  const Condition& c = s.predicates[run.rules->productions[instance.production].condition];
+  f.text = fmt::format("{}: {}", c.description, o.description);
+  const Json inputs = values_of(*run.rules, run.rules->operations[instance.operation].inputs, run.facts);
+  for (const auto& [name, value] : inputs.members()) f.values.set(name, value);
+  return f;
+}
+
+std::vector<Finding> findings_of(const Run& run) {
+  std::vector<Finding> findings;
+  for (InstanceId id = 0; id < run.instances.size(); ++id)
+    if (auto finding = finding_of(run, id)) findings.push_back(std::move(*finding));
+  return findings;
+}
+
+Json to_json(const Finding& f) {
+  return Json::object({{"specification", f.specification},
+                       {"rule", f.rule},
+                       {"result", kResults[static_cast<std::size_t>(f.result)]},
+                       {"action", f.action},
+                       {"to", f.to},
+                       {"components", Json(f.components)},
+                       {"text", f.text},
+                       {"values", f.values}});
+}
+
+std::vector<std::string> cleared_rules(const Run& run) {
+  std::vector<std::string> rules;
+  if (run.phase != Phase::over || run.stopped) return rules;
+  for (std::size_t p = 0; p < run.fired.size(); ++p) {
+    const auto& production = run.rules->productions[p];
+    if (!run.fired[p] && run.rules->operations[production.operation].kind == OperationKind::critical &&
+        run.derived.evaluated[production.condition] && run.truths[production.condition] == Truth::no)
+      rules.push_back(run.rules->specification.productions[p].name);
+  }
+  return rules;
+}
+
+std::map<std::string, int> spent_budgets(const Specification& specification,
+                                         const std::vector<RepairRun>& runs, TimePoint now) {
+  std::map<std::string, int> spent;
+  for (const OperationSpec& o : specification.operations) {
+    if (!o.budget) continue;
+    spent[o.name] = static_cast<int>(std::ranges::count_if(
+        runs, [&](const RepairRun& r) { return r.operation == o.name && r.at > now - o.budget->window; }));
+  }
+  return spent;
+}
+
+std::vector<RepairRun> repairs_of(const Run& run) {
+  std::vector<RepairRun> repairs;
+  for (const Instance& i : run.instances) {
+    const OperationSpec& o = run.rules->specification.operations[i.operation];
+    if (o.kind == OperationKind::repair && i.started) repairs.push_back({o.name, i.started_at});
+  }
+  return repairs;
+}
+
+}  // namespace sickbay::diagnose

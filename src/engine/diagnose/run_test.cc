@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/diagnose/run.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "engine/diagnose/diagnose_test_parts.h"
+#include "engine/diagnose/findings.h"
+
+namespace sickbay::diagnose {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+// A specification in short: "z: integer b: bool", "c1: z > 1; ...", "f1 collect o1 -> z; ...", "p1: c1 f1;
+// ...".
+std::string specification(const std::string& characteristics, const std::string& predicates,
+                          const std::string& operations, const std::string& productions) {
+  const auto split = [](const std::string& text, const std::string& by) {
+    std::vector<std::string> parts;
+    for (std::size_t at = 0; at < text.size();) {
+      const std::size_t end = std::min(text.find(by, at), text.size());
+      parts.push_back(text.substr(at, end - at));
+      at = end + by.size();
+    }
+    return parts;
+  };
+  std::string z, c, f, p, o;
+  std::map<std::string, bool> components;
+  const auto add = [](std::string& to, const std::string& entry) { to += (to.empty() ? "" : ",") + entry; };
+  for (const std::string& item : split(characteristics, "; ")) {
+    const auto word = split(item, " ");
+    add(z, fmt::format(R"("{}":{{"type":"{}","description":"d {}"}})", word[0], word[1], word[0]));
+  }
+  for (const std::string& item : split(predicates, "; ")) {
+    const auto at = item.find(": ");
+    add(c, fmt::format(R"("{0}":{{"when":"{1}","description":"d {0}"}})", item.substr(0, at),
+                       item.substr(at + 2)));
+  }
+  for (const std::string& item :
+       split(operations, "; ")) {  // NAME KIND COMPONENTS OUTPUTS [BUDGET], "-" for none
+    const auto word = split(item, " ");
+    const auto list = [&](const std::string& text) {
+      std::string out;
+      if (text != "-")
+        for (const std::string& name : split(text, ",")) add(out, "\"" + name + "\"");
+      return out;
+    };
+    if (word[2] != "-")
+      for (const std::string& name : split(word[2], ",")) components[name] = true;
+    add(f,
+        fmt::format(
+            R"("{0}":{{"kind":"{1}","run":"x","components":[{2}],"outputs":{3},"description":"d {0}"{4}}})",
+            word[0], word[1], list(word[2]), word[3].find('{') == 0 ? word[3] : "[" + list(word[3]) + "]",
+            word.size() > 4 ? fmt::format(R"(,"budget":{{"runs":{},"window":"1h"}})", word[4]) : ""));
+  }
+  for (const std::string& item : split(productions, "; ")) {  // NAME PREDICATE OPERATION
+    const auto word = split(item, " ");
+    add(p, fmt::format(R"("{}":{{"if":"{}","then":"{}","description":"d"}})", word[0], word[1], word[2]));
+  }
+  for (const auto& [name, used] : components) add(o, fmt::format(R"("{}":{{"description":"d"}})", name));
+  return fmt::format(
+      R"({{"specification":"t","version":1,"description":"d","components":{{{}}},"characteristics":{{{}}},)"
+      R"("predicates":{{{}}},"operations":{{{}}},"productions":{{{}}}}})",
+      o, z, c, f, p);
+}
+
+RunStarted initial(std::vector<std::pair<std::string, Value>> values, std::map<std::string, int> spent = {}) {
+  RunStarted e;
+  e.initial = std::move(values);
+  e.spent = std::move(spent);
+  return e;
+}
+const RunStarted kQuick = initial({{"go", true}});
+
+std::vector<std::string> running(const Run& run) {
+  std::vector<std::string> names;
+  for (const InstanceId id : run.running)
+    names.push_back(run.rules->specification.operations[run.instances[id].operation].name);
+  return names;
+}
+std::vector<std::string> starting(const Run& run) {
+  std::vector<std::string> names;
+  for (const InstanceId id : decide(run).start)
+    names.push_back(run.rules->specification.operations[run.instances[id].operation].name);
+  return names;
+}
+std::string entries(const Run& run, JournalEntry::Kind kind) {
+  std::string text;
+  for (const JournalEntry& e : run.journal)
+    if (e.kind == kind) text += (text.empty() ? "" : "\n") + e.name + ": " + e.text;
+  return text;
+}
+
+TEST(Run, GoesThroughItsPhasesInOrder) {
+  const auto rules = rules_of(
+      specification("go bool; z integer; where integer; mended bool; left bool; told bool",
+                    "c0: go; bad: z > 1; there: where > 0; done: mended; still: left",
+                    "look collect o1 z; find localise o1 where; mend repair o1 mended; see verify o1 left; "
+                    "tell critical - told; "
+                    "out critical - -",
+                    "p0 c0 look; p1 bad find; p2 there mend; p3 done see; p4 there tell; p5 still out"));
+  const Driven d = drive(rules, kQuick,
+                         {{"look", ok(Json::object({{"z", 2}}))},
+                          {"find", ok(Json::object({{"where", 7}}))},
+                          {"mend", ok(Json::object({{"mended", true}}))},
+                          {"see", ok(Json::object({{"left", true}}))},
+                          {"tell", ok(Json::object({{"told", true}}))},
+                          {"out", ok()}});
+  EXPECT_EQ(names_in_journal(d.run), "c0 look bad find there tell mend done see still out");
+  std::vector<std::string> phases;
+  for (const Instance& i : d.run.instances) phases.emplace_back(to_string(i.phase));
+  EXPECT_THAT(phases, ElementsAre("examine", "examine", "examine", "repair", "verify", "last"));
+  EXPECT_EQ(d.run.phase, Phase::over);
+}
+
+TEST(Run, AnEmptyRunIsOverAtOnce) {
+  const auto rules = rules_of(specification("go bool", "c0: go", "look collect - -", "p0 c0 look"));
+  diagnose::Run run(rules);
+  EXPECT_FALSE(decide(run).over);
+  apply(run, initial({{"go", false}}));
+  EXPECT_TRUE(decide(run).over);
+  EXPECT_EQ(names_in_journal(run), "");
+}
+
+TEST(Run, CriticalOnesCountFromTheSecondStepOn) {
+  // `out` could fire at once, for go is initial: it waits for the first answer.
+  const auto rules = rules_of(specification("go bool; z integer", "c0: go; any: z >= 0",
+                                            "look collect o1 z; again collect o1 -; out critical o1 -",
+                                            "p0 c0 out; p1 c0 look; p2 any again"));
+  diagnose::Run run(rules);
+  apply(run, kQuick);
+  EXPECT_THAT(starting(run), ElementsAre("look"));
+  apply(run, OperationStarted{kNoTime, 0});
+  apply(run, OperationFinished{kNoTime, 0, ok(Json::object({{"z", 1}}))});
+  EXPECT_THAT(starting(run), ElementsAre("out"));  // at the head; `again` uses the same component
+  EXPECT_EQ(names_in_journal(run), "c0 look any out again");
+}
+
+TEST(Run, QueueGoesByPriorityAndComponents) {
+  const auto rules = rules_of(specification(
+      "go bool", "c0: go",
+      "loc localise o1 -; tst test o1 -; col collect o1 -; free localise o2 -; both test o1,o2 -; "
+      "none collect - -",
+      "p1 c0 loc; p2 c0 tst; p3 c0 col; p4 c0 free; p5 c0 both; p6 c0 none"));
+  diagnose::Run run(rules);
+  apply(run, kQuick);
+  EXPECT_EQ(names_in_journal(run), "c0 col none tst both loc free");
+  EXPECT_THAT(starting(run), ElementsAre("col", "none", "free"));
+  for (const InstanceId id : decide(run).start) apply(run, OperationStarted{kNoTime, id});
+  EXPECT_THAT(starting(run), ElementsAre());
+  EXPECT_THAT(running(run), ElementsAre("col", "none", "free"));
+  apply(run, OperationFinished{kNoTime, run.running[0], ok()});
+  EXPECT_THAT(starting(run),
+              ElementsAre("tst"));  // `both` waits for free, and does not hold up what need not
+}
+
+TEST(Run, OneExaminationAnswersManyProductions) {
+  const auto rules = rules_of(specification("go bool; a bool; m bool", "c0: go; c1: a; c2: a OR go",
+                                            "look collect o1 a; mend repair o1 m; ",
+                                            "p0 c0 look; p1 c1 look; p2 c1 mend; p3 c2 mend"));
+  const Driven d = drive(
+      rules, kQuick, {{"look", ok(Json::object({{"a", true}}))}, {"mend", ok(Json::object({{"m", true}}))}});
+  EXPECT_EQ(names_in_journal(d.run), "c0 look c1 c2 mend mend");
+  EXPECT_THAT(d.run.fired, ElementsAre(true, true, true, true));
+}
+
+TEST(Run, UnknownIsThreeValuedAndNeverFires) {
+  const auto rules = rules_of(specification(
+      "go bool; a bool; b bool; never bool",
+      "c0: go; both: a AND b; either: a OR b; none: never OR go; neither: NOT a",
+      "one collect - a; two collect - b; x1 critical - -; x2 critical - -; x3 critical - -; x4 critical - -",
+      "p0 c0 one; p1 c0 two; p2 both x1; p3 either x2; p4 none x3; p5 neither x4"));
+  OperationEnd failed =
+      answer(OperationEnd::Result::unknown, Json::object({{"a", true}}), "timed out after 5 s");
+  const Driven d = drive(rules, kQuick, {{"one", failed}, {"two", ok(Json::object({{"b", true}}))}});
+  EXPECT_EQ(names_in_journal(d.run), "c0 one two either x2");
+  EXPECT_EQ(entries(d.run, JournalEntry::Kind::unknown), "a: one ended unknown: timed out after 5 s");
+  EXPECT_EQ(d.run.truths[1], Truth::unknown);  // a AND b with b true
+  EXPECT_EQ(d.run.derived.missing[3], 1u);     // nothing gives `never`: not admissible
+}
+
+TEST(Run, AWrongAnswerMakesThatOutputUnknown) {
+  const auto rules = rules_of(specification(
+      "go bool; n integer; p percent; s string; v percent; bad bool", "c0: go; ok1: v == 7; f: bad",
+      R"(look collect - {"n":"n","pct":"p","s":"s","v":"v","fault":"bad"}; x critical - -)",
+      "p0 c0 look; p1 ok1 x; p2 f x"));
+  const Driven d =
+      drive(rules, kQuick,
+            {{"look", answer(OperationEnd::Result::fault,
+                             Json::object({{"n", "12"}, {"pct", 140}, {"v", 7}, {"more", 1}}))}});
+  EXPECT_EQ(entries(d.run, JournalEntry::Kind::unknown),
+            "n: look gave a wrong 'n': it must be a whole number within 2^53, not '12'\n"
+            "p: look gave a wrong 'pct': it must be a whole number from 0 to 100, not 140\n"
+            "s: look gave no 's'");
+  EXPECT_EQ(names_in_journal(d.run), "c0 look ok1 f x x");  // a fault is an answer, and `fault` says so
+}
+
+TEST(Run, InitialValuesThatDoNotFitAreNoted) {
+  const auto rules =
+      rules_of(specification("go bool; used percent", "c0: go", "look collect - -", "p0 c0 look"));
+  diagnose::Run run(rules);
+  apply(run, initial({{"go", true}, {"used", std::int64_t{140}}, {"mode", std::string("quick")}}));
+  EXPECT_EQ(entries(run, JournalEntry::Kind::initial),
+            "used: left out: it must be a whole number from 0 to 100, not 140\n"
+            "mode: left out: the specification has no such characteristic");
+}
+
+TEST(Run, ARepairWithoutBudgetIsAFaultThatTheSpecificationCanEscalate) {
+  const auto rules =
+      rules_of(specification("go bool; mended bool; spent bool", "c0: go; give_up: spent; done: mended",
+                             R"(mend repair o1 {"mended":"mended","budget_spent":"spent"} 2; )"
+                             "out critical o1 -; see verify o1 -",
+                             "p0 c0 mend; p1 give_up out; p2 done see"));
+  const std::map<std::string, OperationEnd> answers = {{"mend", ok(Json::object({{"mended", true}}))}};
+  const Driven within = drive(rules, initial({{"go", true}}, {{"mend", 1}}), answers);
+  EXPECT_EQ(names_in_journal(within.run), "c0 mend done see");
+  EXPECT_EQ(repairs_of(within.run).size(), 1u);
+
+  const Driven beyond = drive(rules, initial({{"go", true}}, {{"mend", 2}}), answers);
+  EXPECT_EQ(names_in_journal(beyond.run), "c0 give_up out");
+  EXPECT_EQ(entries(beyond.run, JournalEntry::Kind::budget_spent),
+            "mend: not run: its budget of 2 runs in 1h is used up");
+  EXPECT_EQ(beyond.run.instances[0].result, OperationEnd::Result::fault);
+  EXPECT_EQ(repairs_of(beyond.run).size(), 0u);
+}
+
+TEST(Run, ThePhaseWaitsForACriticalAnswerThatFeedsIt) {
+  const auto rules =
+      rules_of(specification("go bool; z integer; told bool; m bool", "c0: go; bad: z > 1; heard: told",
+                             "look collect o1 z; tell critical o2 told; mend repair o1 m; find localise o1 -",
+                             "p0 c0 look; p1 bad tell; p2 bad mend; p3 heard find"));
+  diagnose::Run run(rules);
+  apply(run, kQuick);
+  apply(run, OperationStarted{kNoTime, 0});
+  apply(run, OperationFinished{kNoTime, 0, ok(Json::object({{"z", 2}}))});
+  EXPECT_THAT(starting(run), ElementsAre("tell"));
+  EXPECT_EQ(run.phase, Phase::examine);  // told may still make `find` true
+  apply(run, OperationStarted{kNoTime, 1});
+  apply(run, OperationFinished{kNoTime, 1, ok(Json::object({{"told", true}}))});
+  EXPECT_THAT(starting(run), ElementsAre("find"));
+}
+
+TEST(Run, TwoAnswersForOneCharacteristicAreSaidSo) {
+  const auto rules = rules_of(specification("go bool; z integer", "c0: go; bad: z > 1",
+                                            "one collect o1 z; two collect o2 z; x critical - -",
+                                            "p0 c0 one; p1 c0 two; p2 bad x"));
+  const Driven d =
+      drive(rules, kQuick, {{"one", ok(Json::object({{"z", 1}}))}, {"two", ok(Json::object({{"z", 2}}))}});
+  EXPECT_THAT(entries(d.run, JournalEntry::Kind::overwritten),
+              HasSubstr("z: two gave it another value than one"));
+  EXPECT_EQ(names_in_journal(d.run), "c0 one two bad x");  // not fired before: looked at again
+}
+
+TEST(Run, ARunThatIsStoppedStartsNothingMore) {
+  const auto rules = rules_of(specification("go bool; z integer", "c0: go; bad: z > 1",
+                                            "one collect o1 z; two collect o1 -; x critical - -",
+                                            "p0 c0 one; p1 c0 two; p2 bad x"));
+  diagnose::Run run(rules);
+  apply(run, kQuick);
+  apply(run, OperationStarted{kNoTime, 0});
+  apply(run, RunStopped{kNoTime, "the agent ends"});
+  EXPECT_TRUE(decide(run).start.empty());
+  EXPECT_FALSE(decide(run).over);
+  apply(run, OperationFinished{kNoTime, 0, ok(Json::object({{"z", 2}}))});
+  EXPECT_TRUE(decide(run).over);
+  EXPECT_EQ(names_in_journal(run), "c0 one two");
+  EXPECT_TRUE(cleared_rules(run).empty());
+  EXPECT_TRUE(findings_of(run).empty());
+}
+
+TEST(Run, EventsThatDoNotFitChangeNothing) {
+  const auto rules = rules_of(specification("go bool", "c0: go", "look collect o1 -", "p0 c0 look"));
+  diagnose::Run run(rules);
+  const auto same_after = [&](RunEvent e) {
+    const std::string before = canonical_text(run);
+    apply(run, e);
+    EXPECT_EQ(canonical_text(run), before);
+  };
+  same_after(OperationStarted{kNoTime, 0});
+  same_after(OperationFinished{kNoTime, 0, ok()});
+  apply(run, kQuick);
+  same_after(kQuick);
+  same_after(OperationStarted{kNoTime, 99});
+  same_after(OperationFinished{kNoTime, 0, ok()});  // not started
+  apply(run, OperationStarted{kNoTime, 0});
+  same_after(OperationStarted{kNoTime, 0});
+  apply(run, OperationFinished{kNoTime, 0, ok()});
+  same_after(OperationFinished{kNoTime, 0, ok()});
+  same_after(RunStopped{kNoTime, "late"});
+}
+
+TEST(Run, FindingsAreWishesAndUnknowns) {
+  const auto rules = rules_of(R"({"specification": "disk", "version": 1, "description": "d",
+    "components": {"tmp": {"description": "d"}},
+    "characteristics": {"go": {"type": "bool", "description": "d"}, "used": {"type": "percent", "description": "d"},
+                        "worn": {"type": "percent", "description": "d"}, "path": {"type": "string", "description": "d"}},
+    "predicates": {"c0": {"when": "go", "description": "always"}, "full": {"when": "used > 95", "description": "/tmp is full"},
+                   "old": {"when": "used > 99", "description": "/tmp is quite full"}},
+    "operations": {
+      "look": {"kind": "collect", "run": "builtin:filesystem", "components": ["tmp"], "outputs": ["used", "path"], "description": "d"},
+      "smart": {"kind": "collect", "run": "builtin:disk_smart", "components": ["tmp"], "outputs": ["worn"], "description": "d"},
+      "tell": {"kind": "critical", "run": "builtin:notify", "inputs": ["path", "worn"], "arguments": {"to": "user"}, "description": "tell the user"},
+      "drain": {"kind": "critical", "run": "builtin:drain", "components": ["tmp"], "description": "take the node out"},
+      "hook": {"kind": "critical", "run": "hook.sh", "description": "call the site"}},
+    "productions": {"p0": {"if": "c0", "then": "look", "description": "d"}, "p1": {"if": "c0", "then": "smart", "description": "d"},
+      "p2": {"if": "full", "then": "tell", "description": "d"}, "p3": {"if": "full", "then": "hook", "description": "d"},
+      "p4": {"if": "old", "then": "drain", "description": "d"}}})");
+  const Driven d =
+      drive(rules, kQuick,
+            {{"look", ok(Json::object({{"used", 97}, {"path", "/tmp"}}))},
+             {"smart", answer(OperationEnd::Result::unknown, Json::object(), "smartctl is not installed")}});
+  std::vector<std::string> shown;
+  for (const Finding& f : findings_of(d.run)) shown.push_back(to_json(f).dump());
+  EXPECT_THAT(
+      shown,
+      testing::UnorderedElementsAre(
+          R"({"specification":"disk","rule":"p1","result":"unknown","action":"none","to":"","components":["tmp"],)"
+          R"("text":"smart could not be told: smartctl is not installed","values":{"go":true}})",
+          R"({"specification":"disk","rule":"p2","result":"fault","action":"notify","to":"user","components":[],)"
+          R"("text":"/tmp is full: tell the user","values":{"used":97,"path":"/tmp","worn":null}})",
+          R"({"specification":"disk","rule":"p3","result":"fault","action":"none","to":"","components":[],)"
+          R"("text":"/tmp is full: call the site","values":{"used":97}})"));
+  EXPECT_THAT(cleared_rules(d.run), ElementsAre("p4"));
+}
+
+TEST(Run, BudgetsCountTheRunsOfTheirWindow) {
+  const auto rules =
+      rules_of(specification("go bool", "c0: go", "mend repair - - 2; other repair - -", "p0 c0 mend"));
+  const auto at = [](int hours) { return TimePoint(std::chrono::hours(hours)); };
+  const std::vector<RepairRun> history = {
+      {"mend", at(1)}, {"mend", at(10)}, {"other", at(10)}, {"gone", at(10)}};
+  EXPECT_EQ(spent_budgets(rules->specification, history, at(10)), (std::map<std::string, int>{{"mend", 1}}));
+  EXPECT_EQ(spent_budgets(rules->specification, history, at(11)), (std::map<std::string, int>{{"mend", 0}}));
+}
+
+}  // namespace
+}  // namespace sickbay::diagnose

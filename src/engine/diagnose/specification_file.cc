@@ -1,0 +1,467 @@
+// SPDX-License-Identifier: Apache-2.0
+// One table of keys for each kind of entry, and one reader that walks them.
+#include "engine/diagnose/specification_file.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/duration.h"
+#include "base/hostlist.h"
+#include "base/size.h"
+#include "base/spelling.h"
+#include "base/text.h"
+
+namespace sickbay::diagnose {
+namespace {
+
+// What is wrong with a value, and where in it.
+struct Wrong {
+  const Json* at;
+  std::string what;
+};
+using Taken = std::optional<Wrong>;  // nothing: it was taken
+
+template <class T>
+struct Key {
+  std::string_view key;
+  bool required;
+  Taken (*take)(T&, const Json&);
+};
+
+// Single values
+// ------------------------------------------------------------------------------------------------
+
+bool is_name(std::string_view word) {
+  if (word.empty() || word.size() > kMostName || is_digit(word[0])) return false;
+  return std::ranges::all_of(
+      word, [](char c) { return c == '_' || is_digit(c) || (to_lower(c) >= 'a' && to_lower(c) <= 'z'); });
+}
+constexpr std::string_view kNameRule = "letters, digits and '_', at most 64, no digit first";
+
+// Words that an expression reads in another way than as a characteristic.
+bool is_reserved(std::string_view word) {
+  constexpr std::string_view kReserved[] = {
+      "AND",       "OR",         "XOR",       "NOT",     "Math",     "true",      "false",     "null",
+      "undefined", "NaN",        "Infinity",  "this",    "new",      "delete",    "typeof",    "void",
+      "in",        "instanceof", "function",  "var",     "let",      "const",     "if",        "else",
+      "for",       "while",      "do",        "return",  "throw",    "try",       "catch",     "finally",
+      "switch",    "case",       "default",   "break",   "continue", "with",      "class",     "enum",
+      "export",    "extends",    "import",    "super",   "debugger", "eval",      "arguments", "yield",
+      "await",     "static",     "interface", "package", "private",  "protected", "public",    "implements"};
+  return std::ranges::find(kReserved, word) != std::end(kReserved);
+}
+
+Taken take_name(std::string& field, const Json& value) {
+  if (!value.is_string()) return Wrong{&value, fmt::format("must be a name, not {}", value.type_name())};
+  if (!is_name(value.as_string()))
+    return Wrong{&value, fmt::format("{} is no name: {}", quote_for_message(value.as_string()), kNameRule)};
+  field = value.as_string();
+  return {};
+}
+
+Taken take_text(std::string& field, const Json& value, std::size_t most) {
+  if (!value.is_string()) return Wrong{&value, fmt::format("must be a text, not {}", value.type_name())};
+  const std::size_t n = count_characters(value.as_string());
+  if (n > most) return Wrong{&value, fmt::format("has {} characters, the bound is {}", n, most)};
+  field = value.as_string();
+  return {};
+}
+
+Taken take_description(std::string& field, const Json& value) {
+  if (auto wrong = take_text(field, value, kMostDescription)) return wrong;
+  if (trimmed(field).empty()) return Wrong{&value, "must not be empty"};
+  return {};
+}
+
+Taken take_names(std::vector<std::string>& field, const Json& value) {
+  if (!value.is_array())
+    return Wrong{&value, fmt::format("must be a list of names, not {}", value.type_name())};
+  for (const Json& item : value.items()) {
+    std::string name;
+    if (auto wrong = take_name(name, item)) return wrong;
+    if (std::ranges::find(field, name) != field.end())
+      return Wrong{&item, fmt::format("{} stands twice", quote_for_message(name))};
+    field.push_back(std::move(name));
+  }
+  return {};
+}
+
+template <class Duration>
+Taken take_duration(Duration& field, const Json& value, Duration least, Duration most) {
+  if (!value.is_string())
+    return Wrong{&value, fmt::format("must be a duration like \"30s\" or \"5m\", not {}", value.type_name())};
+  auto read = parse_duration(value.as_string());
+  if (!read) return Wrong{&value, read.error().what};
+  if (*read < least || *read > most)
+    return Wrong{&value, fmt::format("must be from {} to {}", format_duration(least), format_duration(most))};
+  field = std::chrono::duration_cast<Duration>(*read);
+  return {};
+}
+
+Taken take_size(std::int64_t& field, const Json& value, Bytes least, Bytes most) {
+  if (!value.is_string())
+    return Wrong{&value, fmt::format("must be a size like \"64M\", not {}", value.type_name())};
+  auto read = parse_size(value.as_string(), BareUnit::bytes);
+  if (!read) return Wrong{&value, read.error().what};
+  if (*read < least || *read > most)
+    return Wrong{&value, fmt::format("must be from {} to {}", format_size(least), format_size(most))};
+  field = read->count;
+  return {};
+}
+
+Taken take_word(const Json& value, const std::vector<std::string>& words, std::size_t& which) {
+  if (!value.is_string()) return Wrong{&value, fmt::format("must be a word, not {}", value.type_name())};
+  const auto word = std::ranges::find(words, value.as_string());
+  if (word == words.end())
+    return Wrong{&value, fmt::format("{} is none of {}{}", quote_for_message(value.as_string()),
+                                     fmt::join(words, ", "), meant(value.as_string(), words))};
+  which = static_cast<std::size_t>(word - words.begin());
+  return {};
+}
+
+Taken take_count(std::int64_t& field, const Json& value, std::int64_t least, std::int64_t most) {
+  if (!value.is_int() || value.as_int() < least || value.as_int() > most)
+    return Wrong{&value, fmt::format("must be a whole number from {} to {}", least, most)};
+  field = value.as_int();
+  return {};
+}
+
+Taken take_time_of_day(std::chrono::minutes& field, const Json& value) {
+  const std::string& t = value.as_string();
+  const auto digits = [&](std::size_t i) { return (t[i] - '0') * 10 + (t[i + 1] - '0'); };
+  if (t.size() != 5 || t[2] != ':' || !is_digit(t[0]) || !is_digit(t[1]) || !is_digit(t[3]) ||
+      !is_digit(t[4]) || digits(3) > 59 || digits(0) * 60 + digits(3) > 24 * 60)
+    return Wrong{&value, "must be a time of day from \"00:00\" to \"24:00\""};
+  field = std::chrono::minutes(digits(0) * 60 + digits(3));
+  return {};
+}
+
+Taken take_run(std::string& field, const Json& value) {
+  if (!value.is_string()) return Wrong{&value, fmt::format("must be a text, not {}", value.type_name())};
+  const std::string_view run = value.as_string();
+  constexpr std::string_view kBuiltin = "builtin:";
+  const bool builtin = run.starts_with(kBuiltin);
+  const std::string_view name = builtin ? run.substr(kBuiltin.size()) : run;
+  const bool file =
+      !name.empty() && name.size() <= 2 * kMostName && name[0] != '.' && name[0] != '-' &&
+      std::ranges::all_of(name, [](char c) {
+        return is_digit(c) || c == '_' || c == '-' || c == '.' || (to_lower(c) >= 'a' && to_lower(c) <= 'z');
+      });
+  if (builtin ? !is_name(name) : !file)
+    return Wrong{
+        &value, fmt::format("{} is neither \"builtin:NAME\" nor the name of a file of the operations folders",
+                            quote_for_message(run))};
+  field = run;
+  return {};
+}
+
+// Entries
+// ------------------------------------------------------------------------------------------------------
+
+template <class T>
+Taken take_object(T& entry, const Json& body, std::span<const Key<T>> keys) {
+  if (!body.is_object()) return Wrong{&body, fmt::format("must be an object, not {}", body.type_name())};
+  for (const auto& [name, value] : body.members()) {
+    const auto key = std::ranges::find(keys, name, &Key<T>::key);
+    if (key == keys.end()) {
+      std::vector<std::string> known;
+      for (const Key<T>& k : keys) known.emplace_back(k.key);
+      return Wrong{&value,
+                   fmt::format("has the unknown key {}{}", quote_for_message(name), meant(name, known))};
+    }
+    if (auto wrong = key->take(entry, value))
+      return Wrong{wrong->at, fmt::format("key '{}': {}", name, wrong->what)};
+  }
+  for (const Key<T>& key : keys)
+    if (key.required && !body.has(key.key)) return Wrong{&body, fmt::format("lacks the key '{}'", key.key)};
+  return {};
+}
+
+Taken take_outputs(OperationSpec& o, const Json& value) {
+  if (value.is_array()) {
+    std::vector<std::string> names;
+    if (auto wrong = take_names(names, value)) return wrong;
+    for (const std::string& name : names) o.outputs.emplace_back(name, name);
+    return {};
+  }
+  if (!value.is_object())
+    return Wrong{&value,
+                 fmt::format("must be a list of characteristics or an object, not {}", value.type_name())};
+  for (const auto& [own, target] : value.members()) {
+    std::string name;
+    if (!is_name(own))
+      return Wrong{&target, fmt::format("{} is no name: {}", quote_for_message(own), kNameRule)};
+    if (auto wrong = take_name(name, target)) return wrong;
+    for (const auto& [other, characteristic] : o.outputs)
+      if (characteristic == name)
+        return Wrong{&target, fmt::format("{} is given by two outputs", quote_for_message(name))};
+    o.outputs.emplace_back(own, std::move(name));
+  }
+  return {};
+}
+
+constexpr Key<Budget> kBudgetKeys[] = {
+    {"runs", true,
+     [](Budget& b, const Json& v) {
+       std::int64_t runs = 0;
+       auto wrong = take_count(runs, v, 1, 1000);
+       b.runs = static_cast<int>(runs);
+       return wrong;
+     }},
+    {"window", true,
+     [](Budget& b, const Json& v) {
+       return take_duration<std::chrono::seconds>(b.window, v, std::chrono::seconds(1),
+                                                  std::chrono::hours(24 * 366));
+     }},
+};
+
+constexpr Key<Component> kComponentKeys[] = {
+    {"description", true, [](Component& c, const Json& v) { return take_description(c.description, v); }},
+};
+
+constexpr Key<Characteristic> kCharacteristicKeys[] = {
+    {"type", true,
+     [](Characteristic& c, const Json& v) {
+       std::vector<std::string> words;
+       for (const ValueTypeRow& row : kValueTypes) words.emplace_back(row.name);
+       std::size_t which = 0;
+       auto wrong = take_word(v, words, which);
+       c.type = kValueTypes[which].type;
+       return wrong;
+     }},
+    {"unit", false, [](Characteristic& c, const Json& v) { return take_text(c.unit, v, 32); }},
+    {"description", true,
+     [](Characteristic& c, const Json& v) { return take_description(c.description, v); }},
+};
+
+constexpr Key<Condition> kPredicateKeys[] = {
+    {"when", true, [](Condition& c, const Json& v) { return take_text(c.when, v, std::size_t{1} << 20); }},
+    {"description", true, [](Condition& c, const Json& v) { return take_description(c.description, v); }},
+};
+
+constexpr Key<OperationSpec> kOperationKeys[] = {
+    {"kind", true,
+     [](OperationSpec& o, const Json& v) {
+       std::vector<std::string> words;
+       for (const OperationKindRow& row : kOperationKinds) words.emplace_back(row.name);
+       std::size_t which = 0;
+       auto wrong = take_word(v, words, which);
+       o.kind = kOperationKinds[which].kind;
+       return wrong;
+     }},
+    {"run", true, [](OperationSpec& o, const Json& v) { return take_run(o.run, v); }},
+    {"components", false, [](OperationSpec& o, const Json& v) { return take_names(o.components, v); }},
+    {"inputs", false, [](OperationSpec& o, const Json& v) { return take_names(o.inputs, v); }},
+    {"outputs", false, [](OperationSpec& o, const Json& v) { return take_outputs(o, v); }},
+    {"arguments", false,
+     [](OperationSpec& o, const Json& v) -> Taken {
+       if (!v.is_object()) return Wrong{&v, fmt::format("must be an object, not {}", v.type_name())};
+       o.arguments = v;
+       return {};
+     }},
+    {"description", true, [](OperationSpec& o, const Json& v) { return take_description(o.description, v); }},
+    {"timeout", false,
+     [](OperationSpec& o, const Json& v) {
+       return take_duration<std::chrono::milliseconds>(o.timeout, v, std::chrono::milliseconds(10),
+                                                       std::chrono::hours(24));
+     }},
+    {"memory", false,
+     [](OperationSpec& o, const Json& v) { return take_size(o.memory, v, mib(1), gib(1024)); }},
+    {"output", false, [](OperationSpec& o, const Json& v) { return take_size(o.output, v, {256}, mib(16)); }},
+    {"budget", false,
+     [](OperationSpec& o, const Json& v) { return take_object<Budget>(o.budget.emplace(), v, kBudgetKeys); }},
+};
+
+constexpr Key<ProductionSpec> kProductionKeys[] = {
+    {"if", true, [](ProductionSpec& p, const Json& v) { return take_name(p.condition, v); }},
+    {"then", true, [](ProductionSpec& p, const Json& v) { return take_name(p.operation, v); }},
+    {"description", true,
+     [](ProductionSpec& p, const Json& v) { return take_description(p.description, v); }},
+};
+
+constexpr Key<Period> kPeriodKeys[] = {
+    {"description", true, [](Period& p, const Json& v) { return take_description(p.description, v); }},
+    {"from", false, [](Period& p, const Json& v) { return take_time_of_day(p.from, v); }},
+    {"to", false, [](Period& p, const Json& v) { return take_time_of_day(p.to, v); }},
+    {"node", false,
+     [](Period& p, const Json& v) {
+       std::size_t which = 0;
+       auto wrong = take_word(v, {"any", "idle", "busy", "maintenance"}, which);
+       p.node = static_cast<NodeUse>(which);
+       return wrong;
+     }},
+    {"every", true,
+     [](Period& p, const Json& v) {
+       return take_duration<std::chrono::seconds>(p.every, v, std::chrono::seconds(1),
+                                                  std::chrono::hours(24 * 366));
+     }},
+    {"initial", true,
+     [](Period&, const Json& v) -> Taken {  // its values: when the types are known
+       if (!v.is_object()) return Wrong{&v, fmt::format("must be an object, not {}", v.type_name())};
+       return {};
+     }},
+};
+
+Taken take_features(SpecificationLayer& l, const Json& v) {
+  auto& features = l.features.emplace();
+  if (!v.is_array()) return Wrong{&v, fmt::format("must be a list of features, not {}", v.type_name())};
+  for (const Json& item : v.items()) {
+    if (!item.is_string() || item.as_string().empty()) return Wrong{&item, "a feature must be a text"};
+    features.push_back(item.as_string());
+  }
+  return {};
+}
+constexpr Key<SpecificationLayer> kNodesKeys[] = {{"features", true, take_features}};
+
+Taken take_nodes(SpecificationLayer& l, const Json& v) {
+  if (v.is_object()) return take_object<SpecificationLayer>(l, v, kNodesKeys);
+  if (!v.is_string())
+    return Wrong{&v, fmt::format("must be a hostlist or {{\"features\": [...]}}, not {}", v.type_name())};
+  auto names = expand_hostlist(v.as_string());
+  if (!names) return Wrong{&v, names.error().what};
+  l.nodes = sorted_hosts(std::move(*names));
+  return {};
+}
+
+template <class T>
+Taken take_entries(LayerEntries<T>& field, const Json& section, std::span<const Key<T>> keys,
+                   std::string_view noun, const SourceText& source) {
+  if (!section.is_object())
+    return Wrong{&section, fmt::format("must be an object, not {}", section.type_name())};
+  if (section.size() > kMostEntries)
+    return Wrong{&section, fmt::format("has {} entries, the bound is {}", section.size(), kMostEntries)};
+  for (const auto& [name, body] : section.members()) {
+    if (!is_name(name) || (std::is_same_v<T, Characteristic> && is_reserved(name)))
+      return Wrong{&body, fmt::format("{} is no name of a {}: {}", quote_for_message(name), noun,
+                                      is_name(name) ? "a word of expressions" : kNameRule)};
+    LayerEntry<T> entry{name, {}, &body};
+    if (!body.is_null()) {
+      entry.value.emplace();
+      entry.value->name = name;
+      entry.value->place = source.place(body);
+      if (auto wrong = take_object<T>(*entry.value, body, keys))
+        return Wrong{wrong->at, fmt::format("{} '{}': {}", noun, name, wrong->what)};
+    }
+    field.push_back(std::move(entry));
+  }
+  return {};
+}
+
+// The sections need the places of their file, which a layer has.
+constexpr Key<SpecificationLayer> kSpecificationKeys[] = {
+    {"specification", true, [](SpecificationLayer& l, const Json& v) { return take_name(l.name, v); }},
+    {"version", false,
+     [](SpecificationLayer& l, const Json& v) {
+       return take_count(l.version.emplace(), v, 1, 1'000'000'000);
+     }},
+    {"description", false,
+     [](SpecificationLayer& l, const Json& v) { return take_description(l.description.emplace(), v); }},
+    {"nodes", false, take_nodes},
+    {"components", false,
+     [](SpecificationLayer& l, const Json& v) {
+       return take_entries<Component>(l.components, v, kComponentKeys, "component", *l.source);
+     }},
+    {"characteristics", false,
+     [](SpecificationLayer& l, const Json& v) {
+       return take_entries<Characteristic>(l.characteristics, v, kCharacteristicKeys, "characteristic",
+                                           *l.source);
+     }},
+    {"predicates", false,
+     [](SpecificationLayer& l, const Json& v) {
+       return take_entries<Condition>(l.predicates, v, kPredicateKeys, "predicate", *l.source);
+     }},
+    {"operations", false,
+     [](SpecificationLayer& l, const Json& v) {
+       return take_entries<OperationSpec>(l.operations, v, kOperationKeys, "operation", *l.source);
+     }},
+    {"productions", false,
+     [](SpecificationLayer& l, const Json& v) {
+       return take_entries<ProductionSpec>(l.productions, v, kProductionKeys, "production", *l.source);
+     }},
+    {"periods", false,
+     [](SpecificationLayer& l, const Json& v) {
+       return take_entries<Period>(l.periods, v, kPeriodKeys, "period", *l.source);
+     }},
+};
+
+constexpr std::string_view kRemedy =
+    "correct the file; doc/formats/specification.md describes it, rules/specification.schema.json tells "
+    "editors";
+
+// Bounded and printable, whatever the JSON lexer quoted of the file.
+std::string harmless(const std::string& what) {
+  constexpr std::size_t kMost = 300;
+  if (what.size() <= kMost && std::ranges::all_of(what, [](char c) { return c >= ' ' && c <= '~'; }))
+    return what;
+  return quote_for_message(what, kMost);
+}
+
+}  // namespace
+
+std::string meant(std::string_view word, const std::vector<std::string>& known) {
+  const std::string near = did_you_mean(word, known);
+  return near.empty() ? "" : fmt::format("; did you mean '{}'?", near);
+}
+
+Result<std::shared_ptr<const SourceText>> SourceText::parse(const SpecificationFile& file) {
+  auto source = std::make_shared<SourceText>();
+  source->path_ = file.path;
+  source->line_starts_.push_back(0);
+  if (file.text.size() > kMostSpecificationBytes)
+    return source->refuse(Json(), fmt::format("the file has {} bytes, the bound is {}", file.text.size(),
+                                              kMostSpecificationBytes));
+  for (std::size_t i = 0; i < file.text.size(); ++i)
+    if (file.text[i] == '\n') source->line_starts_.push_back(static_cast<std::uint32_t>(i + 1));
+  Json::ParseOptions options;
+  options.comments = true;
+  options.source = source->path_;
+  auto json = Json::parse(file.text, options);
+  if (!json)
+    return fail(Error(ErrorCode::bad_input, harmless(json.error().what)).remedied_by(std::string(kRemedy)));
+  source->root_ = std::move(*json);
+  return source;
+}
+
+Place SourceText::place(const Json& value) const {
+  const auto next = std::ranges::upper_bound(line_starts_, value.offset());
+  return {path_, static_cast<int>(next - line_starts_.begin()),
+          static_cast<int>(value.offset() - *(next - 1)) + 1};
+}
+
+tl::unexpected<Error> SourceText::refuse(const Json& at, const std::string& what) const {
+  return fail(Error(ErrorCode::bad_input, fmt::format("{}: {}", place(at).text(), what))
+                  .remedied_by(std::string(kRemedy)));
+}
+
+Result<SpecificationLayer> read_layer(const SpecificationFile& file) {
+  auto source = SourceText::parse(file);
+  if (!source) return fail(source.error());
+  SpecificationLayer layer;
+  layer.source = *source;
+  if (auto wrong = take_object<SpecificationLayer>(layer, layer.source->root(), kSpecificationKeys))
+    return layer.source->refuse(*wrong->at, "the specification: " + wrong->what);
+  return layer;
+}
+
+std::span<const KeyRow> specification_keys() {
+  static const std::vector<KeyRow> kRows = [] {
+    std::vector<KeyRow> rows;
+    const auto add = [&](std::string_view section, const auto& keys) {
+      for (const auto& key : keys) rows.push_back({section, key.key, key.required});
+    };
+    add("specification", kSpecificationKeys);
+    add("nodes", kNodesKeys);
+    add("component", kComponentKeys);
+    add("characteristic", kCharacteristicKeys);
+    add("predicate", kPredicateKeys);
+    add("operation", kOperationKeys);
+    add("budget", kBudgetKeys);
+    add("production", kProductionKeys);
+    add("period", kPeriodKeys);
+    return rows;
+  }();
+  return kRows;
+}
+
+}  // namespace sickbay::diagnose

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// One file of a specification: keys, types and bounds, not yet the names that lead to other entries, for
+// these may stand in another file.  For specification_reader.cc; everybody else reads specification.h.
+#pragma once
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/diagnose/specification.h"
+
+namespace sickbay::diagnose {
+
+/// The JSON of a file with its places.  The entries of a layer point into it.
+class SourceText {
+ public:
+  /// Errors: bad_input: too long, or no JSON.
+  static Result<std::shared_ptr<const SourceText>> parse(const SpecificationFile& file);
+  const Json& root() const { return root_; }
+  Place place(const Json& value) const;
+  /// "FILE:LINE:COLUMN: what"
+  tl::unexpected<Error> refuse(const Json& at, const std::string& what) const;
+
+ private:
+  std::string path_;
+  std::vector<std::uint32_t> line_starts_;
+  Json root_;
+};
+
+/// An entry as a file gives it; no value: `null`, the entry is removed.
+template <class T>
+struct LayerEntry {
+  std::string name;
+  std::optional<T> value;
+  const Json* body = nullptr;  ///< for the places of what is in it
+};
+template <class T>
+using LayerEntries = std::vector<LayerEntry<T>>;
+
+struct SpecificationLayer {
+  std::shared_ptr<const SourceText> source;
+  std::string name;
+  std::optional<std::int64_t> version;
+  std::optional<std::string> description;
+  std::optional<std::vector<std::string>> nodes;     ///< only these, sorted
+  std::optional<std::vector<std::string>> features;  ///< only nodes with one of these
+  LayerEntries<Component> components;
+  LayerEntries<Characteristic> characteristics;
+  LayerEntries<Condition> predicates;
+  LayerEntries<OperationSpec> operations;
+  LayerEntries<ProductionSpec> productions;
+  LayerEntries<Period> periods;  ///< `initial` is read when the types are known
+};
+
+/// Errors: bad_input with file:line:column.
+Result<SpecificationLayer> read_layer(const SpecificationFile& file);
+
+/// "; did you mean 'X'?" or "".
+std::string meant(std::string_view word, const std::vector<std::string>& known);
+
+}  // namespace sickbay::diagnose

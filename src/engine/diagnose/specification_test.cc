@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/diagnose/specification.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <iterator>
+#include <set>
+
+#include "engine/diagnose/diagnose_test_parts.h"
+
+namespace sickbay::diagnose {
+namespace {
+
+using testing::HasSubstr;
+
+// A whole specification, one line for each section; `replaced` takes the place of the line that begins alike.
+std::string text_with(const std::string& replaced = "") {
+  std::string lines[] = {
+      R"({"specification": "disk", "version": 3, "description": "Space on /tmp", // a comment)",
+      R"("components": {"tmp": {"description": "file system of /tmp"}},)",
+      R"("characteristics": {"used": {"type": "percent", "unit": "%", "description": "space used"}, "mode": {"type": "string", "description": "m"}, "spent": {"type": "bool", "description": "s"}},)",
+      R"("predicates": {"full": {"when": "used > 95", "description": "/tmp is full"}, "always": {"when": "mode == 'quick'", "description": "a"}},)",
+      R"("operations": {"look": {"kind": "collect", "run": "builtin:filesystem", "components": ["tmp"], "outputs": ["used"], "arguments": {"path": "/tmp"}, "description": "reads"}, "clean": {"kind": "repair", "run": "clean.sh", "components": ["tmp"], "inputs": ["used"], "outputs": {"budget_spent": "spent"}, "description": "cleans", "timeout": "1m", "memory": "32M", "output": "1K", "budget": {"runs": 3, "window": "24h"}}},)",
+      R"("productions": {"p0": {"if": "always", "then": "look", "description": "d"}, "p1": {"if": "full", "then": "clean", "description": "d"}},)",
+      R"("periods": {"night": {"description": "d", "from": "22:00", "to": "06:00", "node": "idle", "every": "10m", "initial": {"mode": "deep"}}, "rest": {"description": "d", "every": "60s", "initial": {"mode": "quick"}}}})",
+  };
+  std::string text;
+  for (const std::string& line : lines) {
+    const std::string begin = line.substr(0, line.find(':'));
+    text += replaced.substr(0, begin.size()) == begin ? replaced : line;
+    text += '\n';
+  }
+  return text;
+}
+
+TEST(Specification, IsReadWithAllItsParts) {
+  const auto read = read_one(text_with());
+  ASSERT_TRUE(read) << read.error().message("test");
+  ASSERT_EQ(read->size(), 1u);
+  const Specification& s = read->front();
+  EXPECT_EQ(s.name, "disk");
+  EXPECT_EQ(s.version, 3);
+  EXPECT_EQ(s.characteristics[0].type, ValueType::percent);
+  EXPECT_EQ(s.characteristics[0].unit, "%");
+  EXPECT_EQ(s.predicates[0].place.text(), "test.json:4:33");
+  const OperationSpec& look = s.operations[0];
+  EXPECT_EQ(look.kind, OperationKind::collect);
+  EXPECT_EQ(look.timeout, std::chrono::seconds(5));
+  EXPECT_EQ(look.arguments.dump(), R"({"path":"/tmp"})");
+  const OperationSpec& clean = s.operations[1];
+  EXPECT_EQ(clean.timeout, std::chrono::minutes(1));
+  EXPECT_EQ(clean.memory, std::int64_t{32} << 20);
+  EXPECT_EQ(clean.output, 1024);
+  ASSERT_TRUE(clean.budget);
+  EXPECT_EQ(clean.budget->runs, 3);
+  EXPECT_EQ(clean.budget->window, std::chrono::hours(24));
+  EXPECT_EQ(clean.outputs, (std::vector<std::pair<std::string, std::string>>{{"budget_spent", "spent"}}));
+  EXPECT_EQ(s.productions[1].operation, "clean");
+  EXPECT_EQ(std::get<std::string>(s.periods[0].initial[0].second), "deep");
+}
+
+// What is wrong, and where: one row for each kind of fault.
+TEST(Specification, NamesEachFaultWithItsPlace) {
+  const std::string long_text(1025, 'x');
+  const struct {
+    std::string line;  // in the place of the section's own
+    std::string error;
+  } rows[] = {
+      // Keys, types, bounds.
+      {R"({"specification": 5,)",
+       "1:19: the specification: key 'specification': must be a name, not integer"},
+      {R"({"specification": "my disk", "version": 1,)", "key 'specification': 'my disk' is no name"},
+      {R"({"specification": "disk", "version": "3",)",
+       "1:38: the specification: key 'version': must be a whole number"},
+      {R"({"specification": "disk", "version": 3, "versoin": 3,)",
+       "1:52: the specification: has the unknown key 'versoin'; did you mean 'version'?"},
+      {R"({"specification": "disk", "version": 3, "version": 3,)",
+       "1:41: not valid JSON: the key \"version\" stands twice"},
+      {R"({"specification": "disk", "description": "d",)", "1:1: the specification lacks the key 'version'"},
+      {R"("components": {"tmp": {}},)",
+       "2:23: the specification: key 'components': component 'tmp': lacks the key 'description'"},
+      {R"("components": {"tmp": {"description": " "}},)",
+       "component 'tmp': key 'description': must not be empty"},
+      {R"("components": {"tmp": {"description": ")" + long_text + R"("}},)",
+       "has 1025 characters, the bound is 1024"},
+      {R"("components": {"my tmp": {"description": "d"}},)", "'my tmp' is no name of a component"},
+      {R"("components": [],)", "key 'components': must be an object, not array"},
+      {R"("characteristics": {"used": {"type": "precent", "description": "d"}},)",
+       "3:38: the specification: key 'characteristics': characteristic 'used': key 'type': 'precent' is none "
+       "of bool, "
+       "integer, fraction, percent, char, string, text; did you mean 'percent'?"},
+      {R"("characteristics": {"typeof": {"type": "bool", "description": "d"}},)",
+       "'typeof' is no name of a characteristic: a word of expressions"},
+      {R"("operations": {"look": {"kind": "colect", "run": "builtin:memory", "description": "d"}},)",
+       "'colect' is none of critical, collect, test, localise, repair, verify; did you mean 'collect'?"},
+      {R"("operations": {"look": {"kind": "collect", "run": "../../bin/sh", "description": "d"}},)",
+       "key 'run': '../../bin/sh' is neither \"builtin:NAME\" nor the name of a file"},
+      {R"("operations": {"look": {"kind": "collect", "run": "x", "description": "d", "timeout": "5"}},)",
+       "key 'timeout':"},
+      {R"("operations": {"look": {"kind": "collect", "run": "x", "description": "d", "timeout": "48h"}},)",
+       "key 'timeout': must be from 10ms to 1d"},
+      {R"("operations": {"look": {"kind": "collect", "run": "x", "description": "d", "memory": 64}},)",
+       "key 'memory': must be a size like \"64M\", not integer"},
+      {R"("operations": {"look": {"kind": "collect", "run": "x", "description": "d", "memory": "12Q"}},)",
+       "key 'memory':"},
+      {R"("operations": {"clean": {"kind": "repair", "run": "x", "description": "d", "budget": {"runs": 0, "window": "1h"}}},)",
+       "key 'budget': key 'runs': must be a whole number from 1 to 1000"},
+      {R"("operations": {"clean": {"kind": "repair", "run": "x", "description": "d", "budget": {"runs": 1}}},)",
+       "key 'budget': lacks the key 'window'"},
+      {R"("operations": {"look": {"kind": "collect", "run": "x", "description": "d", "components": ["tmp", "tmp"]}},)",
+       "'tmp' stands twice"},
+      {R"("operations": {"look": {"kind": "collect", "run": "x", "description": "d", "outputs": {"a": "used", "b": "used"}}},)",
+       "'used' is given by two outputs"},
+      {R"("periods": {"rest": {"description": "d", "from": "24:01", "every": "60s", "initial": {}}}})",
+       "key 'from': must be a time of day"},
+      {R"("periods": {"rest": {"description": "d", "from": "10:00", "to": "10:00", "every": "60s", "initial": {}}}})",
+       "period 'rest': it begins when it ends"},
+      {R"("periods": {"rest": {"description": "d", "every": "soon", "initial": {}}}})", "key 'every':"},
+      {R"("periods": {"rest": {"description": "d", "every": "60s", "node": "ilde", "initial": {}}}})",
+       "'ilde' is none of any, idle, busy, maintenance; did you mean 'idle'?"},
+
+      // Names that lead nowhere.
+      {R"("operations": {"look": {"kind": "collect", "run": "x", "description": "d", "components": ["tpm"]}, "clean": null},)",
+       "operation 'clean' is to be removed and is not there"},
+      {R"("operations": {"look": {"kind": "collect", "run": "x", "description": "d", "components": ["tpm"]}},)",
+       "5:91: there is no component 'tpm'; did you mean 'tmp'?"},
+      {R"("operations": {"look": {"kind": "collect", "run": "x", "description": "d", "inputs": ["usde"]}},)",
+       "there is no characteristic 'usde'; did you mean 'used'?"},
+      {R"("operations": {"look": {"kind": "collect", "run": "x", "description": "d", "outputs": {"x": "usde"}}},)",
+       "there is no characteristic 'usde'; did you mean 'used'?"},
+      {R"("productions": {"p0": {"if": "allways", "then": "look", "description": "d"}},)",
+       "6:30: there is no predicate 'allways'; did you mean 'always'?"},
+      {R"("productions": {"p0": {"if": "always", "then": "lok", "description": "d"}},)",
+       "there is no operation 'lok'; did you mean 'look'?"},
+      {R"("periods": {"rest": {"description": "d", "every": "60s", "initial": {"mood": "quick"}}}})",
+       "7:78: there is no characteristic 'mood'; did you mean 'mode'?"},
+
+      // Meaning.
+      {R"("predicates": {"full": {"when": "used > 140", "description": "d"}, "always": {"when": "true", "description": "a"}},)",
+       "4:33: predicate 'full': used is a percent, 0 to 100, and is compared with 140 at column 6"},
+      {R"("predicates": {"full": {"when": "usd > 14", "description": "d"}, "always": {"when": "true", "description": "a"}},)",
+       "no characteristic has the name 'usd' (did you mean 'used'?)"},
+      {R"("periods": {"rest": {"description": "d", "every": "60s", "initial": {"used": 140}}}})",
+       "period 'rest': 'used' must be a whole number from 0 to 100, not 140"},
+      {R"("periods": {"rest": {"description": "d", "every": "60s", "initial": {"mode": ")" +
+           std::string(257, 'x') + R"("}}}})",
+       "'mode' must be a text of at most 256 characters, not a text of 257 characters"},
+      {R"("operations": {"look": {"kind": "collect", "run": "x", "description": "d", "outputs": {"fault": "used"}}, "clean": {"kind": "repair", "run": "x", "description": "d"}},)",
+       "the output 'fault' needs a characteristic of type bool"},
+      {R"("operations": {"look": {"kind": "collect", "run": "x", "description": "d", "outputs": {"budget_spent": "spent"}}, "clean": {"kind": "repair", "run": "x", "description": "d"}},)",
+       "the output 'budget_spent' needs a budget"},
+      {R"("operations": {"look": {"kind": "collect", "run": "x", "description": "d", "budget": {"runs": 1, "window": "1h"}}, "clean": {"kind": "repair", "run": "x", "description": "d"}},)",
+       "operation 'look': only a repair has a budget"},
+  };
+  for (const auto& row : rows) {
+    const auto read = read_one(text_with(row.line));
+    ASSERT_FALSE(read) << row.line;
+    EXPECT_THAT(read.error().what, HasSubstr(row.error)) << row.line;
+    EXPECT_THAT(read.error().what, HasSubstr("test.json:"));
+    EXPECT_EQ(read.error().code, ErrorCode::bad_input);
+    EXPECT_FALSE(read.error().remedy_text.empty());
+  }
+}
+
+TEST(Specification, LaterFilesOverlayEarlierOnes) {
+  const std::string site = R"({"specification": "disk",
+    "components": {"scratch": {"description": "file system of /scratch"}},
+    "predicates": {"full": {"when": "used > 80", "description": "/tmp is rather full"}},
+    "productions": {"p1": null},
+    "periods": {"night": null}})";
+  const std::string gpu =
+      R"({"specification": "gpu", "version": 1, "description": "d", "nodes": {"features": ["gpu"]}})";
+  const std::string rack =
+      R"({"specification": "disk", "nodes": "n[1-4]", "version": 4, "description": "of the first rack"})";
+  const SpecificationFile files[] = {{"shipped/disk.json", text_with()},
+                                     {"site/disk.json", site},
+                                     {"site/gpu.json", gpu},
+                                     {"site/rack.json", rack}};
+
+  const auto plain = read_specifications(files, {"n9", {}});
+  ASSERT_TRUE(plain) << plain.error().message("test");
+  ASSERT_EQ(plain->size(), 1u);
+  const Specification& s = plain->front();
+  EXPECT_EQ(s.version, 3);
+  EXPECT_EQ(s.components.size(), 2u);
+  EXPECT_EQ(s.predicates[0].when, "used > 80");  // in the place of the one it replaces
+  EXPECT_EQ(s.predicates[0].place.text(), "site/disk.json:3:37");
+  ASSERT_EQ(s.productions.size(), 1u);
+  EXPECT_EQ(s.productions[0].name, "p0");
+  EXPECT_EQ(s.periods.size(), 1u);
+
+  const auto rich = read_specifications(files, {"n2", {"big", "gpu"}});
+  ASSERT_TRUE(rich);
+  ASSERT_EQ(rich->size(), 2u);
+  EXPECT_EQ(rich->at(0).version, 4);
+  EXPECT_EQ(rich->at(0).description, "of the first rack");
+  EXPECT_EQ(rich->at(1).name, "gpu");
+
+  EXPECT_NE(digest(plain->at(0)), digest(rich->at(0)));
+  EXPECT_EQ(digest(plain->at(0)), digest(read_specifications(files, {"n8", {"big"}})->at(0)));
+}
+
+TEST(Specification, AFileOfAnotherNodeIsCheckedAllTheSame) {
+  const SpecificationFile files[] = {
+      {"a.json", text_with()}, {"b.json", R"({"specification": "disk", "nodes": "n2", "pridicates": {}})"}};
+  EXPECT_THAT(
+      read_specifications(files, {"n1", {}}).error().what,
+      HasSubstr(
+          "b.json:1:56: the specification: has the unknown key 'pridicates'; did you mean 'predicates'?"));
+}
+
+TEST(Specification, ItsJsonIsReadAsTheSame) {
+  const Specification s = read_one(text_with()).value().at(0);
+  const auto again = read_one(to_json(s).pretty());
+  ASSERT_TRUE(again) << again.error().message("test");
+  EXPECT_EQ(to_json(again->at(0)).dump(), to_json(s).dump());
+  EXPECT_EQ(digest(again->at(0)), digest(s));
+  EXPECT_EQ(digest(s).size(), 16u);
+}
+
+TEST(Specification, PeriodsGoByTimeOfDayAndUse) {
+  const Specification s = read_one(text_with()).value().at(0);
+  const auto at = [&](int hour, NodeUse use) {
+    const Period* p = find_period(s, std::chrono::hours(hour), use);
+    return p == nullptr ? "none" : p->name;
+  };
+  EXPECT_EQ(at(23, NodeUse::idle), "night");  // over midnight
+  EXPECT_EQ(at(5, NodeUse::idle), "night");
+  EXPECT_EQ(at(6, NodeUse::idle), "rest");
+  EXPECT_EQ(at(23, NodeUse::busy), "rest");
+  for (const NodeUse use : {NodeUse::any, NodeUse::idle, NodeUse::busy, NodeUse::maintenance})
+    EXPECT_EQ(parse_node_use(to_string(use)), use);
+}
+
+// The published schema and the reader say the same: sections, keys, which are required, words.
+TEST(Specification, TheSchemaHasTheReadersKeys) {
+  std::ifstream in(SB_RULES "/specification.schema.json");
+  const auto schema = Json::parse(std::string(std::istreambuf_iterator<char>(in), {}));
+  ASSERT_TRUE(schema) << schema.error().what;
+  EXPECT_EQ((*schema)["$schema"].as_string(), "https://json-schema.org/draft/2020-12/schema");
+  std::map<std::string, std::pair<std::set<std::string>, std::set<std::string>>> reader, published;
+  for (const KeyRow& row : specification_keys()) {
+    auto& [keys, required] = reader[std::string(row.section)];
+    keys.emplace(row.key);
+    if (row.required) required.emplace(row.key);
+  }
+  const auto add = [&](const std::string& section, const Json& object) {
+    auto& [keys, required] = published[section];
+    for (const auto& [key, value] : object["properties"].members()) keys.insert(key);
+    for (const std::string& key : object["required"].as_strings()) required.insert(key);
+    EXPECT_TRUE(object.has("additionalProperties") && !object["additionalProperties"].as_bool(true))
+        << section;
+  };
+  add("specification", *schema);
+  for (const auto& [name, definition] : (*schema)["$defs"].members())
+    if (definition.has("properties")) add(name, definition);
+  EXPECT_EQ(published, reader);
+
+  std::vector<std::string> types, kinds;
+  for (const ValueTypeRow& row : kValueTypes) types.emplace_back(row.name);
+  for (const OperationKindRow& row : kOperationKinds) kinds.emplace_back(row.name);
+  const Json& defs = (*schema)["$defs"];
+  EXPECT_EQ(defs["characteristic"]["properties"]["type"]["enum"].as_strings(), types);
+  EXPECT_EQ(defs["operation"]["properties"]["kind"]["enum"].as_strings(), kinds);
+  EXPECT_EQ(defs["period"]["properties"]["node"]["enum"].as_strings(),
+            (std::vector<std::string>{"any", "idle", "busy", "maintenance"}));
+}
+
+}  // namespace
+}  // namespace sickbay::diagnose
