@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Pratt parser into a flat tree whose nodes know their class; then the part above the atoms becomes a
-// LogicTree and each atom a text.  Chains such as a + b + c make the tree deep on its left side only, where
-// the printer and the walk recurse once for each of at most kMostExpression bytes; nesting is bounded while
-// parsing.
+// A Pratt parser into the flat tree of expression_tree.h; each node is typed as it is made.  Nesting is
+// bounded here; a chain such as a + b + c does not nest.
 #include "engine/diagnose/expression.h"
 
 #include <fmt/format.h>
@@ -14,23 +12,12 @@
 #include "base/spelling.h"
 #include "base/text.h"
 #include "engine/diagnose/expression_lexer.h"
+#include "engine/diagnose/expression_tree.h"
 
 namespace sickbay::diagnose {
 namespace {
 
-using NodeId = std::uint32_t;
-inline constexpr NodeId kNoNode = 0xffffffffu;
-
-enum class Take : std::uint8_t { logic, equality, order, numbers, sum, unary_logic, unary_number };
-struct OperatorRow {
-  std::string_view spelled;
-  int binds;  // higher binds tighter; of a binary operator
-  Take take;
-  LogicNode::Kind logic;     // of logic
-  std::string_view printed;  // ECMAScript
-};
 using Kind = LogicNode::Kind;
-constexpr int kBindsNot = 4, kTightest = 13;
 constexpr OperatorRow kBinary[] = {
     {"OR", 1, Take::logic, Kind::disjunction, "||"}, {"||", 1, Take::logic, Kind::disjunction, "||"},
     {"XOR", 2, Take::logic, Kind::exclusive, "!=="}, {"AND", 3, Take::logic, Kind::conjunction, "&&"},
@@ -70,26 +57,6 @@ constexpr std::string_view kOtherWords[] = {
     "var",    "let",    "const",  "if",    "for",   "while",      "do",   "return",  "throw",
     "switch", "with",   "eval",   "yield", "await", "undefined",  "NaN",  "Infinity"};
 
-struct Node {
-  enum class What : std::uint8_t {
-    literal,
-    characteristic,
-    unary,
-    binary,
-    choice,
-    math
-  } what = What::literal;
-  ValueClass value_class = ValueClass::number;
-  const OperatorRow* op = nullptr;
-  NodeId a = kNoNode, b = kNoNode, c = kNoNode;
-  std::vector<NodeId> arguments;  // of math
-  std::string_view name;          // of a characteristic or of Math's
-  Value value;                    // of a literal
-  std::optional<ValueType> type;  // of a characteristic
-  std::size_t offset = 0;
-  std::size_t most_text = 0;  // characters that it may have
-};
-
 std::string_view class_name(ValueClass c) {
   constexpr std::string_view kNames[] = {"a bool", "a number", "a text"};
   return kNames[static_cast<std::size_t>(c)];
@@ -110,14 +77,11 @@ class Parser {
       return refuse(
           fmt::format("a predicate must give a bool, not {}", class_name(nodes_[*root].value_class)),
           nodes_[*root].offset);
-    Expression expression;
-    if (auto built = build(*root, expression); !built) return fail(built.error());
-    return expression;
+    return write_expression(nodes_, *root);
   }
 
  private:
-  // Reading
-  // ----------------------------------------------------------------------------------------------------
+  // Reading -----------------------------------------------------------------------------------------------
   Status advance() {
     auto token = next_token(text_, at_);
     if (!token) return fail(token.error());
@@ -341,8 +305,7 @@ class Parser {
     return static_cast<NodeId>(nodes_.size() - 1);
   }
 
-  // Types
-  // --------------------------------------------------------------------------------------------------------
+  // Types -------------------------------------------------------------------------------------------------
   Result<NodeId> join(const OperatorRow& row, NodeId a, NodeId b, std::size_t offset) {
     const Node &left = nodes_[a], &right = nodes_[b];
     const ValueClass l = left.value_class, r = right.value_class;
@@ -425,95 +388,6 @@ class Parser {
                            type_row(*z.type).range, n);
     }
     return "";
-  }
-
-  // Writing
-  // ------------------------------------------------------------------------------------------------------
-  Status build(NodeId id, Expression& out) {
-    const Node& node = nodes_[id];
-    const auto logic = [&](Kind kind) { out.tree.push_back({kind, 0}); };
-    if (node.what == Node::What::literal) {
-      out.tree.push_back({Kind::constant, std::get<bool>(node.value) ? 1u : 0u});
-      return {};
-    }
-    // (Of bools, === is "not exclusive", so that a == b is unknown only where a or b is.)
-    const bool bools = node.what == Node::What::binary && node.op->take == Take::equality &&
-                       nodes_[node.a].value_class == ValueClass::boolean;
-    if (bools || (node.op != nullptr && node.op->logic != Kind::atom)) {
-      for (const NodeId child : {node.a, node.b, node.c})
-        if (child != kNoNode)
-          if (auto built = build(child, out); !built) return built;
-      logic(bools ? Kind::exclusive : node.op->logic);
-      if (bools && node.op->printed == "===") logic(Kind::negation);
-      return {};
-    }
-    Atom atom;
-    print(id, 0, atom);
-    const auto same = std::ranges::find(out.atoms, atom.text, &Atom::text);
-    out.tree.push_back({Kind::atom, static_cast<std::uint32_t>(same - out.atoms.begin())});
-    if (same == out.atoms.end()) out.atoms.push_back(std::move(atom));
-    return {};
-  }
-
-  // Parentheses stand only where the tree needs them, so that chains stay flat for the interpreter.
-  void print(NodeId id, int binds, Atom& out) const {
-    const Node& node = nodes_[id];
-    std::string& text = out.text;
-    switch (node.what) {
-      case Node::What::literal:
-        if (const auto* b = std::get_if<bool>(&node.value))
-          text += *b ? "true" : "false";
-        else if (const auto* s = std::get_if<std::string>(&node.value))
-          text += text_literal(*s);
-        else if (const double d = std::get<double>(node.value); std::signbit(d))
-          text += fmt::format("({})", d);
-        else
-          text += fmt::format("{}", d);
-        break;
-      case Node::What::characteristic:
-        text += node.name;
-        if (std::ranges::find(out.variables, node.name) == out.variables.end())
-          out.variables.emplace_back(node.name);
-        break;
-      case Node::What::math: {
-        text += fmt::format("Math.{}", node.name);
-        if (node.arguments.empty()) break;
-        char before = '(';
-        for (const NodeId argument : node.arguments) {
-          text += before;
-          print(argument, 0, out);
-          before = ',';
-        }
-        text += ')';
-        break;
-      }
-      case Node::What::unary:
-        text += fmt::format("({}", node.op->printed);
-        print(node.a, kTightest + 1, out);
-        text += ')';
-        break;
-      case Node::What::choice:
-        text += '(';
-        print(node.a, 1, out);
-        text += '?';
-        print(node.b, 0, out);
-        text += ':';
-        print(node.c, 0, out);
-        text += ')';
-        break;
-      case Node::What::binary: {
-        // XOR is printed as !==, which binds tighter: always in parentheses, as are its operands.
-        const bool is_xor = node.op->logic == Kind::exclusive;
-        const int mine = is_xor ? kTightest : node.op->binds;
-        const bool open = is_xor || mine < binds;
-        if (open) text += '(';
-        print(node.a, mine, out);
-        text += node.op->printed;
-        print(node.b, mine + 1, out);
-        if (open) text += ')';
-        break;
-      }
-    }
   }
 
   std::string_view text_;

@@ -89,7 +89,9 @@ class Step {
     for (const Index o : rules_.operations[instance.operation].components) run_.derived.in_use[o] = false;
     ++run_.step;
     for (const auto& [own, z] : rules_.operations[instance.operation].outputs)
-      give(z, output(own, rules_.specification.characteristics[z].type, id, end));
+      if (own != kBudgetSpentOutput ||
+          !is_true(z))  // another instance may have been refused: that stays true
+        give(z, output(own, rules_.specification.characteristics[z].type, id, end));
     settle();
   }
 
@@ -105,8 +107,7 @@ class Step {
   }
 
  private:
-  // Values
-  // ---------------------------------------------------------------------------------------------------
+  // Values ------------------------------------------------------------------------------------------------
   Fact output(const std::string& own, ValueType type, InstanceId id, const OperationEnd& end) const {
     Fact fact{Fact::State::unknown, Value(), "", id};
     const auto known = [&](Value value) {
@@ -154,6 +155,9 @@ class Step {
       if (d.missing[c] == 0) reconsider(c);
     }
   }
+  bool is_true(Index z) const {
+    return run_.facts[z].state == Fact::State::known && run_.facts[z].value == Value(true);
+  }
   bool is_critical(InstanceId id) const {
     return rules_.operations[run_.instances[id].operation].kind == OperationKind::critical;
   }
@@ -168,8 +172,7 @@ class Step {
     }
   }
 
-  // Interpretation
-  // -------------------------------------------------------------------------------------------
+  // Interpretation ----------------------------------------------------------------------------------------
   void settle() {
     if (!run_.stopped) interpret();
     while (run_.phase != Phase::over && !busy()) {

@@ -8,25 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "engine/diagnose/specification.h"
+#include "engine/diagnose/strict_json.h"
 
 namespace sickbay::diagnose {
-
-/// The JSON of a file with its places.  The entries of a layer point into it.
-class SourceText {
- public:
-  /// Errors: bad_input: too long, or no JSON.
-  static Result<std::shared_ptr<const SourceText>> parse(const SpecificationFile& file);
-  const Json& root() const { return root_; }
-  Place place(const Json& value) const;
-  /// "FILE:LINE:COLUMN: what"
-  tl::unexpected<Error> refuse(const Json& at, const std::string& what) const;
-
- private:
-  std::string path_;
-  std::vector<std::uint32_t> line_starts_;
-  Json root_;
-};
 
 /// An entry as a file gives it; no value: `null`, the entry is removed.
 template <class T>
@@ -55,8 +39,5 @@ struct SpecificationLayer {
 
 /// Errors: bad_input with file:line:column.
 Result<SpecificationLayer> read_layer(const SpecificationFile& file);
-
-/// "; did you mean 'X'?" or "".
-std::string meant(std::string_view word, const std::vector<std::string>& known);
 
 }  // namespace sickbay::diagnose

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/diagnose/strict_json.h"
+
+#include "base/duration.h"
+#include "base/spelling.h"
+
+namespace sickbay::diagnose {
+namespace {
+
+constexpr std::string_view kRemedy =
+    "correct the file; doc/formats/specification.md describes it, rules/specification.schema.json tells "
+    "editors";
+
+// Bounded and printable, whatever the JSON lexer quoted of the file.
+std::string harmless(const std::string& what) {
+  constexpr std::size_t kMost = 300;
+  if (what.size() <= kMost && std::ranges::all_of(what, [](char c) { return c >= ' ' && c <= '~'; }))
+    return what;
+  return quote_for_message(what, kMost);
+}
+
+}  // namespace
+
+std::string meant(std::string_view word, const std::vector<std::string>& known) {
+  const std::string near = did_you_mean(word, known);
+  return near.empty() ? "" : fmt::format("; did you mean '{}'?", near);
+}
+
+Result<std::shared_ptr<const SourceText>> SourceText::parse(const SpecificationFile& file) {
+  auto source = std::make_shared<SourceText>();
+  source->path_ = file.path;
+  source->line_starts_.push_back(0);
+  if (file.text.size() > kMostSpecificationBytes)
+    return source->refuse(Json(), fmt::format("the file has {} bytes, the bound is {}", file.text.size(),
+                                              kMostSpecificationBytes));
+  for (std::size_t i = 0; i < file.text.size(); ++i)
+    if (file.text[i] == '\n') source->line_starts_.push_back(static_cast<std::uint32_t>(i + 1));
+  Json::ParseOptions options;
+  options.comments = true;
+  options.source = source->path_;
+  auto json = Json::parse(file.text, options);
+  if (!json)
+    return fail(Error(ErrorCode::bad_input, harmless(json.error().what)).remedied_by(std::string(kRemedy)));
+  source->root_ = std::move(*json);
+  return source;
+}
+
+Place SourceText::place(const Json& value) const {
+  const auto next = std::ranges::upper_bound(line_starts_, value.offset());
+  return {path_, static_cast<int>(next - line_starts_.begin()),
+          static_cast<int>(value.offset() - *(next - 1)) + 1};
+}
+
+tl::unexpected<Error> SourceText::refuse(const Json& at, const std::string& what) const {
+  return fail(Error(ErrorCode::bad_input, fmt::format("{}: {}", place(at).text(), what))
+                  .remedied_by(std::string(kRemedy)));
+}
+
+bool is_name(std::string_view word) {
+  if (word.empty() || word.size() > kMostName || is_digit(word[0])) return false;
+  return std::ranges::all_of(
+      word, [](char c) { return c == '_' || is_digit(c) || (to_lower(c) >= 'a' && to_lower(c) <= 'z'); });
+}
+Taken take_name(std::string& field, const Json& value) {
+  if (!value.is_string()) return Wrong{&value, fmt::format("must be a name, not {}", value.type_name())};
+  if (!is_name(value.as_string()))
+    return Wrong{&value, fmt::format("{} is no name: {}", quote_for_message(value.as_string()), kNameRule)};
+  field = value.as_string();
+  return {};
+}
+
+Taken take_text(std::string& field, const Json& value, std::size_t most) {
+  if (!value.is_string()) return Wrong{&value, fmt::format("must be a text, not {}", value.type_name())};
+  const std::size_t n = count_characters(value.as_string());
+  if (n > most) return Wrong{&value, fmt::format("has {} characters, the bound is {}", n, most)};
+  field = value.as_string();
+  return {};
+}
+
+Taken take_description(std::string& field, const Json& value) {
+  if (auto wrong = take_text(field, value, kMostDescription)) return wrong;
+  if (trimmed(field).empty()) return Wrong{&value, "must not be empty"};
+  return {};
+}
+
+Taken take_names(std::vector<std::string>& field, const Json& value) {
+  if (!value.is_array())
+    return Wrong{&value, fmt::format("must be a list of names, not {}", value.type_name())};
+  for (const Json& item : value.items()) {
+    std::string name;
+    if (auto wrong = take_name(name, item)) return wrong;
+    if (std::ranges::find(field, name) != field.end())
+      return Wrong{&item, fmt::format("{} stands twice", quote_for_message(name))};
+    field.push_back(std::move(name));
+  }
+  return {};
+}
+
+Taken take_word(const Json& value, const std::vector<std::string>& words, std::size_t& which) {
+  if (!value.is_string()) return Wrong{&value, fmt::format("must be a word, not {}", value.type_name())};
+  const auto word = std::ranges::find(words, value.as_string());
+  if (word == words.end())
+    return Wrong{&value, fmt::format("{} is none of {}{}", quote_for_message(value.as_string()),
+                                     fmt::join(words, ", "), meant(value.as_string(), words))};
+  which = static_cast<std::size_t>(word - words.begin());
+  return {};
+}
+
+Taken take_count(std::int64_t& field, const Json& value, std::int64_t least, std::int64_t most) {
+  if (!value.is_int() || value.as_int() < least || value.as_int() > most)
+    return Wrong{&value, fmt::format("must be a whole number from {} to {}", least, most)};
+  field = value.as_int();
+  return {};
+}
+
+Taken take_bounded_duration(Micros& field, const Json& value, Micros least, Micros most) {
+  if (!value.is_string())
+    return Wrong{&value, fmt::format("must be a duration like \"30s\" or \"5m\", not {}", value.type_name())};
+  auto read = parse_duration(value.as_string());
+  if (!read) return Wrong{&value, read.error().what};
+  if (*read < least || *read > most)
+    return Wrong{&value, fmt::format("must be from {} to {}", format_duration(least), format_duration(most))};
+  field = *read;
+  return {};
+}
+
+}  // namespace sickbay::diagnose
