@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/hostlist.h"
 #include "engine/identify/case_view.h"
 #include "model/slurm_state.h"
 #include "service/case_store.h"
@@ -16,7 +17,7 @@
 namespace sickbay {
 namespace {
 
-enum class Role : std::uint8_t { anyone, owner, root };
+enum class Role : std::uint8_t { anyone, owner, operators, root };
 
 constexpr std::chrono::seconds kNodesMaxAge{2};
 constexpr std::size_t kScriptBound = 4 << 20;  // slurmctld's own MaxScriptSize
@@ -165,11 +166,44 @@ struct Endpoints {
               std::find(subject.verdict->nodes.begin(), subject.verdict->nodes.end(), name) !=
                   subject.verdict->nodes.end())
             verdicts.push(case_name(no));
-        items.push(std::move(item.set("verdicts", std::move(verdicts))));
+        item.set("verdicts", std::move(verdicts));
+        item.set("service", drain::node_view(api.controller_.drains(), api.controller_.drain_policy(), name));
+        items.push(std::move(item));
       }
       c.answer(200,
                Json::object({{"items", std::move(items)}, {"next", Json()}, {"stale", !looked.has_value()}}));
     });
+  }
+
+  static void undo_drains(Api& api, Call& c) {
+    auto body = Json::parse(c.request.body);
+    if (!body) return c.refuse(body.error());
+    const std::string& nodes = (*body)["nodes"].as_string();
+    auto names = expand_hostlist(nodes);
+    if (!names) return c.refuse(names.error());
+    const drain::State& state = api.controller_.drains();
+    for (const std::string& name : *names)
+      if (!state.nodes.contains(name))
+        return c.refuse(Error(ErrorCode::not_found, fmt::format("no node '{}'", name))
+                            .remedied_by("'sickbay nodes' lists them"));
+    const std::string& rule = (*body)["rule"].as_string();
+    Json out = Json::array();
+    for (const auto& [name, node] : state.nodes) {
+      if (!names->empty() && std::find(names->begin(), names->end(), name) == names->end()) continue;
+      const bool meant = std::any_of(node.reasons.begin(), node.reasons.end(), [&](const auto& entry) {
+        return rule.empty() || entry.second.rule == rule;
+      });
+      if (meant) out.push(name);
+    }
+    Event event;
+    event.subject = "cluster";
+    event.kind = drain::kUndoDrains;
+    event.body = Json::object(
+        {{"by", c.request.caller.user},
+         {"nodes", nodes},
+         {"rule", rule},
+         {"rest_until", to_micros(api.controller_.now() + api.controller_.drain_policy().undo_rest)}});
+    keep(api, c, {std::move(event)}, 200, Json::object({{"nodes", std::move(out)}}));
   }
 
   static void status(Api& api, Call& c) {
@@ -272,6 +306,7 @@ std::span<const Api::Row> Endpoints::rows() {
       {"GET", "/v1/cases/*", Role::owner, show_case},
       {"GET", "/v1/jobs/*/case", Role::owner, show_case},
       {"GET", "/v1/nodes", Role::anyone, list_nodes},
+      {"POST", "/v1/undo-drains", Role::operators, undo_drains},
       {"GET", "/v1/events", Role::anyone, events},
       {"GET", "/v1/status", Role::anyone, status},
       {"GET", "/metrics", Role::anyone, metrics},
@@ -323,6 +358,10 @@ void Api::serve(HttpRequest request, std::shared_ptr<HttpReply> reply) {
     if (row.method != call.request.method) continue;
     if (row.role == Role::root && call.request.caller.uid != 0)
       return call.refuse(Error(ErrorCode::not_root, "this is for root only"));
+    if (row.role == Role::operators && !call.by_operator)
+      return call.refuse(
+          Error(ErrorCode::denied, "this is for operators")
+              .remedied_by("operators are root, SlurmUser and those whom the configuration names"));
     if (row.role == Role::owner) {
       const auto& state = controller_.state();
       auto no = parse_case_name(call.part);

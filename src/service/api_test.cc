@@ -234,5 +234,45 @@ TEST_F(ApiTest, MetricsAreWellFormed) {
     EXPECT_NE(text.find(name), std::string::npos) << name << "\n" << text;
 }
 
+// A finding drains where acting is allowed; operators put the node back, and nobody else may.
+class DrainApiTest : public ApiTest {
+ protected:
+  DrainApiTest() { config_.drain.act = true; }
+  void finding(const std::string& subject, const std::string& node) {
+    Event event;
+    event.subject = subject;
+    event.kind = drain::kFinding;
+    event.body = Json::object({{"node", node},
+                               {"specification", "node"},
+                               {"rule", "disk"},
+                               {"result", "fault"},
+                               {"action", "drain"},
+                               {"text", "the disk is gone"}});
+    controller_.take({std::move(event)});
+    loop_.run_until(loop_.now() + std::chrono::seconds(1));
+  }
+  std::string standing_of(const std::string& name) {
+    loop_.run_until(loop_.now() + std::chrono::seconds(3));  // the list may be 2 s old
+    const Json list = body_of(ask("alice", "GET", "/v1/nodes"));
+    for (const Json& item : list["items"].items())
+      if (item["name"].as_string() == name)
+        return item["service"]["standing"].as_string() + " " + item["reason"].as_string();
+    return "no such node";
+  }
+};
+
+TEST_F(DrainApiTest, UndoDrainsIsForOperators) {
+  loop_.run_until(loop_.now() + std::chrono::seconds(1));
+  finding("f1", "n3");
+  EXPECT_EQ(standing_of("n3"), "out sickbay:f1 node/disk: the disk is gone");
+  finding("f2", "n4");
+  EXPECT_EQ(standing_of("n4"), "waits ");
+  EXPECT_EQ(ask("alice", "POST", "/v1/undo-drains", "{}")->response.status, 403);
+  EXPECT_EQ(ask("ops", "POST", "/v1/undo-drains", R"({"nodes":"n77"})")->response.status, 404);
+  EXPECT_EQ(body_of(ask("ops", "POST", "/v1/undo-drains", "{}"))["nodes"].dump(), R"(["n3","n4"])");
+  loop_.run_until(loop_.now() + std::chrono::seconds(1));
+  EXPECT_TRUE(standing_of("n3").starts_with("in ")) << standing_of("n3");
+}
+
 }  // namespace
 }  // namespace sickbay

@@ -46,6 +46,12 @@ std::string take_duration(Duration& field, const Json& value) {
   return "";
 }
 
+std::string take_flag(bool& field, const Json& value) {
+  if (!value.is_bool()) return fmt::format("must be true or false, not {}", value.type_name());
+  field = value.as_bool();
+  return "";
+}
+
 std::string take_count(int& field, const Json& value, int least, int most) {
   if (!value.is_int() || value.as_int() < least || value.as_int() > most)
     return fmt::format("must be a whole number from {} to {}", least, most);
@@ -101,6 +107,35 @@ constexpr auto kKeys = std::to_array<KeyRow>({
      [](Config& c, const Json& v) { return take_duration(c.identify.control_age, v); }},
     {"identify", "max_reruns", "number", "re-runs of the program, 1 or 2",
      [](Config& c, const Json& v) { return take_count(c.identify.max_reruns, v, 1, 2); }},
+    {"drain", "act", "yes or no", "false, the default: sickbayd only says which nodes it would drain",
+     [](Config& c, const Json& v) { return take_flag(c.drain.act, v); }},
+    {"drain", "on_verdict", "yes or no", "a final verdict against a node is a reason to drain it",
+     [](Config& c, const Json& v) { return take_flag(c.drain.on_verdict, v); }},
+    {"drain", "window", "duration", "the breaker counts the drains of this time, at most 24 h",
+     [](Config& c, const Json& v) {
+       if (std::string wrong = take_duration(c.drain.window, v); !wrong.empty()) return wrong;
+       return std::string(c.drain.window > drain::kLongestWindow ? "must be at most 24h" : "");
+     }},
+    {"drain", "most", "number", "drains per window and partition, at most",
+     [](Config& c, const Json& v) { return take_count(c.drain.most, v, 1, 1000); }},
+    {"drain", "most_percent", "number", "and in percent of the partition's nodes; the smaller counts, but at least 1",
+     [](Config& c, const Json& v) { return take_count(c.drain.most_percent, v, 1, 100); }},
+    {"drain", "most_out_percent", "number", "of a partition's nodes drained by Sickbay at one time; at least 1",
+     [](Config& c, const Json& v) { return take_count(c.drain.most_out_percent, v, 1, 100); }},
+    {"drain", "lift_after", "duration", "a fault that is gone for this long: our drain is lifted",
+     [](Config& c, const Json& v) { return take_duration(c.drain.lift_after, v); }},
+    {"drain", "undo_rest", "duration", "rules whose drains were undone only observe for this long",
+     [](Config& c, const Json& v) { return take_duration(c.drain.undo_rest, v); }},
+    {"drain", "check_every", "duration", "a blamed node that failed its deep diagnosis is examined again after this",
+     [](Config& c, const Json& v) { return take_duration(c.drain.check_every, v); }},
+    {"notify", "command", "text", "shell command that gets each finding that asks for it, as JSON on its standard input",
+     [](Config& c, const Json& v) {
+       std::string wrong = take_text(c.notify.command, v);
+       c.drain.notify = !c.notify.command.empty();
+       return wrong;
+     }},
+    {"notify", "user", "name", "user who runs it",
+     [](Config& c, const Json& v) { return take_text(c.notify.user, v); }},
 });
 // clang-format on
 

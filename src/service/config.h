@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "engine/drain/drain.h"
 #include "engine/identify/identify.h"
 
 namespace sickbay {
@@ -34,6 +35,11 @@ struct Config {
     std::chrono::seconds time_limit{300};
   } verify;
   identify::Policy identify;
+  drain::Policy drain;
+  struct Notify {
+    std::string command;  ///< gets each finding that asks for it as JSON on its standard input; empty: none
+    std::string user = "nobody";
+  } notify;
   std::chrono::milliseconds refresh_floor{2000};  ///< decisions.md 20
   std::chrono::seconds retry_bound{24 * 3600};    ///< how long an effect waits for Slurm to come back
 };

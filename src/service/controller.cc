@@ -11,6 +11,7 @@ namespace sickbay {
 namespace {
 
 constexpr std::chrono::milliseconds kFullDiskRetry{1000};
+constexpr std::chrono::seconds kNodesFloor{30};
 constexpr int kLooksBeforeLost = 4;  // accounting lags slurmctld by some seconds
 constexpr int kEngineTurns = 16;     // of one round: an engine that never settles is a fault of ours
 
@@ -32,18 +33,24 @@ std::string node_state_text(const NodeInfo& node) {
 
 Controller::Controller(Loop& loop, Journal& journal, ResourceManager& manager, Effects& effects,
                        const Config& config)
-    : loop_(loop), journal_(journal), manager_(manager), effects_(effects), config_(config) {}
+    : loop_(loop),
+      journal_(journal),
+      manager_(manager),
+      effects_(effects),
+      config_(config),
+      cases_(config.identify),
+      drains_(config.drain) {}
 
 TimePoint Controller::now() const { return std::max(last_stamp_, loop_.now()); }
 
 Status Controller::replay() {
   auto status = journal_.read(0, [&](const Event& event) {
-    identify::apply(state_, event);
+    for (EngineSeat* seat : seats_) seat->apply(event);
     ledger_.apply(event);
     return true;
   });
   if (!status) return status;
-  last_case_given_ = state_.last_case;
+  last_case_given_ = state().last_case;
   last_stamp_ = journal_.last_stamp();
   return {};
 }
@@ -52,12 +59,12 @@ void Controller::forget(std::int64_t no) {
   Event event;
   event.subject = case_name(no);
   event.kind = identify::kArchived;
-  identify::apply(state_, event);
+  cases_.apply(event);
 }
 
 void Controller::start() {
   started_ = true;
-  for (std::int64_t no : state_.open) dirty_.insert(no);
+  for (EngineSeat* seat : seats_) seat->touch_all();
   plan_refresh();
 }
 
@@ -89,7 +96,7 @@ void Controller::round() {
     if (kept) to_answer_.push_back(std::move(kept));
   }
   inbox_.clear();
-  if (started_ && complete_) ask_engine();
+  if (started_ && complete_) ask_engines();
   ++health_.rounds;
   if (commit()) after_commit();
   health_.longest_round =
@@ -98,41 +105,43 @@ void Controller::round() {
 
 void Controller::absorb(Event event) {
   event.at = last_stamp_ = now();
-  identify::apply(state_, event);
+  for (EngineSeat* seat : seats_) seat->apply(event);
   ledger_.apply(event);
-  if (const auto no = parse_case_name(event.subject); no && state_.open.contains(*no)) dirty_.insert(*no);
-  // What happens to nodes may matter to every open case.
-  if (event.kind == identify::kNodesSeen || event.kind == identify::kControllerSeen)
-    dirty_.insert(state_.open.begin(), state_.open.end());
   batch_.push_back(std::move(event));
 }
 
-void Controller::ask_engine() {
-  for (int turn = 0; !dirty_.empty(); ++turn) {
-    SB_CHECK(turn < kEngineTurns, "the engine does not settle");
-    const std::set<std::int64_t> todo = std::exchange(dirty_, {});
-    for (std::int64_t no : todo) {
-      auto it = state_.cases.find(no);
-      if (it == state_.cases.end()) continue;
-      identify::Decision decision = identify::decide(state_, config_.identify, it->second, now());
-      for (Event& record : decision.records) absorb(std::move(record));
-      for (Command& command : decision.commands) {
-        if (ledger_.knows(command.key)) continue;
-        absorb(Ledger::intent(command));
-        to_start_.push_back(std::move(command));
-      }
-      if (auto old = wakes_.find(no); old != wakes_.end()) {
-        loop_.cancel(old->second);
-        wakes_.erase(old);
-      }
-      if (decision.wake_at != kNever)
-        wakes_[no] = loop_.at(decision.wake_at, [this, no] {
-          wakes_.erase(no);
-          dirty_.insert(no);
-          schedule_round();
-        });
-    }
+void Controller::ask_engines() {
+  for (int turn = 0;; ++turn) {
+    SB_CHECK(turn < kEngineTurns, "the engines do not settle");
+    bool asked = false;
+    for (EngineSeat* seat : seats_) asked |= ask(*seat);
+    if (!asked) return;
   }
+}
+
+// Asks about all that was touched; false where nothing was.
+bool Controller::ask(EngineSeat& seat) {
+  const std::set<std::string> touched = seat.take_touched();
+  for (const std::string& subject : touched) {
+    EngineSeat::Turn turn = seat.decide(subject, now());
+    for (Event& record : turn.records) absorb(std::move(record));
+    for (Command& command : turn.commands) {
+      if (ledger_.knows(command.key)) continue;
+      absorb(Ledger::intent(command));
+      to_start_.push_back(std::move(command));
+    }
+    if (auto old = wakes_.find(subject); old != wakes_.end()) {
+      loop_.cancel(old->second);
+      wakes_.erase(old);
+    }
+    if (turn.wake_at != kNever)
+      wakes_[subject] = loop_.at(turn.wake_at, [this, subject, seat = &seat] {
+        wakes_.erase(subject);
+        seat->touch(subject);
+        schedule_round();
+      });
+  }
+  return !touched.empty();
 }
 
 bool Controller::commit() {
@@ -182,15 +191,29 @@ void Controller::run_command(const Command& command, bool again) {
 
 // --- looking at Slurm (decisions.md 20)
 
+// With no case, no node out and nobody asking, Slurm is left alone.
+bool Controller::wants_refresh() const {
+  return !node_waiters_.empty() || !complete_ || !identify::watched(state()).empty() ||
+         drain::wants_nodes(drains());
+}
+
 void Controller::plan_refresh() {
-  if (!started_ || refreshing_ || refresh_planned_) return;
-  const bool wanted = !node_waiters_.empty() || !complete_ || !identify::watched(state_).empty();
-  if (!wanted) return;
-  const TimePoint due = last_refresh_ == kNoTime
-                            ? loop_.now()
-                            : last_refresh_ + std::max<Micros>(config_.refresh_floor, 20 * refresh_cost_);
+  if (!started_ || refreshing_ || !wants_refresh()) return;
+  TimePoint due = loop_.now();
+  if (node_waiters_.empty() && last_refresh_ != kNoTime) {
+    // Nodes that are out are looked at so that somebody else's hand on them is noticed: there is no hurry.
+    const bool jobs = !complete_ || !identify::watched(state()).empty();
+    const Micros floor =
+        jobs ? Micros(config_.refresh_floor) : std::max<Micros>(config_.refresh_floor, kNodesFloor);
+    due = last_refresh_ + std::max<Micros>(floor, 20 * refresh_cost_);
+  }
+  if (refresh_planned_) {
+    if (due >= refresh_due_) return;
+    loop_.cancel(refresh_timer_);
+  }
   refresh_planned_ = true;
-  refresh_timer_ = loop_.at(node_waiters_.empty() ? due : loop_.now(), [this] {
+  refresh_due_ = due;
+  refresh_timer_ = loop_.at(due, [this] {
     refresh_planned_ = false;
     refresh();
   });
@@ -199,20 +222,15 @@ void Controller::plan_refresh() {
 void Controller::with_nodes(std::chrono::seconds max_age, std::function<void(Status)> then) {
   if (complete_ && loop_.now() - last_refresh_ <= max_age) return then({});
   node_waiters_.emplace_back(loop_.now(), std::move(then));
-  if (refresh_planned_) {
-    loop_.cancel(refresh_timer_);
-    refresh_planned_ = false;
-  }
   plan_refresh();
 }
 
 void Controller::refresh() {
   if (refreshing_ || (stuck_ && node_waiters_.empty())) return;
-  // With no case and nobody asking, Slurm is left alone.
-  if (complete_ && node_waiters_.empty() && identify::watched(state_).empty()) return;
+  if (!wants_refresh()) return;
   refreshing_ = true;
   RefreshOrder order;
-  for (const auto& job : identify::watched(state_)) order.jobs.push_back(job.job_id);
+  for (const auto& job : identify::watched(state())) order.jobs.push_back(job.job_id);
   const TimePoint began = loop_.now();
   manager_.refresh(std::move(order), [this, began](Result<Snapshot> snapshot) {
     refreshing_ = false;
@@ -242,11 +260,11 @@ std::vector<Event> Controller::node_events(const Snapshot& snapshot) {
   std::map<std::string, Group> groups;
   for (const NodeInfo& node : snapshot.nodes) {
     nodes_[node.name] = node;
-    const auto state = parse_node_state(node.state, node.flags);
-    const bool can_work = state && usable(*state);
-    const bool down = state && state->base == NodeBase::down;
-    if (auto known = state_.nodes.find(node.name);
-        known != state_.nodes.end() && known->second.usable == can_work && known->second.down == down &&
+    const auto parsed = parse_node_state(node.state, node.flags);
+    const bool can_work = parsed && usable(*parsed);
+    const bool down = parsed && parsed->base == NodeBase::down;
+    if (auto known = state().nodes.find(node.name);
+        known != state().nodes.end() && known->second.usable == can_work && known->second.down == down &&
         known->second.partitions == node.partitions && !known->second.state.empty())
       continue;
     Json group = Json::object({{"state", node_state_text(node)},
@@ -277,7 +295,7 @@ std::vector<Event> Controller::node_events(const Snapshot& snapshot) {
 
 void Controller::take_snapshot(Snapshot snapshot) {
   std::vector<Event> events;
-  if (snapshot.controller_boot != kNoTime && snapshot.controller_boot != state_.controller_boot) {
+  if (snapshot.controller_boot != kNoTime && snapshot.controller_boot != state().controller_boot) {
     Event event;
     event.subject = "cluster";
     event.kind = identify::kControllerSeen;
@@ -289,8 +307,8 @@ void Controller::take_snapshot(Snapshot snapshot) {
   std::map<JobId, const JobInfo*> found;
   for (const JobInfo& job : snapshot.jobs) found[job.job_id] = &job;
   std::vector<JobId> missing;
-  for (const identify::Watched& w : identify::watched(state_)) {
-    const identify::Run* run = identify::find_run(state_.cases.at(w.case_no), w.run);
+  for (const identify::Watched& w : identify::watched(state())) {
+    const identify::Run* run = identify::find_run(state().cases.at(w.case_no), w.run);
     const auto it = found.find(w.job_id);
     // Job ids come again: without our key, or with another owner, it is somebody else's job.
     const bool stranger =
@@ -321,9 +339,9 @@ void Controller::ask_history(std::vector<JobId> jobs) {
   manager_.history(jobs, [this, jobs](Result<std::vector<JobInfo>> past) {
     if (!past) return;  // accounting is away: the next refresh asks again
     std::vector<Event> events;
-    for (const identify::Watched& w : identify::watched(state_)) {
+    for (const identify::Watched& w : identify::watched(state())) {
       if (std::find(jobs.begin(), jobs.end(), w.job_id) == jobs.end()) continue;
-      const identify::Run* run = identify::find_run(state_.cases.at(w.case_no), w.run);
+      const identify::Run* run = identify::find_run(state().cases.at(w.case_no), w.run);
       const JobInfo* ours = nullptr;
       for (const JobInfo& job : *past) {
         if (job.job_id != w.job_id || job.uid != w.uid) continue;

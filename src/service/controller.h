@@ -13,12 +13,12 @@
 #include <string>
 #include <vector>
 
-#include "engine/identify/identify.h"
 #include "model/job.h"
 #include "ports/journal.h"
 #include "ports/loop.h"
 #include "ports/resource_manager.h"
 #include "service/config.h"
+#include "service/engine_seat.h"
 #include "service/ledger.h"
 
 namespace sickbay {
@@ -43,7 +43,9 @@ class Controller {
   /// A number that no case has had.
   std::int64_t new_case_number() { return ++last_case_given_; }
 
-  const identify::State& state() const { return state_; }
+  const identify::State& state() const { return cases_.state(); }
+  const drain::State& drains() const { return drains_.state(); }
+  const drain::Policy& drain_policy() const { return drains_.policy(); }
   /// Nodes as last seen, all of Slurm's fields.
   const std::map<std::string, NodeInfo>& nodes() const { return nodes_; }
   /// Calls `then` with nodes() after a look that is at most `max_age` old, or with the reason why there is
@@ -65,13 +67,17 @@ class Controller {
   Journal& journal() { return journal_; }
   TimePoint now() const;
   /// The canonical text of everything that a replay must bring back.
-  std::string canonical_text() const { return identify::canonical_text(state_); }
+  std::string canonical_text() const {
+    return identify::canonical_text(cases_.state()) + drain::canonical_text(drains_.state());
+  }
 
  private:
   void schedule_round();
   void round();
   void absorb(Event event);
-  void ask_engine();
+  void ask_engines();
+  bool ask(EngineSeat& seat);
+  bool wants_refresh() const;
   bool commit();
   void after_commit();
   void run_command(const Command& command, bool again);
@@ -88,7 +94,9 @@ class Controller {
   Effects& effects_;
   const Config& config_;
 
-  identify::State state_;
+  IdentifySeat cases_;
+  DrainSeat drains_;
+  const std::vector<EngineSeat*> seats_{&cases_, &drains_};
   Ledger ledger_;
   std::map<std::string, NodeInfo> nodes_;
 
@@ -96,13 +104,13 @@ class Controller {
   std::vector<Event> batch_;       ///< applied, not yet committed
   std::vector<Command> to_start_;  ///< intended in batch_
   std::vector<std::function<void(Status)>> to_answer_;
-  std::set<std::int64_t> dirty_;
-  std::map<std::int64_t, Loop::TimerId> wakes_;
+  std::map<std::string, Loop::TimerId> wakes_;  ///< by subject
   bool round_scheduled_ = false, stuck_ = false, started_ = false, complete_ = false;
 
   bool refreshing_ = false;
   Loop::TimerId refresh_timer_ = 0;
   bool refresh_planned_ = false;
+  TimePoint refresh_due_ = kNever;
   TimePoint last_refresh_ = kNoTime;
   Micros refresh_cost_{0};
   std::map<JobId, int> absent_looks_;  ///< how often in a row a watched job was nowhere

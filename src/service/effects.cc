@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The verbs: submit_program, submit_verification, release, cancel, read_output.
+// The verbs: submit_program, submit_verification, release, cancel, read_output; drain, undrain, diagnose,
+// notify.
 #include "service/effects.h"
 
 #include <fmt/format.h>
@@ -237,6 +238,47 @@ class Effects::Verbs {
     });
   }
 
+  // --- nodes
+
+  void drain(const Command& command, bool, Answer answer) {
+    manager.drain(command.args["node"].as_string(), command.args["reason"].as_string(),
+                  [answer](Result<bool> changed) {
+                    if (!changed) return answer(fail(changed.error()));
+                    answer(Json::object({{"changed", *changed}}));
+                  });
+  }
+
+  void undrain(const Command& command, bool, Answer answer) {
+    manager.undrain(command.args["node"].as_string(), command.args["prefix"].as_string(),
+                    [answer](Result<bool> changed) {
+                      if (!changed) return answer(fail(changed.error()));
+                      answer(Json::object({{"changed", *changed}}));
+                    });
+  }
+
+  void diagnose(const Command& command, bool, Answer answer) {
+    if (!examine)
+      return loop.post([answer] { answer(fail(ErrorCode::conflict, "agents are not listened to here")); });
+    examine(command.args["node"].as_string(), command.args["mode"].as_string(), std::move(answer));
+  }
+
+  // The site's own command hears of a finding on its standard input, as a user without rights.
+  void notify(const Command& command, bool, Answer answer) {
+    ProcessSpec spec;
+    spec.argv = {"/bin/sh", "-c", config.notify.command};
+    spec.environment = {"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C"};
+    spec.input = command.args["finding"].dump() + "\n";
+    spec.as_user = ProcessSpec::Credentials{config.notify.user, notify_uid, notify_gid};
+    processes.run(std::move(spec), [answer](Result<ProcessOutcome> r) {
+      if (!r) return answer(fail(r.error()));
+      if (r->exit_code != 0)
+        return answer(
+            fail(Error(ErrorCode::os, "the command of notify.command failed")
+                     .because(r->timed_out ? "it took over 30 s" : r->err.substr(0, r->err.find('\n')))));
+      answer(Json::object());
+    });
+  }
+
   // P's output is read as its owner: he chose the path. V's is ours.
   void read_output(const Command& command, bool, Answer answer) {
     const auto id = parse_run_id(command.args["run"].as_string());
@@ -291,6 +333,8 @@ class Effects::Verbs {
   std::string verification_script;
   std::vector<std::string> verification_environment;
   std::uint32_t service_uid = 0, service_gid = 0;
+  std::uint32_t notify_uid = 0, notify_gid = 0;
+  Examine examine;
   std::size_t under_way = 0;
 };
 
@@ -302,6 +346,10 @@ const Effects::Verbs::Row* Effects::Verbs::row_of(std::string_view verb) {
       {"release", &Verbs::release},
       {"cancel", &Verbs::cancel},
       {"read_output", &Verbs::read_output},
+      {"drain", &Verbs::drain},
+      {"undrain", &Verbs::undrain},
+      {"diagnose", &Verbs::diagnose},
+      {"notify", &Verbs::notify},
   });
   for (const Row& row : kVerbs)
     if (row.verb == verb) return &row;
@@ -315,8 +363,12 @@ Effects::Effects(Loop& loop, ResourceManager& manager, ProcessRunner& processes,
   verbs_->verification_environment = std::move(v.environment);
   verbs_->service_uid = v.uid;
   verbs_->service_gid = v.gid;
+  verbs_->notify_uid = v.notify_uid;
+  verbs_->notify_gid = v.notify_gid;
 }
 Effects::~Effects() = default;
+
+void Effects::set_examine(Examine examine) { verbs_->examine = std::move(examine); }
 
 void Effects::start(const Command& command, bool again, Done<Json> done) {
   auto t = std::make_shared<Try>();

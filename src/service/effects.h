@@ -24,13 +24,19 @@ class Effects {
  public:
   /// What a verification runs, and as whom.
   struct Verification {
-    std::string script;                    ///< the text of the batch script
-    std::vector<std::string> environment;  ///< "NAME=value" of its job
-    std::uint32_t uid = 0, gid = 0;        ///< of the service account
+    std::string script;                                    ///< the text of the batch script
+    std::vector<std::string> environment;                  ///< "NAME=value" of its job
+    std::uint32_t uid = 0, gid = 0;                        ///< of the service account
+    std::uint32_t notify_uid = 65534, notify_gid = 65534;  ///< of the user who runs notify.command
   };
   Effects(Loop& loop, ResourceManager& manager, ProcessRunner& processes, CaseStore& cases,
           const Config& config, Verification verification);
   ~Effects();
+
+  /// How a node is examined on request: node, mode, and the answer {"passed": bool, ...}.
+  using Examine = std::function<void(const std::string& node, const std::string& mode, Done<Json> done)>;
+  /// Who does it; without it the verb `diagnose` fails with daemon_away.
+  void set_examine(Examine examine);
 
   /// Starts `command`.  `again`: it may have been done before.  The answer is the `result` of its done event.
   void start(const Command& command, bool again, Done<Json> done);

@@ -38,6 +38,16 @@ std::string metrics_text(const Controller& controller, const ResourceManager& ma
   t.head("nodes", "gauge", "Nodes by Slurm's base state, as last seen.");
   for (const auto& [name, count] : nodes) t.line("nodes", fmt::format("state=\"{}\"", name), count);
 
+  std::map<std::string_view, int> standings;
+  for (const auto& [name, node] : controller.drains().nodes)
+    ++standings[drain::standing(controller.drains(), controller.drain_policy(), name)];
+  t.head("nodes_service", "gauge", "Nodes by what Sickbay does about them (sickbay nodes, SERVICE).");
+  for (const auto& [name, count] : standings)
+    t.line("nodes_service", fmt::format("standing=\"{}\"", name), count);
+  t.head("breaker_tripped", "gauge", "1 while the breaker of a partition keeps nodes in service.");
+  for (const auto& [name, partition] : controller.drains().partitions)
+    t.line("breaker_tripped", fmt::format("partition=\"{}\"", name), partition.tripped ? 1 : 0);
+
   std::map<std::string_view, int> verdicts;
   std::map<std::pair<std::string_view, std::string_view>, int> runs;
   for (const auto& [no, c] : state.cases) {

@@ -6,7 +6,7 @@ rewrite=${1:-}
 pages=$SICKBAY_SOURCE/doc/man
 
 # commands: those of the help text.
-sickbay --help | sed -n '/^Subcommands:/,/^$/s/^  \([a-z]*\) .*/\1/p' > commands
+sickbay --help | sed -n '/^Subcommands:/,/^$/s/^  \([a-z-]*\) .*/\1/p' > commands
 [ "$(wc -l < commands)" -ge 10 ] || fail "the help text lists too few commands"
 
 page() {  # FILE COMMAND

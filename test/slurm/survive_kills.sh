@@ -17,15 +17,28 @@ trap '"$sickbay" lab down "$lab" >/dev/null 2>&1 || true' EXIT
 "$sickbay" lab up "$lab" --nodes 4 --spares 0 --cpus 4 >/dev/null
 
 as_alice() { "$sickbay" lab exec -l "$lab" --user alice -- sh -c "cd; export SICKBAY_DEMO=$build/demo; $*"; }
-submit() { as_alice "$sickbay submit -N2 -t 5 $source_dir/demo/programs/exit_code.sh 3" 2>&1 | sed -n 's/^Submitted batch job //p'; }
+# The job's number; what submit said where it failed.
+submit() {
+  local said
+  said=$(as_alice "$sickbay submit -N2 -t 5 $source_dir/demo/programs/exit_code.sh 3" 2>&1) || { echo "submit: exit code $?: $said" >&2; return 1; }
+  sed -n 's/^Submitted batch job //p' <<<"$said"
+}
 events() { "$sickbay" lab exec -l "$lab" -- "$sickbay" journal --json "$@"; }
 case_of() { as_alice "$sickbay why --json $1" | jq -r .case || true; }
-# until_event CASE FILTER: returns as soon as FILTER, reading the case's events, has had enough.
+# until_event CASE NUMBER|TEXT: returns with the case's NUMBERth event, or the first that holds TEXT, or the end of
+# the case (which may come some events earlier than in another one).
 until_event() {
-  local stream pid
+  local stream pid line n=0
   exec {stream}< <(exec "$sickbay" lab exec -l "$lab" -- "$sickbay" journal --json --follow --subject "$1" 2>/dev/null)
   pid=$!
-  $2 <&"$stream" >/dev/null || true
+  while read -r line <&"$stream"; do
+    n=$((n + 1))
+    case $line in *'"kind":"case_closed"'*) break ;; esac
+    case $2 in
+      *[!0-9]*) [[ $line != *"$2"* ]] || break ;;
+      *) [ "$n" != "$2" ] || break ;;
+    esac
+  done
   exec {stream}<&-
   kill "$pid" 2>/dev/null || true  # by itself it would notice at the next event only
 }
@@ -49,7 +62,7 @@ check() {
   # slurmdbd in its own time, seconds later on a loaded machine: asked again until it knows of all, within 30 s.
   for ((look = 0; look < 60; look++)); do
     started=$("$sickbay" lab exec -l "$lab" -- sacct -a -n -X -P -S now-1hour -o NodeList,SubmitLine |
-              sed -n "s/^\(.*\)|.*sickbay:\($name\.[rv][0-9]*\)\..*/\1 \2/p" | grep -v '^None' | awk '{print $2}' | sort)
+              sed -n "s/^\(.*\)|.*sickbay:\($name\.[rv][0-9]*\)\..*/\1 \2/p" | awk '!/^None/ {print $2}' | sort)
     [ "$(sed "s/.*[.]//" <<<"$started" | sort -u | tr "\n" " ")" != "r2 v1 v2 " ] || break
     sleep 0.5
   done
@@ -64,7 +77,7 @@ for ((i = 1; i <= daemon_kills; i++)); do
   moment=$((1 + RANDOM % (total - 1)))
   job=$(submit)
   name=c$((i + 1))
-  until_event "$name" "head -n $moment"
+  until_event "$name" "$moment"
   "$sickbay" lab fault -l "$lab" ctl kill-service=sickbayd >/dev/null
   "$sickbay" lab heal -l "$lab" ctl kill-service >/dev/null
   check "$job" "sickbayd killed after event $moment of $total"
@@ -73,7 +86,7 @@ done
 for ((i = 1; i <= slurm_kills; i++)); do
   job=$(submit)
   name=c$((daemon_kills + i + 1))
-  until_event "$name" "grep -m1 \"kind\":\"done\",\"body\":{\"key\":\"$name.r2.a1:submit\""
+  until_event "$name" "\"kind\":\"done\",\"body\":{\"key\":\"$name.r2.a1:submit\""
   "$sickbay" lab fault -l "$lab" ctl kill-service=slurmctld >/dev/null
   "$sickbay" lab heal -l "$lab" ctl kill-service >/dev/null
   check "$job" "slurmctld killed right after the submission of r2"

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <array>
+
 #include "base/duration.h"
 #include "base/size.h"
 #include "base/spelling.h"
@@ -29,6 +31,51 @@ std::string since_text(const Json& stamp, TimePoint now) {
   std::string text = " since " + local_time(since);
   if (now > since)
     text += fmt::format(" ({})", describe_duration(std::chrono::floor<std::chrono::seconds>(now - since)));
+  return text;
+}
+
+// What our own standings mean to whoever reads the list (engine/drain, standing()).
+struct StandingRow {
+  std::string_view standing, colour, meaning;
+};
+constexpr auto kStandings = std::to_array<StandingRow>({
+    {"in", "", ""},
+    {"observed", kUnclear, "Sickbay only observes it: nothing is done"},
+    {"waits", kUnclear, "the breaker keeps it in service"},
+    {"leaving", kUnclear, "a drain is under way"},
+    {"out", kBad, "drained by Sickbay"},
+    {"returning", kUnclear, "the drain is being lifted"},
+    {"foreign", kUnclear, "drained or down by somebody else: left alone"},
+    {"refused", kBad, "Slurm did not let it be drained"},
+});
+
+const StandingRow& standing_row(const Json& service) {
+  for (const StandingRow& row : kStandings)
+    if (row.standing == service["standing"].as_string()) return row;
+  return kStandings.front();
+}
+
+TextTable::Cell service_cell(const Json& service) {
+  return TextTable::Cell(safe(service["standing"]), standing_row(service).colour);
+}
+
+// One line for what speaks against a node, and one for each reason.
+std::string service_lines(const Json& node, const TextPage& page) {
+  const Json& service = node["service"];
+  if (service["reasons"].size() == 0) return {};
+  const StandingRow& row = standing_row(service);
+  std::string text = fmt::format("{}: {}{}", safe(node["name"]),
+                                 row.meaning.empty() ? safe(service["standing"]) : std::string(row.meaning),
+                                 since_text(service["since"], page.now));
+  if (const std::string refused = safe(service["refused"]); !refused.empty()) text += " (" + refused + ")";
+  text += "\n";
+  for (const Json& reason : service["reasons"].items()) {
+    std::string line = fmt::format("{} {}: {}{}", safe(reason["source"]), safe(reason["rule"]),
+                                   safe(reason["text"]), since_text(reason["since"], page.now));
+    if (reason["gone"].as_int() != 0) line += ", gone" + since_text(reason["gone"], page.now);
+    if (reason["observed"].as_bool()) line += ", its rule rests since an undo";
+    text += paragraph("  ", line, page);
+  }
   return text;
 }
 
@@ -67,19 +114,24 @@ std::string nodes_text(const Json& items, const TextPage& page) {
                    {"CPUS", right},
                    {"PARTITIONS", left, true},
                    {"TAKES WORK"},
+                   {"SERVICE"},
                    {"CASES", left, true},
                    {"REASON", left, true}});
+  std::string why;
   for (const Json& node : items.items()) {
     std::string state = safe(node["state"]);
     for (const std::string& flag : node["flags"].as_strings()) state += "+" + for_terminal(flag);
     const bool usable = node["usable"].as_bool();
     table.add({safe(node["name"]), TextTable::Cell(state, usable ? kGood : kBad),
                std::to_string(node["cpus"].as_int()), joined(node["partitions"], ","), usable ? "yes" : "no",
-               joined(node["verdicts"], ","), safe(node["reason"])});
+               service_cell(node["service"]), joined(node["verdicts"], ","), safe(node["reason"])});
+    why += service_lines(node, page);
   }
   if (table.empty())
     return "sickbayd knows no nodes yet: it has not heard from slurmctld ('sickbay status').\n";
-  return table.text({.width = page.width, .colours = page.colours});
+  std::string text = table.text({.width = page.width, .colours = page.colours});
+  if (!why.empty()) text += "\n" + why;
+  return text;
 }
 
 bool status_is_good(const Json& status) {

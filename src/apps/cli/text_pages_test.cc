@@ -52,16 +52,22 @@ TEST_F(TextPages, EventLines) {
 }
 
 constexpr std::string_view kNodes = R"({"items":[
-  {"name":"n1","state":"IDLE","flags":[],"cpus":4,"partitions":["main","small"],"usable":true,"verdicts":[],"reason":""},
+  {"name":"n1","state":"IDLE","flags":[],"cpus":4,"partitions":["main","small"],"usable":true,"verdicts":[],"reason":"",
+   "service":{"standing":"in","reasons":[],"since":0,"refused":""}},
   {"name":"n2","state":"DOWN","flags":["DRAIN","NOT_RESPONDING"],"cpus":4,"partitions":["main"],"usable":false,
-   "verdicts":["c1","c7"],"reason":"Not responding [slurm@2026-11-21]"}]})";
+   "verdicts":["c1","c7"],"reason":"Not responding [slurm@2026-11-21]",
+   "service":{"standing":"foreign","since":0,"refused":"","reasons":[
+     {"source":"f9","rule":"node/disk","text":"the disk is \u001b[31mbroken","since":0,"gone":0,"observed":true}]}}]})";
 
 TEST_F(TextPages, Nodes) {
   EXPECT_EQ(nodes_text(chosen_nodes(json(kNodes), {}).value(), page_),
-            "NODE  STATE                      CPUS  PARTITIONS  TAKES WORK  CASES  REASON\n"
-            "n1    IDLE                          4  main,small  yes\n"
-            "n2    DOWN+DRAIN+NOT_RESPONDING     4  main        no          c1,c7  Not responding "
-            "[slurm@2026-11-21]\n");
+            "NODE  STATE                      CPUS  PARTITIONS  TAKES WORK  SERVICE  CASES  REASON\n"
+            "n1    IDLE                          4  main,small  yes         in\n"
+            "n2    DOWN+DRAIN+NOT_RESPONDING     4  main        no          foreign  c1,c7  Not responding "
+            "[slurm@2026-11-21]\n"
+            "\n"
+            "n2: drained or down by somebody else: left alone\n"
+            "  f9 node/disk: the disk is \\x1b[31mbroken, its rule rests since an undo\n");
   auto one = chosen_nodes(json(kNodes), {"n2"});
   ASSERT_TRUE(one);
   EXPECT_EQ(one->size(), 1U);

@@ -30,6 +30,12 @@ Result<Effects::Verification> verification_for(const Config& config) {
   Effects::Verification v;
   v.uid = account->uid;
   v.gid = account->gid;
+  if (!config.notify.command.empty()) {
+    auto teller = account_named(config.notify.user);
+    if (!teller) return fail(std::move(teller.error()).in("reading 'notify.user'"));
+    v.notify_uid = teller->uid;
+    v.notify_gid = teller->gid;
+  }
   v.script = std::move(*script);
   v.environment = {"PATH=/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin",
                    "SICKBAY_VERIFY_OPTS=" + config.verify.options};

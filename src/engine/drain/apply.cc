@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+// apply(): what each kind of event changes.  One function per kind, in one table.
+#include <algorithm>
+#include <array>
+
+#include "base/hostlist.h"
+#include "base/text.h"
+#include "engine/drain/drain.h"
+#include "model/ids.h"
+
+namespace sickbay::drain {
+namespace {
+
+constexpr std::string_view kNodePrefix = "node:";
+
+struct Change {
+  State& state;
+  const Event& event;
+  std::vector<std::string> touched;
+
+  Node& touch(const std::string& name) {
+    touched.push_back(name);
+    return state.nodes[name];
+  }
+  // Who waits for the breaker may go on when anything was counted or given back.
+  void touch_waiting() { touched.insert(touched.end(), state.waiting.begin(), state.waiting.end()); }
+};
+
+void note_leaving(State& state, const std::string& name, const Node& node, TimePoint at) {
+  for (const std::string& partition : node.partitions) {
+    auto& left = state.partitions[partition].left;
+    while (!left.empty() && left.front().first < at - kLongestWindow) left.pop_front();
+    left.emplace_back(at, name);
+  }
+}
+
+// --- what Slurm shows
+
+bool shows_drain(std::string_view state_text) { return state_text.find("DRAIN") != std::string_view::npos; }
+
+void set_partitions(State& state, const std::string& name, Node& node, std::vector<std::string> now) {
+  if (node.partitions == now) return;
+  for (const std::string& p : node.partitions) state.partitions[p].nodes.erase(name);
+  for (const std::string& p : now) state.partitions[p].nodes.insert(name);
+  node.partitions = std::move(now);
+}
+
+void on_nodes_seen(Change& c) {
+  for (const Json& group : c.event.body["groups"].items()) {
+    auto names = expand_hostlist(group["nodes"].as_string());
+    if (!names) continue;
+    for (const std::string& name : *names) {
+      if (group["gone"].as_bool()) {
+        if (auto it = c.state.nodes.find(name); it != c.state.nodes.end()) {
+          set_partitions(c.state, name, it->second, {});
+          c.state.nodes.erase(it);
+          c.state.waiting.erase(name);
+        }
+        continue;
+      }
+      Node& node = c.touch(name);
+      set_partitions(c.state, name, node, group["partitions"].as_strings());
+      const bool drained = shows_drain(group["state"].as_string());
+      // Drained by somebody else: the breaker counts it, and lets it be.
+      if (node.seen && drained && !node.drained && !node.ours && !node.pending)
+        note_leaving(c.state, name, node, c.event.at);
+      // We had drained it, Slurm showed it so, and shows it no more: somebody has put it back, knowing more
+      // than we do.  The same signs do not drain it again.
+      if (node.ours && node.drained && !drained && !node.pending) {
+        node.ours = false;
+        node.reasons.clear();
+      }
+      if (!drained) node.refused.clear();  // whatever stood in our way is gone
+      node.drained = drained;
+      node.down = group["down"].as_bool();
+      node.seen = true;
+    }
+  }
+  c.touch_waiting();
+}
+
+// --- what agents and cases say
+
+bool rests(const State& state, const std::string& rule, TimePoint now) {
+  const auto it = state.resting.find(rule);
+  return it != state.resting.end() && now < it->second;
+}
+
+std::string rule_of(const Json& finding) {
+  return finding["specification"].as_string() + "/" + finding["rule"].as_string();
+}
+
+void on_finding(Change& c) {
+  const Json& body = c.event.body;
+  const std::string rule = rule_of(body);
+  const std::string& name = body["node"].as_string();
+  if (body["late"].as_bool()) return;  // history, never a cause to act (decisions.md 14)
+  if (body["result"].as_string() == "ok") {
+    const auto it = c.state.nodes.find(name);
+    if (it == c.state.nodes.end()) return;
+    for (auto& [source, reason] : it->second.reasons)
+      if (reason.rule == rule && reason.gone_at == kNoTime) reason.gone_at = c.event.at;
+    c.touch(name);
+    return;
+  }
+  const std::string& action = body["action"].as_string();
+  if (body["result"].as_string() == "fault" && action != "none")
+    c.touch(name).notices[c.event.subject] = body;
+  // A node that should be started anew or switched off must leave first, and people do the rest.
+  const bool out = action == "drain" || action == "reboot" || action == "power_off";
+  if (body["result"].as_string() != "fault" || !out) return;
+  Node& node = c.touch(name);
+  for (auto& [source, reason] : node.reasons)
+    if (reason.rule == rule) {
+      reason.gone_at = kNoTime;  // the same fault again
+      reason.observed = rests(c.state, rule, c.event.at);
+      return;
+    }
+  node.reasons[c.event.subject] = {c.event.subject, rule,    body["text"].as_string(),
+                                   c.event.at,      kNoTime, rests(c.state, rule, c.event.at)};
+}
+
+void on_verdict(Change& c) {
+  const Json& body = c.event.body;
+  if (!body["final"].as_bool() || body["cause"].as_string() != "b") return;
+  for (const std::string& name : body["nodes"].as_strings()) {
+    Node& node = c.touch(name);
+    node.reasons.try_emplace(
+        c.event.subject, Reason{c.event.subject, std::string(kVerdictRule), body["sentence"].as_string(),
+                                c.event.at, kNoTime, rests(c.state, std::string(kVerdictRule), c.event.at)});
+    node.checked_at = kNoTime;
+  }
+}
+
+// --- our own commands
+
+void on_intent(Change& c) {
+  const std::string& verb = c.event.body["verb"].as_string();
+  if (verb == "notify") {
+    c.state.nodes[c.event.body["args"]["finding"]["node"].as_string()].notices.erase(c.event.subject);
+    return;
+  }
+  if (!c.event.subject.starts_with(kNodePrefix)) return;
+  const std::string name(std::string_view(c.event.subject).substr(kNodePrefix.size()));
+  Node& node = c.state.nodes[name];
+  if (verb == "drain") {
+    ++node.drains;
+    node.pending = true;
+    node.refused.clear();
+    c.state.waiting.erase(name);
+    note_leaving(c.state, name, node, c.event.at);
+  } else if (verb == "undrain") {
+    ++node.lifts;
+    node.pending = true;
+  } else if (verb == "diagnose") {
+    ++node.checks;
+    node.checking = true;
+  }
+}
+
+void on_end(Change& c) {
+  const std::string& verb = c.event.body["verb"].as_string();
+  const std::string name(std::string_view(c.event.subject).substr(kNodePrefix.size()));
+  const bool done = c.event.kind == kDone;
+  Node& node = c.touch(name);
+  if (verb == "drain") {
+    node.pending = false;
+    node.ours = done;
+    if (done) node.drained = true;
+    node.drained_at = c.event.at;
+    if (!done) node.refused = c.event.body["error"]["what"].as_string();
+  } else if (verb == "undrain") {
+    node.pending = false;
+    node.ours = false;  // also where it was refused: the drain is somebody else's then
+    if (done) node.drained = false;
+    c.touch_waiting();
+  } else if (verb == "diagnose") {
+    node.checking = false;
+    node.checked_at = c.event.at;
+    if (done && c.event.body["result"]["passed"].as_bool())
+      for (auto& [source, reason] : node.reasons)
+        if (reason.rule == kVerdictRule) reason.gone_at = c.event.at;
+  }
+}
+
+void on_reason_ended(Change& c) {
+  const std::string name(std::string_view(c.event.subject).substr(kNodePrefix.size()));
+  c.touch(name).reasons.erase(c.event.body["source"].as_string());
+}
+
+// --- breaker and undo
+
+void on_tripped(Change& c) {
+  c.state.partitions[c.event.body["partition"].as_string()].tripped = true;
+  c.state.waiting.insert(c.event.body["node"].as_string());
+}
+
+void on_reset(Change& c) { c.state.partitions[c.event.body["partition"].as_string()].tripped = false; }
+
+void on_undo(Change& c) {
+  const auto wanted = expand_hostlist(c.event.body["nodes"].as_string());
+  const std::string& rule = c.event.body["rule"].as_string();
+  for (auto& [name, node] : c.state.nodes) {
+    if (wanted && !wanted->empty() && std::find(wanted->begin(), wanted->end(), name) == wanted->end())
+      continue;
+    const std::size_t before = node.reasons.size();
+    std::erase_if(node.reasons, [&](const auto& entry) {
+      if (!rule.empty() && entry.second.rule != rule) return false;
+      c.state.resting[entry.second.rule] = from_micros(c.event.body["rest_until"].as_int());
+      return true;
+    });
+    if (node.reasons.size() != before || node.ours) c.touched.push_back(name);
+    if (node.reasons.empty()) c.state.waiting.erase(name);
+  }
+}
+
+struct Row {
+  std::string_view kind;
+  void (*apply)(Change&);
+};
+constexpr auto kRows = std::to_array<Row>({
+    {"nodes_seen", on_nodes_seen},
+    {kFinding, on_finding},
+    {"verdict", on_verdict},
+    {kReasonEnded, on_reason_ended},
+    {kBreakerTripped, on_tripped},
+    {kBreakerReset, on_reset},
+    {kUndoDrains, on_undo},
+});
+
+}  // namespace
+
+std::vector<std::string> apply(State& state, const Event& event) {
+  Change change{state, event, {}};
+  if (event.kind == kIntent || event.kind == kDone || event.kind == kFailed) {
+    if (event.kind == kIntent)
+      on_intent(change);
+    else if (event.subject.starts_with(kNodePrefix))
+      on_end(change);
+  } else {
+    for (const Row& row : kRows)
+      if (row.kind == event.kind) row.apply(change);
+  }
+  return std::move(change.touched);
+}
+
+}  // namespace sickbay::drain

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// The drain engine: what findings and verdicts do to a node, and when it comes back.
+//
+// A node is out of service while its set of reasons is not empty (decisions.md 24).  A finding that asks for
+// a drain and a verdict against the node are reasons; an agent that says the fault is gone, or a deep
+// diagnosis that passes, ends them after a stated time.  One breaker per partition bounds how many nodes may
+// leave in a window and how many may be out at once (decisions.md 25): a rule that is wrong must not empty a
+// cluster. The default is to observe: everything is decided and shown, and nothing is done.
+//
+// apply() and decide() as in engine/identify; the subject of a decision is a node.  No I/O, no clock.
+// Source: doc/design/diagnose.md, "Out of service".
+#pragma once
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/event.h"
+
+namespace sickbay::drain {
+
+/// Drains older than this are not counted by any breaker; Policy::window is at most this.
+inline constexpr std::chrono::hours kLongestWindow{24};
+
+/// What a site may set (configuration `drain`).
+struct Policy {
+  bool act = false;                        ///< false: observe only
+  bool notify = false;                     ///< somebody wants to be told of findings
+  bool on_verdict = true;                  ///< a final verdict (b) drains its nodes
+  std::chrono::seconds window{3600};       ///< of the breaker
+  int most = 5;                            ///< drains per window and partition,
+  int most_percent = 5;                    ///< and in percent of its nodes; the smaller, but at least 1
+  int most_out_percent = 20;               ///< of a partition's nodes out by us at one time; at least 1
+  std::chrono::seconds lift_after{600};    ///< a fault gone for this long: the drain is lifted
+  std::chrono::seconds undo_rest{86400};   ///< rules whose drains were undone only observe for this long
+  std::chrono::seconds check_every{3600};  ///< a blamed node that failed its deep diagnosis is examined again
+};
+
+/// Why a node should be out.
+struct Reason {
+  std::string source;           ///< "f9" the finding, "c17" the case
+  std::string rule;             ///< "memory/p2"; "verdict" for a case
+  std::string text;             ///< for people
+  TimePoint since = kNoTime;    ///< of the first sign
+  TimePoint gone_at = kNoTime;  ///< when the fault was last said to be gone; kNoTime: it is there
+  bool observed = false;        ///< its rule only observes since an undo
+};
+
+/// What we know of one node.
+struct Node {
+  std::vector<std::string> partitions;
+  bool seen = false;     ///< Slurm has told of it
+  bool drained = false;  ///< as Slurm showed it last
+  bool down = false;
+  bool ours = false;                      ///< drained by us, and not undone since
+  bool pending = false;                   ///< a drain or its lifting is under way
+  std::map<std::string, Reason> reasons;  ///< by source
+  std::map<std::string, Json> notices;    ///< findings that nobody was told of yet, by source
+  int drains = 0, lifts = 0, checks = 0;  ///< commands so far: numbers of their keys
+  TimePoint drained_at = kNoTime;
+  std::string refused;  ///< why Slurm, or an administrator's reason, kept our last command from acting
+  TimePoint checked_at = kNoTime;  ///< end of the last deep diagnosis for a verdict
+  bool checking = false;
+};
+
+/// A partition's nodes and what left it lately.
+struct Partition {
+  std::set<std::string> nodes;
+  std::deque<std::pair<TimePoint, std::string>> left;  ///< drains in order of time, anybody's
+  bool tripped = false;
+};
+
+struct State {
+  std::map<std::string, Node> nodes;
+  std::map<std::string, Partition> partitions;
+  std::map<std::string, TimePoint> resting;  ///< rule -> until when it only observes
+  std::set<std::string> waiting;             ///< nodes that the breaker keeps in service
+};
+
+/// Total.  Gives the nodes about which decide() must be asked again.
+std::vector<std::string> apply(State& state, const Event& event);
+
+struct Decision {
+  std::vector<Command> commands;  ///< verbs: drain, undrain, diagnose, notify
+  std::vector<Event> records;     ///< breaker_tripped, breaker_reset, reason_ended
+  TimePoint wake_at = kNever;
+};
+Decision decide(const State& state, const Policy& policy, const std::string& node, TimePoint now);
+
+/// How a node stands, in one word: "in" (nothing against it), "observed" (reasons, but we only observe),
+/// "waits" (the breaker keeps it in), "leaving" (a drain is under way), "out" (drained by us),
+/// "returning" (its lifting is under way), "foreign" (reasons, and drained or down by somebody else),
+/// "refused" (Slurm would not).
+std::string_view standing(const State& state, const Policy& policy, const std::string& node);
+/// The member "service" of a node in GET /v1/nodes (doc/formats/api.md).
+Json node_view(const State& state, const Policy& policy, const std::string& node);
+/// Everything that a replay must bring back, as text.
+std::string canonical_text(const State& state);
+
+/// Whether the engine needs to see nodes: some are out, leaving or waiting.
+bool wants_nodes(const State& state);
+
+// Words of the journal (doc/formats/journal.md).
+inline constexpr std::string_view kFinding = "finding";
+inline constexpr std::string_view kReasonEnded = "reason_ended";  ///< subject node:n3, body {source, why}
+inline constexpr std::string_view kBreakerTripped = "breaker_tripped";  ///< cluster {partition, node, why}
+inline constexpr std::string_view kBreakerReset = "breaker_reset";      ///< cluster {partition}
+inline constexpr std::string_view kUndoDrains =
+    "undo_drains";  ///< cluster {by, nodes, rule, rest_until}; "" is all
+inline constexpr std::string_view kVerdictRule = "verdict";  ///< Reason::rule of a case
+/// What the reason of our drains begins with in Slurm; only such drains are lifted.
+inline constexpr std::string_view kReasonTag = "sickbay:";
+
+}  // namespace sickbay::drain
