@@ -467,8 +467,13 @@ void ScenarioRun::check_rules(ScenarioResult& result) {
       result.broken.push_back(fmt::format("job {} ({}) outlives its case: {}", job.job_id, key, job.state));
   }
   identify::State replayed;
-  for (const Event& event : world.journal().events()) identify::apply(replayed, event);
-  if (identify::canonical_text(replayed) != world.controller().canonical_text())
+  drain::State drains;
+  for (const Event& event : world.journal().events()) {
+    identify::apply(replayed, event);
+    (void)drain::apply(drains, event);
+  }
+  if (identify::canonical_text(replayed) + drain::canonical_text(drains) !=
+      world.controller().canonical_text())
     result.broken.push_back("a replay of the journal gives another state");
 }
 

@@ -68,7 +68,7 @@ check() {
   done
   twice=$(uniq -d <<<"$started")
   [ "$(sed "s/.*[.]//" <<<"$started" | sort -u | tr "\n" " ")" = "r2 v1 v2 " ] || fail "$2: accounting knows only of: $started"
-  [ "$rc" = 10 ] || fail "$2: exit code $rc in place of 10"
+  [ "$rc" = 10 ] || fail "$2: exit code $rc in place of 10: $(as_alice "$sickbay why $1"; events --subject "$name")"
   [ -z "$twice" ] || fail "$2: started twice: $twice"
   echo "$2: $name verdict $rc, started: $(tr "\n" " " <<<"$started")twice: ${twice:-none}"
 }

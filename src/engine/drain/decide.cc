@@ -146,7 +146,8 @@ Decision decide(const State& state, const Policy& policy, const std::string& nam
 
   // A node that a verdict blames is examined at once, and again until it passes.
   for (const auto& [source, reason] : node.reasons)
-    if (reason.rule == kVerdictRule && reason.gone_at == kNoTime && !node.checking && !node.down) {
+    if (policy.examine && reason.rule == kVerdictRule && reason.gone_at == kNoTime && !node.checking &&
+        !node.down) {
       const TimePoint due = node.checked_at == kNoTime ? now : node.checked_at + policy.check_every;
       if (now >= due) {
         decision.commands.push_back(
@@ -226,8 +227,8 @@ std::string canonical_text(const State& state) {
 }
 
 bool wants_nodes(const State& state) {
-  return std::any_of(state.nodes.begin(), state.nodes.end(), [](const auto& entry) {
-    return entry.second.ours || entry.second.pending || !entry.second.reasons.empty();
+  return !state.waiting.empty() || std::any_of(state.nodes.begin(), state.nodes.end(), [](const auto& entry) {
+    return entry.second.ours || entry.second.pending;
   });
 }
 

@@ -30,6 +30,7 @@ inline constexpr std::chrono::hours kLongestWindow{24};
 struct Policy {
   bool act = false;                        ///< false: observe only
   bool notify = false;                     ///< somebody wants to be told of findings
+  bool examine = false;                    ///< there are agents, so a blamed node can be examined
   bool on_verdict = true;                  ///< a final verdict (b) drains its nodes
   std::chrono::seconds window{3600};       ///< of the breaker
   int most = 5;                            ///< drains per window and partition,

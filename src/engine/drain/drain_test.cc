@@ -29,7 +29,7 @@ struct World {
   std::set<std::string> touched, intended;
   bool asking = false;
 
-  World() { policy.act = true; }
+  World() { policy.act = policy.examine = true; }
 
   void say(std::string subject, std::string_view kind, Json body) {
     Event event;
