@@ -148,11 +148,11 @@ constexpr auto
             });
 
 Result<Act> node_act(const Words& words) {
-  const auto [name, value] = key_value(words[1]);
+  const auto said = key_value(words[1]);
   const auto row =
-      std::find_if(kNodeWords.begin(), kNodeWords.end(), [&](const auto& w) { return w.name == name; });
+      std::find_if(kNodeWords.begin(), kNodeWords.end(), [&](const auto& w) { return w.name == said.first; });
   if (row == kNodeWords.end()) return bad(fmt::format("nothing called '{}' happens to a node", words[1]));
-  return Act([words, row, value](ScenarioRun& run) -> Status {
+  return Act([words, row, value = said.second](ScenarioRun& run) -> Status {
     const auto nodes = expand_hostlist(words[0]);
     if (!nodes) return fail(nodes.error());
     for (const auto& node : *nodes) {

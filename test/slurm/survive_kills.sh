@@ -52,11 +52,32 @@ rc=0; as_alice "$sickbay why --wait $job" >/dev/null || rc=$?
 total=$(events --subject c1 | wc -l)
 echo "without a kill: verdict (a), $total events"
 
+# A killed slurmctld forgets jobs of its last seconds and gives their numbers again; a slurmd that still knows such a job
+# makes it drain the node ("Duplicate jobid").  That is Slurm's own doing, and its operator's to mend: here, ours.
+resume_duplicates() {
+  local nodes
+  nodes=$("$sickbay" lab exec -l "$lab" -- sinfo -h -N -o '%N %E' 2>/dev/null | sed -n 's/ Duplicate jobid$//p' | sort -u | paste -sd,)
+  [ -n "$nodes" ] || return 0
+  echo "Slurm drained $nodes (Duplicate jobid); resumed"
+  "$sickbay" lab exec -l "$lab" -- scontrol update "nodename=$nodes" state=resume
+}
+# wait_for_verdict JOB: the exit code of why.
+wait_for_verdict() {
+  local pid
+  as_alice "$sickbay why --wait $1" >/dev/null &
+  pid=$!
+  while kill -0 "$pid" 2>/dev/null; do
+    resume_duplicates
+    sleep 1
+  done
+  wait "$pid"
+}
+
 # check JOB WHAT: waits for the verdict and counts what was started.
 check() {
   checks=$((checks + 1))
   local rc=0 started twice name look
-  as_alice "$sickbay why --wait $1" >/dev/null || rc=$?
+  wait_for_verdict "$1" || rc=$?
   name=$(case_of "$1")
   # What accounting says was started: one line for each allocation of a run that carries our key.  slurmctld tells
   # slurmdbd in its own time, seconds later on a loaded machine: asked again until it knows of all, within 30 s.
