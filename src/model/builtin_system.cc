@@ -104,6 +104,7 @@ std::vector<BuiltinOperation> builtin_system_rows() {
        "a round trip, a thread",
        "for the offset: a server that answers (SNTP, UDP 123), or a folder where a file may be written",
        {{"server", string, "\"\"", "name or address of a time server; \"\": none"},
+        {"port", integer, "123", "UDP port of the server"},
         {"folder", string, "\"\"",
          "a folder whose server stamps new files with its own time (NFS does); used where there is no "
          "server"}},
@@ -117,7 +118,8 @@ std::vector<BuiltinOperation> builtin_system_rows() {
        "2 us per file, a thread",
        "the folder",
        {{"path", string, "\"/tmp\"", "the folder"},
-        {"days", integer, "7", "older than this: neither read, written nor changed since"}},
+        {"days", integer, "7", "older than this: neither read, written nor changed since"},
+        {"first_uid", integer, "1000", "files of users from this number on"}},
        {{"temporary_old_files", integer, "count", "old files", "at least 0"},
         {"temporary_old_size", integer, "B", "disk space they hold", "at least 0"}}},
   };

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/time.h"
 #include "ports/loop.h"
 
 namespace sickbay {
@@ -32,7 +33,9 @@ struct ProcessSpec {
       limits;  ///< soft rlimits by name ("NOFILE"); -1 = unlimited; over the hard limit: the hard limit
   std::chrono::milliseconds time_limit{30000};
   std::size_t output_limit =
-      1 << 20;  ///< bytes kept of each of stdout and stderr; the rest is read and dropped
+      1 << 20;                 ///< bytes kept of each of stdout and stderr; the rest is read and dropped
+  bool stop_on_flood = false;  ///< more than output_limit on stdout: the group is killed at once
+  bool kill_strays = false;    ///< at its end, what it started and what has left its group is killed, too
 };
 
 struct ProcessOutcome {
@@ -40,6 +43,9 @@ struct ProcessOutcome {
   int signal = 0;     ///< that killed it, else 0
   bool timed_out = false;
   bool truncated = false;  ///< an output went over output_limit
+  bool flooded = false;    ///< and it was killed for that (stop_on_flood)
+  int strays = 0;          ///< processes that it left behind outside its group, killed (kill_strays)
+  Micros cpu{0};           ///< of the program and of those it waited for
   std::string out, err;
 };
 

@@ -13,6 +13,7 @@
 #include <grp.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -20,11 +21,13 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <map>
 #include <utility>
 
+#include "adapters/posix/strays.h"
 #include "base/resource_limits.h"
 
 namespace sickbay {
@@ -196,7 +199,10 @@ struct Process {
   std::array<int, pipe_count> pipes{-1, -1, -1};  // our ends
   std::array<std::string, pipe_count> text;
   std::array<std::size_t, pipe_count> limit{};
-  bool timed_out = false, truncated = false;
+  bool timed_out = false, truncated = false, stop_on_flood = false, flooded = false;
+  int strays = 0;
+  Micros cpu{0};
+  std::string family;                 // of kill_strays; "": not asked for
   std::string program, folder, user;  // for messages
   Loop::TimerId timer = 0, giving_up = 0;
   Done<ProcessOutcome> done;
@@ -204,18 +210,25 @@ struct Process {
 
 class PosixRunner : public ProcessRunner {
  public:
-  explicit PosixRunner(Loop& loop) : loop_(loop) {}
+  PosixRunner(Loop& loop, bool adopt_orphans) : loop_(loop), adopts_(adopt_orphans && adopt_strays()) {}
   ~PosixRunner() override {
     for (auto& [pid, p] : running_) {
       ::kill(-pid, SIGKILL);
       release(*p);
       ::waitpid(pid, nullptr, WNOHANG);  // one that is stuck in the kernel is left to init
+      end_strays(*p);
     }
   }
 
   void run(ProcessSpec spec, Done<ProcessOutcome> done) override {
     auto process = std::make_shared<Process>();
     process->done = std::move(done);
+    process->stop_on_flood = spec.stop_on_flood;
+    if (spec.kill_strays && adopts_) {
+      static std::atomic<std::uint64_t> families = 0;  // of the process: runners must not take each other's
+      process->family = fmt::format("{}{}-{}", kFamilyVariable, ::getpid(), ++families);
+      spec.environment.push_back(process->family);
+    }
     if (auto started = start(spec, *process); !started) {
       loop_.post([process, error = started.error(), alive = std::weak_ptr<bool>(alive_)]() mutable {
         if (alive.lock()) process->done(fail(std::move(error)));
@@ -337,7 +350,11 @@ class PosixRunner : public ProcessRunner {
       const std::size_t room = p.limit[i] - std::min(p.limit[i], p.text[i].size());
       const std::size_t take = std::min(room, static_cast<std::size_t>(n));
       p.text[i].append(block, take);
-      if (take < static_cast<std::size_t>(n)) p.truncated = true;
+      if (take == static_cast<std::size_t>(n)) continue;
+      p.truncated = true;
+      if (i != out_pipe || !p.stop_on_flood || p.flooded) continue;
+      p.flooded = true;
+      ::kill(-p.pid, SIGKILL);
     }
     return true;
   }
@@ -371,9 +388,21 @@ class PosixRunner : public ProcessRunner {
         info.si_pid == 0)
       return;
     ::kill(-p->pid, SIGKILL);
-    while (::waitpid(p->pid, nullptr, 0) < 0 && errno == EINTR) {
+    rusage used{};
+    while (::wait4(p->pid, nullptr, 0, &used) < 0 && errno == EINTR) {
     }
+    p->cpu = Micros((used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1'000'000 + used.ru_utime.tv_usec +
+                    used.ru_stime.tv_usec);
+    running_.erase(p->pid);
+    end_strays(*p);
     answer(p, info);
+  }
+
+  void end_strays(Process& p) {
+    if (!adopts_) return;
+    std::vector<pid_t> ours;
+    for (const auto& [pid, process] : running_) ours.push_back(pid);
+    p.strays = kill_strays(p.family, ours);
   }
 
   // `info` without a pid: it could not be killed, and nobody waits for it any more.
@@ -394,6 +423,9 @@ class PosixRunner : public ProcessRunner {
     ProcessOutcome outcome;
     outcome.timed_out = p->timed_out;
     outcome.truncated = p->truncated;
+    outcome.flooded = p->flooded;
+    outcome.strays = p->strays;
+    outcome.cpu = p->cpu;
     const bool exited = info.si_pid != 0 && info.si_code == CLD_EXITED;
     outcome.exit_code = exited ? info.si_status : -1;
     outcome.signal = exited ? 0 : info.si_pid != 0 ? info.si_status : SIGKILL;
@@ -426,12 +458,15 @@ class PosixRunner : public ProcessRunner {
   }
 
   Loop& loop_;
+  const bool adopts_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
   std::map<pid_t, std::shared_ptr<Process>> running_;
 };
 
 }  // namespace
 
-std::unique_ptr<ProcessRunner> make_process_runner(Loop& loop) { return std::make_unique<PosixRunner>(loop); }
+std::unique_ptr<ProcessRunner> make_process_runner(Loop& loop, bool adopt_orphans) {
+  return std::make_unique<PosixRunner>(loop, adopt_orphans);
+}
 
 }  // namespace sickbay

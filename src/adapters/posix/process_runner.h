@@ -16,6 +16,12 @@ namespace sickbay {
 /// answered as timed out 10 s later and left to itself.  What a program started and left in its group is
 /// killed when it ends.  run() asks the name service for the user's groups, which may take as long as that
 /// takes; it waits for nothing else.
-std::unique_ptr<ProcessRunner> make_process_runner(Loop& loop);
+///
+/// `adopt_orphans`: this process becomes the parent of what loses its parent below it
+/// (PR_SET_CHILD_SUBREAPER), so that kill_strays finds those that forked twice: they are told by the variable
+/// SICKBAY_FAMILY in their environment, and what removes that is left alone.  The process must then start
+/// children through this runner only: any other one that ends is waited for here.  Without it kill_strays
+/// finds nobody.
+std::unique_ptr<ProcessRunner> make_process_runner(Loop& loop, bool adopt_orphans = false);
 
 }  // namespace sickbay

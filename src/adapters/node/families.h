@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// The built-in operations, one function each; src/model/builtin_*.cc says what they take and give.
+//
+// inline and thread ones give their answer; those that ask other programs give a plan.
+#pragma once
+#include "adapters/node/call.h"
+
+namespace sickbay::node {
+
+// memory.cc
+OperationEnd memory(const Call&);
+OperationEnd swap(const Call&);
+// cpus.cc
+OperationEnd cpus(const Call&);
+OperationEnd machine_checks(const Call&);
+OperationEnd load(const Call&);
+// sensors.cc
+OperationEnd temperature(const Call&);
+// edac.cc
+OperationEnd edac(const Call&);
+OperationEnd dimm(const Call&);
+// disks.cc
+OperationEnd disks(const Call&);
+OperationEnd disk_place(const Call&);
+ChildPlan disk_smart(const Call&);
+// gpu.cc
+ChildPlan gpu(const Call&);
+// power.cc
+ChildPlan power_supplies(const Call&);
+ChildPlan ups(const Call&);
+// mounts.cc
+OperationEnd filesystem(const Call&);
+OperationEnd mount(const Call&);
+OperationEnd read_only_mounts(const Call&);
+ChildPlan remount(const Call&);
+// network.cc
+OperationEnd nic(const Call&);
+OperationEnd tcp(const Call&);
+OperationEnd infiniband(const Call&);
+// reach.cc
+OperationEnd reach(const Call&);
+// clock.cc
+OperationEnd clock(const Call&);
+// temporary.cc
+OperationEnd temporary_files(const Call&);
+OperationEnd clean_temporary(const Call&);
+// processes.cc
+OperationEnd memory_hogs(const Call&);
+OperationEnd memory_process(const Call&);
+OperationEnd zombies(const Call&);
+OperationEnd processes(const Call&);
+OperationEnd jobs(const Call&);
+OperationEnd process_gone(const Call&);
+OperationEnd job_gone(const Call&);
+// kill.cc
+OperationEnd kill_leftovers(const Call&);
+OperationEnd kill_process(const Call&);
+// services.cc
+OperationEnd service(const Call&);
+ChildPlan restart_service(const Call&);
+ChildPlan cancel_job(const Call&);
+
+}  // namespace sickbay::node

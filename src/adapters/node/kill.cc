@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+// kill_leftovers, kill_process: ends processes, each held by a pidfd, so that no other process of the same
+// number is ever hit.
+#include <fmt/format.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "adapters/node/families.h"
+#include "adapters/node/process_table.h"
+#include "adapters/node/user_list.h"
+
+namespace sickbay::node {
+namespace {
+
+// Descriptors of processes that are to end.
+class Condemned {
+ public:
+  Condemned() = default;
+  Condemned(const Condemned&) = delete;
+  Condemned& operator=(const Condemned&) = delete;
+  ~Condemned() {
+    for (const pollfd& p : open_) ::close(p.fd);
+  }
+  /// Takes the process if it is still the one that started then.
+  void add(const Tree& tree, std::int64_t pid, std::int64_t started) {
+    const int fd = static_cast<int>(::syscall(SYS_pidfd_open, static_cast<pid_t>(pid), 0));
+    if (fd < 0) return;
+    // Looked at after it is held: now the number cannot become another's unnoticed.
+    const auto text = tree.read(fmt::format("/proc/{}/stat", pid), 4096);
+    const auto stat = text ? parse_process_stat(*text) : std::nullopt;
+    if (!stat || stat->started != started || stat->state == 'Z')
+      ::close(fd);
+    else
+      open_.push_back({fd, POLLIN, 0});
+  }
+  std::size_t size() const { return open_.size(); }
+  std::string signal(int number) {
+    for (const pollfd& p : open_)
+      if (::syscall(SYS_pidfd_send_signal, p.fd, number, nullptr, 0) != 0 && errno == EPERM)
+        return "may not end processes of others: not root";
+    return "";
+  }
+  /// How many are left after at most `time`.
+  std::size_t wait(std::chrono::milliseconds time, const std::atomic<bool>& cancelled) {
+    const auto until = std::chrono::steady_clock::now() + time;
+    for (;;) {
+      std::vector<pollfd> alive;
+      for (pollfd p : open_) {
+        p.revents = 0;
+        if (::poll(&p, 1, 0) == 0) alive.push_back(p);
+      }
+      const auto now = std::chrono::steady_clock::now();
+      if (alive.empty() || now >= until || cancelled) return alive.size();
+      const auto turn =
+          std::min<std::int64_t>(200, std::chrono::ceil<std::chrono::milliseconds>(until - now).count());
+      ::poll(alive.data(), alive.size(), static_cast<int>(turn));
+    }
+  }
+
+ private:
+  std::vector<pollfd> open_;
+};
+
+struct Ended {
+  std::size_t gone = 0, left = 0;
+  std::string wrong;
+};
+Ended end_all(Condemned& condemned, const Call& call) {
+  Ended ended;
+  const std::size_t all = condemned.size();
+  const auto grace = std::chrono::seconds(std::clamp<std::int64_t>(call.integer("grace"), 0, 60));
+  ended.wrong = condemned.signal(SIGTERM);
+  ended.left = condemned.wait(grace, *call.cancelled);
+  if (ended.left > 0 && ended.wrong.empty()) {
+    ended.wrong = condemned.signal(SIGKILL);
+    ended.left = condemned.wait(std::chrono::seconds(2), *call.cancelled);
+  }
+  ended.gone = all - ended.left;
+  return ended;
+}
+
+}  // namespace
+
+OperationEnd kill_leftovers(const Call& call) {
+  if (!call.tree->is_this_machine())
+    return unknown("the root is not that of this machine: its processes are not here");
+  const std::int64_t first = call.integer("first_uid");
+  if (first < 1) return unknown("`first_uid` must be at least 1: root's processes are no leftovers");
+  ProcessTable table(*call.tree);
+  const auto busy = table.users_with_jobs();
+  if (!busy) return unknown(busy.error().what);
+  const UserList except(call.text("except"));
+  Condemned condemned;
+  std::set<std::string> users;
+  for (ProcessTable::Process& p : **table.all()) {
+    const auto uid = table.uid(p);
+    if (!uid || *uid < first || busy->contains(*uid) || table.job(p) || except.has(table, *uid)) continue;
+    if (p.stat.state == 'Z' || p.stat.pid == ::getpid()) continue;
+    condemned.add(*call.tree, p.stat.pid, p.stat.started);
+    users.insert(table.user(*uid));
+  }
+  const Ended ended = end_all(condemned, call);
+  Json out = Json::object({{"processes_killed", ended.gone}, {"processes_left", ended.left}});
+  std::string text = fmt::format("ended {} processes", ended.gone);
+  std::string_view between = " of ";
+  for (const std::string& user : users) {
+    text.append(between).append(user);
+    between = ", ";
+  }
+  if (ended.left == 0) return found(std::move(out), std::move(text));
+  return failed(std::move(out), fmt::format("{}; {} are still there{}{}", text, ended.left,
+                                            ended.wrong.empty() ? "" : ": ", ended.wrong));
+}
+
+OperationEnd kill_process(const Call& call) {
+  if (!call.flag("enabled")) return unknown("it is off: the argument `enabled` is not true");
+  if (!call.tree->is_this_machine())
+    return unknown("the root is not that of this machine: its processes are not here");
+  const std::int64_t pid = call.integer("process_pid");
+  if (pid <= 1 || pid == ::getpid() || pid > (1 << 22))
+    return unknown(fmt::format("process {} is none that may be ended", pid));
+  Condemned condemned;
+  condemned.add(*call.tree, pid, call.integer("process_started"));
+  if (condemned.size() == 0) return found(Json::object({{"process_killed", true}}), "it was gone");
+  const Ended ended = end_all(condemned, call);
+  Json out = Json::object({{"process_killed", ended.left == 0}});
+  if (ended.left == 0) return found(std::move(out), fmt::format("ended process {}", pid));
+  return failed(std::move(out), fmt::format("process {} is still there{}{}", pid,
+                                            ended.wrong.empty() ? "" : ": ", ended.wrong));
+}
+
+}  // namespace sickbay::node

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// A thread hands its answer over by Loop::post, and is joined there: it is past all work by then.
+#include "adapters/node/lanes.h"
+
+#include <fmt/format.h>
+#include <pthread.h>
+#include <signal.h>
+
+#include <mutex>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "adapters/node/call.h"
+#include "base/duration.h"
+
+namespace sickbay::node {
+
+// What threads see of us: nothing, once we are gone.
+struct Lanes::Shared {
+  std::mutex mutex;
+  Lanes* lanes;
+};
+
+struct Lanes::Lane {
+  std::shared_ptr<std::atomic<bool>> cancelled = std::make_shared<std::atomic<bool>>(false);
+  std::thread thread;
+  Loop::TimerId timer = 0;
+  TimePoint began = kNoTime;
+  std::function<void(OperationEnd)> done;  // empty: answered already
+};
+
+Lanes::Lanes(Loop& loop) : loop_(loop), shared_(std::make_shared<Shared>()) { shared_->lanes = this; }
+
+Lanes::~Lanes() {
+  {
+    const std::lock_guard lock(shared_->mutex);
+    shared_->lanes = nullptr;
+  }
+  for (auto& [key, lane] : lanes_) {
+    loop_.cancel(lane->timer);
+    *lane->cancelled = true;
+    lane->thread.detach();
+  }
+}
+
+void Lanes::start(const std::string& key, std::chrono::milliseconds limit, Work work,
+                  std::function<void(OperationEnd)> done) {
+  const auto answer = [this, &done](std::string why) {
+    loop_.post([done = std::move(done), why = std::move(why)] { done(unknown(why)); });
+  };
+  if (const auto busy = lanes_.find(key); busy != lanes_.end())
+    return answer(fmt::format("{} has hung for {}: it is not asked again until it answers", key,
+                              describe_duration(loop_.now() - busy->second->began)));
+  if (lanes_.size() >= kMostThreads) return answer(fmt::format("{} threads wait already", kMostThreads));
+
+  auto lane = std::make_unique<Lane>();
+  lane->began = loop_.now();
+  // Signals are the loop's.
+  sigset_t all, before;
+  sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);
+  try {
+    lane->thread = std::thread([shared = shared_, cancelled = lane->cancelled, key, work = std::move(work)] {
+      timespec cpu{};
+      const auto began = std::chrono::steady_clock::now();
+      OperationEnd end = work(*cancelled);
+      ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu);
+      end.cpu = Micros(cpu.tv_sec * 1'000'000 + cpu.tv_nsec / 1000);
+      end.wall = std::chrono::duration_cast<Micros>(std::chrono::steady_clock::now() - began);
+      const std::lock_guard lock(shared->mutex);
+      if (shared->lanes == nullptr) return;
+      shared->lanes->loop_.post([shared, key, end = std::move(end)]() mutable {
+        if (shared->lanes != nullptr) shared->lanes->finished(key, std::move(end));
+      });
+    });
+  } catch (const std::system_error& wrong) {  // the one way in which the library says that there is no thread
+    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    return answer(fmt::format("cannot start a thread: {}", wrong.what()));
+  }
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  lane->done = std::move(done);
+  lane->timer = loop_.at(loop_.now() + limit, [this, key, limit] {
+    Lane& late = *lanes_.at(key);
+    late.timer = 0;
+    *late.cancelled = true;
+    const auto tell = std::exchange(late.done, nullptr);
+    tell(unknown(fmt::format("{} did not answer within {}", key, describe_duration(limit))));
+  });
+  lanes_.emplace(key, std::move(lane));
+}
+
+void Lanes::finished(const std::string& key, OperationEnd end) {
+  auto node = lanes_.extract(key);
+  if (node.empty()) return;
+  Lane& lane = *node.mapped();
+  loop_.cancel(lane.timer);
+  lane.thread.join();
+  if (lane.done) lane.done(std::move(end));
+}
+
+}  // namespace sickbay::node

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// nic, tcp, infiniband: network devices and what TCP makes of them.
+#include <fmt/format.h>
+
+#include "adapters/node/families.h"
+#include "adapters/node/parse.h"
+#include "adapters/node/words.h"
+
+namespace sickbay::node {
+namespace {
+
+bool is_device(std::string_view name) {
+  return !name.empty() && name.size() < 64 && name != "." && name != ".." &&
+         name.find('/') == std::string_view::npos;
+}
+std::int64_t count(const Tree& tree, const std::string& file) {
+  return std::clamp<std::int64_t>(tree.number(file).value_or(0), 0, std::int64_t{1} << 50);
+}
+
+}  // namespace
+
+OperationEnd nic(const Call& call) {
+  std::string device = call.text("device");
+  if (device.empty()) {
+    const auto routes = call.tree->read("/proc/net/route");
+    if (!routes) return unknown(routes.error().what);
+    device = default_route(*routes);
+    if (device.empty()) return unknown("/proc/net/route has no default route: give the argument `device`");
+  }
+  const std::string folder = "/sys/class/net/" + device;
+  if (!is_device(device) || !call.tree->exists(folder))
+    return unknown(fmt::format("/sys/class/net has no device {}", quote_for_message(device)));
+  const std::string state = call.tree->word(folder + "/operstate").value_or("");
+  // Some drivers never say (lo, tun): then the carrier does.
+  const auto carrier = call.tree->number(folder + "/carrier");
+  const bool up = state == "up" || (state != "down" && carrier == 1);
+  const auto speed = call.tree->number(folder + "/speed");  // an error or -1 while the link is down
+  const std::string duplex = call.tree->word(folder + "/duplex").value_or("");
+  const std::int64_t errors = count(*call.tree, folder + "/statistics/rx_errors") +
+                              count(*call.tree, folder + "/statistics/tx_errors");
+  Json out = Json::object({{"nic_up", up}});
+  out.set("nic_speed", speed && *speed > 0 && *speed < (1 << 30) ? Json(*speed) : Json());
+  out.set("nic_full_duplex", duplex == "full" ? Json(true) : duplex == "half" ? Json(false) : Json());
+  out.set("nic_errors_new", call.since_last(device + " errors", errors));
+  out.set("nic_link_changes_new",
+          call.since_last(device + " changes", count(*call.tree, folder + "/carrier_changes")));
+  return found(std::move(out), device);
+}
+
+OperationEnd tcp(const Call& call) {
+  const auto text = call.tree->read("/proc/net/snmp");
+  if (!text) return unknown(text.error().what);
+  const auto values = parse_snmp(*text, "Tcp");
+  const auto sent = values.find("OutSegs"), again = values.find("RetransSegs");
+  if (sent == values.end() || again == values.end())
+    return unknown("/proc/net/snmp has no OutSegs and RetransSegs of Tcp");
+  const auto more = call.counters->since_last(call.operation + "\nsent", sent->second);
+  const auto more_again = call.counters->since_last(call.operation + "\nagain", again->second);
+  Json share;
+  if (more && more_again && more->count > 0)
+    share =
+        std::min(100.0, 100.0 * static_cast<double>(more_again->count) / static_cast<double>(more->count));
+  return found(
+      Json::object({{"tcp_sent", more ? Json(more->count) : Json()}, {"tcp_retransmitted_percent", share}}));
+}
+
+OperationEnd infiniband(const Call& call) {
+  const Tree& tree = *call.tree;
+  constexpr std::string_view kAdapters = "/sys/class/infiniband";
+  const std::string& wanted = call.text("device");
+  std::vector<std::string> adapters = tree.list(kAdapters);
+  if (!wanted.empty()) std::erase_if(adapters, [&](const std::string& a) { return a != wanted; });
+  if (adapters.empty())
+    return unknown(
+        fmt::format("{} has no adapter{}", kAdapters, wanted.empty() ? "" : " " + quote_for_message(wanted)));
+  std::int64_t ports = 0, active = 0, errors = 0;
+  std::optional<double> slowest;
+  for (const std::string& adapter : adapters)
+    for (const std::string& port : tree.list(fmt::format("{}/{}/ports", kAdapters, adapter))) {
+      const std::string folder = fmt::format("{}/{}/ports/{}", kAdapters, adapter, port);
+      ++ports;
+      // "4: ACTIVE", "5: LinkUp", "100 Gb/sec (4X EDR)"
+      const bool up = tree.word(folder + "/state").value_or("").ends_with("ACTIVE") &&
+                      tree.word(folder + "/phys_state").value_or("").ends_with("LinkUp");
+      active += up;
+      const std::string rate = tree.word(folder + "/rate").value_or("");
+      std::string_view rest = rate;
+      if (const auto value = to_fraction(next_word(rest)); up && value && *value >= 0 && *value < 1e6)
+        slowest = std::min(slowest.value_or(*value), *value);
+      for (const std::string_view name : {"symbol_error", "link_error_recovery", "link_downed"})
+        errors += count(tree, fmt::format("{}/counters/{}", folder, name));
+    }
+  if (ports == 0) return unknown(fmt::format("no adapter in {} has a port", kAdapters));
+  return found(Json::object({{"ib_ports", ports},
+                             {"ib_ports_active", active},
+                             {"ib_rate_lowest", or_null(slowest)},
+                             {"ib_errors_new", call.since_last("errors", errors)}}));
+}
+
+}  // namespace sickbay::node

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+// Parsers of what the kernel and its configuration say: processes, mounts, network, users, Slurm, time.
+#include <algorithm>
+#include <limits>
+
+#include "adapters/node/parse.h"
+#include "adapters/node/words.h"
+
+namespace sickbay::node {
+namespace {
+
+// Paths of /proc and fstab write blanks and backslashes as \040.
+std::string unescaped(std::string_view text) {
+  std::string plain;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '\\' && i + 3 < text.size()) {
+      const auto code = to_integer(text.substr(i + 1, 3), 8);
+      if (code && *code > 0 && *code < 256) {
+        plain += static_cast<char>(*code);
+        i += 3;
+        continue;
+      }
+    }
+    plain += text[i];
+  }
+  return plain;
+}
+
+bool has_option(std::string_view options, std::string_view wanted) {
+  while (!options.empty())
+    if (next_part(options, ',') == wanted) return true;
+  return false;
+}
+
+// A job number behind `mark`, ended by a character of `ends` or the end.
+std::optional<std::int64_t> number_behind(std::string_view text, std::string_view mark,
+                                          std::string_view ends) {
+  const std::size_t at = text.find(mark);
+  if (at == std::string_view::npos) return std::nullopt;
+  text.remove_prefix(at + mark.size());
+  const auto job = to_integer(text.substr(0, text.find_first_of(ends)));
+  if (!job || *job <= 0 || *job > std::numeric_limits<std::uint32_t>::max()) return std::nullopt;
+  return job;
+}
+
+}  // namespace
+
+std::optional<ProcessStat> parse_process_stat(std::string_view line) {
+  // PID (NAME) STATE PPID ...; the name may hold blanks and parentheses: it ends at the last one.
+  const std::size_t open = line.find('('), close = line.rfind(')');
+  if (open == std::string_view::npos || close == std::string_view::npos || close < open) return std::nullopt;
+  ProcessStat found;
+  const auto pid = to_integer(trimmed(line.substr(0, open)));
+  if (!pid || *pid <= 0) return std::nullopt;
+  found.pid = *pid;
+  found.name = line.substr(open + 1, close - open - 1);
+  std::string_view rest = trimmed(line.substr(close + 1));
+  const std::string_view state = next_word(rest);
+  if (state.size() != 1) return std::nullopt;
+  found.state = state[0];
+  // Source: proc(5); fields count from 1, the state is the third.
+  for (int field = 4; field <= 24; ++field) {
+    const std::string_view word = next_word(rest);
+    // Some fields (rsslim, 25) exceed 63 bits; none of these does.
+    const auto value = to_integer(word);
+    if (!value) return std::nullopt;
+    const std::int64_t counted = std::clamp<std::int64_t>(*value, 0, std::int64_t{1} << 52);
+    if (field == 4) found.parent = *value;
+    if (field == 14 || field == 15) found.ticks += counted;
+    if (field == 19) found.nice = std::clamp<std::int64_t>(*value, -20, 19);
+    if (field == 22) found.started = counted;
+    if (field == 24) found.pages = counted;
+  }
+  return found;
+}
+
+std::optional<std::int64_t> parse_uid(std::string_view status) {
+  while (const auto line = next_line(status)) {
+    if (!line->starts_with("Uid:")) continue;
+    std::string_view rest = line->substr(4);
+    const auto uid = to_integer(next_word(rest));
+    if (!uid || *uid < 0 || *uid > std::numeric_limits<std::uint32_t>::max()) return std::nullopt;
+    return uid;
+  }
+  return std::nullopt;
+}
+
+std::optional<std::int64_t> job_of_cgroup(std::string_view cgroup) {
+  // cgroup v1: 4:memory:/slurm/uid_1000/job_17/step_0/task_0; v2:
+  // 0::/system.slice/slurmstepd.scope/job_17/step_0
+  return number_behind(cgroup, "/job_", "/\n");
+}
+std::optional<std::int64_t> job_of_title(std::string_view title) {
+  if (!title.starts_with("slurmstepd: [")) return std::nullopt;
+  return number_behind(title, "[", ".]");
+}
+
+std::vector<Mount> parse_mountinfo(std::string_view text) {
+  // 36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw,errors=continue
+  std::vector<Mount> mounts;
+  while (const auto line = next_line(text)) {
+    std::string_view rest = *line;
+    for (int i = 0; i < 4; ++i) next_word(rest);
+    Mount m;
+    m.place = unescaped(next_word(rest));
+    const std::string_view options = next_word(rest);
+    while (!rest.empty() && next_word(rest) != "-") {
+    }
+    m.type = next_word(rest);
+    m.source = unescaped(next_word(rest));
+    m.filesystem_read_only = has_option(next_word(rest), "ro");
+    m.read_only = m.filesystem_read_only || has_option(options, "ro");
+    if (!m.place.empty() && !m.type.empty()) mounts.push_back(std::move(m));
+  }
+  return mounts;
+}
+
+bool FstabLine::has(std::string_view option) const { return has_option(options, option); }
+
+std::vector<FstabLine> parse_fstab(std::string_view text) {
+  std::vector<FstabLine> lines;
+  while (const auto line = next_line(text)) {
+    std::string_view rest = trimmed(*line);
+    if (rest.empty() || rest.front() == '#') continue;
+    FstabLine found;
+    found.source = unescaped(next_word(rest));
+    found.place = unescaped(next_word(rest));
+    found.type = next_word(rest);
+    found.options = next_word(rest);
+    if (!found.type.empty()) lines.push_back(std::move(found));
+  }
+  return lines;
+}
+
+std::map<std::string, std::int64_t, std::less<>> parse_snmp(std::string_view text,
+                                                            std::string_view protocol) {
+  std::map<std::string, std::int64_t, std::less<>> values;
+  std::string_view names;
+  while (const auto line = next_line(text)) {
+    std::string_view rest = *line;
+    const std::string_view head = next_word(rest);
+    if (head.size() != protocol.size() + 1 || !head.starts_with(protocol) || head.back() != ':') continue;
+    if (names.empty()) {
+      names = rest;
+      continue;
+    }
+    while (!rest.empty()) {
+      const std::string_view name = next_word(names);
+      const auto value = to_integer(next_word(rest));
+      if (!name.empty() && value) values.emplace(name, *value);
+    }
+    break;
+  }
+  return values;
+}
+
+std::string default_route(std::string_view text) {
+  // Iface Destination Gateway Flags RefCnt Use Metric Mask ...
+  std::string device;
+  std::int64_t best = std::numeric_limits<std::int64_t>::max();
+  while (const auto line = next_line(text)) {
+    std::string_view rest = *line;
+    const std::string_view name = next_word(rest);
+    if (next_word(rest) != "00000000") continue;
+    for (int i = 0; i < 4; ++i) next_word(rest);
+    const auto metric = to_integer(next_word(rest));
+    if (!metric || next_word(rest) != "00000000" || *metric >= best) continue;
+    best = *metric;
+    device = name;
+  }
+  return device;
+}
+
+SlurmControllers parse_controllers(std::string_view slurm_conf) {
+  SlurmControllers found;
+  while (const auto line = next_line(slurm_conf)) {
+    std::string_view rest = trimmed(line->substr(0, line->find('#')));
+    const std::string_view key = trimmed(next_part(rest, '='));
+    std::string_view value = trimmed(rest);
+    if (equal_ignoring_case(key, "SlurmctldPort")) {
+      const auto port = to_integer(trimmed(value.substr(0, value.find('-'))));
+      if (port && *port > 0 && *port < 65536) found.port = static_cast<int>(*port);
+    }
+    const bool host = equal_ignoring_case(key, "SlurmctldHost") ||
+                      equal_ignoring_case(key, "ControlMachine") ||
+                      equal_ignoring_case(key, "BackupController");
+    if (!host || value.empty()) continue;
+    // n1 or n1(10.0.0.1)
+    const std::string_view name = trimmed(next_part(value, '('));
+    const std::string_view address = trimmed(next_part(value, ')'));
+    const std::string_view which = address.empty() ? name : address;
+    if (!which.empty()) found.hosts.emplace_back(which);
+  }
+  return found;
+}
+
+std::optional<std::string> user_name(std::string_view passwd, std::int64_t uid) {
+  while (const auto line = next_line(passwd)) {
+    std::string_view rest = *line;
+    const std::string_view name = next_part(rest, ':');
+    next_part(rest, ':');
+    if (to_integer(next_part(rest, ':')) == uid && !name.empty()) return std::string(name);
+  }
+  return std::nullopt;
+}
+
+std::optional<double> parse_sntp(std::string_view packet) {
+  // Source: RFC 4330, section 4.  Octet 0: leap indicator (3: not synchronised), version, mode (4: server);
+  // octet 1: stratum (0: kiss of death); octets 40 to 47: transmit timestamp, 32.32 bits since 1900.
+  if (packet.size() < 48) return std::nullopt;
+  const auto at = [&](std::size_t i) {
+    return static_cast<std::uint64_t>(static_cast<unsigned char>(packet[i]));
+  };
+  if (at(0) >> 6 == 3 || (at(0) & 7) != 4 || at(1) == 0 || at(1) > 15) return std::nullopt;
+  std::uint64_t whole = 0, part = 0;
+  for (std::size_t i = 0; i < 4; ++i) {
+    whole = whole << 8 | at(40 + i);
+    part = part << 8 | at(44 + i);
+  }
+  if (whole == 0) return std::nullopt;
+  // Era 1 begins in 2036, with the top bit clear (RFC 4330, section 3).
+  if ((whole & 0x80000000U) == 0) whole += std::uint64_t{1} << 32;
+  return static_cast<double>(whole) - 2208988800.0 + static_cast<double>(part) / 4294967296.0;
+}
+
+}  // namespace sickbay::node

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// reach: does a host accept a connection?  On a thread: names are asked for, and answers waited for.
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <netdb.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include "adapters/node/families.h"
+#include "adapters/node/parse.h"
+#include "adapters/node/sockets.h"
+#include "base/text.h"
+
+namespace sickbay::node {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// 0, or the errno of why not.
+int connect_to(const addrinfo& address, Clock::time_point until, const Call& call) {
+  const int fd = ::socket(address.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (fd < 0) return errno;
+  int wrong = ::connect(fd, address.ai_addr, address.ai_addrlen) == 0 ? 0 : errno;
+  if (wrong == EINPROGRESS) {
+    wrong = ETIMEDOUT;
+    if (wait_for(fd, POLLOUT, until, *call.cancelled)) {
+      socklen_t size = sizeof wrong;
+      if (::getsockopt(fd, SOL_SOCKET, SO_ERROR, &wrong, &size) != 0) wrong = errno;
+    }
+  }
+  ::close(fd);
+  return wrong;
+}
+
+// The slurm.conf of this node: Slurm's own order.
+Result<std::string> slurm_conf(const Tree& tree) {
+  std::vector<std::string> places = {"/etc/slurm/slurm.conf", "/run/slurm/conf/slurm.conf",
+                                     "/etc/slurm-llnl/slurm.conf"};
+  if (const char* named = std::getenv("SLURM_CONF");
+      named != nullptr && named[0] == '/' && tree.is_this_machine())
+    places.insert(places.begin(), named);
+  for (const std::string& place : places)
+    if (auto text = tree.read(place)) return text;
+  return fail(ErrorCode::not_found, fmt::format("there is no {}", fmt::join(places, ", ")));
+}
+
+}  // namespace
+
+OperationEnd reach(const Call& call) {
+  std::vector<std::string> hosts = {call.text("host")};
+  std::int64_t port = call.integer("port");
+  if (hosts[0].empty()) {
+    const auto conf = slurm_conf(*call.tree);
+    if (!conf) return unknown(conf.error().what + ": give the argument `host`");
+    SlurmControllers controllers = parse_controllers(*conf);
+    if (controllers.hosts.empty()) return unknown("slurm.conf names no SlurmctldHost");
+    hosts = std::move(controllers.hosts);
+    port = controllers.port;
+  }
+  if (port <= 0 || port > 65535) return unknown(fmt::format("{} is no TCP port", port));
+  const auto began = Clock::now();
+  // Some time is left for the answer to be given.
+  const auto until = began + call.time_limit * 9 / 10;
+  std::string why;
+  bool asked = false;
+  for (const std::string& host : hosts) {
+    const auto addresses = addresses_of(host, static_cast<int>(port), SOCK_STREAM);
+    if (!addresses) {
+      why += (why.empty() ? "" : "; ") + addresses.error().what;
+      continue;
+    }
+    asked = true;
+    for (const addrinfo* a = addresses->get(); a != nullptr; a = a->ai_next) {
+      const int wrong = connect_to(*a, until, call);
+      if (wrong == 0) {
+        const double seconds = std::chrono::duration<double>(Clock::now() - began).count();
+        return found(Json::object({{"reachable", true}, {"reach_time", seconds}}), host);
+      }
+      // Of this side: no conclusion about the other.
+      if (wrong == EMFILE || wrong == ENFILE || wrong == ENOBUFS || wrong == ENOMEM || wrong == EADDRNOTAVAIL)
+        return unknown(fmt::format("cannot open a connection: {}", std::strerror(wrong)));
+      why += fmt::format("{}{} port {}: {}", why.empty() ? "" : "; ", host, port, std::strerror(wrong));
+    }
+  }
+  // A name that nobody knows says nothing about the host.
+  if (!asked) return unknown(why);
+  return found(Json::object({{"reachable", false}, {"reach_time", nullptr}}), why);
+}
+
+}  // namespace sickbay::node
