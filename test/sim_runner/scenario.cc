@@ -36,6 +36,7 @@ class ScenarioRun {
   SimWorld world;
   std::map<std::string, JobId> jobs;          ///< by the scenario's name
   std::map<std::string, std::int64_t> cases;  ///< likewise
+  int findings = 0;                           ///< so far
 
  private:
   TimePoint start_;
@@ -87,6 +88,22 @@ Result<std::chrono::milliseconds> duration_word(const Words& words, std::string_
 
 using Act = std::function<Status(ScenarioRun&)>;
 
+/// What the agent of `node` says of a rule, as sickbayd takes it in.
+bool find_on(ScenarioRun& run, const std::string& node, const std::string& rule, const std::string& result) {
+  if (rule.empty() || !run.world.sickbayd_runs()) return false;
+  Event event;
+  event.subject = fmt::format("f{}", ++run.findings);
+  event.kind = drain::kFinding;
+  event.body = Json::object({{"node", node},
+                             {"specification", "node"},
+                             {"rule", rule},
+                             {"result", result},
+                             {"action", result == "fault" ? "drain" : "none"},
+                             {"text", rule + " is broken"}});
+  run.world.controller().take({std::move(event)});
+  return true;
+}
+
 /// What can happen to a node.  `value` is the text after '='.
 struct NodeWord {
   std::string_view name;
@@ -110,6 +127,14 @@ constexpr auto
                  [](ScenarioRun& run, const std::string& node, const std::string&, const Words&) {
                    run.world.cluster().heal(node);
                    return true;
+                 }},
+                {"finding",
+                 [](ScenarioRun& run, const std::string& node, const std::string& rule, const Words&) {
+                   return find_on(run, node, rule, "fault");
+                 }},
+                {"gone",
+                 [](ScenarioRun& run, const std::string& node, const std::string& rule, const Words&) {
+                   return find_on(run, node, rule, "ok");
                  }},
                 {"drain",
                  [](ScenarioRun& run, const std::string& node, const std::string&, const Words&) {
@@ -238,11 +263,24 @@ Result<Act> lose_act(const Words& words) {
   });
 }
 
+Result<Act> undo_act(const Words& words) {
+  return Act([nodes = words.size() > 1 ? words[1] : ""](ScenarioRun& run) -> Status {
+    Event event;
+    event.subject = "cluster";
+    event.kind = drain::kUndoDrains;
+    const TimePoint until = run.world.loop().now() + run.world.controller().drain_policy().undo_rest;
+    event.body =
+        Json::object({{"by", "root"}, {"nodes", nodes}, {"rule", ""}, {"rest_until", to_micros(until)}});
+    run.world.controller().take({std::move(event)});
+    return {};
+  });
+}
+
 /// First words that are no node.
 const std::map<std::string, Result<Act> (*)(const Words&)>& act_words() {
   static const std::map<std::string, Result<Act> (*)(const Words&)> kActs = {
       {"job", job_act},   {"slurmctld", slurmctld_act}, {"sickbayd", sickbayd_act},
-      {"disk", disk_act}, {"lose", lose_act},
+      {"disk", disk_act}, {"lose", lose_act},           {"undo-drains", undo_act},
   };
   return kActs;
 }
@@ -328,7 +366,8 @@ Status job_line(const Words& words, Scenario& into) {
 }
 
 Status at_line(const Words& words, Scenario& into) {
-  if (words.size() < 4) return bad("say: at TIME NODE|job|slurmctld|sickbayd|disk|lose ...");
+  if (words.size() < (words.size() > 2 && words[2] == "undo-drains" ? 3U : 4U))
+    return bad("say: at TIME NODE|job|slurmctld|sickbayd|disk|lose|undo-drains ...");
   const auto time = parse_duration(words[1]);
   if (!time) return fail(time.error());
   const Words rest(words.begin() + 2, words.end());
@@ -400,7 +439,7 @@ Result<Scenario> parse_scenario(std::string_view text) {
     if (auto taken = take_line(line, scenario); !taken)
       return fail(std::move(taken.error()).in(fmt::format("reading line {}: {}", number_of_line, line)));
   }
-  if (scenario.jobs.empty()) return bad("a scenario has a job");
+  if (scenario.jobs.empty() && scenario.acts.empty()) return bad("nothing happens in this scenario");
   if (scenario.config.verify.folder.empty()) scenario.config.verify.folder = "/shared/verify";
   scenario.given += "----\n";
   return scenario;
@@ -437,13 +476,13 @@ ScenarioResult ScenarioRun::result() {
       if (const auto done = act.act(*this); !done)
         result.broken.push_back(fmt::format("'{}' did not work: {}", act.text, done.error().line()));
     });
-  // Until every case has closed and every act is over; whatever is left runs into `until`.
+  // Until every case has closed, every act is over and no node is out; whatever is left runs into `until`.
   Micros last{0};
   for (const auto& act : scenario_.acts) last = std::max(last, act.at);
   for (const auto& job : scenario_.jobs) last = std::max(last, job.at);
   const auto unfinished = [&] {
     return world.loop().elapsed() <= last || !world.sickbayd_runs() || cases.size() < scenario_.jobs.size() ||
-           !world.controller().state().open.empty();
+           !world.controller().state().open.empty() || drain::wants_nodes(world.controller().drains());
   };
   if (!world.loop().run_while(unfinished, start_ + scenario_.until)) say("> the end of the scenario's time");
   if (!world.sickbayd_runs()) world.start_sickbayd();

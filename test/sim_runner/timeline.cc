@@ -7,6 +7,7 @@
 #include <array>
 
 #include "base/hostlist.h"
+#include "engine/drain/drain.h"
 
 namespace sickbay::sim {
 namespace {
@@ -33,6 +34,7 @@ std::string seen_text(const Event& event, TimePoint) {
 std::string intent_text(const Event& event, TimePoint) {
   const Json& args = event.body["args"];
   std::string text = "intends " + event.body["key"].as_string();
+  if (event.body["verb"].as_string() == "drain") text += ": " + args["reason"].as_string();
   if (const auto nodes = args["nodes"].as_strings(); event.body["verb"].as_string() == "submit_verification")
     text += " on " + compress_hostlist(nodes);
   if (const auto names = args["exclude"].as_strings(); !names.empty())
@@ -109,6 +111,22 @@ constexpr auto kKinds = std::to_array<KindRow>({
      [](const Event& event, TimePoint) {
        return fmt::format("{} job {} lost", event.body["run"].as_string(), event.body["job_id"].as_int());
      }},
+    {drain::kFinding,
+     [](const Event& event, TimePoint) {
+       return fmt::format("{} {} on {}", event.body["result"].as_string(), event.body["rule"].as_string(),
+                          event.body["node"].as_string());
+     }},
+    {drain::kReasonEnded,
+     [](const Event& event, TimePoint) {
+       return fmt::format("{} ended: {}", event.body["source"].as_string(), event.body["why"].as_string());
+     }},
+    {drain::kBreakerTripped,
+     [](const Event& event, TimePoint) {
+       return fmt::format("the breaker of {} keeps {}: {}", event.body["partition"].as_string(),
+                          event.body["node"].as_string(), event.body["why"].as_string());
+     }},
+    {drain::kUndoDrains,
+     [](const Event& event, TimePoint) { return "drains undone by " + event.body["by"].as_string(); }},
     {identify::kCancelRequested,
      [](const Event& event, TimePoint) { return "cancel asked for by " + event.body["by"].as_string(); }},
 });
