@@ -21,21 +21,6 @@ tl::unexpected<Error> refuse(std::string_view text, std::string_view what) {
                   .remedied_by(std::string(kRemedy)));
 }
 
-// `numerator` / `denominator` of 2^shift, to the nearest; numerator < denominator <= 10^9.  Long division
-// in binary, because the product would not fit in 64 bits.
-std::uint64_t fraction_of(std::uint64_t numerator, std::uint64_t denominator, unsigned shift) {
-  std::uint64_t quotient = 0;
-  for (unsigned i = 0; i < shift; ++i) {
-    numerator *= 2;
-    quotient *= 2;
-    if (numerator >= denominator) {
-      numerator -= denominator;
-      ++quotient;
-    }
-  }
-  return quotient + (numerator * 2 >= denominator ? 1 : 0);
-}
-
 // The unit at the front of `text`, taken off: K, KB, KiB, B, or `bare` where there is none.
 unsigned take_unit(std::string_view& text, BareUnit bare) {
   const std::size_t unit = text.empty() ? std::string_view::npos : kUnits.find(to_upper(text.front()));
@@ -73,12 +58,30 @@ Result<Bytes> take_size(std::string_view whole, std::string_view& text, BareUnit
   }
   const unsigned shift = 10 * take_unit(text, bare);
   if (number > kMost >> shift) return refuse(whole, "is too big");
-  const std::uint64_t bytes = (number << shift) + fraction_of(numerator, denominator, shift);
+  const std::uint64_t bytes = (number << shift) + binary_fraction(numerator, denominator, shift);
   if (bytes > kMost) return refuse(whole, "is too big");
   return Bytes{static_cast<std::int64_t>(bytes)};
 }
 
 }  // namespace
+
+std::uint64_t binary_fraction(std::uint64_t numerator, std::uint64_t denominator, unsigned shift) {
+  if (shift == 0 || numerator >> (63 - shift) == 0) {  // "891.26M": one division
+    const std::uint64_t scaled = numerator << shift, quotient = scaled / denominator;
+    return quotient + ((scaled % denominator) * 2 >= denominator ? 1 : 0);
+  }
+  // Long division in binary, because the product would not fit in 64 bits.
+  std::uint64_t quotient = 0;
+  for (unsigned i = 0; i < shift; ++i) {
+    numerator *= 2;
+    quotient *= 2;
+    if (numerator >= denominator) {
+      numerator -= denominator;
+      ++quotient;
+    }
+  }
+  return quotient + (numerator * 2 >= denominator ? 1 : 0);
+}
 
 Result<Bytes> parse_size(std::string_view text, BareUnit bare) {
   std::string_view rest = text;

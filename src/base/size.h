@@ -45,6 +45,10 @@ Result<Bytes> parse_size(std::string_view text, BareUnit bare);
 /// The same with an optional n or c at the end: "4Gn", "0n", "2000Mc".
 Result<Memory> parse_memory(std::string_view text, BareUnit bare);
 
+/// `numerator` / `denominator` of 2^shift, to the nearest: what stands behind the point of "1.5T".
+/// numerator < denominator <= 10^9, shift at most 60.
+std::uint64_t binary_fraction(std::uint64_t numerator, std::uint64_t denominator, unsigned shift);
+
 /// Exact, in the largest unit that leaves no rest: "4000M", "1536G", "1000B", "0B"; parses back.
 std::string format_size(Bytes size);
 /// The same with n or c.

@@ -74,19 +74,34 @@ bool read_date_time(const char* p, std::int64_t& local) {
   return true;
 }
 
+// The fields of "D-HH:MM:SS" and what is short of it.
+struct Fields {
+  std::int64_t days = 0, field[3] = {};
+  int count = 0;
+  bool has_days = false;
+};
+
+// Takes them off the front of `text`.
+bool take_fields(std::string_view& text, Fields& f) {
+  constexpr std::size_t kMaxDigits = 12;
+  if (!take_number(text, kMaxDigits, f.field[0])) return false;
+  f.has_days = take_char(text, '-');
+  if (f.has_days) {
+    f.days = f.field[0];
+    if (!take_number(text, kMaxDigits, f.field[0])) return false;
+  }
+  f.count = 1;
+  while (f.count < 3 && take_char(text, ':'))
+    if (!take_number(text, kMaxDigits, f.field[f.count++])) return false;
+  return true;
+}
+
 // Every form of a run time but those that parse_elapsed_ms reads itself; the same rules as parse_elapsed.
 bool read_elapsed(std::string_view text, std::int64_t& milliseconds) {
-  constexpr std::size_t kMaxDigits = 12;
-  std::int64_t field[3] = {}, days = 0, micros = 0;
-  if (!take_number(text, kMaxDigits, field[0])) return false;
-  const bool has_days = take_char(text, '-');
-  if (has_days) {
-    days = field[0];
-    if (!take_number(text, kMaxDigits, field[0])) return false;
-  }
-  int fields = 1;
-  while (fields < 3 && take_char(text, ':'))
-    if (!take_number(text, kMaxDigits, field[fields++])) return false;
+  Fields f;
+  std::int64_t micros = 0;
+  if (!take_fields(text, f)) return false;
+  const auto& [days, field, fields, has_days] = f;
   if (take_char(text, '.')) {
     if (text.empty() || text.size() > 6 || !all_digits(text)) return false;
     for (int i = 0; i < 6; ++i)
@@ -104,24 +119,6 @@ bool read_elapsed(std::string_view text, std::int64_t& milliseconds) {
   return true;
 }
 
-// `numerator` / 10^digits of 2^shift, to the nearest; as base/size.cc does it.
-std::uint64_t fraction_of(std::uint64_t numerator, std::uint64_t denominator, unsigned shift) {
-  if (shift == 0 || numerator >> (63 - shift) == 0) {  // "891.26M": one division
-    const std::uint64_t scaled = numerator << shift, quotient = scaled / denominator;
-    return quotient + ((scaled % denominator) * 2 >= denominator ? 1 : 0);
-  }
-  std::uint64_t quotient = 0;
-  for (unsigned i = 0; i < shift; ++i) {
-    numerator *= 2;
-    quotient *= 2;
-    if (numerator >= denominator) {
-      numerator -= denominator;
-      ++quotient;
-    }
-  }
-  return quotient + (numerator * 2 >= denominator ? 1 : 0);
-}
-
 struct Size {
   std::uint64_t whole = 0;                       // before the '.'
   std::uint64_t numerator = 0, denominator = 1;  // after it
@@ -130,7 +127,7 @@ struct Size {
   bool bytes(std::int64_t& value) const {
     if (whole > static_cast<std::uint64_t>(kMost) >> shift) return false;
     const std::uint64_t sum =
-        (whole << shift) + (denominator == 1 ? 0 : fraction_of(numerator, denominator, shift));
+        (whole << shift) + (denominator == 1 ? 0 : binary_fraction(numerator, denominator, shift));
     if (sum > static_cast<std::uint64_t>(kMost)) return false;
     value = static_cast<std::int64_t>(sum);
     return true;
@@ -297,18 +294,9 @@ bool parse_limit(std::string_view text, std::int64_t& seconds) {
     seconds = -1;
     return true;
   }
-  constexpr std::size_t kMaxDigits = 12;
-  std::int64_t field[3] = {}, days = 0;
-  if (!take_number(text, kMaxDigits, field[0])) return false;
-  const bool has_days = take_char(text, '-');
-  if (has_days) {
-    days = field[0];
-    if (!take_number(text, kMaxDigits, field[0])) return false;
-  }
-  int fields = 1;
-  while (fields < 3 && take_char(text, ':'))
-    if (!take_number(text, kMaxDigits, field[fields++])) return false;
-  if (!text.empty()) return false;
+  Fields f;
+  if (!take_fields(text, f) || !text.empty()) return false;
+  const auto& [days, field, fields, has_days] = f;
   const std::int64_t total = has_days      ? days * 86400 + field[0] * 3600 + field[1] * 60 + field[2]
                              : fields == 3 ? field[0] * 3600 + field[1] * 60 + field[2]
                                            : field[0] * 60 + field[1];
