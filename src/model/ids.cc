@@ -18,6 +18,17 @@ bool take_number(std::string_view& text, Int& out) {
   return true;
 }
 
+// A letter and a number.
+Result<std::int64_t> parse_name(std::string_view text, char letter, const char* what) {
+  std::string_view rest = text;
+  std::int64_t number = 0;
+  if (!rest.empty() && rest[0] == letter) {
+    rest.remove_prefix(1);
+    if (take_number(rest, number) && rest.empty()) return number;
+  }
+  return fail(ErrorCode::bad_input, "'" + std::string(text.substr(0, 40)) + "' is not " + what);
+}
+
 }  // namespace
 
 std::string case_name(std::int64_t case_no) { return "c" + std::to_string(case_no); }
@@ -27,13 +38,13 @@ std::string RunId::text() const {
 }
 
 Result<std::int64_t> parse_case_name(std::string_view text) {
-  std::string_view rest = text;
-  std::int64_t number = 0;
-  if (!rest.empty() && rest[0] == 'c') {
-    rest.remove_prefix(1);
-    if (take_number(rest, number) && rest.empty()) return number;
-  }
-  return fail(ErrorCode::bad_input, "'" + std::string(text.substr(0, 40)) + "' is not a case name like c17");
+  return parse_name(text, 'c', "a case name like c17");
+}
+
+std::string finding_name(std::int64_t finding_no) { return "f" + std::to_string(finding_no); }
+
+Result<std::int64_t> parse_finding_name(std::string_view text) {
+  return parse_name(text, 'f', "the name of a finding like f9");
 }
 
 Result<RunId> parse_run_id(std::string_view text) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Names of cases and runs: "c17", "c17.r2" (P's second run), "c17.v1" (a verification), "c17.k2" (the user's
-// own check of what c17.r2 left).
+// own check of what c17.r2 left); of findings: "f9".
 //
 // Numbers come from the journal and are never used again.  Source: doc/design/decisions.md 9.
 #pragma once
@@ -29,5 +29,8 @@ struct RunId {
 std::string case_name(std::int64_t case_no);             ///< "c17"
 Result<std::int64_t> parse_case_name(std::string_view);  ///< Errors: bad_input
 Result<RunId> parse_run_id(std::string_view);            ///< Errors: bad_input
+
+std::string finding_name(std::int64_t finding_no);          ///< "f9"
+Result<std::int64_t> parse_finding_name(std::string_view);  ///< Errors: bad_input
 
 }  // namespace sickbay

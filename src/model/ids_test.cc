@@ -13,6 +13,7 @@ TEST(Ids, TextAndBack) {
     EXPECT_EQ(id->text(), text);
   }
   EXPECT_EQ(*parse_case_name("c17"), 17);
+  EXPECT_EQ(*parse_finding_name(finding_name(9)), 9);
 }
 
 TEST(Ids, RefusesOtherTexts) {
@@ -20,6 +21,7 @@ TEST(Ids, RefusesOtherTexts) {
     EXPECT_FALSE(parse_case_name(text)) << text;
   for (const char* text : {"", "c17", "c17.", "c17.r", "c17.x1", "c17.r0", "c17.r1.a1", "c17.r2 "})
     EXPECT_FALSE(parse_run_id(text)) << text;
+  for (const char* text : {"", "f", "f0", "c9", "f9 ", "f-1"}) EXPECT_FALSE(parse_finding_name(text)) << text;
 }
 
 }  // namespace

@@ -63,7 +63,8 @@ Json NodeInfo::to_json() const {
                        {"partitions", partitions},
                        {"reason", reason},
                        {"reason_uid", reason_uid},
-                       {"boot_time", to_micros(boot_time)}});
+                       {"boot_time", to_micros(boot_time)},
+                       {"address", address}});
 }
 
 NodeInfo NodeInfo::from_json(const Json& json) {
@@ -76,6 +77,7 @@ NodeInfo NodeInfo::from_json(const Json& json) {
   node.reason = json["reason"].as_string();
   node.reason_uid = static_cast<std::uint32_t>(json["reason_uid"].as_int());
   node.boot_time = from_micros(json["boot_time"].as_int());
+  node.address = json["address"].as_string();
   return node;
 }
 

@@ -50,6 +50,7 @@ struct NodeInfo {
   std::string reason;  ///< why it is drained or down, with whoever set it
   std::uint32_t reason_uid = 0;
   TimePoint boot_time = kNoTime;
+  std::string address;  ///< Slurm's NodeAddr: a name or a numeric address
 
   Json to_json() const;
   static NodeInfo from_json(const Json& json);

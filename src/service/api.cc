@@ -11,13 +11,13 @@
 #include "base/hostlist.h"
 #include "engine/identify/case_view.h"
 #include "model/slurm_state.h"
+#include "service/agents.h"
+#include "service/api_call.h"
 #include "service/case_store.h"
 #include "service/metrics.h"
 
 namespace sickbay {
 namespace {
-
-enum class Role : std::uint8_t { anyone, owner, operators, root };
 
 constexpr std::chrono::seconds kNodesMaxAge{2};
 constexpr std::size_t kScriptBound = 4 << 20;  // slurmctld's own MaxScriptSize
@@ -32,30 +32,12 @@ Error no_case(std::string_view name) {
 
 }  // namespace
 
-// One request on its way.
-struct Api::Call {
-  HttpRequest request;
-  std::shared_ptr<HttpReply> reply;
-  std::string part;                         // what the pattern's * matched
-  const identify::Case* subject = nullptr;  // of the endpoints with role owner
-  bool by_operator = false;
-
-  void answer(int status, const Json& body) const { reply->respond(json_response(status, body)); }
-  void refuse(const Error& error) const { reply->respond(error_response(error)); }
-};
-
 struct Api::Stream {
   std::shared_ptr<HttpReply> reply;
   Caller caller;
   std::string subject;
   std::int64_t after = 0;
   bool live = false;
-};
-
-struct Api::Row {
-  std::string_view method, pattern;  // "*" stands for one path segment
-  Role role;
-  void (*call)(Api&, Call&);
 };
 
 struct Endpoints {
@@ -160,6 +142,7 @@ struct Endpoints {
         Json item = node.to_json();
         const auto state = parse_node_state(node.state, node.flags);
         item.set("usable", state && usable(*state));
+        item.set("agent", api.agents_ != nullptr ? api.agents_->view(name) : Json());
         Json verdicts = Json::array();
         for (const auto& [no, subject] : api.controller_.state().cases)
           if (subject.verdict && subject.verdict->cause == identify::Cause::node &&
@@ -307,6 +290,12 @@ std::span<const Api::Row> Endpoints::rows() {
       {"GET", "/v1/jobs/*/case", Role::owner, show_case},
       {"GET", "/v1/nodes", Role::anyone, list_nodes},
       {"POST", "/v1/undo-drains", Role::operators, undo_drains},
+      {"POST", "/v1/nodes/*/diagnose", Role::operators, AgentEndpoints::order_diagnosis},
+      {"GET", "/v1/tasks/*", Role::operators, AgentEndpoints::show_task},
+      {"POST", "/v1/agent/hello", Role::agent, AgentEndpoints::hello},
+      {"GET", "/v1/agent/tasks", Role::agent, AgentEndpoints::tasks},
+      {"POST", "/v1/agent/findings", Role::agent, AgentEndpoints::findings},
+      {"POST", "/v1/agent/results", Role::agent, AgentEndpoints::results},
       {"GET", "/v1/events", Role::anyone, events},
       {"GET", "/v1/status", Role::anyone, status},
       {"GET", "/metrics", Role::anyone, metrics},
@@ -362,6 +351,7 @@ void Api::serve(HttpRequest request, std::shared_ptr<HttpReply> reply) {
       return call.refuse(
           Error(ErrorCode::denied, "this is for operators")
               .remedied_by("operators are root, SlurmUser and those whom the configuration names"));
+    if (row.role == Role::agent) return AgentEndpoints::admit(*this, std::move(call), row.call);
     if (row.role == Role::owner) {
       const auto& state = controller_.state();
       auto no = parse_case_name(call.part);

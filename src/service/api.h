@@ -14,6 +14,7 @@
 
 namespace sickbay {
 
+class Agents;
 class CaseStore;
 class Metrics;
 
@@ -29,6 +30,9 @@ class Api {
       std::function<bool(const Caller&)> is_operator);
   ~Api();
 
+  /// Serves the endpoints of agents, too.  `agents` must outlive this.
+  void serve_agents(Agents& agents) { agents_ = &agents; }
+
   /// The handler for HttpServer::on_request.
   void serve(HttpRequest request, std::shared_ptr<HttpReply> reply);
 
@@ -37,6 +41,7 @@ class Api {
 
  private:
   friend struct Endpoints;
+  friend struct AgentEndpoints;
   struct Stream;
   void publish(const Event& event);
   bool may_see(const Caller& caller, const Event& event) const;
@@ -44,6 +49,7 @@ class Api {
   Controller& controller_;
   CaseStore& cases_;
   ResourceManager& manager_;
+  Agents* agents_ = nullptr;
   Identity identity_;
   std::function<bool(const Caller&)> is_operator_;
   std::list<std::shared_ptr<Stream>> streams_;

@@ -5,6 +5,7 @@
 // that is not there means the defaults.  Source: doc/design/decisions.md 7, doc/formats/config.md.
 #pragma once
 #include <chrono>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -40,6 +41,13 @@ struct Config {
     std::string command;  ///< gets each finding that asks for it as JSON on its standard input; empty: none
     std::string user = "nobody";
   } notify;
+  struct Agent {
+    std::string address = "0.0.0.0";  ///< where agents are listened to; empty: nowhere
+    std::uint16_t port = 6830;
+  } agent;
+  struct Munge {
+    std::string socket;  ///< of munged; empty: libmunge's own
+  } munge;
   std::chrono::milliseconds refresh_floor{2000};  ///< decisions.md 20
   std::chrono::seconds retry_bound{24 * 3600};    ///< how long an effect waits for Slurm to come back
 };

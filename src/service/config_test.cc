@@ -43,6 +43,9 @@ TEST(Config, NamesThePlaceAndTheNearestKey) {
            Row{"{\"operators\": {\"users\": [1]}}",
                "x.json:1:25: 'operators.users' must hold names only, not integer"},
            Row{"{\"verify\": 3}", "x.json:1:12: 'verify' must be an object, not integer"},
+           Row{"{\"agent\": {\"listen\": \"6830\"}}",
+               "x.json:1:22: 'agent.listen' must be \"off\" or an address and a port, as "
+               "\"0.0.0.0:6830\" or \"[::]:6830\""},
            Row{"[]", "x.json:1:1: the configuration must be an object, not array"},
        }) {
     auto config = parse_config(row.text, "x.json");
@@ -51,6 +54,16 @@ TEST(Config, NamesThePlaceAndTheNearestKey) {
     EXPECT_EQ(config.error().what, row.message);
     EXPECT_FALSE(config.error().remedy().empty());
   }
+}
+
+TEST(Config, AgentsAreListenedToUnlessItIsOff) {
+  EXPECT_EQ(parse_config("{}", "x")->agent.address, "0.0.0.0");
+  EXPECT_EQ(parse_config("{}", "x")->agent.port, 6830);
+  EXPECT_EQ(parse_config(R"({"agent": {"listen": "off"}})", "x")->agent.address, "");
+  const auto six = parse_config(R"({"agent": {"listen": "[fd00::1]:7000"}, "munge": {"socket": "/m"}})", "x");
+  EXPECT_EQ(six->agent.address, "fd00::1");
+  EXPECT_EQ(six->agent.port, 7000);
+  EXPECT_EQ(six->munge.socket, "/m");
 }
 
 TEST(Config, TwiceTheSameKeyIsAnError) {

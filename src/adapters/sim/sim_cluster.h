@@ -123,8 +123,8 @@ class SimCluster final : public ResourceManager {
   void fail_calls(const std::string& call, SimCallFault fault, int times = 1);
   /// Each call meets lost_request or lost_answer with these shares.
   void lose_calls(double requests, double answers) { lost_requests_ = requests, lost_answers_ = answers; }
-  /// The caller died: no answer that is under way will be given.
-  void drop_answers() { ++callers_; }
+  /// The caller died: no answer that is under way will be given, and the next one is told of all nodes.
+  void drop_answers();
 
   // What can be seen.
 

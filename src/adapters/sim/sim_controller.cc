@@ -357,6 +357,16 @@ std::vector<JobInfo> SimCluster::jobs_with_key(const std::string& key, std::uint
   return found;
 }
 
+void SimCluster::drop_answers() {
+  ++callers_;
+  changed_nodes_.clear();
+  for (NodeIndex index = 0; index < nodes_.size(); ++index) {
+    nodes_[index].told = false;
+    nodes_[index].changed = true;
+    changed_nodes_.push_back(index);
+  }
+}
+
 Snapshot SimCluster::look(const RefreshOrder& order) {
   Snapshot seen;
   seen.controller_boot = controller_boot_;
@@ -391,6 +401,7 @@ NodeInfo SimCluster::info_of(NodeIndex index) const {
   if (node.drain) info.flags.push_back("DRAIN");
   if (node.not_responding) info.flags.push_back("NOT_RESPONDING");
   info.cpus = options_.cpus;
+  info.address = info.name;  // as Slurm has it where slurm.conf names none
   for (const auto p : node.partitions) info.partitions.push_back(options_.partitions[p].name);
   info.reason = node.reason;
   info.reason_uid = node.reason_uid;

@@ -28,6 +28,10 @@ constexpr auto kKinds = std::to_array<KindRow>({
     {"done", {"verb", "key", "result.job_id"}, ""},
     {"failed", {"verb", "key", "error.what"}, "31"},
     {"cancel_requested", {"by"}, "33"},
+    {"finding", {"node", "specification", "rule", "result", "action", "text"}, "33"},
+    {"agent_seen", {"version", "mode"}, ""},
+    {"diagnose_wanted", {"task", "mode", "by"}, ""},
+    {"diagnosed", {"task", "outcome", "faults", "unknown"}, ""},
     {"verdict", {"cause", "final", "nodes", "sentence"}, "1"},
     {"case_closed", {"reason"}, "1"},
 });

@@ -12,8 +12,10 @@
 #include <optional>
 #include <string>
 
+#include "adapters/munge/munge_credentials.h"
 #include "adapters/net/asio_loop.h"
 #include "adapters/net/http_server.h"
+#include "adapters/net/signed_client.h"
 #include "adapters/posix/files.h"
 #include "adapters/posix/process_runner.h"
 #include "adapters/slurm/slurm_manager.h"
@@ -21,6 +23,7 @@
 #include "apps/daemon/accounts.h"
 #include "apps/daemon/case_folders.h"
 #include "apps/daemon/installation.h"
+#include "service/agents.h"
 #include "service/api.h"
 #include "service/controller.h"
 #include "service/effects.h"
@@ -98,7 +101,7 @@ class Archivist {
 void log_event(const Event& e) {
   if (e.kind == identify::kJobSeen || e.kind == identify::kNodesSeen) return;
   std::string line = fmt::format("event={} seq={} subject={}", e.kind, e.seq, e.subject);
-  for (const char* key : {"key", "verb", "job_id", "rule", "cause", "sentence"})
+  for (const char* key : {"key", "verb", "job_id", "node", "task", "outcome", "rule", "cause", "sentence"})
     if (const Json& value = e.body[key]; !value.is_null()) line += fmt::format(" {}={}", key, value.dump());
   if (e.kind == kFailed) line += " error=" + e.body["error"]["what"].dump();
   say(line);
@@ -152,21 +155,34 @@ Status run(const std::string& config_path, bool check_only) {
   Controller controller(*loop, **journal, **manager, effects, *config);
   if (auto replayed = controller.replay(); !replayed) return replayed;
   controller.on_committed(log_event);
+  AddressBook addresses(*loop);
+  auto credentials = make_munge_credentials(*loop, {config->munge.socket});
   SlurmUser slurm_user(*loop, **manager);
+  Agents agents(*loop, controller,
+                [&addresses](const std::string& name, Done<std::vector<std::string>> done) {
+                  addresses.look_up(name, std::move(done));
+                });
   Api api(controller, cases, **manager, {SICKBAY_VERSION, ::getpid(), loop->now()},
           [&config, &slurm_user](const Caller& caller) {
             return slurm_user.is(caller) ||
                    belongs_to(caller, config->operators.users, config->operators.groups);
           });
+  api.serve_agents(agents);
   auto server = make_http_server(*loop);
   server->on_request([&api](HttpRequest request, std::shared_ptr<HttpReply> reply) {
     api.serve(std::move(request), std::move(reply));
   });
   if (auto bound = server->listen_unix(paths.socket(), 0666); !bound) return bound;
+  if (!config->agent.address.empty())
+    if (auto port = server->listen_tcp(config->agent.address, config->agent.port, *credentials); !port)
+      return fail(port.error());
   if (auto armed = loop->on_signals({SIGTERM, SIGINT}, [&loop](int) { loop->stop(); }); !armed) return armed;
 
-  say(fmt::format("event=started version={} seq={} open_cases={} socket={}", SICKBAY_VERSION,
-                  (*journal)->last_seq(), controller.state().open.size(), paths.socket()));
+  say(fmt::format("event=started version={} seq={} open_cases={} socket={} tcp={}", SICKBAY_VERSION,
+                  (*journal)->last_seq(), controller.state().open.size(), paths.socket(),
+                  config->agent.address.empty()
+                      ? "off"
+                      : fmt::format("{}:{}", config->agent.address, config->agent.port)));
   controller.start();
   slurm_user.learn();
   Archivist archivist(*loop, **journal, controller);

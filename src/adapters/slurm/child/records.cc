@@ -102,6 +102,7 @@ NodeInfo node_info(const node_info_t& record) {
   // slurmctld leaves NO_VAL where nobody set a reason; 0 would read as root.
   node.reason_uid = node.reason.empty() ? 0 : record.reason_uid;
   node.boot_time = time_or_none(record.boot_time);
+  node.address = text(record.node_addr);
   return node;
 }
 

@@ -1,0 +1,525 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "service/agents.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "base/spelling.h"
+#include "base/text.h"
+#include "model/ids.h"
+
+namespace sickbay {
+namespace {
+
+constexpr std::string_view kFinding = "finding", kAgentSeen = "agent_seen",
+                           kDiagnoseWanted = "diagnose_wanted", kDiagnosed = "diagnosed",
+                           kArchived = "archived";
+constexpr std::chrono::seconds kLookAgain{10};   // how old a look at the nodes may be that refuses an agent
+constexpr std::chrono::seconds kStateAge{60};    // how old a node's state may be that an agent is told
+constexpr std::chrono::seconds kAddressAge{60};  // of a name that was looked up
+constexpr std::chrono::minutes kPresent{2};
+constexpr std::chrono::seconds kSweep{60};
+constexpr std::size_t kTasksKept = 200;        // with their results
+constexpr std::size_t kResultBytes = 1 << 20;  // kept of one task
+constexpr std::size_t kBootsKept = 8;          // of one node; a spool rarely holds findings of three
+constexpr std::size_t kMostDigests = 4096;     // bytes
+constexpr auto kResults = std::to_array<std::string_view>({"ok", "fault", "unknown"});
+constexpr auto kActions = std::to_array<std::string_view>({"drain", "notify", "reboot", "power_off", "none"});
+constexpr auto kModes = std::to_array<std::string_view>({"quick", "deep", "extended"});
+
+std::string node_subject(const std::string& node) { return "node:" + node; }
+
+// What a finding holds, in the order in which the journal keeps it.
+struct FieldRow {
+  std::string_view name;
+  bool (Json::*is)() const;
+  std::string_view type;
+};
+constexpr auto kFields = std::to_array<FieldRow>({
+    {"boot_id", &Json::is_string, "a string"},
+    {"n", &Json::is_int, "a whole number"},
+    {"at", &Json::is_int, "a whole number"},
+    {"run", &Json::is_int, "a whole number"},
+    {"specification", &Json::is_string, "a string"},
+    {"rule", &Json::is_string, "a string"},
+    {"result", &Json::is_string, "a string"},
+    {"action", &Json::is_string, "a string"},
+    {"to", &Json::is_string, "a string"},
+    {"components", &Json::is_array, "a list"},
+    {"text", &Json::is_string, "a string"},
+    {"values", &Json::is_object, "an object"},
+});
+
+// The event's body, or what is wrong with the item.
+Result<Json> finding_body(const std::string& node, const Json& item) {
+  Json body = Json::object({{"node", node}});
+  const auto wrong = [](std::string what) {
+    return fail(Error(ErrorCode::bad_input, std::move(what)).remedied_by("use the agent of this version"));
+  };
+  for (const FieldRow& row : kFields) {
+    const Json& value = item[row.name];
+    if (!(value.*row.is)()) return wrong(fmt::format("'{}' of a finding must be {}", row.name, row.type));
+    body.set(std::string(row.name), value);
+  }
+  if (item["n"].as_int() <= 0 || item["boot_id"].as_string().empty())
+    return wrong("a finding needs 'n' over 0 and a 'boot_id'");
+  if (item["specification"].as_string().empty()) return wrong("a finding needs its 'specification'");
+  if (std::ranges::find(kResults, item["result"].as_string()) == kResults.end())
+    return wrong("'result' of a finding is " + quote_for_message(item["result"].as_string()));
+  if (std::ranges::find(kActions, item["action"].as_string()) == kActions.end())
+    return wrong("'action' of a finding is " + quote_for_message(item["action"].as_string()));
+  if (body.dump().size() > Agents::kMostFindingBytes)
+    return wrong(fmt::format("a finding is over {} bytes", Agents::kMostFindingBytes));
+  return body;
+}
+
+}  // namespace
+
+struct Agents::Agent {
+  TimePoint seen = kNoTime;
+  std::string boot_id, version, mode, period, address;
+  Json digests = Json::object();
+  Micros ahead{0};  ///< its clock before ours, at the last hello
+  Json journaled;   ///< {version, digests, mode}, as the journal has it
+  struct Boot {
+    std::string boot_id;
+    std::int64_t accepted = 0;  ///< the greatest n that was taken
+    std::int64_t durable = 0;   ///< the greatest that the journal has
+  };
+  std::vector<Boot> boots;  ///< the latest last
+  Poll poll;
+
+  Boot& boot(const std::string& id) {
+    const auto it = std::ranges::find(boots, id, &Boot::boot_id);
+    if (it != boots.end()) return *it;
+    if (boots.size() >= kBootsKept) boots.erase(boots.begin());
+    return boots.emplace_back(Boot{id, 0, 0});
+  }
+};
+
+struct Agents::Task {
+  std::int64_t id = 0;
+  std::string node, mode, by;
+  bool repair = false;
+  TimePoint wanted = kNoTime, given = kNoTime, ended = kNoTime;
+  std::string outcome;  ///< "" while it is not over
+  Json result;          ///< what the agent sent; null after a restart
+  Json summary;         ///< {task, outcome, findings, faults, unknown}
+  std::list<Poll> polls;
+};
+
+Agents::Agents(Loop& loop, Controller& controller, LookUp look_up)
+    : loop_(loop), controller_(controller), look_up_(std::move(look_up)) {
+  (void)controller_.journal().read(0, [this](const Event& event) {
+    apply(event);
+    return true;
+  });
+  controller_.on_committed([this, alive = std::weak_ptr<bool>(alive_)](const Event& event) {
+    if (!alive.expired()) apply(event);
+  });
+  expire_tasks();
+}
+Agents::~Agents() {
+  loop_.cancel(sweep_);
+  for (auto& [name, agent] : agents_) loop_.cancel(agent.poll.timer);
+  for (auto& [id, task] : tasks_)
+    for (const Poll& poll : task.polls) loop_.cancel(poll.timer);
+}
+
+void Agents::apply(const Event& event) {
+  if (const auto no = parse_finding_name(event.subject)) {
+    last_finding_ = std::max(last_finding_, *no);
+    if (event.kind != kFinding) return;
+    Agent::Boot& boot = agents_[event.body["node"].as_string()].boot(event.body["boot_id"].as_string());
+    boot.durable = std::max(boot.durable, event.body["n"].as_int());
+    boot.accepted = std::max(boot.accepted, boot.durable);
+    return;
+  }
+  if (!event.subject.starts_with("node:")) return;
+  const std::string node = event.subject.substr(5);
+  if (event.kind == kAgentSeen) {
+    agents_[node].journaled = event.body;
+  } else if (event.kind == kDiagnoseWanted) {
+    Task task;
+    task.id = event.body["task"].as_int();
+    task.node = node;
+    task.mode = event.body["mode"].as_string();
+    task.repair = event.body["repair"].as_bool();
+    task.by = event.body["by"].as_string();
+    task.wanted = event.at;
+    last_task_ = std::max(last_task_, task.id);
+    if (const std::string& key = event.body["idempotency_key"].as_string(); !key.empty())
+      tasks_by_key_[key] = task.id;
+    tasks_.emplace(task.id, std::move(task));
+    while (tasks_.size() > kTasksKept && !tasks_.begin()->second.outcome.empty())
+      tasks_.erase(tasks_.begin());
+    answer_poll(node);
+    if (sweep_ == 0) sweep_ = loop_.at(loop_.now() + kSweep, [this] { expire_tasks(); });
+  } else if (event.kind == kDiagnosed) {
+    const auto it = tasks_.find(event.body["task"].as_int());
+    if (it == tasks_.end() || !it->second.outcome.empty()) return;
+    Task& task = it->second;
+    task.outcome = event.body["outcome"].as_string();
+    task.ended = event.at;
+    task.summary = event.body;
+    for (const Poll& poll : std::exchange(task.polls, {})) {
+      loop_.cancel(poll.timer);
+      answer_task(poll, task);
+    }
+    const auto [first, last] = watchers_.equal_range(task.id);
+    std::vector<Done<Json>> watching;
+    for (auto watcher = first; watcher != last; ++watcher) watching.push_back(std::move(watcher->second));
+    watchers_.erase(first, last);
+    for (const auto& watcher : watching) {
+      if (task.outcome == "expired")
+        watcher(fail(Error(ErrorCode::timed_out, "no agent on " + task.node + " has done the diagnosis")));
+      else
+        watcher(Json::object({{"passed", task.outcome == "passed"},
+                              {"faults", event.body["faults"]},
+                              {"unknown", event.body["unknown"]}}));
+    }
+  }
+}
+
+// --- who is an agent
+
+void Agents::compare(const std::string& address, const std::string& node, Done<bool> done) {
+  const auto it = controller_.nodes().find(node);
+  if (it == controller_.nodes().end()) return done(false);
+  const std::string& name = it->second.address;
+  if (name == address) return done(true);
+  if (const auto known = addresses_.find(name);
+      known != addresses_.end() && loop_.now() - known->second.first < kAddressAge)
+    return done(std::ranges::find(known->second.second, address) != known->second.second.end());
+  look_up_(name, [this, alive = std::weak_ptr<bool>(alive_), name, address,
+                  done = std::move(done)](Result<std::vector<std::string>> found) {
+    if (alive.expired()) return;
+    if (!found) return done(fail(std::move(found.error())));
+    const bool is = std::ranges::find(*found, address) != found->end();
+    addresses_[name] = {loop_.now(), std::move(*found)};
+    done(is);
+  });
+}
+
+void Agents::check(const Caller& caller, const std::string& node, std::function<void(Status)> then) {
+  if (caller.address.empty())
+    return then(fail(Error(ErrorCode::denied, "this is for agents, who call over TCP")
+                         .because("the Unix socket does not tell from which node a caller comes")));
+  if (caller.uid != 0)
+    return then(
+        fail(Error(ErrorCode::denied, fmt::format("this is for agents, and {} is not root", caller.user))));
+  if (node.empty()) return then(fail(ErrorCode::bad_input, "an agent must name its node"));
+  compare(caller.address, node,
+          [this, alive = std::weak_ptr<bool>(alive_), address = caller.address, node,
+           then = std::move(then)](Result<bool> is) {
+            if (is && *is) return then({});
+            // Slurm's own names may have changed since we looked.
+            controller_.with_nodes(kLookAgain, [this, alive, address, node, then](Status looked) {
+              if (alive.expired()) return;
+              const auto it = controller_.nodes().find(node);
+              if (it == controller_.nodes().end())
+                return then(
+                    looked ? fail(Error(ErrorCode::not_found, "Slurm has no node " + quote_for_message(node))
+                                      .remedied_by(
+                                          "name the agent's node as slurm.conf does ('node' in agent.json)"))
+                           : Status(fail(looked.error())));
+              compare(address, node, [node, address, name = it->second.address, then](Result<bool> now) {
+                if (now && *now) return then({});
+                then(fail(Error(ErrorCode::denied, fmt::format("{} is not the address of {}", address, node))
+                              .because(now ? fmt::format("Slurm has NodeAddr={}", name) : now.error().line())
+                              .remedied_by(
+                                  "correct NodeAddr, or let the agent call from it ('from' in agent.json)")));
+              });
+            });
+          });
+}
+
+void Agents::touch(const std::string& node) { agents_[node].seen = loop_.now(); }
+
+// --- what agents say
+
+void Agents::keep(std::vector<Event> events, Json answer, Done<Json> done) {
+  if (events.empty()) return done(std::move(answer));
+  controller_.take(std::move(events),
+                   [answer = std::move(answer), done = std::move(done)](Status kept) mutable {
+                     if (!kept) return done(fail(std::move(kept.error())));
+                     done(std::move(answer));
+                   });
+}
+
+void Agents::hello(const std::string& node, const Json& body, Done<Json> done) {
+  touch(node);
+  Agent& agent = agents_[node];
+  if (!body["boot_id"].is_string() || !body["version"].is_string() || !body["digests"].is_object() ||
+      body["digests"].dump().size() > kMostDigests)
+    return done(fail(ErrorCode::bad_input, "hello needs 'boot_id', 'version' and 'digests'"));
+  agent.boot_id = body["boot_id"].as_string();
+  agent.version = body["version"].as_string();
+  agent.digests = body["digests"];
+  agent.mode = body["mode"].as_string();
+  agent.period = body["period"].as_string();
+  if (const std::int64_t now = body["now"].as_int(); now > 0) agent.ahead = from_micros(now) - loop_.now();
+  Json seen = Json::object({{"version", agent.version}, {"digests", agent.digests}, {"mode", agent.mode}});
+  const std::int64_t last = agent.boot(agent.boot_id).durable;
+  Json answer = Json::object({{"node", node}, {"last", last}});
+  if (seen == agent.journaled) return done(std::move(answer));
+  Event event;
+  event.subject = node_subject(node);
+  event.kind = kAgentSeen;
+  event.body = std::move(seen);
+  keep({std::move(event)}, std::move(answer), std::move(done));
+}
+
+void Agents::take_findings(const std::string& node, const Json& body, Done<Json> done) {
+  touch(node);
+  if (!body["items"].is_array() || body["items"].size() > kMostFindings)
+    return done(
+        fail(ErrorCode::bad_input, fmt::format("'items' must be a list of at most {}", kMostFindings)));
+  Agent& agent = agents_[node];
+  std::vector<Event> events;
+  std::int64_t repeats = 0;
+  Json refused = Json::array();
+  // A finding's age is told by the clock that stamped it: only that clock knows both ends.
+  const std::int64_t told = body["now"].as_int();
+  const TimePoint now = told > 0 ? from_micros(told) : controller_.now();
+  std::vector<std::string> boots;
+  for (const Json& item : body["items"].items()) {
+    auto finding = finding_body(node, item);
+    if (!finding) {
+      refused.push(Json::object({{"n", item["n"]}, {"what", finding.error().what}}));
+      continue;
+    }
+    Agent::Boot& boot = agent.boot(item["boot_id"].as_string());
+    const std::int64_t n = item["n"].as_int();
+    if (n <= boot.accepted) {
+      // Taken by an earlier request that is not durable yet: that one's answer decides.
+      if (n > boot.durable)
+        return done(fail(Error(ErrorCode::busy, "an earlier delivery of these findings is under way")));
+      ++repeats;
+      continue;
+    }
+    boot.accepted = n;
+    boots.push_back(boot.boot_id);
+    if (now - from_micros(item["at"].as_int()) > kLate) finding->set("late", true);
+    Event event;
+    event.subject = finding_name(++last_finding_);
+    event.kind = kFinding;
+    event.body = std::move(*finding);
+    events.push_back(std::move(event));
+  }
+  Json answer =
+      Json::object({{"kept", events.size()}, {"repeats", repeats}, {"refused", std::move(refused)}});
+  keep(std::move(events), std::move(answer),
+       [this, alive = std::weak_ptr<bool>(alive_), node, boots, done = std::move(done)](Result<Json> kept) {
+         // What was not kept comes again; what the full disk takes after all is known by then as durable.
+         if (!kept && !alive.expired())
+           for (const std::string& id : boots) {
+             Agent::Boot& boot = agents_[node].boot(id);
+             boot.accepted = boot.durable;
+           }
+         done(std::move(kept));
+       });
+}
+
+void Agents::take_results(const std::string& node, const Json& body, Done<Json> done) {
+  touch(node);
+  const auto it = tasks_.find(body["task"].as_int());
+  if (it == tasks_.end() || it->second.node != node)
+    return done(fail(ErrorCode::not_found, fmt::format("{} has no task {}", node, body["task"].as_int())));
+  Task& task = it->second;
+  if (!task.outcome.empty()) return done(Json::object({{"task", task.id}}));  // said before
+  std::int64_t findings = 0, faults = 0, unknown = 0;
+  for (const Json& run : body["runs"].items())
+    for (const Json& finding : run["findings"].items()) {
+      ++findings;
+      faults += finding["result"].as_string() == "fault";
+      unknown += finding["result"].as_string() == "unknown";
+    }
+  const bool whole = body["whole"].as_bool();
+  task.result = body;
+  for (const char* part : {"productions", "operations", "values"}) {  // the longest and least missed first
+    if (task.result.dump().size() <= kResultBytes) break;
+    Json runs = Json::array();
+    for (Json run : task.result["runs"].items()) runs.push(std::move(run.set(part, Json())));
+    task.result.set("runs", std::move(runs));
+  }
+  Event event;
+  event.subject = node_subject(node);
+  event.kind = kDiagnosed;
+  event.body = Json::object({{"task", task.id},
+                             {"mode", task.mode},
+                             {"outcome", !whole       ? "failed"
+                                         : faults > 0 ? "fault"
+                                                      : "passed"},
+                             {"findings", findings},
+                             {"faults", faults},
+                             {"unknown", unknown},
+                             {"error", body["error"]}});
+  keep({std::move(event)}, Json::object({{"task", task.id}}), std::move(done));
+}
+
+// --- tasks
+
+Json Agents::tasks_after(const std::string& node, std::int64_t after) {
+  Json items = Json::array();
+  std::int64_t next = after;
+  for (auto it = tasks_.upper_bound(after); it != tasks_.end(); ++it) {
+    Task& task = it->second;
+    if (task.node != node || !task.outcome.empty()) continue;
+    if (task.given == kNoTime) task.given = loop_.now();
+    next = task.id;
+    items.push(Json::object(
+        {{"task", task.id}, {"kind", "diagnose"}, {"mode", task.mode}, {"repair", task.repair}}));
+  }
+  return Json::object({{"items", std::move(items)}, {"next", next}});
+}
+
+void Agents::give_tasks(const std::string& node, std::int64_t after, std::shared_ptr<HttpReply> reply) {
+  touch(node);
+  answer_poll(node);  // a second poll ends the first: its agent has died, or its connection
+  Agent& agent = agents_[node];
+  agent.poll.reply = std::move(reply);
+  agent.poll.after = after;
+  controller_.with_nodes(kStateAge, [](Status) {});  // so that the answer can tell the node's state
+  if (tasks_after(node, after)["items"].size() > 0) return answer_poll(node);
+  agent.poll.timer = loop_.at(loop_.now() + kLongPoll, [this, node] {
+    touch(node);  // it waited all the time
+    answer_poll(node);
+  });
+}
+
+void Agents::answer_poll(const std::string& node) {
+  const auto it = agents_.find(node);
+  if (it == agents_.end() || !it->second.poll.reply) return;
+  const Poll poll = std::exchange(it->second.poll, {});
+  loop_.cancel(poll.timer);
+  if (!poll.reply->is_open()) return;  // its tasks wait for the next poll
+  Json answer = tasks_after(node, poll.after);
+  const auto info = controller_.nodes().find(node);
+  if (info != controller_.nodes().end())
+    answer.set("slurm", Json::object({{"state", info->second.state}, {"flags", info->second.flags}}));
+  poll.reply->respond(json_response(200, answer));
+}
+
+void Agents::order_diagnosis(const std::string& node, const Json& wish, const std::string& by,
+                             const std::string& key, Done<Json> done) {
+  const auto known = key.empty() ? tasks_by_key_.end() : tasks_by_key_.find(key);
+  if (known != tasks_by_key_.end()) return done(Json::object({{"task", known->second}}));
+  const std::string mode(wish["mode"].as_string_or("quick"));
+  if (std::ranges::find(kModes, mode) == kModes.end())
+    return done(fail(Error(ErrorCode::bad_input, "no mode " + quote_for_message(mode))
+                         .remedied_by("choose quick, deep or extended")));
+  controller_.with_nodes(kStateAge, [this, alive = std::weak_ptr<bool>(alive_), node, mode, by, key,
+                                     repair = wish["repair"].as_bool(),
+                                     done = std::move(done)](Status looked) {
+    if (alive.expired()) return;
+    if (!controller_.nodes().contains(node)) {
+      if (!looked) return done(fail(looked.error()));
+      std::vector<std::string> names;
+      for (const auto& [name, info] : controller_.nodes()) names.push_back(name);
+      const std::string near = did_you_mean(node, names);
+      return done(
+          fail(Error(ErrorCode::not_found, "no node " + quote_for_message(node))
+                   .remedied_by(near.empty() ? "'sickbay nodes' lists them" : "did you mean " + near + "?")));
+    }
+    Event event;
+    event.subject = node_subject(node);
+    event.kind = kDiagnoseWanted;
+    event.body = Json::object(
+        {{"task", ++last_task_}, {"mode", mode}, {"repair", repair}, {"by", by}, {"idempotency_key", key}});
+    const Json answer = Json::object({{"task", last_task_}});
+    keep({std::move(event)}, answer, done);
+  });
+}
+
+void Agents::examine(const std::string& node, const std::string& mode, Done<Json> done) {
+  order_diagnosis(node, Json::object({{"mode", mode}}), "sickbayd", "",
+                  [this, alive = std::weak_ptr<bool>(alive_), done](Result<Json> ordered) {
+                    if (alive.expired()) return;
+                    if (!ordered) return done(fail(std::move(ordered.error())));
+                    watchers_.emplace((*ordered)["task"].as_int(), done);
+                  });
+}
+
+Json Agents::task_json(const Task& task) {
+  const char* state = !task.outcome.empty() ? "over" : task.given != kNoTime ? "running" : "waiting";
+  return Json::object({{"task", task.id},
+                       {"node", task.node},
+                       {"mode", task.mode},
+                       {"by", task.by},
+                       {"state", state},
+                       {"wanted", to_micros(task.wanted)},
+                       {"given", to_micros(task.given)},
+                       {"ended", to_micros(task.ended)},
+                       {"outcome", task.outcome},
+                       {"summary", task.summary},
+                       {"result", task.result}});
+}
+
+void Agents::answer_task(const Poll& poll, const Task& task) {
+  Json answer = task_json(task);
+  answer.set("agent", view(task.node));
+  poll.reply->respond(json_response(200, answer));
+}
+
+void Agents::give_task(std::int64_t id, std::shared_ptr<HttpReply> reply) {
+  const auto it = tasks_.find(id);
+  if (it == tasks_.end())
+    return reply->respond(error_response(Error(ErrorCode::not_found, fmt::format("no task {}", id))
+                                             .because(fmt::format("the last {} are kept", kTasksKept))));
+  Task& task = it->second;
+  Poll poll{std::move(reply), 0, 0};
+  if (!task.outcome.empty()) return answer_task(poll, task);
+  const auto place = task.polls.insert(task.polls.end(), std::move(poll));
+  place->timer = loop_.at(loop_.now() + kLongPoll, [this, id, place] {
+    Task& still = tasks_.at(id);  // one that is not over is never dropped
+    const Poll due = std::move(*place);
+    still.polls.erase(place);
+    answer_task(due, still);
+  });
+}
+
+void Agents::expire_tasks() {
+  sweep_ = 0;
+  bool open = false;
+  std::vector<Event> events;
+  for (auto& [id, task] : tasks_) {
+    if (!task.outcome.empty()) continue;
+    open = true;
+    const TimePoint end = task.given == kNoTime ? task.wanted + kTaskLife : task.given + kTaskRun;
+    if (loop_.now() < end) continue;
+    Event event;
+    event.subject = node_subject(task.node);
+    event.kind = kDiagnosed;
+    event.body = Json::object({{"task", id}, {"mode", task.mode}, {"outcome", "expired"}});
+    events.push_back(std::move(event));
+  }
+  if (!events.empty()) controller_.take(std::move(events));
+  if (open) sweep_ = loop_.at(loop_.now() + kSweep, [this] { expire_tasks(); });
+}
+
+// --- what people see
+
+Json Agents::view(const std::string& node) const {
+  const auto it = agents_.find(node);
+  if (it == agents_.end() || (it->second.seen == kNoTime && it->second.journaled.is_null())) return Json();
+  const Agent& agent = it->second;
+  const bool told = !agent.version.empty();  // else the journal's word is all there is
+  return Json::object({{"seen", to_micros(agent.seen)},
+                       {"present", agent.seen != kNoTime && loop_.now() - agent.seen < kPresent},
+                       {"version", told ? Json(agent.version) : agent.journaled["version"]},
+                       {"digests", told ? agent.digests : agent.journaled["digests"]},
+                       {"mode", told ? Json(agent.mode) : agent.journaled["mode"]},
+                       {"period", agent.period},
+                       {"clock_ahead_us", agent.ahead.count()}});
+}
+
+std::size_t Agents::present() const {
+  return static_cast<std::size_t>(std::ranges::count_if(agents_, [this](const auto& entry) {
+    return entry.second.seen != kNoTime && loop_.now() - entry.second.seen < kPresent;
+  }));
+}
+
+}  // namespace sickbay

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// The endpoints of agents, and those for people that have an agent do something.  Their rows stand in api.cc.
+#include <algorithm>
+#include <optional>
+
+#include "base/text.h"
+#include "service/agents.h"
+#include "service/api_call.h"
+
+namespace sickbay {
+namespace {
+
+// Answers with what came of it.
+Done<Json> answer_to(const Api::Call& c, int status = 200) {
+  return [c, status](Result<Json> result) {
+    if (!result) return c.refuse(result.error());
+    c.answer(status, *result);
+  };
+}
+
+// A number of the query or the path, 18 digits at most.
+std::optional<std::int64_t> number_in(std::string_view text) {
+  if (text.empty() || text.size() > 18 || !std::all_of(text.begin(), text.end(), is_digit))
+    return std::nullopt;
+  return std::stoll(std::string(text));
+}
+
+// True where agents are served; else the caller is told.
+bool served(const Agents* agents, const Api::Call& c) {
+  if (agents == nullptr) c.refuse(Error(ErrorCode::conflict, "agents are not listened to here"));
+  return agents != nullptr;
+}
+
+}  // namespace
+
+void AgentEndpoints::admit(Api& api, Call call, void (*then)(Api&, Call&)) {
+  if (!served(api.agents_, call)) return;
+  if (call.request.method == "POST") {
+    auto body = Json::parse(call.request.body);
+    if (!body) return call.refuse(body.error());
+    call.body = std::move(*body);
+    call.node = call.body["node"].as_string();
+  } else {
+    call.node = call.request.query_value("node").value_or("");
+  }
+  const Caller caller = call.request.caller;
+  const std::string node = call.node;
+  api.agents_->check(caller, node, [&api, call = std::move(call), then](Status is) mutable {
+    if (!is) return call.refuse(is.error());
+    then(api, call);
+  });
+}
+
+void AgentEndpoints::hello(Api& api, Call& c) { api.agents_->hello(c.node, c.body, answer_to(c)); }
+
+void AgentEndpoints::tasks(Api& api, Call& c) {
+  const auto after = number_in(c.request.query_value("after").value_or("0"));
+  if (!after) return c.refuse(Error(ErrorCode::bad_input, "'after' must be a number"));
+  api.agents_->give_tasks(c.node, *after, c.reply);
+}
+
+void AgentEndpoints::findings(Api& api, Call& c) { api.agents_->take_findings(c.node, c.body, answer_to(c)); }
+
+void AgentEndpoints::results(Api& api, Call& c) { api.agents_->take_results(c.node, c.body, answer_to(c)); }
+
+void AgentEndpoints::order_diagnosis(Api& api, Call& c) {
+  if (!served(api.agents_, c)) return;
+  auto wish = Json::parse(c.request.body);
+  if (!wish) return c.refuse(wish.error());
+  api.agents_->order_diagnosis(c.part, *wish, c.request.caller.user, c.request.idempotency_key,
+                               answer_to(c, 201));
+}
+
+void AgentEndpoints::show_task(Api& api, Call& c) {
+  if (!served(api.agents_, c)) return;
+  const auto task = number_in(c.part);
+  if (!task) return c.refuse(Error(ErrorCode::bad_input, "a task has a number"));
+  api.agents_->give_task(*task, c.reply);
+}
+
+}  // namespace sickbay

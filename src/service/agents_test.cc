@@ -1,0 +1,389 @@
+// SPDX-License-Identifier: Apache-2.0
+// Agents and the endpoints they call, over a controller on the simulated cluster: who is an agent, what comes
+// of findings and tasks, and what a restart or a full disk does to them.
+#include "service/agents.h"
+
+#include <gmock/gmock.h>
+
+#include <map>
+
+#include "adapters/sim/sim_cluster.h"
+#include "adapters/sim/sim_journal.h"
+#include "adapters/sim/sim_loop.h"
+#include "adapters/sim/sim_processes.h"
+#include "service/api.h"
+#include "service/case_store.h"
+#include "service/effects.h"
+
+namespace sickbay {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::minutes;
+using std::chrono::seconds;
+using testing::HasSubstr;
+
+struct Answer : HttpReply {
+  HttpResponse response;
+  bool answered = false, open = true;
+  void respond(HttpResponse r) override { response = std::move(r), answered = true; }
+  void begin_stream(std::string) override {}
+  bool write(std::string) override { return false; }
+  void end() override {}
+  void on_close(std::function<void()>) override {}
+  bool is_open() const override { return open; }
+  Json json() const { return Json::parse(response.body).value_or(Json()); }
+};
+
+struct NoStore : CaseStore {
+  Status save(std::int64_t, const Submission&) override { return {}; }
+  Result<Submission> load(std::int64_t) override { return fail(ErrorCode::not_found, ""); }
+  void remove(std::int64_t) override {}
+};
+
+// sickbayd from the API down, on a cluster n1..n6 whose node nK has the address 10.0.0.K.
+struct Daemon {
+  Daemon(sim::SimLoop& loop, sim::SimCluster& cluster, sim::SimJournal& journal)
+      : processes(loop, cluster),
+        effects(loop, cluster, processes, store, config, {"#!/bin/sh\n", {}, 0, 0}),
+        controller(loop, journal, cluster, effects, config) {
+    (void)controller.replay();
+    agents = std::make_unique<Agents>(loop, controller, [this, &loop](const std::string& name, auto done) {
+      ++lookups;
+      loop.post([name, done] {
+        if (name == "n6") return done(fail(ErrorCode::not_found, "no address for n6"));
+        done(std::vector<std::string>{"10.0.0." + name.substr(1), "fd00::" + name.substr(1)});
+      });
+    });
+    api = std::make_unique<Api>(controller, store, cluster, Api::Identity{"test", 1, loop.now()},
+                                [](const Caller& c) { return c.user == "ops"; });
+    api->serve_agents(*agents);
+    controller.start();
+  }
+  NoStore store;
+  Config config;
+  sim::SimProcesses processes;
+  Effects effects;
+  Controller controller;
+  std::unique_ptr<Agents> agents;
+  std::unique_ptr<Api> api;
+  int lookups = 0;
+};
+
+class AgentsTest : public testing::Test {
+ protected:
+  AgentsTest() : cluster_(loop_, {}) { start(); }
+  void start() {
+    if (daemon_) cluster_.drop_answers();
+    daemon_.reset();
+    daemon_ = std::make_unique<Daemon>(loop_, cluster_, journal_);
+  }
+  void pass(milliseconds time) { loop_.run_until(loop_.now() + time); }
+
+  std::shared_ptr<Answer> ask(Caller caller, const std::string& method, const std::string& target,
+                              const Json& body = {}, const std::string& key = "") {
+    HttpRequest request;
+    request.method = method;
+    request.path = target.substr(0, target.find('?'));
+    for (std::size_t at = target.find('?'); at != std::string::npos;) {
+      const std::size_t equals = target.find('=', at), end = target.find('&', equals);
+      request.query.emplace_back(
+          target.substr(at + 1, equals - at - 1),
+          target.substr(equals + 1, end == std::string::npos ? end : end - equals - 1));
+      at = end;
+    }
+    if (method == "POST") request.body = body.dump();
+    request.idempotency_key = key;
+    request.caller = std::move(caller);
+    auto answer = std::make_shared<Answer>();
+    daemon_->api->serve(std::move(request), answer);
+    pass(milliseconds(100));
+    return answer;
+  }
+  static Caller agent_at(const std::string& address, std::uint32_t uid = 0) {
+    return Caller{uid, uid, 0, uid == 0 ? "root" : "alice", address};
+  }
+  static Caller person(const std::string& user) {
+    return Caller{user == "root" ? 0u : 60001u, 0, 1, user, ""};
+  }
+
+  Json finding(std::int64_t n, const std::string& boot = "b1") {
+    return Json::object({{"boot_id", boot},
+                         {"n", n},
+                         {"at", to_micros(loop_.now())},
+                         {"run", 4},
+                         {"specification", "node"},
+                         {"rule", "p" + std::to_string(n)},
+                         {"result", "fault"},
+                         {"action", "drain"},
+                         {"to", ""},
+                         {"components", Json::array({"memory"})},
+                         {"text", "a bank is lost"},
+                         {"values", Json::object({{"memory_total", 4294967296}})}});
+  }
+  std::shared_ptr<Answer> deliver(Json items, const std::string& node = "n3") {
+    return ask(agent_at("10.0.0." + node.substr(1)), "POST", "/v1/agent/findings",
+               Json::object({{"node", node},
+                             {"boot_id", "b1"},
+                             {"now", to_micros(loop_.now())},
+                             {"items", std::move(items)}}));
+  }
+  std::vector<Event> findings() const {
+    std::vector<Event> found;
+    for (const Event& event : journal_.events())
+      if (event.kind == "finding") found.push_back(event);
+    return found;
+  }
+  std::int64_t order(const std::string& node, const std::string& key = "") {
+    return ask(person("root"), "POST", "/v1/nodes/" + node + "/diagnose", Json::object({{"mode", "deep"}}),
+               key)
+        ->json()["task"]
+        .as_int();
+  }
+  static Json results(const std::string& node, std::int64_t task, Json findings) {
+    return Json::object({{"node", node},
+                         {"task", task},
+                         {"whole", true},
+                         {"runs", Json::array({Json::object({{"specification", "node"},
+                                                             {"findings", std::move(findings)},
+                                                             {"values", Json::object({{"x", 1}})}})})}});
+  }
+
+  sim::SimLoop loop_;
+  sim::SimCluster cluster_;
+  sim::SimJournal journal_;
+  std::unique_ptr<Daemon> daemon_;
+};
+
+TEST_F(AgentsTest, AnAgentIsRootOnTheNodeItClaims) {
+  const Json body = Json::object(
+      {{"node", "n3"}, {"boot_id", "b1"}, {"version", "1"}, {"digests", Json::object()}, {"mode", "quick"}});
+  struct Row {
+    Caller caller;
+    const char* node;
+    int status;
+    const char* says;
+  };
+  for (const Row& row :
+       {Row{agent_at("10.0.0.3"), "n3", 200, "\"node\":\"n3\""}, Row{agent_at("fd00::3"), "n3", 200, ""},
+        Row{agent_at("10.0.0.4"), "n3", 403, "10.0.0.4 is not the address of n3"},
+        Row{agent_at("10.0.0.3", 60001), "n3", 403, "alice is not root"},
+        Row{person("root"), "n3", 403, "over TCP"}, Row{agent_at("10.0.0.6"), "n6", 403, "no address for n6"},
+        Row{agent_at("10.0.0.9"), "n9", 404, "Slurm has no node"},
+        Row{agent_at("10.0.0.3"), "", 400, "name its node"}}) {
+    Json said = body;
+    said.set("node", row.node);
+    const auto answer = ask(row.caller, "POST", "/v1/agent/hello", said);
+    pass(seconds(1));
+    EXPECT_EQ(answer->response.status, row.status) << row.caller.address << row.node << answer->response.body;
+    EXPECT_THAT(answer->response.body, HasSubstr(row.says));
+  }
+  // Every endpoint of agents asks for the role.
+  for (const char* target : {"/v1/agent/hello", "/v1/agent/findings", "/v1/agent/results"})
+    EXPECT_EQ(ask(agent_at("10.0.0.4"), "POST", target, body)->response.status, 403) << target;
+  EXPECT_EQ(ask(agent_at("10.0.0.4"), "GET", "/v1/agent/tasks?node=n3&after=0")->response.status, 403);
+}
+
+TEST_F(AgentsTest, SlurmIsAwayIsNotADenial) {
+  daemon_.reset();
+  cluster_.stop_controller(true);
+  start();
+  const auto answer = ask(agent_at("10.0.0.3"), "POST", "/v1/agent/findings",
+                          Json::object({{"node", "n3"}, {"items", Json::array()}}));
+  pass(seconds(60));
+  EXPECT_EQ(answer->response.status, 503) << answer->response.body;
+}
+
+TEST_F(AgentsTest, HelloIsJournaledWhenSomethingIsNew) {
+  const auto hello = [&](const std::string& digest) {
+    return ask(agent_at("10.0.0.3"), "POST", "/v1/agent/hello",
+               Json::object({{"node", "n3"},
+                             {"boot_id", "b1"},
+                             {"version", "1.0"},
+                             {"digests", Json::object({{"node", digest}})},
+                             {"mode", "quick"},
+                             {"period", "day"},
+                             {"now", to_micros(loop_.now()) + 5'000'000}}));
+  };
+  const auto seen = [&] {
+    return std::ranges::count(journal_.events(), std::string("agent_seen"), &Event::kind);
+  };
+  ASSERT_EQ(hello("aa")->response.status, 200);
+  ASSERT_EQ(hello("aa")->response.status, 200);
+  EXPECT_EQ(seen(), 1);
+  ASSERT_EQ(hello("bb")->response.status, 200);
+  EXPECT_EQ(seen(), 2);
+  EXPECT_EQ(daemon_->agents->present(), 1u);
+  Json view = daemon_->agents->view("n3");
+  EXPECT_TRUE(view["present"].as_bool());
+  EXPECT_EQ(view["digests"].dump(), R"({"node":"bb"})");
+  EXPECT_NEAR(static_cast<double>(view["clock_ahead_us"].as_int()), 5e6, 1e5);
+  start();
+  view = daemon_->agents->view("n3");
+  EXPECT_FALSE(view["present"].as_bool());
+  EXPECT_EQ(view["digests"].dump(), R"({"node":"bb"})") << "the journal remembers";
+  ASSERT_EQ(hello("bb")->response.status, 200);
+  EXPECT_EQ(seen(), 2);
+  const Json items = ask(person("alice"), "GET", "/v1/nodes")->json()["items"];
+  EXPECT_TRUE(items.items().at(2)["agent"]["present"].as_bool());
+  EXPECT_TRUE(items.items().at(1)["agent"].is_null());
+  pass(minutes(3));
+  EXPECT_EQ(daemon_->agents->present(), 0u);
+}
+
+TEST_F(AgentsTest, AFindingIsJournaledOnceAlsoAfterARestart) {
+  const auto first = deliver(Json::array({finding(1), finding(2)}));
+  EXPECT_EQ(first->json()["kept"].as_int(), 2);
+  ASSERT_EQ(findings().size(), 2u);
+  EXPECT_EQ(findings()[0].subject, "f1");
+  EXPECT_EQ(findings()[1].subject, "f2");
+  EXPECT_EQ(findings()[1].body.dump().substr(0, 32), R"({"node":"n3","boot_id":"b1","n":)");
+  EXPECT_FALSE(findings()[0].body.has("late"));
+  // The answer got lost: the same again, and one more.
+  const auto again = deliver(Json::array({finding(1), finding(2), finding(3)}));
+  EXPECT_EQ(again->json()["kept"].as_int(), 1);
+  EXPECT_EQ(again->json()["repeats"].as_int(), 2);
+  start();
+  const auto after = deliver(Json::array({finding(2), finding(3), finding(4)}));
+  EXPECT_EQ(after->json()["kept"].as_int(), 1);
+  ASSERT_EQ(findings().size(), 4u);
+  EXPECT_EQ(findings()[3].subject, "f4");
+  // Another boot and another node count by themselves.
+  EXPECT_EQ(deliver(Json::array({finding(1, "b2")}))->json()["kept"].as_int(), 1);
+  EXPECT_EQ(deliver(Json::array({finding(1)}), "n4")->json()["kept"].as_int(), 1);
+}
+
+TEST_F(AgentsTest, AnOldFindingIsHistory) {
+  const Json old = finding(1);
+  pass(minutes(9));
+  const Json younger = finding(2);
+  pass(minutes(2));
+  deliver(Json::array({old, younger}));
+  ASSERT_EQ(findings().size(), 2u);
+  EXPECT_TRUE(findings()[0].body["late"].as_bool());
+  EXPECT_FALSE(findings()[1].body.has("late"));
+}
+
+TEST_F(AgentsTest, AWrongClockOfTheAgentMakesNothingOldOrYoung) {
+  Json fresh = finding(1), old = finding(2);
+  const std::int64_t theirs = to_micros(loop_.now()) - 3600'000'000;  // an hour behind
+  fresh.set("at", theirs - 1'000'000);
+  old.set("at", theirs - 700'000'000);
+  ask(agent_at("10.0.0.3"), "POST", "/v1/agent/findings",
+      Json::object({{"node", "n3"}, {"now", theirs}, {"items", Json::array({fresh, old})}}));
+  ASSERT_EQ(findings().size(), 2u);
+  EXPECT_FALSE(findings()[0].body.has("late"));
+  EXPECT_TRUE(findings()[1].body["late"].as_bool());
+}
+
+TEST_F(AgentsTest, ABadFindingIsNamedAndTheOthersAreKept) {
+  Json no_text = finding(2), wild = finding(3), huge = finding(4), zero = finding(5);
+  no_text.set("text", 7);
+  wild.set("action", "explode");
+  huge.set("text", std::string(Agents::kMostFindingBytes, 'x'));
+  zero.set("n", 0);
+  const Json answer = deliver(Json::array({finding(1), no_text, wild, huge, zero, finding(6)}))->json();
+  EXPECT_EQ(answer["kept"].as_int(), 2);
+  EXPECT_EQ(answer["refused"].size(), 4u);
+  EXPECT_THAT(answer["refused"].dump(), HasSubstr("'action' of a finding is 'explode'"));
+  EXPECT_EQ(findings().size(), 2u);
+  EXPECT_EQ(ask(agent_at("10.0.0.3"), "POST", "/v1/agent/findings",
+                Json::object({{"node", "n3"}, {"items", "none"}}))
+                ->response.status,
+            400);
+}
+
+TEST_F(AgentsTest, AFullDiskLosesNothingAndDoublesNothing) {
+  deliver(Json::array({finding(1)}));
+  journal_.set_full(true);
+  EXPECT_EQ(deliver(Json::array({finding(2)}))->response.status, 507);
+  EXPECT_EQ(deliver(Json::array({finding(2)}))->response.status, 507) << "told again until it is durable";
+  journal_.set_full(false);
+  pass(seconds(5));
+  EXPECT_EQ(deliver(Json::array({finding(2), finding(3)}))->response.status, 200);
+  ASSERT_EQ(findings().size(), 3u);
+  EXPECT_EQ(findings()[1].body["n"].as_int(), 2);
+  EXPECT_EQ(findings()[2].body["n"].as_int(), 3);
+}
+
+TEST_F(AgentsTest, ATaskWaitsForItsAgentAndAnswersWhoOrderedIt) {
+  EXPECT_EQ(ask(person("alice"), "POST", "/v1/nodes/n3/diagnose", Json::object())->response.status, 403);
+  EXPECT_EQ(ask(person("alice"), "GET", "/v1/tasks/1")->response.status, 403);
+  const auto poll = ask(agent_at("10.0.0.3"), "GET", "/v1/agent/tasks?node=n3&after=0");
+  EXPECT_FALSE(poll->answered) << "nothing to do yet";
+  ASSERT_EQ(order("n3"), 1);
+  ASSERT_TRUE(poll->answered);
+  EXPECT_EQ(poll->json()["items"].dump(), R"([{"task":1,"kind":"diagnose","mode":"deep","repair":false}])");
+  EXPECT_EQ(poll->json()["next"].as_int(), 1);
+  EXPECT_EQ(poll->json()["slurm"]["state"].as_string(), "IDLE");
+  const auto waiting = ask(person("ops"), "GET", "/v1/tasks/1");
+  EXPECT_FALSE(waiting->answered);
+  EXPECT_EQ(ask(agent_at("10.0.0.4"), "POST", "/v1/agent/results", results("n4", 1, Json::array()))
+                ->response.status,
+            404)
+      << "not its task";
+  EXPECT_EQ(
+      ask(agent_at("10.0.0.3"), "POST", "/v1/agent/results", results("n3", 1, Json::array({finding(1)})))
+          ->response.status,
+      200);
+  ASSERT_TRUE(waiting->answered);
+  EXPECT_EQ(waiting->json()["state"].as_string(), "over");
+  EXPECT_EQ(waiting->json()["outcome"].as_string(), "fault");
+  EXPECT_EQ(waiting->json()["result"]["runs"].items().at(0)["values"].dump(), R"({"x":1})");
+  // Said twice, ended once.
+  EXPECT_EQ(ask(agent_at("10.0.0.3"), "POST", "/v1/agent/results", results("n3", 1, Json::array()))
+                ->response.status,
+            200);
+  EXPECT_EQ(std::ranges::count(journal_.events(), std::string("diagnosed"), &Event::kind), 1);
+}
+
+TEST_F(AgentsTest, PollsEndAndTasksOutliveARestart) {
+  auto poll = ask(agent_at("10.0.0.3"), "GET", "/v1/agent/tasks?node=n3&after=0");
+  pass(Agents::kLongPoll);
+  ASSERT_TRUE(poll->answered);
+  EXPECT_EQ(poll->json()["items"].size(), 0u);
+  const std::int64_t task = order("n3", "key1");
+  EXPECT_EQ(order("n3", "key1"), task) << "the same key";
+  start();
+  EXPECT_EQ(order("n3", "key1"), task) << "the same key after a restart";
+  poll = ask(agent_at("10.0.0.3"), "GET", "/v1/agent/tasks?node=n3&after=0");
+  ASSERT_TRUE(poll->answered) << "at once";
+  EXPECT_EQ(poll->json()["items"].size(), 1u);
+  // A connection that died takes no task with it.
+  auto dead = ask(agent_at("10.0.0.3"), "GET", "/v1/agent/tasks?node=n3&after=1");
+  dead->open = false;
+  EXPECT_EQ(order("n3"), task + 1);
+  EXPECT_FALSE(dead->answered);
+  poll = ask(agent_at("10.0.0.3"), "GET", "/v1/agent/tasks?node=n3&after=1");
+  ASSERT_TRUE(poll->answered);
+  EXPECT_EQ(poll->json()["items"].items().at(0)["task"].as_int(), task + 1);
+}
+
+TEST_F(AgentsTest, SaysWhatCannotBeDiagnosed) {
+  const auto no_node =
+      ask(person("root"), "POST", "/v1/nodes/n33/diagnose", Json::object({{"mode", "quick"}}));
+  EXPECT_EQ(no_node->response.status, 404);
+  EXPECT_THAT(no_node->response.body, HasSubstr("did you mean n3?"));
+  EXPECT_EQ(ask(person("root"), "POST", "/v1/nodes/n3/diagnose", Json::object({{"mode", "rough"}}))
+                ->response.status,
+            400);
+  EXPECT_EQ(ask(person("root"), "GET", "/v1/tasks/99")->response.status, 404);
+  EXPECT_EQ(ask(person("root"), "GET", "/v1/tasks/x")->response.status, 400);
+}
+
+TEST_F(AgentsTest, AnExaminationIsAnsweredOrExpires) {
+  std::vector<std::string> answers;
+  const auto listen = [&](Result<Json> r) { answers.push_back(r ? r->dump() : r.error().what); };
+  daemon_->agents->examine("n3", "deep", listen);
+  daemon_->agents->examine("n4", "deep", listen);
+  pass(milliseconds(100));
+  ask(agent_at("10.0.0.3"), "POST", "/v1/agent/results", results("n3", 1, Json::array()));
+  ASSERT_EQ(answers.size(), 1u);
+  EXPECT_EQ(answers[0], R"({"passed":true,"faults":0,"unknown":0})");
+  pass(Agents::kTaskLife + minutes(2));
+  ASSERT_EQ(answers.size(), 2u);
+  EXPECT_THAT(answers[1], HasSubstr("no agent on n4"));
+}
+
+}  // namespace
+}  // namespace sickbay
