@@ -151,6 +151,7 @@ Status run(const std::string& config_path, bool check_only) {
   if (!manager) return fail(manager.error());
 
   CaseFolders cases(paths.cases());
+  config->drain.examine = !config->agent.address.empty();
   Effects effects(*loop, **manager, *processes, cases, *config, std::move(*verification));
   Controller controller(*loop, **journal, **manager, effects, *config);
   if (auto replayed = controller.replay(); !replayed) return replayed;
@@ -168,6 +169,9 @@ Status run(const std::string& config_path, bool check_only) {
                    belongs_to(caller, config->operators.users, config->operators.groups);
           });
   api.serve_agents(agents);
+  effects.set_examine([&agents](const std::string& node, const std::string& mode, Done<Json> done) {
+    agents.examine(node, mode, std::move(done));
+  });
   auto server = make_http_server(*loop);
   server->on_request([&api](HttpRequest request, std::shared_ptr<HttpReply> reply) {
     api.serve(std::move(request), std::move(reply));
