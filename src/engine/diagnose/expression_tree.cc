@@ -90,8 +90,11 @@ class Writer {
         text += ')';
         break;
       case Node::What::binary: {
-        // XOR is printed as !==, which binds tighter: always in parentheses, as are its operands.
-        const bool is_xor = node.op->logic == Kind::exclusive;
+        // Among bools, XOR, == and != are ===/!==, which bind tighter than the words do: always in
+        // parentheses, as are their operands.
+        const bool is_xor =
+            node.op->logic == Kind::exclusive ||
+            (node.op->take == Take::equality && nodes_[node.a].value_class == ValueClass::boolean);
         const int mine = is_xor ? kTightest : node.op->binds;
         const bool open = is_xor || mine < binds;
         if (open) text += '(';
