@@ -23,7 +23,8 @@ inline constexpr std::size_t kMostExpression = 4096;  ///< bytes
 inline constexpr int kMostExpressionDepth = 64;
 inline constexpr std::size_t kMostBuiltText = std::size_t{4} << 20;  ///< characters that `+` may join
 
-/// The logic above the atoms, in postfix order, so that it is walked with a small stack.
+/// The logic above the atoms, in postfix order, so that it is walked with a small stack; between the sides of
+/// a conjunction or a disjunction stands what leaves the second side out when the first one decides.
 struct LogicNode {
   enum class Kind : std::uint8_t {
     atom,
@@ -32,10 +33,13 @@ struct LogicNode {
     conjunction,
     disjunction,
     exclusive,
-    choice
+    choice,
+    unless_no,   ///< when the top is false, go on behind `number`, the conjunction
+    unless_yes,  ///< when it is true, behind the disjunction
   } kind;
-  std::uint32_t atom = 0;  ///< its number; of constant: 0 or 1
+  std::uint32_t number = 0;  ///< of an atom; of a constant: 0 or 1; of a node to go on behind
 };
+inline constexpr std::size_t kMostLogicStack = 4 * kMostExpressionDepth;  ///< that a walk needs
 using LogicTree = std::vector<LogicNode>;
 
 struct Atom {

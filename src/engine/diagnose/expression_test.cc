@@ -36,11 +36,12 @@ std::string shown(const Expression& e) {
   constexpr std::string_view kWords[] = {"", "", "not", "and", "or", "xor", "choice"};
   std::string out;
   for (const LogicNode& node : e.tree) {
+    if (node.kind == LogicNode::Kind::unless_no || node.kind == LogicNode::Kind::unless_yes) continue;
     if (!out.empty()) out += ' ';
     if (node.kind == LogicNode::Kind::atom)
-      out += "[" + e.atoms[node.atom].text + "]";
+      out += "[" + e.atoms[node.number].text + "]";
     else if (node.kind == LogicNode::Kind::constant)
-      out += node.atom != 0 ? "true" : "false";
+      out += node.number != 0 ? "true" : "false";
     else
       out += kWords[static_cast<std::size_t>(node.kind)];
   }

@@ -21,7 +21,7 @@ class Writer {
 
   void build(NodeId id, Expression& out) {
     const Node& node = nodes_[id];
-    const auto logic = [&](Kind kind) { out.tree.push_back({kind, 0}); };
+    const auto logic = [&](Kind k) { out.tree.push_back({k, 0}); };
     if (node.what == Node::What::literal) {
       out.tree.push_back({Kind::constant, std::get<bool>(node.value) ? 1u : 0u});
       return;
@@ -30,9 +30,16 @@ class Writer {
     const bool bools = node.what == Node::What::binary && node.op->take == Take::equality &&
                        nodes_[node.a].value_class == ValueClass::boolean;
     if (bools || (node.op != nullptr && node.op->logic != Kind::atom)) {
-      for (const NodeId child : {node.a, node.b, node.c})
-        if (child != kNoNode) build(child, out);
-      logic(bools ? Kind::exclusive : node.op->logic);
+      const Kind kind = bools ? Kind::exclusive : node.op->logic;
+      build(node.a, out);
+      const std::size_t jump = out.tree.size();
+      if (kind == Kind::conjunction) logic(Kind::unless_no);
+      if (kind == Kind::disjunction) logic(Kind::unless_yes);
+      if (node.b != kNoNode) build(node.b, out);
+      if (node.c != kNoNode) build(node.c, out);
+      if (kind == Kind::conjunction || kind == Kind::disjunction)
+        out.tree[jump].number = static_cast<std::uint32_t>(out.tree.size());
+      logic(kind);
       if (bools && node.op->printed == "===") logic(Kind::negation);
       return;
     }

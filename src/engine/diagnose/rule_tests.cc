@@ -60,8 +60,11 @@ class TestedRun {
         differ(fmt::format("initial: '{}' {}", name, value.error().what));
         return false;
       }
-      std::erase_if(started.initial, [&](const auto& other) { return other.first == name; });
-      started.initial.emplace_back(name, std::move(*value));
+      const auto other = std::ranges::find(started.initial, name, &std::pair<std::string, Value>::first);
+      if (other == started.initial.end())
+        started.initial.emplace_back(name, std::move(*value));
+      else
+        other->second = std::move(*value);
     }
     for (const auto& [name, answers] : given_.answers)
       if (rules_->find_operation(name) == kNone) {

@@ -76,7 +76,7 @@ Status compile_conditions(Rules& rules, PredicateCompiler& compiler) {
     }
     rule.tree = std::move(expression->tree);
     for (LogicNode& node : rule.tree)
-      if (node.kind == LogicNode::Kind::atom) node.atom = atom_number[node.atom];
+      if (node.kind == LogicNode::Kind::atom) node.number = atom_number[node.number];
     for (const Index z : rule.characteristics) rules.characteristics[z].conditions.push_back(c);
   }
   return {};

@@ -122,11 +122,12 @@ class Step {
       return fact;
     }
     if (own == kFaultOutput) return known(end.result == OperationEnd::Result::fault);
-    if (end.outputs[own].is_null()) {
+    const Json& given = end.outputs[own];
+    if (given.is_null()) {
       fact.why = fmt::format("{} gave no '{}'", name, own);
       return fact;
     }
-    auto value = value_from_json(end.outputs[own], type);
+    auto value = value_from_json(given, type);
     if (value) return known(std::move(*value));
     fact.why = fmt::format("{} gave a wrong '{}': it {}", name, own, value.error().what);
     return fact;

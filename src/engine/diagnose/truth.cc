@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/diagnose/truth.h"
 
-#include <algorithm>
+#include <array>
 
 namespace sickbay::diagnose {
 namespace {
@@ -22,11 +22,15 @@ Truth choice(Truth condition, Truth yes, Truth no) {
 }
 
 Truth evaluate_atom(const Rules::Atom& atom, const std::vector<Fact>& facts, std::string& why) {
-  std::vector<const Value*> values;
-  values.reserve(atom.characteristics.size());
-  for (const Index z : atom.characteristics) {
-    if (facts[z].state != Fact::State::known) return Truth::unknown;
-    values.push_back(&facts[z].value);
+  std::array<const Value*, 8> few;  // most atoms have one or two
+  std::vector<const Value*> many;
+  const std::size_t n = atom.characteristics.size();
+  if (n > few.size()) many.resize(n);
+  const std::span<const Value*> values(n > few.size() ? many.data() : few.data(), n);
+  for (std::size_t i = 0; i < n; ++i) {
+    const Fact& fact = facts[atom.characteristics[i]];
+    if (fact.state != Fact::State::known) return Truth::unknown;
+    values[i] = &fact.value;
   }
   auto truth = atom.predicate->evaluate(values);
   if (truth) return *truth ? Truth::yes : Truth::no;
@@ -38,49 +42,51 @@ Truth evaluate_atom(const Rules::Atom& atom, const std::vector<Fact>& facts, std
 
 Truth evaluate(const Rules& rules, Index condition, const std::vector<Fact>& facts,
                std::vector<std::optional<Truth>>& atoms, std::string& why) {
-  std::vector<Truth> stack;
-  const auto pop = [&] {
-    const Truth top = stack.back();
-    stack.pop_back();
-    return top;
-  };
-  for (const LogicNode& node : rules.conditions[condition].tree) {
+  using Kind = LogicNode::Kind;
+  std::array<Truth, kMostLogicStack> stack{};
+  std::size_t top = 0;  // one behind the last
+  const LogicTree& tree = rules.conditions[condition].tree;
+  for (std::size_t i = 0; i < tree.size(); ++i) {
+    SB_CHECK(top + 1 < stack.size(), "the depth of an expression bounds the stack");
+    const LogicNode& node = tree[i];
     switch (node.kind) {
-      case LogicNode::Kind::atom: {
-        auto& known = atoms[node.atom];
-        if (!known) known = evaluate_atom(rules.atoms[node.atom], facts, why);
-        stack.push_back(*known);
+      case Kind::atom: {
+        auto& known = atoms[node.number];
+        if (!known) known = evaluate_atom(rules.atoms[node.number], facts, why);
+        stack[top++] = *known;
         break;
       }
-      case LogicNode::Kind::constant:
-        stack.push_back(node.atom != 0 ? Truth::yes : Truth::no);
+      case Kind::constant:
+        stack[top++] = node.number != 0 ? Truth::yes : Truth::no;
         break;
-      case LogicNode::Kind::negation:
-        stack.back() = negation(stack.back());
+      case Kind::unless_no:
+        if (stack[top - 1] == Truth::no) i = node.number;
         break;
-      case LogicNode::Kind::conjunction: {
-        const Truth b = pop();
-        stack.back() = conjunction(stack.back(), b);
+      case Kind::unless_yes:
+        if (stack[top - 1] == Truth::yes) i = node.number;
         break;
-      }
-      case LogicNode::Kind::disjunction: {
-        const Truth b = pop();
-        stack.back() = disjunction(stack.back(), b);
+      case Kind::negation:
+        stack[top - 1] = negation(stack[top - 1]);
         break;
-      }
-      case LogicNode::Kind::exclusive: {
-        const Truth b = pop();
-        stack.back() = exclusive(stack.back(), b);
+      case Kind::conjunction:
+        --top;
+        stack[top - 1] = conjunction(stack[top - 1], stack[top]);
         break;
-      }
-      case LogicNode::Kind::choice: {
-        const Truth no = pop(), yes = pop();
-        stack.back() = choice(stack.back(), yes, no);
+      case Kind::disjunction:
+        --top;
+        stack[top - 1] = disjunction(stack[top - 1], stack[top]);
         break;
-      }
+      case Kind::exclusive:
+        --top;
+        stack[top - 1] = exclusive(stack[top - 1], stack[top]);
+        break;
+      case Kind::choice:
+        top -= 2;
+        stack[top - 1] = choice(stack[top - 1], stack[top], stack[top + 1]);
+        break;
     }
   }
-  return stack.back();
+  return stack[0];
 }
 
 Json values_of(const Rules& rules, std::span<const Index> characteristics, const std::vector<Fact>& facts) {
