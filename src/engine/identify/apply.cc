@@ -5,6 +5,7 @@
 
 #include "base/hostlist.h"
 #include "engine/identify/identify.h"
+#include "engine/identify/signs.h"
 #include "model/slurm_state.h"
 
 namespace sickbay::identify {
@@ -162,6 +163,7 @@ void on_job_seen(State& s, Case* c, const Event& e) {
       if (auto n = s.nodes.find(name); n != s.nodes.end() && n->second.down) run->down_nodes.push_back(name);
   run->down_nodes = sorted_hosts(std::move(run->down_nodes));
   if (run->id.n == 1 && run->is_program()) s.by_job[run->job.job_id] = c->no;
+  gather_signs(s, *c, *run);
 }
 
 void on_job_lost(State&, Case* c, const Event& e) {
@@ -357,6 +359,7 @@ constexpr auto kKinds = std::to_array<KindRow>({
     {kVerdict, on_verdict},
     {kCaseClosed, on_case_closed},
     {kArchived, on_archived},
+    {"finding", [](State& s, Case*, const Event& e) { take_finding(s, e); }},
 });
 
 }  // namespace

@@ -88,6 +88,20 @@ struct Run {
   bool watched() const { return live() && outcome != Outcome::checking; }
 };
 
+/// What an agent found on a node (a finding whose result is a fault).
+struct Sign {
+  std::string source;           ///< "f9"
+  std::string rule, text;       ///< "memory/bank_lost" and its words
+  TimePoint at = kNoTime;       ///< the agent's clock
+  TimePoint gone_at = kNoTime;  ///< when it was said to be gone
+};
+/// A sign that fits a run of a case in node and time.
+struct CaseSign {
+  std::string node;
+  RunId run;
+  Sign sign;
+};
+
 struct Options {
   bool deliver = false;            ///< keep P's run elsewhere when a node was guilty
   bool rerun = true;               ///< false: P must not run twice
@@ -139,6 +153,7 @@ struct Case {
   std::vector<Run> programs;       ///< r1, r2, ...
   std::vector<Run> verifications;  ///< v1, v2, ...; attempts replace their entry
   std::vector<Run> result_checks;  ///< k1, k2, ...: `--check` on what r1, r2, ... left
+  std::vector<CaseSign> signs;     ///< evidence only
   std::optional<Verdict> verdict;
   std::vector<std::string> notes;  ///< what a reader must know: dropped options, re-used nodes
   bool cancel_requested = false;

@@ -89,6 +89,11 @@ Json evidence_view(const Case& c) {
       } else if (r.result != "unknown")
         add_evidence(list, name, "against", "verification " + r.result + ": " + r.reason, run);
     }
+  for (const CaseSign& s : c.signs)
+    list.push(Json::object({{"node", s.node},
+                            {"side", "against"},
+                            {"text", fmt::format("{} {}: {}", s.sign.source, s.sign.rule, s.sign.text)},
+                            {"run", s.run.text()}}));
   return list;
 }
 
@@ -147,8 +152,12 @@ Json case_view(const Case& c) {
 
 std::string canonical_text(const State& state) {
   Json nodes = Json::array();
-  for (const auto& [name, n] : state.nodes)
+  for (const auto& [name, n] : state.nodes) {
+    Json signs = Json::array();
+    for (const Sign& sign : n.signs)
+      signs.push(Json::array({sign.source, sign.rule, to_micros(sign.at), to_micros(sign.gone_at)}));
     nodes.push(Json::object({{"node", name},
+                             {"signs", std::move(signs)},
                              {"state", n.state},
                              {"usable", n.usable},
                              {"down", n.down},
@@ -156,6 +165,7 @@ std::string canonical_text(const State& state) {
                              {"passed_at", to_micros(n.passed_at)},
                              {"failed_at", to_micros(n.failed_at)},
                              {"failed_case", n.failed_case}}));
+  }
   std::string text = Json::object({{"boot", to_micros(state.controller_boot)},
                                    {"last_case", state.last_case},
                                    {"nodes", std::move(nodes)}})

@@ -46,6 +46,7 @@ struct NodeFacts {
   TimePoint passed_at = kNoTime;  ///< V's last pass
   TimePoint failed_at = kNoTime;  ///< V's last failure
   std::int64_t failed_case = 0;
+  std::vector<Sign> signs;  ///< what its agent found lately, oldest first
 };
 
 struct State {

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/identify/signs.h"
+
+#include <algorithm>
+
+namespace sickbay::identify {
+namespace {
+
+// An agent looks once in a while: what it finds this soon after a run was there in the run.
+constexpr std::chrono::seconds kAfterwards{600};
+constexpr std::size_t kMostOnANode = 16;  // the oldest go first
+
+// Both times come from other clocks than ours, and are compared as they are: data, not an order.
+bool fits(const Sign& sign, const Run& run) {
+  if (run.job.start == kNoTime) return false;
+  const bool before_its_end = run.job.end == kNoTime || sign.at <= run.job.end + kAfterwards;
+  return before_its_end && (sign.gone_at == kNoTime || sign.gone_at >= run.job.start);
+}
+
+}  // namespace
+
+void gather_signs(const State& state, Case& subject, const Run& run) {
+  for (const std::string& name : run.nodes) {
+    const auto node = state.nodes.find(name);
+    if (node == state.nodes.end()) continue;
+    for (const Sign& sign : node->second.signs) {
+      if (!fits(sign, run)) continue;
+      const bool known = std::any_of(subject.signs.begin(), subject.signs.end(), [&](const CaseSign& s) {
+        return s.node == name && s.sign.source == sign.source && s.run == run.id;
+      });
+      if (!known) subject.signs.push_back({name, run.id, sign});
+    }
+  }
+}
+
+void take_finding(State& state, const Event& event) {
+  const Json& body = event.body;
+  const std::string& name = body["node"].as_string();
+  const std::string rule = body["specification"].as_string() + "/" + body["rule"].as_string();
+  const TimePoint at = from_micros(body["at"].as_int());
+  auto& signs = state.nodes[name].signs;
+  if (body["result"].as_string() == "ok") {
+    for (Sign& sign : signs)
+      if (sign.rule == rule && sign.gone_at == kNoTime) sign.gone_at = at;
+    return;
+  }
+  if (body["result"].as_string() != "fault") return;
+  signs.push_back({event.subject, rule, body["text"].as_string(), at, kNoTime});
+  if (signs.size() > kMostOnANode) signs.erase(signs.begin());
+  for (const std::int64_t no : state.open) {
+    Case& subject = state.cases.at(no);
+    for (const auto* runs : {&subject.programs, &subject.verifications})
+      for (const Run& run : *runs)
+        if (std::find(run.nodes.begin(), run.nodes.end(), name) != run.nodes.end())
+          gather_signs(state, subject, run);
+  }
+}
+
+}  // namespace sickbay::identify
