@@ -21,8 +21,11 @@
 #include "adapters/slurm/slurm_manager.h"
 #include "adapters/sqlite/journal.h"
 #include "apps/daemon/accounts.h"
+#include "apps/daemon/archivist.h"
 #include "apps/daemon/case_folders.h"
+#include "apps/daemon/daemon_log.h"
 #include "apps/daemon/installation.h"
+#include "apps/daemon/slurm_user.h"
 #include "service/agents.h"
 #include "service/api.h"
 #include "service/controller.h"
@@ -36,76 +39,6 @@ constexpr std::size_t kConfigBound = 1 << 20;
 constexpr const char* kUsage =
     "usage: sickbayd [--config FILE] [--check-config] [--help-config] [--version]\n"
     "Runs in the foreground as root on the controller host; SICKBAY_ROOT stands before all its paths.\n";
-
-void say(const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); }
-
-// SlurmUser is an operator, as it is to Slurm.  Asked until slurmctld has answered once.
-class SlurmUser {
- public:
-  SlurmUser(Loop& loop, ResourceManager& manager) : loop_(loop), manager_(manager) {}
-  void learn() {
-    manager_.slurm_user([this](Result<std::uint32_t> uid) {
-      if (uid)
-        uid_ = *uid;
-      else
-        loop_.at(loop_.now() + std::chrono::seconds(30), [this] { learn(); });
-    });
-  }
-  bool is(const Caller& caller) const { return uid_ && *uid_ == caller.uid; }
-
- private:
-  Loop& loop_;
-  ResourceManager& manager_;
-  std::optional<std::uint32_t> uid_;
-};
-
-// Moves the events of long closed cases to the archives, once a day, some at a time (doc/formats/journal.md).
-class Archivist {
- public:
-  Archivist(Loop& loop, SqliteJournal& journal, Controller& controller)
-      : loop_(loop), journal_(journal), controller_(controller) {}
-  void work() {
-    constexpr std::size_t kAtOnce = 20;  // two commits each
-    const TimePoint before = loop_.now() - std::chrono::hours(30 * 24);
-    std::vector<std::string> subjects;
-    std::vector<std::int64_t> numbers;
-    for (const auto& [no, subject] : controller_.state().cases)
-      // (A day more: something may still have been said of a case after its end.)
-      if (subject.is_closed() && subject.closed < before - std::chrono::hours(24) &&
-          subjects.size() < kAtOnce) {
-        subjects.push_back(case_name(no));
-        numbers.push_back(no);
-      }
-    if (!subjects.empty()) {
-      auto done = journal_.compact(before, subjects);
-      if (!done) {
-        say(done.error().message("sickbayd"));
-        return again(std::chrono::hours(24));
-      }
-      for (std::int64_t no : numbers) controller_.forget(no);
-      say(fmt::format("event=archived cases={} events={}", done->subjects, done->events));
-    }
-    again(subjects.size() < kAtOnce ? std::chrono::seconds(24 * 3600) : std::chrono::seconds(1));
-  }
-
- private:
-  void again(std::chrono::seconds in) {
-    loop_.at(loop_.now() + in, [this] { work(); });
-  }
-  Loop& loop_;
-  SqliteJournal& journal_;
-  Controller& controller_;
-};
-
-// One key=value line per committed event that is an act or a decision: what an operator greps for.
-void log_event(const Event& e) {
-  if (e.kind == identify::kJobSeen || e.kind == identify::kNodesSeen) return;
-  std::string line = fmt::format("event={} seq={} subject={}", e.kind, e.seq, e.subject);
-  for (const char* key : {"key", "verb", "job_id", "node", "task", "outcome", "rule", "cause", "sentence"})
-    if (const Json& value = e.body[key]; !value.is_null()) line += fmt::format(" {}={}", key, value.dump());
-  if (e.kind == kFailed) line += " error=" + e.body["error"]["what"].dump();
-  say(line);
-}
 
 Result<Config> load_config(const std::string& path, bool must_exist) {
   auto text = read_file(path, kConfigBound);
