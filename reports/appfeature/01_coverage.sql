@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- title: How much of the work has a label, and the names that have none
 -- needs: application
--- chart: hbar x=name y=core_h_share group=part stacked=yes
+-- chart: hbar x=name y=job_share,core_h_share
 -- units: jobs=jobs job_share=% core_h=core-h core_h_share=% users=users
 -- words: part
 -- param: top integer 15 how many unlabelled names

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- title: Size, run time and memory of each application
--- needs: application cores known
+-- needs: application cores known elapsed
 -- chart: box x=application low=cores_p5 q1=cores_p25 median=cores_p50 q3=cores_p75 high=cores_p95 log=y
 -- units: jobs=jobs cores_p5=cores cores_p25=cores cores_p50=cores cores_p75=cores cores_p95=cores cores_most=cores run_p25=h run_p50=h run_p75=h run_p95=h memory_p25=GiB memory_p50=GiB memory_p75=GiB memory_p95=GiB time_to_size=ratio
 -- param: top integer 15 how many applications, by core-hours

@@ -15,7 +15,7 @@ WITH s AS NOT MATERIALIZED (
   FROM j WHERE known AND started
 ),
 by_user AS (
-  SELECT application, user_name, count(*) AS jobs, coalesce(sum(core_h), 0) AS core_h, count(*) FILTER (WHERE ok) AS ok,
+  SELECT application, user_name, count(*) AS jobs, sum(core_h) AS core_h, count(*) FILTER (WHERE ok) AS ok,
          count(*) FILTER (WHERE finished) AS finished
   FROM s GROUP BY application, user_name
 ),
@@ -39,7 +39,7 @@ varying AS (SELECT application, sum(jobs * variation) / sum(jobs) AS fluctuation
 ranked AS (
   SELECT a.application, a.core_h AS total,
          CASE WHEN users IS NOT NULL THEN cume_dist() OVER (PARTITION BY users IS NULL ORDER BY users) END AS users, cume_dist() OVER (ORDER BY a.jobs) AS jobs,
-         cume_dist() OVER (ORDER BY core_h) AS core_hours,
+         CASE WHEN core_h IS NOT NULL THEN cume_dist() OVER (PARTITION BY core_h IS NULL ORDER BY core_h) END AS core_hours,
          CASE WHEN success IS NOT NULL THEN cume_dist() OVER (PARTITION BY success IS NULL ORDER BY success) END AS success,
          CASE WHEN fluctuation IS NOT NULL THEN cume_dist() OVER (PARTITION BY fluctuation IS NULL ORDER BY fluctuation) END AS fluctuation,
          CASE WHEN typical IS NOT NULL THEN cume_dist() OVER (PARTITION BY typical IS NULL ORDER BY typical) END AS typical_size,
@@ -52,13 +52,13 @@ ranked AS (
   FROM by_app a LEFT JOIN shapes USING (application) LEFT JOIN waits USING (application) LEFT JOIN varying USING (application)
 ),
 main AS (
-  SELECT application, string_agg(format('{}: {}, {:.0f}, {}', coalesce(user_name, '-'), jobs, core_h,
+  SELECT application, string_agg(format('{}: {}, {}, {}', coalesce(user_name, '-'), jobs, coalesce(format('{:.0f}', core_h), '-'),
                                         CASE WHEN finished > 0 THEN format('{:.0f} %', 100.0 * ok / finished) ELSE '-' END), '; ' ORDER BY place) AS main_users
-  FROM (SELECT *, row_number() OVER (PARTITION BY application ORDER BY core_h DESC, jobs DESC, user_name) AS place FROM by_user)
+  FROM (SELECT *, row_number() OVER (PARTITION BY application ORDER BY core_h DESC NULLS LAST, jobs DESC, user_name) AS place FROM by_user)
   WHERE place <= 3 GROUP BY application
 )
 SELECT application, users, jobs, core_hours, cbrt(users * jobs * core_hours) AS activity, success, fluctuation, typical_size, maximum_size,
        run_time, memory_per_process, memory_per_job, io, wait, main_users
 FROM ranked JOIN main USING (application)
-ORDER BY total DESC, application
+ORDER BY total DESC NULLS LAST, ranked.jobs DESC, application
 LIMIT getvariable('top')

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- title: Job arrays rolled up
 -- needs: array_job_id
--- chart: hbar x=array y=core_h
+-- chart: hbar x=array y=core_h,tasks
 -- units: tasks=jobs started=jobs completed=% core_h=core-h share=% mean_run_time=h span=h mean_at_once=ratio lost_core_h=core-h
 -- words: application
 -- param: top integer 20 how many arrays, by core-hours
@@ -10,7 +10,7 @@
 -- left out: Jobs that belong to no array. A row of tasks that still wait counts as its number of tasks.
 WITH first AS (
   SELECT cluster, array_job_id, sum(core_h) AS core_h FROM j WHERE array_job_id IS NOT NULL GROUP BY ALL
-  ORDER BY core_h DESC NULLS LAST, cluster, array_job_id LIMIT getvariable('top')
+  ORDER BY core_h DESC NULLS LAST, count(*) DESC, cluster, array_job_id LIMIT getvariable('top')
 )
 -- The rest of those only that are shown.
 SELECT concat(j.array_job_id, ' ', min(job_name)) AS array, min(user_name) AS user_name, mode(application ORDER BY application) AS application,
@@ -23,4 +23,4 @@ SELECT concat(j.array_job_id, ' ', min(job_name)) AS array, min(user_name) AS us
        sum(j.core_h * lost::INTEGER) AS lost_core_h
 FROM j JOIN first f ON j.array_job_id = f.array_job_id AND j.cluster IS NOT DISTINCT FROM f.cluster
 GROUP BY f.cluster, j.array_job_id
-ORDER BY any_value(f.core_h) DESC NULLS LAST, f.cluster, j.array_job_id
+ORDER BY any_value(f.core_h) DESC NULLS LAST, count(*) DESC, f.cluster, j.array_job_id

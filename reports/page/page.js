@@ -289,7 +289,8 @@ function withGaps(times, grain, most) {
 /** How a row is found on the axis of names: its x, with its kind (suffix=) behind it where names of several kinds stand together. */
 function namesOf(report) {
   const [x] = columnsOf(report, 'x'), [kind] = columnsOf(report, 'suffix', false), column = report.columns[x];
-  if (kind === undefined) return {column, keyOf: (row) => row[x]};
+  // Where all are of one kind it need not be said.
+  if (kind === undefined || new Set(report.rows.map((row) => row[kind])).size < 2) return {column, keyOf: (row) => row[x]};
   const label = (row) => { const name = text(row[x], column); return name.startsWith('(') ? name : cut(name, 40) + ' (' + text(row[kind], report.columns[kind]) + ')'; };
   return {column: {...column, type: 'text', words: undefined, order: undefined}, keyOf: label};
 }
@@ -470,9 +471,9 @@ function lines(report, width, paint) {
       areaStyle: area ? {color: colour, opacity: 0.8} : undefined, stack: area ? 'all' : undefined, emphasis: {disabled: true},
       data: one.data.map((value, k) => { const held = area ? value ?? 0 : log && !(value > 0) ? null : value; return time ? [keys[k], held] : held; }),
     };
-    // A line is drawn between neighbours; who has none is a point.
+    // A line is drawn between neighbours; where it begins or ends at a gap there is a point, so that none is lost.
     if (!area && keys.length > 40) {
-      const lonely = one.data.map((value, k) => value !== null && (one.data[k - 1] ?? null) === null && (one.data[k + 1] ?? null) === null);
+      const none = (k) => one.data[k] === null, lonely = one.data.map((value, k) => value !== null && (none(k - 1) || none(k + 1)));
       if (lonely.includes(true)) Object.assign(line, {showSymbol: true, showAllSymbol: true, symbol: 'none', data: line.data.map((value, k) => (lonely[k] ? {value, symbol: 'circle', symbolSize: 4} : value))});
     }
     if (!area && series.length === 1 && !Number.isFinite(mark) && !log) line.areaStyle = {color: colour, opacity: 0.08};

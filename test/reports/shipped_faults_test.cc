@@ -89,5 +89,28 @@ TEST_F(Shipped, TakeTheSharesOfParetosFromTheWhole) {
   }
 }
 
+// bridges.txt says neither times nor users: its reports are of jobs, and no axis is made of nothing.
+TEST_F(Shipped, RankByJobsWhereTheLogHasNoTimes) {
+  fill(
+      "INSERT INTO jobs (job_id, array_job_id, job_name, application, labelled_by, state, cpus) SELECT i, i "
+      "// 4, 'a', "
+      "['vasp', 'cp2k', 'cp2k', 'unknown'][1 + i % 4], 'keyword', 'COMPLETED', 4 FROM range(40) r(i)");
+  make_views();
+  const auto radar = rows("appfeature.radar");
+  ASSERT_EQ(radar.size(), 2u);
+  EXPECT_EQ(radar[0].at("application"), "cp2k");
+  EXPECT_EQ(radar[0].at("jobs"), "1");
+  EXPECT_EQ(radar[0].at("core_hours"), "-");
+  EXPECT_EQ(radar[0].at("main_users"), "-: 20, -, 100 %");
+  EXPECT_EQ(rows("appfeature.coverage")[0].at("job_share"), "75");
+  EXPECT_EQ(rows("appfeature.ranking")[0].at("application"), "cp2k");
+  EXPECT_EQ(rows("arrays.arrays")[0].at("tasks"), "4");
+  order_.plugins = plugins_;
+  const auto document = make_document(store_.connection(), order_);
+  ASSERT_TRUE(document);
+  for (const ReportResult& result : document->results)
+    if (result.spec.id() == "appfeature.boxes") EXPECT_EQ(result.outcome, Outcome::left_out);
+}
+
 }  // namespace
 }  // namespace sickbay::workload

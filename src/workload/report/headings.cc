@@ -24,6 +24,7 @@ constexpr std::array kSpellings = {
     Spelling{"core h", "core-hours"},
     Spelling{"node h", "node-hours"},
     Spelling{"gpu h", "GPU-hours"},
+    Spelling{"gib h", "GiB-hours"},
     Spelling{"cpu", "CPU"},
     Spelling{"cpus", "CPUs"},
     Spelling{"gpu", "GPU"},

@@ -166,16 +166,23 @@ TEST(RenderHtml, HeadingsAreWordsAndNotesSpeakOfHeadings) {
                                   {{"lost_core_h", Type::real},
                                    {"core_h_share", Type::real},
                                    {"cpu_eff", Type::real},
+                                   {"unused_gib_h", Type::real},
                                    {"jobs", Type::integer}},
-                                  {{1.0, 2.0, 3.0, std::int64_t{4}}});
-  result.spec.units = {{"lost_core_h", "core-h"}, {"core_h_share", "%"}, {"cpu_eff", "%"}, {"jobs", "jobs"}};
+                                  {{1.0, 2.0, 3.0, 5.0, std::int64_t{4}}});
+  result.spec.units = {{"lost_core_h", "core-h"},
+                       {"core_h_share", "%"},
+                       {"cpu_eff", "%"},
+                       {"unused_gib_h", "GiB-h"},
+                       {"jobs", "jobs"}};
   result.spec.note = "lost_core_h of jobs; not_lost_core_h stays.";
   Document document = document_of({});
   document.messages["unit.core-h"] = "core-hours";
+  document.messages["unit.GiB-h"] = "GiB-hours";
   const std::string html = report_card(document, result);
   EXPECT_THAT(html, HasSubstr(">Lost core-hours</th>"));
   EXPECT_THAT(html, HasSubstr(">Core-hour share <span class=\"unit\">%</span></th>"));
   EXPECT_THAT(html, HasSubstr(">CPU efficiency <span"));
+  EXPECT_THAT(html, HasSubstr(">Unused GiB-hours</th>"));
   EXPECT_THAT(html, HasSubstr(">Jobs</th>"));
   EXPECT_THAT(html, HasSubstr("“Lost core-hours” of jobs; not_lost_core_h stays."));
 }
