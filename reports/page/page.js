@@ -291,7 +291,7 @@ function namesOf(report) {
   const [x] = columnsOf(report, 'x'), [kind] = columnsOf(report, 'suffix', false), column = report.columns[x];
   // Where all are of one kind it need not be said.
   if (kind === undefined || new Set(report.rows.map((row) => row[kind])).size < 2) return {column, keyOf: (row) => row[x]};
-  const label = (row) => { const name = text(row[x], column); return name.startsWith('(') ? name : cut(name, 40) + ' (' + text(row[kind], report.columns[kind]) + ')'; };
+  const label = (row) => { const name = text(row[x], column); return String(row[x]).startsWith('(') ? name : cut(name, 40) + ' (' + text(row[kind], report.columns[kind]) + ')'; };
   return {column: {...column, type: 'text', words: undefined, order: undefined}, keyOf: label};
 }
 const sum = (list) => list.reduce((a, b) => a + (Number.isFinite(b) ? b : 0), 0);
@@ -447,6 +447,7 @@ function hbars(report, width, paint) {
 function lines(report, width, paint) {
   const area = report.kind === 'stacked_area';
   const {keys, xColumn, series} = seriesOf(report, {merge: true, gaps: 4000});
+  if (keys.length === 1 && !area) return bars(report, width, paint);  // a lone point is no line
   const labels = keys.map((key) => text(key, xColumn)), time = isTime(xColumn);
   const panels = area ? [series] : panelsOf(series), top = series.length > 1 ? 32 : 4, left = kLeft;
   const each = width < 480 ? 180 : panels.length > 1 ? 180 : 270, log = (report.options.log ?? '').includes('y') && !area;

@@ -122,6 +122,7 @@ async function check_light() {
     check(await note('use.part_known') === 'Unknown in this log: GPU-hours.', 'a figure that the log lacks is named: ' + await note('use.part_known'));
     check(await note('use.unknown') === 'Nothing to draw: the log does not tell GPU-hours.', 'and so is a chart without any: ' + await note('use.unknown'));
     check(await run(`document.querySelectorAll('.chart[hidden]').length`) === 1, 'only that chart is away');
+    await check_odd();
     check(await note('use.users') === 'The first 30 of 736 are drawn; the rest is in the table.', 'what is not drawn is said: ' + await note('use.users'));
     check((await note('systatus.use')).startsWith('45 of 184 points lie below 80'), 'points below the mark are counted: ' + await note('systatus.use'));
     check(await run('window.hit') === undefined, 'a name from the log ran as script: ' + await run('window.hit'));
@@ -133,6 +134,19 @@ async function check_light() {
   await picture('light');
   await picture('top', null, 900);
   for (const chart of charts) await picture('light-' + chart.id, `[id="${chart.id}"]`);
+}
+/** What a chart shows, as ECharts has it. */
+const shown = (id, what) => run(`((option) => JSON.stringify(${what}))(sickbayReport.chart('${id}').getOption())`);
+async function check_odd() {
+  const same = async (id, what, wanted) => { const is = await shown(id, what); check(is === JSON.stringify(wanted), `${id} shows ${is}, not ${JSON.stringify(wanted)}`); };
+  await same('odd.first', 'option.series[1].data', [50, 80, 90]);  // of all, not of those shown
+  await same('odd.kinds', 'option.yAxis[0].data', ['gpu (partition)', 'gpu (QOS)', '(all)']);
+  await same('odd.gaps', 'option.series[0].data.length', 62);
+  await same('odd.gaps', 'option.series[0].data.filter((point) => (point.value ?? point)[1] !== null).map((point) => point.symbol ?? "")', ['', 'circle', 'circle', 'circle', '']);
+  await same('odd.one_day', '[option.series[0].type, option.xAxis[0].data]', ['bar', ['2021-05-01']]);
+  await same('odd.classes', 'option.series.map((one) => one.name)', ['small', 'large', 'none']);
+  const cut = await run(`[...document.getElementById('odd.classes').querySelectorAll('svg text')].some((text) => text.textContent.includes('\u2026'))`);
+  check(!cut, 'names that fit in lines are cut');
 }
 async function check_tooltips() {
   // A tooltip is where names become nodes: hover each chart's middle and some more.

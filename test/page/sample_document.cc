@@ -300,6 +300,53 @@ std::vector<ReportResult> use(Dice& dice) {
   return all;
 }
 
+// Rows that say less than they seem to: the first of many, one name of two kinds, days and classes that lack.
+std::vector<ReportResult> odd() {
+  std::vector<ReportResult> all;
+  const std::vector<std::pair<duck::ResultColumn, std::string>> kinds = {{{"kind", Type::text}, ""},
+                                                                         {{"name", Type::text}, ""},
+                                                                         {{"core_h", Type::real}, "core-h"},
+                                                                         {{"share", Type::real}, "%"}};
+  const std::vector<Row> names = {
+      {"partition", "gpu", 50.0, 50.0}, {"QOS", "gpu", 30.0, 30.0}, {"all", "(all)", 10.0, 10.0}};
+  all.push_back(result_of(
+      "odd",
+      {"first", "The first of many", "pareto", {{"x", "name"}, {"y", "core_h"}, {"share", "share"}}, kinds},
+      names));
+  ReportResult two = result_of("odd",
+                               {"kinds",
+                                "One name of two kinds",
+                                "hbar",
+                                {{"x", "name"}, {"y", "core_h"}, {"group", "kind"}, {"suffix", "kind"}},
+                                kinds},
+                               names);
+  two.spec.words = {"kind"};
+  all.push_back(two);
+  const std::vector<std::pair<duck::ResultColumn, std::string>> days = {{{"day", Type::time}, ""},
+                                                                        {{"jobs", Type::integer}, "jobs"}};
+  std::vector<Row> few;
+  for (const int day : {0, 1, 5, 60, 61}) few.push_back({kStart + day * kDay, std::int64_t{day + 1}});
+  all.push_back(
+      result_of("odd", {"gaps", "Days without a job", "line", {{"x", "day"}, {"y", "jobs"}}, days}, few));
+  few.resize(1);
+  all.push_back(result_of(
+      "odd", {"one_day", "One day", "line", {{"x", "day"}, {"y", "jobs"}, {"mark", "80"}}, days}, few));
+  all.push_back(
+      result_of("odd",
+                {"classes",
+                 "Classes as they come",
+                 "bar",
+                 {{"x", "what it does in words"}, {"y", "jobs"}, {"group", "size_class"}},
+                 {{{"what it does in words", Type::text}, ""},
+                  {{"size_class", Type::text}, ""},
+                  {{"jobs", Type::integer}, "jobs"}}},
+                {{"read and write alike", "large", std::int64_t{1}},
+                 {"write over 10 times more than it reads", "small", std::int64_t{2}},
+                 {"read 2 to 10 times more", "small", std::int64_t{3}},
+                 {"do neither of the two, or not so that one could tell", "none", std::int64_t{3}}}));
+  return all;
+}
+
 std::vector<ReportResult> applications(Dice& dice) {
   std::vector<ReportResult> all;
   std::vector<Row> features, points;
@@ -389,8 +436,10 @@ Document sample_document() {
        {}},
       {"use", "Use and waiting", "Who used what, and waited how long.", "use", "", 20, {}},
       {"appfeature", "What applications are like", "", "applications", "", 30, {}},
+      {"odd", "Odd logs", "What charts make of little.", "use", "", 25, {}},
       {"quality", "Quality of the data", "What was missing, repaired or rejected.", "quality", "", 40, {}}};
-  for (auto part : {overall(dice), use(dice), applications(dice), quality()})
+  document.orders["size_class"] = {"small", "large"};
+  for (auto part : {overall(dice), use(dice), odd(), applications(dice), quality()})
     for (ReportResult& result : part) document.results.push_back(std::move(result));
   return document;
 }

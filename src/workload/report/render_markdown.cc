@@ -107,10 +107,12 @@ std::string report_text(const Document& document, const ReportResult& result) {
       return text;
   }
   // A note has lines of its own.
-  std::string note = result.spec.note;
-  for (std::size_t at = 0; (at = note.find('\n', at)) != note.npos;) note[at] = ' ';
-  if (!note.empty()) line("page.note", "How to read it", note);
-  if (!result.spec.left_out.empty()) line("page.left_out", "Not counted", result.spec.left_out);
+  const auto lines = [&](std::string_view key, std::string_view english, std::string note) {
+    std::replace(note.begin(), note.end(), '\n', ' ');
+    if (!note.empty()) line(key, english, note);
+  };
+  lines("page.note", "How to read it", result.spec.note);
+  lines("page.left_out", "Not counted", result.spec.left_out);
   return text;
 }
 

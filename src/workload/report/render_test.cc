@@ -37,7 +37,7 @@ Document sample() {
   made.spec.name = "made";
   made.spec.title = "Made";
   made.spec.note = "One.\nTwo.";
-  made.spec.left_out = "Some.";
+  made.spec.left_out = "Some.\nMore.";
   made.spec.units = {{"core_h", "core-h"}, {"year", "none"}};
   made.spec.chart.kind = "none";
   made.table.columns = {{"user_name", Type::text},
@@ -74,7 +74,7 @@ TEST(Markdown, HoldsTheWholeDocument) {
   EXPECT_THAT(text, HasSubstr("| ---------: | ---: | --- | ---------------- |\n"));
   EXPECT_THAT(text, HasSubstr("|     12,346 | 2021 | yes | 2021-05-03 10:00 |\n")) << text;
   EXPECT_THAT(text, HasSubstr("|      0.042 |      | no  | 2021-05-01       |\n"));
-  EXPECT_THAT(text, HasSubstr("How to read it: One. Two.\n\nNot counted: Some.\n"));
+  EXPECT_THAT(text, HasSubstr("How to read it: One. Two.\n\nNot counted: Some. More.\n"));
   EXPECT_THAT(text, HasSubstr("Left out: no job here has max_rss\n"));
   EXPECT_THAT(text, HasSubstr("Failed: a.sql:3: it is wrong\n"));
   EXPECT_THAT(text, HasSubstr("No job fits\n"));
