@@ -9,6 +9,23 @@ std::vector<BuiltinOperation> builtin_hardware_rows() {
   constexpr std::string_view collect = "collect";
   constexpr auto here = BuiltinPlace::inline_;
   return {
+      {"hardware",
+       collect,
+       here,
+       "looks which parts this node has, so that a specification asks only what can be answered",
+       "60 us",
+       "/proc and /sys",
+       {},
+       {{"has_ecc", boolean, "", "a memory controller counts errors (EDAC)", ""},
+        {"has_machine_checks", boolean, "", "machine checks are counted", ""},
+        {"has_sensors", boolean, "", "a sensor driver is loaded (hwmon)", ""},
+        {"has_disks", boolean, "", "there is a disk", ""},
+        {"has_smart", boolean, "", "there is a disk, and the program smartctl", ""},
+        {"has_infiniband", boolean, "", "there is an InfiniBand or Omni-Path adapter", ""},
+        {"has_gpu", boolean, "", "there is an NVIDIA device, and the program nvidia-smi", ""},
+        {"has_management_controller", boolean, "", "there is /dev/ipmi0, and the program ipmitool", ""},
+        {"has_default_route", boolean, "", "there is a default route", ""},
+        {"has_controller", boolean, "", "slurm.conf names Slurm's controllers", ""}}},
       {"memory",
        collect,
        here,

@@ -92,6 +92,9 @@ struct ChildPlan {
   std::optional<OperationEnd> instead;  ///< no program is needed, or none can help
 };
 
+/// Where programs are looked for, below the root.
+inline constexpr const char* kProgramFolders[] = {"/usr/local/sbin", "/usr/local/bin", "/usr/sbin",
+                                                  "/usr/bin",        "/sbin",          "/bin"};
 /// `argv` with the PATH of the tree and no more environment than a program of the system needs.
 ProcessSpec program_spec(const Call& call, std::vector<std::string> argv);
 /// Why a program gave no answer that can be read: missing, timed out, killed; nothing where it ended by

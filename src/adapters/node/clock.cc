@@ -110,9 +110,7 @@ OperationEnd clock(const Call& call) {
   Json out = Json::object({{"clock_synchronised", synchronised}, {"clock_offset", nullptr}});
   const bool server = !call.text("server").empty();
   if (!server && call.text("folder").empty()) {
-    if (synchronised.is_null())
-      return unknown("neither a server nor a folder is given, and the kernel does not say");
-    return found(std::move(out));
+    return found(std::move(out), "neither a server nor a folder is given: the offset is unknown");
   }
   const auto offset = server ? offset_of_server(call) : offset_of_folder(call);
   if (!offset) return unknown(offset.error().what);

@@ -4,9 +4,12 @@
 // inline and thread ones give their answer; those that ask other programs give a plan.
 #pragma once
 #include "adapters/node/call.h"
+#include "adapters/node/parse.h"
 
 namespace sickbay::node {
 
+// hardware.cc
+OperationEnd hardware(const Call&);
 // memory.cc
 OperationEnd memory(const Call&);
 OperationEnd swap(const Call&);
@@ -24,6 +27,7 @@ OperationEnd disks(const Call&);
 OperationEnd disk_place(const Call&);
 ChildPlan disk_smart(const Call&);
 // gpu.cc
+std::int64_t gpus_on_the_bus(const Tree&);
 ChildPlan gpu(const Call&);
 // power.cc
 ChildPlan power_supplies(const Call&);
@@ -38,6 +42,7 @@ OperationEnd nic(const Call&);
 OperationEnd tcp(const Call&);
 OperationEnd infiniband(const Call&);
 // reach.cc
+Result<SlurmControllers> slurm_controllers(const Tree&);
 OperationEnd reach(const Call&);
 // clock.cc
 OperationEnd clock(const Call&);

@@ -14,8 +14,10 @@ constexpr std::string_view kGpuQuery =
     "clocks_throttle_reasons.hw_thermal_slowdown,clocks_throttle_reasons.sw_thermal_slowdown,"
     "clocks_throttle_reasons.hw_power_brake_slowdown";
 
+}  // namespace
+
 // Display (0x0300xx) and 3D (0x0302xx) controllers of vendor 10de.
-std::int64_t on_the_bus(const Tree& tree) {
+std::int64_t gpus_on_the_bus(const Tree& tree) {
   std::int64_t count = 0;
   for (const std::string& device : tree.list("/sys/bus/pci/devices")) {
     const std::string folder = "/sys/bus/pci/devices/" + device;
@@ -26,10 +28,8 @@ std::int64_t on_the_bus(const Tree& tree) {
   return count;
 }
 
-}  // namespace
-
 ChildPlan gpu(const Call& call) {
-  const std::int64_t present = on_the_bus(*call.tree);
+  const std::int64_t present = gpus_on_the_bus(*call.tree);
   if (present == 0) return {{}, {}, unknown("the PCI bus has no NVIDIA display or 3D controller")};
   ChildPlan plan;
   plan.programs.push_back(program_spec(

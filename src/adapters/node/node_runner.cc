@@ -27,6 +27,7 @@ struct InlineRow {
   Function run;
 };
 constexpr auto kInline = std::to_array<InlineRow>({
+    {"hardware", hardware},
     {"memory", memory},
     {"swap", swap},
     {"cpus", cpus},
@@ -216,9 +217,7 @@ ProcessSpec program_spec(const Call& call, std::vector<std::string> argv) {
   ProcessSpec spec;
   spec.argv = std::move(argv);
   std::string path = "PATH=";
-  for (const std::string_view folder :
-       {"/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"})
-    path += (path.size() > 5 ? ":" : "") + call.tree->path(folder);
+  for (const char* folder : kProgramFolders) path += (path.size() > 5 ? ":" : "") + call.tree->path(folder);
   spec.environment = {path, "LC_ALL=C", "HOME=/"};
   if (call.tree->is_this_machine())
     for (const char* name : {"SLURM_CONF"})

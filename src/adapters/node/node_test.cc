@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Built-in operations on recorded machines: what each finds, and why it finds nothing where it does not.
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
 
 #include <sys/stat.h>
 
+#include <cmath>
 #include <map>
+#include <thread>
 
 #include "adapters/node/node_test_parts.h"
 #include "model/builtin_operations.h"
@@ -25,6 +29,12 @@ struct Row {
 };
 
 const Row kRows[] = {
+    {"vm", "hardware", "{}", Ended::ok,
+     R"({"has_ecc":false,"has_machine_checks":true,"has_sensors":false,"has_disks":true,"has_smart":false,"has_infiniband":false,"has_gpu":false,"has_management_controller":false,"has_default_route":true,"has_controller":false})",
+     ""},
+    {"server", "hardware", "{}", Ended::ok,
+     R"({"has_ecc":true,"has_machine_checks":true,"has_sensors":true,"has_disks":true,"has_smart":true,"has_infiniband":true,"has_gpu":true,"has_management_controller":true,"has_default_route":false,"has_controller":true})",
+     ""},
     {"vm", "memory", "{}", Ended::ok,
      R"({"memory_total":25276502016,"memory_available":22945603584,"memory_available_percent":91,"memory_expected":null,"memory_missing_percent":null})",
      ""},
@@ -135,8 +145,8 @@ const Row kRows[] = {
     {"vm", "infiniband", "{}", Ended::unknown, "{}", "/sys/class/infiniband has no adapter"},
     {"server", "infiniband", R"({"device": "mlx5_7"})", Ended::unknown, "{}",
      "/sys/class/infiniband has no adapter 'mlx5_7'"},
-    {"vm", "clock", "{}", Ended::unknown, "{}",
-     "neither a server nor a folder is given, and the kernel does not say"},
+    {"vm", "clock", "{}", Ended::ok, R"({"clock_synchronised":null,"clock_offset":null})",
+     "neither a server nor a folder is given: the offset is unknown"},
     {"vm", "reach", "{}", Ended::unknown, "{}",
      "there is no /etc/slurm/slurm.conf, /run/slurm/conf/slurm.conf, /etc/slurm-llnl/slurm.conf: give the "
      "argument "
@@ -311,6 +321,75 @@ TEST(NodeOperations, FilesThatVanishOrBlockAreUnknown) {
   EXPECT_EQ(machine.run("memory").text, "/proc/meminfo has no MemTotal");
   std::filesystem::create_directory(tree.path() + "/proc/loadavg");
   EXPECT_EQ(machine.run("load").text, "cannot read /proc/loadavg: Is a directory");
+}
+
+TEST(NodeOperations, ClockByAFolder) {
+  // The kernel stamps the file with the clock that we read.
+  TestFolder folder;
+  Machine machine("/");
+  const OperationEnd end = machine.run("clock", Json::object({{"folder", folder.path()}}));
+  EXPECT_EQ(end.result, Ended::ok) << end.text;
+  EXPECT_LT(std::abs(end.outputs["clock_offset"].as_double(99)), 2);
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
+  EXPECT_EQ(machine.run("clock", Json::object({{"folder", folder.path() + "/none"}})).text,
+            "cannot write a file in '" + folder.path() + "/none': No such file or directory");
+}
+
+TEST(NodeOperations, ClockByATimeServer) {
+  // A server whose clock is 100 s ahead, and which first sends what nobody asked for.
+  const int fd = ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  ASSERT_EQ(::bind(fd, reinterpret_cast<sockaddr*>(&address), size), 0);
+  ::getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size);
+  std::thread server([fd] {
+    char request[48];
+    sockaddr_in client{};
+    socklen_t length = sizeof client;
+    if (::recvfrom(fd, request, sizeof request, 0, reinterpret_cast<sockaddr*>(&client), &length) != 48)
+      return;
+    std::string answer(48, '\0');
+    answer[0] = 0x24;
+    answer[1] = 1;
+    const auto when = static_cast<std::uint32_t>(::time(nullptr) + 2208988800LL + 100);
+    for (int i = 0; i < 4; ++i)
+      answer[static_cast<std::size_t>(40 + i)] = static_cast<char>(when >> (24 - 8 * i));
+    const auto send = [&] {
+      ::sendto(fd, answer.data(), answer.size(), 0, reinterpret_cast<sockaddr*>(&client), length);
+    };
+    send();  // forged: it does not hold what was asked
+    answer.replace(24, 8, std::string(request + 40, 8));
+    send();
+  });
+  Machine machine("/");
+  const OperationEnd end =
+      machine.run("clock", Json::object({{"server", "127.0.0.1"}, {"port", ntohs(address.sin_port)}}));
+  server.join();
+  ::close(fd);
+  EXPECT_EQ(end.result, Ended::ok) << end.text;
+  EXPECT_NEAR(end.outputs["clock_offset"].as_double(), -100, 5);
+}
+
+TEST(NodeOperations, ReachesWhoListens) {
+  const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  ASSERT_EQ(::bind(fd, reinterpret_cast<sockaddr*>(&address), size), 0);
+  ::getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size);
+  const Json arguments = Json::object({{"host", "127.0.0.1"}, {"port", ntohs(address.sin_port)}});
+  Machine machine("/");
+  const OperationEnd refused = machine.run("reach", arguments);
+  EXPECT_EQ(refused.result, Ended::ok);
+  EXPECT_EQ(refused.outputs.dump(), R"({"reachable":false,"reach_time":null})");
+  EXPECT_NE(refused.text.find("Connection refused"), std::string::npos) << refused.text;
+  ASSERT_EQ(::listen(fd, 1), 0);
+  const OperationEnd there = machine.run("reach", arguments);
+  EXPECT_EQ(there.outputs["reachable"], Json(true)) << there.text;
+  ::close(fd);
 }
 
 TEST(NodeOperations, OfThisMachine) {

@@ -52,16 +52,22 @@ Result<std::string> slurm_conf(const Tree& tree) {
 
 }  // namespace
 
+Result<SlurmControllers> slurm_controllers(const Tree& tree) {
+  const auto conf = slurm_conf(tree);
+  if (!conf) return fail(conf.error());
+  SlurmControllers controllers = parse_controllers(*conf);
+  if (controllers.hosts.empty()) return fail(ErrorCode::not_found, "slurm.conf names no SlurmctldHost");
+  return controllers;
+}
+
 OperationEnd reach(const Call& call) {
   std::vector<std::string> hosts = {call.text("host")};
   std::int64_t port = call.integer("port");
   if (hosts[0].empty()) {
-    const auto conf = slurm_conf(*call.tree);
-    if (!conf) return unknown(conf.error().what + ": give the argument `host`");
-    SlurmControllers controllers = parse_controllers(*conf);
-    if (controllers.hosts.empty()) return unknown("slurm.conf names no SlurmctldHost");
-    hosts = std::move(controllers.hosts);
-    port = controllers.port;
+    auto controllers = slurm_controllers(*call.tree);
+    if (!controllers) return unknown(controllers.error().what + ": give the argument `host`");
+    hosts = std::move(controllers->hosts);
+    port = controllers->port;
   }
   if (port <= 0 || port > 65535) return unknown(fmt::format("{} is no TCP port", port));
   const auto began = Clock::now();

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// All parsers of adapters/node on the same bytes: total, within the bounds of a specification's values.
+#include "adapters/node/parse.h"
+#include "property.h"
+
+namespace {
+
+constexpr std::int64_t kMost = std::int64_t{1} << 53;
+
+void check(const std::optional<std::int64_t>& value, const char* what) {
+  SB_CHECK(!value || (*value >= 0 && *value <= kMost), what);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
+  using namespace sickbay;
+  using namespace sickbay::node;
+  const std::string_view text = fuzz::as_text(bytes, size);
+  for (const char* name : {"MemTotal", "SwapFree", "read_bytes", ""}) check(field_of(text, name), "a field");
+  check(smbios_memory(text), "SMBIOS");
+  check(count_list(text), "a list");
+  check(interrupts_of(text, "MCE"), "interrupts");
+  if (const auto stat = parse_process_stat(text)) {
+    SB_CHECK(stat->pid > 0, "a process has a number");
+    SB_CHECK(stat->nice >= -20 && stat->nice <= 19, "nice is bounded");
+    check(stat->ticks, "ticks");
+    check(stat->started, "start");
+    check(stat->pages, "pages");
+    SB_CHECK(stat->name.size() < size, "a name is a part of the line");
+  }
+  check(parse_uid(text), "a user");
+  check(job_of_cgroup(text), "a job");
+  check(job_of_title(text), "a job");
+  for (const Mount& m : parse_mountinfo(text))
+    SB_CHECK(!m.place.empty() && !m.type.empty(), "a mount is whole");
+  for (const FstabLine& l : parse_fstab(text)) {
+    SB_CHECK(!l.place.empty(), "a line names a place");
+    (void)l.has("ro");
+  }
+  (void)parse_snmp(text, "Tcp");
+  SB_CHECK(default_route(text).find('\n') == std::string::npos, "a device is a word");
+  const SlurmControllers controllers = parse_controllers(text);
+  SB_CHECK(controllers.port > 0 && controllers.port < 65536, "a port is a port");
+  for (const std::string& host : controllers.hosts) SB_CHECK(!host.empty(), "a host has a name");
+  (void)user_name(text, 0);
+  const SmartAnswer smart = parse_smart(text);
+  check(smart.reallocated, "sectors");
+  SB_CHECK(!smart.wear_percent || (*smart.wear_percent >= 0 && *smart.wear_percent <= 100), "a percent");
+  for (const GpuLine& gpu : parse_gpus(text)) check(gpu.uncorrected, "errors");
+  const PowerSupplies supplies = parse_power_supplies(text);
+  SB_CHECK(supplies.failed <= supplies.all, "a part of all");
+  (void)upsc_value(text, "ups.status");
+  const auto time = parse_sntp(text);
+  SB_CHECK(!time || (*time > 0 && *time < 1e10), "a time of this age");
+  return 0;
+}
