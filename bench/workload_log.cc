@@ -6,7 +6,7 @@
 // logs show (few users hold most of the work, core counts are powers of two, run times span six decades,
 // executables carry versions and dates, one job in seven fails).  About 3.4 rows and 500 bytes a job.  The
 // same arguments give the same bytes.
-#include <array>
+#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -14,6 +14,9 @@
 #include <random>
 #include <string>
 #include <string_view>
+
+#include "base/duration.h"
+#include "base/time.h"
 
 namespace {
 
@@ -54,31 +57,14 @@ class Draw {
   std::mt19937_64 random_;
 };
 
+// As sacct writes them: "2021-05-01T10:00:00" and "1-02:03:04".
 std::string stamp(std::int64_t seconds) {
-  // Civil date of a day count (proleptic Gregorian).
-  const std::int64_t days = seconds / 86400 + 719468, era = days / 146097, doe = days - era * 146097;
-  const std::int64_t yoe = (doe - doe / 1460 + doe / 36524 - doe / 146096) / 365;
-  const std::int64_t doy = doe - (365 * yoe + yoe / 4 - yoe / 100), mp = (5 * doy + 2) / 153;
-  const std::int64_t month = mp < 10 ? mp + 3 : mp - 9, rest = seconds % 86400;
-  std::array<char, 96> text;
-  std::snprintf(text.data(), text.size(), "%04lld-%02lld-%02lldT%02lld:%02lld:%02lld",
-                static_cast<long long>(yoe + era * 400 + (month <= 2)), static_cast<long long>(month),
-                static_cast<long long>(doy - (153 * mp + 2) / 5 + 1), static_cast<long long>(rest / 3600),
-                static_cast<long long>(rest / 60 % 60), static_cast<long long>(rest % 60));
-  return text.data();
+  std::string text = sickbay::format_time(sickbay::from_unix_seconds(seconds));
+  text.resize(19);  // without the fraction and the zone
+  return text;
 }
 
-std::string duration(std::int64_t seconds) {
-  std::array<char, 64> text;
-  if (seconds >= 86400)
-    std::snprintf(text.data(), text.size(), "%lld-%02lld:%02lld:%02lld",
-                  static_cast<long long>(seconds / 86400), static_cast<long long>(seconds / 3600 % 24),
-                  static_cast<long long>(seconds / 60 % 60), static_cast<long long>(seconds % 60));
-  else
-    std::snprintf(text.data(), text.size(), "%02lld:%02lld:%02lld", static_cast<long long>(seconds / 3600),
-                  static_cast<long long>(seconds / 60 % 60), static_cast<long long>(seconds % 60));
-  return text.data();
-}
+std::string duration(std::int64_t seconds) { return sickbay::format_elapsed(std::chrono::seconds(seconds)); }
 
 }  // namespace
 
