@@ -48,6 +48,21 @@ std::string_view sql_type(duck::Type type) {
   return "VARCHAR";
 }
 
+// Texts that mostly say the same in all jobs or in many; the others differ from job to job.
+bool has_few_values(const JobColumn& c) {
+  switch (c.text) {
+    case Text::job_id:
+    case Text::job_name:
+    case Text::node_list:
+    case Text::work_dir:
+    case Text::submit_line:
+    case Text::comment:
+      return false;
+    default:
+      return c.is_text;
+  }
+}
+
 // The tables beside `jobs`.  No constraint makes an index: an index of 10 million jobs would not fit into the
 // memory that an import may take, and the import sees to uniqueness by itself.
 constexpr std::string_view kOtherTables = R"(
@@ -68,10 +83,11 @@ std::span<const JobColumn> job_columns() {
   return columns;
 }
 
-std::string schema_sql() {
+std::string schema_sql(bool scratch) {
   std::string sql = "CREATE TABLE jobs(";
   for (const JobColumn& c : job_columns())
-    sql += fmt::format("{}\n  {} {}", &c == job_columns().data() ? "" : ",", c.name, sql_type(c.type));
+    sql += fmt::format("{}\n  {} {}{}", &c == job_columns().data() ? "" : ",", c.name, sql_type(c.type),
+                       scratch && has_few_values(c) ? " USING COMPRESSION dictionary" : "");
   sql += ");";
   sql += kOtherTables;
   sql += fmt::format("INSERT INTO meta VALUES ('store_version', '{}');\n", kStoreVersion);

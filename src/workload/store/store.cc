@@ -77,7 +77,7 @@ Result<Store> Store::open(const StoreOptions& options) {
       return fail(Error(ErrorCode::storage_broken,
                         fmt::format("the store {} is an empty database", shown(options.path)))
                       .remedied_by("fill it with 'sickbay import'"));
-    auto made = connection->execute("BEGIN;" + schema_sql() + "COMMIT;");
+    auto made = connection->execute("BEGIN;" + schema_sql(options.scratch) + "COMMIT;");
     if (!made) return fail(std::move(made.error()).in("making the store " + shown(options.path)));
   }
   return Store(std::move(*database), std::move(*connection));

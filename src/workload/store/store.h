@@ -26,7 +26,9 @@ struct StoreOptions {
   int threads = 0;
   Bytes memory_limit{0};
   bool sandboxed = false;  ///< for SQL that others wrote
-  bool scratch = false;  ///< read once and thrown away: not compressed, which takes half of an import's time
+  /// Read once and thrown away: not compressed, which takes half of an import's time, but for texts of few
+  /// values, which reports would hash one by one.
+  bool scratch = false;
 };
 
 class Store {
@@ -43,7 +45,7 @@ class Store {
   duck::Connection connection_;
 };
 
-/// CREATE TABLE statements of all tables, from fields.h.
-std::string schema_sql();
+/// CREATE TABLE statements of all tables, from fields.h.  `scratch`: see StoreOptions.
+std::string schema_sql(bool scratch = false);
 
 }  // namespace sickbay::workload
