@@ -17,7 +17,8 @@ WITH t AS (
          sum(core_h) AS core_h,
          sum(wait_s * cores) / 3600.0 AS queued_h,
          sum(core_h * greatest(e - s, 0) / nullif(e_all - s_all, 0)) AS used_h
-  FROM (SELECT *, epoch_us(start_local) AS s_all, epoch_us(greatest(start_local, begins)) AS s,
+  FROM (SELECT started, finished, ok, user_name, gpu_h, core_h, wait_s, cores,
+               epoch_us(start_local) AS s_all, epoch_us(greatest(start_local, begins)) AS s,
                epoch_us(CASE WHEN end_local > start_local THEN end_local ELSE start_local + elapsed * INTERVAL 1 SECOND END) AS e_all,
                least(e_all, epoch_us(ends)) AS e
         FROM j, period)

@@ -112,13 +112,17 @@ Result<Database> Database::open(const OpenOptions& asked) {
   return database;
 }
 
-Result<Connection> Database::connect() {
-  auto impl = std::make_unique<Connection::Impl>();
-  impl->database = impl_->shared;
-  if (lib.duckdb_connect(impl_->shared->handle, &impl->handle) != DuckDBSuccess)
+Result<Connection> Connection::to(std::shared_ptr<SharedDatabase> database) {
+  auto impl = std::make_unique<Impl>();
+  impl->database = std::move(database);
+  if (lib.duckdb_connect(impl->database->handle, &impl->handle) != DuckDBSuccess)
     return fail(ErrorCode::internal, "DuckDB gives no connection");
   return Connection(std::move(impl));
 }
+
+Result<Connection> Connection::another() { return to(impl_->database); }
+
+Result<Connection> Database::connect() { return Connection::to(impl_->shared); }
 
 Result<ResultTable> Connection::query(std::string_view sql, const std::vector<Value>& parameters) {
   ResultTable table;

@@ -64,6 +64,8 @@ struct RowSource {
   std::function<std::unique_ptr<RowProducer>()> producer;  ///< called once for each thread
 };
 
+struct SharedDatabase;  // session.h
+
 class Connection {
  public:
   Connection(Connection&&) noexcept;
@@ -89,6 +91,8 @@ class Connection {
   /// For all connections of the database, and as long as it is open.  Not within a transaction.
   /// Errors: already_exists.
   Status add_source(RowSource source);
+  /// A further connection to the same database, for another thread.
+  Result<Connection> another();
   /// Ends a query of this connection from another thread.
   void interrupt();
 
@@ -96,6 +100,7 @@ class Connection {
   friend class Database;
   struct Impl;
   explicit Connection(std::unique_ptr<Impl> impl);
+  static Result<Connection> to(std::shared_ptr<SharedDatabase> database);
   std::unique_ptr<Impl> impl_;
 };
 

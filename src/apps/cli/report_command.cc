@@ -232,6 +232,7 @@ int make_report(const ReportOptions& o, const std::vector<std::string>& folders,
   order.made_at = local_time(page_of_stdout().now);
   order.version = SICKBAY_VERSION;
   order.run_program = run_program;
+  if (o.threads == 1) order.connections = 1;
   const TemporaryFolder folder;
   auto path = store_to_read(o, order, folder);
   if (!path) return complain(path.error(), o.json);

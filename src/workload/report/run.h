@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The run of reports: one after another over the views of a store, each with its own limits; what fails is
-// named in the document, and the rest is made.
+// The run of reports: side by side over the views of a store, each with its own limits; what fails is named
+// in the document, and the rest is made.
 #pragma once
 #include <chrono>
 #include <functional>
@@ -36,10 +36,12 @@ struct RunOrder {
   std::string store_path;  ///< for executables; empty: there is no file, and they are left out
   std::chrono::milliseconds time_limit{60'000};  ///< of one report
   std::size_t most_rows = 100'000;
+  int connections = 2;     ///< as many SELECTs run at once; executables run one at a time
   RunProgram run_program;  ///< may be empty: executables are left out
 };
 
-/// Makes the views on `connection` (a store opened read-only and sandboxed) and runs all reports.
+/// Makes the views on `connection` (a store opened read-only and sandboxed) and on others beside it, and runs
+/// all reports.
 /// Errors: not_found when no job fits the filter; what the store has.  A report that fails is no error: see
 /// ReportResult.
 Result<Document> make_document(duck::Connection& connection, const RunOrder& order);

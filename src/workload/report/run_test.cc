@@ -2,6 +2,7 @@
 // The run of reports: each fault of a plug-in is named, and the rest is made.
 #include "workload/report/run.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -194,6 +195,30 @@ TEST_F(Run, GivesExecutablesWhatTheyNeed) {
   EXPECT_EQ(make().results.at(0).why, "'./prog' ended with exit code 3: no such town");
   order_.run_program = [](const ProgramOrder&) -> Result<std::string> { return std::string("name\nann\n"); };
   EXPECT_THAT(make().results.at(0).why, HasSubstr("the result has no column 'n'"));
+}
+
+// Names of columns that the SQL does not have are told from all of them, whatever the SQL names.
+TEST_F(Run, RunsSideBySideInTheOrderOfThePlugin) {
+  order_.connections = 4;
+  for (int i = 10; i < 30; ++i)
+    folder_.write(fmt::format("own/{}_r{}.sql", i, i),
+                  i == 20   ? report("SELECT elapsd AS n FROM j")
+                  : i == 21 ? report("SELECT count(*) AS n FROM j WHERE j.state IS NULL OR elapsed IS NULL")
+                            : report(fmt::format("SELECT {} AS n, count(cores) > 0 AS t FROM j", i),
+                                     "-- param: p integer 1 what\n"));
+  const Document document = make();
+  ASSERT_EQ(document.results.size(), 20u);
+  for (int i = 10; i < 30; ++i) {
+    const ReportResult& result = document.results.at(static_cast<std::size_t>(i - 10));
+    EXPECT_THAT(result.spec.path, HasSubstr(fmt::format("{}_r{}.sql", i, i)));
+    if (i == 20) {
+      EXPECT_EQ(result.outcome, Outcome::failed);
+      EXPECT_THAT(result.why, HasSubstr("\"elapsed\""));
+    } else {
+      EXPECT_EQ(result.outcome, Outcome::made) << result.why;
+      EXPECT_EQ(std::get<std::int64_t>(result.table.rows.at(0)[0]), i == 21 ? 0 : i);
+    }
+  }
 }
 
 TEST_F(Run, ChecksWithoutJobs) {

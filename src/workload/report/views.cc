@@ -47,14 +47,16 @@ std::string seconds_between(std::string_view a, std::string_view b) {
   return fmt::format("CASE WHEN {1} < {0} THEN 0 ELSE (epoch_us({1}) - epoch_us({0})) // 1000000 END", a, b);
 }
 
-std::string derived_sql(const Site& site) {
+// The derived columns that are `wanted`; nullptr: all.
+std::string derived_sql(const Site& site, const std::set<std::string>* wanted) {
   const auto name = [](const std::vector<SiteClass>& classes) {
     return [&classes](std::size_t i) { return duck::quote(classes[i].name); };
   };
   const auto rank = [](std::size_t i) { return std::to_string(i + 1); };
   const std::string core_s = fmt::format("coalesce(cpu_time, {} * elapsed)", kCores);
-  const auto column = [](std::string_view sql, std::string_view as) {
-    return fmt::format(",\n  {} AS {}", sql, as);
+  const auto column = [wanted](std::string_view sql, std::string_view as) {
+    const bool out = wanted != nullptr && !wanted->contains(std::string(as));
+    return out ? std::string() : fmt::format(",\n  {} AS {}", sql, as);
   };
   std::string sql;
   sql += column("local_time(submit_time)", "submit_local");
@@ -165,6 +167,18 @@ std::string where_sql(const Filter& filter, const std::optional<TimePoint>& from
   return sql;
 }
 
+// All columns of jobs and the derived ones, or those that are `wanted`.
+std::string select_sql(const ViewOrder& order, const std::set<std::string>* wanted,
+                       const std::string& where) {
+  std::string columns = "*";
+  if (wanted != nullptr) {
+    columns = "job_id";  // a view needs one
+    for (const std::string& name : stored_columns())
+      if (name != "job_id" && wanted->contains(name)) columns += ", \"" + name + '"';
+  }
+  return fmt::format("SELECT {}{}\nFROM jobs{}", columns, derived_sql(order.site, wanted), where);
+}
+
 std::string users_sql(const std::vector<SiteUser>& users) {
   std::string sql =
       "CREATE OR REPLACE TEMP TABLE users(user_name VARCHAR, name VARCHAR, team VARCHAR, research_field "
@@ -217,6 +231,18 @@ WHERE begins < ends;
 
 }  // namespace
 
+std::string job_select_sql(const ViewOrder& order, const std::set<std::string>* wanted) {
+  const Filter& f = order.filter;
+  return select_sql(order, wanted, where_sql(f, f.from, f.to));
+}
+
+std::string job_views_sql(const ViewOrder& order, const std::set<std::string>* wanted) {
+  std::string second = "\nWHERE false";
+  if (order.compare) second = where_sql(order.filter, order.compare->from, order.compare->to);
+  return fmt::format("CREATE OR REPLACE TEMP VIEW j AS {};\nCREATE OR REPLACE TEMP VIEW j2 AS {};\n",
+                     job_select_sql(order, wanted), select_sql(order, wanted, second));
+}
+
 Result<std::string> views_sql(duck::Connection& connection, const ViewOrder& order) {
   // Jobs of a broken clock would stretch the period to decades, and the last few of a log of long jobs, or of
   // one that is a sample, by months: up to 1 % of the jobs may end over a day after the newest submission.
@@ -238,12 +264,7 @@ Result<std::string> views_sql(duck::Connection& connection, const ViewOrder& ord
   const Filter& f = order.filter;
   std::string sql = local_time_sql(order.zone, std::min(first.value_or(kNoTime), f.from.value_or(kNever)),
                                    std::max(last.value_or(kNoTime), f.to.value_or(kNoTime)));
-  const std::string derived = derived_sql(order.site);
-  sql += fmt::format("CREATE OR REPLACE TEMP VIEW j AS SELECT *{}\nFROM jobs{};\n", derived,
-                     where_sql(f, f.from, f.to));
-  std::string second = "\nWHERE false";
-  if (order.compare) second = where_sql(f, order.compare->from, order.compare->to);
-  sql += fmt::format("CREATE OR REPLACE TEMP VIEW j2 AS SELECT *{}\nFROM jobs{};\n", derived, second);
+  sql += job_views_sql(order, nullptr);
   sql += period_sql("period", f.from ? f.from : first, f.to ? f.to : last);
   sql += period_sql("period2", order.compare ? std::optional(order.compare->from) : std::nullopt,
                     order.compare ? std::optional(order.compare->to) : std::nullopt);

@@ -6,6 +6,7 @@
 // executables and anyone's DuckDB can have the same views (doc/formats/report.md, "What SQL may use").
 #pragma once
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -45,6 +46,13 @@ struct ViewOrder {
 /// Statements that make the views on a connection to a store.  Reads from `connection` only which times it
 /// holds, for the period where the filter gives none, and for the changes of the zone that matter.
 Result<std::string> views_sql(duck::Connection& connection, const ViewOrder& order);
+
+/// The SELECT of j, with the columns of `wanted` only; nullptr: with all.  Its macros are those of
+/// views_sql().
+std::string job_select_sql(const ViewOrder& order, const std::set<std::string>* wanted);
+/// Statements that make j and j2 anew, with such columns.  A view of a few is planned in a fraction of the
+/// time.
+std::string job_views_sql(const ViewOrder& order, const std::set<std::string>* wanted);
 
 /// One sentence for each value of the filter that no job of the store has, with the one that was meant.
 Result<std::vector<std::string>> unknown_filter_values(duck::Connection& connection, const Filter& filter);

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workload/report/facts.h"
+
+#include <fmt/format.h>
+
+#include "workload/report/render.h"
+
+namespace sickbay::workload {
+namespace {
+
+using duck::Connection;
+
+bool is_null(const duck::Value& value) { return std::holds_alternative<std::monostate>(value); }
+
+// "2021-05-01 to 2021-07-31 12:30 (91.5 days)"; "" where there is no such period.
+Result<std::string> period_text(Connection& connection, const Document& document, const char* table) {
+  auto period = connection.query(fmt::format("SELECT begins, ends, days FROM {}", table));
+  if (!period) return fail(period.error());
+  const auto& row = period->rows.at(0);
+  if (is_null(row[0])) return std::string();
+  const auto text = [&](std::size_t i, duck::Type type) { return value_text(document, row[i], type, ""); };
+  return filled(
+      filled(filled(message(document, "page.period_text", "{} to {} ({} days)"), text(0, duck::Type::time)),
+             text(1, duck::Type::time)),
+      text(2, duck::Type::real));
+}
+
+}  // namespace
+
+Status add_facts(Connection& connection, const RunOrder& order, std::int64_t jobs, Document& document) {
+  const auto fact = [&](const char* key, const char* english, std::string text) {
+    if (!text.empty())
+      document.facts.emplace_back(message(document, std::string("fact.") + key, english), std::move(text));
+  };
+  auto period = period_text(connection, document, "period");
+  if (!period) return fail(period.error());
+  fact("period", "Period", *period);
+  auto second = period_text(connection, document, "period2");
+  if (!second) return fail(second.error());
+  fact("compared", "Compared with", *second);
+  fact("jobs", "Jobs", value_text(document, jobs, duck::Type::integer, "jobs"));
+  fact("filter", "Only", describe_filter(order.views.filter));
+  auto sources =
+      connection.query("SELECT source, count(*) OVER () FROM imports ORDER BY imported_at, source LIMIT 5");
+  if (!sources) return fail(sources.error());
+  std::string names;
+  for (const auto& row : sources->rows)
+    if (const auto* name = std::get_if<std::string>(&row[0])) names += (names.empty() ? "" : ", ") + *name;
+  if (sources->rows.size() == 5 && std::get<std::int64_t>(sources->rows[0][1]) > 5)
+    names += filled(message(document, "page.and_more", " and {} more"),
+                    std::to_string(std::get<std::int64_t>(sources->rows[0][1]) - 5));
+  fact("sources", "Sources", names);
+  fact("zone", "Time zone", order.time_zone);
+  return {};
+}
+
+Error no_job_fits(Connection& connection, const RunOrder& order) {
+  Error error(ErrorCode::not_found, "no job fits");
+  if (auto sentences = unknown_filter_values(connection, order.views.filter); sentences)
+    for (const std::string& sentence : *sentences)
+      error.cause += (error.cause.empty() ? "" : "; ") + sentence;
+  auto held = connection.query(
+      "SELECT CAST(min(submit_time) AS VARCHAR), CAST(max(submit_time) AS VARCHAR), count(*) FROM jobs");
+  if (held && std::get<std::int64_t>(held->rows[0][2]) == 0)
+    error.cause = "the store holds no job", error.remedy_text = "import a log first: 'sickbay import'";
+  else if (held && !is_null(held->rows[0][0]))
+    error.remedy_text =
+        fmt::format("ask for less; the store's jobs were submitted from {} to {} (UTC)",
+                    std::get<std::string>(held->rows[0][0]), std::get<std::string>(held->rows[0][1]));
+  return error;
+}
+
+}  // namespace sickbay::workload
