@@ -10,6 +10,8 @@ for file in bin/sickbay bin/mybatch bin/sickbayd bin/sickbay-verify libexec/sick
     share/sickbay/sickbay-verify.sh share/sickbay/echarts.min.js lib/sickbay/libsickbay_clock_shift.so \
     share/doc/sickbay/licenses/echarts-Apache-2.0.txt \
     share/man/man1/sickbay-why.1 \
+    share/sickbay/operations/memory_test share/sickbay/operations/memory_bank share/sickbay/rules/node.json \
+    share/doc/sickbay/operations.md share/doc/sickbay/formats/operation.md \
     share/bash-completion/completions/sickbay lib/systemd/system/sickbayd.service share/doc/sickbay/README.md; do
   [ -s "$to/$file" ] || { echo "$file is not installed" >&2; exit 1; }
 done

@@ -12,6 +12,8 @@
 #include "adapters/posix/files.h"
 #include "adapters/posix/operation_process.h"
 #include "engine/diagnose/findings.h"
+#include "engine/diagnose/lint.h"
+#include "engine/diagnose/rule_tests.h"
 #include "engine/diagnose/run.h"
 #include "model/builtin_operations.h"
 #include "ports/operation_choice.h"
@@ -65,6 +67,27 @@ TEST(NodeRules, FitTheTableOfBuiltinOperations) {
   }
   for (const auto& o : s.operations) EXPECT_TRUE(used.contains(o.name)) << o.name;
   for (const auto& c : s.predicates) EXPECT_TRUE(conditions.contains(c.name)) << c.name;
+}
+
+TEST(NodeRules, HaveNothingThatIsHardlyMeant) {
+  DuktapePredicates compiler;
+  const auto rules = diagnose::compile(shipped(), compiler);
+  ASSERT_TRUE(rules) << rules.error().message("rules");
+  for (const auto& finding : diagnose::lint(**rules))
+    ADD_FAILURE() << finding.place.text() << ": " << finding.text;
+}
+
+TEST(NodeRules, DoWhatTheirTestsSay) {
+  DuktapePredicates compiler;
+  const auto rules = diagnose::compile(shipped(), compiler);
+  ASSERT_TRUE(rules) << rules.error().message("rules");
+  const auto tests =
+      diagnose::parse_rule_tests({"node.test.json", read_file(SB_RULES "/node.test.json", 1 << 20).value()});
+  ASSERT_TRUE(tests) << tests.error().message("test");
+  ASSERT_GE(tests->tests.size(), 8U);
+  for (const auto& test : tests->tests)
+    for (const std::string& difference : diagnose::run_rule_test(*rules, test).differences)
+      ADD_FAILURE() << test.name << ": " << difference;
 }
 
 // One run to its end, with real operations; critical ones are taken note of, as the agent does.
