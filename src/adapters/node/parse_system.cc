@@ -220,7 +220,9 @@ std::optional<double> parse_sntp(std::string_view packet) {
   if (whole == 0) return std::nullopt;
   // Era 1 begins in 2036, with the top bit clear (RFC 4330, section 3).
   if ((whole & 0x80000000U) == 0) whole += std::uint64_t{1} << 32;
-  return static_cast<double>(whole) - 2208988800.0 + static_cast<double>(part) / 4294967296.0;
+  const double seconds = static_cast<double>(whole) - 2208988800.0 + static_cast<double>(part) / 4294967296.0;
+  if (seconds <= 0) return std::nullopt;  // before 1970: a server that has lost its clock must not judge ours
+  return seconds;
 }
 
 }  // namespace sickbay::node
