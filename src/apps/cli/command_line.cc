@@ -109,6 +109,7 @@ std::unique_ptr<CLI::App> make_command_line(int& exit_code) {
   add_import_command(*app, exit_code);
   add_report_command(*app, exit_code);
   add_labels_command(*app, exit_code);
+  add_rules_command(*app, exit_code);
   add_journal_command(*app, exit_code);
   add_status_command(*app, exit_code);
   add_sql_command(*app, exit_code);

@@ -33,6 +33,7 @@ void add_report_command(CLI::App& app, int& exit_code);
 void add_sql_command(CLI::App& app, int& exit_code);
 void add_export_command(CLI::App& app, int& exit_code);
 void add_labels_command(CLI::App& app, int& exit_code);
+void add_rules_command(CLI::App& app, int& exit_code);
 void add_version_command(CLI::App& app, int& exit_code);
 
 /// `submit` is not parsed by CLI11 alone, since most of its words are sbatch's: its own options go to the

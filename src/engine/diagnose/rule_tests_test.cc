@@ -228,6 +228,13 @@ TEST(Lint, FindsWhatIsHardlyMeant) {
                  "34:10 hidden_period period 'more' is never chosen: those before it hold at all its times"));
 }
 
+TEST(Lint, ThePageNamesEachRule) {
+  const std::string page = file_text(SB_RULES "/../doc/formats/specification.md");
+  for (const LintRule& rule : lint_rules())
+    EXPECT_THAT(page, HasSubstr(fmt::format("| `{}` | {} | {} |\n", rule.code,
+                                            rule.error ? "error" : "warning", rule.meaning)));
+}
+
 TEST(Lint, ASpecificationWithoutPeriodsSaysSo) {
   EXPECT_THAT(
       lint_of(

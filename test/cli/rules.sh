@@ -1,0 +1,69 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# sickbay rules: a specification is linted, tested and explained; NHC's configuration becomes one.
+. "$(dirname "$0")/common.inc"
+cp "$SICKBAY_SOURCE/rules/examples/memory.json" "$SICKBAY_SOURCE/rules/examples/memory.test.json" .
+
+# What is shipped is well made, and does what its tests say.
+run 0 sickbay rules lint
+says out '0 errors'
+run 0 sickbay rules test
+says out ' 0 failed'
+
+# The paper's example, by itself.
+run 0 sickbay rules lint memory.json
+says out 'memory_example: version 1, 6 productions, digest '
+run 0 sickbay rules test memory.json --json
+[ "$(jq -r '.failed, (.tests | length > 4)' out | tr '\n' ' ')" = '0 true ' ] || fail "the JSON of rules test is another"
+
+# A fault in it has its place and an exit code: lint finds 1, the reader 65.
+sed 's/, "used_percent": "z2"//' memory.json > worse.json
+run 1 sickbay rules lint worse.json
+says out "worse.json:17:11: error: nothing gives 'z2' a value: it is no output of an operation, and in no period initial [no_source]"
+says out "error: production 'p3' never fires: nothing gives 'z2' a value in any run [unreachable]"
+run 1 sickbay rules lint worse.json --json
+[ "$(jq -r '[.errors, .findings[0].code, .findings[0].line] | join(" ")' out)" = '4 no_source 17' ] ||
+  { cat out >&2; fail "lint found something else"; }
+sed 's/z2 > 99/z2 > 140/' memory.json > worst.json
+run 65 sickbay rules lint worst.json
+says err "worst.json:28:20: predicate 'c3': z2 is a percent, 0 to 100, and is compared with 140 at column 4"
+sed 's/"kind": "localise"/"kind": "localize"/' memory.json > worst.json
+run 65 sickbay rules lint worst.json --json
+says out "did you mean 'localise'?"
+
+# A test that does not hold says what came instead.
+sed 's/\["c4", "f6"\]/["f6"]/' memory.test.json > other.test.json
+cp memory.json other.json
+run 1 sickbay rules test other.json
+says out 'steps: expected c0 f1 | c1 c3 f4 f2 | c2 f3 f5 | f6, got c0 f1 | c1 c3 f4 f2 | c2 f3 f5 | c4 f6'
+says out '1 failed'
+
+# Why a production fires: for values, or in a test.
+run 0 sickbay rules explain memory.json --set z1=8589934592 --set z2=100
+says out 'p4          f5         fired: z2 > 99 is true (z2 = 100)'
+says out 'p1          f2         not fired: z1 != 8589934592 is false (z1 = 8589934592)'
+run 0 sickbay rules explain memory.test.json --test 'a healthy node' --json
+[ "$(jq -r '[.productions[] | .outcome] | join(" ")' out)" = 'fired false not_admissible false false not_admissible' ] ||
+  { cat out >&2; fail "the outcomes are others"; }
+run 64 sickbay rules explain memory.json --set z2=140
+says err "--set z2=140: it must be a whole number from 0 to 100, not 140"
+run 64 sickbay rules explain memory.json --set zz=1
+run 66 sickbay rules explain memory.test.json --test 'a healty node'
+says err "did you mean 'a healthy node'?"
+
+# NHC: what is taken is a specification without errors.
+cat > nhc.conf <<'EOF'
+* || check_fs_free / 3%
+* || check_ps_service -r munged
+n0* || check_hw_physmem_free 1MB
+* || check_file_test -d /tmp
+EOF
+mkdir made
+run 0 sickbay rules import-nhc nhc.conf --out made
+says out '2 of 4 lines taken'
+run 0 sickbay rules import-nhc nhc.conf --out made --nodes 'n[00-19]' --json
+[ "$(jq -r '[.lines[].taken] | join(",")' out)" = 'whole,whole,whole,no' ] || fail "the JSON of import-nhc is another"
+run 0 sickbay rules lint made --node n03
+says out '0 errors, 0 warnings'
+run 65 sickbay rules import-nhc memory.json
+run 66 sickbay rules import-nhc missing.conf
