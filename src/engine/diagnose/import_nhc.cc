@@ -145,7 +145,7 @@ class Target {
     if (known != looks_.end()) return known->second;
     const auto same =
         std::ranges::count_if(looks_, [&](const auto& l) { return l.first.starts_with(look.builtin + "{"); });
-    const std::string ending = tag_ + (same == 0 ? "" : fmt::format("_{}", same + 1));
+    std::string ending = tag_ + (same == 0 ? "" : fmt::format("_{}", same + 1));
     looks_.emplace_back(key, ending);
     const std::string name = "look_" + look.builtin + ending;
     operations_.set(name, operation(look, "collect", "Look at the " + look.component_description));

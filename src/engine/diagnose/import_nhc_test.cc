@@ -17,7 +17,6 @@
 namespace sickbay::diagnose {
 namespace {
 
-using testing::ElementsAre;
 using testing::HasSubstr;
 
 const std::string& sample() {
