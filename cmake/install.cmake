@@ -12,7 +12,7 @@ if(TARGET sickbay-verify)
 endif()
 install(DIRECTORY labels DESTINATION ${CMAKE_INSTALL_DATADIR}/sickbay FILES_MATCHING PATTERN "*.json")
 install(PROGRAMS verify/sickbay-verify.sh DESTINATION ${CMAKE_INSTALL_DATADIR}/sickbay)
-foreach(folder reports labels rules)  # a plug-in of workload analysis may be a program
+foreach(folder reports labels)  # of workload analysis; a plug-in may be a program
   if(EXISTS ${PROJECT_SOURCE_DIR}/${folder})
     install(DIRECTORY ${folder} DESTINATION ${CMAKE_INSTALL_DATADIR}/sickbay USE_SOURCE_PERMISSIONS)
   endif()

@@ -11,12 +11,15 @@ constexpr std::string_view kRemedy =
     "correct the file; doc/formats/specification.md describes it, rules/specification.schema.json tells "
     "editors";
 
-// Bounded and printable, whatever the JSON lexer quoted of the file.
+// The JSON reader's message: its place, then what it quotes of the file, bounded and printable.
 std::string harmless(const std::string& what) {
   constexpr std::size_t kMost = 300;
+  constexpr std::string_view kBegin = "not valid JSON: ";
   if (what.size() <= kMost && std::ranges::all_of(what, [](char c) { return c >= ' ' && c <= '~'; }))
     return what;
-  return quote_for_message(what, kMost);
+  const auto begin = what.find(kBegin);
+  const std::size_t quoted = begin == std::string::npos ? 0 : begin + kBegin.size();
+  return what.substr(0, quoted) + quote_for_message(std::string_view(what).substr(quoted), kMost);
 }
 
 }  // namespace
