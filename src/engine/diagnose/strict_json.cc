@@ -19,7 +19,8 @@ std::string harmless(const std::string& what) {
     return what;
   const auto begin = what.find(kBegin);
   const std::size_t quoted = begin == std::string::npos ? 0 : begin + kBegin.size();
-  return what.substr(0, quoted) + quote_for_message(std::string_view(what).substr(quoted), kMost);
+  return what.substr(0, quoted) +
+         quote_for_message(std::string_view(what).substr(quoted), kMost / 3);  // \xNN
 }
 
 }  // namespace
