@@ -5,7 +5,7 @@ include(GNUInstallDirs)
 set(ours ${CMAKE_INSTALL_LIBEXECDIR}/sickbay)
 
 # sickbayd stands beside sickbay: `sickbay lab` starts the one that belongs to it.
-install(TARGETS sickbay sickbayd RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(TARGETS sickbay sickbayd sickbay-agent RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(TARGETS sickbay-slurm RUNTIME DESTINATION ${ours})
 if(TARGET sickbay-verify)
   install(TARGETS sickbay-verify RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
@@ -38,14 +38,14 @@ endif()
 
 file(GLOB pages CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/doc/man/*.1)
 install(FILES ${pages} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+install(FILES doc/man/sickbay-agent.8 DESTINATION ${CMAKE_INSTALL_MANDIR}/man8)
 file(GLOB formats CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/doc/formats/*.md)
 install(FILES ${formats} DESTINATION ${CMAKE_INSTALL_DOCDIR}/formats)
 install(FILES README.md CHANGELOG.md doc/operations.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(FILES LICENSES/Apache-2.0.txt LICENSES/GPL-2.0-or-later.txt DESTINATION ${CMAKE_INSTALL_DOCDIR}/licenses)
 
 # These hold the PREFIX or are written by the program, so they are made while installing.
-set(unit_template ${PROJECT_SOURCE_DIR}/tools/install/sickbayd.service.in)
-install(CODE "set(unit_template \"${unit_template}\")
+install(CODE "set(unit_templates \"${PROJECT_SOURCE_DIR}/tools/install\")
               set(bin \"${CMAKE_INSTALL_BINDIR}\")
               set(data \"${CMAKE_INSTALL_DATADIR}\")
               set(build \"${PROJECT_BINARY_DIR}\")")
@@ -54,8 +54,10 @@ install(CODE [[
   # mybatch: the same program under the name its first users knew.
   file(CREATE_LINK sickbay "${root}/${bin}/mybatch" SYMBOLIC)
   message(STATUS "Installing: ${root}/${bin}/mybatch")
-  configure_file("${unit_template}" "${root}/lib/systemd/system/sickbayd.service" @ONLY)
-  message(STATUS "Installing: ${root}/lib/systemd/system/sickbayd.service")
+  foreach(unit sickbayd sickbay-agent)
+    configure_file("${unit_templates}/${unit}.service.in" "${root}/lib/systemd/system/${unit}.service" @ONLY)
+    message(STATUS "Installing: ${root}/lib/systemd/system/${unit}.service")
+  endforeach()
   file(MAKE_DIRECTORY "${root}/${data}/bash-completion/completions")
   execute_process(COMMAND "${build}/bin/sickbay" completion bash
                   OUTPUT_FILE "${root}/${data}/bash-completion/completions/sickbay" COMMAND_ERROR_IS_FATAL ANY)

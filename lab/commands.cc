@@ -53,6 +53,8 @@ void add_up(CLI::App& lab, int& exit_code) {
       ->capture_default_str();
   c->add_option("--cpus", wishes->cpus, "CPUs per node, as Slurm is told")->capture_default_str();
   c->add_flag("--sickbayd,!--no-sickbayd", wishes->sickbayd, "start this cluster's sickbayd too (default)");
+  c->add_flag("--agents,!--no-agents", wishes->agents,
+              "start an agent on each node, with sickbayd (default)");
   c->callback([wishes, &exit_code] {
     const auto begin = std::chrono::steady_clock::now();
     auto layout = bring_up(*wishes, [](const std::string& what) { fmt::print(stderr, "lab: {}\n", what); });

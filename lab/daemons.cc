@@ -106,9 +106,17 @@ bool slurmctld_ready(const Layout& l, const std::string& m) { return port_answer
 Argv slurmd_argv(const Layout&, const std::string&) { return {"slurmd", "-D"}; }
 bool slurmd_ready(const Layout& l, const std::string& m) { return port_answers(l, m, l.first_port + 1); }
 
-Argv sickbayd_argv(const Layout&, const std::string&) { return {sickbayd_path()}; }
+Argv sickbayd_argv(const Layout&, const std::string&) { return {own_program("sickbayd")}; }
 bool sickbayd_ready(const Layout& l, const std::string&) {
   return unix_socket_answers(l.path("root/run/sickbay/sickbayd.sock"));
+}
+
+// Each node's agent has a tree of its own; the pid is the agent's, for env becomes it.
+Argv agent_argv(const Layout& l, const std::string& m) {
+  return {"env", "SICKBAY_ROOT=" + l.agent_root(m), own_program("sickbay-agent")};
+}
+bool agent_ready(const Layout& l, const std::string& m) {
+  return ::access((l.agent_root(m) + "/var/lib/sickbay-agent").c_str(), F_OK) == 0;
 }
 
 constexpr auto kDaemons = std::to_array<DaemonRow>({
@@ -118,6 +126,7 @@ constexpr auto kDaemons = std::to_array<DaemonRow>({
     {"slurmctld", Place::controller, slurmctld_argv, slurmctld_ready},
     {"slurmd", Place::nodes, slurmd_argv, slurmd_ready},
     {"sickbayd", Place::controller, sickbayd_argv, sickbayd_ready},
+    {"sickbay-agent", Place::nodes, agent_argv, agent_ready},
 });
 
 std::string last_lines(const std::string& path, int lines) {
@@ -242,10 +251,10 @@ Status add_accounts(const Layout& l) {
   return {};
 }
 
-std::string sickbayd_path() {
+std::string own_program(const std::string& name) {
   std::error_code failed;
   const auto self = std::filesystem::read_symlink("/proc/self/exe", failed);
-  const std::string path = (self.parent_path() / "sickbayd").string();
+  const std::string path = (self.parent_path() / name).string();
   return ::access(path.c_str(), X_OK) == 0 ? path : "";
 }
 

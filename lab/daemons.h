@@ -21,7 +21,7 @@ struct DaemonRow {
   /// Whether it answers; called often.
   bool (*ready)(const Layout&, const std::string& machine);
 };
-/// munged, mariadbd, slurmdbd, slurmctld, slurmd, sickbayd.
+/// munged, mariadbd, slurmdbd, slurmctld, slurmd, sickbayd, sickbay-agent.
 std::span<const DaemonRow> daemon_table();
 /// Error: not_found, with the names there are.
 Result<const DaemonRow*> find_daemon(std::string_view name);
@@ -47,8 +47,8 @@ Status kill_daemon(const Layout& layout, std::string_view daemon, const std::str
 Status install_database(const Layout& layout);
 /// Names the cluster, an account and the users in the accounting database.
 Status add_accounts(const Layout& layout);
-/// Path of sickbayd: beside the running executable.  Empty when it is not there.
-std::string sickbayd_path();
+/// Path of a program of ours ("sickbayd") beside the running executable.  Empty when it is not there.
+std::string own_program(const std::string& name);
 
 /// Runs a program of the lab's Slurm (scontrol, sinfo, ...) in ctl.  Its output; errors: os with the output.
 Result<std::string> ask_slurm(const Layout& layout, std::vector<std::string> argv);

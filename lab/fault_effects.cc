@@ -144,7 +144,8 @@ Status inject_crash(Target& t) {
 Status heal_crash(Target& t) {
   if (auto done = renew_boot_id(t.layout, t.machine.name); !done) return done;
   if (auto done = link_up(t); !done) return done;
-  for (const char* daemon : {"munged", "slurmd"}) {
+  for (const char* daemon : {"munged", "slurmd", "sickbay-agent"}) {
+    if (daemon_process(t.layout, daemon, t.machine.name).pid == 0) continue;  // this lab has none
     if (auto done = start_daemon(t.layout, daemon, t.machine.name); !done) return done;
     if (auto done = await_daemon(t.layout, daemon, t.machine.name, kLimit); !done) return done;
   }

@@ -17,6 +17,7 @@
 #include <filesystem>
 #include <sstream>
 
+#include "base/json.h"
 #include "lab/cgroups.h"
 #include "lab/child.h"
 #include "lab/cleanup.h"
@@ -57,6 +58,27 @@ Result<uid_t> uid_of(const std::string& user) {
 
 Status own(const std::string& path, uid_t uid, gid_t gid) {
   if (::chown(path.c_str(), uid, gid) != 0) return fail(os_error("could not give away " + path));
+  return {};
+}
+
+// What sickbayd and the agents need to know of a lab: its munged, and where they meet.
+Status write_sickbay_files(const Layout& l) {
+  const Json munge = Json::object({{"socket", l.path("run/munge.sock")}});
+  if (auto done = make_folder(l.path("root/etc/sickbay")); !done) return done;
+  const Json daemon = Json::object(
+      {{"munge", munge}, {"agent", Json::object({{"listen", fmt::format("0.0.0.0:{}", l.agent_port())}})}});
+  if (auto done = write_text(l.path("root/etc/sickbay/sickbay.json"), daemon.pretty() + "\n"); !done)
+    return done;
+  for (const Machine& m : l.machines()) {
+    if (auto done = make_folder(l.agent_root(m.name) + "/etc/sickbay"); !done) return done;
+    const Json agent = Json::object(
+        {{"munge", munge},
+         {"controller", Json::object({{"host", l.controller().address}, {"port", l.agent_port()}})},
+         {"node", Json::object({{"name", m.name}})}});
+    if (auto done = write_text(l.agent_root(m.name) + "/etc/sickbay/agent.json", agent.pretty() + "\n");
+        !done)
+      return done;
+  }
   return {};
 }
 
@@ -103,6 +125,7 @@ Status write_files(const Layout& l) {
                              {"etc/group", group_file(*group), 0644},
                              {"etc/task_prolog", task_prolog(l), 0755}})
     if (auto done = write_text(l.path(row.name), row.text, row.mode); !done) return done;
+  if (auto done = write_sickbay_files(l); !done) return done;
   auto uid = uid_of(l.wishes.slurm_user);
   if (!uid) return tl::unexpected(uid.error());
   for (const char* path : {"state", "state/slurmctld", "log", "etc/slurmdbd.conf"})
@@ -184,12 +207,22 @@ Status build(const Layout& l, const CleanupList& list, const Progress& tell) {
     if (auto done = start_daemon(l, "slurmd", m.name); !done) return done;
   if (auto done = await_nodes(l); !done) return done;
   if (!l.wishes.sickbayd) return {};
-  if (sickbayd_path().empty()) {
+  if (own_program("sickbayd").empty()) {
     tell("sickbayd is not installed beside this program; the lab runs without it");
     return {};
   }
   tell("starting sickbayd");
-  return start_and_wait(l, "sickbayd", "ctl");
+  if (auto done = start_and_wait(l, "sickbayd", "ctl"); !done) return done;
+  if (!l.wishes.agents) return {};
+  if (own_program("sickbay-agent").empty()) {
+    tell("sickbay-agent is not installed beside this program; the lab runs without it");
+    return {};
+  }
+  for (const Machine& m : l.machines())
+    if (auto done = start_daemon(l, "sickbay-agent", m.name); !done) return done;
+  for (const Machine& m : l.machines())
+    if (auto done = await_daemon(l, "sickbay-agent", m.name, kDaemonLimit); !done) return done;
+  return {};
 }
 
 }  // namespace

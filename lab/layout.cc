@@ -53,6 +53,12 @@ struct TextRow {
 constexpr TextRow kTexts[] = {
     {"name", &Wishes::name}, {"folder", &Wishes::folder}, {"slurm_user", &Wishes::slurm_user}};
 
+struct FlagRow {
+  const char* key;
+  bool Wishes::*field;
+};
+constexpr FlagRow kFlags[] = {{"sickbayd", &Wishes::sickbayd}, {"agents", &Wishes::agents}};
+
 }  // namespace
 
 const std::vector<User>& lab_users() {
@@ -112,7 +118,8 @@ std::string print_layout(const Layout& l) {
   std::string text = "# what `sickbay lab up` made; the other lab commands read it\n";
   for (const TextRow& row : kTexts) text += fmt::format("{} {}\n", row.key, l.wishes.*row.field);
   for (const NumberRow& row : kNumbers) text += fmt::format("{} {}\n", row.key, l.wishes.*row.field);
-  return text + fmt::format("sickbayd {}\n", l.wishes.sickbayd ? 1 : 0);
+  for (const FlagRow& row : kFlags) text += fmt::format("{} {}\n", row.key, l.wishes.*row.field ? 1 : 0);
+  return text;
 }
 
 Result<Layout> parse_layout(const std::string& text) {
@@ -124,8 +131,9 @@ Result<Layout> parse_layout(const std::string& text) {
     const std::size_t space = line.find(' ');
     const std::string key = line.substr(0, space);
     const std::string value = space == std::string::npos ? "" : line.substr(space + 1);
-    bool known = key == "sickbayd";
-    if (known) wishes.sickbayd = value == "1";
+    bool known = false;
+    for (const FlagRow& row : kFlags)
+      if (key == row.key) wishes.*row.field = value == "1", known = true;
     for (const TextRow& row : kTexts)
       if (key == row.key) wishes.*row.field = value, known = true;
     for (const NumberRow& row : kNumbers)

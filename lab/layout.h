@@ -10,7 +10,7 @@
 //   home/USER                 shared storage: the same files at the same path on every node
 //   run/                      sockets and pid files; every node sees its own folder here
 //   log/ state/ db/           logs; slurmctld's state; MariaDB (a tmpfs inside ctl only)
-//   nodes/NAME/               spool, tmp, run and boot_id of one node
+//   nodes/NAME/               spool, tmp, run and boot_id of one node; root, SICKBAY_ROOT of its agent
 //   faults/ truth.db          active faults; ground truth
 //   root/                     SICKBAY_ROOT of this lab's sickbayd
 #pragma once
@@ -30,6 +30,7 @@ struct Wishes {
   int cpus = 2;  ///< per node, as Slurm is told
   std::string slurm_user = "root";
   bool sickbayd = true;
+  bool agents = true;  ///< one on each node; only where there is a sickbayd
 };
 
 /// One machine of the lab: a node, a spare or the controller.
@@ -45,6 +46,10 @@ struct Layout {
   int first_port = 0;  ///< slurmctld; +1 slurmd, +2 slurmdbd, +3 sickbayd's TCP, +4 nonstop
   std::string bridge;  ///< its name inside ctl's network namespace
   const std::string& dir() const { return wishes.folder; }
+  /// Of sickbayd, for the agents.
+  int agent_port() const { return first_port + 3; }
+  /// SICKBAY_ROOT of a node's agent.
+  std::string agent_root(const std::string& machine) const { return path("nodes/" + machine + "/root"); }
   /// LAB/part.
   std::string path(const std::string& part) const { return wishes.folder + "/" + part; }
   /// n1..n(nodes), then the spares; without ctl.

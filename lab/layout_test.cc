@@ -24,7 +24,8 @@ Layout plan(Wishes wishes) {
 
 TEST(Layout, SurvivesItsOwnFile) {
   Wishes w;
-  w.name = "night-2", w.nodes = 3, w.spares = 2, w.cpus = 4, w.slurm_user = "slurm", w.sickbayd = false;
+  w.name = "night-2", w.nodes = 3, w.spares = 2, w.cpus = 4, w.slurm_user = "slurm", w.sickbayd = false,
+  w.agents = false;
   const Layout l = plan(w);
   auto again = parse_layout(print_layout(l));
   ASSERT_TRUE(again.has_value());

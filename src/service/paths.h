@@ -18,6 +18,9 @@ struct Paths {
   std::string run() const { return root + "/run/sickbay"; }
   std::string socket() const { return run() + "/sickbayd.sock"; }
 
+  std::string agent_config() const { return root + "/etc/sickbay/agent.json"; }
+  std::string agent_state() const { return root + "/var/lib/sickbay-agent"; }
+
   /// From the environment variable SICKBAY_ROOT (none: the real system).
   static Paths from_environment();
 };

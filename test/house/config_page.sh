@@ -8,3 +8,7 @@ trap 'rm -rf "$work"' EXIT
 [ "$(wc -l < "$work/keys")" -ge 20 ] || { echo "sickbayd --help-config lists too few keys" >&2; exit 1; }
 grep '^| `' "$SICKBAY_SOURCE/doc/formats/config.md" | diff -u - "$work/keys" ||
   { echo "doc/formats/config.md (first) is not what sickbayd --help-config prints" >&2; exit 1; }
+"$SICKBAY_BIN/sickbay-agent" --help-config > "$work/keys"
+[ "$(wc -l < "$work/keys")" -ge 8 ] || { echo "sickbay-agent --help-config lists too few keys" >&2; exit 1; }
+grep '^| `' "$SICKBAY_SOURCE/doc/formats/agent.md" | diff -u - "$work/keys" ||
+  { echo "doc/formats/agent.md (first) is not what sickbay-agent --help-config prints" >&2; exit 1; }

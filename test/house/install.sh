@@ -6,16 +6,19 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 DESTDIR=$work cmake --install "$SICKBAY_BUILD" --prefix /opt/sickbay > "$work/log"
 to=$work/opt/sickbay
-for file in bin/sickbay bin/mybatch bin/sickbayd bin/sickbay-verify libexec/sickbay/sickbay-slurm \
+for file in bin/sickbay bin/mybatch bin/sickbayd bin/sickbay-agent bin/sickbay-verify libexec/sickbay/sickbay-slurm \
     share/sickbay/sickbay-verify.sh share/sickbay/echarts.min.js lib/sickbay/libsickbay_clock_shift.so \
     share/doc/sickbay/licenses/echarts-Apache-2.0.txt \
     share/man/man1/sickbay-why.1 \
     share/sickbay/operations/memory_test share/sickbay/operations/memory_bank share/sickbay/rules/node.json \
     share/doc/sickbay/operations.md share/doc/sickbay/formats/operation.md \
-    share/bash-completion/completions/sickbay lib/systemd/system/sickbayd.service share/doc/sickbay/README.md; do
+    share/bash-completion/completions/sickbay lib/systemd/system/sickbayd.service \
+    lib/systemd/system/sickbay-agent.service share/man/man8/sickbay-agent.8 share/doc/sickbay/README.md; do
   [ -s "$to/$file" ] || { echo "$file is not installed" >&2; exit 1; }
 done
 grep -q '^ExecStart=/opt/sickbay/bin/sickbayd$' "$to/lib/systemd/system/sickbayd.service"
+grep -q '^ExecStart=/opt/sickbay/bin/sickbay-agent$' "$to/lib/systemd/system/sickbay-agent.service"
+SICKBAY_ROOT=$work/agent "$to/bin/sickbay-agent" --check-config  # the shipped rules are found and hold
 "$to/bin/sickbay" version > /dev/null
 "$to/bin/mybatch" --help > /dev/null
 # What loads DuckDB finds it under the prefix, wherever that is, and nothing of the build folder.

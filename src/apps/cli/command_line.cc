@@ -104,6 +104,7 @@ std::unique_ptr<CLI::App> make_command_line(int& exit_code) {
   add_watch_command(*app, exit_code);
   add_cancel_command(*app, exit_code);
   add_nodes_command(*app, exit_code);
+  add_diagnose_command(*app, exit_code);
   add_undo_drains_command(*app, exit_code);
   add_verify_command(*app, exit_code);
   add_import_command(*app, exit_code);

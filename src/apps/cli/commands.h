@@ -24,6 +24,7 @@ void add_cases_command(CLI::App& app, int& exit_code);
 void add_watch_command(CLI::App& app, int& exit_code);
 void add_cancel_command(CLI::App& app, int& exit_code);
 void add_nodes_command(CLI::App& app, int& exit_code);
+void add_diagnose_command(CLI::App& app, int& exit_code);
 void add_undo_drains_command(CLI::App& app, int& exit_code);
 void add_journal_command(CLI::App& app, int& exit_code);
 void add_status_command(CLI::App& app, int& exit_code);

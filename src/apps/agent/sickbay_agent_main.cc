@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+// sickbay-agent: joins loop, rules, operations, spool and the way to sickbayd, on one node.
+#include <dirent.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+#include "adapters/duktape/duktape_predicates.h"
+#include "adapters/munge/munge_credentials.h"
+#include "adapters/net/asio_loop.h"
+#include "adapters/net/signed_client.h"
+#include "adapters/node/node_runner.h"
+#include "adapters/posix/agent_files.h"
+#include "adapters/posix/files.h"
+#include "adapters/posix/installed_file.h"
+#include "adapters/posix/operation_process.h"
+#include "adapters/posix/process_runner.h"
+#include "service/agent/agent.h"
+#include "service/agent/config.h"
+#include "service/paths.h"
+
+namespace sickbay::agent {
+namespace {
+
+constexpr std::size_t kConfigBound = 1 << 20;
+constexpr std::chrono::seconds kOnceLimit{50};  // Slurm gives a prolog, epilog or health check 60
+constexpr const char* kUsage =
+    "usage: sickbay-agent [--config FILE] [--once] [--check-config] [--help-config] [--version]\n"
+    "Examines this node by its rules and tells sickbayd.  Runs in the foreground as root.\n"
+    "  --once          one run in quick mode, for Slurm's HealthCheckProgram, prolog or epilog; always ends "
+    "with 0,\n"
+    "                  for Slurm would drain the node\n"
+    "  --check-config  reads the configuration and the rules, and does nothing else\n";
+
+void say(const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); }
+
+// Built-in operations and executables, as a specification names them.
+class Operations final : public OperationRunner {
+ public:
+  explicit Operations(Loop& loop)
+      : programs_(make_process_runner(loop)),
+        builtin_(make_node_runner(loop, *programs_)),
+        executable_(make_operation_process_runner(loop, standard_operation_folders())) {}
+  void run(OperationCall call, std::function<void(OperationEnd)> done) override {
+    (call.run.starts_with("builtin:") ? *builtin_ : *executable_).run(std::move(call), std::move(done));
+  }
+
+ private:
+  std::unique_ptr<ProcessRunner> programs_;
+  std::unique_ptr<OperationRunner> builtin_, executable_;
+};
+
+Result<Config> load_config(const std::string& path, bool must_exist) {
+  auto text = read_file(path, kConfigBound);
+  if (!text && text.error().code == ErrorCode::not_found && !must_exist) return Config{};
+  if (!text) return fail(std::move(text.error()).in("reading the configuration"));
+  return parse_config(*text, path);
+}
+
+std::string node_name(const Config& config) {
+  if (!config.node.name.empty()) return config.node.name;
+  if (const char* slurm = std::getenv("SLURMD_NODENAME"); slurm && *slurm) return slurm;
+  char host[256] = "";
+  ::gethostname(host, sizeof host - 1);
+  const std::string name = host;
+  return name.substr(0, name.find('.'));
+}
+
+// The specifications of `folder`, by name; tests beside them and the schema are none.
+Status read_folder(const std::string& folder, std::vector<diagnose::SpecificationFile>& files) {
+  std::vector<std::string> names;
+  if (DIR* open = ::opendir(folder.c_str())) {
+    while (const dirent* entry = ::readdir(open)) names.emplace_back(entry->d_name);
+    ::closedir(open);
+  }
+  std::sort(names.begin(), names.end());
+  for (const std::string& name : names) {
+    if (!name.ends_with(".json") || name.starts_with('.') || name.ends_with(".test.json") ||
+        name.ends_with(".schema.json"))
+      continue;
+    auto text = read_file(folder + "/" + name, diagnose::kMostSpecificationBytes);
+    if (!text) return fail(std::move(text.error()).in("reading the rules"));
+    files.push_back({folder + "/" + name, std::move(*text)});
+  }
+  return {};
+}
+
+Result<std::vector<std::shared_ptr<const diagnose::Rules>>> load_rules(const Config& config,
+                                                                       const Paths& paths,
+                                                                       PredicateCompiler& compiler) {
+  std::vector<std::string> folders = config.rules.folders;
+  if (folders.empty()) folders = {installed_file("rules"), paths.root + "/etc/sickbay/rules.d"};
+  std::vector<diagnose::SpecificationFile> files;
+  for (const std::string& folder : folders)
+    if (!folder.empty())
+      if (Status read = read_folder(folder, files); !read) return fail(std::move(read.error()));
+  auto specifications = diagnose::read_specifications(files, {node_name(config), config.node.features});
+  if (!specifications) return fail(std::move(specifications.error()));
+  std::vector<std::shared_ptr<const diagnose::Rules>> all;
+  for (diagnose::Specification& one : *specifications) {
+    auto rules = diagnose::compile(std::move(one), compiler);
+    if (!rules) return fail(std::move(rules.error()));
+    all.push_back(std::move(*rules));
+  }
+  return all;
+}
+
+// A job step runs here: slurmd has a slurmstepd for each.
+bool a_job_runs() {
+  bool found = false;
+  if (DIR* proc = ::opendir("/proc")) {
+    while (const dirent* entry = ::readdir(proc)) {
+      if (entry->d_name[0] < '0' || entry->d_name[0] > '9') continue;
+      const auto name = read_file(std::string("/proc/") + entry->d_name + "/comm", 64);
+      if (name && name->starts_with("slurmstepd")) {
+        found = true;
+        break;
+      }
+    }
+    ::closedir(proc);
+  }
+  return found;
+}
+
+struct Wish {
+  std::string config;
+  bool once = false, check_only = false;
+};
+
+Status run(const Wish& wish) {
+  const Paths paths = Paths::from_environment();
+  auto config = load_config(wish.config.empty() ? paths.agent_config() : wish.config, !wish.config.empty());
+  if (!config) return fail(std::move(config.error()));
+  DuktapePredicates compiler;
+  auto rules = load_rules(*config, paths, compiler);
+  if (!rules) return fail(std::move(rules.error()));
+  if (wish.check_only) return {};
+  if (::geteuid() != 0)
+    return fail(Error(ErrorCode::not_root, "sickbay-agent must run as root")
+                    .because("only root can read all that it examines, and sickbayd hears root only"));
+  auto boot = read_file("/proc/sys/kernel/random/boot_id", 64);
+  if (!boot) return fail(std::move(boot.error()));
+  auto store = open_agent_files(paths.agent_state());
+  if (!store) return fail(std::move(store.error()));
+
+  auto loop = make_asio_loop();
+  auto credentials = make_munge_credentials(*loop, {config->munge.socket, 1});
+  SignedClientOptions to;
+  to.host = config->controller.host;
+  to.port = static_cast<std::uint16_t>(config->controller.port);
+  to.from = config->controller.from;
+  auto client = to.host.empty() ? nullptr : make_signed_client(*loop, *credentials, to);
+  Operations operations(*loop);
+  AgentOptions options;
+  options.node = node_name(*config);
+  options.boot_id = boot->substr(0, boot->find('\n'));
+  options.version = SICKBAY_VERSION;
+  options.repair = config->repair.allowed;
+  options.every = config->periods.every;
+  options.log = say;
+  options.busy = a_job_runs;
+  const std::size_t specifications = rules->size();
+  Agent agent(*loop, **store, operations, client.get(), std::move(*rules), std::move(options));
+  if (auto armed = loop->on_signals({SIGTERM, SIGINT}, [&loop](int) { loop->stop(); }); !armed) return armed;
+  if (wish.once) {
+    agent.once(kOnceLimit, [&loop] { loop->stop(); });
+  } else {
+    say(fmt::format("event=started version={} node={} specifications={} controller={}", SICKBAY_VERSION,
+                    node_name(*config), specifications, to.host.empty() ? "none" : to.host));
+    agent.start();
+  }
+  loop->run();
+  return {};
+}
+
+}  // namespace
+}  // namespace sickbay::agent
+
+int main(int argc, char** argv) {
+  using namespace sickbay;
+  agent::Wish wish;
+  for (int i = 1; i < argc; ++i) {
+    const std::string arg = argv[i];
+    if (arg == "--help" || arg == "-h") return std::fputs(agent::kUsage, stdout) < 0;
+    if (arg == "--version") return std::printf("sickbay-agent %s\n", SICKBAY_VERSION) < 0;
+    if (arg == "--help-config") return std::fputs(agent::describe_config().c_str(), stdout) < 0;
+    if (arg == "--check-config") {
+      wish.check_only = true;
+    } else if (arg == "--once") {
+      wish.once = true;
+    } else if (arg == "--config" && i + 1 < argc) {
+      wish.config = argv[++i];
+    } else {
+      agent::say(Error(ErrorCode::usage, fmt::format("unknown option '{}'", arg))
+                     .remedied_by("see 'sickbay-agent --help'")
+                     .message("sickbay-agent"));
+      return error_row(ErrorCode::usage).exit_code;
+    }
+  }
+  std::signal(SIGPIPE, SIG_IGN);
+  int code = 0;
+  try {
+    if (const Status ended = agent::run(wish); !ended) {
+      agent::say(ended.error().message("sickbay-agent"));
+      code = error_row(ended.error().code).exit_code;
+    }
+  } catch (const std::exception& e) {
+    agent::say(Error(ErrorCode::internal, fmt::format("stopped by an exception: {}", e.what()))
+                   .message("sickbay-agent"));
+    code = error_row(ErrorCode::internal).exit_code;
+  }
+  return wish.once ? 0 : code;
+}

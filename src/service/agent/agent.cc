@@ -1,0 +1,383 @@
+// SPDX-License-Identifier: Apache-2.0
+// The periods, the runs and what they find.  The way to sickbayd is in agent_link.cc.
+#include "service/agent/agent.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "engine/diagnose/explain.h"
+
+namespace sickbay::agent {
+namespace {
+
+constexpr std::chrono::minutes kLookAgain{5};  // at the periods: the node's use may have changed
+constexpr std::chrono::seconds kNoPeriod{60};  // until the timetable is asked again where it has nothing
+constexpr std::chrono::hours kTellAgain{1};    // a finding that stands
+constexpr std::chrono::minutes kToldAge{3};    // how long sickbayd's word of the node's use holds
+constexpr std::chrono::hours kRepairsKept{24 * 31};
+constexpr std::size_t kMostUnkept = 1000;
+constexpr std::size_t kMostOrders = 64;
+constexpr std::string_view kRepair = "repair";  // the characteristic that permits repairs
+constexpr auto kModes = std::to_array<std::string_view>({"quick", "deep", "extended"});
+
+// The mode that an initial value is; "" where it is none.
+std::string mode_of(const Value& value) {
+  const std::string* text = std::get_if<std::string>(&value);
+  return text != nullptr && std::ranges::find(kModes, *text) != kModes.end() ? *text : "";
+}
+
+std::string fired_key(const Json& finding) {
+  return finding["specification"].as_string() + "/" + finding["rule"].as_string() + "/" +
+         finding["result"].as_string();
+}
+
+std::vector<diagnose::RepairRun> repairs_in(const Json& state, const std::string& specification) {
+  std::vector<diagnose::RepairRun> runs;
+  for (const Json& item : state["repairs"].items())
+    if (item["specification"].as_string() == specification)
+      runs.push_back({item["operation"].as_string(), from_micros(item["at"].as_int())});
+  return runs;
+}
+
+Json journal_json(const diagnose::Run& run) {
+  Json lines = Json::array();
+  for (const diagnose::JournalEntry& entry : run.journal)
+    lines.push(Json::object({{"kind", diagnose::to_string(entry.kind)},
+                             {"step", entry.step},
+                             {"name", entry.name},
+                             {"text", entry.text},
+                             {"at", to_micros(entry.at)}}));
+  return lines;
+}
+
+Json values_json(const diagnose::Run& run) {
+  Json values = Json::object();
+  for (std::size_t i = 0; i < run.facts.size(); ++i)
+    if (run.facts[i].state != diagnose::Fact::State::none)
+      values.set(run.rules->specification.characteristics[i].name,
+                 run.facts[i].state == diagnose::Fact::State::known ? to_json(run.facts[i].value) : Json());
+  return values;
+}
+
+std::string_view word_of(OperationEnd::Result result) {
+  return result == OperationEnd::Result::ok      ? "ok"
+         : result == OperationEnd::Result::fault ? "fault"
+                                                 : "unknown";
+}
+
+Json operations_json(const diagnose::Run& run) {
+  Json list = Json::array();
+  const diagnose::Specification& s = run.rules->specification;
+  for (const diagnose::Instance& i : run.instances)
+    list.push(Json::object({{"operation", s.operations[i.operation].name},
+                            {"production", s.productions[i.production].name},
+                            {"result", word_of(i.result)},
+                            {"text", i.text},
+                            {"wall_us", (i.ended_at - i.started_at).count()}}));
+  return list;
+}
+
+}  // namespace
+
+Agent::Agent(Loop& loop, AgentStore& store, OperationRunner& runner, HttpClient* sickbayd,
+             std::vector<std::shared_ptr<const diagnose::Rules>> rules, AgentOptions options)
+    : loop_(loop),
+      store_(store),
+      runner_(runner),
+      sickbayd_(sickbayd),
+      rules_(std::move(rules)),
+      options_(std::move(options)),
+      ticks_(rules_.size(), 0),
+      due_(rules_.size(), kNever) {}
+
+Agent::~Agent() {
+  for (const Loop::TimerId timer : ticks_) loop_.cancel(timer);
+  if (running_) running_->leave();
+}
+
+void Agent::start() {
+  for (std::size_t i = 0; i < rules_.size(); ++i) plan(i);
+  if (sickbayd_ != nullptr) {
+    // Ten thousand agents may have started with their nodes.
+    later(share_of(options_.node, std::chrono::seconds(2)), [this] { hello(); });
+    deliver();
+  }
+}
+
+void Agent::later(Micros in, std::function<void()> what) {
+  loop_.at(loop_.now() + in, [alive = std::weak_ptr<bool>(alive_), what = std::move(what)] {
+    if (!alive.expired()) what();
+  });
+}
+
+// --- when
+
+diagnose::NodeUse Agent::use() const {
+  if (told_use_ && loop_.now() - told_at_ < kToldAge) return *told_use_;
+  return options_.busy && options_.busy() ? diagnose::NodeUse::busy : diagnose::NodeUse::idle;
+}
+
+void Agent::plan(std::size_t i) {
+  loop_.cancel(ticks_[i]);
+  const TimePoint now = loop_.now();
+  const diagnose::Specification& s = rules_[i]->specification;
+  const diagnose::Period* period = diagnose::find_period(s, time_of_day(now), use());
+  due_[i] = period == nullptr
+                ? kNever
+                : next_tick(options_.node + "/" + s.name, pause_of(s, *period, options_.every), now);
+  const TimePoint look = now + (period == nullptr ? Micros(kNoPeriod) : Micros(kLookAgain));
+  ticks_[i] = loop_.at(std::min(due_[i], look), [this, i] { tick(i); });
+}
+
+void Agent::tick(std::size_t i) {
+  const diagnose::Specification& s = rules_[i]->specification;
+  const TimePoint now = loop_.now();
+  if (now >= due_[i])
+    if (const diagnose::Period* period = diagnose::find_period(s, time_of_day(now), use())) {
+      Order wanted;
+      wanted.rules = i;
+      wanted.period = period->name;
+      wanted.initial = period->initial;
+      order(std::move(wanted), false);
+    }
+  plan(i);
+}
+
+void Agent::order(Order wanted, bool first) {
+  // A run that takes longer than its period is not wanted twice.
+  if (wanted.task == 0)
+    for (const Order& other : orders_)
+      if (other.task == 0 && other.rules == wanted.rules) return;
+  if (orders_.size() >= kMostOrders) return say("event=run_dropped why=\"too many wait\"");
+  if (first)
+    orders_.push_front(std::move(wanted));
+  else
+    orders_.push_back(std::move(wanted));
+  next_order();
+}
+
+void Agent::next_order() {
+  if (running_ || orders_.empty()) return;
+  Order wanted = std::move(orders_.front());
+  orders_.pop_front();
+  begin(std::move(wanted));
+}
+
+// --- a run
+
+void Agent::begin(Order wanted) {
+  const auto& rules = rules_[wanted.rules];
+  const TimePoint now = loop_.now();
+  run_number_ = std::max(run_number_ + 1, to_micros(now) / 1000);
+  run_findings_.clear();
+  diagnose::RunStarted began;
+  began.at = now;
+  for (auto& [name, value] : wanted.initial) {
+    if (name == kRepair && !options_.repair) value = false;  // the site's word goes before the period's
+    if (const std::string mode = mode_of(value); !mode.empty()) wanted.mode = mode;
+  }
+  began.initial = wanted.initial;
+  if (wanted.mode.empty()) wanted.mode = "quick";
+  if (wanted.task == 0 && !only_once_) {
+    mode_ = wanted.mode;
+    period_ = wanted.period;
+  }
+  const std::string& specification = rules->specification.name;
+  (void)store_.update_state([&](Json& state) {
+    began.spent = diagnose::spent_budgets(rules->specification, repairs_in(state, specification), now);
+  });
+  Diagnosis::Hooks hooks;
+  hooks.before_repair = [this, specification](const diagnose::RepairRun& repair) {
+    say(fmt::format("event=repair operation={} specification={}", repair.operation, specification));
+    return store_.update_state([&](Json& state) {
+      Json kept = Json::array();
+      for (const Json& item : state["repairs"].items())
+        if (from_micros(item["at"].as_int()) > repair.at - kRepairsKept) kept.push(item);
+      kept.push(Json::object(
+          {{"specification", specification}, {"operation", repair.operation}, {"at", to_micros(repair.at)}}));
+      state.set("repairs", std::move(kept));
+    });
+  };
+  hooks.found = [this, wanted](const diagnose::Finding& finding) { found(wanted, finding); };
+  hooks.over = [this, wanted, now](const diagnose::Run& run, Micros cpu) { over(wanted, now, run, cpu); };
+  running_ = std::make_shared<Diagnosis>(loop_, runner_, rules, std::move(hooks));
+  running_->start(std::move(began));
+}
+
+void Agent::found(const Order& wanted, const diagnose::Finding& finding) {
+  Json item = Json::object(
+      {{"boot_id", options_.boot_id}, {"n", 0}, {"at", to_micros(loop_.now())}, {"run", run_number_}});
+  const Json said = diagnose::to_json(finding);
+  for (const auto& [name, value] : said.members()) item.set(name, value);
+  run_findings_.push_back(item);
+  const std::string key = fired_key(item);
+  bool news = true;
+  (void)store_.update_state([&](Json& state) {
+    const Json& before = state["fired"][key];
+    news = before.is_null() || loop_.now() - from_micros(before["at"].as_int()) >= kTellAgain ||
+           before["action"] != item["action"];
+  });
+  if (!news) return;
+  say(fmt::format("event=finding specification={} rule={} result={} action={} text={}", finding.specification,
+                  finding.rule, item["result"].as_string(), finding.action, Json(finding.text).dump()));
+  keep(item);
+  // After the spool: a crash in between tells it twice rather than never.
+  (void)store_.update_state([&](Json& state) {
+    Json fired = state["fired"];
+    fired.set(key, Json::object({{"at", item["at"]}, {"mode", wanted.mode}, {"action", item["action"]}}));
+    state.set("fired", std::move(fired));
+  });
+}
+
+// What a whole run of the mode that found it finds no more.
+void Agent::tell_cleared(const Order& wanted, const diagnose::Run& run) {
+  const std::string& specification = run.rules->specification.name;
+  Json state_now;
+  (void)store_.update_state([&](Json& state) { state_now = state; });
+  const std::vector<std::string> cleared = diagnose::cleared_rules(run);
+  std::vector<std::string> gone;
+  for (const auto& [key, before] : state_now["fired"].members()) {
+    if (!key.starts_with(specification + "/") || before["mode"].as_string() != wanted.mode) continue;
+    const std::size_t slash = key.rfind('/');
+    const std::string rule = key.substr(specification.size() + 1, slash - specification.size() - 1);
+    const bool unknown = key.substr(slash + 1) == "unknown";
+    const auto is_it = [&key = key](const Json& finding) { return fired_key(finding) == key; };
+    const bool again = std::ranges::any_of(run_findings_, is_it);
+    if (again) continue;
+    if (unknown && run.phase == diagnose::Phase::over && !run.stopped) {
+      gone.push_back(key);  // known again: nobody acted on it, nobody need be told
+    } else if (std::ranges::find(cleared, rule) != cleared.end()) {
+      keep(Json::object({{"boot_id", options_.boot_id},
+                         {"n", 0},
+                         {"at", to_micros(loop_.now())},
+                         {"run", run_number_},
+                         {"specification", specification},
+                         {"rule", rule},
+                         {"result", "ok"},
+                         {"action", "none"},
+                         {"to", ""},
+                         {"components", Json::array()},
+                         {"text", "a whole run found nothing of it"},
+                         {"values", Json::object()}}));
+      gone.push_back(key);
+    }
+  }
+  if (gone.empty()) return;
+  (void)store_.update_state([&](Json& state) {
+    Json fired = Json::object();
+    for (const auto& [key, before] : state["fired"].members())
+      if (std::ranges::find(gone, key) == gone.end()) fired.set(key, before);
+    state.set("fired", std::move(fired));
+  });
+}
+
+void Agent::over(const Order& wanted, TimePoint began, const diagnose::Run& run, Micros cpu) {
+  const Micros wall = loop_.now() - began;
+  const std::string& specification = run.rules->specification.name;
+  tell_cleared(wanted, run);
+  Json journal = journal_json(run);
+  Json record = Json::object({{"at", to_micros(began)},
+                              {"run", run_number_},
+                              {"specification", specification},
+                              {"period", wanted.period},
+                              {"mode", wanted.mode},
+                              {"whole", !run.stopped},
+                              {"wall_us", wall.count()},
+                              {"cpu_us", cpu.count()},
+                              {"findings", run_findings_.size()},
+                              {"journal", journal}});
+  if (const Status logged = store_.log(record); !logged)
+    say("event=journal_not_written " + logged.error().line());
+  if (wanted.task != 0) {
+    Json findings = Json::array(), productions = Json::array();
+    for (const Json& item : run_findings_) findings.push(item);
+    for (const diagnose::Explanation& e : diagnose::explain(run)) productions.push(diagnose::to_json(e));
+    TaskState& task = tasks_[wanted.task];
+    task.whole = task.whole && !run.stopped;
+    task.runs.push(Json::object({{"specification", specification},
+                                 {"mode", wanted.mode},
+                                 {"whole", !run.stopped},
+                                 {"at", to_micros(began)},
+                                 {"wall_us", wall.count()},
+                                 {"cpu_us", cpu.count()},
+                                 {"journal", std::move(journal)},
+                                 {"findings", std::move(findings)},
+                                 {"values", values_json(run)},
+                                 {"operations", operations_json(run)},
+                                 {"productions", std::move(productions)}}));
+    if (--task.left == 0) {
+      post_results(wanted.task,
+                   Json::object({{"whole", task.whole}, {"error", Json()}, {"runs", task.runs}}));
+      tasks_.erase(wanted.task);
+    }
+  }
+  // Not from inside the run that is just ending.
+  loop_.post([this, alive = std::weak_ptr<bool>(alive_)] {
+    if (alive.expired()) return;
+    running_.reset();
+    next_order();
+    if (!running_ && once_done_) std::exchange(once_done_, nullptr)();
+  });
+  if (sickbayd_ != nullptr) deliver();
+}
+
+// --- what was found
+
+void Agent::keep(Json finding) {
+  unkept_.push_back(std::move(finding));
+  if (unkept_.size() > kMostUnkept) unkept_.pop_front();
+  if (const Status kept = store_.keep({unkept_.begin(), unkept_.end()}); kept)
+    unkept_.clear();
+  else
+    say("event=finding_not_kept why=" + Json(kept.error().line()).dump());
+  if (sickbayd_ != nullptr) deliver();
+}
+
+void Agent::once(std::chrono::seconds limit, std::function<void()> done) {
+  only_once_ = true;
+  once_done_ = [this, done = std::move(done)] {
+    if (sickbayd_ == nullptr) return done();
+    // One second for what waits; what does not get away is the agent's, or the next one's.
+    auto ended = std::make_shared<bool>(false);
+    const auto end = [ended, done] {
+      if (!std::exchange(*ended, true)) done();
+    };
+    later(std::chrono::seconds(1), end);
+    delivered_ = end;
+    deliver();
+  };
+  for (std::size_t i = 0; i < rules_.size(); ++i) {
+    Order wanted;
+    wanted.rules = i;
+    wanted.period = "once";
+    set_mode(wanted, "quick", true);
+    order(std::move(wanted), false);
+  }
+  if (rules_.empty()) return std::exchange(once_done_, nullptr)();
+  later(limit, [this] {
+    orders_.clear();
+    if (running_) running_->stop("the time that Slurm gives is over");
+  });
+}
+
+// The initial values of a run that no period asked for: those of the period that has this mode, else those of
+// the first one with its mode replaced.
+void Agent::set_mode(Order& wanted, const std::string& mode, bool repair) const {
+  const std::vector<diagnose::Period>& periods = rules_[wanted.rules]->specification.periods;
+  wanted.mode = mode;
+  if (periods.empty()) return;
+  const auto has_mode = [&](const diagnose::Period& period) {
+    return std::ranges::any_of(period.initial,
+                               [&](const auto& item) { return mode_of(item.second) == mode; });
+  };
+  const auto fits = std::ranges::find_if(periods, has_mode);
+  wanted.initial = (fits == periods.end() ? periods.front() : *fits).initial;
+  for (auto& [name, value] : wanted.initial) {
+    if (!mode_of(value).empty()) value = mode;
+    if (name == kRepair) value = repair;
+  }
+}
+
+}  // namespace sickbay::agent

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// Agent: a node examines itself, and tells sickbayd.
+//
+// One run at a time: those that the periods want, in the order of their ticks, and before them those that
+// sickbayd orders.  What a run finds goes to the store first and from there to sickbayd, oldest first, so
+// that a crash or an absent sickbayd loses nothing.  A finding that stands is told once and again each hour;
+// when the rule behind it is found false by a whole run of the same mode, that is told, too.  The agent never
+// drains: it has no way to.  Repairs need the site's permission, and their budgets outlive the agent.
+// Source: doc/design/diagnose.md, "Order of an agent's life".
+#pragma once
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ports/agent_store.h"
+#include "ports/http_client.h"
+#include "service/agent/diagnosis.h"
+#include "service/agent/timetable.h"
+
+namespace sickbay::agent {
+
+struct AgentOptions {
+  std::string node, boot_id, version;
+  bool repair = false;  ///< the site permits repairs
+  Overrides every;
+  std::function<void(const std::string& line)> log;  ///< one key=value line; may be empty
+  /// Whether a job runs here, for the choice of a period while sickbayd does not tell.
+  std::function<bool()> busy;
+};
+
+class Agent {
+ public:
+  /// `sickbayd` may be null: then it only records.  All must outlive it.
+  Agent(Loop& loop, AgentStore& store, OperationRunner& runner, HttpClient* sickbayd,
+        std::vector<std::shared_ptr<const diagnose::Rules>> rules, AgentOptions options);
+  ~Agent();
+
+  /// Begins to live by the periods and by sickbayd's tasks.
+  void start();
+  /// One run of each specification in quick mode, within `limit`; what waits in the store is delivered if
+  /// sickbayd answers within a second.  `done` comes once.
+  void once(std::chrono::seconds limit, std::function<void()> done);
+
+ private:
+  struct Order {  ///< a run that is wanted
+    std::size_t rules = 0;
+    std::string period;
+    std::vector<std::pair<std::string, Value>> initial;
+    std::string mode;
+    std::int64_t task = 0;  ///< of sickbayd; 0: the timetable's
+  };
+  struct TaskState {
+    std::size_t left = 0;
+    bool whole = true;
+    Json runs = Json::array();
+  };
+
+  diagnose::NodeUse use() const;
+  void plan(std::size_t rules);
+  void tick(std::size_t rules);
+  void order(Order wanted, bool first);
+  void next_order();
+  void begin(Order wanted);
+  void found(const Order& wanted, const diagnose::Finding& finding);
+  void over(const Order& wanted, TimePoint began, const diagnose::Run& run, Micros cpu);
+  void tell_cleared(const Order& wanted, const diagnose::Run& run);
+  void keep(Json finding);
+  void set_mode(Order& wanted, const std::string& mode, bool repair) const;
+  void later(Micros in, std::function<void()> what);
+
+  void hello();
+  void poll();
+  void take_tasks(const Json& answer);
+  void post_results(std::int64_t task, Json body);
+  void deliver();
+  void again_later(std::function<void()> what, int& failures);
+  HttpQuestion question(const std::string& path, Json body) const;
+  void say(const std::string& line) const {
+    if (options_.log) options_.log(line);
+  }
+
+  Loop& loop_;
+  AgentStore& store_;
+  OperationRunner& runner_;
+  HttpClient* sickbayd_;
+  const std::vector<std::shared_ptr<const diagnose::Rules>> rules_;
+  const AgentOptions options_;
+  const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+
+  std::vector<Loop::TimerId> ticks_;  ///< by rules
+  std::vector<TimePoint> due_;        ///< by rules: the tick that is waited for
+  std::deque<Order> orders_;
+  std::shared_ptr<Diagnosis> running_;
+  std::int64_t run_number_ = 0;
+  std::vector<Json> run_findings_;  ///< of the run under way, for a task's results
+  std::deque<Json> unkept_;         ///< the store would not take them
+  std::map<std::int64_t, TaskState> tasks_;
+  std::string mode_ = "quick", period_;
+
+  std::int64_t last_task_ = 0;
+  std::optional<diagnose::NodeUse> told_use_;  ///< by sickbayd
+  TimePoint told_at_ = kNoTime;
+  bool delivering_ = false, only_once_ = false;
+  std::string greeted_mode_;  ///< mode and period that sickbayd was told
+  int poll_failures_ = 0, deliver_failures_ = 0;
+  std::function<void()> once_done_;
+  std::function<void()> delivered_;  ///< nothing waits any more
+};
+
+}  // namespace sickbay::agent

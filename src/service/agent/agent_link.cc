@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+// The agent's way to sickbayd: hello, then one long poll after another; findings and results as they come.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "service/agent/agent.h"
+
+namespace sickbay::agent {
+namespace {
+
+constexpr std::chrono::seconds kPollLimit{45};  // sickbayd answers within 30 s
+constexpr std::chrono::seconds kPostLimit{20};
+constexpr std::chrono::seconds kFirstPause{2}, kLongestPause{60};
+constexpr std::size_t kAtOnce = 200;
+
+}  // namespace
+
+HttpQuestion Agent::question(const std::string& path, Json body) const {
+  HttpQuestion asked;
+  asked.method = "POST";
+  asked.target = path;
+  body.set("node", options_.node);
+  body.set("boot_id", options_.boot_id);
+  body.set("now", to_micros(loop_.now()));
+  asked.body = body.dump();
+  asked.time_limit = kPostLimit;
+  return asked;
+}
+
+// Doubles with each failure, and differs from node to node.
+void Agent::again_later(std::function<void()> what, int& failures) {
+  const Micros pause = std::min<Micros>(kLongestPause, Micros(kFirstPause) * (1 << std::min(failures, 10)));
+  ++failures;
+  later(pause + share_of(options_.node + std::to_string(failures), pause / 2), std::move(what));
+}
+
+void Agent::hello() {
+  Json digests = Json::object();
+  for (const auto& rules : rules_)
+    digests.set(rules->specification.name, diagnose::digest(rules->specification));
+  const Json body = Json::object(
+      {{"version", options_.version}, {"digests", digests}, {"mode", mode_}, {"period", period_}});
+  sickbayd_->ask(question("/v1/agent/hello", body), [this](Result<Json> answer) {
+    if (!answer) {
+      if (poll_failures_ == 0)
+        say(fmt::format("event=sickbayd_away what={} cause={}", Json(answer.error().line()).dump(),
+                        Json(answer.error().cause).dump()));
+      return again_later([this] { hello(); }, poll_failures_);
+    }
+    say("event=sickbayd_here node=" + options_.node);
+    poll_failures_ = 0;
+    greeted_mode_ = mode_ + "/" + period_;
+    deliver();
+    poll();
+  });
+}
+
+void Agent::poll() {
+  HttpQuestion asked;
+  asked.target = fmt::format("/v1/agent/tasks?node={}&after={}", options_.node, last_task_);
+  asked.time_limit = kPollLimit;
+  sickbayd_->ask(std::move(asked), [this](Result<Json> answer) {
+    // Whatever it was, sickbayd may have been another one meanwhile: greet it again.
+    if (!answer) return again_later([this] { hello(); }, poll_failures_);
+    poll_failures_ = 0;
+    take_tasks(*answer);
+    deliver();
+    if (greeted_mode_ != mode_ + "/" + period_) return hello();
+    poll();
+  });
+}
+
+void Agent::take_tasks(const Json& answer) {
+  if (const Json& slurm = answer["slurm"]; slurm.is_object()) {
+    const std::vector<std::string> flags = slurm["flags"].as_strings();
+    const std::string& state = slurm["state"].as_string();
+    const auto before = use();
+    told_at_ = loop_.now();
+    told_use_ = std::ranges::find(flags, "MAINTENANCE") != flags.end() ? diagnose::NodeUse::maintenance
+                : state == "ALLOCATED" || state == "MIXED"             ? diagnose::NodeUse::busy
+                                                                       : diagnose::NodeUse::idle;
+    if (use() != before)
+      for (std::size_t i = 0; i < rules_.size(); ++i) plan(i);
+  }
+  for (const Json& item : answer["items"].items()) {
+    const std::int64_t task = item["task"].as_int();
+    last_task_ = std::max(last_task_, task);
+    if (tasks_.contains(task)) continue;
+    if (item["kind"].as_string() != "diagnose" || rules_.empty()) {
+      post_results(
+          task,
+          Json::object({{"whole", false},
+                        {"error", Json::object({{"what", rules_.empty() ? "this node has no specification"
+                                                                        : "this agent knows no such task"}})},
+                        {"runs", Json::array()}}));
+      continue;
+    }
+    say(fmt::format("event=task task={} mode={}", task, item["mode"].as_string()));
+    tasks_[task].left = rules_.size();
+    for (std::size_t i = rules_.size(); i-- > 0;) {
+      Order wanted;
+      wanted.rules = i;
+      wanted.task = task;
+      wanted.period = "on request";
+      set_mode(wanted, item["mode"].as_string(), item["repair"].as_bool());
+      order(std::move(wanted), true);
+    }
+  }
+}
+
+void Agent::post_results(std::int64_t task, Json body) {
+  body.set("task", task);
+  sickbayd_->ask(question("/v1/agent/results", body), [this, task, body](Result<Json> answer) {
+    if (answer) return;
+    const ErrorCode code = answer.error().code;
+    say(fmt::format("event=results_not_taken task={} what={}", task, Json(answer.error().line()).dump()));
+    if (code == ErrorCode::not_found || code == ErrorCode::bad_input) return;  // nobody waits for them
+    later(kFirstPause + share_of(options_.node, kFirstPause),
+          [this, task, body] { post_results(task, body); });
+  });
+}
+
+void Agent::deliver() {
+  if (delivering_) return;
+  auto waiting = store_.waiting(kAtOnce);
+  if (!waiting) {
+    say("event=spool_not_read why=" + Json(waiting.error().line()).dump());
+    return;
+  }
+  if (waiting->empty()) {
+    if (delivered_) std::exchange(delivered_, nullptr)();
+    return;
+  }
+  delivering_ = true;
+  const std::int64_t last = waiting->back()["n"].as_int();
+  Json items = Json::array();
+  for (Json& item : *waiting) items.push(std::move(item));
+  sickbayd_->ask(question("/v1/agent/findings", Json::object({{"items", std::move(items)}})),
+                 [this, last](Result<Json> answer) {
+                   delivering_ = false;
+                   if (!answer) {
+                     if (deliver_failures_ == 0)
+                       say("event=findings_wait why=" + Json(answer.error().line()).dump());
+                     return again_later([this] { deliver(); }, deliver_failures_);
+                   }
+                   deliver_failures_ = 0;
+                   for (const Json& refused : (*answer)["refused"].items())
+                     say("event=finding_refused what=" + refused["what"].dump());
+                   if (const Status done = store_.delivered(last); !done)
+                     return say("event=spool_not_written why=" + Json(done.error().line()).dump());
+                   deliver();
+                 });
+}
+
+}  // namespace sickbay::agent

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// Diagnosis: drives one run of the engine through an OperationRunner, to its end.
+#pragma once
+#include <functional>
+#include <memory>
+
+#include "engine/diagnose/findings.h"
+#include "engine/diagnose/run.h"
+#include "ports/loop.h"
+#include "ports/operation_runner.h"
+
+namespace sickbay::agent {
+
+class Diagnosis : public std::enable_shared_from_this<Diagnosis> {
+ public:
+  struct Hooks {
+    /// Called before a repair is started; an Error keeps it from running, and its result is then unknown.
+    std::function<Status(const diagnose::RepairRun&)> before_repair;
+    /// What the run says as it goes: a critical operation that is started, an operation that ended unknown.
+    std::function<void(const diagnose::Finding&)> found;
+    std::function<void(const diagnose::Run&, Micros cpu)> over;
+  };
+  /// `loop` and `runner` must outlive it.  Operations that ask sickbayd to act (builtin:drain, notify,
+  /// reboot, power_off) are done by their finding.
+  Diagnosis(Loop& loop, OperationRunner& runner, std::shared_ptr<const diagnose::Rules> rules, Hooks hooks);
+
+  void start(diagnose::RunStarted began);
+  /// Nothing more is started; what runs is waited for.
+  void stop(const std::string& why);
+  /// Forgets its owner: no hook is called any more.
+  void leave() { hooks_ = {}; }
+  const diagnose::Run& run() const { return run_; }
+
+ private:
+  void go_on();
+  void start_instance(diagnose::InstanceId instance);
+  void finish(diagnose::InstanceId instance, OperationEnd end);
+
+  Loop& loop_;
+  OperationRunner& runner_;
+  diagnose::Run run_;
+  Hooks hooks_;
+  Micros cpu_{0};
+  bool over_ = false;
+};
+
+}  // namespace sickbay::agent

@@ -1,0 +1,106 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Agents on a real cluster: they report, diagnose on request, and lose and double nothing while sickbayd or they
+# themselves are killed.
+#   agent.sh BUILD
+set -euo pipefail
+build=$(realpath "${1:?usage: agent.sh BUILD}")
+lab=agent$$
+sickbay=$build/bin/sickbay
+trap '"$sickbay" lab down "$lab" >/dev/null 2>&1 || true' EXIT
+"$sickbay" lab up "$lab" --nodes 2 --spares 0 >/dev/null
+folder=/var/tmp/sickbay-lab-$lab
+failures=0 checks=0
+fail() { echo "FAILED: $*"; failures=$((failures + 1)); }
+# is CODE WHAT COMMAND...: the command's exit code.
+is() {
+  local wanted=$1 what=$2 code=0
+  shift 2
+  checks=$((checks + 1))
+  "$@" >"$folder/out" 2>&1 || code=$?
+  [ "$code" = "$wanted" ] || { fail "$what: exit code $code in place of $wanted"; cat "$folder/out"; }
+}
+ctl() { "$sickbay" lab exec -l "$lab" -- "$@"; }
+kill_service() { "$sickbay" lab fault -l "$lab" "$1" "kill-service=$2" >/dev/null; }
+heal() { "$sickbay" lab heal -l "$lab" "$1" kill-service >/dev/null; }
+# until_true WHAT COMMAND...: within a minute.
+until_true() {
+  local what=$1 i
+  shift
+  checks=$((checks + 1))
+  for ((i = 0; i < 300; i++)); do
+    if "$@" >/dev/null 2>&1; then return; fi
+    sleep 0.2
+  done
+  fail "$what"
+}
+root_of() { echo "$folder/nodes/$1/root"; }
+findings() { ctl "$sickbay" journal --json | jq -c 'select(.kind == "finding" and .body.node == "'"$1"'" and .body.specification == "probe")'; }
+results() { findings "$1" | jq -r .body.result | tr '\n' ' '; }
+spooled() { grep -c '"specification":"probe"' "$(root_of "$1")/var/lib/sickbay-agent/spool"; }
+has_results() { [ "$(results "$1")" = "$2" ]; }
+has_spooled() { [ "$(spooled "$1" || true)" = "$2" ]; }
+
+# A rule of our own: a file says whether the node is well.
+for node in n1 n2; do
+  mkdir -p "$(root_of $node)/etc/sickbay/rules.d" "$(root_of $node)/etc/sickbay/operations.d"
+  cat >"$(root_of $node)/etc/sickbay/rules.d/probe.json" <<'RULES'
+{"specification": "probe", "version": 1, "description": "a node with a flag",
+ "components": {"flag": {"description": "the flag"}},
+ "characteristics": {"mode": {"type": "string", "description": "how deep"},
+                     "broken": {"type": "bool", "description": "the flag is up"}},
+ "predicates": {"always": {"when": "mode != \"\"", "description": "always"},
+                "up": {"when": "broken", "description": "The flag is up"}},
+ "operations": {"look": {"kind": "collect", "run": "probe", "components": ["flag"], "outputs": ["broken"], "description": "Look at it"},
+                "out": {"kind": "critical", "run": "builtin:drain", "components": ["flag"], "inputs": ["broken"], "description": "Take the node out"}},
+ "productions": {"p0": {"if": "always", "then": "look", "description": "look"},
+                 "p1": {"if": "up", "then": "out", "description": "out"}},
+ "periods": {"always": {"description": "often", "every": "2s", "initial": {"mode": "quick"}}}}
+RULES
+  cat >"$(root_of $node)/etc/sickbay/operations.d/probe" <<PROBE
+#!/bin/sh
+if [ -e "$(root_of $node)/flag" ]; then echo '{"outputs": {"broken": true}}'; else echo '{"outputs": {"broken": false}}'; fi
+PROBE
+  chmod 755 "$(root_of $node)/etc/sickbay/operations.d/probe"
+  kill_service $node sickbay-agent  # rules are read at the start
+  heal $node
+done
+both_present() { ctl "$sickbay" nodes --json | jq -e '[.items[].agent | select(.present and (.digests.probe | length) == 16)] | length == 2'; }
+until_true "both agents have said hello with the digest of their rules" both_present
+
+# --- on request
+is 0 "a diagnosis of a good node" ctl "$sickbay" diagnose n1 --explain
+grep -q 'not fired: broken is false' "$folder/out" || { fail "--explain does not explain"; cat "$folder/out"; }
+is 77 "a diagnosis by a user" "$sickbay" lab exec -l "$lab" --user alice -- "$sickbay" diagnose n1
+is 66 "a diagnosis of no node" ctl "$sickbay" diagnose n77
+touch "$(root_of n1)/flag"
+is 10 "a diagnosis of a bad node" ctl "$sickbay" diagnose n1 --json
+jq -e '.outcome == "fault" and any(.result.runs[]; .values.broken == true)' <"$folder/out" >/dev/null || fail "what --json says: $(cat "$folder/out")"
+until_true "the finding is in the journal once" has_results n1 "fault "
+
+# --- sickbayd away, and the agent killed meanwhile
+kill_service ctl sickbayd
+touch "$(root_of n2)/flag"
+until_true "the spool keeps the fault" has_spooled n2 1
+rm "$(root_of n2)/flag"
+until_true "the spool keeps that it is gone" has_spooled n2 2
+kill_service n2 sickbay-agent
+heal n2
+is 0 "--once without sickbayd" "$sickbay" lab exec -l "$lab" --node n2 -- env "SICKBAY_ROOT=$(root_of n2)" "$build/bin/sickbay-agent" --once
+heal ctl
+until_true "both findings of n2 came, in their order" has_results n2 "fault ok "
+until_true "the spool of n2 is empty" has_spooled n2 0
+kill_service ctl sickbayd
+heal ctl
+rm "$(root_of n1)/flag"
+until_true "n1 tells a sickbayd that was killed again that its fault is gone" has_results n1 "fault ok "
+has_results n2 "fault ok " || fail "n2's findings came twice: $(results n2)"
+
+# --- once, as Slurm would call it
+touch "$(root_of n2)/flag"
+kill_service n2 sickbay-agent
+is 0 "--once on a bad node" "$sickbay" lab exec -l "$lab" --node n2 -- env "SICKBAY_ROOT=$(root_of n2)" "$build/bin/sickbay-agent" --once
+until_true "what --once found is in the journal" has_results n2 "fault ok fault "
+
+echo "agent: $checks checks, $failures failures, $SECONDS s"
+[ "$failures" = 0 ]
