@@ -15,14 +15,6 @@ namespace {
 
 constexpr const char* kIncoming = "CREATE TEMP TABLE incoming AS FROM jobs LIMIT 0";
 
-Store open_store() {
-  StoreOptions o;
-  o.threads = 1;
-  auto store = Store::open(o);
-  SB_CHECK(store.has_value(), "a store in memory can be made");
-  return std::move(*store);
-}
-
 TEST(CombineSql, SaysWhatCombineSaysOfRandomPairs) {
   std::mt19937 random(20260103);
   std::vector<Row> existing, incoming, expected;

@@ -84,13 +84,7 @@ class ImportTest : public testing::Test {
     for (const std::string& row : rows) file << row << "\n";
     return folder_ + "/" + name;
   }
-  static Store open_store(int threads = 2) {
-    StoreOptions o;
-    o.threads = threads;
-    auto store = Store::open(o);
-    SB_CHECK(store.has_value(), "a store in memory can be made");
-    return std::move(*store);
-  }
+  static Store open_store(int threads = 2) { return workload::open_store(threads); }
   static ImportResult import(Store& store, std::vector<std::string> inputs, ImportOrder order = {}) {
     order.inputs = std::move(inputs);
     order.threads = 2;

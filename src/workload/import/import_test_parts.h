@@ -11,6 +11,15 @@
 
 namespace sickbay::workload {
 
+/// An empty store in memory.
+inline Store open_store(int threads = 1) {
+  StoreOptions o;
+  o.threads = threads;
+  auto store = Store::open(o);
+  SB_CHECK(store.has_value(), "a store in memory can be made");
+  return std::move(*store);
+}
+
 /// Adds `rows` to `table`, which has the columns of jobs.
 inline Status insert_rows(Store& store, const std::string& table, const std::vector<Row>& rows) {
   static int count = 0;

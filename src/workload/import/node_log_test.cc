@@ -14,14 +14,6 @@ constexpr std::string_view kEvents =
     "c1|n1|2021-05-02T10:00:00|2021-05-02T12:00:00|DOWN*|Not responding|slurm(0)|cpu=16,mem=64000M\n"
     "c1|n2|2021-05-03T10:00:00|Unknown|DRAIN|disk|root(0)|\n";
 
-Store open_store() {
-  StoreOptions o;
-  o.threads = 1;
-  auto store = Store::open(o);
-  SB_CHECK(store.has_value(), "a store in memory can be made");
-  return std::move(*store);
-}
-
 TEST(NodeEvents, ReadAsSacctmgrPrintsThem) {
   auto events = parse_node_events(kEvents, *TimeZone::make("UTC"));
   ASSERT_TRUE(events) << events.error().line();
