@@ -19,7 +19,7 @@ foreach(folder reports labels)  # of workload analysis; a plug-in may be a progr
 endforeach()
 install(TARGETS operation_cpu_test operation_disk_test operation_memory_test operation_throughput
         RUNTIME DESTINATION ${CMAKE_INSTALL_DATADIR}/sickbay/operations)
-install(PROGRAMS operations/kernel_log operations/memory_bank DESTINATION ${CMAKE_INSTALL_DATADIR}/sickbay/operations)
+install(PROGRAMS operations/kernel_log operations/known_good operations/memory_bank DESTINATION ${CMAKE_INSTALL_DATADIR}/sickbay/operations)
 install(DIRECTORY rules DESTINATION ${CMAKE_INSTALL_DATADIR}/sickbay FILES_MATCHING PATTERN "*.json")
 install(TARGETS sickbay_clock_shift LIBRARY DESTINATION lib/sickbay)
 

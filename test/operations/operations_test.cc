@@ -149,6 +149,19 @@ TEST_F(Operations, MemoryBankInShell) {
                 "/sys/devices/system/edac/mc: no ECC memory, or no driver for it");
 }
 
+TEST_F(Operations, KnownGoodRunsTheVerificationProgram) {
+  OperationCall asked = call("known_good");
+  asked.time_limit = std::chrono::seconds(60);
+  asked.memory_limit = std::size_t{4} << 30;
+  start("/");
+  const OperationEnd end = run(asked);
+  EXPECT_EQ(end.result, Ended::ok) << end.text;
+  EXPECT_TRUE(end.outputs["known_good_passed"].as_bool()) << end.text;  // slow it may be: others use this machine
+  node::TestFolder elsewhere;
+  start(elsewhere.path());
+  EXPECT_EQ(run(asked).result, Ended::unknown);
+}
+
 TEST_F(Operations, KernelLogInPython) {
   node::TestFolder root;
   root.write("/var/log/kern.log",
