@@ -156,7 +156,8 @@ TEST_F(Operations, KnownGoodRunsTheVerificationProgram) {
   start("/");
   const OperationEnd end = run(asked);
   EXPECT_EQ(end.result, Ended::ok) << end.text;
-  EXPECT_TRUE(end.outputs["known_good_passed"].as_bool()) << end.text;  // slow it may be: others use this machine
+  EXPECT_TRUE(end.outputs["known_good_passed"].as_bool())
+      << end.text;  // slow it may be: others use this machine
   node::TestFolder elsewhere;
   start(elsewhere.path());
   EXPECT_EQ(run(asked).result, Ended::unknown);
