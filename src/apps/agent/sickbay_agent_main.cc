@@ -20,6 +20,7 @@
 #include "adapters/posix/installed_file.h"
 #include "adapters/posix/operation_process.h"
 #include "adapters/posix/process_runner.h"
+#include "model/builtin_operations.h"
 #include "service/agent/agent.h"
 #include "service/agent/config.h"
 #include "service/paths.h"
@@ -43,14 +44,30 @@ void say(const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); 
 class Operations final : public OperationRunner {
  public:
   explicit Operations(Loop& loop)
-      : programs_(make_process_runner(loop)),
+      : loop_(loop),
+        programs_(make_process_runner(loop)),
         builtin_(make_node_runner(loop, *programs_)),
         executable_(make_operation_process_runner(loop, standard_operation_folders())) {}
   void run(OperationCall call, std::function<void(OperationEnd)> done) override {
-    (call.run.starts_with("builtin:") ? *builtin_ : *executable_).run(std::move(call), std::move(done));
+    if (!call.run.starts_with(kBuiltin)) return executable_->run(std::move(call), std::move(done));
+    const BuiltinOperation* row = builtin_operation(std::string_view(call.run).substr(kBuiltin.size()));
+    if (row == nullptr || row->place != BuiltinPlace::program)
+      return builtin_->run(std::move(call), std::move(done));
+    // Built in by name, and a program of ours: it gets its arguments whole, as the others do.
+    auto arguments = builtin_arguments(*row, call.arguments, call.inputs);
+    if (!arguments) {
+      OperationEnd end;
+      end.text = arguments.error().line();
+      return loop_.post([done = std::move(done), end] { done(end); });
+    }
+    call.arguments = std::move(*arguments);
+    call.run = row->name;
+    executable_->run(std::move(call), std::move(done));
   }
 
  private:
+  static constexpr std::string_view kBuiltin = "builtin:";
+  Loop& loop_;
   std::unique_ptr<ProcessRunner> programs_;
   std::unique_ptr<OperationRunner> builtin_, executable_;
 };
