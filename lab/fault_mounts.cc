@@ -167,7 +167,7 @@ Status heal_unmount(Target& t) {
     if (!top_mount(kept)) return {};
     // Take the empty folder away, if inject came that far.
     if (const auto top = top_mount(path); top && top->root.ends_with("/empty"))
-      if (auto done = detach(path); !done) return done;
+      if (auto detached = detach(path); !detached) return detached;
     if (::mount(kept.c_str(), path.c_str(), nullptr, MS_MOVE, nullptr) != 0)
       return fail(os_error("could not mount " + path + " again"));
     return {};

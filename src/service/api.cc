@@ -338,7 +338,9 @@ Api::Api(Controller& controller, CaseStore& cases, ResourceManager& manager, Ide
 Api::~Api() = default;
 
 void Api::serve(HttpRequest request, std::shared_ptr<HttpReply> reply) {
-  Call call{std::move(request), std::move(reply), {}, nullptr, false};
+  Call call;
+  call.request = std::move(request);
+  call.reply = std::move(reply);
   call.by_operator = call.request.caller.uid == 0 || is_operator_(call.request.caller);
   bool path_known = false;
   for (const Row& row : Endpoints::rows()) {

@@ -268,7 +268,9 @@ TEST(Timetable, SpreadsTheNodes) {
     ++buckets[after / 6];
   }
   for (const auto& [bucket, count] : buckets)
-    if (bucket < 10) EXPECT_NEAR(count, 1000, 150) << bucket;
+    if (bucket < 10) {
+      EXPECT_NEAR(count, 1000, 150) << bucket;
+    }
   const TimePoint tick = next_tick("n3", seconds(60), from_unix_seconds(1'000'000'000));
   EXPECT_EQ(next_tick("n3", seconds(60), tick), tick + seconds(60)) << "the next one, not the same";
 }

@@ -70,10 +70,10 @@ std::vector<std::string> Coverage::missing(const ReportSpec& spec) const {
 }
 
 std::string why_left_out(const Document& document, const std::vector<std::string>& lacks) {
-  struct Row {
+  struct Reason {
     std::string_view table, key, english;
   };
-  static constexpr Row kTables[] = {
+  static constexpr Reason kTables[] = {
       {"nodes.", "page.lacks_nodes", "the store has no sizes of nodes (sickbay import --nodes)"},
       {"node_events.", "page.lacks_events", "the store has no node events (sickbay import --events)"},
       {"users.", "page.lacks_users", "no users.json names the users"},
@@ -81,7 +81,7 @@ std::string why_left_out(const Document& document, const std::vector<std::string
   std::string columns, why;
   for (const std::string& need : lacks) {
     const auto* row = std::find_if(std::begin(kTables), std::end(kTables),
-                                   [&](const Row& r) { return need.starts_with(r.table); });
+                                   [&](const Reason& r) { return need.starts_with(r.table); });
     if (row == std::end(kTables)) {
       for (const char c : (columns.empty() ? "" : ", ") + need)
         columns += c == '|' ? std::string(" / ") : std::string(1, c);
