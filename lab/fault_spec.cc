@@ -43,7 +43,8 @@ constexpr auto kFaults = std::to_array<FaultRow>({
     {read_only, "read-only", ValueKind::path, "/tmp", true, false, false, false,
      "the path becomes read-only on this node ('spool' is slurmd's spool)"},
     {clock, "clock", ValueKind::seconds, "+300", false, false, false, false,
-     "munged, slurmd, new jobs and `exec` on the node see a wall clock that is off by this many seconds"},
+     "munged, slurmd, the agent, new jobs and `exec` on the node see a wall clock that is off by this many "
+     "seconds"},
     {bitflip, "bitflip", ValueKind::count, "20", false, true, false, false,
      "in the memory of a rank on the node, one random bit flips this many times per second"},
     {kill_service, "kill-service", ValueKind::service, "", true, false, false, true,
