@@ -21,17 +21,17 @@ now_ms() { date +%s%3N; }
 
 # --- the site: acts, with a breaker that this small cluster does not trip, and looks every two seconds
 
-# site MOST: into sickbayd's configuration, which the lab has made, a breaker of MOST percent.
+# site MOST WINDOW: into sickbayd's configuration, which the lab has made, a breaker of MOST percent in WINDOW.
 site() {
   local file=$folder/root/etc/sickbay/sickbay.json
-  jq --argjson most "$1" --arg told "cat >> $folder/told" '. + {
-    drain: {act: true, most: 100, most_percent: $most, most_out_percent: $most, lift_after: "3s"},
+  jq --argjson most "$1" --arg window "$2" --arg told "cat >> $folder/told" '. + {
+    drain: {act: true, most: 100, most_percent: $most, most_out_percent: $most, window: $window, lift_after: "3s"},
     notify: {command: $told, user: "root"}}' "$file" >"$file.new"
   mv "$file.new" "$file"
   "$sickbay" lab fault -l "$lab" ctl kill-service=sickbayd >/dev/null
   "$sickbay" lab heal -l "$lab" ctl kill-service >/dev/null
 }
-site 100
+site 100 1h
 
 # What only a site can say: which folder is shared, what is a hog here, and that the whole node may have a quota.
 rules() {
@@ -189,7 +189,7 @@ told=$(jq -r .rule "$folder/told" | sort -u | wc -l)
 
 # --- a rule that is wrong on purpose, and the breaker
 
-site 5
+site 5 10s  # (the drains above are older)
 rules_everywhere ', "wrong": {"if": "examine", "then": "take_out", "description": "wrong on purpose"}'
 checks=$((checks + 1))
 all_found() { [ "$(findings 'select(.body.rule == "wrong") | .body.node' | sort -u | wc -l)" = 6 ]; }
