@@ -69,12 +69,14 @@ void ChildCalls::call(std::string name, Json args, bool effect, Answer answer) {
   // A child that ended while idle shows it only now.  It took nothing of this request, so a second one may.
   Status sent;
   for (int tries = 0; tries < 2; ++tries) {
+    const bool fresh = !child_;
     sent = start_child();
     if (!sent) break;
     sent = child_->send(Request{id, name, args}.to_json());
     if (sent) return;
-    last_failure_ = sent.error().line();
+    last_failure_ = sent.error().cause.empty() ? sent.error().line() : sent.error().cause;
     child_.reset();
+    if (fresh) give_up_child();
   }
   finish(fail(std::move(sent.error())), 0);
 }

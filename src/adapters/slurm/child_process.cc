@@ -138,6 +138,11 @@ Status ChildProcess::send(const Json& json) {
       pollfd writable{socket_, POLLOUT, 0};
       if (::poll(&writable, 1, kSendPatienceMs) <= 0)
         return fail(ErrorCode::os, "sickbay-slurm does not take its request");
+    } else if (errno == EPIPE || errno == ECONNRESET) {
+      // It ended before it read: libslurm ends its process when it cannot use its configuration.
+      take_last_words();
+      return fail(Error(ErrorCode::slurm_away, "sickbay-slurm ended before it took its request")
+                      .because(last_words()));
     } else if (errno != EINTR) {
       return fail(os_error("cannot send to sickbay-slurm"));
     }
@@ -190,16 +195,19 @@ void ChildProcess::take_log_lines() {
 
 std::string ChildProcess::last_words() const { return fmt::format("{}", fmt::join(log_lines_, "; ")); }
 
-void ChildProcess::end(std::string why) {
-  if (gone_) return;
-  gone_ = true;
-  loop_.unwatch(socket_);
-  // Its last words may still be in the pipe.
+void ChildProcess::take_last_words() {
   while (log_ >= 0) {
     pollfd readable{log_, POLLIN, 0};
     if (::poll(&readable, 1, 0) <= 0) break;
     read_log();
   }
+}
+
+void ChildProcess::end(std::string why) {
+  if (gone_) return;
+  gone_ = true;
+  loop_.unwatch(socket_);
+  take_last_words();
   events_.on_gone(std::move(why));
 }
 

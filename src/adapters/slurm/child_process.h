@@ -36,7 +36,8 @@ class ChildProcess {
   ChildProcess& operator=(const ChildProcess&) = delete;
 
   /// Sends one frame.  The child reads whenever it is not in a call, and only one call is under way, so the
-  /// bytes go at once; a child that does not take them within a second has hung.  Errors: os.
+  /// bytes go at once; a child that does not take them within a second has hung.  Errors: os;
+  /// slurm_away when it has ended (it took nothing then), because of its last words.
   Status send(const Json& json);
   pid_t pid() const { return pid_; }
   /// The last lines of its stderr: why it ended, in libslurm's words.
@@ -47,6 +48,8 @@ class ChildProcess {
   void read_socket();
   void read_log();
   void take_log_lines();
+  /// What an ended child wrote last may still be in the pipe.
+  void take_last_words();
   void end(std::string why);
 
   Loop& loop_;
