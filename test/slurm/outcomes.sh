@@ -88,10 +88,10 @@ deliver() {
     as alice "$sickbay why --json $(cat "$work/deliver.job")" >"$work/deliver.json" 2>/dev/null || true
   done
 }
-slow() { simple slow "-N2 -t 1 -w 'n[4,7]' $programs/fixed_work.sh $slow_steps"; }
+slow() { simple slow "-N2 -t 1 -w 'n[4,7]' -x 'n[5,6,8]' $programs/fixed_work.sh $slow_steps"; }
 crash() {
   local job
-  job=$(submit crash "-N2 -t 5 -w 'n[3,6]' $programs/healthy.sh 25")
+  job=$(submit crash "-N2 -t 5 -w 'n[3,6]' -x 'n[5,7,8]' $programs/healthy.sh 25")
   until_state "$job" RUNNING && fault n6 crash
   answer crash
 }

@@ -69,6 +69,7 @@ struct Run {
   std::vector<std::string> nodes;       ///< S: kept when the job is over and Slurm forgets them
   std::vector<std::string> down_nodes;  ///< of S, those that went DOWN while it ran
   std::vector<std::string> excluded, reused;
+  std::vector<std::string> not_begun_on;  ///< nodes of earlier attempts that never began
   std::string output_dir;
   TimePoint wanted_at = kNoTime, released_at = kNoTime, ended_at = kNoTime;  ///< journal stamps
   bool bound = false, release_done = false, cancel_wanted = false, output_read = false;
@@ -84,6 +85,11 @@ struct Run {
   bool is_verification() const { return id.kind == RunKind::verification; }
   bool is_check() const { return id.kind == RunKind::check; }
   bool live() const { return bound && !ended(outcome); }
+  /// Slurm's 0:53: slurmd could not set up the job's output (tried on 22.05: a folder that is not there, a
+  /// shared file system that is not mounted).  No program dies of signal 53.
+  bool never_began() const {
+    return outcome == Outcome::failed && job.exit_code == 0 && job.exit_signal == 53;
+  }
   /// Changes of its job matter.
   bool watched() const { return live() && outcome != Outcome::checking; }
 };
@@ -169,7 +175,7 @@ struct Case {
   /// The list that a kind of run stands in.
   std::vector<Run>& runs(RunKind kind);
   const std::vector<Run>& runs(RunKind kind) const { return const_cast<Case*>(this)->runs(kind); }
-  /// The newest verification of program run `n` (0: the control run), or null.
+  /// The newest verification of program run `n` as it was last submitted (0: the control run), or null.
   const Run* check_of(int n) const;
   /// The newest `--check` of program run `n`, or null.
   const Run* result_check_of(int n) const;

@@ -104,7 +104,7 @@ class Look {
       if (r2->outcome == Outcome::failed) read_output(*r2);
       const bool beside =
           r2->outcome == Outcome::running && c_.programs.front().symptom != Symptom::abnormal_time;
-      if (beside || r2->outcome == Outcome::failed) drive_check(2);
+      if (beside || (r2->outcome == Outcome::failed && !r2->never_began())) drive_check(2);
     }
     const bool needs_third =
         f.a1 == a_fail && f.c1 == c_ok && (f.a2 == a_fail || f.a2 == a_down) && f.c2 == c_failed;
@@ -112,7 +112,8 @@ class Look {
       drive_program(3);
       if (const Run* r3 = c_.program(3)) {
         if (r3->outcome == Outcome::failed) read_output(*r3);
-        if (r3->outcome == Outcome::running || r3->outcome == Outcome::failed) drive_check(3);
+        if (r3->outcome == Outcome::running || (r3->outcome == Outcome::failed && !r3->never_began()))
+          drive_check(3);
       }
     }
     if (needs_control()) drive_check(0);
@@ -121,6 +122,9 @@ class Look {
     for (int n = 2; n <= 3; ++n)
       if (const Run* run = c_.program(n); run && run->outcome == Outcome::ok)
         if (const Run* v = c_.check_of(n)) cancel(*v, "its re-run completed");
+    for (const Run& v : c_.verifications)
+      if (const Run* judged = c_.program(v.checks); judged && v.wanted_at < judged->wanted_at)
+        cancel(v, "its re-run was submitted anew");
   }
 
   void drive_program(int n) {

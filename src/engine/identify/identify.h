@@ -33,7 +33,7 @@ struct Policy {
   std::chrono::seconds rerun_wait{24 *
                                   3600};  ///< a re-run queued longer than this: its nodes are not to be had
   std::chrono::seconds control_age{24 * 3600};  ///< a pass of V elsewhere counts this long
-  int submit_attempts = 3;                      ///< of a run that slurmctld lost
+  int submit_attempts = 3;                      ///< of a run that slurmctld lost or that never began
   int max_reruns = 2;                           ///< paper 2.2, step 4
 };
 

@@ -253,6 +253,26 @@ TEST(Identify, TellsProgramFromNode) {
          };
        },
        Cause::inconclusive, "", "V16", Confidence::medium},
+      {"the second run never begins where its output cannot be opened, the third submission does",
+       [](World& w) {
+         w.program = [](int r, const Names& n) {
+           return r > 1 && any_of(n, {"n3"}) ? Fate{"FAILED", 0, {}, 53} : fails();
+         };
+       },
+       Cause::program, "", "V6", Confidence::high},
+      {"a node goes down, and the second run never begins on its first nodes",
+       [](World& w) {
+         w.program = [](int r, const Names& n) {
+           if (r == 1) return Fate{"FAILED", 1, {}, 0, false, {"n2"}};
+           return any_of(n, {"n3"}) ? Fate{"FAILED", 0, {}, 53} : Fate{};
+         };
+       },
+       Cause::node, "n2", "V3", Confidence::high},
+      {"nothing begins anywhere",
+       [](World& w) { w.program = [](int, const Names&) {
+                        return Fate{"FAILED", 0, {}, 53};
+                      }; },
+       Cause::inconclusive, "", "V16", Confidence::low},
       {"bad node",
        [](World& w) {
          w.program = [](int, const Names& n) { return any_of(n, {"n2"}) ? fails() : Fate{}; };
@@ -371,6 +391,20 @@ TEST(Identify, TellsProgramFromNode) {
     EXPECT_TRUE(c.is_closed());
     EXPECT_EQ(canonical_text(world.replayed()), canonical_text(world.state)) << "replay differs";
   }
+}
+
+TEST(Identify, ARunThatNeverBeganGoesElsewhereAndTheVerificationWithIt) {
+  World world("n[1-6]");
+  world.program = [](int r, const Names& n) {
+    return r > 1 && any_of(n, {"n3"}) ? Fate{"FAILED", 0, {}, 53} : fails();
+  };
+  const Case& c = world.investigate("n[1-2]");
+  EXPECT_EQ(c.programs.at(1).attempt, 2);
+  EXPECT_EQ(compress_hostlist(c.programs.at(1).nodes), "n[5-6]");
+  EXPECT_EQ(compress_hostlist(c.programs.at(1).not_begun_on), "n[3-4]");
+  ASSERT_NE(c.check_of(2), nullptr);
+  EXPECT_EQ(compress_hostlist(c.check_of(2)->nodes), "n[5-6]");
+  EXPECT_EQ(c.notes.size(), 1u) << case_view(c).dump();
 }
 
 TEST(Identify, OneNodeClusterRunsAgainOnTheSameNodeWithLowConfidence) {

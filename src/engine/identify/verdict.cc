@@ -69,10 +69,10 @@ constexpr Row kNeverBegan{
     c_any,         Cause::inconclusive,
     Blame::nobody, medium,
     kFinal,        "the failed run never began, and the second one, with its output elsewhere, did"};
-
-// Slurm's 0:53: slurmd could not set up the job's output (tried on 22.05: a folder that is not there, a
-// shared file system that is not mounted).  No program dies of signal 53.
-bool never_began(const Run& run) { return run.job.exit_code == 0 && run.job.exit_signal == 53; }
+constexpr Row kNothingBegan{
+    "V16",         a_any,  c_any,  a_any,
+    c_any,         a_any,  c_any,  Cause::inconclusive,
+    Blame::nobody, medium, kFinal, "neither the failed run nor one with its output elsewhere began"};
 
 A outcome_column(const Run* run) {
   if (run == nullptr) return a_open;
@@ -80,6 +80,9 @@ A outcome_column(const Run* run) {
     case Outcome::ok:
       return a_ok;
     case Outcome::failed:
+      // A re-run writes to a folder of ours: where that cannot be opened the node is at fault, and nothing
+      // was run.
+      if (run->id.n > 1 && run->never_began()) return a_none;
       return run->down_nodes.empty() ? a_fail : a_down;
     case Outcome::pending:
     case Outcome::running:
@@ -152,7 +155,7 @@ std::string symptom_words(const Run& run) {
       break;
   }
   if (!first.empty()) return first;
-  if (never_began(run)) return "never began: the node could not open its output (exit code 0:53)";
+  if (run.never_began()) return "never began: the node could not open its output (exit code 0:53)";
   if (run.job.exit_signal != 0) return fmt::format("was killed by signal {}", run.job.exit_signal);
   return fmt::format("ended as {} with exit code {}", run.job.state, run.job.exit_code);
 }
@@ -293,7 +296,8 @@ const Row* row_for(const Facts& f) {
 
 bool tries_again(const State& state, const Policy& policy, const Case& subject, const Run& run,
                  TimePoint now) {
-  if (run.outcome == Outcome::lost || run.outcome == Outcome::no_failure)
+  if (run.outcome == Outcome::lost || run.outcome == Outcome::no_failure ||
+      (run.id.n > 1 && run.never_began()))
     return run.attempt < policy.submit_attempts;
   if (run.outcome != Outcome::not_started || run.attempt > 1 || run.cancel_wanted) return false;
   // Slurm said no: with fewer nodes kept away it may say yes.
@@ -324,7 +328,13 @@ std::optional<Verdict> judge(const State& state, const Policy& policy, const Cas
   const Facts facts = facts_of(state, policy, subject, now);
   const Row* row = row_for(facts);
   if (row == nullptr) return std::nullopt;
-  if (row->cause == Cause::non_deterministic && never_began(subject.programs.front())) row = &kNeverBegan;
+  if (subject.programs.front().never_began()) {
+    const Run* r2 = subject.program(2);
+    if (row->cause == Cause::non_deterministic)
+      row = &kNeverBegan;
+    else if (row->final && row->cause == Cause::inconclusive && r2 && r2->never_began())
+      row = &kNothingBegan;
+  }
   Verdict v;
   v.cause = row->cause;
   v.rule = row->rule;
