@@ -15,6 +15,7 @@
 #include "adapters/net/asio_loop.h"
 #include "adapters/net/signed_client.h"
 #include "adapters/node/node_runner.h"
+#include "adapters/node/process_identity.h"
 #include "adapters/posix/agent_files.h"
 #include "adapters/posix/files.h"
 #include "adapters/posix/installed_file.h"
@@ -181,6 +182,8 @@ Status run(const Wish& wish) {
   options.every = config->periods.every;
   options.log = say;
   options.busy = a_job_runs;
+  options.self = process_identity();
+  options.lives = [](const std::string& process) { return process_lives(process); };
   const std::size_t specifications = rules->size();
   Agent agent(*loop, **store, operations, client.get(), std::move(*rules), std::move(options));
   if (auto armed = loop->on_signals({SIGTERM, SIGINT}, [&loop](int) { loop->stop(); }); !armed) return armed;

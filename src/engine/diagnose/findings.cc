@@ -98,7 +98,8 @@ std::vector<RepairRun> repairs_of(const Run& run) {
   std::vector<RepairRun> repairs;
   for (const Instance& i : run.instances) {
     const OperationSpec& o = run.rules->specification.operations[i.operation];
-    if (o.kind == OperationKind::repair && i.started) repairs.push_back({o.name, i.started_at});
+    if (o.kind == OperationKind::repair && i.started)
+      repairs.push_back({o.name, i.started_at, run.rules->specification.productions[i.production].name});
   }
   return repairs;
 }

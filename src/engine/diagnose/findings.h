@@ -38,6 +38,7 @@ std::vector<std::string> cleared_rules(const Run& run);
 struct RepairRun {
   std::string operation;
   TimePoint at = kNoTime;
+  std::string rule = {};  ///< the production that wanted it
 };
 /// RunStarted.spent: how many of `runs` lie in the window that ends now, by operation with a budget.
 std::map<std::string, int> spent_budgets(const Specification& specification,

@@ -98,6 +98,7 @@ Agent::~Agent() {
 }
 
 void Agent::start() {
+  tell_cut_repairs();
   for (std::size_t i = 0; i < rules_.size(); ++i) plan(i);
   if (sickbayd_ != nullptr) {
     // Ten thousand agents may have started with their nodes.
@@ -189,17 +190,24 @@ void Agent::begin(Order wanted) {
     began.spent = diagnose::spent_budgets(rules->specification, repairs_in(state, specification), now);
   });
   Diagnosis::Hooks hooks;
-  hooks.before_repair = [this, specification](const diagnose::RepairRun& repair) {
+  const auto note_of = [this, specification](const diagnose::RepairRun& repair) {
+    return Json::object({{"specification", specification},
+                         {"operation", repair.operation},
+                         {"at", to_micros(repair.at)},
+                         {"rule", repair.rule},
+                         {"by", options_.self}});
+  };
+  hooks.before_repair = [this, specification, note_of](const diagnose::RepairRun& repair) {
     say(fmt::format("event=repair operation={} specification={}", repair.operation, specification));
     return store_.update_state([&](Json& state) {
       Json kept = Json::array();
       for (const Json& item : state["repairs"].items())
         if (from_micros(item["at"].as_int()) > repair.at - kRepairsKept) kept.push(item);
-      kept.push(Json::object(
-          {{"specification", specification}, {"operation", repair.operation}, {"at", to_micros(repair.at)}}));
+      kept.push(note_of(repair));
       state.set("repairs", std::move(kept));
     });
   };
+  hooks.after_repair = [this, note_of](const diagnose::RepairRun& repair) { end_repair(note_of(repair)); };
   hooks.found = [this, wanted](const diagnose::Finding& finding) { found(wanted, finding); };
   hooks.over = [this, wanted, now](const diagnose::Run& run, Micros cpu) { over(wanted, now, run, cpu); };
   running_ = std::make_shared<Diagnosis>(loop_, runner_, rules, std::move(hooks));
@@ -249,18 +257,7 @@ void Agent::tell_cleared(const Order& wanted, const diagnose::Run& run) {
     if (unknown && run.phase == diagnose::Phase::over && !run.stopped) {
       gone.push_back(key);  // known again: nobody acted on it, nobody need be told
     } else if (std::ranges::find(cleared, rule) != cleared.end()) {
-      keep(Json::object({{"boot_id", options_.boot_id},
-                         {"n", 0},
-                         {"at", to_micros(loop_.now())},
-                         {"run", run_number_},
-                         {"specification", specification},
-                         {"rule", rule},
-                         {"result", "ok"},
-                         {"action", "none"},
-                         {"to", ""},
-                         {"components", Json::array()},
-                         {"text", "a whole run found nothing of it"},
-                         {"values", Json::object()}}));
+      keep(said_besides(specification, rule, "ok", "a whole run found nothing of it"));
       gone.push_back(key);
     }
   }
@@ -325,6 +322,58 @@ void Agent::over(const Order& wanted, TimePoint began, const diagnose::Run& run,
 
 // --- what was found
 
+Json Agent::said_besides(std::string_view specification, std::string_view rule, std::string_view result,
+                         std::string_view text) const {
+  return Json::object({{"boot_id", options_.boot_id},
+                       {"n", 0},
+                       {"at", to_micros(loop_.now())},
+                       {"run", run_number_},
+                       {"specification", specification},
+                       {"rule", rule},
+                       {"result", result},
+                       {"action", "none"},
+                       {"to", ""},
+                       {"components", Json::array()},
+                       {"text", text},
+                       {"values", Json::object()}});
+}
+
+// Repairs that an agent before this one began and did not end: done, half done or not at all.  Their count
+// in the budget stands; they are not made up for.
+void Agent::tell_cut_repairs() {
+  std::vector<Json> cut;
+  (void)store_.update_state([&](Json& state) {
+    cut.clear();
+    for (const Json& item : state["repairs"].items()) {
+      const std::string& by = item["by"].as_string();
+      if (!by.empty() && by != options_.self && !(options_.lives && options_.lives(by))) cut.push_back(item);
+    }
+  });
+  for (const Json& item : cut) {
+    const std::string text =
+        fmt::format("the repair {} was under way when the agent ended: whether it took effect is unknown",
+                    item["operation"].as_string());
+    say("event=repair_cut operation=" + item["operation"].as_string());
+    keep(said_besides(item["specification"].as_string(), item["rule"].as_string(), "unknown", text));
+    // After the spool: a crash in between tells it twice rather than never.
+    end_repair(item);
+  }
+}
+
+// Nobody is at the repair of that note any more.
+void Agent::end_repair(const Json& noted) {
+  const Status written = store_.update_state([&](Json& state) {
+    Json kept = Json::array();
+    for (const Json& item : state["repairs"].items())
+      kept.push(item == noted ? Json::object({{"specification", item["specification"]},
+                                              {"operation", item["operation"]},
+                                              {"at", item["at"]}})
+                              : item);
+    state.set("repairs", std::move(kept));
+  });
+  if (!written) say("event=repair_end_not_noted why=" + Json(written.error().line()).dump());
+}
+
 void Agent::keep(Json finding) {
   unkept_.push_back(std::move(finding));
   if (unkept_.size() > kMostUnkept) unkept_.pop_front();
@@ -337,6 +386,7 @@ void Agent::keep(Json finding) {
 
 void Agent::once(std::chrono::seconds limit, std::function<void()> done) {
   only_once_ = true;
+  tell_cut_repairs();
   once_done_ = [this, done = std::move(done)] {
     if (sickbayd_ == nullptr) return done();
     // One second for what waits; what does not get away is the agent's, or the next one's.

@@ -30,6 +30,10 @@ struct AgentOptions {
   std::function<void(const std::string& line)> log;  ///< one key=value line; may be empty
   /// Whether a job runs here, for the choice of a period while sickbayd does not tell.
   std::function<bool()> busy;
+  /// This process, by a name that no other ever has, and whether the one of such a name is there: repairs are
+  /// noted under it, so that the next agent can tell of one that was cut short.
+  std::string self;
+  std::function<bool(const std::string& process)> lives;
 };
 
 class Agent {
@@ -67,8 +71,13 @@ class Agent {
   void begin(Order wanted);
   void found(const Order& wanted, const diagnose::Finding& finding);
   void over(const Order& wanted, TimePoint began, const diagnose::Run& run, Micros cpu);
+  void tell_cut_repairs();
+  void end_repair(const Json& noted);
   void tell_cleared(const Order& wanted, const diagnose::Run& run);
   void keep(Json finding);
+  /// A finding that no run made: nobody acts on it.
+  Json said_besides(std::string_view specification, std::string_view rule, std::string_view result,
+                    std::string_view text) const;
   void set_mode(Order& wanted, const std::string& mode, bool repair) const;
   void later(Micros in, std::function<void()> what);
 

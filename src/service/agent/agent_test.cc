@@ -50,7 +50,7 @@ struct Operations : OperationRunner {
   explicit Operations(Loop& l) : loop(l) {}
   void run(OperationCall call, std::function<void(OperationEnd)> done) override {
     ran.push_back(call.operation);
-    if (hang) return;
+    if (call.operation == hang_in) return;
     OperationEnd end;
     end.result = unknown ? OperationEnd::Result::unknown : OperationEnd::Result::ok;
     end.text = unknown ? "no tool" : "";
@@ -62,7 +62,8 @@ struct Operations : OperationRunner {
   std::ptrdiff_t count(const std::string& name) const { return std::ranges::count(ran, name); }
   Loop& loop;
   std::int64_t total = 8;
-  bool full = false, hang = false, unknown = false;
+  bool full = false, unknown = false;
+  std::string hang_in;  // the operation that does not end
   std::vector<std::string> ran;
 };
 
@@ -124,6 +125,8 @@ class AgentTest : public testing::Test {
     options.boot_id = "b1";
     options.version = "test";
     options.repair = repair;
+    options.self = "b1/1/" + std::to_string(++agents_);
+    options.lives = [this](const std::string& process) { return process == lives_; };
     agent_ =
         std::make_unique<Agent>(loop_, *store_, operations_, linked ? &sickbayd_ : nullptr, rules_, options);
   }
@@ -137,6 +140,8 @@ class AgentTest : public testing::Test {
   Sickbayd sickbayd_{loop_};
   std::vector<std::shared_ptr<const diagnose::Rules>> rules_;
   std::unique_ptr<Agent> agent_;
+  int agents_ = 0;
+  std::string lives_;  // the process of another agent of this node
 };
 
 TEST_F(AgentTest, TellsAFaultOnceAgainAfterAnHourAndWhenItIsGone) {
@@ -208,6 +213,39 @@ TEST_F(AgentTest, RepairsNeedPermissionAndTheirBudgetOutlivesTheAgent) {
   EXPECT_EQ(operations_.count("tidy"), 2) << "two in 24 hours";
   pass(hours(24));
   EXPECT_GE(operations_.count("tidy"), 3);
+}
+
+TEST_F(AgentTest, ARepairThatWasCutShortIsToldAsUnknownByTheNextAgentOnce) {
+  operations_.full = true;
+  start(true);
+  agent_->start();
+  operations_.hang_in = "tidy";
+  pass(minutes(2));
+  ASSERT_EQ(operations_.count("tidy"), 1) << "it is under way";
+  operations_.hang_in.clear();
+  operations_.full = false;
+  lives_ = "b1/1/1";
+  start(true);  // a second one beside it
+  agent_->start();
+  pass(minutes(2));
+  EXPECT_TRUE(sickbayd_.told.empty()) << "the first one is still at it";
+  lives_ = "";
+  start(true);
+  agent_->start();
+  pass(minutes(2));
+  EXPECT_THAT(sickbayd_.told, ElementsAre("p3 unknown none"));
+  start(true);
+  agent_->start();
+  operations_.full = true;
+  pass(minutes(2));
+  EXPECT_EQ(sickbayd_.told.size(), 1u);
+  EXPECT_EQ(operations_.count("tidy"), 2) << "the one that was cut counts, the second ends well";
+  pass(minutes(20));
+  EXPECT_EQ(operations_.count("tidy"), 2);
+  start(true);
+  agent_->start();
+  pass(minutes(2));
+  EXPECT_EQ(sickbayd_.told.size(), 1u) << "what ended is nobody's any more";
 }
 
 TEST_F(AgentTest, DoesWhatSickbaydOrdersAtOnce) {

@@ -16,6 +16,8 @@ class Diagnosis : public std::enable_shared_from_this<Diagnosis> {
   struct Hooks {
     /// Called before a repair is started; an Error keeps it from running, and its result is then unknown.
     std::function<Status(const diagnose::RepairRun&)> before_repair;
+    /// Called when a repair that was started has ended, whatever came of it.
+    std::function<void(const diagnose::RepairRun&)> after_repair;
     /// What the run says as it goes: a critical operation that is started, an operation that ended unknown.
     std::function<void(const diagnose::Finding&)> found;
     std::function<void(const diagnose::Run&, Micros cpu)> over;
@@ -35,6 +37,7 @@ class Diagnosis : public std::enable_shared_from_this<Diagnosis> {
   void go_on();
   void start_instance(diagnose::InstanceId instance);
   void finish(diagnose::InstanceId instance, OperationEnd end);
+  diagnose::RepairRun repair_of(diagnose::InstanceId instance) const;
 
   Loop& loop_;
   OperationRunner& runner_;

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "adapters/node/process_identity.h"
+
+#include <fmt/format.h>
+
+#include "adapters/node/parse.h"
+#include "adapters/node/tree.h"
+
+namespace sickbay {
+
+std::string process_identity(std::string_view pid, std::string_view root) {
+  const node::Tree tree(root);
+  const auto boot = tree.word("/proc/sys/kernel/random/boot_id");
+  const auto text = tree.read(fmt::format("/proc/{}/stat", pid), 4096);
+  const auto stat = text ? node::parse_process_stat(*text) : std::nullopt;
+  if (!boot || !stat || stat->state == 'Z') return "";
+  return fmt::format("{}/{}/{}", *boot, stat->pid, stat->started);
+}
+
+bool process_lives(std::string_view identity, std::string_view root) {
+  const std::size_t first = identity.find('/');
+  const std::size_t second = first == std::string_view::npos ? first : identity.find('/', first + 1);
+  if (second == std::string_view::npos) return false;
+  const std::string_view pid = identity.substr(first + 1, second - first - 1);
+  if (pid.empty() || pid.find_first_not_of("0123456789") != std::string_view::npos) return false;
+  return process_identity(pid, root) == identity;
+}
+
+}  // namespace sickbay
