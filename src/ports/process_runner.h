@@ -35,7 +35,8 @@ struct ProcessSpec {
   std::size_t output_limit =
       1 << 20;                 ///< bytes kept of each of stdout and stderr; the rest is read and dropped
   bool stop_on_flood = false;  ///< more than output_limit on stdout: the group is killed at once
-  bool kill_strays = false;    ///< at its end, what it started and what has left its group is killed, too
+  bool kill_strays = false;    ///< at its end, what it started and what has left its group is killed, too; it
+                               ///< does not outlive us
 };
 
 struct ProcessOutcome {

@@ -102,5 +102,48 @@ kill_service n2 sickbay-agent
 is 0 "--once on a bad node" "$sickbay" lab exec -l "$lab" --node n2 -- env "SICKBAY_ROOT=$(root_of n2)" "$build/bin/sickbay-agent" --once
 until_true "what --once found is in the journal" has_results n2 "fault ok fault "
 
+# --- a repair that is cut short by the death of its agent
+root=$(root_of n1)
+cat >"$root/etc/sickbay/rules.d/mend.json" <<'RULES'
+{"specification": "mend", "version": 1, "description": "a node that mends itself",
+ "components": {"flag": {"description": "the flag"}},
+ "characteristics": {"repair": {"type": "bool", "description": "may repair"}, "wanted": {"type": "bool", "description": "there is something to mend"},
+                     "mended": {"type": "bool", "description": "it was mended"}},
+ "predicates": {"always": {"when": "repair", "description": "always"}, "torn": {"when": "wanted", "description": "Something is torn"}},
+ "operations": {"look": {"kind": "collect", "run": "torn", "components": ["flag"], "outputs": ["wanted"], "description": "Look at it"},
+                "mend": {"kind": "repair", "run": "mend", "components": ["flag"], "outputs": ["mended"], "timeout": "300s", "description": "Mend it"}},
+ "productions": {"p0": {"if": "always", "then": "look", "description": "look"}, "p1": {"if": "torn", "then": "mend", "description": "mend"}},
+ "periods": {"always": {"description": "often", "every": "2s", "initial": {"repair": true}}}}
+RULES
+cat >"$root/etc/sickbay/operations.d/torn" <<TORN
+#!/bin/sh
+if [ -e "$root/pid" ]; then echo '{"outputs": {"wanted": false}}'; else echo '{"outputs": {"wanted": true}}'; fi
+TORN
+cat >"$root/etc/sickbay/operations.d/mend" <<MEND
+#!/bin/sh
+echo \$\$ >"$root/pid.new"
+mv "$root/pid.new" "$root/pid"
+exec sleep 300
+MEND
+chmod 755 "$root"/etc/sickbay/operations.d/*
+config=$root/etc/sickbay/agent.json
+jq '.repair.allowed = true' "$config" >"$config.new"
+mv "$config.new" "$config"
+cut_repairs() { ctl "$sickbay" journal --json | jq -r 'select(.kind == "finding" and .body.specification == "mend") | .body.rule + " " + .body.result + " " + .body.action + ": " + .body.text'; }
+kill_service n1 sickbay-agent
+heal n1
+until_true "the repair is under way" test -s "$root/pid"
+[ -z "$(cut_repairs)" ] || fail "a finding of a repair that is under way: $(cut_repairs)"
+kill_service n1 sickbay-agent
+repair_is_gone() { ! "$sickbay" lab exec -l "$lab" --node n1 -- kill -0 "$(cat "$root/pid")"; }
+until_true "the repair dies with its agent" repair_is_gone
+heal n1
+is_told() { [ "$(cut_repairs)" = "p1 unknown none: the repair mend was under way when the agent ended: whether it took effect is unknown" ]; }
+until_true "the next agent tells that it does not know what became of the repair" is_told
+kill_service n1 sickbay-agent
+heal n1
+is 0 "a diagnosis after it" ctl "$sickbay" diagnose n1
+is_told || fail "it was told again: $(cut_repairs)"
+
 echo "agent: $checks checks, $failures failures, $SECONDS s"
 [ "$failures" = 0 ]

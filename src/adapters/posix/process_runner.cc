@@ -13,6 +13,7 @@
 #include <grp.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -138,6 +139,7 @@ struct Plan {
   std::vector<std::pair<int, rlimit>> limits;
   std::vector<std::pair<int, int>> places;  // descriptor here -> number there, ascending there
   int report = -1;
+  pid_t parent = ::getpid();
 };
 
 // Between fork and exec: system calls only.
@@ -177,6 +179,12 @@ struct Plan {
     if (::setgroups(plan.groups.size(), plan.groups.data()) != 0) stop(Step::identity);
     if (::setresgid(user.gid, user.gid, user.gid) != 0) stop(Step::identity);
     if (::setresuid(user.uid, user.uid, user.uid) != 0) stop(Step::identity);
+  }
+  // After the change of identity, which would clear it.  Nobody bounds or reads what outlives us (the thread
+  // of the loop, in truth: it is what forked).
+  if (spec.kill_strays) {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (::getppid() != plan.parent) ::_exit(127);  // it died before
   }
   if (spec.umask) ::umask(*spec.umask);
   if (::chdir(spec.folder.empty() ? "/" : spec.folder.c_str()) != 0) stop(Step::folder);

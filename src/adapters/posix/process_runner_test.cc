@@ -3,8 +3,11 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -50,6 +53,31 @@ ProcessSpec shell(const std::string& script) {
   spec.argv = {"sh", "-c", script};
   spec.environment = {"PATH=/usr/bin:/bin", "LC_ALL=C"};
   return spec;
+}
+
+TEST_P(ProcessRunnerTest, WhatIsBoundedByUsDoesNotOutliveUs) {
+  const std::string fifo = ::testing::TempDir() + "/fifo" + std::to_string(::getpid()) + GetParam().name;
+  ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
+  const pid_t parent = ::fork();
+  ASSERT_GE(parent, 0);
+  if (parent == 0) {
+    ProcessSpec spec = shell("echo $$ >" + fifo + "; exec sleep 300");
+    spec.kill_strays = true;
+    (void)run(std::move(spec));
+    ::_exit(1);
+  }
+  pid_t child = 0;
+  std::ifstream(fifo) >> child;
+  ASSERT_GT(child, 0);
+  const int held = static_cast<int>(::syscall(SYS_pidfd_open, child, 0));
+  ASSERT_GE(held, 0);
+  ::kill(parent, SIGKILL);
+  ASSERT_EQ(::waitpid(parent, nullptr, 0), parent);
+  pollfd ended{held, POLLIN, 0};
+  EXPECT_EQ(::poll(&ended, 1, 60000), 1);
+  if (ended.revents == 0) ::kill(child, SIGKILL);
+  ::close(held);
+  ::unlink(fifo.c_str());
 }
 
 TEST_P(ProcessRunnerTest, GivesBackWhatTheProgramSaid) {

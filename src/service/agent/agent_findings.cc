@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+// What runs find, what they find no more, and repairs that were cut short: told once each, kept until
+// delivered.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "service/agent/agent.h"
+
+namespace sickbay::agent {
+namespace {
+
+constexpr std::chrono::hours kTellAgain{1};  // a finding that stands
+constexpr std::size_t kMostUnkept = 1000;
+
+std::string fired_key(const Json& finding) {
+  return finding["specification"].as_string() + "/" + finding["rule"].as_string() + "/" +
+         finding["result"].as_string();
+}
+
+}  // namespace
+
+void Agent::found(const Order& wanted, const diagnose::Finding& finding) {
+  Json item = Json::object(
+      {{"boot_id", options_.boot_id}, {"n", 0}, {"at", to_micros(loop_.now())}, {"run", run_number_}});
+  const Json said = diagnose::to_json(finding);
+  for (const auto& [name, value] : said.members()) item.set(name, value);
+  run_findings_.push_back(item);
+  const std::string key = fired_key(item);
+  bool news = true;
+  (void)store_.update_state([&](Json& state) {
+    const Json& before = state["fired"][key];
+    news = before.is_null() || loop_.now() - from_micros(before["at"].as_int()) >= kTellAgain ||
+           before["action"] != item["action"];
+  });
+  if (!news) return;
+  say(fmt::format("event=finding specification={} rule={} result={} action={} text={}", finding.specification,
+                  finding.rule, item["result"].as_string(), finding.action, Json(finding.text).dump()));
+  keep(item);
+  // After the spool: a crash in between tells it twice rather than never.
+  (void)store_.update_state([&](Json& state) {
+    Json fired = state["fired"];
+    fired.set(key, Json::object({{"at", item["at"]}, {"mode", wanted.mode}, {"action", item["action"]}}));
+    state.set("fired", std::move(fired));
+  });
+}
+
+// What a whole run of the mode that found it finds no more.
+void Agent::tell_cleared(const Order& wanted, const diagnose::Run& run) {
+  const std::string& specification = run.rules->specification.name;
+  Json state_now;
+  (void)store_.update_state([&](Json& state) { state_now = state; });
+  const std::vector<std::string> cleared = diagnose::cleared_rules(run);
+  std::vector<std::string> gone;
+  for (const auto& [key, before] : state_now["fired"].members()) {
+    if (!key.starts_with(specification + "/") || before["mode"].as_string() != wanted.mode) continue;
+    const std::size_t slash = key.rfind('/');
+    const std::string rule = key.substr(specification.size() + 1, slash - specification.size() - 1);
+    const bool unknown = key.substr(slash + 1) == "unknown";
+    const auto is_it = [&key = key](const Json& finding) { return fired_key(finding) == key; };
+    const bool again = std::ranges::any_of(run_findings_, is_it);
+    if (again) continue;
+    if (unknown && run.phase == diagnose::Phase::over && !run.stopped) {
+      gone.push_back(key);  // known again: nobody acted on it, nobody need be told
+    } else if (std::ranges::find(cleared, rule) != cleared.end()) {
+      keep(said_besides(specification, rule, "ok", "a whole run found nothing of it"));
+      gone.push_back(key);
+    }
+  }
+  if (gone.empty()) return;
+  (void)store_.update_state([&](Json& state) {
+    Json fired = Json::object();
+    for (const auto& [key, before] : state["fired"].members())
+      if (std::ranges::find(gone, key) == gone.end()) fired.set(key, before);
+    state.set("fired", std::move(fired));
+  });
+}
+
+Json Agent::said_besides(std::string_view specification, std::string_view rule, std::string_view result,
+                         std::string_view text) const {
+  return Json::object({{"boot_id", options_.boot_id},
+                       {"n", 0},
+                       {"at", to_micros(loop_.now())},
+                       {"run", run_number_},
+                       {"specification", specification},
+                       {"rule", rule},
+                       {"result", result},
+                       {"action", "none"},
+                       {"to", ""},
+                       {"components", Json::array()},
+                       {"text", text},
+                       {"values", Json::object()}});
+}
+
+// Repairs that an agent before this one began and did not end: done, half done or not at all.  Their count
+// in the budget stands; they are not made up for.
+void Agent::tell_cut_repairs() {
+  std::vector<Json> cut;
+  (void)store_.update_state([&](Json& state) {
+    cut.clear();
+    for (const Json& item : state["repairs"].items()) {
+      const std::string& by = item["by"].as_string();
+      if (!by.empty() && by != options_.self && !(options_.lives && options_.lives(by))) cut.push_back(item);
+    }
+  });
+  for (const Json& item : cut) {
+    const std::string text =
+        fmt::format("the repair {} was under way when the agent ended: whether it took effect is unknown",
+                    item["operation"].as_string());
+    say("event=repair_cut operation=" + item["operation"].as_string());
+    keep(said_besides(item["specification"].as_string(), item["rule"].as_string(), "unknown", text));
+    // After the spool: a crash in between tells it twice rather than never.
+    end_repair(item);
+  }
+}
+
+// Nobody is at the repair of that note any more.
+void Agent::end_repair(const Json& noted) {
+  const Status written = store_.update_state([&](Json& state) {
+    Json kept = Json::array();
+    for (const Json& item : state["repairs"].items())
+      kept.push(item == noted ? Json::object({{"specification", item["specification"]},
+                                              {"operation", item["operation"]},
+                                              {"at", item["at"]}})
+                              : item);
+    state.set("repairs", std::move(kept));
+  });
+  if (!written) say("event=repair_end_not_noted why=" + Json(written.error().line()).dump());
+}
+
+void Agent::keep(Json finding) {
+  unkept_.push_back(std::move(finding));
+  if (unkept_.size() > kMostUnkept) unkept_.pop_front();
+  if (const Status kept = store_.keep({unkept_.begin(), unkept_.end()}); kept)
+    unkept_.clear();
+  else
+    say("event=finding_not_kept why=" + Json(kept.error().line()).dump());
+  if (sickbayd_ != nullptr) deliver();
+}
+
+}  // namespace sickbay::agent
