@@ -86,7 +86,7 @@ Result<AuditSheet> parse_audit(std::string_view text, const std::string& source)
         continue;
       }
       const auto column = std::find_if(std::begin(kColumns), std::end(kColumns),
-                                       [&](const TextColumn& c) { return c.name == key; });
+                                       [&name = key](const TextColumn& c) { return c.name == name; });
       if (column != std::end(kColumns)) {
         r.*column->text = value.as_string();
       } else if (did_you_mean(key, {"right"}) == "right") {
