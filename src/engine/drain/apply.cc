@@ -34,6 +34,15 @@ void note_leaving(State& state, const std::string& name, const Node& node, TimeP
   }
 }
 
+// After every change of `ours` or `pending`, and of whether there is such a node.
+void set_away(State& state, const std::string& name) {
+  const auto it = state.nodes.find(name);
+  if (it != state.nodes.end() && (it->second.ours || it->second.pending))
+    state.away.insert(name);
+  else
+    state.away.erase(name);
+}
+
 // --- what Slurm shows
 
 bool shows_drain(std::string_view state_text) { return state_text.find("DRAIN") != std::string_view::npos; }
@@ -55,6 +64,7 @@ void on_nodes_seen(Change& c) {
           set_partitions(c.state, name, it->second, {});
           c.state.nodes.erase(it);
           c.state.waiting.erase(name);
+          set_away(c.state, name);
         }
         continue;
       }
@@ -69,6 +79,7 @@ void on_nodes_seen(Change& c) {
       if (node.ours && node.drained && !drained && !node.pending) {
         node.ours = false;
         node.reasons.clear();
+        set_away(c.state, name);
       }
       if (!drained) node.refused.clear();  // whatever stood in our way is gone
       node.drained = drained;
@@ -156,6 +167,7 @@ void on_intent(Change& c) {
     ++node.checks;
     node.checking = true;
   }
+  set_away(c.state, name);
 }
 
 void on_end(Change& c) {
@@ -181,6 +193,7 @@ void on_end(Change& c) {
       for (auto& [source, reason] : node.reasons)
         if (reason.rule == kVerdictRule) reason.gone_at = c.event.at;
   }
+  set_away(c.state, name);
 }
 
 void on_reason_ended(Change& c) {

@@ -65,11 +65,8 @@ Held held(const State& state, const Policy& policy, const Partition& partition, 
                         std::chrono::duration_cast<std::chrono::minutes>(policy.window).count()),
             (first + (recent - limit))->first + policy.window};
   const int most_out = share(partition.nodes.size(), policy.most_out_percent, 0);
-  const auto out =
-      std::count_if(partition.nodes.begin(), partition.nodes.end(), [&](const std::string& name) {
-        const auto it = state.nodes.find(name);
-        return it != state.nodes.end() && (it->second.ours || it->second.pending);
-      });
+  const auto out = std::count_if(state.away.begin(), state.away.end(),
+                                 [&](const std::string& name) { return partition.nodes.contains(name); });
   if (out >= most_out) return {fmt::format("{} of at most {} nodes are out by us", out, most_out)};
   return {};
 }
@@ -223,13 +220,10 @@ std::string canonical_text(const State& state) {
   }
   for (const auto& [rule, until] : state.resting)
     text += fmt::format("{} rests until {}\n", rule, to_micros(until));
-  return text + fmt::format("waiting {}\n", fmt::join(state.waiting, ","));
+  return text +
+         fmt::format("waiting {}\naway {}\n", fmt::join(state.waiting, ","), fmt::join(state.away, ","));
 }
 
-bool wants_nodes(const State& state) {
-  return !state.waiting.empty() || std::any_of(state.nodes.begin(), state.nodes.end(), [](const auto& entry) {
-    return entry.second.ours || entry.second.pending;
-  });
-}
+bool wants_nodes(const State& state) { return !state.waiting.empty() || !state.away.empty(); }
 
 }  // namespace sickbay::drain

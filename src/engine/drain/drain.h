@@ -80,6 +80,7 @@ struct State {
   std::map<std::string, Partition> partitions;
   std::map<std::string, TimePoint> resting;  ///< rule -> until when it only observes
   std::set<std::string> waiting;             ///< nodes that the breaker keeps in service
+  std::set<std::string> away;                ///< nodes with `ours` or `pending`: asked for in every round
 };
 
 /// Total.  Gives the nodes about which decide() must be asked again.

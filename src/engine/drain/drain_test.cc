@@ -45,6 +45,11 @@ struct World {
   void take(const Event& event) {
     log.push_back(event);
     for (std::string& node : apply(state, event)) touched.insert(std::move(node));
+    std::set<std::string> away;  // by a walk over all nodes, after every event of every test
+    for (const auto& [name, node] : state.nodes)
+      if (node.ours || node.pending) away.insert(name);
+    EXPECT_EQ(state.away, away) << event.text();
+    EXPECT_EQ(wants_nodes(state), !away.empty() || !state.waiting.empty());
     if (!asking) settle();
   }
   void settle() {
@@ -87,6 +92,10 @@ struct World {
                                                             {"usable", shown == "IDLE"},
                                                             {"down", shown.starts_with("DOWN")},
                                                             {"partitions", partitions}})})}}));
+  }
+  void gone(const std::string& hostlist) {
+    say("cluster", "nodes_seen",
+        Json::object({{"groups", Json::array({Json::object({{"nodes", hostlist}, {"gone", true}})})}}));
   }
   void finding(int no, const std::string& node, const std::string& rule, const std::string& result = "fault",
                const std::string& action = "drain", bool late = false) {
@@ -313,7 +322,7 @@ TEST(DrainProperty, TheBreakerHoldsAndReplayIsEqual) {
     const int limit = std::max(1, std::min(5, size * 5 / 100)), most_out = std::max(1, size * 20 / 100);
     for (int step = 0; step < 200; ++step) {
       const std::string node = "n" + std::to_string(1 + pick(size)), rule = "r" + std::to_string(pick(3));
-      switch (pick(8)) {
+      switch (pick(9)) {
         case 0:
         case 1:
         case 2:
@@ -331,6 +340,9 @@ TEST(DrainProperty, TheBreakerHoldsAndReplayIsEqual) {
         case 6:
           w.check_passes = pick(2) == 0;
           w.pass(std::chrono::seconds(pick(2000)));
+          break;
+        case 7:
+          w.gone(node);  // and back, when it is seen again
           break;
         default:
           w.say("cluster", kUndoDrains,
