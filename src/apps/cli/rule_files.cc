@@ -20,8 +20,9 @@ bool is_specification(const fs::path& path) {
   return path.extension() == ".json" && !is_test(path) && path.filename() != kSchema;
 }
 
-// The shipped folder and the site's, where they are.
-Result<std::vector<std::string>> default_folders() {
+// The places that were named; else the shipped folder and the site's, where they are.
+Result<std::vector<std::string>> places_or_default(const std::vector<std::string>& named) {
+  if (!named.empty()) return named;
   const std::string shipped = installed_file("rules");
   if (shipped.empty())
     return fail(
@@ -56,14 +57,11 @@ Result<diagnose::SpecificationFile> read_rule_file(const std::string& path) {
 }
 
 Result<std::vector<diagnose::SpecificationFile>> rule_files(const std::vector<std::string>& named) {
-  std::vector<std::string> places = named, paths;
-  if (places.empty()) {
-    auto folders = default_folders();
-    if (!folders) return fail(folders.error());
-    places = *folders;
-  }
+  const auto places = places_or_default(named);
+  if (!places) return fail(places.error());
+  std::vector<std::string> paths;
   std::error_code ignored;
-  for (const std::string& place : places) {
+  for (const std::string& place : *places) {
     if (!fs::is_directory(place, ignored))
       paths.push_back(place);
     else if (auto listed = list_folder<fs::directory_iterator>(place, is_specification, paths); !listed)
@@ -79,14 +77,11 @@ Result<std::vector<diagnose::SpecificationFile>> rule_files(const std::vector<st
 }
 
 Result<std::vector<std::string>> rule_test_files(const std::vector<std::string>& named) {
-  std::vector<std::string> places = named, paths;
-  if (places.empty()) {
-    auto folders = default_folders();
-    if (!folders) return fail(folders.error());
-    places = *folders;
-  }
+  const auto places = places_or_default(named);
+  if (!places) return fail(places.error());
+  std::vector<std::string> paths;
   std::error_code ignored;
-  for (const std::string& place : places) {
+  for (const std::string& place : *places) {
     if (fs::is_directory(place, ignored)) {
       if (auto listed = list_folder<fs::recursive_directory_iterator>(place, is_test, paths); !listed)
         return fail(listed.error());
