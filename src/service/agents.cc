@@ -112,14 +112,12 @@ struct Agents::Task {
 
 Agents::Agents(Loop& loop, Controller& controller, LookUp look_up)
     : loop_(loop), controller_(controller), look_up_(std::move(look_up)) {
-  (void)controller_.journal().read(0, [this](const Event& event) {
-    apply(event);
-    return true;
-  });
-  controller_.on_committed([this, alive = std::weak_ptr<bool>(alive_)](const Event& event) {
+  const auto listener = [this, alive = std::weak_ptr<bool>(alive_)](const Event& event) {
     if (!alive.expired()) apply(event);
-  });
-  expire_tasks();
+  };
+  controller_.on_replayed(listener);
+  controller_.on_committed(listener);
+  sweep_ = loop_.at(loop_.now(), [this] { expire_tasks(); });  // after the replay, which is no loop's turn
 }
 Agents::~Agents() {
   loop_.cancel(sweep_);

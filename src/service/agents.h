@@ -23,7 +23,8 @@ class Agents {
  public:
   /// Gives the addresses of a host name (adapters/net's AddressBook).
   using LookUp = std::function<void(const std::string& name, Done<std::vector<std::string>> done)>;
-  /// Reads what the journal has of agents.  `controller` must outlive it.
+  /// To be made before the controller's replay, which tells it what the journal has of agents.  `controller`
+  /// must outlive it.
   Agents(Loop& loop, Controller& controller, LookUp look_up);
   ~Agents();
 

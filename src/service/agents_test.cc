@@ -7,6 +7,7 @@
 
 #include <map>
 
+#include "adapters/sim/process_loop.h"
 #include "adapters/sim/sim_cluster.h"
 #include "adapters/sim/sim_journal.h"
 #include "adapters/sim/sim_loop.h"
@@ -41,14 +42,34 @@ struct NoStore : CaseStore {
   void remove(std::int64_t) override {}
 };
 
+// Counts how often the events are read.
+struct CountedJournal : Journal {
+  explicit CountedJournal(Journal& j) : journal(j) {}
+  Status append(std::vector<Event>& events) override { return journal.append(events); }
+  Status read(std::int64_t after, const std::function<bool(const Event&)>& each) override {
+    ++reads;
+    return journal.read(after, each);
+  }
+  Status read_subject(const std::string& subject, std::int64_t after,
+                      const std::function<bool(const Event&)>& each) override {
+    ++reads;
+    return journal.read_subject(subject, after, each);
+  }
+  std::int64_t last_seq() const override { return journal.last_seq(); }
+  TimePoint last_stamp() const override { return journal.last_stamp(); }
+  std::int64_t size_bytes() const override { return journal.size_bytes(); }
+  Journal& journal;
+  int reads = 0;
+};
+
 // sickbayd from the API down, on a cluster n1..n6 whose node nK has the address 10.0.0.K.
 struct Daemon {
-  Daemon(sim::SimLoop& loop, sim::SimCluster& cluster, sim::SimJournal& journal)
-      : processes(loop, cluster),
+  Daemon(sim::SimLoop& whole, sim::SimCluster& cluster, Journal& journal)
+      : loop(whole),
+        processes(whole, cluster),
         effects(loop, cluster, processes, store, config, {"#!/bin/sh\n", {}, 0, 0}),
         controller(loop, journal, cluster, effects, config) {
-    (void)controller.replay();
-    agents = std::make_unique<Agents>(loop, controller, [this, &loop](const std::string& name, auto done) {
+    agents = std::make_unique<Agents>(loop, controller, [this](const std::string& name, auto done) {
       ++lookups;
       loop.post([name, done] {
         if (name == "n6") return done(fail(ErrorCode::not_found, "no address for n6"));
@@ -58,8 +79,10 @@ struct Daemon {
     api = std::make_unique<Api>(controller, store, cluster, Api::Identity{"test", 1, loop.now()},
                                 [](const Caller& c) { return c.user == "ops"; });
     api->serve_agents(*agents);
+    (void)controller.replay();
     controller.start();
   }
+  sim::ProcessLoop loop;
   NoStore store;
   Config config;
   sim::SimProcesses processes;
@@ -73,10 +96,13 @@ struct Daemon {
 class AgentsTest : public testing::Test {
  protected:
   AgentsTest() : cluster_(loop_, {}) { start(); }
-  void start() {
-    if (daemon_) cluster_.drop_answers();
+  void stop() {
+    cluster_.drop_answers();
     daemon_.reset();
-    daemon_ = std::make_unique<Daemon>(loop_, cluster_, journal_);
+  }
+  void start() {
+    if (daemon_) stop();
+    daemon_ = std::make_unique<Daemon>(loop_, cluster_, counted_);
   }
   void pass(milliseconds time) { loop_.run_until(loop_.now() + time); }
 
@@ -152,6 +178,7 @@ class AgentsTest : public testing::Test {
   sim::SimLoop loop_;
   sim::SimCluster cluster_;
   sim::SimJournal journal_;
+  CountedJournal counted_{journal_};
   std::unique_ptr<Daemon> daemon_;
 };
 
@@ -357,6 +384,63 @@ TEST_F(AgentsTest, PollsEndAndTasksOutliveARestart) {
   poll = ask(agent_at("10.0.0.3"), "GET", "/v1/agent/tasks?node=n3&after=1");
   ASSERT_TRUE(poll->answered);
   EXPECT_EQ(poll->json()["items"].items().at(0)["task"].as_int(), task + 1);
+}
+
+TEST_F(AgentsTest, OneReadingOfTheJournalBringsEverythingBack) {
+  // Each kind of memory: a case with its key, an agent, findings, a task that is over and one that is not.
+  Submission job;
+  job.script = "#!/bin/sh\n#SIM run=30s\n";
+  job.script_name = "job.sh";
+  job.work_dir = "/home/alice";
+  const auto open_case = [&] {
+    return ask(person("alice"), "POST", "/v1/cases",
+               Json::object({{"submission", job.to_json()}, {"options", Json::object()}}), "case1")
+        ->response.body;
+  };
+  const std::string opened = open_case();
+  ask(agent_at("10.0.0.3"), "POST", "/v1/agent/hello",
+      Json::object({{"node", "n3"},
+                    {"boot_id", "b1"},
+                    {"version", "1"},
+                    {"digests", Json::object({{"node", "aa"}})},
+                    {"mode", "quick"}}));
+  deliver(Json::array({finding(1), finding(2)}));
+  ASSERT_EQ(order("n3", "task1"), 1);
+  ASSERT_EQ(order("n4", "task2"), 2);
+  ask(agent_at("10.0.0.3"), "POST", "/v1/agent/results", results("n3", 1, Json::array({finding(1)})));
+
+  // What can be seen of it from outside, but for what is said to be lost: when an agent was seen or given a
+  // task, and the whole of a result.
+  const auto all = [&] {
+    std::string text = daemon_->controller.canonical_text();
+    for (const char* node : {"n3", "n4"}) {
+      Json agent = daemon_->agents->view(node);
+      text += agent["version"].dump() + agent["digests"].dump() + agent["mode"].dump() + "\n";
+    }
+    for (const char* target : {"/v1/tasks/1", "/v1/tasks/2"}) {
+      const auto answer = ask(person("root"), "GET", target);
+      pass(Agents::kLongPoll);
+      Json task = answer->json();
+      text += task.set("agent", Json()).set("given", Json()).set("result", Json()).dump() + "\n";
+    }
+    return text;
+  };
+  const std::string before = all();
+  counted_.reads = 0;
+  start();
+  EXPECT_EQ(counted_.reads, 1);
+  EXPECT_EQ(all(), before);
+  EXPECT_EQ(open_case(), opened) << "the same key";
+  EXPECT_EQ(order("n4", "task2"), 2) << "the same key";
+  EXPECT_EQ(deliver(Json::array({finding(1), finding(2), finding(3)}))->json()["repeats"].as_int(), 2);
+  ASSERT_EQ(findings().size(), 3U);
+  EXPECT_EQ(findings()[2].subject, "f3");
+  // A task whose time has run out meanwhile ends at once.
+  stop();
+  pass(Agents::kTaskLife);
+  start();
+  pass(seconds(1));
+  EXPECT_EQ(ask(person("root"), "GET", "/v1/tasks/2")->json()["outcome"].as_string(), "expired");
 }
 
 TEST_F(AgentsTest, SaysWhatCannotBeDiagnosed) {

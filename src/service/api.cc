@@ -327,11 +327,10 @@ Api::Api(Controller& controller, CaseStore& cases, ResourceManager& manager, Ide
       identity_(std::move(identity)),
       is_operator_(std::move(is_operator)) {
   // The answers of earlier POSTs are in the journal (decisions.md 8).
-  (void)controller_.journal().read(0, [this](const Event& event) {
+  controller_.on_replayed([this](const Event& event) {
     if (event.kind == identify::kCaseOpened)
       if (const std::string& key = event.body["idempotency_key"].as_string(); !key.empty())
         cases_by_key_[key] = parse_case_name(event.subject).value_or(0);
-    return true;
   });
   controller_.on_committed([this](const Event& event) { publish(event); });
 }

@@ -25,7 +25,8 @@ class Api {
     int pid = 0;
     TimePoint started = kNoTime;
   };
-  /// `is_operator` says whether a caller may see and cancel everybody's cases (root always may).
+  /// To be made before the controller's replay, which tells it of earlier POSTs.  `is_operator` says whether
+  /// a caller may see and cancel everybody's cases (root always may).
   Api(Controller& controller, CaseStore& cases, ResourceManager& manager, Identity identity,
       std::function<bool(const Caller&)> is_operator);
   ~Api();

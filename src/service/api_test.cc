@@ -48,9 +48,9 @@ class ApiTest : public ::testing::Test {
         processes_(loop_, cluster_),
         effects_(loop_, cluster_, processes_, store_, config_, {"#!/bin/sh\n", {}, 0, 0}),
         controller_(loop_, journal_, cluster_, effects_, config_) {
-    (void)controller_.replay();
     api_ = std::make_unique<Api>(controller_, store_, cluster_, Api::Identity{"test", 1, loop_.now()},
                                  [](const Caller& c) { return c.user == "ops"; });
+    (void)controller_.replay();
     controller_.start();
   }
 

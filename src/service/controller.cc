@@ -43,10 +43,17 @@ Controller::Controller(Loop& loop, Journal& journal, ResourceManager& manager, E
 
 TimePoint Controller::now() const { return std::max(last_stamp_, loop_.now()); }
 
+void Controller::on_replayed(std::function<void(const Event&)> listener) {
+  SB_CHECK(!replayed_, "the journal is read once: who listens must be there before");
+  replay_listeners_.push_back(std::move(listener));
+}
+
 Status Controller::replay() {
+  replayed_ = true;
   auto status = journal_.read(0, [&](const Event& event) {
     for (EngineSeat* seat : seats_) seat->apply(event);
     ledger_.apply(event);
+    for (const auto& listener : replay_listeners_) listener(event);
     return true;
   });
   if (!status) return status;

@@ -29,7 +29,8 @@ class Controller {
  public:
   Controller(Loop& loop, Journal& journal, ResourceManager& manager, Effects& effects, const Config& config);
 
-  /// Reads the whole journal into the state.  Errors: storage_broken, too_new.
+  /// Reads the whole journal, once, into the state and to those who asked with on_replayed().  Errors:
+  /// storage_broken, too_new.
   Status replay();
   /// Begins to work: reconciles what was under way and looks at all open cases, after a first complete
   /// refresh.
@@ -52,6 +53,9 @@ class Controller {
   /// none.
   void with_nodes(std::chrono::seconds max_age, std::function<void(Status)> then);
 
+  /// Called with each event of the journal by replay(), in order; to be asked for before.  The state is then
+  /// that after the event.
+  void on_replayed(std::function<void(const Event&)> listener);
   /// Called with each committed event, in order.
   void on_committed(std::function<void(const Event&)> listener) { listeners_.push_back(std::move(listener)); }
 
@@ -105,7 +109,7 @@ class Controller {
   std::vector<Command> to_start_;  ///< intended in batch_
   std::vector<std::function<void(Status)>> to_answer_;
   std::map<std::string, Loop::TimerId> wakes_;  ///< by subject
-  bool round_scheduled_ = false, stuck_ = false, started_ = false, complete_ = false;
+  bool round_scheduled_ = false, stuck_ = false, replayed_ = false, started_ = false, complete_ = false;
 
   bool refreshing_ = false;
   Loop::TimerId refresh_timer_ = 0;
@@ -118,7 +122,7 @@ class Controller {
 
   std::int64_t last_case_given_ = 0;
   TimePoint last_stamp_ = kNoTime;
-  std::vector<std::function<void(const Event&)>> listeners_;
+  std::vector<std::function<void(const Event&)>> listeners_, replay_listeners_;
   Health health_;
 };
 

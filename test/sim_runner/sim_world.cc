@@ -23,15 +23,6 @@ class SimWorld::CaseFolders final : public CaseStore {
   std::map<std::int64_t, Submission> saved_;
 };
 
-void ProcessLoop::post(std::function<void()> task) {
-  if (!timed_) return loop_.post(guarded(std::move(task)));
-  loop_.post(guarded([this, task = std::move(task)] {
-    const auto began = std::chrono::steady_clock::now();
-    task();
-    timed_("task", std::chrono::steady_clock::now() - began);
-  }));
-}
-
 /// The cluster, with a watch on what sickbayd does with a snapshot.
 class SimWorld::TimedManager final : public ResourceManager {
  public:

@@ -87,7 +87,6 @@ Status run(const std::string& config_path, bool check_only) {
   config->drain.examine = !config->agent.address.empty();
   Effects effects(*loop, **manager, *processes, cases, *config, std::move(*verification));
   Controller controller(*loop, **journal, **manager, effects, *config);
-  if (auto replayed = controller.replay(); !replayed) return replayed;
   controller.on_committed(log_event);
   AddressBook addresses(*loop);
   auto credentials = make_munge_credentials(*loop, {config->munge.socket});
@@ -102,6 +101,7 @@ Status run(const std::string& config_path, bool check_only) {
                    belongs_to(caller, config->operators.users, config->operators.groups);
           });
   api.serve_agents(agents);
+  if (auto replayed = controller.replay(); !replayed) return replayed;
   effects.set_examine([&agents](const std::string& node, const std::string& mode, Done<Json> done) {
     agents.examine(node, mode, std::move(done));
   });
