@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 
+#include "base/csv.h"
 #include "base/json.h"
 #include "base/text_table.h"
 #include "base/time.h"
@@ -76,29 +77,27 @@ class Csv final : public SqlText {
   void head(const std::vector<ResultColumn>& columns) override {
     columns_ = columns;
     line_.clear();
-    for (const ResultColumn& column : columns) add(column.name, true);
+    for (const ResultColumn& column : columns) {
+      append_csv_text(line_, column.name);
+      line_ += ',';
+    }
     give();
   }
   bool row(const std::vector<Value>& values) override {
     line_.clear();
-    for (std::size_t i = 0; i < values.size(); ++i)
-      add(plain(values[i], columns_[i].type), std::holds_alternative<std::string>(values[i]));
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      if (const auto* text = std::get_if<std::string>(&values[i]))
+        append_csv_text(line_, *text);
+      else
+        line_ += plain(values[i], columns_[i].type);
+      line_ += ',';
+    }
     give();
     return true;
   }
   void end() override {}
 
  private:
-  void add(const std::string& text, bool is_text) {
-    const bool quoted = text.empty() ? is_text : text.find_first_of(",\"\r\n") != text.npos;
-    if (quoted) line_ += '"';
-    for (const char c : text) {
-      if (c == '"') line_ += '"';
-      line_ += c;
-    }
-    if (quoted) line_ += '"';
-    line_ += ',';
-  }
   void give() {
     if (!line_.empty()) line_.back() = '\n';
     sink_(line_);

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "base/csv.h"
 #include "base/json.h"
 #include "workload/report/render.h"
 
@@ -56,31 +57,25 @@ Json json_of(const duck::Value& value, duck::Type type) {
   return {};
 }
 
-std::string csv_cell(std::string_view text) {
-  if (text.find_first_of(",\"\r\n") == text.npos && !text.empty()) return std::string(text);
-  std::string cell = "\"";
-  for (const char c : text) {
-    if (c == '"') cell += '"';
-    cell += c;
-  }
-  return cell + "\"";
-}
-
-std::string csv_of(const duck::Value& value, duck::Type type) {
-  if (std::holds_alternative<std::monostate>(value)) return "";
-  if (const auto* text = std::get_if<std::string>(&value)) return csv_cell(*text);
+void append_csv(std::string& line, const duck::Value& value, duck::Type type) {
+  if (std::holds_alternative<std::monostate>(value)) return;
+  if (const auto* text = std::get_if<std::string>(&value)) return append_csv_text(line, *text);
   const Json json = json_of(value, type);
-  return json.is_string() ? json.as_string() : json.is_null() ? "" : json.dump();
+  if (!json.is_null()) line += json.is_string() ? json.as_string() : json.dump();
 }
 
 std::string csv_table(const duck::ResultTable& table) {
   std::string text;
-  for (std::size_t c = 0; c < table.columns.size(); ++c)
-    text += (c ? "," : "") + csv_cell(table.columns[c].name);
+  for (std::size_t c = 0; c < table.columns.size(); ++c) {
+    if (c > 0) text += ',';
+    append_csv_text(text, table.columns[c].name);
+  }
   text += "\n";
   for (const auto& row : table.rows) {
-    for (std::size_t c = 0; c < row.size(); ++c)
-      text += (c ? "," : "") + csv_of(row[c], table.columns[c].type);
+    for (std::size_t c = 0; c < row.size(); ++c) {
+      if (c > 0) text += ',';
+      append_csv(text, row[c], table.columns[c].type);
+    }
     text += "\n";
   }
   return text;
