@@ -32,7 +32,7 @@ int run_nodes(const NodesOptions& o) {
   if (o.json)
     print_json(Json::object({{"items", *items}, {"next", Json()}}));
   else
-    print(nodes_text(*items, page_of_stdout()));
+    print(nodes_text(*items, *list, page_of_stdout()));
   return 0;
 }
 

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <map>
+#include <set>
 
 #include "base/duration.h"
 #include "base/size.h"
@@ -79,6 +81,58 @@ std::string service_lines(const Json& node, const TextPage& page) {
   return text;
 }
 
+// --- whose rules differ: an agent that the last roll-out did not reach looks for yesterday's faults
+
+using Digests = std::map<std::string, std::string>;  // specification -> digest
+
+Digests digests_of(const Json& node) {
+  Digests digests;
+  for (const auto& [name, digest] : node["agent"]["digests"].members()) digests[name] = digest.as_string();
+  return digests;
+}
+
+// The rules that most agents have; where two sets are equally common, those of the first node.
+struct CommonRules {
+  Digests digests;
+  std::string first;  // the first node that has them
+  std::size_t count = 0, agents = 0;
+
+  explicit CommonRules(const Json& list) {
+    std::map<Digests, std::size_t> counts;
+    for (const Json& node : list["items"].items())
+      if (!node["agent"].is_null()) ++agents, ++counts[digests_of(node)];
+    for (const Json& node : list["items"].items()) {
+      if (node["agent"].is_null()) continue;
+      Digests its = digests_of(node);
+      if (counts[its] <= count) continue;
+      count = counts[its];
+      digests = std::move(its);
+      first = node["name"].as_string();
+    }
+  }
+  /// The specifications that `node` has otherwise, more or less.
+  std::set<std::string> not_of(const Json& node) const {
+    std::set<std::string> differ;
+    if (node["agent"].is_null()) return differ;
+    const Digests its = digests_of(node);
+    for (const auto& [name, digest] : its)
+      if (const auto common = digests.find(name); common == digests.end() || common->second != digest)
+        differ.insert(name);
+    for (const auto& [name, digest] : digests)
+      if (!its.contains(name)) differ.insert(name);
+    return differ;
+  }
+};
+
+std::string rules_lines(const Json& node, const std::set<std::string>& differ, const CommonRules& common,
+                        const TextPage& page) {
+  std::string text;
+  for (const std::string& name : differ) text += (text.empty() ? "" : ", ") + for_terminal(name);
+  return fmt::format("{}: the rules of its agent differ from those of {}, which {} of {} agents have\n",
+                     safe(node["name"]), for_terminal(common.first), common.count, common.agents) +
+         paragraph("  ", text, page);
+}
+
 }  // namespace
 
 Result<Json> chosen_nodes(const Json& list, const std::vector<std::string>& wanted) {
@@ -107,7 +161,7 @@ Result<Json> chosen_nodes(const Json& list, const std::vector<std::string>& want
   return chosen;
 }
 
-std::string nodes_text(const Json& items, const TextPage& page) {
+std::string nodes_text(const Json& items, const Json& list, const TextPage& page) {
   using enum TextTable::Column::Align;
   TextTable table({{"NODE"},
                    {"STATE"},
@@ -115,17 +169,23 @@ std::string nodes_text(const Json& items, const TextPage& page) {
                    {"PARTITIONS", left, true},
                    {"TAKES WORK"},
                    {"SERVICE"},
+                   {"RULES"},
                    {"CASES", left, true},
                    {"REASON", left, true}});
+  const CommonRules common(list);
   std::string why;
   for (const Json& node : items.items()) {
     std::string state = safe(node["state"]);
     for (const std::string& flag : node["flags"].as_strings()) state += "+" + for_terminal(flag);
     const bool usable = node["usable"].as_bool();
+    const std::set<std::string> differ = common.not_of(node);
     table.add({safe(node["name"]), TextTable::Cell(state, usable ? kGood : kBad),
                std::to_string(node["cpus"].as_int()), joined(node["partitions"], ","), usable ? "yes" : "no",
-               service_cell(node["service"]), joined(node["verdicts"], ","), safe(node["reason"])});
+               service_cell(node["service"]),
+               differ.empty() ? TextTable::Cell("") : TextTable::Cell("differ", kUnclear),
+               joined(node["verdicts"], ","), safe(node["reason"])});
     why += service_lines(node, page);
+    if (!differ.empty()) why += rules_lines(node, differ, common, page);
   }
   if (table.empty())
     return "sickbayd knows no nodes yet: it has not heard from slurmctld ('sickbay status').\n";

@@ -14,7 +14,9 @@ namespace sickbay::cli {
 /// Errors: not_found for a name that no node has, with the nearest one.
 Result<Json> chosen_nodes(const Json& list, const std::vector<std::string>& wanted);
 
-std::string nodes_text(const Json& items, const TextPage& page);
+/// The table of `items`, which chosen_nodes() took from `list`, and below it what there is to say of some of
+/// them.  Whose agent has other rules than most agents of the whole list is marked.
+std::string nodes_text(const Json& items, const Json& list, const TextPage& page);
 std::string status_text(const Json& status, const TextPage& page);
 /// The journal takes events and slurmctld answers.
 bool status_is_good(const Json& status);

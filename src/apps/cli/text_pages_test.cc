@@ -60,7 +60,7 @@ constexpr std::string_view kNodes = R"({"items":[
      {"source":"f9","rule":"node/disk","text":"the disk is \u001b[31mbroken","since":0,"gone":0,"observed":true}]}}]})";
 
 TEST_F(TextPages, Nodes) {
-  EXPECT_EQ(nodes_text(chosen_nodes(json(kNodes), {}).value(), page_),
+  EXPECT_EQ(nodes_text(chosen_nodes(json(kNodes), {}).value(), json(kNodes), page_),
             "NODE  STATE                      CPUS  PARTITIONS  TAKES WORK  SERVICE  CASES  REASON\n"
             "n1    IDLE                          4  main,small  yes         in\n"
             "n2    DOWN+DRAIN+NOT_RESPONDING     4  main        no          foreign  c1,c7  Not responding "
@@ -76,6 +76,50 @@ TEST_F(TextPages, Nodes) {
   EXPECT_EQ(none.error().code, ErrorCode::not_found);
   EXPECT_EQ(none.error().what, "there is no node 'n22'");
   EXPECT_TRUE(none.error().remedy_text.starts_with("did you mean 'n2'?")) << none.error().remedy_text;
+}
+
+TEST_F(TextPages, NodesWhoseRulesDiffer) {
+  const auto node = [](const std::string& name, const Json& agent) {
+    return Json::object({{"name", name},
+                         {"state", "IDLE"},
+                         {"cpus", 4},
+                         {"usable", true},
+                         {"service", Json::object({{"standing", "in"}})},
+                         {"agent", agent}});
+  };
+  const auto agent = [](std::string_view digests) { return Json::object({{"digests", json(digests)}}); };
+  const auto text = [&](const std::vector<Json>& items, const std::vector<std::string>& wanted = {}) {
+    const Json list = Json::object({{"items", Json(items)}});
+    return nodes_text(chosen_nodes(list, wanted).value(), list, page_);
+  };
+  const Json most = agent(R"({"node":"11","memory":"22"})"), turned = agent(R"({"memory":"22","node":"11"})"),
+             old = agent(R"({"node":"10","disk":"33"})");
+  const char* const kLines =
+      "n2: the rules of its agent differ from those of n3, which 2 of 3 agents have\n"
+      "  disk, memory, node\n";
+  // The order of the members says nothing, and who has no agent has no rules.
+  EXPECT_EQ(text({node("n1", Json()), node("n2", old), node("n3", most), node("n4", turned)}),
+            std::string("NODE  STATE  CPUS  TAKES WORK  SERVICE  RULES\n"
+                        "n1    IDLE      4  yes         in\n"
+                        "n2    IDLE      4  yes         in       differ\n"
+                        "n3    IDLE      4  yes         in\n"
+                        "n4    IDLE      4  yes         in\n\n") +
+                kLines);
+  // Most of all agents, not of those that are shown.
+  EXPECT_EQ(text({node("n1", Json()), node("n2", old), node("n3", most), node("n4", turned)}, {"n2"}),
+            std::string("NODE  STATE  CPUS  TAKES WORK  SERVICE  RULES\n"
+                        "n2    IDLE      4  yes         in       differ\n\n") +
+                kLines);
+  // One against one: the first node's stand for both.
+  EXPECT_EQ(text({node("n1", old), node("n2", most)}, {"n2"}),
+            "NODE  STATE  CPUS  TAKES WORK  SERVICE  RULES\n"
+            "n2    IDLE      4  yes         in       differ\n\n"
+            "n2: the rules of its agent differ from those of n1, which 1 of 2 agents have\n"
+            "  disk, memory, node\n");
+  EXPECT_EQ(text({node("n1", most), node("n2", turned)}),
+            "NODE  STATE  CPUS  TAKES WORK  SERVICE\n"
+            "n1    IDLE      4  yes         in\n"
+            "n2    IDLE      4  yes         in\n");
 }
 
 TEST_F(TextPages, Status) {
