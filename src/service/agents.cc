@@ -6,28 +6,20 @@
 #include <algorithm>
 #include <array>
 
-#include "base/spelling.h"
 #include "base/text.h"
 #include "model/ids.h"
 
 namespace sickbay {
 namespace {
 
-constexpr std::string_view kFinding = "finding", kAgentSeen = "agent_seen",
-                           kDiagnoseWanted = "diagnose_wanted", kDiagnosed = "diagnosed",
-                           kArchived = "archived";
+constexpr std::string_view kFinding = "finding", kAgentSeen = "agent_seen";
 constexpr std::chrono::seconds kLookAgain{10};   // how old a look at the nodes may be that refuses an agent
-constexpr std::chrono::seconds kStateAge{60};    // how old a node's state may be that an agent is told
 constexpr std::chrono::seconds kAddressAge{60};  // of a name that was looked up
 constexpr std::chrono::minutes kPresent{2};
-constexpr std::chrono::seconds kSweep{60};
-constexpr std::size_t kTasksKept = 200;        // with their results
-constexpr std::size_t kResultBytes = 1 << 20;  // kept of one task
-constexpr std::size_t kBootsKept = 8;          // of one node; a spool rarely holds findings of three
-constexpr std::size_t kMostDigests = 4096;     // bytes
+constexpr std::size_t kBootsKept = 8;       // of one node; a spool rarely holds findings of three
+constexpr std::size_t kMostDigests = 4096;  // bytes
 constexpr auto kResults = std::to_array<std::string_view>({"ok", "fault", "unknown"});
 constexpr auto kActions = std::to_array<std::string_view>({"drain", "notify", "reboot", "power_off", "none"});
-constexpr auto kModes = std::to_array<std::string_view>({"quick", "deep", "extended"});
 
 std::string node_subject(const std::string& node) { return "node:" + node; }
 
@@ -89,7 +81,6 @@ struct Agents::Agent {
     std::int64_t durable = 0;   ///< the greatest that the journal has
   };
   std::vector<Boot> boots;  ///< the latest last
-  Poll poll;
 
   Boot& boot(const std::string& id) {
     const auto it = std::ranges::find(boots, id, &Boot::boot_id);
@@ -99,32 +90,20 @@ struct Agents::Agent {
   }
 };
 
-struct Agents::Task {
-  std::int64_t id = 0;
-  std::string node, mode, by;
-  bool repair = false;
-  TimePoint wanted = kNoTime, given = kNoTime, ended = kNoTime;
-  std::string outcome;  ///< "" while it is not over
-  Json result;          ///< what the agent sent; null after a restart
-  Json summary;         ///< {task, outcome, findings, faults, unknown}
-  std::list<Poll> polls;
-};
-
 Agents::Agents(Loop& loop, Controller& controller, LookUp look_up)
-    : loop_(loop), controller_(controller), look_up_(std::move(look_up)) {
+    : loop_(loop),
+      controller_(controller),
+      look_up_(std::move(look_up)),
+      tasks_(
+          loop, controller, [this](const std::string& node) { touch(node); },
+          [this](const std::string& node) { return view(node); }) {
   const auto listener = [this, alive = std::weak_ptr<bool>(alive_)](const Event& event) {
     if (!alive.expired()) apply(event);
   };
   controller_.on_replayed(listener);
   controller_.on_committed(listener);
-  sweep_ = loop_.at(loop_.now(), [this] { expire_tasks(); });  // after the replay, which is no loop's turn
 }
-Agents::~Agents() {
-  loop_.cancel(sweep_);
-  for (auto& [name, agent] : agents_) loop_.cancel(agent.poll.timer);
-  for (auto& [id, task] : tasks_)
-    for (const Poll& poll : task.polls) loop_.cancel(poll.timer);
-}
+Agents::~Agents() = default;
 
 void Agents::apply(const Event& event) {
   if (const auto no = parse_finding_name(event.subject)) {
@@ -137,48 +116,8 @@ void Agents::apply(const Event& event) {
   }
   if (!event.subject.starts_with("node:")) return;
   const std::string node = event.subject.substr(5);
-  if (event.kind == kAgentSeen) {
-    agents_[node].journaled = event.body;
-  } else if (event.kind == kDiagnoseWanted) {
-    Task task;
-    task.id = event.body["task"].as_int();
-    task.node = node;
-    task.mode = event.body["mode"].as_string();
-    task.repair = event.body["repair"].as_bool();
-    task.by = event.body["by"].as_string();
-    task.wanted = event.at;
-    last_task_ = std::max(last_task_, task.id);
-    if (const std::string& key = event.body["idempotency_key"].as_string(); !key.empty())
-      tasks_by_key_[key] = task.id;
-    tasks_.emplace(task.id, std::move(task));
-    while (tasks_.size() > kTasksKept && !tasks_.begin()->second.outcome.empty())
-      tasks_.erase(tasks_.begin());
-    answer_poll(node);
-    if (sweep_ == 0) sweep_ = loop_.at(loop_.now() + kSweep, [this] { expire_tasks(); });
-  } else if (event.kind == kDiagnosed) {
-    const auto it = tasks_.find(event.body["task"].as_int());
-    if (it == tasks_.end() || !it->second.outcome.empty()) return;
-    Task& task = it->second;
-    task.outcome = event.body["outcome"].as_string();
-    task.ended = event.at;
-    task.summary = event.body;
-    for (const Poll& poll : std::exchange(task.polls, {})) {
-      loop_.cancel(poll.timer);
-      answer_task(poll, task);
-    }
-    const auto [first, last] = watchers_.equal_range(task.id);
-    std::vector<Done<Json>> watching;
-    for (auto watcher = first; watcher != last; ++watcher) watching.push_back(std::move(watcher->second));
-    watchers_.erase(first, last);
-    for (const auto& watcher : watching) {
-      if (task.outcome == "expired")
-        watcher(fail(Error(ErrorCode::timed_out, "no agent on " + task.node + " has done the diagnosis")));
-      else
-        watcher(Json::object({{"passed", task.outcome == "passed"},
-                              {"faults", event.body["faults"]},
-                              {"unknown", event.body["unknown"]}}));
-    }
-  }
+  if (event.kind == kAgentSeen) agents_[node].journaled = event.body;
+  tasks_.apply(event);
 }
 
 // --- who is an agent
@@ -238,15 +177,6 @@ void Agents::touch(const std::string& node) { agents_[node].seen = loop_.now(); 
 
 // --- what agents say
 
-void Agents::keep(std::vector<Event> events, Json answer, Done<Json> done) {
-  if (events.empty()) return done(std::move(answer));
-  controller_.take(std::move(events),
-                   [answer = std::move(answer), done = std::move(done)](Status kept) mutable {
-                     if (!kept) return done(fail(std::move(kept.error())));
-                     done(std::move(answer));
-                   });
-}
-
 void Agents::hello(const std::string& node, const Json& body, Done<Json> done) {
   touch(node);
   Agent& agent = agents_[node];
@@ -267,7 +197,7 @@ void Agents::hello(const std::string& node, const Json& body, Done<Json> done) {
   event.subject = node_subject(node);
   event.kind = kAgentSeen;
   event.body = std::move(seen);
-  keep({std::move(event)}, std::move(answer), std::move(done));
+  controller_.take({std::move(event)}, std::move(answer), std::move(done));
 }
 
 void Agents::take_findings(const std::string& node, const Json& body, Done<Json> done) {
@@ -309,193 +239,17 @@ void Agents::take_findings(const std::string& node, const Json& body, Done<Json>
   }
   Json answer =
       Json::object({{"kept", events.size()}, {"repeats", repeats}, {"refused", std::move(refused)}});
-  keep(std::move(events), std::move(answer),
-       [this, alive = std::weak_ptr<bool>(alive_), node, boots, done = std::move(done)](Result<Json> kept) {
-         // What was not kept comes again; what the full disk takes after all is known by then as durable.
-         if (!kept && !alive.expired())
-           for (const std::string& id : boots) {
-             Agent::Boot& boot = agents_[node].boot(id);
-             boot.accepted = boot.durable;
-           }
-         done(std::move(kept));
-       });
-}
-
-void Agents::take_results(const std::string& node, const Json& body, Done<Json> done) {
-  touch(node);
-  const auto it = tasks_.find(body["task"].as_int());
-  if (it == tasks_.end() || it->second.node != node)
-    return done(fail(ErrorCode::not_found, fmt::format("{} has no task {}", node, body["task"].as_int())));
-  Task& task = it->second;
-  if (!task.outcome.empty()) return done(Json::object({{"task", task.id}}));  // said before
-  std::int64_t findings = 0, faults = 0, unknown = 0;
-  for (const Json& run : body["runs"].items())
-    for (const Json& finding : run["findings"].items()) {
-      ++findings;
-      faults += finding["result"].as_string() == "fault";
-      unknown += finding["result"].as_string() == "unknown";
-    }
-  const bool whole = body["whole"].as_bool();
-  task.result = body;
-  for (const char* part : {"productions", "operations", "values"}) {  // the longest and least missed first
-    if (task.result.dump().size() <= kResultBytes) break;
-    Json runs = Json::array();
-    for (Json run : task.result["runs"].items()) runs.push(std::move(run.set(part, Json())));
-    task.result.set("runs", std::move(runs));
-  }
-  Event event;
-  event.subject = node_subject(node);
-  event.kind = kDiagnosed;
-  event.body = Json::object({{"task", task.id},
-                             {"mode", task.mode},
-                             {"outcome", !whole       ? "failed"
-                                         : faults > 0 ? "fault"
-                                                      : "passed"},
-                             {"findings", findings},
-                             {"faults", faults},
-                             {"unknown", unknown},
-                             {"error", body["error"]}});
-  keep({std::move(event)}, Json::object({{"task", task.id}}), std::move(done));
-}
-
-// --- tasks
-
-Json Agents::tasks_after(const std::string& node, std::int64_t after) {
-  Json items = Json::array();
-  std::int64_t next = after;
-  for (auto it = tasks_.upper_bound(after); it != tasks_.end(); ++it) {
-    Task& task = it->second;
-    if (task.node != node || !task.outcome.empty()) continue;
-    if (task.given == kNoTime) task.given = loop_.now();
-    next = task.id;
-    items.push(Json::object(
-        {{"task", task.id}, {"kind", "diagnose"}, {"mode", task.mode}, {"repair", task.repair}}));
-  }
-  return Json::object({{"items", std::move(items)}, {"next", next}});
-}
-
-void Agents::give_tasks(const std::string& node, std::int64_t after, std::shared_ptr<HttpReply> reply) {
-  touch(node);
-  answer_poll(node);  // a second poll ends the first: its agent has died, or its connection
-  Agent& agent = agents_[node];
-  agent.poll.reply = std::move(reply);
-  agent.poll.after = after;
-  controller_.with_nodes(kStateAge, [](Status) {});  // so that the answer can tell the node's state
-  if (tasks_after(node, after)["items"].size() > 0) return answer_poll(node);
-  agent.poll.timer = loop_.at(loop_.now() + kLongPoll, [this, node] {
-    touch(node);  // it waited all the time
-    answer_poll(node);
-  });
-}
-
-void Agents::answer_poll(const std::string& node) {
-  const auto it = agents_.find(node);
-  if (it == agents_.end() || !it->second.poll.reply) return;
-  const Poll poll = std::exchange(it->second.poll, {});
-  loop_.cancel(poll.timer);
-  if (!poll.reply->is_open()) return;  // its tasks wait for the next poll
-  Json answer = tasks_after(node, poll.after);
-  const auto info = controller_.nodes().find(node);
-  if (info != controller_.nodes().end())
-    answer.set("slurm", Json::object({{"state", info->second.state}, {"flags", info->second.flags}}));
-  poll.reply->respond(json_response(200, answer));
-}
-
-void Agents::order_diagnosis(const std::string& node, const Json& wish, const std::string& by,
-                             const std::string& key, Done<Json> done) {
-  const auto known = key.empty() ? tasks_by_key_.end() : tasks_by_key_.find(key);
-  if (known != tasks_by_key_.end()) return done(Json::object({{"task", known->second}}));
-  const std::string mode(wish["mode"].as_string_or("quick"));
-  if (std::ranges::find(kModes, mode) == kModes.end())
-    return done(fail(Error(ErrorCode::bad_input, "no mode " + quote_for_message(mode))
-                         .remedied_by("choose quick, deep or extended")));
-  controller_.with_nodes(kStateAge, [this, alive = std::weak_ptr<bool>(alive_), node, mode, by, key,
-                                     repair = wish["repair"].as_bool(),
-                                     done = std::move(done)](Status looked) {
-    if (alive.expired()) return;
-    if (!controller_.nodes().contains(node)) {
-      if (!looked) return done(fail(looked.error()));
-      std::vector<std::string> names;
-      for (const auto& [name, info] : controller_.nodes()) names.push_back(name);
-      const std::string near = did_you_mean(node, names);
-      return done(
-          fail(Error(ErrorCode::not_found, "no node " + quote_for_message(node))
-                   .remedied_by(near.empty() ? "'sickbay nodes' lists them" : "did you mean " + near + "?")));
-    }
-    Event event;
-    event.subject = node_subject(node);
-    event.kind = kDiagnoseWanted;
-    event.body = Json::object(
-        {{"task", ++last_task_}, {"mode", mode}, {"repair", repair}, {"by", by}, {"idempotency_key", key}});
-    const Json answer = Json::object({{"task", last_task_}});
-    keep({std::move(event)}, answer, done);
-  });
-}
-
-void Agents::examine(const std::string& node, const std::string& mode, Done<Json> done) {
-  order_diagnosis(node, Json::object({{"mode", mode}}), "sickbayd", "",
-                  [this, alive = std::weak_ptr<bool>(alive_), done](Result<Json> ordered) {
-                    if (alive.expired()) return;
-                    if (!ordered) return done(fail(std::move(ordered.error())));
-                    watchers_.emplace((*ordered)["task"].as_int(), done);
-                  });
-}
-
-Json Agents::task_json(const Task& task) {
-  const char* state = !task.outcome.empty() ? "over" : task.given != kNoTime ? "running" : "waiting";
-  return Json::object({{"task", task.id},
-                       {"node", task.node},
-                       {"mode", task.mode},
-                       {"by", task.by},
-                       {"state", state},
-                       {"wanted", to_micros(task.wanted)},
-                       {"given", to_micros(task.given)},
-                       {"ended", to_micros(task.ended)},
-                       {"outcome", task.outcome},
-                       {"summary", task.summary},
-                       {"result", task.result}});
-}
-
-void Agents::answer_task(const Poll& poll, const Task& task) {
-  Json answer = task_json(task);
-  answer.set("agent", view(task.node));
-  poll.reply->respond(json_response(200, answer));
-}
-
-void Agents::give_task(std::int64_t id, std::shared_ptr<HttpReply> reply) {
-  const auto it = tasks_.find(id);
-  if (it == tasks_.end())
-    return reply->respond(error_response(Error(ErrorCode::not_found, fmt::format("no task {}", id))
-                                             .because(fmt::format("the last {} are kept", kTasksKept))));
-  Task& task = it->second;
-  Poll poll{std::move(reply), 0, 0};
-  if (!task.outcome.empty()) return answer_task(poll, task);
-  const auto place = task.polls.insert(task.polls.end(), std::move(poll));
-  place->timer = loop_.at(loop_.now() + kLongPoll, [this, id, place] {
-    Task& still = tasks_.at(id);  // one that is not over is never dropped
-    const Poll due = std::move(*place);
-    still.polls.erase(place);
-    answer_task(due, still);
-  });
-}
-
-void Agents::expire_tasks() {
-  sweep_ = 0;
-  bool open = false;
-  std::vector<Event> events;
-  for (auto& [id, task] : tasks_) {
-    if (!task.outcome.empty()) continue;
-    open = true;
-    const TimePoint end = task.given == kNoTime ? task.wanted + kTaskLife : task.given + kTaskRun;
-    if (loop_.now() < end) continue;
-    Event event;
-    event.subject = node_subject(task.node);
-    event.kind = kDiagnosed;
-    event.body = Json::object({{"task", id}, {"mode", task.mode}, {"outcome", "expired"}});
-    events.push_back(std::move(event));
-  }
-  if (!events.empty()) controller_.take(std::move(events));
-  if (open) sweep_ = loop_.at(loop_.now() + kSweep, [this] { expire_tasks(); });
+  controller_.take(
+      std::move(events), std::move(answer),
+      [this, alive = std::weak_ptr<bool>(alive_), node, boots, done = std::move(done)](Result<Json> kept) {
+        // What was not kept comes again; what the full disk takes after all is known by then as durable.
+        if (!kept && !alive.expired())
+          for (const std::string& id : boots) {
+            Agent::Boot& boot = agents_[node].boot(id);
+            boot.accepted = boot.durable;
+          }
+        done(std::move(kept));
+      });
 }
 
 // --- what people see

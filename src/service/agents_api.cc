@@ -56,26 +56,28 @@ void AgentEndpoints::hello(Api& api, Call& c) { api.agents_->hello(c.node, c.bod
 void AgentEndpoints::tasks(Api& api, Call& c) {
   const auto after = number_in(c.request.query_value("after").value_or("0"));
   if (!after) return c.refuse(Error(ErrorCode::bad_input, "'after' must be a number"));
-  api.agents_->give_tasks(c.node, *after, c.reply);
+  api.agents_->tasks().give(c.node, *after, c.reply);
 }
 
 void AgentEndpoints::findings(Api& api, Call& c) { api.agents_->take_findings(c.node, c.body, answer_to(c)); }
 
-void AgentEndpoints::results(Api& api, Call& c) { api.agents_->take_results(c.node, c.body, answer_to(c)); }
+void AgentEndpoints::results(Api& api, Call& c) {
+  api.agents_->tasks().take_results(c.node, c.body, answer_to(c));
+}
 
 void AgentEndpoints::order_diagnosis(Api& api, Call& c) {
   if (!served(api.agents_, c)) return;
   auto wish = Json::parse(c.request.body);
   if (!wish) return c.refuse(wish.error());
-  api.agents_->order_diagnosis(c.part, *wish, c.request.caller.user, c.request.idempotency_key,
-                               answer_to(c, 201));
+  api.agents_->tasks().order(c.part, *wish, c.request.caller.user, c.request.idempotency_key,
+                             answer_to(c, 201));
 }
 
 void AgentEndpoints::show_task(Api& api, Call& c) {
   if (!served(api.agents_, c)) return;
   const auto task = number_in(c.part);
   if (!task) return c.refuse(Error(ErrorCode::bad_input, "a task has a number"));
-  api.agents_->give_task(*task, c.reply);
+  api.agents_->tasks().show(*task, c.reply);
 }
 
 }  // namespace sickbay

@@ -366,7 +366,7 @@ TEST_F(AgentsTest, ATaskWaitsForItsAgentAndAnswersWhoOrderedIt) {
 
 TEST_F(AgentsTest, PollsEndAndTasksOutliveARestart) {
   auto poll = ask(agent_at("10.0.0.3"), "GET", "/v1/agent/tasks?node=n3&after=0");
-  pass(Agents::kLongPoll);
+  pass(AgentTasks::kLongPoll);
   ASSERT_TRUE(poll->answered);
   EXPECT_EQ(poll->json()["items"].size(), 0u);
   const std::int64_t task = order("n3", "key1");
@@ -419,7 +419,7 @@ TEST_F(AgentsTest, OneReadingOfTheJournalBringsEverythingBack) {
     }
     for (const char* target : {"/v1/tasks/1", "/v1/tasks/2"}) {
       const auto answer = ask(person("root"), "GET", target);
-      pass(Agents::kLongPoll);
+      pass(AgentTasks::kLongPoll);
       Json task = answer->json();
       text += task.set("agent", Json()).set("given", Json()).set("result", Json()).dump() + "\n";
     }
@@ -437,7 +437,7 @@ TEST_F(AgentsTest, OneReadingOfTheJournalBringsEverythingBack) {
   EXPECT_EQ(findings()[2].subject, "f3");
   // A task whose time has run out meanwhile ends at once.
   stop();
-  pass(Agents::kTaskLife);
+  pass(AgentTasks::kLife);
   start();
   pass(seconds(1));
   EXPECT_EQ(ask(person("root"), "GET", "/v1/tasks/2")->json()["outcome"].as_string(), "expired");
@@ -458,13 +458,13 @@ TEST_F(AgentsTest, SaysWhatCannotBeDiagnosed) {
 TEST_F(AgentsTest, AnExaminationIsAnsweredOrExpires) {
   std::vector<std::string> answers;
   const auto listen = [&](Result<Json> r) { answers.push_back(r ? r->dump() : r.error().what); };
-  daemon_->agents->examine("n3", "deep", listen);
-  daemon_->agents->examine("n4", "deep", listen);
+  daemon_->agents->tasks().examine("n3", "deep", listen);
+  daemon_->agents->tasks().examine("n4", "deep", listen);
   pass(milliseconds(100));
   ask(agent_at("10.0.0.3"), "POST", "/v1/agent/results", results("n3", 1, Json::array()));
   ASSERT_EQ(answers.size(), 1u);
   EXPECT_EQ(answers[0], R"({"passed":true,"faults":0,"unknown":0})");
-  pass(Agents::kTaskLife + minutes(2));
+  pass(AgentTasks::kLife + minutes(2));
   ASSERT_EQ(answers.size(), 2u);
   EXPECT_THAT(answers[1], HasSubstr("no agent on n4"));
 }

@@ -87,6 +87,14 @@ void Controller::take(std::vector<Event> events, std::function<void(Status)> kep
   schedule_round();
 }
 
+void Controller::take(std::vector<Event> events, Json answer, Done<Json> done) {
+  if (events.empty()) return done(std::move(answer));
+  take(std::move(events), [answer = std::move(answer), done = std::move(done)](Status kept) mutable {
+    if (!kept) return done(fail(std::move(kept.error())));
+    done(std::move(answer));
+  });
+}
+
 void Controller::schedule_round() {
   if (round_scheduled_ || stuck_) return;
   round_scheduled_ = true;

@@ -39,6 +39,9 @@ class Controller {
   /// Takes in facts from outside; `kept` is called when they are durable, or with the reason why they are
   /// not.
   void take(std::vector<Event> events, std::function<void(Status)> kept = nullptr);
+  /// The same for who answers a request: `done` gets `answer` when the events are durable, at once where
+  /// there are none.
+  void take(std::vector<Event> events, Json answer, Done<Json> done);
   /// Drops a closed case whose events were archived: what a replay would now give.
   void forget(std::int64_t no);
   /// A number that no case has had.

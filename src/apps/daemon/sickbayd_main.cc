@@ -103,7 +103,7 @@ Status run(const std::string& config_path, bool check_only) {
   api.serve_agents(agents);
   if (auto replayed = controller.replay(); !replayed) return replayed;
   effects.set_examine([&agents](const std::string& node, const std::string& mode, Done<Json> done) {
-    agents.examine(node, mode, std::move(done));
+    agents.tasks().examine(node, mode, std::move(done));
   });
   auto server = make_http_server(*loop);
   server->on_request([&api](HttpRequest request, std::shared_ptr<HttpReply> reply) {

@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "service/agent_tasks.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "base/spelling.h"
+#include "base/text.h"
+
+namespace sickbay {
+namespace {
+
+constexpr std::string_view kDiagnoseWanted = "diagnose_wanted", kDiagnosed = "diagnosed";
+constexpr std::chrono::seconds kStateAge{60};  // how old a node's state may be that an agent is told
+constexpr std::chrono::seconds kSweep{60};
+constexpr std::size_t kTasksKept = 200;        // with their results
+constexpr std::size_t kResultBytes = 1 << 20;  // kept of one task
+constexpr auto kModes = std::to_array<std::string_view>({"quick", "deep", "extended"});
+
+constexpr std::string_view kNodePrefix = "node:";
+std::string node_subject(const std::string& node) { return std::string(kNodePrefix) + node; }
+
+}  // namespace
+
+struct AgentTasks::Task {
+  std::int64_t id = 0;
+  std::string node, mode, by;
+  bool repair = false;
+  TimePoint wanted = kNoTime, given = kNoTime, ended = kNoTime;
+  std::string outcome;    ///< "" while it is not over
+  Json result;            ///< what the agent sent; null after a restart
+  Json summary;           ///< {task, outcome, findings, faults, unknown}
+  std::list<Poll> polls;  ///< of people who wait for its end
+
+  Json json() const {
+    const char* state = !outcome.empty() ? "over" : given != kNoTime ? "running" : "waiting";
+    return Json::object({{"task", id},
+                         {"node", node},
+                         {"mode", mode},
+                         {"by", by},
+                         {"state", state},
+                         {"wanted", to_micros(wanted)},
+                         {"given", to_micros(given)},
+                         {"ended", to_micros(ended)},
+                         {"outcome", outcome},
+                         {"summary", summary},
+                         {"result", result}});
+  }
+};
+
+AgentTasks::AgentTasks(Loop& loop, Controller& controller, std::function<void(const std::string&)> heard,
+                       std::function<Json(const std::string&)> view)
+    : loop_(loop), controller_(controller), heard_(std::move(heard)), view_(std::move(view)) {
+  sweep_ = loop_.at(loop_.now(), [this] { expire(); });  // after the replay, which is no loop's turn
+}
+AgentTasks::~AgentTasks() {
+  loop_.cancel(sweep_);
+  for (auto& [node, poll] : polls_) loop_.cancel(poll.timer);
+  for (auto& [id, task] : tasks_)
+    for (const Poll& poll : task.polls) loop_.cancel(poll.timer);
+}
+
+void AgentTasks::apply(const Event& event) {
+  if (event.kind == kDiagnoseWanted) begin_task(event);
+  if (event.kind == kDiagnosed) end_task(event);
+}
+
+void AgentTasks::begin_task(const Event& event) {
+  const std::string node = event.subject.substr(kNodePrefix.size());
+  Task task;
+  task.id = event.body["task"].as_int();
+  task.node = node;
+  task.mode = event.body["mode"].as_string();
+  task.repair = event.body["repair"].as_bool();
+  task.by = event.body["by"].as_string();
+  task.wanted = event.at;
+  last_ = std::max(last_, task.id);
+  if (const std::string& key = event.body["idempotency_key"].as_string(); !key.empty())
+    by_key_[key] = task.id;
+  tasks_.emplace(task.id, std::move(task));
+  while (tasks_.size() > kTasksKept && !tasks_.begin()->second.outcome.empty()) tasks_.erase(tasks_.begin());
+  answer_poll(node);
+  if (sweep_ == 0) sweep_ = loop_.at(loop_.now() + kSweep, [this] { expire(); });
+}
+
+void AgentTasks::end_task(const Event& event) {
+  const auto it = tasks_.find(event.body["task"].as_int());
+  if (it == tasks_.end() || !it->second.outcome.empty()) return;
+  Task& task = it->second;
+  task.outcome = event.body["outcome"].as_string();
+  task.ended = event.at;
+  task.summary = event.body;
+  for (const Poll& poll : std::exchange(task.polls, {})) {
+    loop_.cancel(poll.timer);
+    answer_task(poll, task);
+  }
+  const auto [first, last] = watchers_.equal_range(task.id);
+  std::vector<Done<Json>> watching;
+  for (auto watcher = first; watcher != last; ++watcher) watching.push_back(std::move(watcher->second));
+  watchers_.erase(first, last);
+  for (const auto& watcher : watching) {
+    if (task.outcome == "expired")
+      watcher(fail(Error(ErrorCode::timed_out, "no agent on " + task.node + " has done the diagnosis")));
+    else
+      watcher(Json::object({{"passed", task.outcome == "passed"},
+                            {"faults", event.body["faults"]},
+                            {"unknown", event.body["unknown"]}}));
+  }
+}
+
+// --- what agents say and are told
+
+void AgentTasks::take_results(const std::string& node, const Json& body, Done<Json> done) {
+  heard_(node);
+  const auto it = tasks_.find(body["task"].as_int());
+  if (it == tasks_.end() || it->second.node != node)
+    return done(fail(ErrorCode::not_found, fmt::format("{} has no task {}", node, body["task"].as_int())));
+  Task& task = it->second;
+  if (!task.outcome.empty()) return done(Json::object({{"task", task.id}}));  // said before
+  std::int64_t findings = 0, faults = 0, unknown = 0;
+  for (const Json& run : body["runs"].items())
+    for (const Json& finding : run["findings"].items()) {
+      ++findings;
+      faults += finding["result"].as_string() == "fault";
+      unknown += finding["result"].as_string() == "unknown";
+    }
+  const bool whole = body["whole"].as_bool();
+  task.result = body;
+  for (const char* part : {"productions", "operations", "values"}) {  // the longest and least missed first
+    if (task.result.dump().size() <= kResultBytes) break;
+    Json runs = Json::array();
+    for (Json run : task.result["runs"].items()) runs.push(std::move(run.set(part, Json())));
+    task.result.set("runs", std::move(runs));
+  }
+  Event event;
+  event.subject = node_subject(node);
+  event.kind = kDiagnosed;
+  event.body = Json::object({{"task", task.id},
+                             {"mode", task.mode},
+                             {"outcome", !whole       ? "failed"
+                                         : faults > 0 ? "fault"
+                                                      : "passed"},
+                             {"findings", findings},
+                             {"faults", faults},
+                             {"unknown", unknown},
+                             {"error", body["error"]}});
+  controller_.take({std::move(event)}, Json::object({{"task", task.id}}), std::move(done));
+}
+
+Json AgentTasks::tasks_after(const std::string& node, std::int64_t after) {
+  Json items = Json::array();
+  std::int64_t next = after;
+  for (auto it = tasks_.upper_bound(after); it != tasks_.end(); ++it) {
+    Task& task = it->second;
+    if (task.node != node || !task.outcome.empty()) continue;
+    if (task.given == kNoTime) task.given = loop_.now();
+    next = task.id;
+    items.push(Json::object(
+        {{"task", task.id}, {"kind", "diagnose"}, {"mode", task.mode}, {"repair", task.repair}}));
+  }
+  return Json::object({{"items", std::move(items)}, {"next", next}});
+}
+
+void AgentTasks::give(const std::string& node, std::int64_t after, std::shared_ptr<HttpReply> reply) {
+  heard_(node);
+  answer_poll(node);  // a second poll ends the first: its agent has died, or its connection
+  Poll& poll = polls_[node];
+  poll.reply = std::move(reply);
+  poll.after = after;
+  controller_.with_nodes(kStateAge, [](Status) {});  // so that the answer can tell the node's state
+  if (tasks_after(node, after)["items"].size() > 0) return answer_poll(node);
+  poll.timer = loop_.at(loop_.now() + kLongPoll, [this, node] {
+    heard_(node);  // it waited all the time
+    answer_poll(node);
+  });
+}
+
+void AgentTasks::answer_poll(const std::string& node) {
+  const auto it = polls_.find(node);
+  if (it == polls_.end()) return;
+  const Poll poll = std::move(it->second);
+  polls_.erase(it);
+  loop_.cancel(poll.timer);
+  if (!poll.reply->is_open()) return;  // its tasks wait for the next poll
+  Json answer = tasks_after(node, poll.after);
+  const auto info = controller_.nodes().find(node);
+  if (info != controller_.nodes().end())
+    answer.set("slurm", Json::object({{"state", info->second.state}, {"flags", info->second.flags}}));
+  poll.reply->respond(json_response(200, answer));
+}
+
+void AgentTasks::order(const std::string& node, const Json& wish, const std::string& by,
+                       const std::string& key, Done<Json> done) {
+  const auto known = key.empty() ? by_key_.end() : by_key_.find(key);
+  if (known != by_key_.end()) return done(Json::object({{"task", known->second}}));
+  const std::string mode(wish["mode"].as_string_or("quick"));
+  if (std::ranges::find(kModes, mode) == kModes.end())
+    return done(fail(Error(ErrorCode::bad_input, "no mode " + quote_for_message(mode))
+                         .remedied_by("choose quick, deep or extended")));
+  controller_.with_nodes(kStateAge, [this, alive = std::weak_ptr<bool>(alive_), node, mode, by, key,
+                                     repair = wish["repair"].as_bool(),
+                                     done = std::move(done)](Status looked) {
+    if (alive.expired()) return;
+    if (!controller_.nodes().contains(node)) {
+      if (!looked) return done(fail(looked.error()));
+      std::vector<std::string> names;
+      for (const auto& [name, info] : controller_.nodes()) names.push_back(name);
+      const std::string near = did_you_mean(node, names);
+      return done(
+          fail(Error(ErrorCode::not_found, "no node " + quote_for_message(node))
+                   .remedied_by(near.empty() ? "'sickbay nodes' lists them" : "did you mean " + near + "?")));
+    }
+    Event event;
+    event.subject = node_subject(node);
+    event.kind = kDiagnoseWanted;
+    event.body = Json::object(
+        {{"task", ++last_}, {"mode", mode}, {"repair", repair}, {"by", by}, {"idempotency_key", key}});
+    const Json answer = Json::object({{"task", last_}});
+    controller_.take({std::move(event)}, answer, done);
+  });
+}
+
+void AgentTasks::examine(const std::string& node, const std::string& mode, Done<Json> done) {
+  order(node, Json::object({{"mode", mode}}), "sickbayd", "",
+        [this, alive = std::weak_ptr<bool>(alive_), done](Result<Json> ordered) {
+          if (alive.expired()) return;
+          if (!ordered) return done(fail(std::move(ordered.error())));
+          watchers_.emplace((*ordered)["task"].as_int(), done);
+        });
+}
+
+void AgentTasks::answer_task(const Poll& poll, const Task& task) {
+  Json answer = task.json();
+  answer.set("agent", view_(task.node));
+  poll.reply->respond(json_response(200, answer));
+}
+
+void AgentTasks::show(std::int64_t id, std::shared_ptr<HttpReply> reply) {
+  const auto it = tasks_.find(id);
+  if (it == tasks_.end())
+    return reply->respond(error_response(Error(ErrorCode::not_found, fmt::format("no task {}", id))
+                                             .because(fmt::format("the last {} are kept", kTasksKept))));
+  Task& task = it->second;
+  Poll poll{std::move(reply), 0, 0};
+  if (!task.outcome.empty()) return answer_task(poll, task);
+  const auto place = task.polls.insert(task.polls.end(), std::move(poll));
+  place->timer = loop_.at(loop_.now() + kLongPoll, [this, id, place] {
+    Task& still = tasks_.at(id);  // one that is not over is never dropped
+    const Poll due = std::move(*place);
+    still.polls.erase(place);
+    answer_task(due, still);
+  });
+}
+
+void AgentTasks::expire() {
+  sweep_ = 0;
+  bool open = false;
+  std::vector<Event> events;
+  for (auto& [id, task] : tasks_) {
+    if (!task.outcome.empty()) continue;
+    open = true;
+    const TimePoint end = task.given == kNoTime ? task.wanted + kLife : task.given + kRun;
+    if (loop_.now() < end) continue;
+    Event event;
+    event.subject = node_subject(task.node);
+    event.kind = kDiagnosed;
+    event.body = Json::object({{"task", id}, {"mode", task.mode}, {"outcome", "expired"}});
+    events.push_back(std::move(event));
+  }
+  if (!events.empty()) controller_.take(std::move(events));
+  if (open) sweep_ = loop_.at(loop_.now() + kSweep, [this] { expire(); });
+}
+
+}  // namespace sickbay

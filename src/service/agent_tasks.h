@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// AgentTasks: what sickbayd wants the agents to do, and the long polls that carry it.
+//
+// A task is a diagnosis of one node.  It waits here until its agent's long poll takes it (decisions.md 6),
+// and ends with the agent's results or when its time has run out.  Tasks are events, so that they outlive
+// sickbayd; their whole results are kept in memory only.  Who may ask is checked elsewhere (agents.h).
+// Source: doc/design/diagnose.md, "Endpoints".
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "ports/http.h"
+#include "service/controller.h"
+
+namespace sickbay {
+
+class AgentTasks {
+ public:
+  /// `heard` is told of a node whose agent asked something, `view` gives the agent of a node for people.
+  /// `controller` must outlive it.
+  AgentTasks(Loop& loop, Controller& controller, std::function<void(const std::string& node)> heard,
+             std::function<Json(const std::string& node)> view);
+  ~AgentTasks();
+
+  /// Takes in one event of a node, at replay and after.
+  void apply(const Event& event);
+
+  // For agents.
+  /// Answers `reply` with the tasks of `node` numbered over `after`, at once or when there are some, at the
+  /// latest after kLongPoll.
+  void give(const std::string& node, std::int64_t after, std::shared_ptr<HttpReply> reply);
+  /// The end of a task.  The answer comes when it is durable.
+  void take_results(const std::string& node, const Json& body, Done<Json> done);
+
+  // For people and engines.
+  /// A diagnosis of `node` at once: {"task": 7}.  The same `key` again is the same task.  Errors: bad_input
+  /// (no such mode), not_found (no such node).
+  void order(const std::string& node, const Json& wish, const std::string& by, const std::string& key,
+             Done<Json> done);
+  /// Answers `reply` with the task when it is over, at the latest after kLongPoll.
+  void show(std::int64_t task, std::shared_ptr<HttpReply> reply);
+  /// A diagnosis to its end, for the verb `diagnose`: {"passed", "faults", "unknown"}.  Errors: timed_out,
+  /// and those of order().
+  void examine(const std::string& node, const std::string& mode, Done<Json> done);
+
+  static constexpr std::chrono::seconds kLongPoll{30};
+  static constexpr std::chrono::minutes kLife{30};  ///< of a task that no agent takes
+  static constexpr std::chrono::hours kRun{4};      ///< of a task that was taken and has no end
+
+ private:
+  struct Task;
+  struct Poll {
+    std::shared_ptr<HttpReply> reply;
+    Loop::TimerId timer = 0;
+    std::int64_t after = 0;
+  };
+
+  void begin_task(const Event& event);
+  void end_task(const Event& event);
+  Json tasks_after(const std::string& node, std::int64_t after);
+  void answer_poll(const std::string& node);
+  void expire();
+  void answer_task(const Poll& poll, const Task& task);
+
+  Loop& loop_;
+  Controller& controller_;
+  const std::function<void(const std::string&)> heard_;
+  const std::function<Json(const std::string&)> view_;
+  const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  std::map<std::int64_t, Task> tasks_;
+  std::map<std::string, Poll> polls_;                 ///< by node: an agent has one
+  std::multimap<std::int64_t, Done<Json>> watchers_;  ///< of tasks, from examine()
+  std::map<std::string, std::int64_t> by_key_;
+  std::int64_t last_ = 0;
+  Loop::TimerId sweep_ = 0;
+};
+
+}  // namespace sickbay
