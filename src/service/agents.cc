@@ -82,6 +82,8 @@ struct Agents::Agent {
   };
   std::vector<Boot> boots;  ///< the latest last
 
+  bool known() const { return seen != kNoTime || !journaled.is_null(); }
+  bool present(TimePoint now) const { return seen != kNoTime && now - seen < kPresent; }
   Boot& boot(const std::string& id) {
     const auto it = std::ranges::find(boots, id, &Boot::boot_id);
     if (it != boots.end()) return *it;
@@ -94,6 +96,7 @@ Agents::Agents(Loop& loop, Controller& controller, LookUp look_up)
     : loop_(loop),
       controller_(controller),
       look_up_(std::move(look_up)),
+      started_(loop.now()),
       tasks_(
           loop, controller, [this](const std::string& node) { touch(node); },
           [this](const std::string& node) { return view(node); }) {
@@ -256,11 +259,11 @@ void Agents::take_findings(const std::string& node, const Json& body, Done<Json>
 
 Json Agents::view(const std::string& node) const {
   const auto it = agents_.find(node);
-  if (it == agents_.end() || (it->second.seen == kNoTime && it->second.journaled.is_null())) return Json();
+  if (it == agents_.end() || !it->second.known()) return Json();
   const Agent& agent = it->second;
   const bool told = !agent.version.empty();  // else the journal's word is all there is
   return Json::object({{"seen", to_micros(agent.seen)},
-                       {"present", agent.seen != kNoTime && loop_.now() - agent.seen < kPresent},
+                       {"present", agent.present(loop_.now())},
                        {"version", told ? Json(agent.version) : agent.journaled["version"]},
                        {"digests", told ? agent.digests : agent.journaled["digests"]},
                        {"mode", told ? Json(agent.mode) : agent.journaled["mode"]},
@@ -268,10 +271,19 @@ Json Agents::view(const std::string& node) const {
                        {"clock_ahead_us", agent.ahead.count()}});
 }
 
-std::size_t Agents::present() const {
-  return static_cast<std::size_t>(std::ranges::count_if(agents_, [this](const auto& entry) {
-    return entry.second.seen != kNoTime && loop_.now() - entry.second.seen < kPresent;
-  }));
+Agents::Presence Agents::presence() const {
+  Presence all;
+  const TimePoint now = loop_.now();
+  for (const auto& [name, agent] : agents_) {
+    // Who left the cluster with his node is not missed.
+    const auto node = controller_.drains().nodes.find(name);
+    if (node == controller_.drains().nodes.end() || !node->second.seen || !agent.known()) continue;
+    const auto silence = std::chrono::duration_cast<Micros>(now - std::max(agent.seen, started_));
+    all.newest = all.present + all.silent == 0 ? silence : std::min(all.newest, silence);
+    all.longest = std::max(all.longest, silence);
+    ++(agent.present(now) ? all.present : all.silent);
+  }
+  return all;
 }
 
 }  // namespace sickbay

@@ -41,8 +41,14 @@ class Agents {
 
   /// The member "agent" of a node in GET /v1/nodes; null where none was ever seen.
   Json view(const std::string& node) const;
-  /// Agents that asked something in the last two minutes.
-  std::size_t present() const;
+  /// How the agents of the nodes stand that Slurm has.
+  struct Presence {
+    std::size_t present = 0;  ///< asked something in the last two minutes
+    std::size_t silent = 0;   ///< did not, though there is one
+    Micros newest{0};         ///< since the last word of any, and
+    Micros longest{0};        ///< since that of the one that is silent longest; from our start at most
+  };
+  Presence presence() const;
 
   static constexpr std::chrono::minutes kLate{10};         ///< an older finding is history (decisions.md 14)
   static constexpr std::size_t kMostFindings = 500;        ///< of one request
@@ -58,6 +64,7 @@ class Agents {
   Loop& loop_;
   Controller& controller_;
   const LookUp look_up_;
+  const TimePoint started_;
   const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
   std::map<std::string, Agent> agents_;
   std::int64_t last_finding_ = 0;

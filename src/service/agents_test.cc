@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 
 #include <map>
+#include <sstream>
 
 #include "adapters/sim/process_loop.h"
 #include "adapters/sim/sim_cluster.h"
@@ -240,7 +241,7 @@ TEST_F(AgentsTest, HelloIsJournaledWhenSomethingIsNew) {
   EXPECT_EQ(seen(), 1);
   ASSERT_EQ(hello("bb")->response.status, 200);
   EXPECT_EQ(seen(), 2);
-  EXPECT_EQ(daemon_->agents->present(), 1u);
+  EXPECT_EQ(daemon_->agents->presence().present, 1u);
   Json view = daemon_->agents->view("n3");
   EXPECT_TRUE(view["present"].as_bool());
   EXPECT_EQ(view["digests"].dump(), R"({"node":"bb"})");
@@ -255,7 +256,51 @@ TEST_F(AgentsTest, HelloIsJournaledWhenSomethingIsNew) {
   EXPECT_TRUE(items.items().at(2)["agent"]["present"].as_bool());
   EXPECT_TRUE(items.items().at(1)["agent"].is_null());
   pass(minutes(3));
-  EXPECT_EQ(daemon_->agents->present(), 0u);
+  EXPECT_EQ(daemon_->agents->presence().present, 0u);
+}
+
+TEST_F(AgentsTest, MetricsSayWhoIsSilent) {
+  const auto hello = [&](const std::string& no) {
+    ask(agent_at("10.0.0." + no), "POST", "/v1/agent/hello",
+        Json::object({{"node", "n" + no},
+                      {"boot_id", "b1"},
+                      {"version", "1"},
+                      {"digests", Json::object()},
+                      {"mode", "quick"}}));
+  };
+  // The lines of agents without HELP and TYPE.
+  const auto agents = [&] {
+    std::string found;
+    std::istringstream lines(ask(person("alice"), "GET", "/metrics")->response.body);
+    for (std::string line; std::getline(lines, line);)
+      if (line.starts_with("sickbay_agents")) found += line.substr(8, line.find('.') - 8) + "\n";
+    return found;
+  };
+  EXPECT_EQ(agents(), "agents{state=\"present\"} 0\nagents{state=\"silent\"} 0\n");
+  hello("3");
+  hello("4");
+  EXPECT_THAT(agents(), HasSubstr("{state=\"present\"} 2\n"));
+  pass(minutes(3));
+  hello("4");
+  EXPECT_EQ(agents(),
+            "agents{state=\"present\"} 1\nagents{state=\"silent\"} 1\n"
+            "agents_last_heard_seconds 0\nagents_longest_silence_seconds 180\n");
+  // After a restart silence begins anew: nobody is to blame for what was not heard meanwhile.
+  stop();
+  pass(minutes(10));
+  start();
+  pass(seconds(20));
+  EXPECT_EQ(agents(),
+            "agents{state=\"present\"} 0\nagents{state=\"silent\"} 2\n"
+            "agents_last_heard_seconds 20\nagents_longest_silence_seconds 20\n");
+  // Who leaves the cluster is not missed.
+  Event gone;
+  gone.subject = "cluster";
+  gone.kind = "nodes_seen";
+  gone.body = Json::object({{"groups", Json::array({Json::object({{"nodes", "n3"}, {"gone", true}})})}});
+  daemon_->controller.take({gone});
+  pass(seconds(1));
+  EXPECT_THAT(agents(), HasSubstr("{state=\"silent\"} 1\n"));
 }
 
 TEST_F(AgentsTest, AFindingIsJournaledOnceAlsoAfterARestart) {

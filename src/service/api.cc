@@ -213,7 +213,7 @@ struct Endpoints {
   static void metrics(Api& api, Call& c) {
     HttpResponse response;
     response.content_type = "text/plain; version=0.0.4";
-    response.body = metrics_text(api.controller_, api.manager_);
+    response.body = metrics_text(api.controller_, api.manager_, api.agents_);
     c.reply->respond(std::move(response));
   }
 

@@ -232,6 +232,7 @@ TEST_F(ApiTest, MetricsAreWellFormed) {
   for (const char* name : {"sickbay_nodes{state=\"IDLE\"} 6", "sickbay_cases_open 1", "sickbay_journal_ok 1",
                            "sickbay_slurm_ok 1", "# TYPE sickbay_slurm_calls_total counter"})
     EXPECT_NE(text.find(name), std::string::npos) << name << "\n" << text;
+  EXPECT_EQ(text.find("sickbay_agents"), std::string::npos) << "none are served here";
 }
 
 // A finding drains where acting is allowed; operators put the node back, and nobody else may.

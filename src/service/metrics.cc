@@ -5,6 +5,8 @@
 
 #include <map>
 
+#include "service/agents.h"
+
 namespace sickbay {
 namespace {
 
@@ -26,9 +28,23 @@ class Text {
   std::string out;
 };
 
+double seconds(Micros time) { return static_cast<double>(time.count()) / 1e6; }
+
+void add_agents(Text& t, const Agents::Presence& all) {
+  t.head("agents", "gauge", "Nodes with an agent, by whether it asked something in the last two minutes.");
+  t.line("agents", "state=\"present\"", all.present);
+  t.line("agents", "state=\"silent\"", all.silent);
+  if (all.present + all.silent == 0) return;  // no silence of nobody
+  t.one("agents_last_heard_seconds", "gauge", "Time since any agent asked something, or since the start.",
+        seconds(all.newest));
+  t.one("agents_longest_silence_seconds", "gauge",
+        "Time since the agent that is silent longest asked something, or since the start.",
+        seconds(all.longest));
+}
+
 }  // namespace
 
-std::string metrics_text(const Controller& controller, const ResourceManager& manager) {
+std::string metrics_text(const Controller& controller, const ResourceManager& manager, const Agents* agents) {
   Text t;
   const auto& state = controller.state();
   const Controller::Health& h = controller.health();
@@ -47,6 +63,8 @@ std::string metrics_text(const Controller& controller, const ResourceManager& ma
   t.head("breaker_tripped", "gauge", "1 while the breaker of a partition keeps nodes in service.");
   for (const auto& [name, partition] : controller.drains().partitions)
     t.line("breaker_tripped", fmt::format("partition=\"{}\"", name), partition.tripped ? 1 : 0);
+
+  if (agents != nullptr) add_agents(t, agents->presence());
 
   std::map<std::string_view, int> verdicts;
   std::map<std::pair<std::string_view, std::string_view>, int> runs;
@@ -75,8 +93,7 @@ std::string metrics_text(const Controller& controller, const ResourceManager& ma
         const_cast<Controller&>(controller).journal().size_bytes());
   t.one("journal_ok", "gauge", "1 while the journal takes events.", h.journal ? 1 : 0);
   t.one("rounds_total", "counter", "Rounds of the loop since the start.", h.rounds);
-  t.one("round_longest_seconds", "gauge", "Longest round since the start.",
-        static_cast<double>(h.longest_round.count()) / 1e6);
+  t.one("round_longest_seconds", "gauge", "Longest round since the start.", seconds(h.longest_round));
   t.one("slurm_ok", "gauge", "1 while slurmctld answers.", h.slurm ? 1 : 0);
   t.one("slurm_refreshes_total", "counter", "Looks at the queue since the start.", h.refreshes);
 

@@ -7,7 +7,10 @@
 
 namespace sickbay {
 
-/// All figures, each with HELP and TYPE.  Names and labels are described in doc/formats/metrics.md.
-std::string metrics_text(const Controller& controller, const ResourceManager& manager);
+class Agents;
+
+/// All figures, each with HELP and TYPE.  Names and labels are described in doc/formats/api.md, "Metrics".
+/// `agents` null: none are served.
+std::string metrics_text(const Controller& controller, const ResourceManager& manager, const Agents* agents);
 
 }  // namespace sickbay
