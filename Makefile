@@ -59,7 +59,7 @@ format: ## clang-format all of C++
 
 fuzz: ## libFuzzer on each target, FUZZ_SECONDS=20 each; what it finds goes to build/fuzz/found
 	@tools/setup --quiet
-	@tools/build fuzz
+	@tools/build fuzz fuzz/all
 	@tools/run-fuzz build/fuzz $(FUZZ_SECONDS)
 
 install: ## install to PREFIX=/usr/local (DESTDIR is honoured)
