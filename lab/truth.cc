@@ -10,6 +10,7 @@
 
 #include "adapters/sqlite/journal.h"
 #include "lab/child.h"
+#include "model/ids.h"
 
 namespace sickbay::lab {
 namespace {
@@ -44,7 +45,7 @@ Status write_truth(const Layout& l, const std::string& machine, const std::strin
     std::vector<Event> events(1);
     events[0].at =
         std::max((*journal)->last_stamp(), std::chrono::floor<Micros>(std::chrono::system_clock::now()));
-    events[0].subject = machine == "ctl" ? "cluster" : "node:" + machine;
+    events[0].subject = machine == "ctl" ? "cluster" : node_subject(machine);
     events[0].kind = kind;
     events[0].body = std::move(body);
     done = (*journal)->append(events);

@@ -39,6 +39,10 @@ struct Command {
   friend bool operator==(const Command&, const Command&) = default;
 };
 
+// Kinds that more than one engine or adapter knows (doc/formats/journal.md).
+inline constexpr std::string_view kFinding = "finding";    ///< subject "f9": what an agent found
+inline constexpr std::string_view kArchived = "archived";  ///< left by a compaction in the place of a subject
+
 // Kinds that belong to the ledger and not to an engine.
 inline constexpr std::string_view kIntent =
     "intent";                                      ///< body {key, verb, args}: committed before the effect

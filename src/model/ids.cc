@@ -6,6 +6,7 @@
 namespace sickbay {
 namespace {
 
+constexpr std::string_view kNodePrefix = "node:";
 constexpr std::string_view kRunLetters = "rvk";  // in the order of RunKind
 
 // Reads a positive decimal number off the front of `text`; false where there is none or it has a leading 0.
@@ -45,6 +46,12 @@ std::string finding_name(std::int64_t finding_no) { return "f" + std::to_string(
 
 Result<std::int64_t> parse_finding_name(std::string_view text) {
   return parse_name(text, 'f', "the name of a finding like f9");
+}
+
+std::string node_subject(std::string_view node) { return std::string(kNodePrefix).append(node); }
+
+std::string_view node_of_subject(std::string_view subject) {
+  return subject.starts_with(kNodePrefix) ? subject.substr(kNodePrefix.size()) : std::string_view();
 }
 
 Result<RunId> parse_run_id(std::string_view text) {

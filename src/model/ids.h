@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Names of cases and runs: "c17", "c17.r2" (P's second run), "c17.v1" (a verification), "c17.k2" (the user's
-// own check of what c17.r2 left); of findings: "f9".
+// own check of what c17.r2 left); of findings: "f9"; of nodes where they are subjects: "node:n3".
 //
 // Numbers come from the journal and are never used again.  Source: doc/design/decisions.md 9.
 #pragma once
@@ -32,5 +32,8 @@ Result<RunId> parse_run_id(std::string_view);            ///< Errors: bad_input
 
 std::string finding_name(std::int64_t finding_no);          ///< "f9"
 Result<std::int64_t> parse_finding_name(std::string_view);  ///< Errors: bad_input
+
+std::string node_subject(std::string_view node);             ///< "node:n3"
+std::string_view node_of_subject(std::string_view subject);  ///< "n3"; "" where it is no node's
 
 }  // namespace sickbay

@@ -14,6 +14,10 @@ TEST(Ids, TextAndBack) {
   }
   EXPECT_EQ(*parse_case_name("c17"), 17);
   EXPECT_EQ(*parse_finding_name(finding_name(9)), 9);
+  EXPECT_EQ(node_subject("n3"), "node:n3");
+  EXPECT_EQ(node_of_subject("node:n3"), "n3");
+  for (const char* text : {"", "node:", "n3", "c17", "cluster", "nodes:n3"})
+    EXPECT_EQ(node_of_subject(text), "") << text;
 }
 
 TEST(Ids, RefusesOtherTexts) {

@@ -8,6 +8,7 @@
 
 #include "base/spelling.h"
 #include "base/text.h"
+#include "model/ids.h"
 
 namespace sickbay {
 namespace {
@@ -18,9 +19,6 @@ constexpr std::chrono::seconds kSweep{60};
 constexpr std::size_t kTasksKept = 200;        // with their results
 constexpr std::size_t kResultBytes = 1 << 20;  // kept of one task
 constexpr auto kModes = std::to_array<std::string_view>({"quick", "deep", "extended"});
-
-constexpr std::string_view kNodePrefix = "node:";
-std::string node_subject(const std::string& node) { return std::string(kNodePrefix) + node; }
 
 }  // namespace
 
@@ -68,7 +66,7 @@ void AgentTasks::apply(const Event& event) {
 }
 
 void AgentTasks::begin_task(const Event& event) {
-  const std::string node = event.subject.substr(kNodePrefix.size());
+  const std::string node(node_of_subject(event.subject));
   Task task;
   task.id = event.body["task"].as_int();
   task.node = node;

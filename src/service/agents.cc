@@ -12,7 +12,7 @@
 namespace sickbay {
 namespace {
 
-constexpr std::string_view kFinding = "finding", kAgentSeen = "agent_seen";
+constexpr std::string_view kAgentSeen = "agent_seen";
 constexpr std::chrono::seconds kLookAgain{10};   // how old a look at the nodes may be that refuses an agent
 constexpr std::chrono::seconds kAddressAge{60};  // of a name that was looked up
 constexpr std::chrono::minutes kPresent{2};
@@ -20,8 +20,6 @@ constexpr std::size_t kBootsKept = 8;       // of one node; a spool rarely holds
 constexpr std::size_t kMostDigests = 4096;  // bytes
 constexpr auto kResults = std::to_array<std::string_view>({"ok", "fault", "unknown"});
 constexpr auto kActions = std::to_array<std::string_view>({"drain", "notify", "reboot", "power_off", "none"});
-
-std::string node_subject(const std::string& node) { return "node:" + node; }
 
 // What a finding holds, in the order in which the journal keeps it.
 struct FieldRow {
@@ -117,8 +115,8 @@ void Agents::apply(const Event& event) {
     boot.accepted = std::max(boot.accepted, boot.durable);
     return;
   }
-  if (!event.subject.starts_with("node:")) return;
-  const std::string node = event.subject.substr(5);
+  const std::string node(node_of_subject(event.subject));
+  if (node.empty()) return;
   if (event.kind == kAgentSeen) agents_[node].journaled = event.body;
   tasks_.apply(event);
 }

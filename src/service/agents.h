@@ -2,9 +2,9 @@
 // Agents: what sickbayd knows of the agents on the nodes, and what they tell it.
 //
 // Agents ask, sickbayd answers; what it wants of them is a task (agent_tasks.h).  What an agent finds becomes
-// an event `finding`; repeats, told by (node, boot_id, n), are dropped, also after a
-// restart, because the journal is where the numbers are kept.  Nobody is drained here: engine/drain reads the
-// events.  All on the loop's thread.  Source: doc/design/diagnose.md, "Findings" and "Endpoints".
+// an event `finding`; repeats, told by (node, boot_id, n), are dropped, also after a restart, because the
+// journal is where the numbers are kept.  Nobody is drained here: engine/drain reads the events.  All on the
+// loop's thread.  Source: doc/design/diagnose.md, "Findings" and "Endpoints".
 #pragma once
 #include <cstdint>
 #include <functional>

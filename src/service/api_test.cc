@@ -242,7 +242,7 @@ class DrainApiTest : public ApiTest {
   void finding(const std::string& subject, const std::string& node) {
     Event event;
     event.subject = subject;
-    event.kind = drain::kFinding;
+    event.kind = kFinding;
     event.body = Json::object({{"node", node},
                                {"specification", "node"},
                                {"rule", "disk"},

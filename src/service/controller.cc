@@ -65,7 +65,7 @@ Status Controller::replay() {
 void Controller::forget(std::int64_t no) {
   Event event;
   event.subject = case_name(no);
-  event.kind = identify::kArchived;
+  event.kind = kArchived;
   cases_.apply(event);
 }
 

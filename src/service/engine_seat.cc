@@ -4,12 +4,6 @@
 #include "model/ids.h"
 
 namespace sickbay {
-namespace {
-
-constexpr std::string_view kNodePrefix = "node:";
-
-}  // namespace
-
 void IdentifySeat::apply(const Event& event) {
   identify::apply(state_, event);
   if (const auto no = parse_case_name(event.subject); no && state_.open.contains(*no)) touch(event.subject);
@@ -30,16 +24,16 @@ EngineSeat::Turn IdentifySeat::decide(const std::string& subject, TimePoint now)
 }
 
 void DrainSeat::apply(const Event& event) {
-  for (const std::string& node : drain::apply(state_, event)) touch(std::string(kNodePrefix) + node);
+  for (const std::string& node : drain::apply(state_, event)) touch(node_subject(node));
 }
 
 void DrainSeat::touch_all() {
   for (const auto& [name, node] : state_.nodes)
-    if (node.ours || !node.reasons.empty()) touch(std::string(kNodePrefix) + name);
+    if (node.ours || !node.reasons.empty()) touch(node_subject(name));
 }
 
 EngineSeat::Turn DrainSeat::decide(const std::string& subject, TimePoint now) {
-  drain::Decision decision = drain::decide(state_, policy_, subject.substr(kNodePrefix.size()), now);
+  drain::Decision decision = drain::decide(state_, policy_, std::string(node_of_subject(subject)), now);
   return {std::move(decision.commands), std::move(decision.records), decision.wake_at};
 }
 

@@ -93,7 +93,7 @@ bool find_on(ScenarioRun& run, const std::string& node, const std::string& rule,
   if (rule.empty() || !run.world.sickbayd_runs()) return false;
   Event event;
   event.subject = fmt::format("f{}", ++run.findings);
-  event.kind = drain::kFinding;
+  event.kind = kFinding;
   event.body = Json::object({{"node", node},
                              {"specification", "node"},
                              {"rule", rule},

@@ -111,7 +111,7 @@ constexpr auto kKinds = std::to_array<KindRow>({
      [](const Event& event, TimePoint) {
        return fmt::format("{} job {} lost", event.body["run"].as_string(), event.body["job_id"].as_int());
      }},
-    {drain::kFinding,
+    {kFinding,
      [](const Event& event, TimePoint) {
        return fmt::format("{} {} on {}", event.body["result"].as_string(), event.body["rule"].as_string(),
                           event.body["node"].as_string());

@@ -14,9 +14,6 @@
 
 namespace sickbay::sqlite {
 
-/// The kind of the one event that stays in the journal for an archived subject.
-inline constexpr std::string_view kArchived = "archived";
-
 /// "journal-2026.db" for the journal ".../journal.db" and an event of 2026 (UTC).
 std::string archive_name(const std::string& journal_path, TimePoint at);
 

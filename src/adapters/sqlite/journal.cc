@@ -143,10 +143,10 @@ class Store : public SqliteJournal {
       });
       if (!all) return fail(all.error());
       if (events.empty() || events.back().at >= closed_before) continue;
-      if (events.size() == 1 && events.front().kind == sqlite::kArchived) continue;
+      if (events.size() == 1 && events.front().kind == kArchived) continue;
       std::string file = sqlite::archive_name(path_, events.back().at);
       for (const Event& event : events)
-        if (event.kind == sqlite::kArchived) file = event.body["file"].as_string();
+        if (event.kind == kArchived) file = event.body["file"].as_string();
       const std::string archive = path_.substr(0, path_.rfind('/') + 1) + file;
       if (auto copied = sqlite::copy_to_archive(archive, events); !copied) return fail(copied.error());
       if (auto left = leave(sqlite::summary_of(events, file)); !left) return fail(left.error());

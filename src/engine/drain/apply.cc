@@ -11,8 +11,6 @@
 namespace sickbay::drain {
 namespace {
 
-constexpr std::string_view kNodePrefix = "node:";
-
 struct Change {
   State& state;
   const Event& event;
@@ -151,8 +149,8 @@ void on_intent(Change& c) {
     c.state.nodes[c.event.body["args"]["finding"]["node"].as_string()].notices.erase(c.event.subject);
     return;
   }
-  if (!c.event.subject.starts_with(kNodePrefix)) return;
-  const std::string name(std::string_view(c.event.subject).substr(kNodePrefix.size()));
+  const std::string name(node_of_subject(c.event.subject));
+  if (name.empty()) return;
   Node& node = c.state.nodes[name];
   if (verb == "drain") {
     ++node.drains;
@@ -172,7 +170,7 @@ void on_intent(Change& c) {
 
 void on_end(Change& c) {
   const std::string& verb = c.event.body["verb"].as_string();
-  const std::string name(std::string_view(c.event.subject).substr(kNodePrefix.size()));
+  const std::string name(node_of_subject(c.event.subject));
   const bool done = c.event.kind == kDone;
   Node& node = c.touch(name);
   if (verb == "drain") {
@@ -197,7 +195,7 @@ void on_end(Change& c) {
 }
 
 void on_reason_ended(Change& c) {
-  const std::string name(std::string_view(c.event.subject).substr(kNodePrefix.size()));
+  const std::string name(node_of_subject(c.event.subject));
   c.touch(name).reasons.erase(c.event.body["source"].as_string());
 }
 
@@ -248,7 +246,7 @@ std::vector<std::string> apply(State& state, const Event& event) {
   if (event.kind == kIntent || event.kind == kDone || event.kind == kFailed) {
     if (event.kind == kIntent)
       on_intent(change);
-    else if (event.subject.starts_with(kNodePrefix))
+    else if (!node_of_subject(event.subject).empty())
       on_end(change);
   } else {
     for (const Row& row : kRows)

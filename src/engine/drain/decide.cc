@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "engine/drain/drain.h"
+#include "model/ids.h"
 
 namespace sickbay::drain {
 namespace {
@@ -81,8 +82,8 @@ Event record(std::string subject, std::string_view kind, Json body) {
 
 Command command(const std::string& name, std::string_view verb, char letter, int number, Json args) {
   Command made;
-  made.subject = "node:" + name;
-  made.key = fmt::format("node:{}.{}{}", name, letter, number);
+  made.subject = node_subject(name);
+  made.key = fmt::format("{}.{}{}", made.subject, letter, number);
   made.verb = verb;
   made.args = std::move(args);
   return made;
@@ -134,7 +135,7 @@ Decision decide(const State& state, const Policy& policy, const std::string& nam
     if (reason.gone_at == kNoTime) continue;
     if (lapsed(policy, reason, now))
       decision.records.push_back(
-          record("node:" + name, kReasonEnded,
+          record(node_subject(name), kReasonEnded,
                  Json::object({{"source", source},
                                {"why", fmt::format("gone for {} s", policy.lift_after.count())}})));
     else

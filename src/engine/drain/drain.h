@@ -107,7 +107,6 @@ std::string canonical_text(const State& state);
 bool wants_nodes(const State& state);
 
 // Words of the journal (doc/formats/journal.md).
-inline constexpr std::string_view kFinding = "finding";
 inline constexpr std::string_view kReasonEnded = "reason_ended";  ///< subject node:n3, body {source, why}
 inline constexpr std::string_view kBreakerTripped = "breaker_tripped";  ///< cluster {partition, node, why}
 inline constexpr std::string_view kBreakerReset = "breaker_reset";      ///< cluster {partition}

@@ -366,7 +366,7 @@ constexpr auto kKinds = std::to_array<KindRow>({
     {kVerdict, on_verdict},
     {kCaseClosed, on_case_closed},
     {kArchived, on_archived},
-    {"finding", [](State& s, Case*, const Event& e) { take_finding(s, e); }},
+    {kFinding, [](State& s, Case*, const Event& e) { take_finding(s, e); }},
 });
 
 }  // namespace

@@ -99,6 +99,5 @@ inline constexpr std::string_view kControllerSeen = "controller_seen";
 inline constexpr std::string_view kCancelRequested = "cancel_requested";
 inline constexpr std::string_view kVerdict = "verdict";
 inline constexpr std::string_view kCaseClosed = "case_closed";
-inline constexpr std::string_view kArchived = "archived";  ///< left by a compaction in the place of a case
 
 }  // namespace sickbay::identify
