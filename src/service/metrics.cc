@@ -56,7 +56,7 @@ std::string metrics_text(const Controller& controller, const ResourceManager& ma
 
   std::map<std::string_view, int> standings;
   for (const auto& [name, node] : controller.drains().nodes)
-    ++standings[drain::standing(controller.drains(), controller.drain_policy(), name)];
+    if (node.seen) ++standings[drain::standing(controller.drains(), controller.drain_policy(), name)];
   t.head("nodes_service", "gauge", "Nodes by what Sickbay does about them (sickbay nodes, SERVICE).");
   for (const auto& [name, count] : standings)
     t.line("nodes_service", fmt::format("standing=\"{}\"", name), count);

@@ -60,7 +60,13 @@ void on_nodes_seen(Change& c) {
       if (group["gone"].as_bool()) {
         if (auto it = c.state.nodes.find(name); it != c.state.nodes.end()) {
           set_partitions(c.state, name, it->second, {});
-          c.state.nodes.erase(it);
+          if (it->second.numbers == Node::Numbers{}) {
+            c.state.nodes.erase(it);
+          } else {
+            Node left;
+            left.numbers = it->second.numbers;
+            it->second = std::move(left);
+          }
           c.state.waiting.erase(name);
           set_away(c.state, name);
         }
@@ -153,16 +159,16 @@ void on_intent(Change& c) {
   if (name.empty()) return;
   Node& node = c.state.nodes[name];
   if (verb == "drain") {
-    ++node.drains;
+    ++node.numbers.drains;
     node.pending = true;
     node.refused.clear();
     c.state.waiting.erase(name);
     note_leaving(c.state, name, node, c.event.at);
   } else if (verb == "undrain") {
-    ++node.lifts;
+    ++node.numbers.lifts;
     node.pending = true;
   } else if (verb == "diagnose") {
-    ++node.checks;
+    ++node.numbers.checks;
     node.checking = true;
   }
   set_away(c.state, name);

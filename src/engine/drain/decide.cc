@@ -109,7 +109,7 @@ void let_leave(const State& state, const Policy& policy, const std::string& name
         it != state.partitions.end() && it->second.tripped)
       decision.records.push_back(
           record("cluster", kBreakerReset, Json::object({{"partition", partition_name}})));
-  decision.commands.push_back(command(name, "drain", 'd', node.drains + 1,
+  decision.commands.push_back(command(name, "drain", 'd', node.numbers.drains + 1,
                                       Json::object({{"node", name}, {"reason", slurm_reason(reason)}})));
 }
 
@@ -149,7 +149,7 @@ Decision decide(const State& state, const Policy& policy, const std::string& nam
       const TimePoint due = node.checked_at == kNoTime ? now : node.checked_at + policy.check_every;
       if (now >= due) {
         decision.commands.push_back(
-            command(name, "diagnose", 'g', node.checks + 1,
+            command(name, "diagnose", 'g', node.numbers.checks + 1,
                     Json::object({{"node", name}, {"mode", "deep"}, {"case", source}})));
         break;
       }
@@ -161,7 +161,7 @@ Decision decide(const State& state, const Policy& policy, const std::string& nam
     // What we put out we put back, also where acting was switched off meanwhile.
     if (!may_stay_out(policy, node, now))
       decision.commands.push_back(
-          command(name, "undrain", 'u', node.lifts + 1,
+          command(name, "undrain", 'u', node.numbers.lifts + 1,
                   Json::object({{"node", name}, {"prefix", std::string(kReasonTag)}})));
     return decision;
   }
@@ -207,8 +207,8 @@ std::string canonical_text(const State& state) {
   std::string text;
   for (const auto& [name, n] : state.nodes) {
     text += fmt::format("{} {} {}{}{}{}{}{} {} {} {} {} {} {}\n", name, fmt::join(n.partitions, ","), n.seen,
-                        n.drained, n.down, n.ours, n.pending, n.checking, n.drains, n.lifts, n.checks,
-                        to_micros(n.drained_at), to_micros(n.checked_at), n.refused);
+                        n.drained, n.down, n.ours, n.pending, n.checking, n.numbers.drains, n.numbers.lifts,
+                        n.numbers.checks, to_micros(n.drained_at), to_micros(n.checked_at), n.refused);
     for (const auto& [source, r] : n.reasons)
       text += fmt::format("  {} {} {} {} {} {}\n", source, r.rule, to_micros(r.since), to_micros(r.gone_at),
                           r.observed, r.text);

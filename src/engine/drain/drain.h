@@ -61,7 +61,12 @@ struct Node {
   bool pending = false;                   ///< a drain or its lifting is under way
   std::map<std::string, Reason> reasons;  ///< by source
   std::map<std::string, Json> notices;    ///< findings that nobody was told of yet, by source
-  int drains = 0, lifts = 0, checks = 0;  ///< commands so far: numbers of their keys
+  /// Commands so far: numbers of their keys, which are given once.  They stay when the node leaves Slurm,
+  /// which may have it again.
+  struct Numbers {
+    int drains = 0, lifts = 0, checks = 0;
+    bool operator==(const Numbers&) const = default;
+  } numbers;
   TimePoint drained_at = kNoTime;
   std::string refused;  ///< why Slurm, or an administrator's reason, kept our last command from acting
   TimePoint checked_at = kNoTime;  ///< end of the last deep diagnosis for a verdict

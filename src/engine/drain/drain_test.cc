@@ -170,6 +170,21 @@ TEST(Drain, AFaultThatComesBackBeforeTheTimeIsUpKeepsTheNodeOut) {
   EXPECT_THAT(w.did, ElementsAre("drain n3"));
 }
 
+TEST(Drain, ANodeThatWasGoneForAWhileIsTakenOutAgain) {
+  World w;
+  w.nodes("n[1-40]", "IDLE");
+  w.finding(1, "n3", "disk");
+  w.gone("n3");
+  EXPECT_EQ(w.stands("n3"), "in") << "what was said of it went with it";
+  w.nodes("n3", "IDLE");
+  EXPECT_EQ(w.stands("n3"), "in");
+  w.finding(2, "n3", "disk");
+  EXPECT_THAT(w.did, ElementsAre("drain n3", "drain n3"));
+  EXPECT_EQ(w.stands("n3"), "out");
+  w.gone("n4");
+  EXPECT_EQ(w.state.nodes.count("n4"), 0u) << "nothing of it need be kept";
+}
+
 TEST(Drain, TwoReasonsMustBothEnd) {
   World w;
   w.nodes("n[1-40]", "IDLE");
