@@ -14,7 +14,7 @@ SELECT coalesce(application, 'unknown') AS application, count(*) AS jobs,
        100.0 * count(*) FILTER (WHERE state = 'OUT_OF_MEMORY') / count(*) AS out_of_memory,
        100.0 * count(*) FILTER (WHERE state IN ('NODE_FAIL', 'BOOT_FAIL')) / count(*) AS node_fail,
        100.0 * count(*) FILTER (WHERE state = 'CANCELLED') / count(*) AS cancelled,
-       100.0 * count(*) FILTER (WHERE state NOT IN ('COMPLETED', 'FAILED', 'TIMEOUT', 'DEADLINE', 'OUT_OF_MEMORY', 'NODE_FAIL', 'BOOT_FAIL', 'CANCELLED')) / count(*) AS other,
+       100.0 * count(*) FILTER (WHERE NOT list_contains(['COMPLETED', 'FAILED', 'TIMEOUT', 'DEADLINE', 'OUT_OF_MEMORY', 'NODE_FAIL', 'BOOT_FAIL', 'CANCELLED'], state)) / count(*) AS other,
        sum(core_h * lost::INTEGER) AS lost_core_h,
        100 * lost_core_h / nullif(sum(core_h), 0) AS lost_share
 FROM j
