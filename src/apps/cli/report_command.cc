@@ -155,7 +155,7 @@ Status take_times(const ReportOptions& o, const TimeZone& zone, RunOrder& order)
 Status import_logs(const ReportOptions& o, workload::ImportOrder order, const std::string& path,
                    const std::string& zone) {
   // A large log would make a file of several times its compressed size.
-  constexpr std::uintmax_t kMostScratch = std::uintmax_t{2} << 30;
+  constexpr std::uintmax_t kMostUncompressed = std::uintmax_t{2} << 30;
   std::uintmax_t bytes = 0;
   std::error_code unknown;
   for (const std::string& input : order.inputs)
@@ -163,7 +163,8 @@ Status import_logs(const ReportOptions& o, workload::ImportOrder order, const st
   auto store = Store::open({.path = path,
                             .threads = o.threads,
                             .memory_limit = mib(512),
-                            .scratch = o.store.empty() && bytes < kMostScratch});
+                            .scratch = o.store.empty(),
+                            .compressed = !o.store.empty() || bytes >= kMostUncompressed});
   if (!store) return fail(store.error());
   if (auto nodes = import_node_files(o.log, zone, *store, [](const char*, const workload::NodeImport&) {});
       !nodes)

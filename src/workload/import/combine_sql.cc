@@ -151,13 +151,13 @@ std::string combine_done_sql() {
   return "DROP TABLE incoming; DROP TABLE import_pairs; DROP TABLE import_combined;";
 }
 
-std::string in_future_sql() {
+std::string in_future_sql(std::string_view table) {
   return fmt::format(
-      "UPDATE jobs SET flaws = xor(flaws, {0}) WHERE flaws IS NOT NULL AND (flaws & {0} <> 0) <> "
+      "UPDATE {1} SET flaws = xor(flaws, {0}) WHERE flaws IS NOT NULL AND (flaws & {0} <> 0) <> "
       "coalesce(greatest(submit_time, start_time, end_time) > (SELECT max(imported_at) FROM imports) + "
       "INTERVAL "
       "1 DAY, false);",
-      bit(Flaw::in_future));
+      bit(Flaw::in_future), table);
 }
 
 }  // namespace sickbay::workload

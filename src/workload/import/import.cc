@@ -13,6 +13,7 @@
 #include "workload/import/combine_sql.h"
 #include "workload/import/job_maker.h"
 #include "workload/import/row_writer.h"
+#include "workload/merge/merge.h"
 #include "workload/store/schema.h"
 
 namespace sickbay::workload {
@@ -21,20 +22,30 @@ namespace {
 // One of DuckDB's threads at work.
 class Producer final : public duck::RowProducer {
  public:
-  explicit Producer(Pass2& shared) : maker_(shared) {}
+  Producer(Pass2& shared, const RowWriter& writer) : maker_(shared), writer_(writer) {}
   Status fill(duck::ChunkWriter& chunk) override {
     while (!chunk.full()) {
       auto job = maker_.next();
       if (!job) return fail(std::move(job.error()));
       if (*job == nullptr) break;
-      write_job(**job, chunk);
+      if (auto written = writer_.write(**job, chunk); !written) return written;
     }
     return {};
   }
 
  private:
   JobMaker maker_;
+  const RowWriter& writer_;
 };
+
+// What the jobs of these logs may hold, and what in_future_sql() asks.
+FieldSet scratch_fields(const Pass2& pass) {
+  FieldSet told = FieldSet::of(Num::submit_time, Num::start_time, Num::end_time);
+  for (const Log& log : pass.logs) told.add(log.opened.reader->fields());
+  FieldSet all = fields_of_jobs(told);
+  if (pass.labels != nullptr) all.add(kLabelFields);
+  return all;
+}
 
 // Undoes what was begun unless it is said to be done.
 class Transaction {
@@ -177,24 +188,27 @@ Result<ImportResult> import_logs(Store& store, const ImportOrder& order) {
       static_cast<std::uint64_t>(static_cast<double>(records) * std::clamp(order.max_reject_share, 0.0, 1.0));
 
   duck::Connection& connection = store.connection();
+  const auto writer = std::make_shared<RowWriter>(store.scratch() ? scratch_fields(shared) : FieldSet::all());
   duck::RowSource source;
   source.name = unused_source_name();
-  source.columns = source_columns();
+  source.columns = writer->source_columns();
   source.max_threads = threads;
-  source.producer = [pass] {
+  source.producer = [pass, writer] {
     SB_CHECK(*pass != nullptr, "a source is read only by its own import");
-    return std::make_unique<Producer>(**pass);
+    return std::make_unique<Producer>(**pass, *writer);
   };
   const std::string from_source = fmt::format(" SELECT * FROM {}()", source.name);
   if (auto added = connection.add_source(std::move(source)); !added) return fail(std::move(added.error()));
 
   auto transaction = Transaction::begin(connection);
   if (!transaction) return fail(std::move(transaction.error()));
+  if (store.scratch())
+    if (auto made = store.make_jobs(writer->columns()); !made) return fail(std::move(made.error()));
   auto before = number(connection, "SELECT count(*) FROM (SELECT 1 FROM jobs LIMIT 1)");
   if (!before) return fail(std::move(before.error()));
   const bool empty = *before == 0;
   auto filled = connection.execute(
-      empty ? "INSERT INTO jobs" + from_source
+      empty ? fmt::format("INSERT INTO {}{}", store.jobs_table(), from_source)
             : "CREATE TEMP TABLE incoming AS FROM jobs LIMIT 0; INSERT INTO incoming" + from_source);
   auto closed = shared.rejects->close();
   if (shared.rejects->total() > shared.most_rejects)
@@ -221,7 +235,8 @@ Result<ImportResult> import_logs(Store& store, const ImportOrder& order) {
   }
   if (auto noted = note_sources(connection, shared, result.sources); !noted)
     return fail(std::move(noted.error()));
-  if (auto marked = connection.execute(in_future_sql()); !marked) return fail(std::move(marked.error()));
+  if (auto marked = connection.execute(in_future_sql(store.jobs_table())); !marked)
+    return fail(std::move(marked.error()));
   if (auto done = transaction->commit(); !done) return fail(std::move(done.error()));
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
   return result;

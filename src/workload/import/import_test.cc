@@ -123,6 +123,42 @@ TEST_F(ImportTest, JobsWithTheirStepsOnceEach) {
             "req_mem=33554432000 cpus=8 node_list=n[1-");
 }
 
+TEST_F(ImportTest, AScratchStoreHoldsTheSameInTheColumnsThatTheLogCanFill) {
+  const std::string log = write("log", made_up_rows(300));
+  for (const bool compressed : {true, false}) {
+    auto scratch = Store::open({.threads = 2, .scratch = true, .compressed = compressed});
+    ASSERT_TRUE(scratch) << scratch.error().line();
+    Store kept = open_store();
+    import(*scratch, {log});
+    import(kept, {log});
+    EXPECT_EQ(jobs_of(*scratch), jobs_of(kept));
+    const std::string names = "SELECT column_name, column_type FROM (DESCRIBE jobs)";
+    EXPECT_EQ(rows_of(*scratch, names), rows_of(kept, names));
+    const auto columns = rows_of(*scratch, "SELECT column_name AS c FROM (DESCRIBE scratch_jobs)");
+    EXPECT_THAT(columns, testing::IsSupersetOf({"c=max_rss ", "c=job_rss ", "c=steps ", "c=flaws "}));
+    EXPECT_THAT(columns, testing::Not(testing::Contains("c=gpus ")));
+    EXPECT_THAT(columns, testing::Not(testing::Contains("c=application "))) << "nobody labelled";
+  }
+}
+
+TEST_F(ImportTest, AFieldThatItsReaderDidNotTellOfIsAnErrorAndNotLost) {
+  Store store = open_store();
+  const FieldSet told = FieldSet::of(Text::job_id, Num::cpus);
+  ASSERT_TRUE(store.connection().execute("CREATE TABLE narrow(job_id VARCHAR, cpus BIGINT)"));
+  Row row;
+  row.set(Text::job_id, "7");
+  row.set(Num::cpus, 4);
+  const auto written = insert_rows(store, "narrow", {row}, told);
+  EXPECT_TRUE(written) << written.error().line();
+  row.set(Num::gpus, 0);
+  row.set(Text::qos, "high");
+  const auto refused = insert_rows(store, "narrow", {row}, told);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::internal);
+  EXPECT_THAT(refused.error().cause, HasSubstr("job '7': qos, gpus"));
+  EXPECT_EQ(rows_of(store, "SELECT * FROM narrow"), std::vector<std::string>{"job_id=7 cpus=4 "});
+}
+
 TEST_F(ImportTest, ASecondImportChangesNothing) {
   Store store = open_store();
   const std::string log = write("log", made_up_rows(300));

@@ -20,23 +20,28 @@ inline Store open_store(int threads = 1) {
   return std::move(*store);
 }
 
-/// Adds `rows` to `table`, which has the columns of jobs.
-inline Status insert_rows(Store& store, const std::string& table, const std::vector<Row>& rows) {
+/// Adds `rows` to `table`, which has the columns of jobs for `fields`.
+inline Status insert_rows(Store& store, const std::string& table, const std::vector<Row>& rows,
+                          const FieldSet& fields = FieldSet::all()) {
   static int count = 0;
   struct Feed final : duck::RowProducer {
     const std::vector<Row>* rows = nullptr;
+    const RowWriter* writer = nullptr;
     std::size_t next = 0;
     Status fill(duck::ChunkWriter& chunk) override {
-      while (!chunk.full() && next < rows->size()) write_job((*rows)[next++], chunk);
+      while (!chunk.full() && next < rows->size())
+        if (auto written = writer->write((*rows)[next++], chunk); !written) return written;
       return {};
     }
   };
+  const RowWriter writer(fields);
   duck::RowSource source;
   source.name = "test_rows_" + std::to_string(count++);
-  source.columns = source_columns();
-  source.producer = [&rows] {
+  source.columns = writer.source_columns();
+  source.producer = [&rows, &writer] {
     auto feed = std::make_unique<Feed>();
     feed->rows = &rows;
+    feed->writer = &writer;
     return feed;
   };
   const std::string sql = "INSERT INTO " + table + " SELECT * FROM " + source.name + "()";

@@ -32,11 +32,15 @@ struct Pass2 {
   std::atomic<std::uint64_t> jobs{0};
 };
 
+/// What a label sets of a job.
+inline constexpr FieldSet kLabelFields =
+    FieldSet::of(Text::application, Text::version, Text::app_field, Text::labelled_by);
+
 /// Labels by the names they were made from: users run the same things again and again.  Where they do not
 /// (each job in a folder of its own), it stops to remember, since that costs more than it saves.
 class LabelMemory {
  public:
-  /// Sets application, version, app_field and labelled_by of `job`; the texts live until the next call.
+  /// Sets kLabelFields of `job`; the texts live until the next call.
   void label(const Labeller& labeller, Row& job);
 
  private:

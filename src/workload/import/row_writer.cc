@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workload/import/row_writer.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
-#include "workload/store/schema.h"
+#include "base/text.h"
 
 namespace sickbay::workload {
 namespace {
@@ -14,16 +16,34 @@ std::int64_t micros(std::int64_t seconds) { return std::clamp(seconds, -kFurthes
 
 }  // namespace
 
-std::vector<duck::ResultColumn> source_columns() {
-  std::vector<duck::ResultColumn> columns;
-  for (const JobColumn& c : job_columns()) columns.push_back({std::string(c.name), c.type});
-  return columns;
+RowWriter::RowWriter(const FieldSet& fields) : columns_(job_columns(fields)) {
+  for (const JobColumn& c : job_columns())
+    if (c.is_text && !fields.has(c.text))
+      others_.add(c.text);
+    else if (!c.is_text && !fields.has(c.num))
+      others_.add(c.num);
 }
 
-void write_job(const Row& job, duck::ChunkWriter& chunk) {
-  const auto columns = job_columns();
-  for (std::size_t i = 0; i < columns.size(); ++i) {
-    const JobColumn& c = columns[i];
+std::vector<duck::ResultColumn> RowWriter::source_columns() const {
+  std::vector<duck::ResultColumn> all;
+  for (const JobColumn& c : columns_) all.push_back({std::string(c.name), c.type});
+  return all;
+}
+
+Error RowWriter::lost(const Row& job) const {
+  std::string names;
+  for (const JobColumn& c : job_columns())
+    if (c.is_text ? job.has(c.text) && others_.has(c.text) : job.has(c.num) && others_.has(c.num))
+      names += (names.empty() ? "" : ", ") + std::string(c.name);
+  return Error(ErrorCode::internal, "the log fills columns that its reader did not tell of")
+      .because(fmt::format("job {}: {}", quote_for_message(job.get(Text::job_id)), names))
+      .remedied_by("name a --store, which has all columns, and tell us of this");
+}
+
+Status RowWriter::write(const Row& job, duck::ChunkWriter& chunk) const {
+  if (others_.has_any(job.fields())) return fail(lost(job));
+  for (std::size_t i = 0; i < columns_.size(); ++i) {
+    const JobColumn& c = columns_[i];
     if (c.is_text) {
       if (const auto text = job.get(c.text); !text.empty())
         chunk.set(i, text);
@@ -36,6 +56,7 @@ void write_job(const Row& job, duck::ChunkWriter& chunk) {
     }
   }
   chunk.end_row();
+  return {};
 }
 
 }  // namespace sickbay::workload

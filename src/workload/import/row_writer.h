@@ -1,17 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 // Jobs into the columns of the store's table.
 #pragma once
-#include <string_view>
 #include <vector>
 
 #include "adapters/duckdb/database.h"
+#include "base/result.h"
 #include "workload/job/row.h"
+#include "workload/store/schema.h"
 
 namespace sickbay::workload {
 
-/// The columns of a RowSource of jobs: those of job_columns(), in their order.
-std::vector<duck::ResultColumn> source_columns();
-/// Writes one row.  An empty text is none.
-void write_job(const Row& job, duck::ChunkWriter& chunk);
+class RowWriter {
+ public:
+  /// Into the columns of `fields`.
+  explicit RowWriter(const FieldSet& fields);
+
+  /// In their order, that of a RowSource of jobs.
+  const std::vector<JobColumn>& columns() const { return columns_; }
+  std::vector<duck::ResultColumn> source_columns() const;
+  /// Writes one row.  An empty text is none.  Errors: internal where the job has what another column of the
+  /// store holds, which would be lost.
+  Status write(const Row& job, duck::ChunkWriter& chunk) const;
+
+ private:
+  Error lost(const Row& job) const;
+
+  std::vector<JobColumn> columns_;
+  FieldSet others_;  // of the store's other columns
+};
 
 }  // namespace sickbay::workload

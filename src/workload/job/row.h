@@ -12,6 +12,35 @@
 
 namespace sickbay::workload {
 
+/// Some of the fields: those that a reader can tell, those that a table has.
+struct FieldSet {
+  std::uint64_t nums = 0, texts = 0;  ///< as Row::nums() and Row::texts()
+
+  static constexpr std::uint64_t mask(Num f) { return std::uint64_t{1} << static_cast<int>(f); }
+  static constexpr std::uint64_t mask(Text f) { return std::uint64_t{1} << static_cast<int>(f); }
+  static constexpr FieldSet all() { return {~std::uint64_t{0}, ~std::uint64_t{0}}; }
+  template <class... Fields>
+  static constexpr FieldSet of(Fields... fields) {
+    FieldSet set;
+    (set.add(fields), ...);
+    return set;
+  }
+  constexpr void add(Num f) { nums |= mask(f); }
+  constexpr void add(Text f) { texts |= mask(f); }
+  constexpr void add(const FieldSet& other) {
+    nums |= other.nums;
+    texts |= other.texts;
+  }
+  constexpr bool has(Num f) const { return (nums & mask(f)) != 0; }
+  constexpr bool has(Text f) const { return (texts & mask(f)) != 0; }
+  constexpr bool has_any(const FieldSet& other) const {
+    return (nums & other.nums) != 0 || (texts & other.texts) != 0;
+  }
+  constexpr bool has_all(const FieldSet& other) const {
+    return (other.nums & ~nums) == 0 && (other.texts & ~texts) == 0;
+  }
+};
+
 enum class RowKind : std::uint8_t {
   job,
   step,     ///< "123.0"
@@ -49,12 +78,13 @@ class Row {
   /// One bit for each field that is there, by its number in its enum: to go over few of many fields.
   std::uint64_t nums() const { return nums_set_; }
   std::uint64_t texts() const { return texts_set_; }
+  FieldSet fields() const { return {nums_set_, texts_set_}; }
 
  private:
   static constexpr std::size_t at(Num f) { return static_cast<std::size_t>(f); }
   static constexpr std::size_t at(Text f) { return static_cast<std::size_t>(f); }
-  static constexpr std::uint64_t mask(Num f) { return std::uint64_t{1} << at(f); }
-  static constexpr std::uint64_t mask(Text f) { return std::uint64_t{1} << at(f); }
+  static constexpr std::uint64_t mask(Num f) { return FieldSet::mask(f); }
+  static constexpr std::uint64_t mask(Text f) { return FieldSet::mask(f); }
 
   std::uint64_t nums_set_ = 0, texts_set_ = 0;
   std::int64_t nums_[kNums];

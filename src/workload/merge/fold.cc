@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "workload/merge/combine.h"
+#include "workload/merge/merge.h"
 
 namespace sickbay::workload {
 namespace {
@@ -24,8 +25,27 @@ std::int64_t times(std::int64_t a, std::int64_t b) {
   return __builtin_mul_overflow(a, b, &product) ? ((a < 0) != (b < 0) ? -kMost : kMost) : product;
 }
 
-constexpr std::uint64_t mask(Num f) { return std::uint64_t{1} << static_cast<int>(f); }
-constexpr std::uint64_t mask(Text f) { return std::uint64_t{1} << static_cast<int>(f); }
+constexpr std::uint64_t mask(Num f) { return FieldSet::mask(f); }
+constexpr std::uint64_t mask(Text f) { return FieldSet::mask(f); }
+
+// What fold() makes of other fields, and of any of which; what is made of something made stands below it.
+struct Made {
+  FieldSet made, of;
+};
+constexpr Made kMade[] = {
+    {FieldSet::of(Text::step_names), FieldSet::of(Text::job_name)},
+    {FieldSet::of(Text::state_text), FieldSet::of(Text::state)},
+    {FieldSet::of(Num::job_rss), FieldSet::of(Num::usage_mem, Num::ave_rss)},
+    {FieldSet::of(Num::disk_read), FieldSet::of(Num::usage_disk_in, Num::ave_disk_read)},
+    {FieldSet::of(Num::disk_write), FieldSet::of(Num::usage_disk_out, Num::ave_disk_write)},
+    {FieldSet::of(Num::total_cpu), FieldSet::of(Num::usage_cpu)},
+    {FieldSet::of(Num::req_mem), FieldSet::of(Num::req_mem_per_node, Num::req_mem_per_cpu)},
+    {FieldSet::of(Num::req_cpus), FieldSet::of(Num::cpus)},
+    {FieldSet::of(Num::req_nodes), FieldSet::of(Num::nodes)},
+    {FieldSet::of(Num::elapsed, Num::end_time), FieldSet::of(Num::start_time)},
+    {FieldSet::of(Num::cpu_time), FieldSet::of(Num::cpus)},
+};
+constexpr FieldSet kAlwaysMade = FieldSet::of(Num::steps, Num::steps_failed, Num::repairs, Num::flaws);
 
 // A maximum or a sum that knows whether there was anything.
 struct Most {
@@ -195,6 +215,14 @@ void give_memory_asked(Row& out) {
 }
 
 }  // namespace
+
+FieldSet fields_of_jobs(const FieldSet& told) {
+  FieldSet all = told;
+  all.add(kAlwaysMade);
+  for (const Made& row : kMade)
+    if (all.has_any(row.of)) all.add(row.made);
+  return all;
+}
 
 void fold(const Row* job, const std::vector<const Row*>& steps, bool duplicates, Arena& arena, Row& out) {
   if (job != nullptr)

@@ -15,6 +15,10 @@ namespace sickbay::workload {
 /// final but those of labels.  Texts point where those of `rows` do, or into `arena`.
 void merge(Rows& rows, Arena& arena, Rows& jobs);
 
+/// The fields that jobs of merge() may have whose rows have no others than `told`: perhaps too many, never
+/// too few.
+FieldSet fields_of_jobs(const FieldSet& told);
+
 /// Of two states of knowledge about one job (two imports), the one row that both give, whichever comes first:
 /// the richer record (ended over running, later end, more steps), its absent fields filled from the other.
 void combine(const Row& a, const Row& b, Row& out);

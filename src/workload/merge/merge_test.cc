@@ -334,6 +334,39 @@ TEST(MergeProperty, NeitherOrderNorRepetitionOfRowsShows) {
   }
 }
 
+TEST(MergeProperty, JobsHaveNoFieldThatWasNotToldOf) {
+  std::mt19937 random(20260102);
+  for (int round = 0; round < 3000; ++round) {
+    // Some fields that a log has; its rows have some of them.
+    FieldSet log = FieldSet::of(Text::job_id);
+    for (const auto& f : kTextFields)
+      if (random() % 4 == 0) log.add(f.field);
+    for (const auto& f : kNumFields)
+      if (random() % 4 == 0) log.add(f.field);
+    Rows rows, jobs;
+    Arena arena;
+    FieldSet told;
+    for (unsigned left = 1 + random() % 5; left > 0; --left) {
+      Row& row = rows.add();
+      row = random_row(random);
+      for (const auto& f : kTextFields)
+        if (log.has(f.field) && random() % 2 == 0 && !row.has(f.field)) row.set(f.field, "a");
+      for (const auto& f : kNumFields)
+        if (log.has(f.field) && random() % 2 == 0)
+          row.set(f.field, 1 + static_cast<std::int64_t>(random() % 3));
+        else if (!log.has(f.field))
+          row.drop(f.field);
+      for (const auto& f : kTextFields)
+        if (!log.has(f.field)) row.drop(f.field);
+      told.add(row.fields());
+    }
+    merge(rows, arena, jobs);
+    ASSERT_GT(jobs.size(), 0U);
+    for (std::size_t i = 0; i < jobs.size(); ++i)
+      ASSERT_TRUE(fields_of_jobs(told).has_all(jobs[i].fields())) << text_of(jobs[i]);
+  }
+}
+
 TEST(CombineProperty, CommutativeAndIdempotent) {
   std::mt19937 random(20260102);
   for (int round = 0; round < 20000; ++round) {

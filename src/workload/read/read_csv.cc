@@ -94,6 +94,7 @@ class CsvReader : public Reader {
   // A newline may stand between quotes: no place is sure.
   std::size_t find_start(std::string_view) const override { return kNone; }
   bool parse(std::string_view record, Arena& arena, Rows& rows, std::string& reason) const override;
+  FieldSet fields() const override { return rows_.fields(); }
   std::string describe() const override { return rows_.describe(); }
 
  private:

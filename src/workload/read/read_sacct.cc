@@ -184,6 +184,13 @@ SacctReader::SacctReader(Layout layout, TimeZone zone, std::string cluster)
   }
 }
 
+FieldSet SacctReader::fields() const {
+  FieldSet all = FieldSet::of(Num::flaws, Num::repairs);
+  if (!cluster_.empty()) all.add(Text::cluster);
+  for (const Step& step : steps_) all.add(fields_of(*find_column(layout_.names[step.column])));
+  return all;
+}
+
 std::string SacctReader::describe() const {
   // Fields by what feeds them: those that the log's columns can say, and the columns that it lacks.
   std::vector<std::string> has, lacks;

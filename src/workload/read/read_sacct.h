@@ -40,6 +40,7 @@ class SacctReader : public Reader {
   std::size_t split(std::string_view text, bool last, std::vector<RecordSpan>& records) const override;
   std::size_t find_start(std::string_view text) const override;
   bool parse(std::string_view record, Arena& arena, Rows& rows, std::string& reason) const override;
+  FieldSet fields() const override;
   std::string describe() const override;
 
   /// The fields of a record: where each begins and ends.

@@ -128,6 +128,8 @@ class FixedReader : public LineReader {
     return true;
   }
 
+  FieldSet fields() const override { return rows_.fields(); }
+
   std::string describe() const override {
     return rows_.describe() + "; names are cut at their column's width";
   }

@@ -44,6 +44,7 @@ ReadLog read_log(std::string_view text, const ReadOptions& options = {}) {
     std::string reason;
     if (opened->reader->parse(body.substr(span.offset, span.length), arena, rows, reason)) {
       EXPECT_EQ(rows.size(), 1U);
+      EXPECT_TRUE(opened->reader->fields().has_all(rows[0].fields()));
       log.rows.push_back(reference::fields_of(rows[0]));
     } else {
       EXPECT_EQ(rows.size(), 0U) << "a refused row is taken back";

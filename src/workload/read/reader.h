@@ -72,6 +72,10 @@ class Reader {
   /// Rows point into `record` and `arena`.
   virtual bool parse(std::string_view record, Arena& arena, Rows& rows, std::string& reason) const = 0;
 
+  /// The fields that parse() may set; it sets no other.  A table of these and of what the merge makes of them
+  /// holds all that the log says.
+  virtual FieldSet fields() const { return FieldSet::all(); }
+
   /// Fields that this log can say, for "this report needs MaxRSS, which the log does not have"; also what is
   /// lost.
   virtual std::string describe() const = 0;

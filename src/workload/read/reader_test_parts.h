@@ -54,6 +54,8 @@ inline std::unique_ptr<ReadLog> read_log(Result<OpenedReader> (*open)(std::strin
                                    reason))
       log->rejects.push_back(reason);
   }
+  for (std::size_t i = 0; i < log->rows.size(); ++i)
+    EXPECT_TRUE(log->opened.reader->fields().has_all(log->rows[i].fields())) << text_of(log->rows[i]);
   return log;
 }
 

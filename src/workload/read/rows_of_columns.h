@@ -38,6 +38,7 @@ class RowsOfColumns {
   std::string_view job_id(std::span<const std::string_view> fields) const;
   /// Reads one record into a row, as Reader::parse does.
   bool parse(std::span<const std::string_view> fields, Arena& arena, Rows& rows, std::string& reason) const;
+  FieldSet fields() const { return reader_->fields(); }
   std::string describe() const { return reader_->describe(); }
 
  private:

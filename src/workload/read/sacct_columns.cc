@@ -178,6 +178,40 @@ const Column* find_column(std::string_view name) {
   return nullptr;
 }
 
+FieldSet fields_of(const Column& column) {
+  switch (column.op) {
+    case Op::none:
+      return {};
+    case Op::job_id:
+    case Op::job_id_raw:
+      return FieldSet::of(Text::job_id, Text::step, Num::job_id_raw, Num::array_job_id, Num::array_task_id,
+                          Num::array_tasks, Num::het_job_id, Num::het_offset);
+    case Op::free_text:
+    case Op::text:
+      return FieldSet::of(static_cast<Text>(column.field));
+    case Op::req_mem:
+      return FieldSet::of(Num::req_mem, Num::req_mem_per_node, Num::req_mem_per_cpu);
+    case Op::exit:
+      return FieldSet::of(Num::exit_code, Num::exit_signal);
+    case Op::state:
+      return FieldSet::of(Text::state, Text::state_text, Num::cancelled_by);
+    case Op::alloc_tres:
+      return FieldSet::of(Num::cpus, Num::nodes, Num::gpus, Text::gpu_type);
+    case Op::req_tres:
+      return FieldSet::of(Num::req_cpus, Num::req_nodes, Num::req_mem, Num::req_gpus);
+    case Op::usage_in_tot:
+      return FieldSet::of(Num::usage_cpu, Num::usage_mem, Num::usage_disk_in, Num::gpu_util_milli);
+    case Op::usage_out_tot:
+      return FieldSet::of(Num::usage_disk_out);
+    case Op::usage_in_ave:
+      return FieldSet::of(Num::gpu_util_milli);
+    case Op::usage_in_max:
+      return FieldSet::of(Num::gpu_mem);
+    default:
+      return FieldSet::of(static_cast<Num>(column.field));
+  }
+}
+
 bool fits(Shape shape, std::string_view text) {
   if (is_absent(text)) return shape != Shape::id;
   std::int64_t n = 0;

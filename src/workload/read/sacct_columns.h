@@ -74,6 +74,9 @@ std::span<const Column> columns();
 /// The column of that name, in any case, also with a width ("State%20"); nullptr: sacct has no such.
 const Column* find_column(std::string_view name);
 
+/// The fields that `column` may set.
+FieldSet fields_of(const Column& column);
+
 /// The op's result is a text (then `field` is a Text).
 constexpr bool is_text(Op op) { return op == Op::free_text || op == Op::text; }
 

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include <vector>
+#include <algorithm>
 
 #include "workload/store/store.h"
 
@@ -76,6 +76,14 @@ CREATE TABLE nodes(node VARCHAR, cpus BIGINT, memory BIGINT, gpus BIGINT, partit
 CREATE TABLE meta(name VARCHAR, value VARCHAR);
 )";
 
+std::string table_sql(std::string_view name, std::span<const JobColumn> columns, bool compressed) {
+  std::string sql;
+  for (const JobColumn& c : columns)
+    sql += fmt::format("{}\n  {} {}{}", sql.empty() ? "" : ",", c.name, sql_type(c.type),
+                       !compressed && has_few_values(c) ? " USING COMPRESSION dictionary" : "");
+  return fmt::format("CREATE TABLE {}({});\n", name, sql);
+}
+
 }  // namespace
 
 std::span<const JobColumn> job_columns() {
@@ -83,15 +91,29 @@ std::span<const JobColumn> job_columns() {
   return columns;
 }
 
-std::string schema_sql(bool scratch) {
-  std::string sql = "CREATE TABLE jobs(";
+std::vector<JobColumn> job_columns(const FieldSet& fields) {
+  std::vector<JobColumn> some;
   for (const JobColumn& c : job_columns())
-    sql += fmt::format("{}\n  {} {}{}", &c == job_columns().data() ? "" : ",", c.name, sql_type(c.type),
-                       scratch && has_few_values(c) ? " USING COMPRESSION dictionary" : "");
-  sql += ");";
-  sql += kOtherTables;
-  sql += fmt::format("INSERT INTO meta VALUES ('store_version', '{}');\n", kStoreVersion);
-  return sql;
+    if (c.is_text ? fields.has(c.text) : fields.has(c.num)) some.push_back(c);
+  return some;
+}
+
+std::string schema_sql(bool scratch) {
+  return (scratch ? std::string() : table_sql("jobs", job_columns(), true)) + std::string(kOtherTables) +
+         fmt::format("INSERT INTO meta VALUES ('store_version', '{}');\n", kStoreVersion);
+}
+
+std::string scratch_jobs_sql(std::span<const JobColumn> columns, bool compressed) {
+  std::string all;
+  for (const JobColumn& c : job_columns()) {
+    const bool there =
+        std::any_of(columns.begin(), columns.end(), [&](const JobColumn& has) { return has.name == c.name; });
+    const std::string value =
+        there ? fmt::format("\"{}\"", c.name) : fmt::format("NULL::{}", sql_type(c.type));
+    all += fmt::format("{}{} AS \"{}\"", all.empty() ? "" : ", ", value, c.name);
+  }
+  return table_sql(kScratchJobs, columns, compressed) +
+         fmt::format("CREATE VIEW jobs AS SELECT {} FROM {};\n", all, kScratchJobs);
 }
 
 }  // namespace sickbay::workload

@@ -3,10 +3,12 @@
 // written by the import and read back.
 #pragma once
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "adapters/duckdb/database.h"
-#include "workload/job/fields.h"
+#include "workload/job/row.h"
 
 namespace sickbay::workload {
 
@@ -21,5 +23,14 @@ struct JobColumn {
 
 /// Texts first (job_id begins), then numbers, both in the order of fields.h.
 std::span<const JobColumn> job_columns();
+/// Those of them that are among `fields`.
+std::vector<JobColumn> job_columns(const FieldSet& fields);
+
+/// CREATE TABLE statements of a store, from fields.h.  `scratch`: without jobs (StoreOptions).
+std::string schema_sql(bool scratch);
+/// Those of a scratch store's jobs: a table with `columns`, and the view `jobs` over it with all columns.
+std::string scratch_jobs_sql(std::span<const JobColumn> columns, bool compressed);
+/// The name of that table.
+inline constexpr std::string_view kScratchJobs = "scratch_jobs";
 
 }  // namespace sickbay::workload

@@ -69,7 +69,7 @@ Result<Store> Store::open(const StoreOptions& options) {
         Error(ErrorCode::too_new, fmt::format("the store {} is of version {}, and this sickbay knows {}",
                                               shown(options.path), *version, kStoreVersion))
             .remedied_by("use the newer sickbay, or import the logs into a new store"));
-  if (options.scratch)
+  if (!options.compressed)
     if (auto set = connection->execute("SET force_compression = 'uncompressed'"); !set)
       return fail(std::move(set.error()));
   if (*version == 0) {
@@ -80,7 +80,12 @@ Result<Store> Store::open(const StoreOptions& options) {
     auto made = connection->execute("BEGIN;" + schema_sql(options.scratch) + "COMMIT;");
     if (!made) return fail(std::move(made.error()).in("making the store " + shown(options.path)));
   }
-  return Store(std::move(*database), std::move(*connection));
+  return Store(std::move(*database), std::move(*connection), options);
+}
+
+Status Store::make_jobs(std::span<const JobColumn> columns) {
+  SB_CHECK(scratch_, "a store that is kept has all columns");
+  return connection_.execute(scratch_jobs_sql(columns, compressed_));
 }
 
 }  // namespace sickbay::workload

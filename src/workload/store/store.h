@@ -9,6 +9,7 @@
 
 #include "adapters/duckdb/database.h"
 #include "base/result.h"
+#include "workload/store/schema.h"
 
 namespace sickbay::workload {
 
@@ -26,9 +27,12 @@ struct StoreOptions {
   int threads = 0;
   Bytes memory_limit{0};
   bool sandboxed = false;  ///< for SQL that others wrote
-  /// Read once and thrown away: not compressed, which takes half of an import's time, but for texts of few
-  /// values, which reports would hash one by one.
+  /// For one import, its reports, and then thrown away: a table of the columns that the logs can fill takes
+  /// the place of jobs, which is a view of it.  make_jobs() makes both.
   bool scratch = false;
+  /// false, for a scratch store: texts of few values only, which reports would hash one by one.  To compress
+  /// all takes half of an import's time.
+  bool compressed = true;
 };
 
 class Store {
@@ -37,15 +41,21 @@ class Store {
   static Result<Store> open(const StoreOptions& options);
   duck::Database& database() { return database_; }
   duck::Connection& connection() { return connection_; }
+  bool scratch() const { return scratch_; }
+  /// The table that holds the jobs.
+  std::string_view jobs_table() const { return scratch_ ? kScratchJobs : "jobs"; }
+  /// Makes the jobs of a scratch store.
+  Status make_jobs(std::span<const JobColumn> columns);
 
  private:
-  Store(duck::Database database, duck::Connection connection)
-      : database_(std::move(database)), connection_(std::move(connection)) {}
+  Store(duck::Database database, duck::Connection connection, const StoreOptions& options)
+      : database_(std::move(database)),
+        connection_(std::move(connection)),
+        scratch_(options.scratch),
+        compressed_(options.compressed) {}
   duck::Database database_;
   duck::Connection connection_;
+  bool scratch_, compressed_;
 };
-
-/// CREATE TABLE statements of all tables, from fields.h.  `scratch`: see StoreOptions.
-std::string schema_sql(bool scratch = false);
 
 }  // namespace sickbay::workload
