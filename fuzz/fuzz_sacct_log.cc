@@ -34,6 +34,7 @@ void check_row(std::string_view record, const Reader& reader, const std::vector<
   if (fast) {
     for (const TextField& f : kTextFields) valid_utf8(rows[0].get(f.field), arena, mended);
     SB_CHECK(!mended, "every text is UTF-8");
+    SB_CHECK(reader.fields().has_all(rows[0].fields()), "a reader tells of all fields that it sets");
   }
   // The slow reader knows rows with all their delimiters and no others.
   if (names.empty()) return;

@@ -69,6 +69,7 @@ inline void check_reader(OpenReader* open, std::string_view text, const workload
     for (std::size_t i = before; i < rows.size(); ++i) {
       const Row& row = rows[i];
       SB_CHECK(!row.get(Text::job_id).empty(), "a row has a job");
+      SB_CHECK(reader.fields().has_all(row.fields()), "a reader tells of all fields that it sets");
       SB_CHECK((row.kind == RowKind::job) == !row.has(Text::step), "a step has its name");
       for (const auto& field : kTextFields) {
         bool mended = false;
