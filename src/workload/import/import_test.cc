@@ -126,7 +126,7 @@ TEST_F(ImportTest, JobsWithTheirStepsOnceEach) {
 TEST_F(ImportTest, AScratchStoreHoldsTheSameInTheColumnsThatTheLogCanFill) {
   const std::string log = write("log", made_up_rows(300));
   for (const bool compressed : {true, false}) {
-    auto scratch = Store::open({.threads = 2, .scratch = true, .compressed = compressed});
+    auto scratch = Store::open({.path = "", .threads = 2, .scratch = true, .compressed = compressed});
     ASSERT_TRUE(scratch) << scratch.error().line();
     Store kept = open_store();
     import(*scratch, {log});

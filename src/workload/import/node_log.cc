@@ -59,26 +59,6 @@ std::optional<std::int64_t> tres_count(std::string_view tres, std::string_view k
   return total ? total : kinds;
 }
 
-// "gpu:a100:4(S:0-1),gpu:2,shard:8" -> 6.
-std::int64_t gres_gpus(std::string_view gres) {
-  std::int64_t count = 0;
-  // A comma within the brackets ("(S:0,2)") parts nothing.
-  int depth = 0;
-  std::string plain;
-  for (const char c : gres) {
-    depth += c == '(';
-    if (depth == 0) plain += c;
-    depth -= c == ')';
-  }
-  for (const std::string_view item : split(plain, ',')) {
-    if (item != "gpu" && !item.starts_with("gpu:")) continue;
-    const auto colon = item.rfind(':');
-    std::int64_t n = 0;
-    count += colon != std::string_view::npos && parse_integer(item.substr(colon + 1), n) ? n : 1;
-  }
-  return count;
-}
-
 std::string sorted_list(const std::set<std::string>& names) {
   std::string text;
   for (const std::string& name : names) text += (text.empty() ? "" : ",") + name;
@@ -118,7 +98,7 @@ Status read_scontrol_line(std::string_view line, std::size_t number,
     else if (key == "RealMemory" && parse_bytes(value, 1024 * 1024, n))
       draft.facts.memory = n;
     else if (key == "Gres" && value != "(null)")
-      draft.facts.gpus = gres_gpus(value);
+      draft.facts.gpus = gpus_of_gres(value).count;
     else if (key == "Partitions")
       for (const std::string_view p : split(value, ',')) draft.partitions.emplace(p);
     else if (key == "CfgTRES" && !draft.facts.gpus)
@@ -153,7 +133,7 @@ Status read_sinfo(const std::vector<std::string_view>& lines, std::size_t header
       else if (column == "MEMORY" && parse_bytes(word, 1024 * 1024, n))
         memory = n;
       else if (column == "GRES")
-        gpus = word == "(null)" ? 0 : gres_gpus(word);
+        gpus = word == "(null)" ? 0 : gpus_of_gres(word).count;
     }
     NodeDraft& draft = drafts[name];
     if (cpus) draft.facts.cpus = cpus;

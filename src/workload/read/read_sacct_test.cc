@@ -362,6 +362,21 @@ TEST(ReadSacct, of_two_columns_that_say_the_same_the_raw_one_counts) {
   EXPECT_EQ(field(log, 2, "gpus") + " " + field(log, 2, "gpu_type"), "3 a");
 }
 
+TEST(ReadSacct, gpus_of_an_older_slurm_and_of_tres_where_both_are_told) {
+  const ReadLog log = read_log(
+      "JobID|AllocGRES|AllocTRES\n"
+      "1|gpu:k80:4(IDX:0-3),craynetwork:1|\n"
+      "2|gpu:2|cpu=1\n"
+      "3|gpu:2|cpu=1,gres/gpu:v100=1\n"
+      "4|craynetwork:1|\n"
+      "5||\n");
+  EXPECT_EQ(field(log, 0, "gpus") + " " + field(log, 0, "gpu_type"), "4 k80");
+  EXPECT_EQ(field(log, 1, "gpus") + " " + field(log, 1, "gpu_type"), "2 -");
+  EXPECT_EQ(field(log, 2, "gpus") + " " + field(log, 2, "gpu_type"), "1 v100");
+  EXPECT_EQ(field(log, 3, "gpus") + field(log, 4, "gpus"), "--");
+  EXPECT_EQ(field(log, 3, "flaws"), "-");
+}
+
 TEST(ReadSacct, zones_and_clusters_that_the_log_does_not_say) {
   ReadOptions options;
   options.time_zone = "Europe/Berlin";

@@ -28,7 +28,7 @@ constexpr auto kColumns = std::to_array<Column>({
     text("Account",           Op::text,          Text::account,         Shape::word),
     unused("AdminComment",                                              Shape::free),
     num("AllocCPUS",          Op::count,         Num::cpus,             Shape::number, 2),
-    unused("AllocGRES",                                                 Shape::word),
+    set("AllocGRES",          Op::alloc_gres,                           Shape::word),
     num("AllocNodes",         Op::count,         Num::nodes,            Shape::number, 2),
     set("AllocTRES",          Op::alloc_tres,                           Shape::tres, 0),
     unused("AssocID",                                                   Shape::number),
@@ -195,6 +195,8 @@ FieldSet fields_of(const Column& column) {
       return FieldSet::of(Num::exit_code, Num::exit_signal);
     case Op::state:
       return FieldSet::of(Text::state, Text::state_text, Num::cancelled_by);
+    case Op::alloc_gres:
+      return FieldSet::of(Num::gpus, Text::gpu_type);
     case Op::alloc_tres:
       return FieldSet::of(Num::cpus, Num::nodes, Num::gpus, Text::gpu_type);
     case Op::req_tres:

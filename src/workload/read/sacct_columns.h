@@ -33,6 +33,7 @@ enum class Op : std::uint8_t {
   exit,           ///< ExitCode
   derived_exit,   ///< DerivedExitCode: the code of it
   state,          ///< State
+  alloc_gres,     ///< AllocGRES, which Slurm had until 20.11
   alloc_tres,     ///< AllocTRES
   req_tres,       ///< ReqTRES
   usage_in_tot,   ///< TRESUsageInTot

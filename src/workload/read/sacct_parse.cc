@@ -216,6 +216,12 @@ bool SacctReader::read(const Step& step, std::string_view text, const Seen& seen
     case Op::state:
       if (!is_absent(text)) parse_state(mended(text, seen, arena, row), row);
       return true;
+    case Op::alloc_gres:
+      if (const GresGpus gpus = gpus_of_gres(text = mended(text, seen, arena, row)); gpus.count > 0) {
+        row.set(Num::gpus, gpus.count);
+        if (!gpus.kind.empty()) row.set(Text::gpu_type, gpus.kind);
+      }
+      return true;
     case Op::alloc_tres:
       return read_alloc_tres(mended(text, seen, arena, row), row) || is_absent(text);
     case Op::req_tres:

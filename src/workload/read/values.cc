@@ -344,6 +344,31 @@ bool parse_req_mem(std::string_view text, Row& row) {
   return true;
 }
 
+GresGpus gpus_of_gres(std::string_view text) {
+  GresGpus gpus;
+  std::size_t begin = 0;
+  int depth = 0;  // a comma within brackets ("(S:0,2)") parts nothing
+  for (std::size_t at = 0; at <= text.size(); ++at) {
+    const char c = at < text.size() ? text[at] : ',';
+    if (at < text.size() && (c != ',' || depth > 0)) {
+      depth += (c == '(') - (c == ')' && depth > 0);
+      continue;
+    }
+    std::string_view item = text.substr(begin, at - begin);
+    begin = at + 1;
+    item = item.substr(0, item.find('('));
+    if (item != "gpu" && !item.starts_with("gpu:")) continue;
+    const auto colon = item.rfind(':');
+    std::int64_t n = 0;
+    const bool counted = colon != std::string_view::npos && parse_integer(item.substr(colon + 1), n) &&
+                         n >= 0 && n < 1'000'000;
+    gpus.count += counted ? n : 1;
+    const std::string_view named = item.substr(0, counted ? colon : item.size());
+    if (gpus.kind.empty() && named.size() > 4) gpus.kind = named.substr(4);
+  }
+  return gpus;
+}
+
 bool parse_exit(std::string_view text, Row& row) {
   if (text.size() == 3 && text[1] == ':' && is_digit(text[0]) && is_digit(text[2])) {
     row.set(Num::exit_code, text[0] - '0');

@@ -66,6 +66,14 @@ bool for_each_tres(std::string_view text, F&& each) {
   }
   return true;
 }
+/// GPUs of a list of generic resources as Slurm writes it: "gpu:a100:4(S:0-1),gpu:2,shard:8" -> 6 of kind
+/// "a100" (the first that has a name; a view of `text`).  A gpu without a number is one.  Source: Slurm's
+/// gres.conf(5).
+struct GresGpus {
+  std::int64_t count = 0;
+  std::string_view kind;
+};
+GresGpus gpus_of_gres(std::string_view text);
 /// "0:9" -> exit_code, exit_signal.
 bool parse_exit(std::string_view text, Row& row);
 /// State: the base word goes to Text::state (in Slurm's spelling, a literal), "by UID" to cancelled_by, what

@@ -304,5 +304,22 @@ TEST(Values, bytes_that_are_no_utf8) {
   EXPECT_EQ(mend("\xFF\xFE\xF5 "), bad + bad + bad + " ");
 }
 
+TEST(Values, gpus_of_a_list_of_generic_resources) {
+  const auto told = [](std::string_view text) {
+    const GresGpus gpus = gpus_of_gres(text);
+    return std::to_string(gpus.count) + " " + std::string(gpus.kind);
+  };
+  EXPECT_EQ(told("gpu:a100:4(S:0-1),gpu:2,shard:8"), "6 a100");
+  EXPECT_EQ(told("gpu:4(S:0,2),gpu:h100:1"), "5 h100");
+  EXPECT_EQ(told("gpu"), "1 ");
+  EXPECT_EQ(told("gpu:a100"), "1 a100");
+  EXPECT_EQ(told(""), "0 ");
+  EXPECT_EQ(told("gpus:4,shard:gpu:2"), "0 ");
+  EXPECT_EQ(told("gpu:-3"), "1 -3");
+  EXPECT_EQ(told("gpu:99999999999999999999"), "1 99999999999999999999");
+  EXPECT_EQ(told("gpu:2(("), "2 ");
+  EXPECT_EQ(told(")gpu:2,gpu:3"), "3 ");
+}
+
 }  // namespace
 }  // namespace sickbay::workload
