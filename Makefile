@@ -37,12 +37,12 @@ test: ## build all and run every test; those on a real Slurm need root
 test-asan: ## the tests that need no Slurm under AddressSanitizer and UndefinedBehaviorSanitizer
 	@tools/setup --quiet
 	@tools/build debug unit_tests
-	@tools/run-tests build/debug -LE lab -E "^cli\." $(CTEST_ARGS)
+	@tools/run-tests build/debug -LE lab -E "^(cli|page|reports)\." $(CTEST_ARGS)
 
 test-tsan: ## the tests of what has threads, under ThreadSanitizer
 	@tools/setup --quiet
 	@tools/build tsan thread_tests
-	@tools/run-tests build/tsan -LE lab -E "^(cli\.|scenario\.|fuzz_replay)|_NOT_BUILT$$" $(CTEST_ARGS)
+	@tools/run-tests build/tsan -LE lab -E "^(cli|page|reports|scenario)\.|^fuzz_replay|_NOT_BUILT$$" $(CTEST_ARGS)
 
 bench: ## run the benchmarks; figures go to bench/RESULTS.md
 	@tools/setup --quiet
