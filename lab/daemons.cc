@@ -20,6 +20,7 @@
 #include <sstream>
 
 #include "lab/machines.h"
+#include "lab/power.h"
 
 namespace sickbay::lab {
 namespace {
@@ -103,7 +104,10 @@ bool slurmdbd_ready(const Layout& l, const std::string& m) { return port_answers
 Argv slurmctld_argv(const Layout&, const std::string&) { return {"slurmctld", "-D"}; }
 bool slurmctld_ready(const Layout& l, const std::string& m) { return port_answers(l, m, l.first_port); }
 
-Argv slurmd_argv(const Layout&, const std::string&) { return {"slurmd", "-D"}; }
+// -b: a boot time of now, in place of the host's.
+Argv slurmd_argv(const Layout& l, const std::string& m) {
+  return starts_as_booted(l, m) ? Argv{"slurmd", "-D", "-b"} : Argv{"slurmd", "-D"};
+}
 bool slurmd_ready(const Layout& l, const std::string& m) { return port_answers(l, m, l.first_port + 1); }
 
 Argv sickbayd_argv(const Layout&, const std::string&) { return {own_program("sickbayd")}; }

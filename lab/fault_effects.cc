@@ -21,6 +21,7 @@
 #include "lab/cleanup.h"
 #include "lab/daemons.h"
 #include "lab/fault_mounts.h"
+#include "lab/power.h"
 
 namespace sickbay::lab {
 namespace {
@@ -117,40 +118,13 @@ Status heal_filter(Target& t) {
   return {};
 }
 
-Status set_link(const Target& t, const char* state) {
-  // ctl's own address is on the bridge; a node's is on eth0.
-  const std::string device = t.machine.name == "ctl" ? t.layout.bridge : "eth0";
-  return in_network(t.layout, t.machine.name, {"ip", "link", "set", device, state});
-}
-Status link_down(Target& t) { return set_link(t, "down"); }
-Status link_up(Target& t) { return set_link(t, "up"); }
+Status link_down(Target& t) { return set_link(t.layout, t.machine.name, "down"); }
+Status link_up(Target& t) { return set_link(t.layout, t.machine.name, "up"); }
 
 // --- the whole node --------------------------------------------------------------------------------------
 
-Status inject_crash(Target& t) {
-  // The link first: a machine that loses power sends no FIN and no RST.
-  if (auto done = link_down(t); !done) return done;
-  const bool empty = wait_until(kLimit, [&] {
-    bool any = false;
-    for (const Process& p : processes_of(t.holder)) {
-      if (const auto stat = read_stat(p.pid); stat && stat->state == 'Z') continue;
-      send_signal(p, SIGKILL), any = true;
-    }
-    return !any;
-  });
-  if (!empty) return fail(ErrorCode::timed_out, "some processes survived SIGKILL");
-  return {};
-}
-Status heal_crash(Target& t) {
-  if (auto done = renew_boot_id(t.layout, t.machine.name); !done) return done;
-  if (auto done = link_up(t); !done) return done;
-  for (const char* daemon : {"munged", "slurmd", "sickbay-agent"}) {
-    if (daemon_process(t.layout, daemon, t.machine.name).pid == 0) continue;  // this lab has none
-    if (auto done = start_daemon(t.layout, daemon, t.machine.name); !done) return done;
-    if (auto done = await_daemon(t.layout, daemon, t.machine.name, kLimit); !done) return done;
-  }
-  return {};
-}
+Status inject_crash(Target& t) { return power_off(t.layout, t.machine.name); }
+Status heal_crash(Target& t) { return power_on(t.layout, t.machine.name, false); }
 
 Status check_service(const Target& t) {
   auto row = find_daemon(t.fault.spec.value);

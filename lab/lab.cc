@@ -24,6 +24,7 @@
 #include "lab/daemons.h"
 #include "lab/faults.h"
 #include "lab/machines.h"
+#include "lab/power.h"
 #include "lab/slurm_conf.h"
 
 namespace sickbay::lab {
@@ -123,7 +124,8 @@ Status write_files(const Layout& l) {
                              {"etc/hosts", hosts_file(l), 0644},
                              {"etc/passwd", passwd_file(l, *passwd), 0644},
                              {"etc/group", group_file(*group), 0644},
-                             {"etc/task_prolog", task_prolog(l), 0755}})
+                             {"etc/task_prolog", task_prolog(l), 0755},
+                             {"etc/reboot", reboot_program(l), 0755}})
     if (auto done = write_text(l.path(row.name), row.text, row.mode); !done) return done;
   if (auto done = write_sickbay_files(l); !done) return done;
   auto uid = uid_of(l.wishes.slurm_user);
@@ -206,6 +208,7 @@ Status build(const Layout& l, const CleanupList& list, const Progress& tell) {
   for (const Machine& m : l.machines())
     if (auto done = start_daemon(l, "slurmd", m.name); !done) return done;
   if (auto done = await_nodes(l); !done) return done;
+  if (auto done = start_reboots(l, list); !done) return done;
   if (!l.wishes.sickbayd) return {};
   if (own_program("sickbayd").empty()) {
     tell("sickbayd is not installed beside this program; the lab runs without it");

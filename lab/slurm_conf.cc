@@ -86,6 +86,7 @@ MinJobAge=300
 InactiveLimit=0
 OverTimeLimit=0
 ReturnToService=1
+RebootProgram={dir}/etc/reboot
 JobRequeue=1
 EnforcePartLimits=ALL
 MaxJobCount=20000
