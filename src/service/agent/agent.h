@@ -3,9 +3,10 @@
 //
 // One run at a time: those that the periods want, in the order of their ticks, and before them those that
 // sickbayd orders.  What a run finds goes to the store first and from there to sickbayd, oldest first, so
-// that a crash or an absent sickbayd loses nothing.  A finding that stands is told once and again each hour;
-// when the rule behind it is found false by a whole run of the same mode, that is told, too.  The agent never
-// drains: it has no way to.  Repairs need the site's permission, and their budgets outlive the agent.
+// that a crash or an absent sickbayd loses nothing.  A finding that stands is told once in each boot and
+// again each hour; when the rule behind it is found false by a whole run of the same mode, that is told, too.
+// The agent never drains: it has no way to.  Repairs need the site's permission, and their budgets outlive
+// the agent.
 // Source: doc/design/diagnose.md, "Order of an agent's life".
 #pragma once
 #include <deque>

@@ -31,7 +31,7 @@ void Agent::found(const Order& wanted, const diagnose::Finding& finding) {
   (void)store_.update_state([&](Json& state) {
     const Json& before = state["fired"][key];
     news = before.is_null() || loop_.now() - from_micros(before["at"].as_int()) >= kTellAgain ||
-           before["action"] != item["action"];
+           before["action"] != item["action"] || before["boot_id"] != item["boot_id"];
   });
   if (!news) return;
   say(fmt::format("event=finding specification={} rule={} result={} action={} text={}", finding.specification,
@@ -40,7 +40,10 @@ void Agent::found(const Order& wanted, const diagnose::Finding& finding) {
   // After the spool: a crash in between tells it twice rather than never.
   (void)store_.update_state([&](Json& state) {
     Json fired = state["fired"];
-    fired.set(key, Json::object({{"at", item["at"]}, {"mode", wanted.mode}, {"action", item["action"]}}));
+    fired.set(key, Json::object({{"at", item["at"]},
+                                 {"boot_id", item["boot_id"]},
+                                 {"mode", wanted.mode},
+                                 {"action", item["action"]}}));
     state.set("fired", std::move(fired));
   });
 }

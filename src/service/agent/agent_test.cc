@@ -122,7 +122,7 @@ class AgentTest : public testing::Test {
     agent_.reset();
     AgentOptions options;
     options.node = "n3";
-    options.boot_id = "b1";
+    options.boot_id = boot_id_;
     options.version = "test";
     options.repair = repair;
     options.self = "b1/1/" + std::to_string(++agents_);
@@ -141,6 +141,7 @@ class AgentTest : public testing::Test {
   std::vector<std::shared_ptr<const diagnose::Rules>> rules_;
   std::unique_ptr<Agent> agent_;
   int agents_ = 0;
+  std::string boot_id_ = "b1";
   std::string lives_;  // the process of another agent of this node
 };
 
@@ -165,6 +166,19 @@ TEST_F(AgentTest, TellsAFaultOnceAgainAfterAnHourAndWhenItIsGone) {
   EXPECT_EQ(sickbayd_.told.size(), 3u);
   for (std::size_t i = 1; i < sickbayd_.numbers.size(); ++i)
     EXPECT_EQ(sickbayd_.numbers[i], sickbayd_.numbers[i - 1] + 1);
+}
+
+TEST_F(AgentTest, AFaultThatIsThereAfterABootIsNews) {
+  operations_.total = 4;
+  start();
+  agent_->start();
+  pass(minutes(3));
+  EXPECT_THAT(sickbayd_.told, ElementsAre("p2 fault drain"));
+  boot_id_ = "b2";
+  start();
+  agent_->start();
+  pass(minutes(10));
+  EXPECT_THAT(sickbayd_.told, ElementsAre("p2 fault drain", "p2 fault drain"));
 }
 
 TEST_F(AgentTest, WithoutSickbaydItRecordsAndDeliversLater) {
