@@ -40,6 +40,10 @@ struct JobInfo {
   friend bool operator==(const JobInfo&, const JobInfo&) = default;
 };
 
+/// Whether a node that shows the boot time `boot` has booted since `before`.  Slurm reckons a boot time anew
+/// at each registration of the node, so one boot has times that differ by a second or so.
+inline bool booted_since(TimePoint boot, TimePoint before) { return boot > before + std::chrono::seconds(5); }
+
 /// A node at one moment.
 struct NodeInfo {
   std::string name;
@@ -49,8 +53,8 @@ struct NodeInfo {
   std::vector<std::string> partitions;
   std::string reason;  ///< why it is drained or down, with whoever set it
   std::uint32_t reason_uid = 0;
-  TimePoint boot_time = kNoTime;
-  std::string address;  ///< Slurm's NodeAddr: a name or a numeric address
+  TimePoint boot_time = kNoTime;  ///< compare by booted_since()
+  std::string address;            ///< Slurm's NodeAddr: a name or a numeric address
 
   Json to_json() const;
   static NodeInfo from_json(const Json& json);

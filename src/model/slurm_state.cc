@@ -410,4 +410,10 @@ bool usable(const NodeState& state) {
                      [&](const NodeFlagRow& row) { return row.takes_work || !state.has(row.flag); });
 }
 
+bool is_idle(const NodeState& state) {
+  using enum NodeFlag;
+  return state.base == NodeBase::idle && !state.has(completing) && !state.has(not_responding) &&
+         !state.has(reboot_requested) && !state.has(reboot_issued);
+}
+
 }  // namespace sickbay

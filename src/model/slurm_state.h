@@ -200,5 +200,7 @@ std::vector<std::string> flag_names(const NodeState& state);
 /// Slurm would give it ordinary new work, now or when the jobs on it end: idle, mixed or allocated, and no
 /// flag that keeps work away (drain, fail, silence, maintenance, reservation, reboot, powering down).
 bool usable(const NodeState& state);
+/// It answers, no job has any part of it, and it is not about to boot; it may be drained.
+bool is_idle(const NodeState& state);
 
 }  // namespace sickbay

@@ -67,6 +67,14 @@ struct Snapshot {
   std::vector<std::string> gone_nodes;  ///< no longer in the configuration
 };
 
+/// A reboot of a node that we drained, and that has no job any more.
+struct RebootOrder {
+  std::string node;
+  TimePoint boot = kNoTime;       ///< as Slurm showed it when the reboot was wanted
+  std::string reason;             ///< what the node's reason is to begin with; Slurm appends to it
+  std::string own_reason_prefix;  ///< of the drain that must be there
+};
+
 /// What the calls cost, for /metrics.
 struct CallCount {
   std::string call;  ///< "load_jobs", "submit", ...
@@ -97,6 +105,10 @@ class ResourceManager {
   /// was so.
   virtual void drain(std::string node, std::string reason, Done<bool> done) = 0;
   virtual void undrain(std::string node, std::string own_reason_prefix, Done<bool> done) = 0;
+  /// Has Slurm reboot a node, which stays drained.  False: it has booted since `order.boot`, or is about to.
+  /// Errors: conflict (our drain is not there), busy (the node is not idle), refused_by_slurm (no
+  /// RebootProgram).
+  virtual void reboot(RebootOrder order, Done<bool> done) = 0;
 
   /// The uid that slurmctld runs as (SlurmUser): Slurm lets it do everything, and so do we.
   virtual void slurm_user(Done<std::uint32_t> done) = 0;

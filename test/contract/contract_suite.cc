@@ -598,6 +598,77 @@ TEST_F(Contract, DrainsAreOursOrNotTouched) {
   ASSERT_TRUE(undrain("disk exchange"));
 }
 
+TEST_F(Contract, ADrainedNodeIsRebootedOnceAndStaysDrained) {
+  const std::string node = cluster->nodes()[1];
+  NodeInfo now;  // as the looks so far have shown it
+  const auto look = [&] {
+    const auto seen = refresh({}, true);
+    if (seen)
+      for (const NodeInfo& info : seen->nodes)
+        if (info.name == node) now = info;
+    return seen.has_value();
+  };
+  const auto reboot = [&](TimePoint boot) {
+    return ask<bool>([&](auto done) {
+      manager().reboot({node, boot, "sickbay:f1 R3: a hung device", "sickbay:"}, std::move(done));
+    });
+  };
+  const auto drain = [&](const char* reason) {
+    return ask<bool>([&](auto done) { manager().drain(node, reason, std::move(done)); });
+  };
+  const auto undrain = [&](const char* prefix) {
+    return ask<bool>([&](auto done) { manager().undrain(node, prefix, std::move(done)); });
+  };
+  ASSERT_TRUE(look());
+  const TimePoint boot = now.boot_time;
+  ASSERT_NE(boot, kNoTime);
+
+  for (const char* foreign : {"", "disk exchange on Monday"}) {
+    if (*foreign) {
+      ASSERT_TRUE(drain(foreign));
+    }
+    const auto refused = reboot(boot);
+    ASSERT_FALSE(refused) << "a node that we did not drain is rebooted";
+    EXPECT_EQ(refused.error().code, ErrorCode::conflict) << refused.error().line();
+    if (*foreign) {
+      ASSERT_TRUE(undrain(foreign));
+    }
+  }
+
+  ASSERT_TRUE(drain("sickbay:f1 R3: a hung device"));
+  for (int round = 1; round <= 2; ++round) {  // (a second one is where Slurm would drop our reason)
+    // (After each lifting of a drain slurmctld has no boot time, and holds the node for silent until it hears
+    // of it.)
+    const auto is_known = [&] {
+      if (!look()) return false;
+      const auto state = parse_node_state(now.state, now.flags);
+      return now.boot_time != kNoTime && state && is_idle(*state);
+    };
+    ASSERT_TRUE(until(is_known, std::chrono::seconds(60))) << now.to_json().dump();
+    const TimePoint before = now.boot_time;
+    const auto asked = reboot(before);
+    ASSERT_TRUE(asked) << asked.error().line();
+    EXPECT_TRUE(*asked);
+    const auto while_under_way = reboot(before);
+    ASSERT_TRUE(while_under_way) << while_under_way.error().line();
+    EXPECT_FALSE(*while_under_way);
+    const auto is_back = [&] {
+      if (!look()) return false;
+      const auto state = parse_node_state(now.state, now.flags);
+      return booted_since(now.boot_time, before) && state && is_idle(*state);
+    };
+    ASSERT_TRUE(until(is_back, std::chrono::seconds(120))) << now.to_json().dump();
+    EXPECT_THAT(now.flags, testing::Contains("DRAIN"));
+    EXPECT_THAT(now.reason, testing::StartsWith("sickbay:f1 R3: a hung device"));
+    const auto again = reboot(before);
+    ASSERT_TRUE(again) << again.error().line();
+    EXPECT_FALSE(*again) << "it has booted since";
+  }
+  const auto lifted = undrain("sickbay:f1 ");
+  ASSERT_TRUE(lifted) << lifted.error().line();
+  EXPECT_TRUE(*lifted);
+}
+
 TEST_F(Contract, SaysWhoSlurmIs) {
   const auto uid = ask<std::uint32_t>([&](auto done) { manager().slurm_user(std::move(done)); });
   ASSERT_TRUE(uid) << uid.error().line();

@@ -56,6 +56,9 @@ class SimWorld::TimedManager final : public ResourceManager {
   void undrain(std::string node, std::string prefix, Done<bool> done) override {
     manager_.undrain(std::move(node), std::move(prefix), std::move(done));
   }
+  void reboot(RebootOrder order, Done<bool> done) override {
+    manager_.reboot(std::move(order), std::move(done));
+  }
   void slurm_user(Done<std::uint32_t> done) override { manager_.slurm_user(std::move(done)); }
   std::vector<CallCount> calls() const override { return manager_.calls(); }
 

@@ -47,7 +47,9 @@ struct SimOptions {
   std::chrono::seconds min_job_age{300};            ///< ended jobs stay so long in slurmctld
   std::chrono::seconds requeue_delay{120};
   JobId first_job_id = 1;
-  bool write_outputs = true;  ///< real files in output_dir; else only read_output() has them
+  bool reboots = true;                 ///< there is a RebootProgram
+  std::chrono::seconds boot_time{60};  ///< of a node that Slurm reboots
+  bool write_outputs = true;           ///< real files in output_dir; else only read_output() has them
 };
 
 /// How a node is ill.  What is ill shows in every program and verification that uses the node.
@@ -90,6 +92,7 @@ class SimCluster final : public ResourceManager {
   void history(std::vector<JobId> jobs, Done<std::vector<JobInfo>> done) override;
   void drain(std::string node, std::string reason, Done<bool> done) override;
   void undrain(std::string node, std::string own_reason_prefix, Done<bool> done) override;
+  void reboot(RebootOrder order, Done<bool> done) override;
   void slurm_user(Done<std::uint32_t> done) override;
   std::vector<CallCount> calls() const override;
 

@@ -200,6 +200,36 @@ void SimCluster::undrain(std::string name, std::string prefix, Done<bool> done) 
       });
 }
 
+void SimCluster::reboot(RebootOrder order, Done<bool> done) {
+  answer<bool>("reboot", std::move(done), [this, order = std::move(order)]() -> Result<bool> {
+    const auto found = node_index_.find(order.node);
+    if (found == node_index_.end())
+      return fail(ErrorCode::not_found, fmt::format("Invalid node name specified: {}", order.node));
+    const NodeIndex index = found->second;
+    Node& node = nodes_[index];
+    if (booted_since(node.boot, order.boot) || node.reboot_issued) return false;
+    if (!node.drain || !node.reason.starts_with(order.own_reason_prefix))
+      return fail(Error(ErrorCode::conflict, fmt::format("the drain of node {} is not ours", order.node))
+                      .because(node.reason));
+    if (node.down || node.not_responding || node.job != 0)
+      return fail(ErrorCode::busy, fmt::format("node {} is not idle", order.node));
+    if (!options_.reboots) return fail(ErrorCode::refused_by_slurm, "RebootProgram isn't defined");
+    // As slurmctld shows it: DOWN for the time, and its reason is lengthened.
+    node.down = node.reboot_issued = true;
+    node.reason = order.reason + " : reboot issued";
+    node_changed(index);
+    loop_.at(loop_.now() + options_.boot_time, [this, index] {
+      Node& booted = nodes_[index];
+      if (!booted.reboot_issued) return;
+      booted.down = booted.reboot_issued = false;
+      booted.boot = from_unix_seconds(to_unix_seconds(loop_.now()));
+      node_changed(index);
+      schedule_soon();
+    });
+    return true;
+  });
+}
+
 void SimCluster::slurm_user(Done<std::uint32_t> done) {
   answer<std::uint32_t>("configuration", std::move(done), []() -> Result<std::uint32_t> { return 0U; });
 }
@@ -400,6 +430,7 @@ NodeInfo SimCluster::info_of(NodeIndex index) const {
   info.state = node.down ? "DOWN" : node.job != 0 ? "ALLOCATED" : "IDLE";
   if (node.drain) info.flags.push_back("DRAIN");
   if (node.not_responding) info.flags.push_back("NOT_RESPONDING");
+  if (node.reboot_issued) info.flags.push_back("REBOOT_ISSUED");
   info.cpus = options_.cpus;
   info.address = info.name;  // as Slurm has it where slurm.conf names none
   for (const auto p : node.partitions) info.partitions.push_back(options_.partitions[p].name);

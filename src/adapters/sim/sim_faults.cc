@@ -99,7 +99,8 @@ void SimCluster::heal(const std::string& name) {
     node.boot = from_unix_seconds(to_unix_seconds(loop_.now()));
     lose_job(index);
   }
-  node.silent = node.lost_programs = node.not_responding = node.down = node.drain = false;
+  node.silent = node.lost_programs = node.not_responding = node.down = node.drain = node.reboot_issued =
+      false;
   node.reason.clear();
   if (Job* job = running_on(index)) set_pace(*job);
   node_changed(index);

@@ -13,7 +13,7 @@ struct SimCluster::Node {
   std::string name;
   std::vector<std::size_t> partitions;
   // What slurmctld says.
-  bool down = false, not_responding = false, drain = false;
+  bool down = false, not_responding = false, drain = false, reboot_issued = false;
   std::string reason;
   std::uint32_t reason_uid = 0;
   TimePoint boot = kNoTime;

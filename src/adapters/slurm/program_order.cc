@@ -7,6 +7,7 @@
 #include <array>
 #include <charconv>
 
+#include "adapters/slurm/command_error.h"
 #include "adapters/slurm/key_comment.h"
 #include "adapters/slurm/script_options.h"
 #include "base/text.h"
@@ -328,29 +329,7 @@ Result<JobId> parse_parsable(std::string_view out) {
 }
 
 Error sbatch_error(const ProcessOutcome& outcome) {
-  // Its last line says what went wrong; lines before it may be warnings.
-  std::string words;
-  std::string_view rest = outcome.err;
-  while (!rest.empty()) {
-    const auto end = rest.find('\n');
-    std::string_view line = trimmed(rest.substr(0, end));
-    rest = end == std::string_view::npos ? std::string_view() : rest.substr(end + 1);
-    for (const std::string_view head : {"sbatch: ", "error: ", "fatal: "})
-      if (line.starts_with(head)) line.remove_prefix(head.size());
-    if (!line.empty()) words += (words.empty() ? "" : "; ") + std::string(line);
-  }
-  if (words.size() > 500) words = words.substr(words.size() - 500);
-  if (outcome.timed_out) return Error(ErrorCode::timed_out, "sbatch did not end in time").because(words);
-  const auto says = [&](std::string_view text) { return words.find(text) != std::string::npos; };
-  if (says("Unable to contact slurm controller") || says("onnection refused"))
-    return Error(ErrorCode::slurm_away, "sbatch cannot reach slurmctld: " + words);
-  if (says("timed out") || says("Zero Bytes were transmitted") || says("receive failed") ||
-      outcome.signal != 0)
-    return Error(ErrorCode::timed_out, "sbatch had no answer: " + words)
-        .because("the job may have been submitted all the same");
-  if (says("Munge") || says("authentication"))
-    return Error(ErrorCode::munge_away, "sbatch cannot sign its request: " + words);
-  return Error(ErrorCode::refused_by_slurm, "sbatch refused: " + words);
+  return command_error(outcome, "sbatch", "the job may have been submitted all the same");
 }
 
 }  // namespace sickbay::slurm

@@ -12,6 +12,7 @@
 #include "adapters/slurm/call_lane.h"
 #include "adapters/slurm/child_calls.h"
 #include "adapters/slurm/key_comment.h"
+#include "adapters/slurm/node_reboot.h"
 #include "adapters/slurm/program_order.h"
 #include "base/text.h"
 #include "model/slurm_state.h"
@@ -69,6 +70,7 @@ class SlurmCluster final : public ResourceManager {
   void undrain(std::string node, std::string own_reason_prefix, Done<bool> done) override {
     yes_no("undrain", Json::object({{"node", node}, {"prefix", own_reason_prefix}}), std::move(done));
   }
+  void reboot(RebootOrder order, Done<bool> done) override;
   void slurm_user(Done<std::uint32_t> done) override {
     ask(Kind::look, "configuration", Json::object(), [done = std::move(done)](Result<Json> configuration) {
       if (!configuration) return done(fail(std::move(configuration.error())));
@@ -297,6 +299,21 @@ void SlurmCluster::run_sbatch(std::string key, std::uint32_t uid, ProgramSubmiss
       });
 }
 
+void SlurmCluster::reboot(RebootOrder order, Done<bool> done) {
+  ask(Kind::look, "node", Json::object({{"node", order.node}}),
+      [this, order, done = std::move(done)](Result<Json> seen) mutable {
+        if (!seen) return done(fail(std::move(seen.error())));
+        auto needed = needs_reboot(NodeInfo::from_json(*seen), order);
+        if (!needed || !*needed) return done(std::move(needed));
+        run(Kind::update, "scontrol", reboot_command(order, options_.scontrol_path, options_.slurm_conf),
+            [node = order.node, done = std::move(done)](Result<ProcessOutcome> outcome) {
+              if (!outcome) return done(fail(std::move(outcome.error())));
+              if (outcome->exit_code != 0) return done(fail(reboot_error(*outcome).in("rebooting " + node)));
+              done(true);
+            });
+      });
+}
+
 void SlurmCluster::find(std::string key, std::uint32_t uid, Done<std::vector<JobInfo>> done) {
   ask(Kind::look, "find", Json::object({{"key", key}, {"uid", uid}}),
       [this, key, uid, done = std::move(done)](Result<Json> outcome) mutable {
@@ -354,7 +371,7 @@ std::string child_beside_us() {
   const ssize_t n = ::readlink("/proc/self/exe", buffer.data(), buffer.size());
   const std::string self = n > 0 ? std::string(buffer.data(), static_cast<std::size_t>(n)) : std::string();
   const std::string folder = self.substr(0, self.rfind('/'));
-  const std::string beside = folder + "/sickbay-slurm";
+  std::string beside = folder + "/sickbay-slurm";
   if (::access(beside.c_str(), X_OK) == 0) return beside;
   return folder + "/../libexec/sickbay/sickbay-slurm";
 }

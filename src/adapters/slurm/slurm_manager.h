@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ResourceManager on a real cluster: sickbay-slurm for libslurm's calls, sbatch and sacct for the rest.
+// ResourceManager on a real cluster: sickbay-slurm for libslurm's calls, sbatch, sacct and scontrol for the
+// rest.
 #pragma once
 #include <chrono>
 #include <functional>
@@ -18,7 +19,8 @@ struct SlurmOptions {
   std::string slurm_conf = "/etc/slurm/slurm.conf";
   std::string child_path;  ///< sickbay-slurm; empty: beside the executable, else in libexec
   Owner service_account;   ///< V runs as it
-  std::string sbatch_path = "/usr/bin/sbatch", sacct_path = "/usr/bin/sacct", mkdir_path = "/bin/mkdir";
+  std::string sbatch_path = "/usr/bin/sbatch", sacct_path = "/usr/bin/sacct",
+              scontrol_path = "/usr/bin/scontrol", mkdir_path = "/bin/mkdir";
   std::chrono::milliseconds call_limit{30000};     ///< of one call; the child is killed then
   std::function<void(std::string_view line)> log;  ///< what libslurm writes to stderr; may be empty
 };

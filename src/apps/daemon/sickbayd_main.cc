@@ -78,6 +78,7 @@ Status run(const std::string& config_path, bool check_only) {
   if (!config->slurm.conf.empty()) options.slurm_conf = config->slurm.conf;
   options.sbatch_path = config->slurm.bin_dir + "/sbatch";
   options.sacct_path = config->slurm.bin_dir + "/sacct";
+  options.scontrol_path = config->slurm.bin_dir + "/scontrol";
   options.service_account = Owner{config->verify.user, verification->uid, verification->gid};
   options.log = [](std::string_view line) { say(fmt::format("event=slurm text={}", Json(line).dump())); };
   auto manager = slurm::make_slurm_manager(*loop, *processes, options);

@@ -243,6 +243,12 @@ Result<Json> undrain_node(const Json& args) {
   return update_node(node->name, NODE_STATE_UNDRAIN, "");
 }
 
+Result<Json> look_at_node(const Json& args) {
+  auto node = read_node(args["node"].as_string());
+  if (!node) return fail(std::move(node.error()));
+  return node->to_json();
+}
+
 Result<Json> read_configuration(const Json&) {
   slurm_conf_t* raw = nullptr;
   if (slurm_load_ctl_conf(0, &raw) != SLURM_SUCCESS)

@@ -22,6 +22,8 @@ Result<Json> cancel_job(const Json& args);
 Result<Json> drain_node(const Json& args);
 /// Lifts DRAIN where the reason begins with {prefix}; answers whether it had to.
 Result<Json> undrain_node(const Json& args);
+/// The {node} as it is now.
+Result<Json> look_at_node(const Json& args);
 /// The parts of slurm.conf that a submission in a user's name must follow.
 Result<Json> read_configuration(const Json& args);
 

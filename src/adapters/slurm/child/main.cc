@@ -39,6 +39,7 @@ constexpr auto kCalls = std::to_array<CallRow>({
     {"cancel", [](Look&, const Json& args) { return cancel_job(args); }},
     {"drain", [](Look&, const Json& args) { return drain_node(args); }},
     {"undrain", [](Look&, const Json& args) { return undrain_node(args); }},
+    {"node", [](Look&, const Json& args) { return look_at_node(args); }},
     {"configuration", [](Look&, const Json& args) { return read_configuration(args); }},
 });
 
