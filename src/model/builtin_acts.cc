@@ -179,7 +179,8 @@ std::vector<BuiltinOperation> builtin_act_rows() {
       {"reboot",
        critical,
        agent,
-       "has Slurm reboot the node when it is idle, under the breaker",
+       "takes the node out of Slurm; has Slurm reboot it when it is empty, where `drain.reboot` of sickbayd "
+       "says so, all under the breaker",
        "",
        "sickbayd",
        {},
@@ -187,7 +188,7 @@ std::vector<BuiltinOperation> builtin_act_rows() {
       {"power_off",
        critical,
        agent,
-       "has Slurm power the node off, under the breaker",
+       "takes the node out of Slurm, under the breaker; people power it off",
        "",
        "sickbayd",
        {},

@@ -150,7 +150,8 @@ struct Endpoints {
                   subject.verdict->nodes.end())
             verdicts.push(case_name(no));
         item.set("verdicts", std::move(verdicts));
-        item.set("service", drain::node_view(api.controller_.drains(), api.controller_.drain_policy(), name));
+        item.set("service", drain::node_view(api.controller_.drains(), api.controller_.drain_policy(), name,
+                                             api.controller_.now()));
         items.push(std::move(item));
       }
       c.answer(200,

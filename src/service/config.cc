@@ -101,6 +101,10 @@ constexpr auto kKeys = std::to_array<ConfigRow<Config>>({
      [](Config& c, const Json& v) { return take_duration(c.drain.undo_rest, v); }},
     {{"drain", "check_every", "duration", "a blamed node that failed its deep diagnosis is examined again after this"},
      [](Config& c, const Json& v) { return take_duration(c.drain.check_every, v); }},
+    {{"drain", "reboot", "yes or no", "findings that ask for it have Slurm reboot their node, once it is drained and empty; false, the default: people do it"},
+     [](Config& c, const Json& v) { return take_flag(c.drain.reboot, v); }},
+    {{"drain", "reboot_rest", "duration", "no second reboot of a node for the same rule within this"},
+     [](Config& c, const Json& v) { return take_duration(c.drain.reboot_rest, v); }},
     {{"notify", "command", "text", "shell command that gets each finding that asks for it, as JSON on its standard input"},
      [](Config& c, const Json& v) {
        std::string wrong = take_text(c.notify.command, v);

@@ -278,14 +278,20 @@ std::vector<Event> Controller::node_events(const Snapshot& snapshot) {
     const auto parsed = parse_node_state(node.state, node.flags);
     const bool can_work = parsed && usable(*parsed);
     const bool down = parsed && parsed->base == NodeBase::down;
+    const bool idle = parsed && is_idle(*parsed), drained = parsed && parsed->has(NodeFlag::drain);
     if (auto known = state().nodes.find(node.name);
         known != state().nodes.end() && known->second.usable == can_work && known->second.down == down &&
-        known->second.partitions == node.partitions && !known->second.state.empty())
+        known->second.partitions == node.partitions && !known->second.state.empty() &&
+        !drain::is_news(drains(), node.name, drained, idle, node.boot_time))
       continue;
     Json group = Json::object({{"state", node_state_text(node)},
                                {"usable", can_work},
                                {"down", down},
                                {"partitions", node.partitions}});
+    if (drains().away.contains(node.name)) {  // (else nodes that look alike would not be one group)
+      group.set("boot", to_micros(node.boot_time));
+      group.set("idle", idle);
+    }
     auto& [body, names] = groups[group.dump()];
     body = std::move(group);
     names.push_back(node.name);

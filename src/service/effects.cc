@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The verbs: submit_program, submit_verification, release, cancel, read_output; drain, undrain, diagnose,
-// notify.
+// The verbs: submit_program, submit_verification, release, cancel, read_output; drain, undrain, reboot,
+// diagnose, notify.
 #include "service/effects.h"
 
 #include <fmt/format.h>
@@ -256,6 +256,19 @@ class Effects::Verbs {
                     });
   }
 
+  // The boot time of the intent makes it safe to meet twice.
+  void reboot(const Command& command, bool, Answer answer) {
+    RebootOrder order;
+    order.node = command.args["node"].as_string();
+    order.boot = from_micros(command.args["boot"].as_int());
+    order.reason = command.args["reason"].as_string();
+    order.own_reason_prefix = command.args["prefix"].as_string();
+    manager.reboot(std::move(order), [answer](Result<bool> asked) {
+      if (!asked) return answer(fail(asked.error()));
+      answer(Json::object({{"asked", *asked}}));
+    });
+  }
+
   void diagnose(const Command& command, bool, Answer answer) {
     if (!examine)
       return loop.post([answer] { answer(fail(ErrorCode::conflict, "agents are not listened to here")); });
@@ -348,6 +361,7 @@ const Effects::Verbs::Row* Effects::Verbs::row_of(std::string_view verb) {
       {"read_output", &Verbs::read_output},
       {"drain", &Verbs::drain},
       {"undrain", &Verbs::undrain},
+      {"reboot", &Verbs::reboot},
       {"diagnose", &Verbs::diagnose},
       {"notify", &Verbs::notify},
   });

@@ -30,9 +30,10 @@ Event Ledger::done(const Command& command, Json result) {
 
 Event Ledger::failed(const Command& command, const Error& error) {
   Event event = about(command, kFailed);
-  event.body.set(
-      "error",
-      Json::object({{"code", error_row(error.code).name}, {"what", error.line()}, {"cause", error.cause}}));
+  Json told =
+      Json::object({{"code", error_row(error.code).name}, {"what", error.line()}, {"cause", error.cause}});
+  if (!error.remedy_text.empty()) told.set("remedy", error.remedy_text);
+  event.body.set("error", std::move(told));
   return event;
 }
 

@@ -89,17 +89,20 @@ Result<std::chrono::milliseconds> duration_word(const Words& words, std::string_
 using Act = std::function<Status(ScenarioRun&)>;
 
 /// What the agent of `node` says of a rule, as sickbayd takes it in.
-bool find_on(ScenarioRun& run, const std::string& node, const std::string& rule, const std::string& result) {
+bool find_on(ScenarioRun& run, const std::string& node, const std::string& rule, const std::string& result,
+             const std::string& action = "drain") {
   if (rule.empty() || !run.world.sickbayd_runs()) return false;
   Event event;
   event.subject = fmt::format("f{}", ++run.findings);
   event.kind = kFinding;
-  event.body = Json::object({{"node", node},
-                             {"specification", "node"},
-                             {"rule", rule},
-                             {"result", result},
-                             {"action", result == "fault" ? "drain" : "none"},
-                             {"text", rule + " is broken"}});
+  event.body = Json::object(
+      {{"node", node},
+       {"specification", "node"},
+       {"rule", rule},
+       {"result", result},
+       {"action", result == "fault" ? action : "none"},
+       {"boot_id", fmt::format("boot {}", to_unix_seconds(run.world.cluster().node(node)->boot_time))},
+       {"text", rule + " is broken"}});
   run.world.controller().take({std::move(event)});
   return true;
 }
@@ -131,6 +134,10 @@ constexpr auto
                 {"finding",
                  [](ScenarioRun& run, const std::string& node, const std::string& rule, const Words&) {
                    return find_on(run, node, rule, "fault");
+                 }},
+                {"finding-for-reboot",
+                 [](ScenarioRun& run, const std::string& node, const std::string& rule, const Words&) {
+                   return find_on(run, node, rule, "fault", "reboot");
                  }},
                 {"gone",
                  [](ScenarioRun& run, const std::string& node, const std::string& rule, const Words&) {

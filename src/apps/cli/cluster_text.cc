@@ -46,6 +46,7 @@ constexpr auto kStandings = std::to_array<StandingRow>({
     {"waits", kUnclear, "the breaker keeps it in service"},
     {"leaving", kUnclear, "a drain is under way"},
     {"out", kBad, "drained by Sickbay"},
+    {"rebooting", kUnclear, "drained by Sickbay, and Slurm reboots it"},
     {"returning", kUnclear, "the drain is being lifted"},
     {"foreign", kUnclear, "drained or down by somebody else: left alone"},
     {"refused", kBad, "Slurm did not let it be drained"},
@@ -71,6 +72,7 @@ std::string service_lines(const Json& node, const TextPage& page) {
                                  since_text(service["since"], page.now));
   if (const std::string refused = safe(service["refused"]); !refused.empty()) text += " (" + refused + ")";
   text += "\n";
+  if (const std::string wish = safe(service["wish"]); !wish.empty()) text += paragraph("  ", wish, page);
   for (const Json& reason : service["reasons"].items()) {
     std::string line = fmt::format("{} {}: {}{}", safe(reason["source"]), safe(reason["rule"]),
                                    safe(reason["text"]), since_text(reason["since"], page.now));

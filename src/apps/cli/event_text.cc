@@ -29,6 +29,7 @@ constexpr auto kKinds = std::to_array<KindRow>({
     {"failed", {"verb", "key", "error.what"}, "31"},
     {"cancel_requested", {"by"}, "33"},
     {"finding", {"node", "specification", "rule", "result", "action", "text"}, "33"},
+    {"reboot_overdue", {"why"}, "31"},
     {"agent_seen", {"version", "mode"}, ""},
     {"diagnose_wanted", {"task", "mode", "by"}, ""},
     {"diagnosed", {"task", "outcome", "faults", "unknown"}, ""},

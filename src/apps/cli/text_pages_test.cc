@@ -56,7 +56,7 @@ constexpr std::string_view kNodes = R"({"items":[
    "service":{"standing":"in","reasons":[],"since":0,"refused":""}},
   {"name":"n2","state":"DOWN","flags":["DRAIN","NOT_RESPONDING"],"cpus":4,"partitions":["main"],"usable":false,
    "verdicts":["c1","c7"],"reason":"Not responding [slurm@2026-11-21]",
-   "service":{"standing":"foreign","since":0,"refused":"","reasons":[
+   "service":{"standing":"foreign","since":0,"refused":"","wish":"to be rebooted: people do it","reasons":[
      {"source":"f9","rule":"node/disk","text":"the disk is \u001b[31mbroken","since":0,"gone":0,"observed":true}]}}]})";
 
 TEST_F(TextPages, Nodes) {
@@ -67,6 +67,7 @@ TEST_F(TextPages, Nodes) {
             "[slurm@2026-11-21]\n"
             "\n"
             "n2: drained or down by somebody else: left alone\n"
+            "  to be rebooted: people do it\n"
             "  f9 node/disk: the disk is \\x1b[31mbroken, its rule rests since an undo\n");
   auto one = chosen_nodes(json(kNodes), {"n2"});
   ASSERT_TRUE(one);

@@ -5,7 +5,7 @@
 
 #include "base/hostlist.h"
 #include "base/text.h"
-#include "engine/drain/drain.h"
+#include "engine/drain/parts.h"
 #include "model/ids.h"
 
 namespace sickbay::drain {
@@ -23,14 +23,6 @@ struct Change {
   // Who waits for the breaker may go on when anything was counted or given back.
   void touch_waiting() { touched.insert(touched.end(), state.waiting.begin(), state.waiting.end()); }
 };
-
-void note_leaving(State& state, const std::string& name, const Node& node, TimePoint at) {
-  for (const std::string& partition : node.partitions) {
-    auto& left = state.partitions[partition].left;
-    while (!left.empty() && left.front().first < at - kLongestWindow) left.pop_front();
-    left.emplace_back(at, name);
-  }
-}
 
 // After every change of `ours` or `pending`, and of whether there is such a node.
 void set_away(State& state, const std::string& name) {
@@ -75,17 +67,19 @@ void on_nodes_seen(Change& c) {
       Node& node = c.touch(name);
       set_partitions(c.state, name, node, group["partitions"].as_strings());
       const bool drained = shows_drain(group["state"].as_string());
+      const bool slurm_dropped_it = see_boot(node, name, group, drained);
       // Drained by somebody else: the breaker counts it, and lets it be.
       if (node.seen && drained && !node.drained && !node.ours && !node.pending)
         note_leaving(c.state, name, node, c.event.at);
       // We had drained it, Slurm showed it so, and shows it no more: somebody has put it back, knowing more
       // than we do.  The same signs do not drain it again.
-      if (node.ours && node.drained && !drained && !node.pending) {
-        node.ours = false;
+      if (node.ours && node.drained && !drained && !node.pending && !slurm_dropped_it) {
+        node.ours = node.rebooting = false;
         node.reasons.clear();
         set_away(c.state, name);
       }
       if (!drained) node.refused.clear();  // whatever stood in our way is gone
+      if (!node.ours) node.reboot_failed.clear();
       node.drained = drained;
       node.down = group["down"].as_bool();
       node.seen = true;
@@ -119,9 +113,14 @@ void on_finding(Change& c) {
     return;
   }
   const std::string& action = body["action"].as_string();
-  if (body["result"].as_string() == "fault" && action != "none")
-    c.touch(name).notices[c.event.subject] = body;
-  // A node that should be started anew or switched off must leave first, and people do the rest.
+  const std::string& boot_id = body["boot_id"].as_string();
+  if (body["result"].as_string() == "fault" && action != "none") {
+    Node& node = c.touch(name);
+    Json& notice = node.notices[c.event.subject] = body;
+    if (std::string tried = tried_before(node, rule, boot_id); !tried.empty())
+      notice.set("escalation", std::move(tried));
+  }
+  // A node that should be started anew or switched off must leave first.
   const bool out = action == "drain" || action == "reboot" || action == "power_off";
   if (body["result"].as_string() != "fault" || !out) return;
   Node& node = c.touch(name);
@@ -129,10 +128,17 @@ void on_finding(Change& c) {
     if (reason.rule == rule) {
       reason.gone_at = kNoTime;  // the same fault again
       reason.observed = rests(c.state, rule, c.event.at);
+      reason.action = action;
+      reason.boot_id = boot_id;
       return;
     }
-  node.reasons[c.event.subject] = {c.event.subject, rule,    body["text"].as_string(),
-                                   c.event.at,      kNoTime, rests(c.state, rule, c.event.at)};
+  node.reasons[c.event.subject] = {.source = c.event.subject,
+                                   .rule = rule,
+                                   .action = action,
+                                   .text = body["text"].as_string(),
+                                   .since = c.event.at,
+                                   .observed = rests(c.state, rule, c.event.at),
+                                   .boot_id = boot_id};
 }
 
 void on_verdict(Change& c) {
@@ -140,9 +146,13 @@ void on_verdict(Change& c) {
   if (!body["final"].as_bool() || body["cause"].as_string() != "b") return;
   for (const std::string& name : body["nodes"].as_strings()) {
     Node& node = c.touch(name);
-    node.reasons.try_emplace(
-        c.event.subject, Reason{c.event.subject, std::string(kVerdictRule), body["sentence"].as_string(),
-                                c.event.at, kNoTime, rests(c.state, std::string(kVerdictRule), c.event.at)});
+    node.reasons.try_emplace(c.event.subject,
+                             Reason{.source = c.event.subject,
+                                    .rule = std::string(kVerdictRule),
+                                    .action = "drain",
+                                    .text = body["sentence"].as_string(),
+                                    .since = c.event.at,
+                                    .observed = rests(c.state, std::string(kVerdictRule), c.event.at)});
     node.checked_at = kNoTime;
   }
 }
@@ -152,7 +162,9 @@ void on_verdict(Change& c) {
 void on_intent(Change& c) {
   const std::string& verb = c.event.body["verb"].as_string();
   if (verb == "notify") {
-    c.state.nodes[c.event.body["args"]["finding"]["node"].as_string()].notices.erase(c.event.subject);
+    const std::string& key = c.event.body["key"].as_string();
+    c.state.nodes[c.event.body["args"]["finding"]["node"].as_string()].notices.erase(
+        key.substr(0, key.rfind(kNotifyEnd)));
     return;
   }
   const std::string name(node_of_subject(c.event.subject));
@@ -162,11 +174,19 @@ void on_intent(Change& c) {
     ++node.numbers.drains;
     node.pending = true;
     node.refused.clear();
+    node.idle = false;  // until Slurm shows it, drained
+    node.boot = kNoTime;
     c.state.waiting.erase(name);
-    note_leaving(c.state, name, node, c.event.at);
+    if (!node.ours) {  // (else Slurm had dropped our drain)
+      note_leaving(c.state, name, node, c.event.at);
+      node.rebooting = false;
+      node.reboot_failed.clear();
+    }
   } else if (verb == "undrain") {
     ++node.numbers.lifts;
     node.pending = true;
+  } else if (verb == "reboot") {
+    on_reboot_intent(c.state, name, node, c.event);
   } else if (verb == "diagnose") {
     ++node.numbers.checks;
     node.checking = true;
@@ -181,15 +201,19 @@ void on_end(Change& c) {
   Node& node = c.touch(name);
   if (verb == "drain") {
     node.pending = false;
+    if (!node.ours) node.drained_at = c.event.at;
     node.ours = done;
     if (done) node.drained = true;
-    node.drained_at = c.event.at;
     if (!done) node.refused = c.event.body["error"]["what"].as_string();
   } else if (verb == "undrain") {
     node.pending = false;
     node.ours = false;  // also where it was refused: the drain is somebody else's then
+    node.rebooting = false;
+    node.reboot_failed.clear();
     if (done) node.drained = false;
     c.touch_waiting();
+  } else if (verb == "reboot") {
+    on_reboot_end(node, name, c.event);
   } else if (verb == "diagnose") {
     node.checking = false;
     node.checked_at = c.event.at;
@@ -203,6 +227,11 @@ void on_end(Change& c) {
 void on_reason_ended(Change& c) {
   const std::string name(node_of_subject(c.event.subject));
   c.touch(name).reasons.erase(c.event.body["source"].as_string());
+}
+
+void on_overdue(Change& c) {
+  const std::string name(node_of_subject(c.event.subject));
+  on_reboot_overdue(c.touch(name), name, c.event);
 }
 
 // --- breaker and undo
@@ -240,12 +269,21 @@ constexpr auto kRows = std::to_array<Row>({
     {kFinding, on_finding},
     {"verdict", on_verdict},
     {kReasonEnded, on_reason_ended},
+    {kOverdue, on_overdue},
     {kBreakerTripped, on_tripped},
     {kBreakerReset, on_reset},
     {kUndoDrains, on_undo},
 });
 
 }  // namespace
+
+void note_leaving(State& state, const std::string& name, const Node& node, TimePoint at) {
+  for (const std::string& partition : node.partitions) {
+    auto& left = state.partitions[partition].left;
+    while (!left.empty() && left.front().first < at - kLongestWindow) left.pop_front();
+    left.emplace_back(at, name);
+  }
+}
 
 std::vector<std::string> apply(State& state, const Event& event) {
   Change change{state, event, {}};

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "engine/drain/drain.h"
+#include "engine/drain/parts.h"
 #include "model/ids.h"
 
 namespace sickbay::drain {
@@ -12,28 +12,17 @@ namespace {
 
 constexpr std::size_t kReasonBytes = 200;  // what `sinfo -R` can show in one look
 
+int share(std::size_t nodes, int percent, int most) {
+  const auto part = static_cast<int>(nodes * static_cast<std::size_t>(percent) / 100);
+  return std::max(1, most > 0 ? std::min(most, part) : part);
+}
+
+}  // namespace
+
 bool counts(const Policy& policy, const Reason& reason) {
   return !reason.observed && (reason.rule != kVerdictRule || policy.on_verdict);
 }
-bool lapsed(const Policy& policy, const Reason& reason, TimePoint now) {
-  return reason.gone_at != kNoTime && now >= reason.gone_at + policy.lift_after;
-}
 
-// The oldest reason for which the node should leave now; null where there is none.
-const Reason* reason_to_leave(const Policy& policy, const Node& node) {
-  const Reason* oldest = nullptr;
-  for (const auto& [source, reason] : node.reasons)
-    if (counts(policy, reason) && reason.gone_at == kNoTime && (!oldest || reason.since < oldest->since))
-      oldest = &reason;
-  return oldest;
-}
-bool may_stay_out(const Policy& policy, const Node& node, TimePoint now) {
-  return std::any_of(node.reasons.begin(), node.reasons.end(), [&](const auto& entry) {
-    return counts(policy, entry.second) && !lapsed(policy, entry.second, now);
-  });
-}
-
-// "sickbay:f9 memory/p2: a memory bank is lost": what an administrator reads in sinfo -R.
 std::string slurm_reason(const Reason& reason) {
   std::string text = fmt::format("{}{} {}: {}", kReasonTag, reason.source, reason.rule, reason.text);
   for (char& c : text)
@@ -46,17 +35,7 @@ std::string slurm_reason(const Reason& reason) {
   return text;
 }
 
-int share(std::size_t nodes, int percent, int most) {
-  const auto part = static_cast<int>(nodes * static_cast<std::size_t>(percent) / 100);
-  return std::max(1, most > 0 ? std::min(most, part) : part);
-}
-
-// Why the breaker of a partition keeps a further node in; "" where it does not.
-struct Held {
-  std::string why;
-  TimePoint until = kNever;  // when it is worth asking again
-};
-Held held(const State& state, const Policy& policy, const Partition& partition, TimePoint now) {
+Held held_by_recent(const Policy& policy, const Partition& partition, TimePoint now) {
   const int limit = share(partition.nodes.size(), policy.most_percent, policy.most);
   const TimePoint from = now - policy.window;
   const auto first = std::find_if(partition.left.begin(), partition.left.end(),
@@ -65,10 +44,6 @@ Held held(const State& state, const Policy& policy, const Partition& partition, 
     return {fmt::format("{} of at most {} nodes left within {} min", recent, limit,
                         std::chrono::duration_cast<std::chrono::minutes>(policy.window).count()),
             (first + (recent - limit))->first + policy.window};
-  const int most_out = share(partition.nodes.size(), policy.most_out_percent, 0);
-  const auto out = std::count_if(state.away.begin(), state.away.end(),
-                                 [&](const std::string& name) { return partition.nodes.contains(name); });
-  if (out >= most_out) return {fmt::format("{} of at most {} nodes are out by us", out, most_out)};
   return {};
 }
 
@@ -87,6 +62,42 @@ Command command(const std::string& name, std::string_view verb, char letter, int
   made.verb = verb;
   made.args = std::move(args);
   return made;
+}
+
+namespace {
+
+bool lapsed(const Policy& policy, const Reason& reason, TimePoint now) {
+  return reason.gone_at != kNoTime && now >= reason.gone_at + policy.lift_after;
+}
+
+// The oldest reason for which the node should leave now; null where there is none.
+const Reason* reason_to_leave(const Policy& policy, const Node& node) {
+  const Reason* oldest = nullptr;
+  for (const auto& [source, reason] : node.reasons)
+    if (counts(policy, reason) && reason.gone_at == kNoTime && (!oldest || reason.since < oldest->since))
+      oldest = &reason;
+  return oldest;
+}
+bool may_stay_out(const Policy& policy, const Node& node, TimePoint now) {
+  return std::any_of(node.reasons.begin(), node.reasons.end(), [&](const auto& entry) {
+    return counts(policy, entry.second) && !lapsed(policy, entry.second, now);
+  });
+}
+
+Held held(const State& state, const Policy& policy, const Partition& partition, TimePoint now) {
+  if (Held recent = held_by_recent(policy, partition, now); !recent.why.empty()) return recent;
+  const int most_out = share(partition.nodes.size(), policy.most_out_percent, 0);
+  const auto out = std::count_if(state.away.begin(), state.away.end(),
+                                 [&](const std::string& name) { return partition.nodes.contains(name); });
+  if (out >= most_out) return {fmt::format("{} of at most {} nodes are out by us", out, most_out)};
+  return {};
+}
+
+void send_out(const Policy& policy, const std::string& name, const Node& node, const Reason& reason,
+              Decision& decision) {
+  if (!policy.act) return;
+  decision.commands.push_back(command(name, "drain", 'd', node.numbers.drains + 1,
+                                      Json::object({{"node", name}, {"reason", slurm_reason(reason)}})));
 }
 
 // A node that should leave: says why it may not, or sends it.
@@ -109,8 +120,7 @@ void let_leave(const State& state, const Policy& policy, const std::string& name
         it != state.partitions.end() && it->second.tripped)
       decision.records.push_back(
           record("cluster", kBreakerReset, Json::object({{"partition", partition_name}})));
-  decision.commands.push_back(command(name, "drain", 'd', node.numbers.drains + 1,
-                                      Json::object({{"node", name}, {"reason", slurm_reason(reason)}})));
+  send_out(policy, name, node, reason, decision);
 }
 
 }  // namespace
@@ -122,10 +132,10 @@ Decision decide(const State& state, const Policy& policy, const std::string& nam
   const Node& node = it->second;
 
   if (policy.notify)
-    for (const auto& [source, finding] : node.notices) {
+    for (const auto& [notice, finding] : node.notices) {
       Command tell;
-      tell.subject = source;
-      tell.key = source + ":notify";
+      tell.subject = notice.substr(0, notice.find(':'));  // "f9:b1" is about a reboot for f9
+      tell.key = fmt::format("{}{}", notice, kNotifyEnd);
       tell.verb = "notify";
       tell.args = Json::object({{"finding", finding}});
       decision.commands.push_back(std::move(tell));
@@ -163,6 +173,10 @@ Decision decide(const State& state, const Policy& policy, const std::string& nam
       decision.commands.push_back(
           command(name, "undrain", 'u', node.numbers.lifts + 1,
                   Json::object({{"node", name}, {"prefix", std::string(kReasonTag)}})));
+    else if (const Reason* reason = reason_to_leave(policy, node); reason && !node.drained)
+      send_out(policy, name, node, *reason, decision);  // Slurm dropped our drain
+    else
+      let_reboot(state, policy, name, node, now, decision);
     return decision;
   }
   const Reason* reason = reason_to_leave(policy, node);
@@ -175,6 +189,7 @@ std::string_view standing(const State& state, const Policy& policy, const std::s
   const auto it = state.nodes.find(name);
   if (it == state.nodes.end()) return "in";
   const Node& node = it->second;
+  if (node.rebooting && node.reboot_failed.empty()) return "rebooting";
   if (node.pending) return node.ours ? "returning" : "leaving";
   if (node.ours) return "out";
   if (reason_to_leave(policy, node) == nullptr) return node.reasons.empty() ? "in" : "observed";
@@ -184,7 +199,7 @@ std::string_view standing(const State& state, const Policy& policy, const std::s
   return state.waiting.contains(name) ? "waits" : "leaving";
 }
 
-Json node_view(const State& state, const Policy& policy, const std::string& name) {
+Json node_view(const State& state, const Policy& policy, const std::string& name, TimePoint now) {
   Json view = Json::object({{"standing", standing(state, policy, name)}});
   Json reasons = Json::array();
   const auto it = state.nodes.find(name);
@@ -192,6 +207,7 @@ Json node_view(const State& state, const Policy& policy, const std::string& name
     for (const auto& [source, reason] : it->second.reasons)
       reasons.push(Json::object({{"source", source},
                                  {"rule", reason.rule},
+                                 {"action", reason.action},
                                  {"text", reason.text},
                                  {"since", to_micros(reason.since)},
                                  {"gone", to_micros(reason.gone_at)},
@@ -199,6 +215,7 @@ Json node_view(const State& state, const Policy& policy, const std::string& name
   view.set("reasons", std::move(reasons));
   view.set("since", to_micros(it != state.nodes.end() && it->second.ours ? it->second.drained_at : kNoTime));
   view.set("refused", it != state.nodes.end() ? it->second.refused : std::string());
+  view.set("wish", wish_text(state, policy, name, now));
   view.set("observe_only", !policy.act);
   return view;
 }
@@ -209,9 +226,13 @@ std::string canonical_text(const State& state) {
     text += fmt::format("{} {} {}{}{}{}{}{} {} {} {} {} {} {}\n", name, fmt::join(n.partitions, ","), n.seen,
                         n.drained, n.down, n.ours, n.pending, n.checking, n.numbers.drains, n.numbers.lifts,
                         n.numbers.checks, to_micros(n.drained_at), to_micros(n.checked_at), n.refused);
+    text += fmt::format("  boot {} {} {} {} {} {} {}\n", to_micros(n.boot), n.idle, n.numbers.reboots,
+                        n.rebooting, to_micros(n.reboot_at), to_micros(n.boot_before), n.reboot_failed);
+    for (const auto& [rule, reboot] : n.rebooted)
+      text += fmt::format("  rebooted {} {} {}\n", rule, to_micros(reboot.at), reboot.boot_id);
     for (const auto& [source, r] : n.reasons)
-      text += fmt::format("  {} {} {} {} {} {}\n", source, r.rule, to_micros(r.since), to_micros(r.gone_at),
-                          r.observed, r.text);
+      text += fmt::format("  {} {} {} {} {} {} {} {} {}\n", source, r.rule, r.action, to_micros(r.since),
+                          to_micros(r.gone_at), r.observed, r.boot_id, r.reboot_asked, r.text);
     for (const auto& [source, finding] : n.notices) text += fmt::format("  tell {}\n", source);
   }
   for (const auto& [name, p] : state.partitions) {

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The drain engine driven by events alone: what leaves, what the breaker keeps, what comes back.
-#include "engine/drain/drain.h"
-
 #include <gmock/gmock.h>
 
 #include <random>
 
-#include "base/hostlist.h"
+#include "engine/drain/drain_world.h"
 
 namespace sickbay::drain {
 namespace {
@@ -14,126 +12,6 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using namespace std::chrono_literals;
-
-// A cluster that answers: intents become done, and what is drained shows as drained.
-struct World {
-  State state;
-  Policy policy;
-  TimePoint now = from_unix_seconds(1'800'000'000);
-  std::int64_t seq = 0;
-  std::vector<Event> log;
-  std::vector<std::string> did;                 // "drain n3", in order
-  std::map<std::string, std::string> refusals;  // "drain n3" -> why it fails
-  bool check_passes = false;
-  TimePoint wake_at = kNever;
-  std::set<std::string> touched, intended;
-  bool asking = false;
-
-  World() { policy.act = policy.examine = true; }
-
-  void say(std::string subject, std::string_view kind, Json body) {
-    Event event;
-    event.seq = ++seq;
-    event.at = now;
-    event.subject = std::move(subject);
-    event.kind = kind;
-    event.body = std::move(body);
-    take(event);
-  }
-  // As the controller does it: facts first, then the engine until it is at rest, then the effects of one
-  // round.
-  void take(const Event& event) {
-    log.push_back(event);
-    for (std::string& node : apply(state, event)) touched.insert(std::move(node));
-    std::set<std::string> away;  // by a walk over all nodes, after every event of every test
-    for (const auto& [name, node] : state.nodes)
-      if (node.ours || node.pending) away.insert(name);
-    EXPECT_EQ(state.away, away) << event.text();
-    EXPECT_EQ(wants_nodes(state), !away.empty() || !state.waiting.empty());
-    if (!asking) settle();
-  }
-  void settle() {
-    asking = true;
-    std::vector<Command> todo;
-    while (!touched.empty()) {
-      const std::string node = *touched.begin();
-      touched.erase(touched.begin());
-      const Decision decision = decide(state, policy, node, now);
-      for (const Event& record : decision.records) say(record.subject, record.kind, record.body);
-      for (const Command& command : decision.commands)
-        if (intended.insert(command.key).second) {
-          say(command.subject, kIntent,
-              Json::object({{"key", command.key}, {"verb", command.verb}, {"args", command.args}}));
-          todo.push_back(command);
-        }
-      wake_at = std::min(wake_at, decision.wake_at);
-    }
-    asking = false;
-    for (const Command& command : todo) run(command);
-  }
-  void run(const Command& command) {
-    const std::string what = command.verb + " " + command.args["node"].as_string();
-    did.push_back(what);
-    Json body = Json::object({{"key", command.key}, {"verb", command.verb}});
-    if (const auto it = refusals.find(what); it != refusals.end()) {
-      body.set("error", Json::object({{"what", it->second}}));
-      return say(command.subject, kFailed, body);
-    }
-    body.set("result", Json::object({{"passed", check_passes}}));
-    say(command.subject, kDone, body);
-    if (command.verb == "drain" || command.verb == "undrain")
-      nodes(command.args["node"].as_string(), command.verb == "drain" ? "IDLE+DRAIN" : "IDLE");
-  }
-  void nodes(const std::string& hostlist, const std::string& shown,
-             std::vector<std::string> partitions = {"batch"}) {
-    say("cluster", "nodes_seen",
-        Json::object({{"groups", Json::array({Json::object({{"nodes", hostlist},
-                                                            {"state", shown},
-                                                            {"usable", shown == "IDLE"},
-                                                            {"down", shown.starts_with("DOWN")},
-                                                            {"partitions", partitions}})})}}));
-  }
-  void gone(const std::string& hostlist) {
-    say("cluster", "nodes_seen",
-        Json::object({{"groups", Json::array({Json::object({{"nodes", hostlist}, {"gone", true}})})}}));
-  }
-  void finding(int no, const std::string& node, const std::string& rule, const std::string& result = "fault",
-               const std::string& action = "drain", bool late = false) {
-    say("f" + std::to_string(no), kFinding,
-        Json::object({{"node", node},
-                      {"specification", "node"},
-                      {"rule", rule},
-                      {"result", result},
-                      {"action", action},
-                      {"text", rule + " is broken"},
-                      {"late", late}}));
-  }
-  void verdict(const std::string& node, bool final = true, const std::string& cause = "b") {
-    say("c1", "verdict",
-        Json::object({{"cause", cause},
-                      {"final", final},
-                      {"nodes", Json::array({node})},
-                      {"sentence", "It was " + node}}));
-  }
-  // Lets time pass, with what was asked for at its moments.
-  void pass(std::chrono::seconds time) {
-    const TimePoint until = now + time;
-    while (wake_at <= until) {
-      now = std::max(now, wake_at);
-      wake_at = kNever;
-      for (const auto& [name, node] : state.nodes) touched.insert(name);
-      settle();
-    }
-    now = until;
-  }
-  std::string_view stands(const std::string& node) const { return standing(state, policy, node); }
-  std::vector<std::string> kinds(std::string_view kind) const {
-    std::vector<std::string> found;
-    for (const Event& event : log)
-      if (event.kind == kind) found.push_back(event.body.dump());
-    return found;
-  }
-};
 
 TEST(Drain, AFaultTakesTheNodeOutAndItsEndBringsItBack) {
   World w;
@@ -217,7 +95,7 @@ TEST(Drain, ByDefaultItOnlyObserves) {
   w.pass(24h);
   EXPECT_THAT(w.did, IsEmpty());
   EXPECT_EQ(w.stands("n3"), "observed");
-  EXPECT_TRUE(node_view(w.state, w.policy, "n3")["observe_only"].as_bool());
+  EXPECT_TRUE(node_view(w.state, w.policy, "n3", w.now)["observe_only"].as_bool());
 }
 
 TEST(Drain, TheBreakerStopsAWrongRuleAndUndoPutsBack) {
@@ -328,20 +206,31 @@ TEST(Drain, FindingsAreToldOnceWhereSomebodyListens) {
 // Whatever agents, cases and people do: the breaker's bounds hold at every moment, and a replay of the events
 // gives the same state.
 TEST(DrainProperty, TheBreakerHoldsAndReplayIsEqual) {
+  int rebooted = 0;
   for (unsigned seed = 1; seed <= 60; ++seed) {
     std::mt19937 random(seed);
     const auto pick = [&](int below) { return static_cast<int>(random() % static_cast<unsigned>(below)); };
     World w;
+    w.policy.reboot = seed % 2 == 0;
+    w.policy.reboot_rest = 2h;
     const int size = 1 + pick(60);
     w.nodes("n[1-" + std::to_string(size) + "]", "IDLE");
     const int limit = std::max(1, std::min(5, size * 5 / 100)), most_out = std::max(1, size * 20 / 100);
     for (int step = 0; step < 200; ++step) {
       const std::string node = "n" + std::to_string(1 + pick(size)), rule = "r" + std::to_string(pick(3));
-      switch (pick(9)) {
+      switch (pick(11)) {
         case 0:
         case 1:
         case 2:
-          w.finding(step, node, rule);
+          w.finding(step, node, rule, "fault", rule == "r0" ? "drain" : "reboot");
+          break;
+        case 8:  // Slurm gives a reboot up, or somebody resumes a node that is down
+          w.nodes(node, pick(2) == 0 ? "DOWN" : "DOWN+DRAIN+REBOOT_ISSUED");
+          break;
+        case 9:
+          w.boot = w.now;
+          w.boot_id = "boot " + std::to_string(step);
+          w.nodes(node, w.state.nodes[node].drained && pick(4) > 0 ? "IDLE+DRAIN" : "IDLE");
           break;
         case 3:
           w.finding(step, node, rule, "ok", "none");
@@ -368,17 +257,29 @@ TEST(DrainProperty, TheBreakerHoldsAndReplayIsEqual) {
       for (const auto& [name, n] : w.state.nodes) out += n.ours;
       ASSERT_LE(out, most_out) << "seed " << seed << " step " << step;
     }
-    std::deque<TimePoint> drains;
+    std::deque<TimePoint> recent;
+    for (const TimePoint at : w.left) {
+      recent.push_back(at);
+      while (recent.front() <= at - w.policy.window) recent.pop_front();
+      ASSERT_LE(static_cast<int>(recent.size()), limit) << "seed " << seed;
+    }
+    std::map<std::string, TimePoint> reboots;  // by node and rule, of reasons that were new
     for (const Event& event : w.log) {
-      if (event.kind != kIntent || event.body["verb"].as_string() != "drain") continue;
-      drains.push_back(event.at);
-      while (drains.front() <= event.at - w.policy.window) drains.pop_front();
-      ASSERT_LE(static_cast<int>(drains.size()), limit) << "seed " << seed;
+      if (event.kind != kIntent || event.body["verb"].as_string() != "reboot") continue;
+      ++rebooted;
+      const Json& args = event.body["args"];
+      const std::string reason = args["reason"].as_string();
+      const std::string what = args["node"].as_string() + reason.substr(reason.find(' '));
+      if (reboots.contains(what)) {
+        EXPECT_GE(event.at - reboots[what], w.policy.reboot_rest) << what << " seed " << seed;
+      }
+      reboots[what] = event.at;
     }
     State again;
     for (const Event& event : w.log) (void)apply(again, event);
     EXPECT_EQ(canonical_text(again), canonical_text(w.state)) << "seed " << seed;
   }
+  EXPECT_GT(rebooted, 20) << "reboots are among what is tried";
 }
 
 }  // namespace

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+// A cluster for the tests of the drain engine, driven by events alone.
+#pragma once
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "engine/drain/drain.h"
+
+namespace sickbay::drain {
+
+using namespace std::chrono_literals;
+
+// A cluster that answers: intents become done, and what is drained shows as drained.
+struct World {
+  State state;
+  Policy policy;
+  TimePoint now = from_unix_seconds(1'800'000'000);
+  std::int64_t seq = 0;
+  std::vector<Event> log;
+  std::vector<std::string> did;                 // "drain n3", in order
+  std::map<std::string, std::string> refusals;  // "drain n3" -> why it fails
+  bool check_passes = false;
+  std::string shown_when_drained = "IDLE+DRAIN", boot_id = "boot 0";
+  TimePoint boot = from_unix_seconds(1'700'000'000);  // of all nodes
+  std::vector<TimePoint> left;                        // moments at which a node was taken away
+  std::vector<Json> told;                             // what the verb notify got
+  TimePoint wake_at = kNever;
+  std::set<std::string> touched, intended;
+  bool asking = false;
+
+  World() { policy.act = policy.examine = true; }
+
+  void say(std::string subject, std::string_view kind, Json body) {
+    Event event;
+    event.seq = ++seq;
+    event.at = now;
+    event.subject = std::move(subject);
+    event.kind = kind;
+    event.body = std::move(body);
+    take(event);
+  }
+  // As the controller does it: facts first, then the engine until it is at rest, then the effects of one
+  // round.
+  void take(const Event& event) {
+    log.push_back(event);
+    if (event.kind == kIntent) note_leaving(event.body, event.at);
+    for (std::string& node : apply(state, event)) touched.insert(std::move(node));
+    std::set<std::string> away;  // by a walk over all nodes, after every event of every test
+    for (const auto& [name, node] : state.nodes)
+      if (node.ours || node.pending) away.insert(name);
+    EXPECT_EQ(state.away, away) << event.text();
+    EXPECT_EQ(wants_nodes(state), !away.empty() || !state.waiting.empty());
+    if (!asking) settle();
+  }
+  // What the breaker must count: drains, but not those that Slurm dropped and we set again, and reboots that
+  // come long after their drain.
+  void note_leaving(const Json& intent, TimePoint at) {
+    const std::string& verb = intent["verb"].as_string();
+    if (verb == "drain" ? !state.nodes[intent["args"]["node"].as_string()].ours
+                        : verb == "reboot" && !intent["args"]["counted"].as_bool())
+      left.push_back(at);
+  }
+  void settle() {
+    asking = true;
+    std::vector<Command> todo;
+    while (!touched.empty()) {
+      const std::string node = *touched.begin();
+      touched.erase(touched.begin());
+      const Decision decision = decide(state, policy, node, now);
+      for (const Event& record : decision.records) say(record.subject, record.kind, record.body);
+      for (const Command& command : decision.commands)
+        if (intended.insert(command.key).second) {
+          say(command.subject, kIntent,
+              Json::object({{"key", command.key}, {"verb", command.verb}, {"args", command.args}}));
+          todo.push_back(command);
+        }
+      wake_at = std::min(wake_at, decision.wake_at);
+    }
+    asking = false;
+    for (const Command& command : todo) run(command);
+  }
+  void run(const Command& command) {
+    const std::string what = command.verb + " " + command.args["node"].as_string();
+    did.push_back(what);
+    Json body = Json::object({{"key", command.key}, {"verb", command.verb}});
+    if (const auto it = refusals.find(what); it != refusals.end()) {
+      body.set("error", Json::object({{"what", it->second}, {"remedy", "do something"}}));
+      return say(command.subject, kFailed, body);
+    }
+    body.set("result", Json::object({{"passed", check_passes}}));
+    say(command.subject, kDone, body);
+    if (command.verb == "notify") told.push_back(command.args["finding"]);
+    if (command.verb == "drain" || command.verb == "undrain")
+      nodes(command.args["node"].as_string(), command.verb == "drain" ? shown_when_drained : "IDLE");
+  }
+  void nodes(const std::string& hostlist, const std::string& shown,
+             std::vector<std::string> partitions = {"batch"}) {
+    say("cluster", "nodes_seen",
+        Json::object({{"groups", Json::array({Json::object({{"nodes", hostlist},
+                                                            {"state", shown},
+                                                            {"usable", shown == "IDLE"},
+                                                            {"down", shown.starts_with("DOWN")},
+                                                            {"boot", to_micros(boot)},
+                                                            {"idle", shown.starts_with("IDLE")},
+                                                            {"partitions", partitions}})})}}));
+  }
+  void gone(const std::string& hostlist) {
+    say("cluster", "nodes_seen",
+        Json::object({{"groups", Json::array({Json::object({{"nodes", hostlist}, {"gone", true}})})}}));
+  }
+  void finding(int no, const std::string& node, const std::string& rule, const std::string& result = "fault",
+               const std::string& action = "drain", bool late = false) {
+    say("f" + std::to_string(no), kFinding,
+        Json::object({{"node", node},
+                      {"specification", "node"},
+                      {"rule", rule},
+                      {"result", result},
+                      {"action", action},
+                      {"text", rule + " is broken"},
+                      {"boot_id", boot_id},
+                      {"late", late}}));
+  }
+  void verdict(const std::string& node, bool final = true, const std::string& cause = "b") {
+    say("c1", "verdict",
+        Json::object({{"cause", cause},
+                      {"final", final},
+                      {"nodes", Json::array({node})},
+                      {"sentence", "It was " + node}}));
+  }
+  // Lets time pass, with what was asked for at its moments.
+  void pass(std::chrono::seconds time) {
+    const TimePoint until = now + time;
+    while (wake_at <= until) {
+      now = std::max(now, wake_at);
+      wake_at = kNever;
+      for (const auto& [name, node] : state.nodes) touched.insert(name);
+      settle();
+    }
+    now = until;
+  }
+  std::string_view stands(const std::string& node) const { return standing(state, policy, node); }
+  std::vector<std::string> kinds(std::string_view kind) const {
+    std::vector<std::string> found;
+    for (const Event& event : log)
+      if (event.kind == kind) found.push_back(event.body.dump());
+    return found;
+  }
+};
+
+}  // namespace sickbay::drain
