@@ -97,13 +97,15 @@ crash() {
 }
 storage() { simple storage "-N1 -t 5 -w n5 $programs/healthy.sh 3"; }
 
-# Work that takes good nodes 14 s takes over 90 s at 15 % of a CPU, past the limit, on a machine of any speed.
-slow_steps=5000
+# Work that takes good nodes 40 s, within the limit, takes far over it at 15 % of a CPU.  The margin is for a machine that
+# is busier while this is measured than it is afterwards: up to three times; too much work does no harm, for it
+# is what the verification says of n7 that decides.
+slow_steps=20000
 if wanted slow; then
   for _ in 1 2 3; do
     as alice "srun -N2 --ntasks-per-node=1 --mpi=pmi2 \$SICKBAY_DEMO/fixed_work 1000" 2>/dev/null
   done | sed -n 's/.*rank 0: done after \([0-9.]*\) s.*/\1/p' | sort -n | head -n1 >"$work/thousand"
-  slow_steps=$(awk '$1 > 0 { n = int(14 / $1 * 1000) } END { print (n > 5000 ? n : 5000) }' "$work/thousand")
+  slow_steps=$(awk '$1 > 0 { n = int(40 / $1 * 1000) } END { print (n > 20000 ? n : 20000) }' "$work/thousand")
   echo "slow: $slow_steps steps ($(cat "$work/thousand") s for 1000)"
 fi
 
