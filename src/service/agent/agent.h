@@ -82,6 +82,7 @@ class Agent {
   void set_mode(Order& wanted, const std::string& mode, bool repair) const;
   void later(Micros in, std::function<void()> what);
 
+  void ask(HttpQuestion asked, Done<Json> done);
   void hello();
   void poll();
   void take_tasks(const Json& answer);

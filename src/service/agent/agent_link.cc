@@ -35,13 +35,21 @@ void Agent::again_later(std::function<void()> what, int& failures) {
   later(pause + share_of(options_.node + std::to_string(failures), pause / 2), std::move(what));
 }
 
+// The answer comes to nobody where the agent is no more.
+void Agent::ask(HttpQuestion asked, Done<Json> done) {
+  sickbayd_->ask(std::move(asked),
+                 [alive = std::weak_ptr<bool>(alive_), done = std::move(done)](Result<Json> answer) {
+                   if (!alive.expired()) done(std::move(answer));
+                 });
+}
+
 void Agent::hello() {
   Json digests = Json::object();
   for (const auto& rules : rules_)
     digests.set(rules->specification.name, diagnose::digest(rules->specification));
   const Json body = Json::object(
       {{"version", options_.version}, {"digests", digests}, {"mode", mode_}, {"period", period_}});
-  sickbayd_->ask(question("/v1/agent/hello", body), [this](Result<Json> answer) {
+  ask(question("/v1/agent/hello", body), [this](Result<Json> answer) {
     if (!answer) {
       if (poll_failures_ == 0)
         say(fmt::format("event=sickbayd_away what={} cause={}", Json(answer.error().line()).dump(),
@@ -60,7 +68,7 @@ void Agent::poll() {
   HttpQuestion asked;
   asked.target = fmt::format("/v1/agent/tasks?node={}&after={}", options_.node, last_task_);
   asked.time_limit = kPollLimit;
-  sickbayd_->ask(std::move(asked), [this](Result<Json> answer) {
+  ask(std::move(asked), [this](Result<Json> answer) {
     // Whatever it was, sickbayd may have been another one meanwhile: greet it again.
     if (!answer) return again_later([this] { hello(); }, poll_failures_);
     poll_failures_ = 0;
@@ -111,7 +119,7 @@ void Agent::take_tasks(const Json& answer) {
 
 void Agent::post_results(std::int64_t task, Json body) {
   body.set("task", task);
-  sickbayd_->ask(question("/v1/agent/results", body), [this, task, body](Result<Json> answer) {
+  ask(question("/v1/agent/results", body), [this, task, body](Result<Json> answer) {
     if (answer) return;
     const ErrorCode code = answer.error().code;
     say(fmt::format("event=results_not_taken task={} what={}", task, Json(answer.error().line()).dump()));
@@ -136,21 +144,20 @@ void Agent::deliver() {
   const std::int64_t last = waiting->back()["n"].as_int();
   Json items = Json::array();
   for (Json& item : *waiting) items.push(std::move(item));
-  sickbayd_->ask(question("/v1/agent/findings", Json::object({{"items", std::move(items)}})),
-                 [this, last](Result<Json> answer) {
-                   delivering_ = false;
-                   if (!answer) {
-                     if (deliver_failures_ == 0)
-                       say("event=findings_wait why=" + Json(answer.error().line()).dump());
-                     return again_later([this] { deliver(); }, deliver_failures_);
-                   }
-                   deliver_failures_ = 0;
-                   for (const Json& refused : (*answer)["refused"].items())
-                     say("event=finding_refused what=" + refused["what"].dump());
-                   if (const Status done = store_.delivered(last); !done)
-                     return say("event=spool_not_written why=" + Json(done.error().line()).dump());
-                   deliver();
-                 });
+  ask(question("/v1/agent/findings", Json::object({{"items", std::move(items)}})),
+      [this, last](Result<Json> answer) {
+        delivering_ = false;
+        if (!answer) {
+          if (deliver_failures_ == 0) say("event=findings_wait why=" + Json(answer.error().line()).dump());
+          return again_later([this] { deliver(); }, deliver_failures_);
+        }
+        deliver_failures_ = 0;
+        for (const Json& refused : (*answer)["refused"].items())
+          say("event=finding_refused what=" + refused["what"].dump());
+        if (const Status done = store_.delivered(last); !done)
+          return say("event=spool_not_written why=" + Json(done.error().line()).dump());
+        deliver();
+      });
 }
 
 }  // namespace sickbay::agent
