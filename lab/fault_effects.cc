@@ -268,11 +268,13 @@ std::string shift_library() {
 }
 
 Status restart_with_clock(Target& t) {
-  for (const char* daemon : {"munged", "slurmd", "sickbay-agent"}) {
-    if (const Process p = daemon_process(t.layout, daemon, t.machine.name); p.pid == 0 || !alive(p)) continue;
-    if (auto done = kill_daemon(t.layout, daemon, t.machine.name); !done) return done;
-    if (auto done = start_daemon(t.layout, daemon, t.machine.name); !done) return done;
-    if (auto done = await_daemon(t.layout, daemon, t.machine.name, kLimit); !done) return done;
+  for (const DaemonRow& row : daemon_table()) {
+    if (!runs_on(row, t.machine.name)) continue;
+    if (const Process p = daemon_process(t.layout, row.name, t.machine.name); p.pid == 0 || !alive(p))
+      continue;
+    if (auto done = kill_daemon(t.layout, row.name, t.machine.name); !done) return done;
+    if (auto done = start_daemon(t.layout, row.name, t.machine.name); !done) return done;
+    if (auto done = await_daemon(t.layout, row.name, t.machine.name, kLimit); !done) return done;
   }
   return {};
 }

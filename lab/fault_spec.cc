@@ -20,7 +20,8 @@ using enum FaultKind;
 // One row per kind.  Columns: value, standard value, on ctl, --pid, --direction, stays.
 constexpr auto kFaults = std::to_array<FaultRow>({
     {crash, "crash", ValueKind::none, "", false, false, false, true,
-     "eth0 goes down, then every process of the node is killed; heal boots it: new boot id, munged, slurmd"},
+     "eth0 goes down, then every process of the node is killed; heal boots it: new boot id, "
+     "munged, slurmd, the agent"},
     {network_down, "network-down", ValueKind::none, "", true, false, false, false,
      "eth0 goes down; processes live on"},
     {loss, "loss", ValueKind::percent, "5%", true, false, true, false,

@@ -96,10 +96,11 @@ Status power_on(const Layout& l, const std::string& machine, bool as_booted) {
   if (as_booted)
     if (auto done = write_text(booted_file(l, machine), ""); !done) return done;
   Status done;
-  for (const char* daemon : {"munged", "slurmd", "sickbay-agent"}) {
-    if (daemon_process(l, daemon, machine).pid == 0) continue;  // this lab has none
-    done = start_daemon(l, daemon, machine);
-    if (done) done = await_daemon(l, daemon, machine, kLimit);
+  for (const DaemonRow& row : daemon_table()) {
+    if (!runs_on(row, machine) || daemon_process(l, row.name, machine).pid == 0)
+      continue;  // this lab has none
+    done = start_daemon(l, row.name, machine);
+    if (done) done = await_daemon(l, row.name, machine, kLimit);
     if (!done) break;
   }
   ::unlink(booted_file(l, machine).c_str());
