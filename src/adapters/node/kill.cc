@@ -31,8 +31,7 @@ class Condemned {
     const int fd = static_cast<int>(::syscall(SYS_pidfd_open, static_cast<pid_t>(pid), 0));
     if (fd < 0) return;
     // Looked at after it is held: now the number cannot become another's unnoticed.
-    const auto text = tree.read(fmt::format("/proc/{}/stat", pid), 4096);
-    const auto stat = text ? parse_process_stat(*text) : std::nullopt;
+    const auto stat = process_stat(tree, std::to_string(pid));
     if (!stat || stat->started != started || stat->state == 'Z')
       ::close(fd);
     else

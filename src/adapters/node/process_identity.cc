@@ -3,16 +3,14 @@
 
 #include <fmt/format.h>
 
-#include "adapters/node/parse.h"
-#include "adapters/node/tree.h"
+#include "adapters/node/process_table.h"
 
 namespace sickbay {
 
 std::string process_identity(std::string_view pid, std::string_view root) {
   const node::Tree tree(root);
   const auto boot = tree.word("/proc/sys/kernel/random/boot_id");
-  const auto text = tree.read(fmt::format("/proc/{}/stat", pid), 4096);
-  const auto stat = text ? node::parse_process_stat(*text) : std::nullopt;
+  const auto stat = node::process_stat(tree, pid);
   if (!boot || !stat || stat->state == 'Z') return "";
   return fmt::format("{}/{}/{}", *boot, stat->pid, stat->started);
 }

@@ -11,6 +11,11 @@
 
 namespace sickbay::node {
 
+std::optional<ProcessStat> process_stat(const Tree& tree, std::string_view pid) {
+  const auto text = tree.read(fmt::format("/proc/{}/stat", pid), 4096);
+  return text ? parse_process_stat(*text) : std::nullopt;
+}
+
 std::int64_t ProcessTable::page_size() const {
   return tree_.is_this_machine() ? ::sysconf(_SC_PAGESIZE) : 4096;  // recorded trees are of x86
 }

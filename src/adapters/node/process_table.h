@@ -11,12 +11,16 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "adapters/node/parse.h"
 #include "adapters/node/tree.h"
 
 namespace sickbay::node {
+
+/// What the kernel says of process `pid` ("self": the caller); nothing where it has vanished.
+std::optional<ProcessStat> process_stat(const Tree& tree, std::string_view pid);
 
 class ProcessTable {
  public:

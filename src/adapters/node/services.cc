@@ -31,8 +31,7 @@ OperationEnd up(std::int64_t pid) {
 
 // A process that lives and has this name; its pid may have been reused by another program.
 bool lives(const Tree& tree, std::int64_t pid, std::string_view program) {
-  const auto text = tree.read(fmt::format("/proc/{}/stat", pid), 4096);
-  const auto stat = text ? parse_process_stat(*text) : std::nullopt;
+  const auto stat = process_stat(tree, std::to_string(pid));
   return stat && stat->state != 'Z' && stat->state != 'X' && stat->name == program.substr(0, 15);
 }
 
