@@ -4,10 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
 #include "base/spelling.h"
 #include "base/text.h"
+#include "model/diagnosis_mode.h"
 #include "model/ids.h"
 
 namespace sickbay {
@@ -18,7 +18,6 @@ constexpr std::chrono::seconds kStateAge{60};  // how old a node's state may be 
 constexpr std::chrono::seconds kSweep{60};
 constexpr std::size_t kTasksKept = 200;        // with their results
 constexpr std::size_t kResultBytes = 1 << 20;  // kept of one task
-constexpr auto kModes = std::to_array<std::string_view>({"quick", "deep", "extended"});
 
 }  // namespace
 
@@ -194,7 +193,7 @@ void AgentTasks::order(const std::string& node, const Json& wish, const std::str
   const auto known = key.empty() ? by_key_.end() : by_key_.find(key);
   if (known != by_key_.end()) return done(Json::object({{"task", known->second}}));
   const std::string mode(wish["mode"].as_string_or("quick"));
-  if (std::ranges::find(kModes, mode) == kModes.end())
+  if (!is_diagnosis_mode(mode))
     return done(fail(Error(ErrorCode::bad_input, "no mode " + quote_for_message(mode))
                          .remedied_by("choose quick, deep or extended")));
   controller_.with_nodes(kStateAge, [this, alive = std::weak_ptr<bool>(alive_), node, mode, by, key,

@@ -7,6 +7,7 @@
 #include "apps/cli/answer.h"
 #include "apps/cli/commands.h"
 #include "apps/cli/diagnosis_text.h"
+#include "model/diagnosis_mode.h"
 
 namespace sickbay::cli {
 namespace {
@@ -51,7 +52,7 @@ void add_diagnose_command(CLI::App& app, int& exit_code) {
   c->add_option(
        "-m,--mode", o->mode,
        "how deep: quick reads; deep adds memory and disk tests; extended adds stress, for idle nodes")
-      ->check(CLI::IsMember({"quick", "deep", "extended"}))
+      ->check(CLI::IsMember(std::vector<std::string>(kDiagnosisModes.begin(), kDiagnosisModes.end())))
       ->capture_default_str();
   c->add_flag("--repair", o->repair, "let it repair what the rules and the node's configuration allow");
   c->add_flag("--explain", o->explain, "say why each production fired or did not");

@@ -5,9 +5,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
 #include "engine/diagnose/explain.h"
+#include "model/diagnosis_mode.h"
 
 namespace sickbay::agent {
 namespace {
@@ -18,12 +18,11 @@ constexpr std::chrono::minutes kToldAge{3};    // how long sickbayd's word of th
 constexpr std::chrono::hours kRepairsKept{24 * 31};
 constexpr std::size_t kMostOrders = 64;
 constexpr std::string_view kRepair = "repair";  // the characteristic that permits repairs
-constexpr auto kModes = std::to_array<std::string_view>({"quick", "deep", "extended"});
 
 // The mode that an initial value is; "" where it is none.
 std::string mode_of(const Value& value) {
   const std::string* text = std::get_if<std::string>(&value);
-  return text != nullptr && std::ranges::find(kModes, *text) != kModes.end() ? *text : "";
+  return text != nullptr && is_diagnosis_mode(*text) ? *text : "";
 }
 
 std::vector<diagnose::RepairRun> repairs_in(const Json& state, const std::string& specification) {
