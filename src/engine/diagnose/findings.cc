@@ -94,12 +94,18 @@ std::map<std::string, int> spent_budgets(const Specification& specification,
   return spent;
 }
 
+RepairRun repair_of(const Run& run, InstanceId instance) {
+  const Specification& s = run.rules->specification;
+  const Instance& i = run.instances[instance];
+  return {s.operations[i.operation].name, i.started_at, s.productions[i.production].name};
+}
+
 std::vector<RepairRun> repairs_of(const Run& run) {
   std::vector<RepairRun> repairs;
-  for (const Instance& i : run.instances) {
-    const OperationSpec& o = run.rules->specification.operations[i.operation];
-    if (o.kind == OperationKind::repair && i.started)
-      repairs.push_back({o.name, i.started_at, run.rules->specification.productions[i.production].name});
+  for (InstanceId id = 0; id < run.instances.size(); ++id) {
+    const Instance& i = run.instances[id];
+    const OperationKind kind = run.rules->specification.operations[i.operation].kind;
+    if (kind == OperationKind::repair && i.started) repairs.push_back(repair_of(run, id));
   }
   return repairs;
 }

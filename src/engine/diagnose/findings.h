@@ -40,6 +40,8 @@ struct RepairRun {
   TimePoint at = kNoTime;
   std::string rule = {};  ///< the production that wanted it
 };
+/// What `instance` of a run is for that count: a repair that was started.
+RepairRun repair_of(const Run& run, InstanceId instance);
 /// RunStarted.spent: how many of `runs` lie in the window that ends now, by operation with a budget.
 std::map<std::string, int> spent_budgets(const Specification& specification,
                                          const std::vector<RepairRun>& runs, TimePoint now);

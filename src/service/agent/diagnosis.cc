@@ -49,7 +49,7 @@ void Diagnosis::start_instance(diagnose::InstanceId instance) {
     if (const auto finding = diagnose::finding_of(run_, instance); finding && hooks_.found)
       hooks_.found(*finding);
   if (operation.kind == diagnose::OperationKind::repair && hooks_.before_repair)
-    if (const Status noted = hooks_.before_repair(repair_of(instance)); !noted) {
+    if (const Status noted = hooks_.before_repair(diagnose::repair_of(run_, instance)); !noted) {
       OperationEnd end;
       end.text = "it was not run, for it could not be noted: " + noted.error().line();
       return loop_.post([later, end] { later(end); });
@@ -63,18 +63,12 @@ void Diagnosis::start_instance(diagnose::InstanceId instance) {
   runner_.run(diagnose::call_of(run_, instance), later);
 }
 
-diagnose::RepairRun Diagnosis::repair_of(diagnose::InstanceId instance) const {
-  const diagnose::Specification& s = run_.rules->specification;
-  const diagnose::Instance& i = run_.instances[instance];
-  return {s.operations[i.operation].name, i.started_at, s.productions[i.production].name};
-}
-
 void Diagnosis::finish(diagnose::InstanceId instance, OperationEnd end) {
   cpu_ += end.cpu;
   diagnose::apply(run_, diagnose::OperationFinished{loop_.now(), instance, std::move(end)});
   const auto& operation = run_.rules->specification.operations[run_.instances[instance].operation];
   if (operation.kind == diagnose::OperationKind::repair && hooks_.after_repair)
-    hooks_.after_repair(repair_of(instance));
+    hooks_.after_repair(diagnose::repair_of(run_, instance));
   if (operation.kind != diagnose::OperationKind::critical)
     if (const auto finding = diagnose::finding_of(run_, instance); finding && hooks_.found)
       hooks_.found(*finding);

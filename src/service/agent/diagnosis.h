@@ -37,7 +37,6 @@ class Diagnosis : public std::enable_shared_from_this<Diagnosis> {
   void go_on();
   void start_instance(diagnose::InstanceId instance);
   void finish(diagnose::InstanceId instance, OperationEnd end);
-  diagnose::RepairRun repair_of(diagnose::InstanceId instance) const;
 
   Loop& loop_;
   OperationRunner& runner_;
