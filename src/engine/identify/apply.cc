@@ -67,8 +67,7 @@ Run& put_run(Case& c, const RunId& id) {
   auto& runs = c.runs(id.kind);
   while (static_cast<int>(runs.size()) < id.n) runs.emplace_back();
   Run& run = runs[static_cast<std::size_t>(id.n - 1)];
-  std::vector<std::string> not_begun_on = std::move(run.not_begun_on);
-  if (run.never_began()) not_begun_on = hosts_in_either(not_begun_on, run.nodes);
+  std::vector<std::string> not_begun_on = run.never_began_on();
   run = Run{};
   run.id = id;
   run.not_begun_on = std::move(not_begun_on);
@@ -229,9 +228,10 @@ void on_intent(State&, Case* c, const Event& e) {
   if (verb == "submit_program" || verb == "submit_verification") {
     const auto id = parse_run_id(args["run"].as_string());
     if (!id) return;
-    const std::size_t before = c->program(id->n) ? c->program(id->n)->not_begun_on.size() : 0;
+    const Run* before = run_in(*c, *id);
+    const bool again_elsewhere = before && before->is_program() && before->never_began();
     Run& run = put_run(*c, *id);
-    if (run.is_program() && run.not_begun_on.size() > before)
+    if (again_elsewhere)
       c->notes.push_back(id->text() + " never began on " + compress_hostlist(run.not_begun_on) +
                          ", where its output could not be opened, and was submitted again elsewhere");
     run.attempt = static_cast<int>(args["attempt"].as_int(1));

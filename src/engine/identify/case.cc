@@ -4,6 +4,8 @@
 
 #include <array>
 
+#include "base/hostlist.h"
+
 namespace sickbay::identify {
 namespace {
 
@@ -69,6 +71,10 @@ Verdict Verdict::from_json(const Json& json) {
   v.rule = json["rule"].as_string();
   v.at = from_micros(json["at"].as_int());
   return v;
+}
+
+std::vector<std::string> Run::never_began_on() const {
+  return never_began() ? hosts_in_either(not_begun_on, nodes) : not_begun_on;
 }
 
 const Run* Case::result_check_of(int n) const {

@@ -90,6 +90,8 @@ struct Run {
   bool never_began() const {
     return outcome == Outcome::failed && job.exit_code == 0 && job.exit_signal == 53;
   }
+  /// Nodes on which this run, as submitted now and before, never began.
+  std::vector<std::string> never_began_on() const;
   /// Changes of its job matter.
   bool watched() const { return live() && outcome != Outcome::checking; }
 };

@@ -36,15 +36,14 @@ Placement place_rerun(const State& state, const Policy& policy, const Case& subj
     const Run* run = subject.program(i);
     if (run == nullptr) continue;
     used.insert(run->nodes.begin(), run->nodes.end());
-    if (i > 1 && run->never_began()) suspects.insert(run->nodes.begin(), run->nodes.end());
     suspects.insert(run->down_nodes.begin(), run->down_nodes.end());
     if (run->trace && !run->trace->node.empty()) suspects.insert(run->trace->node);
   }
-  // Where an earlier attempt of this very run never began there is something wrong.
-  if (const Run* run = subject.program(n)) {
-    suspects.insert(run->not_begun_on.begin(), run->not_begun_on.end());
-    if (run->never_began()) suspects.insert(run->nodes.begin(), run->nodes.end());
-  }
+  // Where a re-run never began, this one's earlier attempts too, there is something wrong.  (The first run
+  // may have had no folder to write to, which is no fault of its nodes.)
+  for (int i = 2; i <= n; ++i)
+    if (const Run* run = subject.program(i))
+      for (std::string& name : run->never_began_on()) suspects.insert(std::move(name));
   for (const Run& v : subject.verifications)
     for (const NodeResult& r : v.results)
       if (r.result == "failed" || r.result == "slow") {

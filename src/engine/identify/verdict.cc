@@ -69,10 +69,11 @@ constexpr Row kNeverBegan{
     c_any,         Cause::inconclusive,
     Blame::nobody, medium,
     kFinal,        "the failed run never began, and the second one, with its output elsewhere, did"};
-constexpr Row kNothingBegan{
-    "V16",         a_any,  c_any,  a_any,
-    c_any,         a_any,  c_any,  Cause::inconclusive,
-    Blame::nobody, medium, kFinal, "neither the failed run nor one with its output elsewhere began"};
+constexpr Row kNothingBegan = [] {
+  Row row = kNeverBegan;
+  row.why = "neither the failed run nor one with its output elsewhere began";
+  return row;
+}();
 
 A outcome_column(const Run* run) {
   if (run == nullptr) return a_open;
