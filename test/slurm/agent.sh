@@ -5,13 +5,8 @@
 #   agent.sh BUILD
 set -euo pipefail
 build=$(realpath "${1:?usage: agent.sh BUILD}")
-lab=agent$$
-sickbay=$build/bin/sickbay
-trap '"$sickbay" lab down "$lab" >/dev/null 2>&1 || true' EXIT
-"$sickbay" lab up "$lab" --nodes 2 --spares 0 >/dev/null
-folder=/var/tmp/sickbay-lab-$lab
-failures=0 checks=0
-fail() { echo "FAILED: $*"; failures=$((failures + 1)); }
+. "$(dirname "$(realpath "$0")")/lab.inc"
+lab_up --nodes 2 --spares 0
 # is CODE WHAT COMMAND...: the command's exit code.
 is() {
   local wanted=$1 what=$2 code=0
@@ -20,21 +15,6 @@ is() {
   "$@" >"$folder/out" 2>&1 || code=$?
   [ "$code" = "$wanted" ] || { fail "$what: exit code $code in place of $wanted"; cat "$folder/out"; }
 }
-ctl() { "$sickbay" lab exec -l "$lab" -- "$@"; }
-kill_service() { "$sickbay" lab fault -l "$lab" "$1" "kill-service=$2" >/dev/null; }
-heal() { "$sickbay" lab heal -l "$lab" "$1" kill-service >/dev/null; }
-# until_true WHAT COMMAND...: within a minute.
-until_true() {
-  local what=$1 i
-  shift
-  checks=$((checks + 1))
-  for ((i = 0; i < 300; i++)); do
-    if "$@" >/dev/null 2>&1; then return; fi
-    sleep 0.2
-  done
-  fail "$what"
-}
-root_of() { echo "$folder/nodes/$1/root"; }
 findings() { ctl "$sickbay" journal --json | jq -c 'select(.kind == "finding" and .body.node == "'"$1"'" and .body.specification == "probe")'; }
 results() { findings "$1" | jq -r .body.result | tr '\n' ' '; }
 spooled() { grep -c '"specification":"probe"' "$(root_of "$1")/var/lib/sickbay-agent/spool"; }
@@ -62,8 +42,7 @@ RULES
 if [ -e "$(root_of $node)/flag" ]; then echo '{"outputs": {"broken": true}}'; else echo '{"outputs": {"broken": false}}'; fi
 PROBE
   chmod 755 "$(root_of $node)/etc/sickbay/operations.d/probe"
-  kill_service $node sickbay-agent  # rules are read at the start
-  heal $node
+  restart $node sickbay-agent  # rules are read at the start
 done
 both_present() { ctl "$sickbay" nodes --json | jq -e '[.items[].agent | select(.present and (.digests.probe | length) == 16)] | length == 2'; }
 until_true "both agents have said hello with the digest of their rules" both_present
@@ -84,14 +63,12 @@ touch "$(root_of n2)/flag"
 until_true "the spool keeps the fault" has_spooled n2 1
 rm "$(root_of n2)/flag"
 until_true "the spool keeps that it is gone" has_spooled n2 2
-kill_service n2 sickbay-agent
-heal n2
+restart n2 sickbay-agent
 is 0 "--once without sickbayd" "$sickbay" lab exec -l "$lab" --node n2 -- env "SICKBAY_ROOT=$(root_of n2)" "$build/bin/sickbay-agent" --once
 heal ctl
 until_true "both findings of n2 came, in their order" has_results n2 "fault ok "
 until_true "the spool of n2 is empty" has_spooled n2 0
-kill_service ctl sickbayd
-heal ctl
+restart ctl sickbayd
 rm "$(root_of n1)/flag"
 until_true "n1 tells a sickbayd that was killed again that its fault is gone" has_results n1 "fault ok "
 has_results n2 "fault ok " || fail "n2's findings came twice: $(results n2)"
@@ -130,8 +107,7 @@ config=$root/etc/sickbay/agent.json
 jq '.repair.allowed = true' "$config" >"$config.new"
 mv "$config.new" "$config"
 cut_repairs() { ctl "$sickbay" journal --json | jq -r 'select(.kind == "finding" and .body.specification == "mend") | .body.rule + " " + .body.result + " " + .body.action + ": " + .body.text'; }
-kill_service n1 sickbay-agent
-heal n1
+restart n1 sickbay-agent
 until_true "the repair is under way" test -s "$root/pid"
 [ -z "$(cut_repairs)" ] || fail "a finding of a repair that is under way: $(cut_repairs)"
 kill_service n1 sickbay-agent
@@ -140,10 +116,8 @@ until_true "the repair dies with its agent" repair_is_gone
 heal n1
 is_told() { [ "$(cut_repairs)" = "p1 unknown none: the repair mend was under way when the agent ended: whether it took effect is unknown" ]; }
 until_true "the next agent tells that it does not know what became of the repair" is_told
-kill_service n1 sickbay-agent
-heal n1
+restart n1 sickbay-agent
 is 0 "a diagnosis after it" ctl "$sickbay" diagnose n1
 is_told || fail "it was told again: $(cut_repairs)"
 
-echo "agent: $checks checks, $failures failures, $SECONDS s"
-[ "$failures" = 0 ]
+finish

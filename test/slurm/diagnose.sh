@@ -8,14 +8,8 @@ set -euo pipefail
 build=$(realpath "${1:?usage: diagnose.sh BUILD [SECONDS]}")
 healthy_seconds=${2:-0}
 source_dir=$(realpath "$(dirname "$0")/../..")
-lab=diag$$
-sickbay=$build/bin/sickbay
-trap '"$sickbay" lab down "$lab" >/dev/null 2>&1 || true' EXIT
-"$sickbay" lab up "$lab" --nodes 6 --spares 0 --cpus 2 >/dev/null
-folder=/var/tmp/sickbay-lab-$lab
-failures=0 checks=0
-fail() { echo "FAILED: $*"; failures=$((failures + 1)); }
-ctl() { "$sickbay" lab exec -l "$lab" -- "$@"; }
+. "$(dirname "$(realpath "$0")")/lab.inc"
+lab_up --nodes 6 --spares 0 --cpus 2
 findings() { ctl "$sickbay" journal --json | jq -c "select(.kind == \"finding\") | $1"; }
 now_ms() { date +%s%3N; }
 
@@ -28,8 +22,7 @@ site() {
     drain: {act: true, most: 100, most_percent: $most, most_out_percent: $most, window: $window, lift_after: "3s"},
     notify: {command: $told, user: "root"}}' "$file" >"$file.new"
   mv "$file.new" "$file"
-  "$sickbay" lab fault -l "$lab" ctl kill-service=sickbayd >/dev/null
-  "$sickbay" lab heal -l "$lab" ctl kill-service >/dev/null
+  restart ctl sickbayd
 }
 site 100 1h
 
@@ -77,24 +70,13 @@ rules_everywhere() {
 if [ -d "$folder/home/alice" ]; then echo '{"outputs": {"shared_present": true}}'; else echo '{"outputs": {"shared_present": false}}'; fi
 OPERATION
     chmod 755 "$folder/nodes/n$n/root/etc/sickbay/operations.d/shared_there"
-    "$sickbay" lab fault -l "$lab" "n$n" kill-service=sickbay-agent >/dev/null
-    "$sickbay" lab heal -l "$lab" "n$n" kill-service >/dev/null
+    restart "n$n" sickbay-agent
   done
 }
 rules "" >"$folder/lint.json"
 "$sickbay" rules lint "$source_dir/rules/node.json" "$folder/lint.json" >/dev/null || fail "the rules of this test have faults"
 rules_everywhere
 
-# until_true SECONDS COMMAND...
-until_true() {
-  local i most=$1
-  shift
-  for ((i = 0; i < most * 5; i++)); do
-    if "$@" >/dev/null 2>&1; then return 0; fi
-    sleep 0.2
-  done
-  return 1
-}
 # found NODE RULE RESULT MORE-THAN: there are more findings of that kind than so many.
 count() { findings "select(.body.node == \"$1\" and .body.rule == \"$2\" and .body.result == \"$3\") | 1" | wc -l; }
 found() { [ "$(count "$1" "$2" "$3")" -gt "$4" ]; }
@@ -108,16 +90,16 @@ fault() {
   before=$(count "$node" "$rule" fault) gone=$(count "$node" "$rule" ok)
   "$sickbay" lab fault -l "$lab" "$node" "$what" >/dev/null
   began=$(now_ms)
-  if ! until_true 60 found "$node" "$rule" fault "$before"; then
+  if ! within 60 found "$node" "$rule" fault "$before"; then
     fail "$what on $node: no finding of $rule"
     timeout 60 "$sickbay" lab exec -l "$lab" -- "$sickbay" diagnose "$node" | head -n 40 || true
   fi
   took=$(($(now_ms) - began))
-  [ "$action" != drain ] || until_true 20 stands "$node" out || fail "$what on $node: not drained but $(standing "$node")"
+  [ "$action" != drain ] || within 20 stands "$node" out || fail "$what on $node: not drained but $(standing "$node")"
   "$sickbay" lab heal -l "$lab" "$node" "${what%%=*}" >/dev/null
   began=$(now_ms)
-  until_true 60 found "$node" "$rule" ok "$gone" || fail "$what on $node: $rule is not said to be gone"
-  [ "$action" != drain ] || until_true 30 stands "$node" in || fail "$what on $node: not put back but $(standing "$node")"
+  within 60 found "$node" "$rule" ok "$gone" || fail "$what on $node: $rule is not said to be gone"
+  [ "$action" != drain ] || within 30 stands "$node" in || fail "$what on $node: not put back but $(standing "$node")"
   back=$(($(now_ms) - began))
   printf '%-28s %-4s %-22s %-8s found after %5d ms, back after %5d ms\n' "$what" "$node" "$rule" "$action" "$took" "$back"
 }
@@ -168,13 +150,13 @@ done
 # An agent without munged cannot sign what it finds: it keeps it, and tells it when munged is back.
 checks=$((checks + 1))
 agent_log=$folder/log/sickbay-agent-n6.out
-"$sickbay" lab fault -l "$lab" n6 kill-service=munged >/dev/null
+kill_service n6 munged
 began=$(now_ms)
-until_true 60 grep -q 'event=finding .*rule=tell_munged_down result=fault' "$agent_log" || fail "n6 does not notice that its munged is dead"
+within 60 grep -q 'event=finding .*rule=tell_munged_down result=fault' "$agent_log" || fail "n6 does not notice that its munged is dead"
 took=$(($(now_ms) - began))
-"$sickbay" lab heal -l "$lab" n6 kill-service >/dev/null
+heal n6
 began=$(now_ms)
-until_true 60 found n6 tell_munged_down ok 0 || fail "n6 does not tell that munged is back"
+within 60 found n6 tell_munged_down ok 0 || fail "n6 does not tell that munged is back"
 [ "$(count n6 tell_munged_down fault)" = 1 ] || fail "the finding of the dead munged was not delivered, or twice"
 printf '%-28s %-4s %-22s %-8s found after %5d ms, back after %5d ms\n' kill-service=munged n6 tell_munged_down notify "$took" "$(($(now_ms) - began))"
 
@@ -193,20 +175,20 @@ site 5 10s  # (the drains above are older)
 rules_everywhere ', "wrong": {"if": "examine", "then": "take_out", "description": "wrong on purpose"}'
 checks=$((checks + 1))
 all_found() { [ "$(findings 'select(.body.rule == "wrong") | .body.node' | sort -u | wc -l)" = 6 ]; }
-until_true 60 all_found || fail "the wrong rule fired on few nodes only"
+within 60 all_found || fail "the wrong rule fired on few nodes only"
 tripped() { ctl "$sickbay" nodes --json | jq -e '[.items[].service.standing] | (map(select(. == "out")) | length) == 1 and (map(select(. == "waits")) | length) == 5'; }
-until_true 20 tripped || fail "the breaker: $(ctl "$sickbay" nodes)"
+within 20 tripped || fail "the breaker: $(ctl "$sickbay" nodes)"
 ctl "$sickbay" nodes | sed 's/^/  /'
 ctl "$sickbay" undo-drains | sed 's/^/  /'
 none_out() { ctl "$sickbay" nodes --json | jq -e '[.items[].service.standing | select(. != "in" and . != "observed")] | length == 0'; }
-until_true 20 none_out || fail "after undo-drains: $(ctl "$sickbay" nodes)"
+within 20 none_out || fail "after undo-drains: $(ctl "$sickbay" nodes)"
 [ -z "$(ctl sinfo -h -R)" ] || fail "Slurm still has reasons: $(ctl sinfo -h -R)"
 
 # --- a healthy lab under load
 
 if [ "$healthy_seconds" -gt 0 ]; then
   rules_everywhere
-  until_true 20 none_out
+  within 20 none_out
   others='select(.body.rule != "wrong")'  # (which is said to be gone about now)
   before=$(findings "$others" | wc -l)
   end=$(($(date +%s) + healthy_seconds))
@@ -219,5 +201,4 @@ if [ "$healthy_seconds" -gt 0 ]; then
   [ -z "$new" ] || fail "a healthy lab has findings: $new"
 fi
 
-echo "diagnose: $checks checks, $failures failures"
-[ "$failures" = 0 ]
+finish

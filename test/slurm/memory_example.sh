@@ -6,15 +6,9 @@
 set -euo pipefail
 build=$(realpath "${1:?usage: memory_example.sh BUILD}")
 source_dir=$(realpath "$(dirname "$0")/../..")
-lab=memory$$
-sickbay=$build/bin/sickbay
-trap '"$sickbay" lab down "$lab" >/dev/null 2>&1 || true' EXIT
-"$sickbay" lab up "$lab" --nodes 2 --spares 0 >/dev/null
-folder=/var/tmp/sickbay-lab-$lab
+. "$(dirname "$(realpath "$0")")/lab.inc"
+lab_up --nodes 2 --spares 0
 etc=$folder/nodes/n1/root/etc/sickbay
-failures=0
-fail() { echo "FAILED: $*"; failures=$((failures + 1)); }
-ctl() { "$sickbay" lab exec -l "$lab" -- "$@"; }
 
 # operation NAME: its text on standard input.
 mkdir -p "$etc/rules.d" "$etc/operations.d"
@@ -51,19 +45,18 @@ for ((i = 0; i < 150; i++)); do
   [ "$(ps -eo rss=,args= | awk '/bytearray.400/ && $1 > 307200' | wc -l)" -gt 0 ] && break
   sleep 0.2
 done
-"$sickbay" lab fault -l "$lab" n1 kill-service=sickbay-agent >/dev/null  # rules are read at the start
-"$sickbay" lab heal -l "$lab" n1 kill-service >/dev/null
+restart n1 sickbay-agent  # rules are read at the start
 
 view=$(ctl timeout 60 "$sickbay" diagnose n1 --json || true)
 run=$(jq -c '[.. | objects | select(.specification? == "memory_example" and (.journal? | type) == "array")][0]' <<<"$view")
 # The period's own run may have come first and cancelled the job: the agent's journal has them all.
 line=$(jq -c 'select(.specification == "memory_example" and (.journal | map(.name) | index("f5")))' "$folder/nodes/n1/root/var/lib/sickbay-agent/journal.log" | head -n 1)
-[ -n "$line" ] || { fail "no run cancelled the job: $run"; line='{"journal": []}'; }
+holds "a run cancelled the job: $run" test -n "$line"
+line=${line:-'{"journal": []}'}
 jq -r '.journal[] | select(.kind == "predicate" or .kind == "operation") | "\(.step)  \(.kind)  \(.name)  \(.text)"' <<<"$line"
 names=$(jq -r '[.journal[] | select(.kind == "predicate" or .kind == "operation") | .name] | join(" ")' <<<"$line")
-[ "$names" = "c0 f1 c1 c3 f4 f2 c2 f3 f5 c4 f6" ] || fail "the journal is not the paper's: $names"
-[ -z "$(ctl squeue -h)" ] || fail "the job is still there"
+holds "the journal is the paper's: $names" test "$names" = "c0 f1 c1 c3 f4 f2 c2 f3 f5 c4 f6"
+holds "the job is gone" test -z "$(ctl squeue -h)"
 told=$(ctl "$sickbay" journal --json | jq -r 'select(.kind == "finding" and .body.specification == "memory_example" and .body.action == "notify" and .body.result == "fault") | .body.to' | sort -u | tr '\n' ' ')
-[ "$told" = "operator user " ] || fail "told: $told"
-echo "memory_example: $failures failures"
-[ "$failures" = 0 ]
+holds "operator and user were told: $told" test "$told" = "operator user "
+finish

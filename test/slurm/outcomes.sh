@@ -10,23 +10,15 @@ build=$(realpath "${1:?usage: outcomes.sh BUILD [CASE...]}")
 shift
 only=" $* "
 programs=$(realpath "$(dirname "$0")/../../demo/programs")
-lab=outcomes$$
-sickbay=$build/bin/sickbay
+. "$(dirname "$(realpath "$0")")/lab.inc"
 work=$(mktemp -d)
-finish() {
-  "$sickbay" lab down "$lab" >/dev/null 2>&1 || true
-  rm -rf "$work"
-}
-trap finish EXIT
-trap 'exit 130' INT TERM
+clean_up() { rm -rf "$work"; }
 SECONDS=0
-"$sickbay" lab up "$lab" --nodes 8 --spares 0 --cpus 4 >/dev/null
+lab_up --nodes 8 --spares 0 --cpus 4
 
 # as USER WORDS: in the lab, in the user's home.
 as() { "$sickbay" lab exec -l "$lab" --user "$1" -- sh -c "cd; export SICKBAY_DEMO=$build/demo; ${*:2}"; }
 fault() { "$sickbay" lab fault -l "$lab" "$@" >/dev/null; }
-failures=0 checks=0
-fail() { echo "FAILED: $*"; failures=$((failures + 1)); }
 wanted() { [ "$only" = "  " ] || [[ $only == *" $1 "* ]]; }
 
 # submit CASE OPTIONS-AND-SCRIPT: prints the job id and keeps it in $work/CASE.job.

@@ -6,37 +6,9 @@
 #   reboot.sh BUILD
 set -euo pipefail
 build=$(realpath "${1:?usage: reboot.sh BUILD}")
-lab=reboot$$
-sickbay=$build/bin/sickbay
-trap '"$sickbay" lab down "$lab" >/dev/null 2>&1 || true' EXIT
-"$sickbay" lab up "$lab" --nodes 4 --spares 0 --cpus 2 >/dev/null
-folder=/var/tmp/sickbay-lab-$lab
-failures=0 checks=0
-fail() { echo "FAILED: $*"; failures=$((failures + 1)); }
-ctl() { "$sickbay" lab exec -l "$lab" -- "$@"; }
-restart() {  # NODE SERVICE
-  "$sickbay" lab fault -l "$lab" "$1" "kill-service=$2" >/dev/null
-  "$sickbay" lab heal -l "$lab" "$1" kill-service >/dev/null
-}
-# until_true WHAT COMMAND...: within a minute and a half.
-until_true() {
-  local what=$1 i
-  shift
-  checks=$((checks + 1))
-  for ((i = 0; i < 300; i++)); do
-    if "$@" >/dev/null 2>&1; then return; fi
-    sleep 0.3
-  done
-  fail "$what"
-  ctl "$sickbay" nodes || true
-}
-# holds WHAT COMMAND...: at once.
-holds() {
-  local what=$1
-  shift
-  checks=$((checks + 1))
-  "$@" >/dev/null 2>&1 || { fail "$what"; ctl "$sickbay" nodes || true; }
-}
+. "$(dirname "$(realpath "$0")")/lab.inc"
+lab_up --nodes 4 --spares 0 --cpus 2
+patience=90
 
 # site REBOOT: into sickbayd's configuration.
 site() {
@@ -56,7 +28,6 @@ slurm_conf() {
   done
   ctl scontrol reconfigure
 }
-root_of() { echo "$folder/nodes/$1/root"; }
 boot_id() { cat "$folder/nodes/$1/boot_id"; }
 # A rule of our own.  A file says what is wrong with the node: "always", or the boot in which something hangs.
 for node in n1 n2 n3 n4; do
@@ -118,10 +89,10 @@ holds "n2 was rebooted once" asked_once n2
 before=$(boot_id n3)
 echo always >"$(root_of n3)/flag"
 until_true "n3 is rebooted" stands n3 rebooting
-"$sickbay" lab fault -l "$lab" ctl kill-service=sickbayd >/dev/null
+kill_service ctl sickbayd
 has_booted() { [ "$(boot_id n3)" != "$before" ]; }
 until_true "n3 boots" has_booted
-"$sickbay" lab heal -l "$lab" ctl kill-service >/dev/null
+heal ctl
 until_true "people are to look at n3" wishes n3 "there again after the reboot"
 until_true "people were told of it" told "n3 the fault is there again after a reboot"
 holds "n3 stays out" stands n3 out
@@ -150,5 +121,4 @@ until_true "n4 is drained all the same" slurm_shows n4 'State=DOWN+DRAIN.*Reason
 holds "n4 is out" stands n4 out
 holds "n4 was asked once" asked_once n4
 
-echo "reboot: $checks checks, $failures failures, $SECONDS s"
-[ "$failures" = 0 ]
+finish

@@ -11,10 +11,8 @@ build=$(realpath "${1:?usage: survive_kills.sh BUILD [KILLS OF SICKBAYD] [KILLS 
 source_dir=$(realpath "$(dirname "$0")/../..")
 daemon_kills=${2:-3}
 slurm_kills=${3:-1}
-lab=kills$$
-sickbay=$build/bin/sickbay
-trap '"$sickbay" lab down "$lab" >/dev/null 2>&1 || true' EXIT
-"$sickbay" lab up "$lab" --nodes 4 --spares 0 --cpus 4 >/dev/null
+. "$(dirname "$(realpath "$0")")/lab.inc"
+lab_up --nodes 4 --spares 0 --cpus 4
 
 as_alice() { "$sickbay" lab exec -l "$lab" --user alice -- sh -c "cd; export SICKBAY_DEMO=$build/demo; $*"; }
 # The job's number; what submit said where it failed.
@@ -23,7 +21,7 @@ submit() {
   said=$(as_alice "$sickbay submit -N2 -t 5 $source_dir/demo/programs/exit_code.sh 3" 2>&1) || { echo "submit: exit code $?: $said" >&2; return 1; }
   sed -n 's/^Submitted batch job //p' <<<"$said"
 }
-events() { "$sickbay" lab exec -l "$lab" -- "$sickbay" journal --json "$@"; }
+events() { ctl "$sickbay" journal --json "$@"; }
 case_of() { as_alice "$sickbay why --json $1" | jq -r .case || true; }
 # until_event CASE NUMBER|TEXT: returns with the case's NUMBERth event, or the first that holds TEXT, or the end of
 # the case (which may come some events earlier than in another one).
@@ -42,8 +40,6 @@ until_event() {
   exec {stream}<&-
   kill "$pid" 2>/dev/null || true  # by itself it would notice at the next event only
 }
-failures=0 checks=0
-fail() { echo "FAILED: $*"; failures=$((failures + 1)); }
 
 # One job, no kill: what the verdict is and how many events lead to it.
 job=$(submit)
@@ -56,10 +52,10 @@ echo "without a kill: verdict (a), $total events"
 # makes it drain the node ("Duplicate jobid").  That is Slurm's own doing, and its operator's to mend: here, ours.
 resume_duplicates() {
   local nodes
-  nodes=$("$sickbay" lab exec -l "$lab" -- sinfo -h -N -o '%N %E' 2>/dev/null | sed -n 's/ Duplicate jobid$//p' | sort -u | paste -sd,)
+  nodes=$(ctl sinfo -h -N -o '%N %E' 2>/dev/null | sed -n 's/ Duplicate jobid$//p' | sort -u | paste -sd,)
   [ -n "$nodes" ] || return 0
   echo "Slurm drained $nodes (Duplicate jobid); resumed"
-  "$sickbay" lab exec -l "$lab" -- scontrol update "nodename=$nodes" state=resume
+  ctl scontrol update "nodename=$nodes" state=resume
 }
 # wait_for_verdict JOB: the exit code of why.
 wait_for_verdict() {
@@ -82,7 +78,7 @@ check() {
   # What accounting says was started: one line for each allocation of a run that carries our key.  slurmctld tells
   # slurmdbd in its own time, seconds later on a loaded machine: asked again until it knows of all, within 30 s.
   for ((look = 0; look < 60; look++)); do
-    started=$("$sickbay" lab exec -l "$lab" -- sacct -a -n -X -P -S now-1hour -o NodeList,SubmitLine |
+    started=$(ctl sacct -a -n -X -P -S now-1hour -o NodeList,SubmitLine |
               sed -n "s/^\(.*\)|.*sickbay:\($name\.[rv][0-9]*\)\..*/\1 \2/p" | awk '!/^None/ {print $2}' | sort)
     [ "$(sed "s/.*[.]//" <<<"$started" | sort -u | tr "\n" " ")" != "r2 v1 v2 " ] || break
     sleep 0.5
@@ -99,8 +95,7 @@ for ((i = 1; i <= daemon_kills; i++)); do
   job=$(submit)
   name=c$((i + 1))
   until_event "$name" "$moment"
-  "$sickbay" lab fault -l "$lab" ctl kill-service=sickbayd >/dev/null
-  "$sickbay" lab heal -l "$lab" ctl kill-service >/dev/null
+  restart ctl sickbayd
   check "$job" "sickbayd killed after event $moment of $total"
 done
 
@@ -108,8 +103,7 @@ for ((i = 1; i <= slurm_kills; i++)); do
   job=$(submit)
   name=c$((daemon_kills + i + 1))
   until_event "$name" "\"kind\":\"done\",\"body\":{\"key\":\"$name.r2.a1:submit\""
-  "$sickbay" lab fault -l "$lab" ctl kill-service=slurmctld >/dev/null
-  "$sickbay" lab heal -l "$lab" ctl kill-service >/dev/null
+  restart ctl slurmctld
   check "$job" "slurmctld killed right after the submission of r2"
 done
 
