@@ -1,25 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-// The controller: the one loop that joins journal, engine, ledger and effects.
+// The controller: the one loop that joins journal, engines, ledger and effects.
 //
-// Everything happens in rounds.  A round takes the events that have come in, applies them, asks the engine
-// about the cases they touched, and commits events and intents in ONE transaction; only then are effects
+// Everything happens in rounds.  A round takes the events that have come in, applies them, asks the engines
+// about the subjects they touched, and commits events and intents in ONE transaction; only then are effects
 // started, callers answered and streams fed.  When the commit fails (a full disk) nothing of that happens:
 // the round is kept and tried again, and until then nothing new is taken in.
-// Source: doc/design/decisions.md 11-17, 20, 26; ARCHITECTURE.md.
+// It knows engines as seats (seat.h), and names none.  Who looks at Slurm is the watch (watch.h).
+// Source: doc/design/decisions.md 11-17, 21, 26; ARCHITECTURE.md.
 #pragma once
 #include <functional>
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "model/job.h"
 #include "ports/journal.h"
 #include "ports/loop.h"
 #include "ports/resource_manager.h"
 #include "service/config.h"
-#include "service/engine_seat.h"
 #include "service/ledger.h"
+#include "service/seats/seats.h"
+#include "service/watch.h"
 
 namespace sickbay {
 
@@ -27,13 +29,14 @@ class Effects;
 
 class Controller {
  public:
-  Controller(Loop& loop, Journal& journal, ResourceManager& manager, Effects& effects, const Config& config);
+  Controller(Loop& loop, Journal& journal, ResourceManager& manager, Effects& effects, Seats& seats,
+             const Config& config);
 
   /// Reads the whole journal, once, into the state and to those who asked with on_replayed().  Errors:
   /// storage_broken, too_new.
   Status replay();
-  /// Begins to work: reconciles what was under way and looks at all open cases, after a first complete
-  /// refresh.
+  /// Begins to work: reconciles what was under way and asks about all that is not at rest, after a first
+  /// complete look at Slurm.
   void start();
 
   /// Takes in facts from outside; `kept` is called when they are durable, or with the reason why they are
@@ -42,19 +45,13 @@ class Controller {
   /// The same for who answers a request: `done` gets `answer` when the events are durable, at once where
   /// there are none.
   void take(std::vector<Event> events, Json answer, Done<Json> done);
-  /// Drops a closed case whose events were archived: what a replay would now give.
-  void forget(std::int64_t no);
-  /// A number that no case has had.
-  std::int64_t new_case_number() { return ++last_case_given_; }
+  /// Drops a closed subject whose events were archived: what a replay would now give.
+  void forget(const std::string& subject);
 
-  const identify::State& state() const { return cases_.state(); }
-  const drain::State& drains() const { return drains_.state(); }
-  const drain::Policy& drain_policy() const { return drains_.policy(); }
-  /// Nodes as last seen, all of Slurm's fields.
-  const std::map<std::string, NodeInfo>& nodes() const { return nodes_; }
-  /// Calls `then` with nodes() after a look that is at most `max_age` old, or with the reason why there is
-  /// none.
-  void with_nodes(std::chrono::seconds max_age, std::function<void(Status)> then);
+  Seats& seats() { return seats_; }
+  const Seats& seats() const { return seats_; }
+  Watch& watch() { return watch_; }
+  const Watch& watch() const { return watch_; }
 
   /// Called with each event of the journal by replay(), in order; to be asked for before.  The state is then
   /// that after the event.
@@ -63,67 +60,53 @@ class Controller {
   void on_committed(std::function<void(const Event&)> listener) { listeners_.push_back(std::move(listener)); }
 
   struct Health {
-    Status journal;                   ///< why the journal does not take events, if so
-    Status slurm;                     ///< why the last refresh failed, if so
-    TimePoint slurm_since = kNoTime;  ///< since when it is as it is
-    std::uint64_t rounds = 0, events = 0, refreshes = 0;
+    Status journal;  ///< why the journal does not take events, if so
+    std::uint64_t rounds = 0, events = 0;
     Micros longest_round{0};
   };
   const Health& health() const { return health_; }
   const Ledger& ledger() const { return ledger_; }
+  /// Subjects that are not asked about any more, because an engine did not settle on them.
+  std::size_t parked() const { return parked_.size(); }
   Journal& journal() { return journal_; }
+  const Journal& journal() const { return journal_; }
   TimePoint now() const;
   /// The canonical text of everything that a replay must bring back.
-  std::string canonical_text() const {
-    return identify::canonical_text(cases_.state()) + drain::canonical_text(drains_.state());
-  }
+  std::string canonical_text() const { return seats_.canonical_text(); }
 
  private:
+  using Place = std::pair<Seat*, std::string>;  ///< a subject of an engine
+
   void schedule_round();
   void round();
   void absorb(Event event);
   void ask_engines();
-  bool ask(EngineSeat& seat);
-  bool wants_refresh() const;
+  bool ask(Seat& seat, std::map<Place, int>& turns);
+  void follow(const Place& place, Seat::Turn turn);
+  bool claim(const Place& place, const std::vector<cluster::Claim>& wishes, TimePoint& retry);
+  void free_waiting();
+  void wake(const Place& place, TimePoint when);
+  void park(const Place& place, std::string why);
   bool commit();
   void after_commit();
   void run_command(const Command& command, bool again);
 
-  void plan_refresh();
-  void refresh();
-  void take_snapshot(Snapshot snapshot);
-  void ask_history(std::vector<JobId> jobs);
-  std::vector<Event> node_events(const Snapshot& snapshot);
-
   Loop& loop_;
   Journal& journal_;
-  ResourceManager& manager_;
   Effects& effects_;
-  const Config& config_;
-
-  IdentifySeat cases_;
-  DrainSeat drains_;
-  const std::vector<EngineSeat*> seats_{&cases_, &drains_};
+  Seats& seats_;
+  Watch watch_;
   Ledger ledger_;
-  std::map<std::string, NodeInfo> nodes_;
 
   std::vector<std::pair<std::vector<Event>, std::function<void(Status)>>> inbox_;
   std::vector<Event> batch_;       ///< applied, not yet committed
   std::vector<Command> to_start_;  ///< intended in batch_
   std::vector<std::function<void(Status)>> to_answer_;
-  std::map<std::string, Loop::TimerId> wakes_;  ///< by subject
-  bool round_scheduled_ = false, stuck_ = false, replayed_ = false, started_ = false, complete_ = false;
+  std::map<Place, Loop::TimerId> wakes_;
+  std::map<std::string, std::set<Place>> claim_waiters_;  ///< by what they want to claim
+  std::set<Place> parked_;
+  bool round_scheduled_ = false, stuck_ = false, replayed_ = false, started_ = false;
 
-  bool refreshing_ = false;
-  Loop::TimerId refresh_timer_ = 0;
-  bool refresh_planned_ = false;
-  TimePoint refresh_due_ = kNever;
-  TimePoint last_refresh_ = kNoTime;
-  Micros refresh_cost_{0};
-  std::map<JobId, int> absent_looks_;  ///< how often in a row a watched job was nowhere
-  std::vector<std::pair<TimePoint, std::function<void(Status)>>> node_waiters_;
-
-  std::int64_t last_case_given_ = 0;
   TimePoint last_stamp_ = kNoTime;
   std::vector<std::function<void(const Event&)>> listeners_, replay_listeners_;
   Health health_;

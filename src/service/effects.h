@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Effects: how each verb of a command becomes an act, and how an act is made safe to meet twice.
 //
-// One row per verb in effects.cc.  An effect that fails because something is away is tried again with growing
-// pauses up to a bound; each further try, and the first after a restart of sickbayd, looks for what the try
-// before may have done (doc/design/decisions.md 16, 17).  Engines see `failed` once.
+// The verbs stand in service/verbs, one row each.  An effect that fails because something is away is tried
+// again with growing pauses up to a bound; each further try, and the first after a restart of sickbayd, looks
+// for what the try before may have done (doc/design/decisions.md 16, 17).  Engines see `failed` once.
 #pragma once
 #include <functional>
 #include <memory>
@@ -43,11 +43,9 @@ class Effects {
   /// Under way right now, for /metrics.
   std::size_t under_way() const;
 
-  struct Try;
-  class Verbs;
-
  private:
-  std::unique_ptr<Verbs> verbs_;
+  struct Work;
+  std::unique_ptr<Work> work_;
 };
 
 }  // namespace sickbay

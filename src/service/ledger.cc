@@ -18,7 +18,9 @@ Event about(const Command& command, std::string_view kind) {
 
 Event Ledger::intent(const Command& command) {
   Event event = about(command, kIntent);
+  event.v = kIntentVersion;
   event.body.set("args", command.args);
+  if (!command.draws.empty()) event.body.set("draws", command.draws);
   return event;
 }
 
@@ -38,15 +40,52 @@ Event Ledger::failed(const Command& command, const Error& error) {
 }
 
 void Ledger::apply(const Event& event) {
-  if (event.kind != kIntent && event.kind != kDone && event.kind != kFailed) return;
-  const std::string& key = event.body["key"].as_string();
   if (event.kind == kIntent) {
-    if (!entries_.try_emplace(key, Standing::intended).second) return;
-    open_.push_back({key, event.subject, event.body["verb"].as_string(), event.body["args"]});
-    return;
+    const std::string& key = event.body["key"].as_string();
+    if (!entries_.try_emplace(key, Entry{event.subject}).second) return;
+    subjects_[event.subject].keys.push_back(key);
+    ++ever_;
+    open_.push_back({key, event.subject, event.body["verb"].as_string(), event.body["args"],
+                     event.body["draws"].as_strings()});
+  } else if (event.kind == kDone || event.kind == kFailed) {
+    end(event.body["key"].as_string(), event.at);
+  } else if (closes_subject(event.kind)) {
+    forget(event.subject);
   }
-  entries_[key] = event.kind == kDone ? Standing::done : Standing::failed;
+}
+
+void Ledger::end(const std::string& key, TimePoint at) {
   std::erase_if(open_, [&](const Command& c) { return c.key == key; });
+  const auto it = entries_.find(key);
+  if (it == entries_.end()) return;
+  it->second.ended = true;
+  ended_.emplace_back(at, key);
+  if (const auto subject = subjects_.find(it->second.subject);
+      subject != subjects_.end() && subject->second.closed)
+    forget(subject->first);
+  while (!ended_.empty() && ended_.front().first < at - kKept) {
+    if (const auto old = entries_.find(ended_.front().second); old != entries_.end()) {
+      if (const auto subject = subjects_.find(old->second.subject); subject != subjects_.end()) {
+        std::erase(subject->second.keys, old->first);
+        if (subject->second.keys.empty()) subjects_.erase(subject);
+      }
+      entries_.erase(old);
+    }
+    ended_.pop_front();
+  }
+}
+
+void Ledger::forget(const std::string& subject) {
+  const auto it = subjects_.find(subject);
+  if (it == subjects_.end()) return;
+  it->second.closed = true;  // what is still under way goes when it ends
+  std::erase_if(it->second.keys, [&](const std::string& key) {
+    const auto entry = entries_.find(key);
+    const bool ended = entry == entries_.end() || entry->second.ended;
+    if (ended && entry != entries_.end()) entries_.erase(entry);
+    return ended;
+  });
+  if (it->second.keys.empty()) subjects_.erase(it);
 }
 
 std::vector<Command> Ledger::unfinished() const { return open_; }

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/cluster/breaker.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/hostlist.h"
+#include "model/ids.h"
+
+namespace sickbay::cluster {
+namespace {
+
+int share(std::size_t nodes, int percent, int most) {
+  const auto part = static_cast<int>(nodes * static_cast<std::size_t>(percent) / 100);
+  return std::max(1, most > 0 ? std::min(most, part) : part);
+}
+
+Event record(std::string_view kind, Json body) {
+  Event event;
+  event.subject = "cluster";
+  event.kind = kind;
+  event.body = std::move(body);
+  return event;
+}
+
+const std::set<std::string>& nodes_of(const View& view, const std::string& partition) {
+  static const std::set<std::string> kNone;
+  const auto it = view.partitions.find(partition);
+  return it == view.partitions.end() ? kNone : it->second;
+}
+
+const std::vector<std::string>& partitions_of(const View& view, const std::string& node) {
+  static const std::vector<std::string> kNone;
+  const Node* n = view.node(node);
+  return n ? n->partitions : kNone;
+}
+
+}  // namespace
+
+void Breaker::apply(const View& view, const Claims& claims, const Event& event) {
+  if (event.kind == kNodesSeen) return on_nodes_seen(view, claims, event);
+  if (event.kind == kIntent) {
+    const std::vector<std::string> draws = event.body["draws"].as_strings();
+    for (const std::string& node : draws) note_leaving(view, node, event.at);
+    if (!draws.empty()) waiting_.erase(event.subject);
+  } else if (event.kind == kBreakerTripped) {
+    partitions_[event.body["partition"].as_string()].tripped = true;
+    // Before there was more than one engine the subject was always the node.
+    const std::string& by = event.body["by"].as_string();
+    waiting_.insert(by.empty() ? node_subject(event.body["node"].as_string()) : by);
+  } else if (event.kind == kBreakerReset) {
+    partitions_[event.body["partition"].as_string()].tripped = false;
+  } else if (event.kind == kBreakerWaitEnded) {
+    waiting_.erase(event.body["by"].as_string());
+  } else if (closes_subject(event.kind)) {
+    waiting_.erase(event.subject);
+  }
+  // (Only events that were raised to this version have it: drain::raise.)
+  for (const std::string& by : event.body["no_longer_wait"].as_strings()) waiting_.erase(by);
+}
+
+void Breaker::on_nodes_seen(const View& view, const Claims& claims, const Event& event) {
+  // (Older journals have no claims: drain::raise says there which drains are ours.)
+  const std::vector<std::string> ours = event.body["ours"].as_strings();
+  for (const View::Change& change : view.changes) {
+    if (change.gone) {
+      waiting_.erase(node_subject(change.name));
+      continue;
+    }
+    // Drained by somebody else: it counts, for whoever drains many nodes may be right or wrong, and the
+    // partition is that much smaller in any case.  A node that we see for the first time says nothing of when
+    // it left.
+    if (!change.before || change.before->drained || !view.nodes.at(change.name).drained) continue;
+    if (claims.out().contains(change.name) || std::ranges::find(ours, change.name) != ours.end()) continue;
+    note_leaving(view, change.name, event.at);
+  }
+}
+
+void Breaker::note_leaving(const View& view, const std::string& node, TimePoint at) {
+  for (const std::string& partition : partitions_of(view, node)) {
+    auto& left = partitions_[partition].left;
+    while (!left.empty() && left.front().first < at - kLongestWindow) left.pop_front();
+    left.emplace_back(at, node);
+  }
+}
+
+Breaker::Held Breaker::held_by_recent_of(const BreakerPolicy& policy, const View& view,
+                                         const std::string& partition, TimePoint now) const {
+  const auto it = partitions_.find(partition);
+  if (it == partitions_.end()) return {};
+  const auto& left = it->second.left;
+  const int limit = share(nodes_of(view, partition).size(), policy.most_percent, policy.most);
+  const TimePoint from = now - policy.window;
+  const auto first =
+      std::find_if(left.begin(), left.end(), [&](const auto& entry) { return entry.first > from; });
+  if (const auto recent = left.end() - first; recent >= limit)
+    return {fmt::format("{} of at most {} nodes left within {} min", recent, limit,
+                        std::chrono::duration_cast<std::chrono::minutes>(policy.window).count()),
+            (first + (recent - limit))->first + policy.window};
+  return {};
+}
+
+Breaker::Held Breaker::held(const BreakerPolicy& policy, const View& view, const Claims& claims,
+                            const std::string& partition, const std::string& node, TimePoint now) const {
+  if (Held recent = held_by_recent_of(policy, view, partition, now); !recent.why.empty()) return recent;
+  const std::set<std::string>& all = nodes_of(view, partition);
+  const int most_out = share(all.size(), policy.most_out_percent, 0);
+  // (Who asks may hold the claim already: the node itself is not yet out.)
+  const auto out = std::count_if(claims.out().begin(), claims.out().end(),
+                                 [&](const std::string& name) { return name != node && all.contains(name); });
+  // No time is worth waiting for: a node must come back first.
+  if (out >= most_out) return {fmt::format("{} of at most {} nodes are out by us", out, most_out)};
+  return {};
+}
+
+Breaker::Leave Breaker::ask(const BreakerPolicy& policy, const View& view, const Claims& claims,
+                            const std::string& node, const std::string& by, TimePoint now) const {
+  Leave leave;
+  for (const std::string& partition : partitions_of(view, node)) {
+    leave.held = held(policy, view, claims, partition, node, now);
+    if (leave.held.why.empty()) continue;
+    // Said once for each who waits, and again when the breaker trips anew.
+    const auto it = partitions_.find(partition);
+    if (it == partitions_.end() || !it->second.tripped || !waits(by)) {
+      Json body = Json::object({{"partition", partition}, {"node", node}, {"why", leave.held.why}});
+      if (by != node_subject(node)) body.set("by", by);
+      leave.records.push_back(record(kBreakerTripped, std::move(body)));
+    }
+    return leave;
+  }
+  leave.granted = true;
+  for (const std::string& partition : partitions_of(view, node))
+    if (const auto it = partitions_.find(partition); it != partitions_.end() && it->second.tripped)
+      leave.records.push_back(record(kBreakerReset, Json::object({{"partition", partition}})));
+  return leave;
+}
+
+Breaker::Held Breaker::held_by_recent(const BreakerPolicy& policy, const View& view, const std::string& node,
+                                      TimePoint now) const {
+  if (is_counted(policy, view, node, now)) return {};
+  for (const std::string& partition : partitions_of(view, node))
+    if (Held held = held_by_recent_of(policy, view, partition, now); !held.why.empty()) return held;
+  return {};
+}
+
+bool Breaker::is_counted(const BreakerPolicy& policy, const View& view, const std::string& node,
+                         TimePoint now) const {
+  const auto& names = partitions_of(view, node);
+  return std::all_of(names.begin(), names.end(), [&](const std::string& partition) {
+    const auto it = partitions_.find(partition);
+    return it != partitions_.end() &&
+           std::any_of(it->second.left.begin(), it->second.left.end(), [&](const auto& entry) {
+             return entry.first > now - policy.window && entry.second == node;
+           });
+  });
+}
+
+Event Breaker::wait_ended(const std::string& by) {
+  return record(kBreakerWaitEnded, Json::object({{"by", by}}));
+}
+
+std::string canonical_text(const Breaker& breaker) {
+  std::string text;
+  for (const auto& [name, p] : breaker.partitions()) {
+    text += fmt::format("breaker {} {}:", name, p.tripped);
+    for (const auto& [at, node] : p.left) text += fmt::format(" {}@{}", node, to_micros(at));
+    text += "\n";
+  }
+  return text + fmt::format("waiting {}\n", fmt::join(breaker.waiting(), ","));
+}
+
+}  // namespace sickbay::cluster

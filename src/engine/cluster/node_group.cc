@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/cluster/node_group.h"
+
+#include "model/job.h"
+#include "model/slurm_state.h"
+
+namespace sickbay::cluster {
+
+bool Node::reboot_issued() const {
+  const auto parsed = parse_node_state(state);
+  return parsed && parsed->has(NodeFlag::reboot_issued);
+}
+
+Json group_of(const NodeInfo& info, bool closely) {
+  std::string text = info.state;
+  for (const std::string& flag : info.flags) text += "+" + flag;
+  // A state that this version cannot read keeps its words, and is not given work.
+  const auto parsed = parse_node_state(info.state, info.flags);
+  Json group = Json::object({{"state", text},
+                             {"usable", parsed && usable(*parsed)},
+                             {"down", parsed && parsed->base == NodeBase::down},
+                             {"partitions", info.partitions}});
+  if (closely) {
+    group.set("boot", to_micros(info.boot_time));
+    group.set("idle", parsed && is_idle(*parsed));
+  }
+  return group;
+}
+
+Node node_of(const Json& group) {
+  Node node;
+  node.state = group["state"].as_string();
+  node.usable = group["usable"].as_bool();
+  node.down = group["down"].as_bool();
+  const auto parsed = parse_node_state(node.state);
+  node.drained = parsed && parsed->has(NodeFlag::drain);
+  node.partitions = group["partitions"].as_strings();
+  node.boot = from_micros(group["boot"].as_int());
+  node.idle = group["idle"].as_bool();
+  return node;
+}
+
+bool is_news(const Node& before, const Node& now, bool closely) {
+  if (before.usable != now.usable || before.down != now.down || before.partitions != now.partitions)
+    return true;
+  // Between IDLE and ALLOCATED a node goes all day long; that is nobody's news.
+  return closely &&
+         (before.drained != now.drained || before.idle != now.idle || booted_since(now.boot, before.boot));
+}
+
+}  // namespace sickbay::cluster

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// The kinds of events that more than one room knows.
+//
+// A kind that only one engine writes and reads stays in that engine's header.  What a second room needs to
+// know of comes here, so that no room includes another for a word.  What the bodies hold:
+// doc/formats/journal.md.
+#pragma once
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+namespace sickbay {
+
+// Seen in Slurm by service/watch.
+inline constexpr std::string_view kNodesSeen = "nodes_seen";  ///< cluster: engine/cluster/node_group.h
+inline constexpr std::string_view kControllerSeen = "controller_seen";  ///< cluster {boot}: of slurmctld
+inline constexpr std::string_view kJobSeen = "job_seen";  ///< c17 {run, job}: a watched job has changed
+inline constexpr std::string_view kJobLost = "job_lost";  ///< c17 {run, job_id}: nobody knows it any more
+
+// Said by an engine or an agent, and heard by others.
+inline constexpr std::string_view kFinding = "finding";  ///< f9: what an agent found
+inline constexpr std::string_view kVerdict = "verdict";  ///< c17: what a case comes to
+inline constexpr std::string_view kCaseClosed = "case_closed";
+inline constexpr std::string_view kArchived = "archived";  ///< left by a compaction in the place of a subject
+
+// Shared state of all engines (engine/cluster).
+inline constexpr std::string_view kClaimed = "claimed";  ///< node:n3, job:17 {holder, by, reason, until, out}
+inline constexpr std::string_view kClaimReleased = "claim_released";  ///< node:n3, job:17 {holder, why}
+inline constexpr std::string_view kBreakerTripped =
+    "breaker_tripped";                                              ///< cluster {partition, node, why, by}
+inline constexpr std::string_view kBreakerReset = "breaker_reset";  ///< cluster {partition}
+inline constexpr std::string_view kBreakerWaitEnded = "breaker_wait_ended";  ///< cluster {by}
+
+// The controller's own.
+inline constexpr std::string_view kIntent = "intent";  ///< {key, verb, args, draws}: before the effect
+inline constexpr std::string_view kDone = "done";      ///< {key, verb, result}
+inline constexpr std::string_view kFailed = "failed";  ///< {key, verb, error{code, what, cause}}
+inline constexpr std::string_view kParked = "parked";  ///< {engine, why}: an engine does not settle on it
+
+/// Versions of bodies that have changed; older ones are raised at the replay (EngineSeat::raise).
+inline constexpr int kIntentVersion = 2;     ///< 2: `draws` says which nodes it takes out of service
+inline constexpr int kNodesSeenVersion = 2;  ///< 2: claims say whose drains they are
+
+/// After an event of such a kind nothing more will be done for its subject: it holds no claim, and its
+/// commands are history.
+inline constexpr auto kClosingKinds = std::to_array<std::string_view>({kCaseClosed, kArchived});
+constexpr bool closes_subject(std::string_view kind) {
+  return std::ranges::find(kClosingKinds, kind) != kClosingKinds.end();
+}
+
+}  // namespace sickbay

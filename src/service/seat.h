@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// Seat: an engine's place in sickbayd.
+//
+// An engine is two pure functions over its state (ARCHITECTURE.md).  A seat holds that state, knows which of
+// its subjects something happened to, and asks the engine about one of them.  It also says what the engine
+// needs to be looked at in Slurm, which claims it must hold, and how old events read today.  The controller
+// and the watch know engines as a list of seats and no more: a new engine is a folder of engine/, a seat in
+// service/seats, and one line in service/seats/seats.cc.
+#pragma once
+#include <functional>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "engine/cluster/cluster.h"
+#include "model/event.h"
+
+namespace sickbay {
+
+/// A job whose changes an engine wants to hear of, as `job_seen` of `subject`, and `job_lost` when nobody
+/// knows it any more.
+struct WatchedJob {
+  JobId job_id = 0;
+  std::uint32_t uid = 0;  ///< of its owner: another's job of the same number is a stranger
+  std::string key;        ///< what its comment must hold (decisions.md 17); empty: any
+  std::string subject;    ///< "c17"
+  std::string run;        ///< the engine's own word for it: "c17.r2"
+};
+
+/// What an engine needs to see of Slurm just now.  What nobody wishes costs slurmctld nothing.
+struct Wish {
+  std::vector<WatchedJob> jobs;
+  /// The longest time between two looks at the nodes; nothing: nodes need not be looked at.  Watched jobs are
+  /// looked at as often as the configuration says, and nodes with them.
+  std::optional<Micros> nodes_every;
+  /// `nodes_every` may be under the configured floor: users' jobs wait for it (decisions.md 20).
+  bool despite_floor = false;
+  /// Nodes of which the boot time, the drain and whether they are idle matter, too.
+  std::set<std::string> closely;
+};
+
+class Seat {
+ public:
+  /// What an engine wants for a subject.
+  struct Turn {
+    std::vector<cluster::Claim> claims;  ///< to be written first; those that it holds already change nothing
+    std::vector<Event> records;          ///< facts that the engine itself decides
+    std::vector<Command> commands;       ///< effects; each key is started once, ever
+    TimePoint wake_at = kNever;          ///< ask again then, even when nothing happens
+  };
+  virtual ~Seat() = default;
+
+  /// Names the engine in claims, timers and `parked`: "drain".
+  virtual std::string_view name() const = 0;
+
+  /// Takes in one event, at the replay and after, and notes whom it touches.  The cluster has it already.
+  virtual void apply(const Event& event) = 0;
+  /// What the engine wants for `subject`, given all that has happened.  Pure: it may be asked twice.
+  virtual Turn decide(const std::string& subject, TimePoint now) = 0;
+  /// Notes every subject that is not at rest: after a start nobody knows what has passed.
+  virtual void touch_all() = 0;
+
+  /// What it needs to be looked at.
+  virtual Wish wish() const { return {}; }
+  /// Claims that it must hold for what it has done already, which a journal of an older version lacks.
+  virtual std::vector<cluster::Claim> owed() const { return {}; }
+  /// Raises an event of an older journal to today's version, before anybody takes it in (decisions.md 11).
+  virtual void raise(Event&) const {}
+  /// Drops a closed subject whose events were archived: what a replay would now give.
+  virtual void forget(const std::string& /*subject*/) {}
+  /// Everything that a replay must bring back, as text.
+  virtual std::string canonical_text() const = 0;
+
+  /// The subjects noted since the last call.
+  std::set<std::string> take_touched() { return std::exchange(touched_, {}); }
+  bool has_touched() const { return !touched_.empty(); }
+  void touch(std::string subject) { touched_.insert(std::move(subject)); }
+
+ protected:
+  std::set<std::string> touched_;
+};
+
+}  // namespace sickbay

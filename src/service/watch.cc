@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "service/watch.h"
+
+#include <algorithm>
+
+#include "base/hostlist.h"
+#include "model/slurm_state.h"
+
+namespace sickbay {
+namespace {
+
+constexpr int kLooksBeforeLost = 4;  // accounting lags slurmctld by some seconds
+constexpr int kShareOfTime = 20;  // a look may take one part in so many of slurmctld's time (decisions.md 20)
+
+// Fields whose change matters; a pending job's reason flips all the time and does not.
+bool tells_something_new(const JobInfo& before, const JobInfo& now) {
+  return before.state != now.state || before.restart_cnt != now.restart_cnt || before.held != now.held ||
+         before.nodes != now.nodes || before.start != now.start || before.end != now.end ||
+         before.exit_code != now.exit_code || before.exit_signal != now.exit_signal ||
+         before.submit != now.submit;
+}
+
+// Job ids come again: without our key, or with another owner, it is somebody else's job.
+bool is_stranger(const WatchedJob& watched, const JobInfo& job) {
+  return job.uid != watched.uid ||
+         (!watched.key.empty() && job.comment.find("sickbay:" + watched.key) == std::string::npos);
+}
+
+cluster::JobKey key_of(const WatchedJob& watched) { return {watched.job_id, watched.subject, watched.run}; }
+
+Event about_job(const WatchedJob& watched, std::string_view kind) {
+  Event event;
+  event.subject = watched.subject;
+  event.kind = kind;
+  event.body = Json::object({{"run", watched.run}});
+  return event;
+}
+
+Event job_seen(const WatchedJob& watched, const JobInfo& job) {
+  Event event = about_job(watched, kJobSeen);
+  event.body.set("job", job.to_json());
+  return event;
+}
+
+Event about_cluster(std::string_view kind, Json body) {
+  Event event;
+  event.subject = "cluster";
+  event.kind = kind;
+  event.body = std::move(body);
+  return event;
+}
+
+}  // namespace
+
+Watch::Watch(Loop& loop, ResourceManager& manager, const Seats& seats, Micros floor)
+    : loop_(loop), manager_(manager), seats_(seats), view_(seats.cluster().view), floor_(floor) {}
+
+void Watch::start() {
+  started_ = true;
+  plan();
+}
+
+void Watch::resume() {
+  paused_ = false;
+  if (std::vector<Event> news = node_news(wishes().closely); !news.empty()) take_(std::move(news));
+  plan();
+}
+
+// --- when
+
+Watch::Wishes Watch::wishes() const {
+  Wishes all;
+  for (const auto& seat : seats_.all()) {
+    Wish wish = seat->wish();
+    all.jobs.insert(all.jobs.end(), std::make_move_iterator(wish.jobs.begin()),
+                    std::make_move_iterator(wish.jobs.end()));
+    // The site's floor stands against all but who says that jobs of users depend on it.
+    if (wish.nodes_every)
+      all.nodes_every = std::min(
+          all.nodes_every, wish.despite_floor ? *wish.nodes_every : std::max(*wish.nodes_every, floor_));
+    all.closely.merge(wish.closely);
+  }
+  return all;
+}
+
+TimePoint Watch::jobs_due(const Wishes& wishes) const {
+  if (wishes.jobs.empty() && complete_) return kNever;
+  if (last_jobs_look_ == kNoTime) return loop_.now();
+  return last_jobs_look_ + std::max<Micros>(floor_, kShareOfTime * jobs_look_cost_);
+}
+
+TimePoint Watch::due(const Wishes& wishes) const {
+  if (!node_waiters_.empty() || last_look_ == kNoTime) return loop_.now();
+  TimePoint due = jobs_due(wishes);
+  if (wishes.nodes_every != Micros::max())
+    due = std::min(due, last_look_ + std::max<Micros>(wishes.nodes_every, kShareOfTime * look_cost_));
+  return due;
+}
+
+void Watch::plan() {
+  if (!started_ || looking_) return;
+  const Wishes all = wishes();
+  // With no job watched, no node out and nobody asking, Slurm is left alone.
+  if (all.none() && complete_ && node_waiters_.empty()) return;
+  const TimePoint when = due(all);
+  if (planned_) {
+    if (when >= due_) return;
+    loop_.cancel(timer_);
+  }
+  planned_ = true;
+  due_ = when;
+  timer_ = loop_.at(when, [this] {
+    planned_ = false;
+    look();
+  });
+}
+
+void Watch::with_nodes(std::chrono::seconds max_age, std::function<void(Status)> then) {
+  if (complete_ && loop_.now() - last_look_ <= max_age) return then({});
+  node_waiters_.push_back(std::move(then));
+  plan();
+}
+
+// --- one look
+
+void Watch::look() {
+  if (looking_ || (paused_ && node_waiters_.empty())) return;
+  const Wishes all = wishes();
+  if (all.none() && complete_ && node_waiters_.empty()) return;  // who wished has changed his mind
+  looking_ = true;
+  RefreshOrder order;
+  // A job that two engines watch is asked for once.  Who only wants nodes does not pay for a look at jobs.
+  const bool with_jobs = jobs_due(all) <= loop_.now();
+  std::set<JobId> asked;
+  if (with_jobs)
+    for (const WatchedJob& job : all.jobs)
+      if (asked.insert(job.job_id).second) order.jobs.push_back(job.job_id);
+  const TimePoint began = loop_.now();
+  manager_.refresh(order, [this, began, with_jobs, order](Result<Snapshot> snapshot) {
+    looking_ = false;
+    last_look_ = loop_.now();
+    if (with_jobs) last_jobs_look_ = last_look_;
+    // A slurmctld that is away costs seconds to find out, and nothing to it: only answers stretch the pauses.
+    if (snapshot) {
+      look_cost_ = std::chrono::duration_cast<Micros>(last_look_ - began);
+      if (with_jobs) jobs_look_cost_ = look_cost_;
+    }
+    ++health_.looks;
+    if (health_.slurm.has_value() != snapshot.has_value() || health_.since == kNoTime)
+      health_.since = last_look_;
+    if (snapshot) {
+      health_.slurm = {};
+      see(order, std::move(*snapshot));
+    } else {
+      health_.slurm = fail(snapshot.error());
+    }
+    for (auto& then : std::exchange(node_waiters_, {})) then(health_.slurm);
+    plan();
+  });
+}
+
+void Watch::see(const RefreshOrder& order, Snapshot snapshot) {
+  std::vector<Event> events;
+  if (snapshot.controller_boot != kNoTime && snapshot.controller_boot != view_.controller_boot)
+    events.push_back(
+        about_cluster(kControllerSeen, Json::object({{"boot", to_micros(snapshot.controller_boot)}})));
+  for (NodeInfo& node : snapshot.nodes) {
+    unsettled_.insert(node.name);
+    nodes_[node.name] = std::move(node);
+  }
+  for (const std::string& name : snapshot.gone_nodes) {
+    unsettled_.insert(name);
+    nodes_.erase(name);
+  }
+  for (Event& event : node_news(wishes().closely)) events.push_back(std::move(event));
+  std::vector<WatchedJob> missing;
+  for (Event& event : job_news(order, snapshot, missing)) events.push_back(std::move(event));
+
+  const bool first = !complete_;
+  complete_ = true;
+  if (!missing.empty()) ask_history(std::move(missing));
+  take_(std::move(events));
+  if (first && completed_) completed_();
+}
+
+// One event for all nodes that look alike now.  A name leaves `unsettled_` when the view has what we saw,
+// which is after the event was taken in: one that was turned away is told again with the next look.
+std::vector<Event> Watch::node_news(const std::set<std::string>& closely) {
+  std::set<std::string> names = std::exchange(unsettled_, {});
+  names.insert(closely.begin(), closely.end());
+  std::map<std::string, std::pair<Json, std::vector<std::string>>> groups;
+  std::vector<std::string> gone;
+  for (const std::string& name : names) {
+    const auto seen = nodes_.find(name);
+    const cluster::Node* known = view_.node(name);
+    if (seen == nodes_.end()) {
+      if (known == nullptr) continue;
+      gone.push_back(name);
+    } else {
+      const bool near = closely.contains(name);
+      Json group = cluster::group_of(seen->second, near);
+      if (known && !cluster::is_news(*known, cluster::node_of(group), near)) continue;
+      auto& [body, alike] = groups[group.dump()];
+      body = std::move(group);
+      alike.push_back(name);
+    }
+    unsettled_.insert(name);
+  }
+  Json list = Json::array();
+  for (auto& [text, group] : groups) {
+    Json whole = Json::object({{"nodes", compress_hostlist(group.second)}});
+    for (const auto& [key, value] : group.first.members()) whole.set(key, value);
+    list.push(std::move(whole));
+  }
+  if (!gone.empty()) list.push(Json::object({{"nodes", compress_hostlist(gone)}, {"gone", true}}));
+  if (list.size() == 0) return {};
+  Event event = about_cluster(kNodesSeen, Json::object({{"groups", std::move(list)}}));
+  event.v = kNodesSeenVersion;
+  return {std::move(event)};
+}
+
+std::vector<Event> Watch::job_news(const RefreshOrder& order, const Snapshot& snapshot,
+                                   std::vector<WatchedJob>& missing) {
+  std::map<JobId, const JobInfo*> found;
+  for (const JobInfo& job : snapshot.jobs) found[job.job_id] = &job;
+  const std::set<JobId> asked(order.jobs.begin(), order.jobs.end());
+  std::vector<Event> events;
+  // Wishes are asked for anew: a job may have come or gone while the look was under way.
+  for (WatchedJob& watched : wishes().jobs) {
+    const auto it = found.find(watched.job_id);
+    if (it == found.end() || is_stranger(watched, *it->second)) {
+      if (asked.contains(watched.job_id)) missing.push_back(std::move(watched));
+      continue;
+    }
+    absent_looks_.erase(key_of(watched));
+    const JobInfo* before = view_.job(key_of(watched));
+    if (before == nullptr || tells_something_new(*before, *it->second))
+      events.push_back(job_seen(watched, *it->second));
+  }
+  return events;
+}
+
+// Of jobs that slurmctld has forgotten accounting knows the end, some seconds later.
+void Watch::ask_history(std::vector<WatchedJob> missing) {
+  std::vector<JobId> ids;
+  for (const WatchedJob& watched : missing) ids.push_back(watched.job_id);
+  manager_.history(std::move(ids), [this, missing = std::move(missing)](Result<std::vector<JobInfo>> past) {
+    if (!past) return;  // accounting is away: the next look asks again
+    // What was watched when we asked may be another job of that run by now, or none.
+    std::set<cluster::JobKey> wanted;
+    for (const WatchedJob& watched : wishes().jobs) wanted.insert(key_of(watched));
+    std::vector<Event> events;
+    for (const WatchedJob& watched : missing) {
+      if (!wanted.contains(key_of(watched))) continue;
+      const JobInfo* before = view_.job(key_of(watched));
+      const JobInfo* ours = nullptr;
+      for (const JobInfo& job : *past) {
+        if (job.job_id != watched.job_id || is_stranger(watched, job)) continue;
+        // Without a key the submit time tells the job from a later one with the same id.
+        if (watched.key.empty() && before && before->submit != kNoTime && job.submit < before->submit)
+          continue;
+        const auto state = parse_job_state(job.state);
+        if (state && is_terminal(*state)) ours = &job;
+      }
+      if (ours != nullptr) {
+        JobInfo job = *ours;
+        if (before) {  // accounting does not keep these
+          job.std_out = before->std_out;
+          job.std_err = before->std_err;
+          if (job.nodes.empty()) job.nodes = before->nodes;
+        }
+        events.push_back(job_seen(watched, job));
+      } else if (++absent_looks_[key_of(watched)] >= kLooksBeforeLost) {
+        events.push_back(about_job(watched, kJobLost));
+        events.back().body.set("job_id", watched.job_id);
+      } else {
+        continue;
+      }
+      absent_looks_.erase(key_of(watched));
+    }
+    if (!events.empty()) take_(std::move(events));
+  });
+}
+
+}  // namespace sickbay
