@@ -131,11 +131,11 @@ class Look {
     const Run* run = c_.program(n);
     if (run == nullptr) return submit_program(n, 1, false);
     if (tries_again(state_, policy_, c_, *run, now_))
-      return submit_program(n, run->attempt + 1, run->outcome == Outcome::not_started);
+      return submit_program(n, run->attempt + 1, run->refused_its_nodes());
     follow(*run);
     if (run->live() && run->outcome == Outcome::pending && run->release_done) {
       // Tried on 22.05: Slurm takes a held job that it has no nodes for, and holds it again when released.
-      if (run->job.held && run->job.reason == "BadConstraints")
+      if (run->bad_constraints)
         cancel(*run, "Slurm has no nodes for it besides those it must keep away from");
       else if (now_ >= run->released_at + policy_.rerun_wait)
         cancel(*run, "it found no free nodes in time");

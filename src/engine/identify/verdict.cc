@@ -300,9 +300,10 @@ bool tries_again(const State& state, const Policy& policy, const Case& subject, 
   if (run.outcome == Outcome::lost || run.outcome == Outcome::no_failure ||
       (run.id.n > 1 && run.never_began()))
     return run.attempt < policy.submit_attempts;
-  if (run.outcome != Outcome::not_started || run.attempt > 1 || run.cancel_wanted) return false;
-  // Slurm said no: with fewer nodes kept away it may say yes.
-  return place_rerun(state, policy, subject, run.id.n, true, now).exclude != run.excluded;
+  if (!run.refused_its_nodes() || run.attempt >= policy.submit_attempts) return false;
+  // Worth it only where the next list gives back a node that this one kept away.
+  const Placement relaxed = place_rerun(state, policy, subject, run.id.n, true, now);
+  return !hosts_without(run.excluded, relaxed.exclude).empty();
 }
 
 Facts facts_of(const State& state, const Policy& policy, const Case& subject, TimePoint now) {
@@ -355,13 +356,16 @@ std::optional<Verdict> judge(const State& state, const Policy& policy, const Cas
     v.why.push_back(std::string(row->why));
     add_run_lines(subject, v.why);
   }
-  if (const Run* r2 = subject.program(2); r2 && !r2->reused.empty() &&
-                                          (r2->outcome == Outcome::ok || r2->outcome == Outcome::failed) &&
-                                          row->cause != Cause::normal) {
-    v.confidence = lower(r2->reused.size() >= r2->nodes.size() ? lower(v.confidence) : v.confidence);
-    v.why.push_back(
-        fmt::format("too few other nodes: {} ran on {} of the first run again, which lowers the confidence",
-                    r2->id.text(), compress_hostlist(r2->reused)));
+  const Run* r2 = subject.program(2);
+  if (r2 && (r2->outcome == Outcome::ok || r2->outcome == Outcome::failed) && row->cause != Cause::normal) {
+    // It may use these nodes again; Slurm chooses which of them it does use.
+    const std::vector<std::string> reused = hosts_in_both(r2->reused, r2->nodes);
+    if (!reused.empty()) {
+      v.confidence = lower(reused.size() >= r2->nodes.size() ? lower(v.confidence) : v.confidence);
+      v.why.push_back(
+          fmt::format("too few other nodes: {} ran on {} of the first run again, which lowers the confidence",
+                      r2->id.text(), compress_hostlist(reused)));
+    }
   }
   add_advice(subject, *row, v);
   return v;
