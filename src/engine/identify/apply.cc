@@ -150,6 +150,9 @@ void on_job_seen(State& s, Case* c, const Event& e) {
   if (const auto seen = parse_job_state(run->job.state, run->job.flags)) {
     const Ending ending = ending_of(*seen);
     run->symptom = ending.symptom;
+    // Its end does not show the reason any more, so the last word while it waited is kept.
+    if (ending.outcome == Outcome::pending)
+      run->bad_constraints = run->job.held && run->job.reason == "BadConstraints";
     finish(*run, ending.outcome, e.at);
   }
   if (run->is_program() && run->outcome == Outcome::ok && c->options.expect_time_s > 0 &&
@@ -320,6 +323,7 @@ void on_failed(State&, Case* c, const Event& e) {
     c->notes.push_back("the output of " + run->id.text() + " could not be read: " + what);
   } else if (verb == "cancel" && !ended(run->outcome)) {
     finish(*run, Outcome::cancelled, e.at);
+    run->bad_constraints = false;  // it may still stand in the queue: no second one beside it
     c->notes.push_back(run->id.text() + " (job " + std::to_string(run->job.job_id) +
                        ") could not be cancelled: " + what);
   }

@@ -73,6 +73,7 @@ struct Run {
   std::string output_dir;
   TimePoint wanted_at = kNoTime, released_at = kNoTime, ended_at = kNoTime;  ///< journal stamps
   bool bound = false, release_done = false, cancel_wanted = false, output_read = false;
+  bool bad_constraints = false;       ///< Slurm holds it, last seen so while PENDING: no nodes for it
   int releases = 0;                   ///< releases asked for; a restart of slurmctld can hold a job again
   TimePoint released_boot = kNoTime;  ///< slurmctld's boot time when it was released
   TimePoint seen_at = kNoTime;        ///< of the last job_seen
@@ -89,6 +90,12 @@ struct Run {
   /// shared file system that is not mounted).  No program dies of signal 53.
   bool never_began() const {
     return outcome == Outcome::failed && job.exit_code == 0 && job.exit_signal == 53;
+  }
+  /// Slurm had no nodes for it besides those it must keep away from: it said so when it was asked, or held
+  /// the job again on its release and we cancelled it.  With fewer nodes kept away it may say yes.
+  bool refused_its_nodes() const {
+    return outcome == Outcome::not_started ||
+           (outcome == Outcome::cancelled && cancel_wanted && bad_constraints);
   }
   /// Nodes on which this run, as submitted now and before, never began.
   std::vector<std::string> never_began_on() const;

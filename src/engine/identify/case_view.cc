@@ -181,6 +181,7 @@ std::string canonical_text(const State& state) {
                                  {"release_done", r.release_done},
                                  {"cancel_wanted", r.cancel_wanted},
                                  {"output_read", r.output_read},
+                                 {"bad_constraints", r.bad_constraints},
                                  {"released_at", to_micros(r.released_at)},
                                  {"seen_at", to_micros(r.seen_at)},
                                  {"released_boot", to_micros(r.released_boot)},

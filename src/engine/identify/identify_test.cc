@@ -4,6 +4,7 @@
 #include "engine/identify/identify.h"
 
 #include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -42,7 +43,9 @@ class World {
   };
   std::function<bool(const Names& nodes_of_run)> check = [](const Names&) { return true; };  // --check
   bool refuse_exclusions = false;  // Slurm says no to every --exclude
+  Names users_exclude;             // --exclude of the user's own, which stands beside ours
   bool verification_starts = true;
+  bool cancel_fails = false;
   std::string options = "{}";
   Policy policy;
   State state;
@@ -143,6 +146,18 @@ class World {
     event("c1", kJobSeen, Json::object({{"run", run}, {"job", job.to_json()}}));
   }
 
+  // Slurm looks at the exclusions of a held job when it is released, and holds it again where too few are
+  // left.
+  void hold_again(const std::string& run, JobId id) {
+    JobInfo job;
+    job.job_id = id;
+    job.uid = 60001;
+    job.state = "PENDING";
+    job.reason = "BadConstraints";
+    job.held = true;
+    event("c1", kJobSeen, Json::object({{"run", run}, {"job", job.to_json()}}));
+  }
+
   void run_program(const std::string& run, int n, JobId id, const Names& nodes) {
     see_job(run, id, "RUNNING", nodes);
     const Fate fate = program(n, nodes);
@@ -180,7 +195,8 @@ class World {
         return;
       }
       const std::size_t needed = state.cases.at(1).programs.front().nodes.size();
-      const Names excluded = args["exclude"].as_strings();
+      const Names excluded = hosts_in_either(args["exclude"].as_strings(), users_exclude);
+      if (hosts_without(all_, excluded).size() < needed) return hold_again(run, id);
       Names free;
       for (const std::string& name : all_)
         if (free.size() < needed && state.nodes.at(name).usable && !has_host(excluded, name))
@@ -189,6 +205,7 @@ class World {
       return run_program(run, static_cast<int>(parse_run_id(run)->n), id, free);
     }
     if (c.verb == "cancel") {
+      if (cancel_fails) return failed(c, "Access/permission denied");
       done(c, Json::object({{"cancelled", true}}));
       return see_job(run, id, "CANCELLED", {});
     }
@@ -505,6 +522,58 @@ TEST(Identify, HeldAgainAfterARestartOfSlurmctldIsReleasedAgain) {
   world.event("c1", kJobSeen, Json::object({{"run", "c1.r2"}, {"job", job.to_json()}}));
   world.settle();
   EXPECT_EQ(world.runs_of(".r2.a1:release2"), 1);
+}
+
+// The user's own --exclude leaves only the nodes of the first run: Slurm holds the re-run, which must keep
+// away from these too.
+TEST(Identify, AReRunThatSlurmHoldsForWantOfNodesGoesOnceMoreWithFewerKeptAway) {
+  World w("n[1-6]");
+  w.users_exclude = {"n3", "n4", "n5", "n6"};
+  w.program = [](int, const Names&) { return fails(); };
+  const Case& c = w.investigate("n[1-2]");
+  ASSERT_TRUE(c.is_closed());
+  EXPECT_EQ(w.runs_of("c1.r2.a1:cancel"), 1);
+  EXPECT_EQ(w.runs_of("c1.r2.a2:submit"), 1);
+  EXPECT_EQ(c.programs.at(1).excluded, Names());
+  EXPECT_EQ(c.verdict->cause, Cause::program) << c.verdict->sentence;
+  EXPECT_EQ(c.verdict->confidence, Confidence::low);  // on the same nodes again
+  EXPECT_EQ(canonical_text(w.replayed()), canonical_text(w.state));
+}
+
+TEST(Identify, AReRunThatSlurmHoldsIsGivenUpWhereNoNodeCanBeGivenBack) {
+  World w("n[1-6]");
+  w.users_exclude = {"n3", "n4", "n5", "n6"};
+  w.program = [](int, const Names&) { return Fate{"NODE_FAIL", 0, {"n2"}}; };
+  w.verification_starts = false;
+  const Case& c = w.investigate("n[1-2]");
+  // n1 alone can be given back, which is too little for a job of two nodes.
+  EXPECT_EQ(w.runs_of("c1.r2.a2:submit"), 1);
+  EXPECT_EQ(w.runs_of("c1.r2.a2:cancel"), 1);
+  EXPECT_EQ(w.runs_of("c1.r2.a3:submit"), 0);
+  EXPECT_EQ(c.programs.at(1).outcome, Outcome::cancelled);
+}
+
+TEST(Identify, AHeldReRunThatCouldNotBeCancelledHasNoSecondBesideIt) {
+  World w("n[1-6]");
+  w.users_exclude = {"n3", "n4", "n5", "n6"};
+  w.cancel_fails = true;
+  w.program = [](int, const Names&) { return fails(); };
+  const Case& c = w.investigate("n[1-2]");
+  EXPECT_EQ(w.runs_of("c1.r2.a2:submit"), 0);
+  EXPECT_EQ(c.verdict->cause, Cause::inconclusive);
+}
+
+// With one other node, the re-run may use both nodes of the first again, but uses only one.
+TEST(Identify, OnlyNodesThatRanAgainLowerTheConfidence) {
+  World w("n[0-6]");
+  w.users_exclude = {"n3", "n4", "n5", "n6"};
+  w.program = [](int, const Names&) { return fails(); };
+  const Case& c = w.investigate("n[1-2]");
+  ASSERT_TRUE(c.is_closed());
+  EXPECT_EQ(c.programs.at(1).reused, (Names{"n1", "n2"}));
+  EXPECT_EQ(c.programs.at(1).nodes, (Names{"n0", "n1"}));
+  EXPECT_EQ(c.verdict->confidence, Confidence::medium);
+  EXPECT_THAT(c.verdict->why, testing::Contains(testing::HasSubstr("ran on n1 of the first run again")));
 }
 
 TEST(Identify, ACaseWithoutAJobExpires) {

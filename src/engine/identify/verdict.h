@@ -2,8 +2,9 @@
 // The verdict table: from the outcomes of P and V to a cause.
 //
 // The facts are reduced to six small columns; the first row that fits wins, and its id goes into the verdict.
-// Rows that are not final are what can be said while an experiment is still under way.
-// Source: doc/design/identify.md, "The automatic flow" 5; rules V7 and V8 are ours (see there).
+// Rows that are not final are what can be said while an experiment is still under way.  The id is for people
+// and for the journal only: what the engine or the words must know of a row is a column of its own.
+// Source: paper 000, 2.4, and doc/design/identify.md, "Flow" 4; rules V7 and V8 are ours (see there).
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -27,14 +28,25 @@ struct Facts {
 
 enum class Blame : std::uint8_t { nobody, s1, s2, down1 };
 
+/// What a row that decides nothing is in want of.  Its words and its advice follow from that.
+enum class Lack : std::uint8_t {
+  nothing,       ///< the row decides
+  verification,  ///< V's word on the nodes of the failed run
+  second_run,    ///< a second outcome of P
+  safe_place,    ///< P seems to take nodes down: a run where it can do no harm
+  output_place,  ///< the first run never began: whether its output folder was there
+};
+
 struct Row {
-  std::string_view rule;
+  std::string_view rule;  ///< its id
   std::uint8_t a1, c1, a2, c2, a3, c3;
   Cause cause;
   Blame blame;
   Confidence confidence;
   bool final;
   std::string_view why;  ///< the reasoning, in words for the user
+  Lack lack = Lack::nothing;
+  bool waits_for_verification = false;  ///< not final as long as V may be tried again
 };
 
 /// The first row that fits, or null while nothing can be said.
@@ -42,9 +54,14 @@ const Row* row_for(const Facts& facts);
 /// True when a program run that said nothing (lost, preempted, refused) is to be submitted once more.
 bool tries_again(const State& state, const Policy& policy, const Case& subject, const Run& run,
                  TimePoint now);
+/// True when an ended verification said nothing and may be submitted once more.
+bool verifies_again(const Policy& policy, const Case& subject, const Run& verification);
+/// Time is what is wrong with P's run, so V's word `slow` convicts a node of it (decisions.md 22).
+bool time_matters(const Run& program);
 /// The columns of a case.
 Facts facts_of(const State& state, const Policy& policy, const Case& subject, TimePoint now);
-/// The verdict that the facts of a case allow now, or nothing.
+/// The verdict that the facts of a case allow now, or nothing.  It is not final where its row is not, nor
+/// where the row waits for a verification that may still come.
 std::optional<Verdict> judge(const State& state, const Policy& policy, const Case& subject, TimePoint now);
 
 }  // namespace sickbay::identify

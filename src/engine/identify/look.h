@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// One look of decide() at one case; for the files of this engine only.
+//
+// A look collects commands and keeps nothing of its own: it is made, asked once and thrown away.  What it
+// asks for a second time does no harm, for the ledger starts a key once (decisions.md 15).
+//   decide.cc      the flow of a case, its ends, and what comes after the verdict
+//   experiment.cc  which runs of P and V are wanted
+//   follow.cc      the life of a run that we submitted, and the commands themselves
+#pragma once
+#include <string>
+#include <vector>
+
+#include "engine/identify/identify.h"
+
+namespace sickbay::identify {
+
+class Look {
+ public:
+  Look(const State& state, const Policy& policy, const Case& subject, TimePoint now)
+      : state_(state), policy_(policy), c_(subject), now_(now) {}
+
+  Decision result();
+
+ private:
+  // --- decide.cc
+  void next_steps();
+  void await_job();
+  void finish_cancelled();
+  void finish_without_experiment(const Run& first);
+  void end_with(Cause cause, std::string sentence, std::vector<std::string> next = {});
+  void wind_up(const Verdict& verdict);
+  /// True while a run of ours is still on its way; asks for its end.
+  bool cancel_own_runs(const std::string& why, bool keep_programs = false);
+  void say(const Verdict& verdict);
+  void close();
+  void record(std::string_view kind, Json body);
+
+  // --- experiment.cc
+  void experiment();
+  void look_at_second_run();
+  void look_at_third_run();
+  void drop_idle_questions();
+  void drive_program(int n);
+  /// V on the nodes of program run `n`; 0 is the control run.
+  void drive_check(int n);
+  std::vector<std::string> nodes_to_verify(int n) const;
+  bool needs_third() const;
+  bool needs_control() const;
+
+  // --- follow.cc
+  void follow(const Run& run);
+  void drive_result_check(const Run& run);
+  void give_up_waiting(const Run& verification, const Run* judged);
+  void submit_program(int n, int attempt, bool relaxed);
+  void submit_verification(int checks, int n, int attempt, const std::vector<std::string>& nodes);
+  void cancel(const Run& run, const std::string& why);
+  void read_output(const Run& run);
+  void command(std::string key, std::string verb, Json args);
+  void wake(TimePoint when);
+
+  const State& state_;
+  const Policy& policy_;
+  const Case& c_;
+  TimePoint now_;
+  Decision out_;
+};
+
+}  // namespace sickbay::identify

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+// Words only: nothing here decides what a verdict is.
+#include "engine/identify/verdict_text.h"
+
+#include <fmt/format.h>
+
+#include "base/hostlist.h"
+
+namespace sickbay::identify {
+namespace {
+
+std::string plural(std::size_t n, std::string_view word) {
+  return fmt::format("{}{}", word, n == 1 ? "" : "s");
+}
+
+std::string symptom_words(const Run& run) {
+  std::string first;  // what the output says of how it began
+  if (run.trace && !run.trace->signal_name.empty())
+    first = fmt::format("died of {}{}", run.trace->signal_name,
+                        run.trace->node.empty() ? "" : " on " + run.trace->node);
+  const std::string then = first.empty() ? "" : first + ", then ";
+  switch (run.symptom) {
+    case Symptom::node_dead:
+      return fmt::format("lost {} {}", plural(run.down_nodes.size(), "node"),
+                         compress_hostlist(run.down_nodes));
+    case Symptom::stall:
+      return then + "ran into its time limit";
+    case Symptom::abnormal_time:
+      return then + "took longer than expected";
+    case Symptom::wrong_result:
+      return then + "gave a wrong result";
+    default:
+      break;
+  }
+  // The output says more than Slurm's exit code: a batch script may hand on any code it likes.
+  if (!first.empty()) return first;
+  if (run.never_began()) return "never began: the node could not open its output (exit code 0:53)";
+  if (run.job.exit_signal != 0) return fmt::format("was killed by signal {}", run.job.exit_signal);
+  return fmt::format("ended as {} with exit code {}", run.job.state, run.job.exit_code);
+}
+
+// A run that did nothing but use up its time may have been a good one with too short a limit.
+bool limit_may_be_short(const Run& run) {
+  return run.symptom == Symptom::stall && (!run.trace || run.trace->signal_name.empty());
+}
+
+void add_run_lines(const Case& subject, std::vector<std::string>& why) {
+  for (const Run& run : subject.programs) {
+    if (!ended(run.outcome)) continue;
+    const std::string on = run.nodes.empty() ? "" : " on " + compress_hostlist(run.nodes);
+    if (run.outcome == Outcome::ok)
+      why.push_back(fmt::format("{} completed{}", run.id.text(), on));
+    else if (run.outcome == Outcome::failed)
+      why.push_back(fmt::format("{}{} {}", run.id.text(), on, symptom_words(run)));
+    else
+      why.push_back(fmt::format("{} gives no answer: {}{}", run.id.text(), to_string(run.outcome),
+                                run.refusal.empty() ? "" : " (" + run.refusal + ")"));
+  }
+  for (const Run& run : subject.verifications) {
+    if (!ended(run.outcome)) continue;
+    // Good nodes share one line, each bad one has its own: a run on a thousand nodes must stay readable.
+    std::vector<std::string> passed;
+    for (const NodeResult& r : run.results) {
+      if (r.result == "ok" && r.peer.empty())
+        passed.push_back(r.node);
+      else if (r.result != "ok")
+        why.push_back(fmt::format("{} finds {}{} {}: {}", run.id.text(), r.node,
+                                  r.peer.empty() ? "" : " - " + r.peer, r.result, r.reason));
+    }
+    if (!passed.empty())
+      why.push_back(fmt::format("{} passed on {}", run.id.text(), compress_hostlist(passed)));
+    if (run.results.empty())
+      why.push_back(fmt::format("{} gives no answer: {}", run.id.text(),
+                                run.refusal.empty() ? std::string(to_string(run.outcome)) : run.refusal));
+  }
+}
+
+// --- one sentence for a cause
+
+std::string program_sentence(const Run& first) {
+  return limit_may_be_short(first)
+             ? "The program or its input is the cause, or a time limit that is too short: it runs into "
+               "the limit on good nodes each time."
+             : "The program or its input is the cause: it fails on good nodes each time.";
+}
+
+std::string node_sentence(const Row& row, const std::vector<std::string>& nodes, const Told& told) {
+  const std::string names = compress_hostlist(nodes);
+  const std::string_view are = nodes.size() == 1 ? "is" : "are";
+  if (!row.final && row.blame == Blame::down1)
+    return fmt::format("{} {} down; confirming on other nodes.", names, are);
+  if (nodes.empty() && !told.links.empty())
+    return fmt::format("The network between {} is the cause.", fmt::join(told.links, ", "));
+  if (!row.final)
+    return fmt::format("{} {} faulty; a third run will tell whether the program is too.", names, are);
+  return fmt::format("{} {} {} the cause, not the program.", plural(nodes.size(), "Node"), names, are);
+}
+
+std::string_view undecided_sentence(Lack lack) {
+  switch (lack) {
+    case Lack::output_place:
+      return "Not decided: the job never began, since its node could not open its output.";
+    case Lack::safe_place:
+      return "Not decided: two runs took different nodes down, so the program itself is suspected.";
+    default:
+      return "Not decided: the experiment could not be completed.";
+  }
+}
+
+std::string sentence_for(const Case& subject, const Row& row, const std::vector<std::string>& nodes,
+                         const Told& told) {
+  switch (row.cause) {
+    case Cause::normal:
+      return "The job completed; nothing to explain.";
+    case Cause::program:
+      return program_sentence(subject.programs.front());
+    case Cause::node:
+      return node_sentence(row, nodes, told);
+    case Cause::non_deterministic:
+      return "The failure does not repeat: program and nodes both remain possible.";
+    default:
+      return std::string(undecided_sentence(row.lack));
+  }
+}
+
+// --- what is missing, and what to do next: one function for a cause or a lack
+
+void advise_on_program(const Case& subject, Verdict& v) {
+  const Run& first = subject.programs.front();
+  // MPI's words go to the error output; where there is no such file, both are in one.
+  if (!first.output_dir.empty() || !first.job.std_out.empty())
+    v.next.push_back("look at the last output lines above and at " +
+                     (first.job.std_err.empty() ? first.job.std_out : first.job.std_err));
+  if (limit_may_be_short(first))
+    v.next.push_back("if the program was still making progress, submit it with a longer --time");
+}
+
+// Only nodes can be left out or looked at; a link that is blamed has no such advice.
+void advise_on_node(const Case&, Verdict& v) {
+  if (v.nodes.empty()) return;
+  v.next.push_back("submit again with --exclude=" + compress_hostlist(v.nodes));
+  v.next.push_back("operators: sickbay nodes " + compress_hostlist(v.nodes));
+}
+
+void advise_on_non_deterministic(const Case&, Verdict& v) {
+  v.missing.push_back(
+      "more runs on chosen sets of nodes, to tell a program that fails now and then from a node that does");
+  v.next.push_back("submit again; compare the nodes of failed and good runs (sickbay cases --all)");
+}
+
+void ask_for_safe_place(const Case&, Verdict& v) {
+  v.missing.push_back("a run under observation on a node set aside for it");
+  v.next.push_back("talk to the operators before running it again: it has taken nodes down twice");
+}
+
+// A folder that is not there and a node that lost its shared storage look alike (doc/design/identify.md,
+// V16).
+void ask_for_output_place(const Case& subject, Verdict& v) {
+  const Run& first = subject.programs.front();
+  const std::string nodes = compress_hostlist(first.nodes);
+  v.missing.push_back("whether the folder of " + first.job.std_out + " is there on " + nodes);
+  v.next.push_back("check that the folder exists and that you may write to it (--chdir, --output)");
+  v.next.push_back("operators: check the shared file systems of " + nodes);
+}
+
+void ask_for_verification(const Case& subject, Verdict& v) {
+  const Run* v1 = subject.check_of(1);
+  v.missing.push_back("a verification of " + compress_hostlist(subject.programs.front().nodes) +
+                      (v1 && !v1->refusal.empty() ? " (" + v1->refusal + ")" : ""));
+}
+
+void ask_for_runs(const Case& subject, Verdict& v) {
+  const Run* r2 = subject.program(2);
+  if (!subject.options.rerun)
+    v.missing.push_back("a second run of the program (--no-rerun was given)");
+  else if (r2 && r2->outcome != Outcome::ok && r2->outcome != Outcome::failed)
+    v.missing.push_back("a second run of the program" +
+                        (r2->refusal.empty() ? "" : " (" + r2->refusal + ")"));
+  v.next.push_back(
+      "submit the job again when the nodes are free, or ask an operator to run: sickbay verify " +
+      compress_hostlist(subject.programs.front().nodes));
+}
+
+// Where V has no word, P's second run may lack one as well.
+void ask_for_verification_and_runs(const Case& subject, Verdict& v) {
+  ask_for_verification(subject, v);
+  ask_for_runs(subject, v);
+}
+
+using Advice = void (*)(const Case&, Verdict&);
+Advice advice_for(const Row& row) {
+  switch (row.cause) {
+    case Cause::program:
+      return advise_on_program;
+    case Cause::node:
+      return advise_on_node;
+    case Cause::non_deterministic:
+      return advise_on_non_deterministic;
+    default:
+      break;
+  }
+  switch (row.lack) {
+    case Lack::verification:
+      return ask_for_verification_and_runs;
+    case Lack::second_run:
+      return ask_for_runs;
+    case Lack::safe_place:
+      return ask_for_safe_place;
+    case Lack::output_place:
+      return ask_for_output_place;
+    case Lack::nothing:
+      break;
+  }
+  return [](const Case&, Verdict&) {};
+}
+
+}  // namespace
+
+void put_in_words(const Case& subject, const Row& row, const Told& told, Verdict& v) {
+  v.sentence = sentence_for(subject, row, v.nodes, told);
+  // A job that completed asked no question: its runs explain nothing.
+  if (row.cause != Cause::normal) {
+    v.why.push_back(std::string(row.why));
+    add_run_lines(subject, v.why);
+  }
+  if (!told.reused.empty())
+    v.why.push_back(
+        fmt::format("too few other nodes: {} ran on {} of the first run again, which lowers the confidence",
+                    subject.programs[1].id.text(), compress_hostlist(told.reused)));
+  advice_for(row)(subject, v);
+}
+
+}  // namespace sickbay::identify
