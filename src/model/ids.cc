@@ -48,6 +48,8 @@ Result<std::int64_t> parse_finding_name(std::string_view text) {
   return parse_name(text, 'f', "the name of a finding like f9");
 }
 
+std::string job_subject(JobId job) { return "job:" + std::to_string(job); }
+
 std::string node_subject(std::string_view node) { return std::string(kNodePrefix).append(node); }
 
 std::string_view node_of_subject(std::string_view subject) {

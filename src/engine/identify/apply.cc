@@ -7,9 +7,12 @@
 #include "engine/identify/identify.h"
 #include "engine/identify/signs.h"
 #include "model/slurm_state.h"
+#include "model/verbs.h"
 
 namespace sickbay::identify {
 namespace {
+
+using cluster::View;
 
 // A program often notices that a node is gone before Slurm does, which waits for SlurmdTimeout (300 s if not
 // set): a node that goes DOWN this soon after a failed run was lost to it.
@@ -79,7 +82,7 @@ void finish(Run& run, Outcome outcome, TimePoint at) {
   if (ended(outcome) && run.ended_at == kNoTime) run.ended_at = at;
 }
 
-void on_case_opened(State& s, Case* c, const Event& e) {
+void on_case_opened(State& s, const View&, Case* c, const Event& e) {
   const auto no = parse_case_name(e.subject);
   if (c != nullptr || !no) return;
   Case fresh;
@@ -101,7 +104,7 @@ void on_case_opened(State& s, Case* c, const Event& e) {
   s.cases.emplace(fresh.no, std::move(fresh));
 }
 
-void on_job_bound(State& s, Case* c, const Event& e) {
+void on_job_bound(State& s, const View&, Case* c, const Event& e) {
   if (c == nullptr || !c->programs.empty()) return;
   Run& run = put_run(*c, RunId{c->no, RunKind::program, 1});
   run.wanted_at = e.at;
@@ -128,7 +131,7 @@ void settle_result(Case& c, const Run& check) {
   }
 }
 
-void on_job_seen(State& s, Case* c, const Event& e) {
+void on_job_seen(State& s, const View& view, Case* c, const Event& e) {
   Run* run = c ? run_named(*c, e) : nullptr;
   if (run == nullptr || run->outcome == Outcome::checking) return;
   if (ended(run->outcome) && run->outcome != Outcome::no_failure) return;
@@ -165,13 +168,13 @@ void on_job_seen(State& s, Case* c, const Event& e) {
   settle_result(*c, *run);
   if (run->symptom == Symptom::node_dead)
     for (const std::string& name : run->nodes)
-      if (auto n = s.nodes.find(name); n != s.nodes.end() && n->second.down) run->down_nodes.push_back(name);
+      if (view.is_down(name)) run->down_nodes.push_back(name);
   run->down_nodes = sorted_hosts(std::move(run->down_nodes));
   if (run->id.n == 1 && run->is_program()) s.by_job[run->job.job_id] = c->no;
   gather_signs(s, *c, *run);
 }
 
-void on_job_lost(State&, Case* c, const Event& e) {
+void on_job_lost(State&, const View&, Case* c, const Event& e) {
   if (Run* run = c ? run_named(*c, e) : nullptr; run && !ended(run->outcome)) {
     finish(*run, Outcome::lost, e.at);
     run->refusal = "slurmctld and accounting do not know job " + std::to_string(run->job.job_id);
@@ -179,26 +182,12 @@ void on_job_lost(State&, Case* c, const Event& e) {
   }
 }
 
-void on_nodes_seen(State& s, Case*, const Event& e) {
-  std::vector<std::string> went_down;
-  for (const Json& group : e.body["groups"].items()) {
-    auto names = expand_hostlist(group["nodes"].as_string());
-    if (!names) continue;
-    for (const std::string& name : *names) {
-      if (group["gone"].as_bool()) {
-        s.nodes.erase(name);
-        continue;
-      }
-      NodeFacts& node = s.nodes[name];
-      node.state = group["state"].as_string();
-      node.usable = group["usable"].as_bool();
-      if (group["down"].as_bool() && !node.down) went_down.push_back(name);
-      node.down = group["down"].as_bool();
-      node.partitions = group["partitions"].as_strings();
-    }
-  }
+// (The view has the event already, and says what it changed.)
+void on_nodes_seen(State& s, const View& view, Case*, const Event& e) {
+  for (const cluster::View::Change& change : view.changes)
+    if (change.gone) s.records.erase(change.name);  // what comes back under its name may be another machine
+  const std::vector<std::string> went_down = view.went_down();
   if (went_down.empty()) return;
-  went_down = sorted_hosts(std::move(went_down));
   for (std::int64_t no : s.open)
     for (Run& run : s.cases.at(no).programs) {
       const bool lost_now =
@@ -208,27 +197,25 @@ void on_nodes_seen(State& s, Case*, const Event& e) {
       std::vector<std::string> lost = hosts_in_both(run.nodes, went_down);
       // A node on which V has passed since was well after the run: what took it down later is another matter.
       if (!lost_now)
-        std::erase_if(lost,
-                      [&](const std::string& name) { return s.nodes.at(name).passed_at > run.ended_at; });
+        std::erase_if(lost, [&](const std::string& name) {
+          const auto record = s.records.find(name);
+          return record != s.records.end() && record->second.passed_at > run.ended_at;
+        });
       run.down_nodes = hosts_in_either(run.down_nodes, lost);
     }
 }
 
-void on_controller_seen(State& s, Case*, const Event& e) {
-  s.controller_boot = from_micros(e.body["boot"].as_int());
-}
-
-void on_cancel_requested(State&, Case* c, const Event& e) {
+void on_cancel_requested(State&, const View&, Case* c, const Event& e) {
   if (c == nullptr) return;
   c->cancel_requested = true;
   c->cancelled_by = e.body["by"].as_string();
 }
 
-void on_intent(State&, Case* c, const Event& e) {
+void on_intent(State&, const View&, Case* c, const Event& e) {
   if (c == nullptr) return;
-  const std::string& verb = e.body["verb"].as_string();
+  const std::string& did = e.body["verb"].as_string();
   const Json& args = e.body["args"];
-  if (verb == "submit_program" || verb == "submit_verification") {
+  if (did == verb::kSubmitProgram || did == verb::kSubmitVerification) {
     const auto id = parse_run_id(args["run"].as_string());
     if (!id) return;
     const Run* before = run_in(*c, *id);
@@ -246,20 +233,20 @@ void on_intent(State&, Case* c, const Event& e) {
     run.job.uid = static_cast<std::uint32_t>(args["uid"].as_int());
     if (run.is_verification()) run.nodes = args["nodes"].as_strings();
   } else if (Run* run = run_of_key(*c, e.body["key"].as_string())) {
-    if (verb == "release") ++run->releases, run->release_done = false;
-    if (verb == "cancel") {
+    if (did == verb::kRelease) ++run->releases, run->release_done = false;
+    if (did == verb::kCancel) {
       run->cancel_wanted = true;
       if (run->refusal.empty()) run->refusal = args["why"].as_string();
     }
   }
 }
 
-void on_done(State& s, Case* c, const Event& e) {
+void on_done(State& s, const View& view, Case* c, const Event& e) {
   Run* run = c ? run_of_key(*c, e.body["key"].as_string()) : nullptr;
   if (run == nullptr) return;
-  const std::string& verb = e.body["verb"].as_string();
+  const std::string& did = e.body["verb"].as_string();
   const Json& result = e.body["result"];
-  if (verb == "submit_program" || verb == "submit_verification") {
+  if (did == verb::kSubmitProgram || did == verb::kSubmitVerification) {
     run->bound = true;
     run->job.job_id = static_cast<JobId>(result["job_id"].as_int());
     run->job.submit = from_micros(result["submit"].as_int());
@@ -267,14 +254,14 @@ void on_done(State& s, Case* c, const Event& e) {
       const std::string note = dropped.as_string() + " was dropped: a re-run must be free to choose";
       if (std::find(c->notes.begin(), c->notes.end(), note) == c->notes.end()) c->notes.push_back(note);
     }
-  } else if (verb == "release") {
+  } else if (did == verb::kRelease) {
     run->release_done = true;
     run->released_at = e.at;
-    run->released_boot = s.controller_boot;
-  } else if (verb == "cancel" && !result["cancelled"].as_bool() && !ended(run->outcome) &&
+    run->released_boot = view.controller_boot;
+  } else if (did == verb::kCancel && !result["cancelled"].as_bool() && !ended(run->outcome) &&
              run->seen_at == kNoTime) {
     finish(*run, Outcome::cancelled, e.at);  // it was over before anyone saw it
-  } else if (verb == "read_output") {
+  } else if (did == verb::kReadOutput) {
     run->output_read = true;
     if (const Json& t = result["trace"]; t.is_object()) {
       run->trace = Trace{static_cast<int>(t["rank"].as_int(-1)),
@@ -296,7 +283,7 @@ void on_done(State& s, Case* c, const Event& e) {
       run->results.push_back(
           {r["node"].as_string(), r["peer"].as_string(), r["result"].as_string(), r["reason"].as_string()});
       if (!r["peer"].as_string().empty()) continue;
-      NodeFacts& node = s.nodes[r["node"].as_string()];
+      NodeRecord& node = s.records[r["node"].as_string()];
       if (r["result"].as_string() == "ok" || r["result"].as_string() == "slow") node.passed_at = e.at;
       if (r["result"].as_string() == "failed") node.failed_at = e.at, node.failed_case = c->no;
     }
@@ -306,22 +293,22 @@ void on_done(State& s, Case* c, const Event& e) {
   settle_result(*c, *run);
 }
 
-void on_failed(State&, Case* c, const Event& e) {
+void on_failed(State&, const View&, Case* c, const Event& e) {
   Run* run = c ? run_of_key(*c, e.body["key"].as_string()) : nullptr;
   if (run == nullptr) return;
-  const std::string& verb = e.body["verb"].as_string();
+  const std::string& did = e.body["verb"].as_string();
   const std::string& what = e.body["error"]["what"].as_string();
-  if (verb == "submit_program" || verb == "submit_verification") {
+  if (did == verb::kSubmitProgram || did == verb::kSubmitVerification) {
     finish(*run, Outcome::not_started, e.at);
     run->refusal = what;
-  } else if (verb == "release" && !ended(run->outcome)) {
+  } else if (did == verb::kRelease && !ended(run->outcome)) {
     finish(*run, Outcome::lost, e.at);
     run->refusal = what;
-  } else if (verb == "read_output") {
+  } else if (did == verb::kReadOutput) {
     run->output_read = true;
     if (run->is_verification()) run->refusal = what;
     c->notes.push_back("the output of " + run->id.text() + " could not be read: " + what);
-  } else if (verb == "cancel" && !ended(run->outcome)) {
+  } else if (did == verb::kCancel && !ended(run->outcome)) {
     finish(*run, Outcome::cancelled, e.at);
     run->bad_constraints = false;  // it may still stand in the queue: no second one beside it
     c->notes.push_back(run->id.text() + " (job " + std::to_string(run->job.job_id) +
@@ -330,20 +317,20 @@ void on_failed(State&, Case* c, const Event& e) {
   settle_result(*c, *run);
 }
 
-void on_verdict(State&, Case* c, const Event& e) {
+void on_verdict(State&, const View&, Case* c, const Event& e) {
   if (c == nullptr) return;
   c->verdict = Verdict::from_json(e.body);
   c->verdict->at = e.at;
 }
 
-void on_case_closed(State& s, Case* c, const Event& e) {
+void on_case_closed(State& s, const View&, Case* c, const Event& e) {
   if (c == nullptr) return;
   c->closed = e.at;
   s.open.erase(c->no);
 }
 
 // The case is in an archive; its number stays taken.
-void on_archived(State& s, Case* c, const Event& e) {
+void on_archived(State& s, const View&, Case* c, const Event& e) {
   if (const auto no = parse_case_name(e.subject)) s.last_case = std::max(s.last_case, *no);
   if (c == nullptr || !c->is_closed()) return;
   const std::int64_t no = c->no;
@@ -353,7 +340,7 @@ void on_archived(State& s, Case* c, const Event& e) {
 
 struct KindRow {
   std::string_view kind;
-  void (*apply)(State&, Case*, const Event&);
+  void (*apply)(State&, const View&, Case*, const Event&);
 };
 // A new kind of event is a row here, a function above, and a paragraph in doc/formats/journal.md.
 constexpr auto kKinds = std::to_array<KindRow>({
@@ -365,22 +352,21 @@ constexpr auto kKinds = std::to_array<KindRow>({
     {kCaseOpened, on_case_opened},
     {kJobBound, on_job_bound},
     {kJobLost, on_job_lost},
-    {kControllerSeen, on_controller_seen},
     {kCancelRequested, on_cancel_requested},
     {kVerdict, on_verdict},
     {kCaseClosed, on_case_closed},
     {kArchived, on_archived},
-    {kFinding, [](State& s, Case*, const Event& e) { take_finding(s, e); }},
+    {kFinding, [](State& s, const View&, Case*, const Event& e) { take_finding(s, e); }},
 });
 
 }  // namespace
 
-void apply(State& state, const Event& event) {
+void apply(State& state, const cluster::View& view, const Event& event) {
   for (const KindRow& row : kKinds) {
     if (row.kind != event.kind) continue;
     const auto no = parse_case_name(event.subject);
     auto it = no ? state.cases.find(*no) : state.cases.end();
-    row.apply(state, it == state.cases.end() ? nullptr : &it->second, event);
+    row.apply(state, view, it == state.cases.end() ? nullptr : &it->second, event);
     return;
   }
 }

@@ -152,25 +152,18 @@ Json case_view(const Case& c) {
 
 std::string canonical_text(const State& state) {
   Json nodes = Json::array();
-  for (const auto& [name, n] : state.nodes) {
+  for (const auto& [name, n] : state.records) {
     Json signs = Json::array();
     for (const Sign& sign : n.signs)
       signs.push(Json::array({sign.source, sign.rule, to_micros(sign.at), to_micros(sign.gone_at)}));
     nodes.push(Json::object({{"node", name},
                              {"signs", std::move(signs)},
-                             {"state", n.state},
-                             {"usable", n.usable},
-                             {"down", n.down},
-                             {"partitions", n.partitions},
                              {"passed_at", to_micros(n.passed_at)},
                              {"failed_at", to_micros(n.failed_at)},
                              {"failed_case", n.failed_case}}));
   }
-  std::string text = Json::object({{"boot", to_micros(state.controller_boot)},
-                                   {"last_case", state.last_case},
-                                   {"nodes", std::move(nodes)}})
-                         .dump() +
-                     "\n";
+  std::string text =
+      Json::object({{"last_case", state.last_case}, {"nodes", std::move(nodes)}}).dump() + "\n";
   for (const auto& [no, c] : state.cases) {
     Json line = case_view(c);
     Json inner = Json::array();  // what the view leaves out and decide() looks at

@@ -29,7 +29,7 @@ Heard heard(const Run& v, bool slow_counts) {
 
 }  // namespace
 
-Check check_of(const State& state, const Policy& policy, const Case& c, int program_run, TimePoint now) {
+Check check_of(const Known& known, const Case& c, int program_run) {
   const Run* v = c.check_of(program_run);
   const Run* p = c.program(program_run);
   if (v == nullptr) {
@@ -40,7 +40,7 @@ Check check_of(const State& state, const Policy& policy, const Case& c, int prog
   }
   // Open, not unknown: an answer is still to come, and no row may take its absence for one.
   if (!ended(v->outcome)) return Check::open;
-  if (v->outcome == Outcome::lost && v->attempt < policy.verification_attempts) return Check::open;
+  if (v->outcome == Outcome::lost && v->attempt < known.policy.verification_attempts) return Check::open;
   const bool ran =
       v->outcome != Outcome::not_started && v->outcome != Outcome::lost && v->job.start != kNoTime;
   if (ran && !v->output_read) return Check::open;
@@ -55,13 +55,13 @@ Check check_of(const State& state, const Policy& policy, const Case& c, int prog
   }
   // V convicts only where it has shown that it can pass: else V itself, or what all nodes share, is broken.
   if (h.passed_here) return Check::failed;
-  for (const auto& [name, node] : state.nodes)
-    if (node.passed_at != kNoTime && now - node.passed_at < policy.control_age &&
+  for (const auto& [name, node] : known.state.records)
+    if (node.passed_at != kNoTime && known.now - node.passed_at < known.policy.control_age &&
         std::find(h.bad.begin(), h.bad.end(), name) == h.bad.end())
       return Check::failed;
   // A control run shows it.  Where it passes, its node is in the loop above; so here it has not, or not yet.
   const Run* control = c.check_of(0);
-  if (control == nullptr) return control_node(state, c).empty() ? Check::unknown : Check::open;
+  if (control == nullptr) return control_node(known, c).empty() ? Check::unknown : Check::open;
   const bool spoke = control->output_read || control->job.start == kNoTime;
   return ended(control->outcome) && spoke ? Check::unknown : Check::open;
 }

@@ -36,10 +36,19 @@ void Look::next_steps() {
     return finish_without_experiment(first);
 
   // The table is asked before anything is started, so that no run begins whose outcome changes nothing.
-  const auto verdict = judge(state_, policy_, c_, now_);
+  const auto verdict = judge(known_, c_);
   if (verdict) say(*verdict);
   if (verdict && verdict->final) return wind_up(*verdict);
-  experiment();
+  if (has_claim(first)) experiment();
+}
+
+// Runs of one job are started by one engine at a time (decisions.md 21).  The claim ends with the case.
+bool Look::has_claim(const Run& first) {
+  const std::string on = job_subject(first.job.job_id);
+  if (claims_.holds(kName, c_.name(), on, known_.now)) return true;
+  out_.claims.push_back(
+      {.on = on, .holder = std::string(kName), .by = c_.name(), .reason = "finds out why it failed"});
+  return false;
 }
 
 // --- ends that need no experiment
@@ -48,9 +57,9 @@ void Look::await_job() {
   if (c_.cancel_requested) return end_with(Cause::cancelled, "The job was never submitted.");
   // The client may have died between opening the case and its sbatch (decisions.md 18): open cases cost looks
   // at the queue, so this one must end by itself.
-  if (now_ >= c_.opened + policy_.bind_limit)
+  if (known_.now >= c_.opened + known_.policy.bind_limit)
     return end_with(Cause::expired, "No job was bound to this case in time.");
-  wake(c_.opened + policy_.bind_limit);
+  wake(c_.opened + known_.policy.bind_limit);
 }
 
 void Look::finish_cancelled() {
@@ -77,7 +86,7 @@ void Look::finish_without_experiment(const Run& first) {
                       {"ask for more memory (--mem, --mem-per-cpu), or use more nodes"});
     case Outcome::no_failure:
       // A requeued job keeps its id and is the same run of ours: its case waits for it (decisions.md 29).
-      if (now_ < first.ended_at + kRequeueGrace) return wake(first.ended_at + kRequeueGrace);
+      if (known_.now < first.ended_at + kRequeueGrace) return wake(first.ended_at + kRequeueGrace);
       return end_with(Cause::cancelled, "The job was preempted; it did not fail.",
                       {"submit it again, or with --requeue"});
     default:
@@ -92,7 +101,7 @@ void Look::end_with(Cause cause, std::string sentence, std::vector<std::string> 
   v.sentence = std::move(sentence);
   v.next = std::move(next);
   v.rule = "end";  // no row: the table was not asked
-  v.at = now_;
+  v.at = known_.now;
   say(v);
   close();
 }
@@ -152,8 +161,9 @@ void Look::record(std::string_view kind, Json body) {
   out_.records.push_back(std::move(event));
 }
 
-Decision decide(const State& state, const Policy& policy, const Case& subject, TimePoint now) {
-  return Look(state, policy, subject, now).result();
+Decision decide(const cluster::Cluster& cluster, const State& state, const Policy& policy,
+                const Case& subject, TimePoint now) {
+  return Look(cluster, {cluster.view, state, policy, now}, subject).result();
 }
 
 }  // namespace sickbay::identify

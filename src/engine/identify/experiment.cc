@@ -9,6 +9,7 @@
 #include "engine/identify/look.h"
 #include "engine/identify/placement.h"
 #include "engine/identify/verdict.h"
+#include "model/verbs.h"
 
 namespace sickbay::identify {
 
@@ -39,8 +40,8 @@ void Look::look_at_second_run() {
 
 // With S1 acquitted and S2 convicted, A1 is still unexplained: does P fail on its own as well?
 bool Look::needs_third() const {
-  if (policy_.max_reruns < 2) return false;
-  const Facts f = facts_of(state_, policy_, c_, now_);
+  if (known_.policy.max_reruns < 2) return false;
+  const Facts f = facts_of(known_, c_);
   return f.a1 == a_fail && f.c1 == c_ok && (f.a2 == a_fail || f.a2 == a_down) && f.c2 == c_failed;
 }
 
@@ -68,30 +69,28 @@ void Look::drive_program(int n) {
   const Run* run = c_.program(n);
   if (run == nullptr) return submit_program(n, 1, false);
   // A new attempt is a new key: the ledger would take the old one for done (decisions.md 15).
-  if (tries_again(state_, policy_, c_, *run, now_))
-    return submit_program(n, run->attempt + 1, run->refused_its_nodes());
+  if (tries_again(known_, c_, *run)) return submit_program(n, run->attempt + 1, run->refused_its_nodes());
   follow(*run);
   if (run->live() && run->outcome == Outcome::pending && run->release_done) {
     // Tried on 22.05: Slurm takes a held job that it has no nodes for, and holds it again when released.  It
     // would wait for good; cancelled, it may go once more with fewer nodes kept away (tries_again).
     if (run->bad_constraints) cancel(*run, "Slurm has no nodes for it besides those it must keep away from");
     // Nodes that are down, or in a reservation, may never come back: the verdict must not wait for them.
-    else if (now_ >= run->released_at + policy_.rerun_wait)
+    else if (known_.now >= run->released_at + known_.policy.rerun_wait)
       cancel(*run, "it found no free nodes in time");
     else
-      wake(run->released_at + policy_.rerun_wait);
+      wake(run->released_at + known_.policy.rerun_wait);
   }
 }
 
 std::vector<std::string> Look::nodes_to_verify(int n) const {
   std::vector<std::string> nodes;
   if (n == 0) {
-    if (std::string name = control_node(state_, c_); !name.empty()) nodes.push_back(std::move(name));
+    if (std::string name = control_node(known_, c_); !name.empty()) nodes.push_back(std::move(name));
   } else if (const Run* p = c_.program(n)) {
     // On a node that is down V would wait in the queue.  It is left out, and cannot be acquitted thereby.
     for (const std::string& name : p->nodes)
-      if (auto node = state_.nodes.find(name); node == state_.nodes.end() || !node->second.down)
-        nodes.push_back(name);
+      if (!known_.view.is_down(name)) nodes.push_back(name);
   }
   return nodes;
 }
@@ -106,12 +105,12 @@ void Look::drive_check(int n) {
   }
   follow(*v);
   give_up_waiting(*v, c_.program(n));
-  if (!verifies_again(policy_, c_, *v)) return;
+  if (!verifies_again(known_.policy, c_, *v)) return;
   // One that Slurm lost is not to blame for it and goes again at once.  Else what kept V away (full nodes,
   // storage) gets time to pass.
-  const TimePoint when =
-      v->ended_at + (v->outcome == Outcome::lost ? std::chrono::seconds(0) : policy_.verification_retry);
-  if (now_ >= when)
+  const TimePoint when = v->ended_at + (v->outcome == Outcome::lost ? std::chrono::seconds(0)
+                                                                    : known_.policy.verification_retry);
+  if (known_.now >= when)
     submit_verification(n, v->id.n, v->attempt + 1, v->nodes);
   else
     wake(when);
@@ -120,7 +119,7 @@ void Look::drive_check(int n) {
 // A conviction is open because no other node has shown that V can pass (decisions.md 22).
 bool Look::needs_control() const {
   for (int n = 1; n <= 3; ++n)
-    if (check_of(state_, policy_, c_, n, now_) == Check::open)
+    if (check_of(known_, c_, n) == Check::open)
       if (const Run* v = c_.check_of(n); v && ended(v->outcome) && v->output_read) return true;
   return false;
 }

@@ -10,6 +10,7 @@
 #include "engine/identify/look.h"
 #include "engine/identify/placement.h"
 #include "engine/identify/verdict.h"
+#include "model/verbs.h"
 
 namespace sickbay::identify {
 namespace {
@@ -29,10 +30,10 @@ void Look::follow(const Run& run) {
   // Tried on 22.05: a slurmctld that was killed brings a job back as held that was released before.  Under
   // the same boot a held job is Slurm's own answer (BadConstraints) or somebody's hold, and is let be.
   const bool held_again = run.release_done && run.job.held && run.outcome == Outcome::pending &&
-                          run.seen_at > run.released_at && run.released_boot != state_.controller_boot;
+                          run.seen_at > run.released_at && run.released_boot != known_.view.controller_boot;
   if (!ended(run.outcome) && !run.cancel_wanted && (run.releases == 0 || held_again))
-    command(run.key() + ":release" + (run.releases == 0 ? "" : std::to_string(run.releases + 1)), "release",
-            handle(run));
+    command(run.key() + ":release" + (run.releases == 0 ? "" : std::to_string(run.releases + 1)),
+            verb::kRelease, handle(run));
   // V's word stands in its output, also where V itself ended badly.  One that never started has none.
   if (run.is_verification() && ended(run.outcome) && run.outcome != Outcome::lost && run.job.start != kNoTime)
     read_output(run);
@@ -43,7 +44,7 @@ void Look::follow(const Run& run) {
 void Look::drive_result_check(const Run& run) {
   if (const Run* check = c_.result_check_of(run.id.n)) return follow(*check);
   const RunId id{c_.no, RunKind::check, static_cast<int>(c_.result_checks.size()) + 1};
-  command(id.text() + ".a1:submit", "submit_program",
+  command(id.text() + ".a1:submit", verb::kSubmitProgram,
           Json::object({{"run", id.text()},
                         {"attempt", 1},
                         {"checks", run.id.n},
@@ -59,18 +60,17 @@ void Look::drive_result_check(const Run& run) {
 void Look::give_up_waiting(const Run& v, const Run* p) {
   if (!v.live() || v.outcome != Outcome::pending) return;
   // It names its nodes, so it can start on no others.
-  const bool lost_a_node = std::any_of(v.nodes.begin(), v.nodes.end(), [&](const std::string& name) {
-    const auto node = state_.nodes.find(name);
-    return node != state_.nodes.end() && node->second.down;
-  });
+  const bool lost_a_node = std::any_of(v.nodes.begin(), v.nodes.end(),
+                                       [&](const std::string& name) { return known_.view.is_down(name); });
   if (lost_a_node) cancel(v, "a node that it waits for went down");
   // While P is on the nodes itself V may have to wait for it: the time counts from its end.
   if (!v.release_done || (p && !ended(p->outcome))) return;
-  const TimePoint limit = std::max(v.released_at, p ? p->ended_at : kNoTime) + policy_.verification_wait;
-  if (now_ >= limit)
-    cancel(v,
-           fmt::format("V was queued for {} min",
-                       std::chrono::duration_cast<std::chrono::minutes>(policy_.verification_wait).count()));
+  const TimePoint limit =
+      std::max(v.released_at, p ? p->ended_at : kNoTime) + known_.policy.verification_wait;
+  if (known_.now >= limit)
+    cancel(v, fmt::format(
+                  "V was queued for {} min",
+                  std::chrono::duration_cast<std::chrono::minutes>(known_.policy.verification_wait).count()));
   else
     wake(limit);
 }
@@ -78,9 +78,9 @@ void Look::give_up_waiting(const Run& v, const Run* p) {
 // --- commands
 
 void Look::submit_program(int n, int attempt, bool relaxed) {
-  const Placement place = place_rerun(state_, policy_, c_, n, relaxed, now_);
+  const Placement place = place_rerun(known_, c_, n, relaxed);
   const RunId id{c_.no, RunKind::program, n};
-  command(fmt::format("{}.a{}:submit", id.text(), attempt), "submit_program",
+  command(fmt::format("{}.a{}:submit", id.text(), attempt), verb::kSubmitProgram,
           Json::object({{"run", id.text()},
                         {"attempt", attempt},
                         {"exclude", place.exclude},
@@ -97,7 +97,7 @@ void Look::submit_verification(int checks, int n, int attempt, const std::vector
   const bool alone =
       p && (time_matters(*p) || !ended(p->outcome)) && c_.programs.front().symptom != Symptom::abnormal_exit;
   const RunId id{c_.no, RunKind::verification, n};
-  command(fmt::format("{}.a{}:submit", id.text(), attempt), "submit_verification",
+  command(fmt::format("{}.a{}:submit", id.text(), attempt), verb::kSubmitVerification,
           Json::object({{"run", id.text()},
                         {"attempt", attempt},
                         {"checks", checks},
@@ -111,12 +111,12 @@ void Look::cancel(const Run& run, const std::string& why) {
   if (!run.bound || ended(run.outcome) || run.cancel_wanted) return;
   Json args = handle(run);
   args.set("why", why);
-  command(run.key() + ":cancel", "cancel", std::move(args));
+  command(run.key() + ":cancel", verb::kCancel, std::move(args));
 }
 
 void Look::read_output(const Run& run) {
   if (run.output_read) return;
-  command(run.key() + ":output", "read_output",
+  command(run.key() + ":output", verb::kReadOutput,
           Json::object({{"run", run.id.text()},
                         {"job_id", run.job.job_id},
                         {"out", run.job.std_out},
@@ -126,8 +126,8 @@ void Look::read_output(const Run& run) {
                         {"state", run.job.state}}));
 }
 
-void Look::command(std::string key, std::string verb, Json args) {
-  out_.commands.push_back({std::move(key), c_.name(), std::move(verb), std::move(args)});
+void Look::command(std::string key, std::string_view verb, Json args) {
+  out_.commands.push_back({std::move(key), c_.name(), std::string(verb), std::move(args)});
 }
 
 void Look::wake(TimePoint when) { out_.wake_at = std::min(out_.wake_at, when); }

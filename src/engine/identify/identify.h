@@ -19,6 +19,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/cluster/cluster.h"
 #include "engine/identify/case.h"
 #include "model/event.h"
 
@@ -37,12 +38,8 @@ struct Policy {
   int max_reruns = 2;                           ///< paper 2.2, step 4
 };
 
-/// What the engine keeps of a node.
-struct NodeFacts {
-  std::string state;    ///< Slurm's, with flags: "IDLE+DRAIN"
-  bool usable = false;  ///< may get new work
-  bool down = false;
-  std::vector<std::string> partitions;
+/// What cases have learnt of a node.  How it stands in Slurm is in the view.
+struct NodeRecord {
   TimePoint passed_at = kNoTime;  ///< V's last pass
   TimePoint failed_at = kNoTime;  ///< V's last failure
   std::int64_t failed_case = 0;
@@ -50,25 +47,30 @@ struct NodeFacts {
 };
 
 struct State {
-  std::map<std::int64_t, Case> cases;    ///< by number
-  std::map<JobId, std::int64_t> by_job;  ///< user's job -> case
-  std::map<std::string, NodeFacts> nodes;
-  std::set<std::int64_t> open;  ///< not closed
-  TimePoint controller_boot = kNoTime;
+  std::map<std::int64_t, Case> cases;         ///< by number
+  std::map<JobId, std::int64_t> by_job;       ///< user's job -> case
+  std::map<std::string, NodeRecord> records;  ///< by node
+  std::set<std::int64_t> open;                ///< not closed
   std::int64_t last_case = 0;
 };
 
-/// Total: unknown kinds and subjects are ignored, so that a journal of a newer version still replays.
-void apply(State& state, const Event& event);
+/// Names the engine: in claims, for one.
+inline constexpr std::string_view kName = "identify";
+
+/// Total: unknown kinds and subjects are ignored, so that a journal of a newer version still replays.  `view`
+/// has taken in the event before.
+void apply(State& state, const cluster::View& view, const Event& event);
 
 struct Decision {
-  std::vector<Command> commands;  ///< effects
+  std::vector<cluster::Claim> claims;  ///< without them there are no commands that start a run
+  std::vector<Command> commands;       ///< effects
   std::vector<Event>
       records;  ///< facts that the engine itself decides (verdict, case_closed); seq and at are 0
   TimePoint wake_at = kNever;  ///< look at this case again then, even when nothing happens
 };
 /// What is to be done about `subject`, given that every command so far is in the state.  Pure.
-Decision decide(const State& state, const Policy& policy, const Case& subject, TimePoint now);
+Decision decide(const cluster::Cluster& cluster, const State& state, const Policy& policy,
+                const Case& subject, TimePoint now);
 
 /// Jobs whose changes the engine needs: all bound runs that have not ended.
 struct Watched {
@@ -83,21 +85,26 @@ std::vector<Watched> watched(const State& state);
 /// The run of a case by id, or null.
 const Run* find_run(const Case& subject, const RunId& id);
 
-/// C(n) with the rules of decisions.md 22 applied (slow, control, unknown).  `now` is for the control's age.
-Check check_of(const State& state, const Policy& policy, const Case& subject, int program_run, TimePoint now);
+/// All that is looked at to decide about a case, besides the case.
+struct Known {
+  const cluster::View& view;
+  const State& state;
+  const Policy& policy;
+  TimePoint now;
 
-/// One case as a canonical text, for replay equality.
+  /// What cases have learnt of a node; nothing in it where they have learnt nothing.
+  const NodeRecord& record(const std::string& node) const;
+};
+
+/// C(n) with the rules of decisions.md 22 applied (slow, control, unknown).
+Check check_of(const Known& known, const Case& subject, int program_run);
+
+/// Everything that a replay must bring back, as text.
 std::string canonical_text(const State& state);
 
-// Words of the event bodies; see doc/formats/journal.md.
+// Kinds of events that only cases have; see doc/formats/journal.md.
 inline constexpr std::string_view kCaseOpened = "case_opened";
 inline constexpr std::string_view kJobBound = "job_bound";
-inline constexpr std::string_view kJobSeen = "job_seen";
-inline constexpr std::string_view kJobLost = "job_lost";
-inline constexpr std::string_view kNodesSeen = "nodes_seen";
-inline constexpr std::string_view kControllerSeen = "controller_seen";
 inline constexpr std::string_view kCancelRequested = "cancel_requested";
-inline constexpr std::string_view kVerdict = "verdict";
-inline constexpr std::string_view kCaseClosed = "case_closed";
 
 }  // namespace sickbay::identify

@@ -48,6 +48,7 @@ class World {
   bool cancel_fails = false;
   std::string options = "{}";
   Policy policy;
+  cluster::Cluster cluster;
   State state;
   TimePoint now = from_unix_seconds(1'800'000'000);
   std::vector<std::string> log;  // commands, in order
@@ -59,7 +60,8 @@ class World {
     e.kind = kind;
     e.body = std::move(body);
     events_.push_back(e);
-    apply(state, e);
+    cluster::apply(cluster, e);
+    apply(state, cluster.view, e);
   }
 
   void see_nodes(const Names& nodes, bool usable, bool down, const std::string& partition = "main") {
@@ -87,7 +89,12 @@ class World {
   void settle() {
     for (int round = 0; round < 200; ++round) {
       const Case& c = state.cases.at(1);
-      Decision d = decide(state, policy, c, now);
+      Decision d = decide(cluster, state, policy, c, now);
+      for (const cluster::Claim& claim : d.claims) {
+        const Event granted = cluster::Claims::claimed(claim);
+        event(granted.subject, granted.kind, granted.body);
+      }
+      if (!d.claims.empty()) d = decide(cluster, state, policy, c, now);
       bool acted = false;
       for (Event& r : d.records) event(r.subject, r.kind, r.body), acted = true;
       for (const Command& command : d.commands) {
@@ -110,7 +117,11 @@ class World {
 
   State replayed() const {
     State s;
-    for (const Event& e : events_) apply(s, e);
+    cluster::Cluster seen;
+    for (const Event& e : events_) {
+      cluster::apply(seen, e);
+      apply(s, seen.view, e);
+    }
     return s;
   }
 
@@ -199,7 +210,7 @@ class World {
       if (hosts_without(all_, excluded).size() < needed) return hold_again(run, id);
       Names free;
       for (const std::string& name : all_)
-        if (free.size() < needed && state.nodes.at(name).usable && !has_host(excluded, name))
+        if (free.size() < needed && cluster.view.nodes.at(name).usable && !has_host(excluded, name))
           free.push_back(name);
       if (free.size() < needed) return see_job(run, id, "PENDING", {});
       return run_program(run, static_cast<int>(parse_run_id(run)->n), id, free);
@@ -657,18 +668,18 @@ TEST(Identify, AnArchivedCaseLeavesOnlyItsNumber) {
   Event event;
   event.subject = "c17";
   event.kind = kArchived;
-  apply(state, event);
+  apply(state, {}, event);
   EXPECT_EQ(state.last_case, 17) << "its number is not given again";
   EXPECT_TRUE(state.cases.empty());
 
   Case& open = state.cases[18];
   open.no = 18;
   event.subject = "c18";
-  apply(state, event);
+  apply(state, {}, event);
   EXPECT_EQ(state.cases.size(), 1u) << "an open case stays";
   open.closed = from_micros(5);
   state.by_job[4711] = 18;
-  apply(state, event);
+  apply(state, {}, event);
   EXPECT_TRUE(state.cases.empty());
   EXPECT_TRUE(state.by_job.empty());
 }

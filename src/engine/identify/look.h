@@ -16,14 +16,16 @@ namespace sickbay::identify {
 
 class Look {
  public:
-  Look(const State& state, const Policy& policy, const Case& subject, TimePoint now)
-      : state_(state), policy_(policy), c_(subject), now_(now) {}
+  Look(const cluster::Cluster& cluster, const Known& known, const Case& subject)
+      : claims_(cluster.claims), known_(known), c_(subject) {}
 
   Decision result();
 
  private:
   // --- decide.cc
   void next_steps();
+  /// Whether this case may start runs for its job; else it asks for the claim.
+  bool has_claim(const Run& first);
   void await_job();
   void finish_cancelled();
   void finish_without_experiment(const Run& first);
@@ -55,13 +57,12 @@ class Look {
   void submit_verification(int checks, int n, int attempt, const std::vector<std::string>& nodes);
   void cancel(const Run& run, const std::string& why);
   void read_output(const Run& run);
-  void command(std::string key, std::string verb, Json args);
+  void command(std::string key, std::string_view verb, Json args);
   void wake(TimePoint when);
 
-  const State& state_;
-  const Policy& policy_;
+  const cluster::Claims& claims_;
+  const Known known_;
   const Case& c_;
-  TimePoint now_;
   Decision out_;
 };
 

@@ -9,7 +9,7 @@
 namespace sickbay::identify {
 namespace {
 
-bool shares_partition(const NodeFacts& node, std::string_view partitions) {
+bool shares_partition(const cluster::Node& node, std::string_view partitions) {
   if (partitions.empty()) return true;
   for (const std::string& name : node.partitions) {
     for (std::size_t at = 0; at <= partitions.size();) {
@@ -21,15 +21,25 @@ bool shares_partition(const NodeFacts& node, std::string_view partitions) {
   return false;
 }
 
-bool known_bad(const NodeFacts& node, const Policy& policy, TimePoint now) {
+bool known_bad(const Known& known, const NodeRecord& node) {
   return node.failed_at != kNoTime && node.failed_at > node.passed_at &&
-         now - node.failed_at < policy.control_age;
+         known.now - node.failed_at < known.policy.control_age;
+}
+
+bool is_usable(const cluster::View& view, const std::string& name) {
+  const cluster::Node* node = view.node(name);
+  return node != nullptr && node->usable;
 }
 
 }  // namespace
 
-Placement place_rerun(const State& state, const Policy& policy, const Case& subject, int n, bool relaxed,
-                      TimePoint now) {
+const NodeRecord& Known::record(const std::string& node) const {
+  static const NodeRecord kNothing;
+  const auto it = state.records.find(node);
+  return it == state.records.end() ? kNothing : it->second;
+}
+
+Placement place_rerun(const Known& known, const Case& subject, int n, bool relaxed) {
   const Run& first = subject.programs.front();
   std::set<std::string> used, suspects;
   for (int i = 1; i < n; ++i) {
@@ -52,9 +62,9 @@ Placement place_rerun(const State& state, const Policy& policy, const Case& subj
       }
 
   std::size_t others = 0;
-  for (const auto& [name, node] : state.nodes) {
+  for (const auto& [name, node] : known.view.nodes) {
     if (!shares_partition(node, first.job.partition)) continue;
-    if (known_bad(node, policy, now))
+    if (known_bad(known, known.record(name)))
       suspects.insert(name);
     else if (node.usable && !used.contains(name) && !suspects.contains(name))
       ++others;
@@ -64,18 +74,17 @@ Placement place_rerun(const State& state, const Policy& policy, const Case& subj
   const std::size_t needed = std::max<std::size_t>(1, first.nodes.size());
   std::vector<std::string> spare;  // nodes of earlier runs that may be given back, best first
   for (const std::string& name : used) {
-    auto node = state.nodes.find(name);
-    if (!suspects.contains(name) && node != state.nodes.end() && node->second.usable) spare.push_back(name);
+    if (!suspects.contains(name) && is_usable(known.view, name)) spare.push_back(name);
   }
   std::stable_sort(spare.begin(), spare.end(), [&](const std::string& a, const std::string& b) {
-    return state.nodes.at(a).passed_at > state.nodes.at(b).passed_at;
+    return known.record(a).passed_at > known.record(b).passed_at;
   });
   std::size_t give_back = others >= needed ? 0 : std::min(needed - others, spare.size());
   if (relaxed) give_back = spare.size();
   // A cluster of nothing but suspects (one node, say): better to run there and say so than not at all.
   if (others == 0 && spare.empty())
     for (const std::string& name : used)
-      if (auto node = state.nodes.find(name); node != state.nodes.end() && node->second.usable) {
+      if (is_usable(known.view, name)) {
         spare.push_back(name);
         if (spare.size() == needed) break;
       }
@@ -89,15 +98,17 @@ Placement place_rerun(const State& state, const Policy& policy, const Case& subj
   return place;
 }
 
-std::string control_node(const State& state, const Case& subject) {
+std::string control_node(const Known& known, const Case& subject) {
   std::set<std::string> used;
   for (const Run& run : subject.programs) used.insert(run.nodes.begin(), run.nodes.end());
   for (const Run& run : subject.verifications) used.insert(run.nodes.begin(), run.nodes.end());
   const std::string& partition = subject.programs.front().job.partition;
-  for (const auto& [name, node] : state.nodes)
-    if (node.usable && !used.contains(name) && node.failed_at <= node.passed_at &&
+  for (const auto& [name, node] : known.view.nodes) {
+    const NodeRecord& record = known.record(name);
+    if (node.usable && !used.contains(name) && record.failed_at <= record.passed_at &&
         shares_partition(node, partition))
       return name;
+  }
   return "";
 }
 

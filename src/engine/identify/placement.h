@@ -18,10 +18,9 @@ struct Placement {
 /// acquitted first, never one that is down, convicted or named by a failed run's output.  `relaxed` (after
 /// Slurm refused the order) keeps only the nodes under suspicion away.  Pure.
 /// Source: doc/design/identify.md, "where the cluster has too few other nodes".
-Placement place_rerun(const State& state, const Policy& policy, const Case& subject, int n, bool relaxed,
-                      TimePoint now);
+Placement place_rerun(const Known& known, const Case& subject, int n, bool relaxed);
 
 /// One usable node outside the case for a control run of V; "" where there is none.
-std::string control_node(const State& state, const Case& subject);
+std::string control_node(const Known& known, const Case& subject);
 
 }  // namespace sickbay::identify

@@ -21,8 +21,8 @@ bool fits(const Sign& sign, const Run& run) {
 
 void gather_signs(const State& state, Case& subject, const Run& run) {
   for (const std::string& name : run.nodes) {
-    const auto node = state.nodes.find(name);
-    if (node == state.nodes.end()) continue;
+    const auto node = state.records.find(name);
+    if (node == state.records.end()) continue;
     for (const Sign& sign : node->second.signs) {
       if (!fits(sign, run)) continue;
       const bool known = std::any_of(subject.signs.begin(), subject.signs.end(), [&](const CaseSign& s) {
@@ -38,7 +38,7 @@ void take_finding(State& state, const Event& event) {
   const std::string& name = body["node"].as_string();
   const std::string rule = body["specification"].as_string() + "/" + body["rule"].as_string();
   const TimePoint at = from_micros(body["at"].as_int());
-  auto& signs = state.nodes[name].signs;
+  auto& signs = state.records[name].signs;
   if (body["result"].as_string() == "ok") {
     for (Sign& sign : signs)
       if (sign.rule == rule && sign.gone_at == kNoTime) sign.gone_at = at;

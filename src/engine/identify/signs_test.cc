@@ -14,6 +14,7 @@ using ::testing::IsEmpty;
 using namespace std::chrono_literals;
 
 struct World {
+  cluster::Cluster cluster;
   State state;
   TimePoint start = from_unix_seconds(1'800'000'000);
 
@@ -27,7 +28,8 @@ struct World {
     event.subject = subject;
     event.kind = kind;
     event.body = std::move(body);
-    apply(state, event);
+    cluster::apply(cluster, event);
+    apply(state, cluster.view, event);
   }
   void job(const std::string& shown, TimePoint end) {
     JobInfo info;

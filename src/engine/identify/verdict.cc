@@ -189,16 +189,15 @@ bool time_matters(const Run& program) {
   return program.symptom == Symptom::stall || program.symptom == Symptom::abnormal_time;
 }
 
-bool tries_again(const State& state, const Policy& policy, const Case& subject, const Run& run,
-                 TimePoint now) {
+bool tries_again(const Known& known, const Case& subject, const Run& run) {
   // Lost, preempted, or on a node that could not begin it: the same order may well succeed.  The first run is
   // the user's, and never begins anew by our hand.
   if (run.outcome == Outcome::lost || run.outcome == Outcome::no_failure ||
       (run.id.n > 1 && run.never_began()))
-    return run.attempt < policy.submit_attempts;
-  if (!run.refused_its_nodes() || run.attempt >= policy.submit_attempts) return false;
+    return run.attempt < known.policy.submit_attempts;
+  if (!run.refused_its_nodes() || run.attempt >= known.policy.submit_attempts) return false;
   // Worth it only where the next list gives back a node that this one kept away.
-  const Placement relaxed = place_rerun(state, policy, subject, run.id.n, true, now);
+  const Placement relaxed = place_rerun(known, subject, run.id.n, true);
   return !hosts_without(run.excluded, relaxed.exclude).empty();
 }
 
@@ -214,19 +213,18 @@ bool verifies_again(const Policy& policy, const Case& subject, const Run& v) {
                       [](const NodeResult& r) { return r.result != "unknown"; });
 }
 
-Facts facts_of(const State& state, const Policy& policy, const Case& subject, TimePoint now) {
+Facts facts_of(const Known& known, const Case& subject) {
   Facts f;
   f.a1 = outcome_column(subject.program(1));
-  f.c1 = check_column(check_of(state, policy, subject, 1, now));
+  f.c1 = check_column(check_of(known, subject, 1));
   // A run that will never be is "none", not "open": else its case would stay open for good.
   f.a2 = subject.options.rerun ? outcome_column(subject.program(2)) : a_none;
-  f.c2 = check_column(check_of(state, policy, subject, 2, now));
-  f.a3 = policy.max_reruns >= 2 ? outcome_column(subject.program(3)) : a_none;
-  f.c3 = check_column(check_of(state, policy, subject, 3, now));
+  f.c2 = check_column(check_of(known, subject, 2));
+  f.a3 = known.policy.max_reruns >= 2 ? outcome_column(subject.program(3)) : a_none;
+  f.c3 = check_column(check_of(known, subject, 3));
   // No answer is final only when there is no other attempt.
   for (auto [n, column] : {std::pair(2, &f.a2), std::pair(3, &f.a3)})
-    if (const Run* run = subject.program(n);
-        *column == a_none && run && tries_again(state, policy, subject, *run, now))
+    if (const Run* run = subject.program(n); *column == a_none && run && tries_again(known, subject, *run))
       *column = a_open;
   // V cannot speak for a node that is down: what it says of the others does not acquit the set.
   if (f.a1 == a_down && f.c1 == c_ok) f.c1 = c_unknown;
@@ -235,20 +233,20 @@ Facts facts_of(const State& state, const Policy& policy, const Case& subject, Ti
   return f;
 }
 
-std::optional<Verdict> judge(const State& state, const Policy& policy, const Case& subject, TimePoint now) {
+std::optional<Verdict> judge(const Known& known, const Case& subject) {
   if (subject.programs.empty()) return std::nullopt;
-  const Row* row = fitting_row(subject, facts_of(state, policy, subject, now));
+  const Row* row = fitting_row(subject, facts_of(known, subject));
   if (row == nullptr) return std::nullopt;
   const bool may_hear_more =
       row->waits_for_verification &&
       std::any_of(subject.verifications.begin(), subject.verifications.end(),
-                  [&](const Run& run) { return verifies_again(policy, subject, run); });
+                  [&](const Run& run) { return verifies_again(known.policy, subject, run); });
   Verdict v;
   v.cause = row->cause;
   v.rule = row->rule;
   v.final = row->final && !may_hear_more;
   v.confidence = row->confidence;
-  v.at = now;
+  v.at = known.now;
   Told told;
   if (row->blame == Blame::s1 || row->blame == Blame::s2) {
     const int n = row->blame == Blame::s1 ? 1 : 2;

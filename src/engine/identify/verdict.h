@@ -52,16 +52,15 @@ struct Row {
 /// The first row that fits, or null while nothing can be said.
 const Row* row_for(const Facts& facts);
 /// True when a program run that said nothing (lost, preempted, refused) is to be submitted once more.
-bool tries_again(const State& state, const Policy& policy, const Case& subject, const Run& run,
-                 TimePoint now);
+bool tries_again(const Known& known, const Case& subject, const Run& run);
 /// True when an ended verification said nothing and may be submitted once more.
 bool verifies_again(const Policy& policy, const Case& subject, const Run& verification);
 /// Time is what is wrong with P's run, so V's word `slow` convicts a node of it (decisions.md 22).
 bool time_matters(const Run& program);
 /// The columns of a case.
-Facts facts_of(const State& state, const Policy& policy, const Case& subject, TimePoint now);
+Facts facts_of(const Known& known, const Case& subject);
 /// The verdict that the facts of a case allow now, or nothing.  It is not final where its row is not, nor
 /// where the row waits for a verification that may still come.
-std::optional<Verdict> judge(const State& state, const Policy& policy, const Case& subject, TimePoint now);
+std::optional<Verdict> judge(const Known& known, const Case& subject);
 
 }  // namespace sickbay::identify
