@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // apply(): what each kind of event changes.  One function per kind, in one table.
+//
+// It is also the replay, so it has no policy: what a site may set is asked for by decide() alone, and a
+// journal gives the same state under every configuration.
 #include <algorithm>
 #include <array>
 
@@ -11,6 +14,7 @@
 namespace sickbay::drain {
 namespace {
 
+// One event on its way through; `touched` are the nodes of which decide() must be asked again.
 struct Change {
   State& state;
   const Event& event;
@@ -24,7 +28,8 @@ struct Change {
   void touch_waiting() { touched.insert(touched.end(), state.waiting.begin(), state.waiting.end()); }
 };
 
-// After every change of `ours` or `pending`, and of whether there is such a node.
+// After every change of `ours` or `pending`, and of whether there is such a node.  Kept beside the nodes,
+// since the breaker counts them for each node that would leave, and a cluster has thousands.
 void set_away(State& state, const std::string& name) {
   const auto it = state.nodes.find(name);
   if (it != state.nodes.end() && (it->second.ours || it->second.pending))
@@ -35,8 +40,10 @@ void set_away(State& state, const std::string& name) {
 
 // --- what Slurm shows
 
+// Slurm's text is "IDLE+DRAIN", "DRAINING", "DRAINED" or "DOWN+DRAIN".
 bool shows_drain(std::string_view state_text) { return state_text.find("DRAIN") != std::string_view::npos; }
 
+// Partitions know their nodes, too: the shares of the breaker are reckoned from their number.
 void set_partitions(State& state, const std::string& name, Node& node, std::vector<std::string> now) {
   if (node.partitions == now) return;
   for (const std::string& p : node.partitions) state.partitions[p].nodes.erase(name);
@@ -52,6 +59,7 @@ void on_nodes_seen(Change& c) {
       if (group["gone"].as_bool()) {
         if (auto it = c.state.nodes.find(name); it != c.state.nodes.end()) {
           set_partitions(c.state, name, it->second, {});
+          // Numbers of keys are given once (decisions.md 15): a node that Slurm has again goes on counting.
           if (it->second.numbers == Node::Numbers{}) {
             c.state.nodes.erase(it);
           } else {
@@ -67,8 +75,10 @@ void on_nodes_seen(Change& c) {
       Node& node = c.touch(name);
       set_partitions(c.state, name, node, group["partitions"].as_strings());
       const bool drained = shows_drain(group["state"].as_string());
+      // Before `drained` is changed: only both together tell a reboot in vain from somebody's resume.
       const bool slurm_dropped_it = see_boot(node, name, group, drained);
-      // Drained by somebody else: the breaker counts it, and lets it be.
+      // Drained by somebody else: the breaker counts it, and lets it be.  One that was so when we first saw
+      // it has not left lately, as far as we know.
       if (node.seen && drained && !node.drained && !node.ours && !node.pending)
         note_leaving(c.state, name, node, c.event.at);
       // We had drained it, Slurm showed it so, and shows it no more: somebody has put it back, knowing more
@@ -91,6 +101,7 @@ void on_nodes_seen(Change& c) {
 // --- what agents and cases say
 
 bool rests(const State& state, const std::string& rule, TimePoint now) {
+  // Whoever took back what a rule did thinks that the rule is wrong.
   const auto it = state.resting.find(rule);
   return it != state.resting.end() && now < it->second;
 }
@@ -107,6 +118,7 @@ void on_finding(Change& c) {
   if (body["result"].as_string() == "ok") {
     const auto it = c.state.nodes.find(name);
     if (it == c.state.nodes.end()) return;
+    // Not erased: it has to stay gone for a while (decide.cc).  Our stamp, for agents' clocks are data only.
     for (auto& [source, reason] : it->second.reasons)
       if (reason.rule == rule && reason.gone_at == kNoTime) reason.gone_at = c.event.at;
     c.touch(name);
@@ -114,6 +126,7 @@ void on_finding(Change& c) {
   }
   const std::string& action = body["action"].as_string();
   const std::string& boot_id = body["boot_id"].as_string();
+  // People are told of every fault that asks for something, also where it takes no node out.
   if (body["result"].as_string() == "fault" && action != "none") {
     Node& node = c.touch(name);
     Json& notice = node.notices[c.event.subject] = body;
@@ -126,7 +139,9 @@ void on_finding(Change& c) {
   Node& node = c.touch(name);
   for (auto& [source, reason] : node.reasons)
     if (reason.rule == rule) {
-      reason.gone_at = kNoTime;  // the same fault again
+      // The same fault again: one reason, by its first finding, so that undo and Slurm's text keep their
+      // source.
+      reason.gone_at = kNoTime;
       reason.observed = rests(c.state, rule, c.event.at);
       reason.action = action;
       reason.boot_id = boot_id;
@@ -143,6 +158,7 @@ void on_finding(Change& c) {
 
 void on_verdict(Change& c) {
   const Json& body = c.event.body;
+  // Only what is final and blames nodes ("b" on the wire): a provisional verdict may still turn.
   if (!body["final"].as_bool() || body["cause"].as_string() != "b") return;
   for (const std::string& name : body["nodes"].as_strings()) {
     Node& node = c.touch(name);
@@ -152,8 +168,9 @@ void on_verdict(Change& c) {
                                     .action = "drain",
                                     .text = body["sentence"].as_string(),
                                     .since = c.event.at,
-                                    .observed = rests(c.state, std::string(kVerdictRule), c.event.at)});
-    node.checked_at = kNoTime;
+                                    .observed = rests(c.state, std::string(kVerdictRule), c.event.at),
+                                    .of_verdict = true});
+    node.checked_at = kNoTime;  // an older pass says nothing of what this case saw
   }
 }
 
@@ -161,6 +178,7 @@ void on_verdict(Change& c) {
 
 void on_intent(Change& c) {
   const std::string& verb = c.event.body["verb"].as_string();
+  // Gone with the intent: the ledger has it from here on, also through a crash.
   if (verb == "notify") {
     const std::string& key = c.event.body["key"].as_string();
     c.state.nodes[c.event.body["args"]["finding"]["node"].as_string()].notices.erase(
@@ -174,7 +192,8 @@ void on_intent(Change& c) {
     ++node.numbers.drains;
     node.pending = true;
     node.refused.clear();
-    node.idle = false;  // until Slurm shows it, drained
+    // What Slurm showed before the drain is no ground for a reboot: jobs may have started since.
+    node.idle = false;
     node.boot = kNoTime;
     c.state.waiting.erase(name);
     if (!node.ours) {  // (else Slurm had dropped our drain)
@@ -201,13 +220,16 @@ void on_end(Change& c) {
   Node& node = c.touch(name);
   if (verb == "drain") {
     node.pending = false;
+    // A drain that Slurm had dropped keeps the time at which the node left.
     if (!node.ours) node.drained_at = c.event.at;
     node.ours = done;
+    // Not only when Slurm shows it: till then it would look as if Slurm had dropped our drain, and we would
+    // set it twice.
     if (done) node.drained = true;
     if (!done) node.refused = c.event.body["error"]["what"].as_string();
   } else if (verb == "undrain") {
     node.pending = false;
-    node.ours = false;  // also where it was refused: the drain is somebody else's then
+    node.ours = false;  // also where it was refused: the drain is somebody else's then (decisions.md 24)
     node.rebooting = false;
     node.reboot_failed.clear();
     if (done) node.drained = false;
@@ -215,11 +237,12 @@ void on_end(Change& c) {
   } else if (verb == "reboot") {
     on_reboot_end(node, name, c.event);
   } else if (verb == "diagnose") {
+    // A diagnosis that could not be made ends as well: it is asked for again after check_every.
     node.checking = false;
     node.checked_at = c.event.at;
     if (done && c.event.body["result"]["passed"].as_bool())
       for (auto& [source, reason] : node.reasons)
-        if (reason.rule == kVerdictRule) reason.gone_at = c.event.at;
+        if (reason.of_verdict) reason.gone_at = c.event.at;
   }
   set_away(c.state, name);
 }
@@ -243,6 +266,8 @@ void on_tripped(Change& c) {
 
 void on_reset(Change& c) { c.state.partitions[c.event.body["partition"].as_string()].tripped = false; }
 
+// Drops reasons; decide() then finds nothing that keeps the nodes out.  No drain is forgotten here, else
+// nobody would lift it.
 void on_undo(Change& c) {
   const auto wanted = expand_hostlist(c.event.body["nodes"].as_string());
   const std::string& rule = c.event.body["rule"].as_string();
@@ -267,6 +292,7 @@ struct Row {
 constexpr auto kRows = std::to_array<Row>({
     {"nodes_seen", on_nodes_seen},
     {kFinding, on_finding},
+    // By its name in the journal: engines do not include each other (decisions.md 27).
     {"verdict", on_verdict},
     {kReasonEnded, on_reason_ended},
     {kOverdue, on_overdue},
@@ -280,6 +306,7 @@ constexpr auto kRows = std::to_array<Row>({
 void note_leaving(State& state, const std::string& name, const Node& node, TimePoint at) {
   for (const std::string& partition : node.partitions) {
     auto& left = state.partitions[partition].left;
+    // Bounded by the longest window that a site may set, since its own is not known here.
     while (!left.empty() && left.front().first < at - kLongestWindow) left.pop_front();
     left.emplace_back(at, name);
   }
@@ -288,6 +315,7 @@ void note_leaving(State& state, const std::string& name, const Node& node, TimeP
 std::vector<std::string> apply(State& state, const Event& event) {
   Change change{state, event, {}};
   if (event.kind == kIntent || event.kind == kDone || event.kind == kFailed) {
+    // All engines' commands come by: notify has a finding for its subject, so intents go by their verb.
     if (event.kind == kIntent)
       on_intent(change);
     else if (!node_of_subject(event.subject).empty())

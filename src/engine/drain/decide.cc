@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// decide(): whether a node leaves, stays out or comes back; the breaker; and how that reads.
+// decide(): whether a node leaves, stays out or comes back; and the breaker.  How that reads: node_view.cc.
+//
+// Every answer follows from the state alone and may be given twice: a key has the number of its command in
+// it, and the ledger starts a key once (decisions.md 15).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,6 +15,7 @@ namespace {
 
 constexpr std::size_t kReasonBytes = 200;  // what `sinfo -R` can show in one look
 
+// At least one: else no node of a small partition could ever leave.  `most` 0: the share alone counts.
 int share(std::size_t nodes, int percent, int most) {
   const auto part = static_cast<int>(nodes * static_cast<std::size_t>(percent) / 100);
   return std::max(1, most > 0 ? std::min(most, part) : part);
@@ -20,11 +24,12 @@ int share(std::size_t nodes, int percent, int most) {
 }  // namespace
 
 bool counts(const Policy& policy, const Reason& reason) {
-  return !reason.observed && (reason.rule != kVerdictRule || policy.on_verdict);
+  return !reason.observed && (!reason.of_verdict || policy.on_verdict);
 }
 
 std::string slurm_reason(const Reason& reason) {
   std::string text = fmt::format("{}{} {}: {}", kReasonTag, reason.source, reason.rule, reason.text);
+  // Slurm keeps a reason as one line; a line break would end it in sinfo's table.
   for (char& c : text)
     if (static_cast<unsigned char>(c) < 0x20) c = ' ';
   if (text.size() > kReasonBytes) {
@@ -35,6 +40,8 @@ std::string slurm_reason(const Reason& reason) {
   return text;
 }
 
+// It says when the oldest drain that is one too many falls out of the window, so that nobody has to ask
+// before.
 Held held_by_recent(const Policy& policy, const Partition& partition, TimePoint now) {
   const int limit = share(partition.nodes.size(), policy.most_percent, policy.most);
   const TimePoint from = now - policy.window;
@@ -66,11 +73,13 @@ Command command(const std::string& name, std::string_view verb, char letter, int
 
 namespace {
 
+// A fault that was said to be gone long enough ago.
 bool lapsed(const Policy& policy, const Reason& reason, TimePoint now) {
   return reason.gone_at != kNoTime && now >= reason.gone_at + policy.lift_after;
 }
 
-// The oldest reason for which the node should leave now; null where there is none.
+// The oldest reason for which the node should leave now; null where there is none.  The oldest, so that the
+// text in Slurm does not change with every finding.
 const Reason* reason_to_leave(const Policy& policy, const Node& node) {
   const Reason* oldest = nullptr;
   for (const auto& [source, reason] : node.reasons)
@@ -78,12 +87,16 @@ const Reason* reason_to_leave(const Policy& policy, const Node& node) {
       oldest = &reason;
   return oldest;
 }
+
+// A reason that is gone but has not lapsed keeps a node out that is out, and takes none out that is in.
 bool may_stay_out(const Policy& policy, const Node& node, TimePoint now) {
   return std::any_of(node.reasons.begin(), node.reasons.end(), [&](const auto& entry) {
     return counts(policy, entry.second) && !lapsed(policy, entry.second, now);
   });
 }
 
+// The breaker (decisions.md 25).  Two bounds: a wrong rule must not empty a partition at once, nor hour by
+// hour. The second has no time at which it passes; apply() wakes who waits when a node comes back.
 Held held(const State& state, const Policy& policy, const Partition& partition, TimePoint now) {
   if (Held recent = held_by_recent(policy, partition, now); !recent.why.empty()) return recent;
   const int most_out = share(partition.nodes.size(), policy.most_out_percent, 0);
@@ -95,18 +108,20 @@ Held held(const State& state, const Policy& policy, const Partition& partition, 
 
 void send_out(const Policy& policy, const std::string& name, const Node& node, const Reason& reason,
               Decision& decision) {
-  if (!policy.act) return;
+  if (!policy.act) return;  // acting was switched off after the node left: its drain is not set again
   decision.commands.push_back(command(name, "drain", 'd', node.numbers.drains + 1,
                                       Json::object({{"node", name}, {"reason", slurm_reason(reason)}})));
 }
 
-// A node that should leave: says why it may not, or sends it.
+// A node that should leave: says why it may not, or sends it.  It needs room in all its partitions, for it
+// leaves them all.
 void let_leave(const State& state, const Policy& policy, const std::string& name, const Node& node,
                const Reason& reason, TimePoint now, Decision& decision) {
   for (const std::string& partition_name : node.partitions) {
     const auto it = state.partitions.find(partition_name);
     if (it == state.partitions.end()) continue;
     if (const Held h = held(state, policy, it->second, now); !h.why.empty()) {
+      // Once for each node that waits: the journal is no place for the same word in every round.
       if (!it->second.tripped || !state.waiting.contains(name))
         decision.records.push_back(
             record("cluster", kBreakerTripped,
@@ -115,6 +130,7 @@ void let_leave(const State& state, const Policy& policy, const std::string& name
       return;
     }
   }
+  // That there is room again is a fact for whoever watches the breaker, so it goes before the drain.
   for (const std::string& partition_name : node.partitions)
     if (const auto it = state.partitions.find(partition_name);
         it != state.partitions.end() && it->second.tripped)
@@ -123,24 +139,22 @@ void let_leave(const State& state, const Policy& policy, const std::string& name
   send_out(policy, name, node, reason, decision);
 }
 
-}  // namespace
+// Whether we act or only observe: that a finding asks for something is news to people in either case.
+void tell_people(const Node& node, Decision& decision) {
+  for (const auto& [notice, finding] : node.notices) {
+    Command tell;
+    tell.subject = notice.substr(0, notice.find(':'));  // "f9:b1" is about a reboot for f9
+    tell.key = fmt::format("{}{}", notice, kNotifyEnd);
+    tell.verb = "notify";
+    tell.args = Json::object({{"finding", finding}});
+    decision.commands.push_back(std::move(tell));
+  }
+}
 
-Decision decide(const State& state, const Policy& policy, const std::string& name, TimePoint now) {
-  Decision decision;
-  const auto it = state.nodes.find(name);
-  if (it == state.nodes.end()) return decision;
-  const Node& node = it->second;
-
-  if (policy.notify)
-    for (const auto& [notice, finding] : node.notices) {
-      Command tell;
-      tell.subject = notice.substr(0, notice.find(':'));  // "f9:b1" is about a reboot for f9
-      tell.key = fmt::format("{}{}", notice, kNotifyEnd);
-      tell.verb = "notify";
-      tell.args = Json::object({{"finding", finding}});
-      decision.commands.push_back(std::move(tell));
-    }
-
+// A fault that is gone must stay gone for a while: one that comes and goes would have its node drained and
+// lifted in turn.
+void end_reasons(const Policy& policy, const std::string& name, const Node& node, TimePoint now,
+                 Decision& decision) {
   for (const auto& [source, reason] : node.reasons) {
     if (reason.gone_at == kNoTime) continue;
     if (lapsed(policy, reason, now))
@@ -151,101 +165,84 @@ Decision decide(const State& state, const Policy& policy, const std::string& nam
     else
       decision.wake_at = std::min(decision.wake_at, reason.gone_at + policy.lift_after);
   }
+}
 
-  // A node that a verdict blames is examined at once, and again until it passes.
-  for (const auto& [source, reason] : node.reasons)
-    if (policy.examine && reason.rule == kVerdictRule && reason.gone_at == kNoTime && !node.checking &&
-        !node.down) {
-      const TimePoint due = node.checked_at == kNoTime ? now : node.checked_at + policy.check_every;
-      if (now >= due) {
-        decision.commands.push_back(
-            command(name, "diagnose", 'g', node.numbers.checks + 1,
-                    Json::object({{"node", name}, {"mode", "deep"}, {"case", source}})));
-        break;
-      }
-      decision.wake_at = std::min(decision.wake_at, due);
+// A node that a verdict blames is examined at once, and again until it passes: no agent said what is wrong
+// with it, so no agent will say by itself that it is gone.  On a drained node no job can run V; the deep mode
+// runs its program there instead (doc/design/diagnose.md, "Out of service").
+void examine(const Policy& policy, const std::string& name, const Node& node, TimePoint now,
+             Decision& decision) {
+  if (node.checking || node.down) return;
+  for (const auto& [source, reason] : node.reasons) {
+    if (!reason.of_verdict || reason.gone_at != kNoTime) continue;
+    const TimePoint due = node.checked_at == kNoTime ? now : node.checked_at + policy.check_every;
+    if (now >= due) {
+      // One examination answers for all cases that blame the node.
+      decision.commands.push_back(
+          command(name, "diagnose", 'g', node.numbers.checks + 1,
+                  Json::object({{"node", name}, {"mode", "deep"}, {"case", source}})));
+      return;
     }
+    decision.wake_at = std::min(decision.wake_at, due);
+  }
+}
 
+void stay_out_or_return(const State& state, const Policy& policy, const std::string& name, const Node& node,
+                        TimePoint now, Decision& decision) {
+  // What we put out we put back, also where acting was switched off meanwhile: nobody else would.
+  if (!may_stay_out(policy, node, now))
+    decision.commands.push_back(command(name, "undrain", 'u', node.numbers.lifts + 1,
+                                        Json::object({{"node", name}, {"prefix", std::string(kReasonTag)}})));
+  // Slurm dropped our drain, as it does after a reboot in vain.  The breaker is not asked: it was counted.
+  else if (const Reason* reason = reason_to_leave(policy, node); reason && !node.drained)
+    send_out(policy, name, node, *reason, decision);
+  else
+    let_reboot(state, policy, name, node, now, decision);
+}
+
+}  // namespace
+
+Decision decide(const State& state, const Policy& policy, const std::string& name, TimePoint now) {
+  Decision decision;
+  const auto it = state.nodes.find(name);
+  if (it == state.nodes.end()) return decision;
+  const Node& node = it->second;
+
+  if (policy.notify) tell_people(node, decision);
+  end_reasons(policy, name, node, now, decision);
+  if (policy.examine) examine(policy, name, node, now, decision);
+  // One order to Slurm at a time: what it shows of the node decides about the next.
   if (node.pending) return decision;
   if (node.ours) {
-    // What we put out we put back, also where acting was switched off meanwhile.
-    if (!may_stay_out(policy, node, now))
-      decision.commands.push_back(
-          command(name, "undrain", 'u', node.numbers.lifts + 1,
-                  Json::object({{"node", name}, {"prefix", std::string(kReasonTag)}})));
-    else if (const Reason* reason = reason_to_leave(policy, node); reason && !node.drained)
-      send_out(policy, name, node, *reason, decision);  // Slurm dropped our drain
-    else
-      let_reboot(state, policy, name, node, now, decision);
+    stay_out_or_return(state, policy, name, node, now, decision);
     return decision;
   }
+  // A drain of somebody else is let be (decisions.md 24), a node that is down takes no work anyhow, and a
+  // refusal stands until the node is seen free: Slurm would only say the same.
   const Reason* reason = reason_to_leave(policy, node);
   if (policy.act && reason && node.seen && !node.drained && !node.down && node.refused.empty())
     let_leave(state, policy, name, node, *reason, now, decision);
   return decision;
 }
 
-std::string_view standing(const State& state, const Policy& policy, const std::string& name) {
+// What is under way comes before what is, and that before what keeps it from being: the word that an operator
+// sees must be the newest that is true.
+Standing standing_of(const State& state, const Policy& policy, const std::string& name) {
   const auto it = state.nodes.find(name);
-  if (it == state.nodes.end()) return "in";
+  if (it == state.nodes.end()) return Standing::in;
   const Node& node = it->second;
-  if (node.rebooting && node.reboot_failed.empty()) return "rebooting";
-  if (node.pending) return node.ours ? "returning" : "leaving";
-  if (node.ours) return "out";
-  if (reason_to_leave(policy, node) == nullptr) return node.reasons.empty() ? "in" : "observed";
-  if (!policy.act) return "observed";
-  if (node.drained || node.down) return "foreign";
-  if (!node.refused.empty()) return "refused";
-  return state.waiting.contains(name) ? "waits" : "leaving";
+  if (node.rebooting && node.reboot_failed.empty()) return Standing::rebooting;
+  if (node.pending) return node.ours ? Standing::returning : Standing::leaving;
+  if (node.ours) return Standing::out;
+  if (reason_to_leave(policy, node) == nullptr)
+    return node.reasons.empty() ? Standing::in : Standing::observed;
+  if (!policy.act) return Standing::observed;
+  if (node.drained || node.down) return Standing::foreign;
+  if (!node.refused.empty()) return Standing::refused;
+  return state.waiting.contains(name) ? Standing::waits : Standing::leaving;
 }
 
-Json node_view(const State& state, const Policy& policy, const std::string& name, TimePoint now) {
-  Json view = Json::object({{"standing", standing(state, policy, name)}});
-  Json reasons = Json::array();
-  const auto it = state.nodes.find(name);
-  if (it != state.nodes.end())
-    for (const auto& [source, reason] : it->second.reasons)
-      reasons.push(Json::object({{"source", source},
-                                 {"rule", reason.rule},
-                                 {"action", reason.action},
-                                 {"text", reason.text},
-                                 {"since", to_micros(reason.since)},
-                                 {"gone", to_micros(reason.gone_at)},
-                                 {"observed", reason.observed}}));
-  view.set("reasons", std::move(reasons));
-  view.set("since", to_micros(it != state.nodes.end() && it->second.ours ? it->second.drained_at : kNoTime));
-  view.set("refused", it != state.nodes.end() ? it->second.refused : std::string());
-  view.set("wish", wish_text(state, policy, name, now));
-  view.set("observe_only", !policy.act);
-  return view;
-}
-
-std::string canonical_text(const State& state) {
-  std::string text;
-  for (const auto& [name, n] : state.nodes) {
-    text += fmt::format("{} {} {}{}{}{}{}{} {} {} {} {} {} {}\n", name, fmt::join(n.partitions, ","), n.seen,
-                        n.drained, n.down, n.ours, n.pending, n.checking, n.numbers.drains, n.numbers.lifts,
-                        n.numbers.checks, to_micros(n.drained_at), to_micros(n.checked_at), n.refused);
-    text += fmt::format("  boot {} {} {} {} {} {} {}\n", to_micros(n.boot), n.idle, n.numbers.reboots,
-                        n.rebooting, to_micros(n.reboot_at), to_micros(n.boot_before), n.reboot_failed);
-    for (const auto& [rule, reboot] : n.rebooted)
-      text += fmt::format("  rebooted {} {} {}\n", rule, to_micros(reboot.at), reboot.boot_id);
-    for (const auto& [source, r] : n.reasons)
-      text += fmt::format("  {} {} {} {} {} {} {} {} {}\n", source, r.rule, r.action, to_micros(r.since),
-                          to_micros(r.gone_at), r.observed, r.boot_id, r.reboot_asked, r.text);
-    for (const auto& [source, finding] : n.notices) text += fmt::format("  tell {}\n", source);
-  }
-  for (const auto& [name, p] : state.partitions) {
-    text += fmt::format("{} {} {}:", name, fmt::join(p.nodes, ","), p.tripped);
-    for (const auto& [at, node] : p.left) text += fmt::format(" {}@{}", node, to_micros(at));
-    text += "\n";
-  }
-  for (const auto& [rule, until] : state.resting)
-    text += fmt::format("{} rests until {}\n", rule, to_micros(until));
-  return text +
-         fmt::format("waiting {}\naway {}\n", fmt::join(state.waiting, ","), fmt::join(state.away, ","));
-}
-
+// Without a node of ours there is no need to look at all nodes in every round.
 bool wants_nodes(const State& state) { return !state.waiting.empty() || !state.away.empty(); }
 
 }  // namespace sickbay::drain

@@ -22,6 +22,7 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/drain/node_view.h"
 #include "model/event.h"
 
 namespace sickbay::drain {
@@ -60,6 +61,7 @@ struct Reason {
   bool observed = false;        ///< its rule only observes since an undo
   std::string boot_id{};        ///< of the boot in which the fault was found last
   bool reboot_asked = false;    ///< the one reboot that this reason may have
+  bool of_verdict = false;      ///< a case blames the node; else a finding does
 };
 
 /// A reboot that a rule had.
@@ -122,15 +124,6 @@ struct Decision {
 };
 Decision decide(const State& state, const Policy& policy, const std::string& node, TimePoint now);
 
-/// How a node stands, in one word: "in" (nothing against it), "observed" (reasons, but we only observe),
-/// "waits" (the breaker keeps it in), "leaving" (a drain is under way), "out" (drained by us), "rebooting",
-/// "returning" (its lifting is under way), "foreign" (reasons, and drained or down by somebody else),
-/// "refused" (Slurm would not).
-std::string_view standing(const State& state, const Policy& policy, const std::string& node);
-/// What becomes of a wish to reboot the node or to power it off, for people; "" where there is none.
-std::string wish_text(const State& state, const Policy& policy, const std::string& node, TimePoint now);
-/// The member "service" of a node in GET /v1/nodes (doc/formats/api.md).
-Json node_view(const State& state, const Policy& policy, const std::string& node, TimePoint now);
 /// Everything that a replay must bring back, as text.
 std::string canonical_text(const State& state);
 
@@ -147,7 +140,8 @@ inline constexpr std::string_view kBreakerReset = "breaker_reset";      ///< clu
 inline constexpr std::string_view kUndoDrains =
     "undo_drains";  ///< cluster {by, nodes, rule, rest_until}; "" is all
 inline constexpr std::string_view kOverdue = "reboot_overdue";  ///< node:n3 {why}: it did not come back
-inline constexpr std::string_view kVerdictRule = "verdict";     ///< Reason::rule of a case
+inline constexpr std::string_view kVerdictRule =
+    "verdict";  ///< Reason::rule of a case: what people and undo_drains call it
 /// What the reason of our drains begins with in Slurm; only such drains are lifted.
 inline constexpr std::string_view kReasonTag = "sickbay:";
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the files of the drain engine share; for them only.
 //
-// apply.cc takes events in and decide.cc answers; reboot.cc has both halves of what concerns reboots.
+// apply.cc takes events in and decide.cc answers; reboot.cc has both halves of what concerns reboots;
+// node_view.cc puts into words what the two say of a node.
 #pragma once
 #include <string>
 #include <string_view>
@@ -31,6 +32,19 @@ struct Held {
 };
 /// Of the nodes that left a partition within the window.
 Held held_by_recent(const Policy& policy, const Partition& partition, TimePoint now);
+/// How a node stands; each word is told in node_view.h.
+enum class Standing : std::uint8_t {
+  in,
+  observed,
+  waits,
+  leaving,
+  out,
+  rebooting,
+  returning,
+  foreign,
+  refused
+};
+Standing standing_of(const State& state, const Policy& policy, const std::string& name);
 Event record(std::string subject, std::string_view kind, Json body);
 /// The command `number` of its verb for a node, of which `letter` is in the key.
 Command command(const std::string& name, std::string_view verb, char letter, int number, Json args);
@@ -45,6 +59,29 @@ void on_reboot_end(Node& node, const std::string& name, const Event& event);
 void on_reboot_overdue(Node& node, const std::string& name, const Event& event);
 /// What has been tried for this finding's rule and did not help, for who is told of it; "" for nothing.
 std::string tried_before(const Node& node, const std::string& rule, const std::string& boot_id);
+/// What becomes of the wish to reboot a node, or to power it off.
+struct Wish {
+  enum class What : std::uint8_t {
+    none,
+    power_off,       ///< which people do
+    failed,          ///< the reboot, and nothing is tried again until somebody acts
+    asked,           ///< Slurm was asked and has not shown it done
+    in_vain,         ///< the fault is there again, and it is too soon for another reboot
+    done,            ///< by us; the fault is not yet said to be gone
+    done_by_others,  ///< the same
+    left_to_people,  ///< the site allows us no reboots
+    observed,        ///< nor anything else
+    not_ours,        ///< the drain must be ours
+    busy,            ///< a job is on it
+    rests,           ///< another reason of the rule had its reboot lately
+    waits_for_breaker,
+    at_once
+  };
+  What what = What::none;
+  TimePoint at = kNoTime;  ///< of the reboot that it is about
+  std::string why;         ///< the words of Slurm or of the breaker
+};
+Wish reboot_wish(const State& state, const Policy& policy, const std::string& name, TimePoint now);
 /// Reboots a node that we have out, when a reason asks for it and all that must hold holds.
 void let_reboot(const State& state, const Policy& policy, const std::string& name, const Node& node,
                 TimePoint now, Decision& decision);

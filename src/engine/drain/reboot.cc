@@ -8,7 +8,6 @@
 
 #include <algorithm>
 
-#include "base/duration.h"
 #include "engine/drain/parts.h"
 #include "model/ids.h"
 #include "model/job.h"
@@ -16,6 +15,8 @@
 namespace sickbay::drain {
 namespace {
 
+// What a finding may ask for (doc/formats/specification.md).  Nobody but people powers a node off: Slurm
+// would take a node that is off for one that it may start (doc/design/diagnose.md, "Out of service").
 constexpr std::string_view kReboot = "reboot", kPowerOff = "power_off";
 
 bool asks_for(const Reason& reason, std::string_view action) {
@@ -23,7 +24,8 @@ bool asks_for(const Reason& reason, std::string_view action) {
 }
 
 // The last reboot of the reason's rule, where the fault was there again after it; null where it was not.
-const Reboot* in_vain(const Node& node, const std::string& rule, const std::string& boot_id) {
+// Told by the boot in which the fault was found: an agent that says it twice in one boot says nothing new.
+const Reboot* last_in_vain(const Node& node, const std::string& rule, const std::string& boot_id) {
   const auto it = node.rebooted.find(rule);
   return it != node.rebooted.end() && it->second.boot_id != boot_id ? &it->second : nullptr;
 }
@@ -32,11 +34,13 @@ const Reboot* in_vain(const Node& node, const std::string& rule, const std::stri
 TimePoint due(const Policy& policy, const Node& node, const Reason& reason) {
   // Somebody else may have rebooted it since: that must show first whether it helped.
   if (reason.reboot_asked || booted_since(node.boot, reason.since)) return kNever;
+  // By rule, not by reason: a fault that comes back as a new finding must not reboot its node in a circle.
   const auto it = node.rebooted.find(reason.rule);
   return it == node.rebooted.end() ? kNoTime : it->second.at + policy.reboot_rest;
 }
 
-// The oldest reason that asks for a reboot, one that may have it before one that may not.
+// The oldest reason that asks for a reboot, one that may have it before one that may not: a reason that rests
+// must not stand in the way of another.
 const Reason* reason_to_reboot(const Policy& policy, const Node& node) {
   const Reason* best = nullptr;
   const auto rank = [&](const Reason& reason) { return std::pair(due(policy, node, reason), reason.since); };
@@ -51,7 +55,8 @@ bool left_within(const Partition& partition, const std::string& name, TimePoint 
                      [&](const auto& entry) { return entry.first > from && entry.second == name; });
 }
 
-// A node whose drain stands in the window has been counted, and its reboot takes nothing more away.
+// A node whose drain stands in the window has been counted, and its reboot takes nothing more away.  After a
+// longer wait for its last job it counts anew: else many drained nodes could fall empty and boot together.
 bool is_counted(const State& state, const Policy& policy, const std::string& name, const Node& node,
                 TimePoint now) {
   return std::all_of(node.partitions.begin(), node.partitions.end(), [&](const std::string& partition) {
@@ -60,6 +65,8 @@ bool is_counted(const State& state, const Policy& policy, const std::string& nam
   });
 }
 
+// Only the bound on nodes that leave within a time: the node is out by us already, so that it boots takes
+// nothing from the share that may be out at once (decisions.md 25).
 Held held_reboot(const State& state, const Policy& policy, const std::string& name, const Node& node,
                  TimePoint now) {
   if (is_counted(state, policy, name, node, now)) return {};
@@ -71,10 +78,12 @@ Held held_reboot(const State& state, const Policy& policy, const std::string& na
 
 // Slurm says it in a reason or an answer that people do not see: they are told as of a finding.
 void fail_reboot(Node& node, const std::string& name, std::string why) {
-  if (!node.reboot_failed.empty()) return;
+  if (!node.reboot_failed.empty()) return;  // told once; it may still be overdue besides
   node.reboot_failed = std::move(why);
   for (const auto& [source, reason] : node.reasons) {
     if (!reason.reboot_asked || !asks_for(reason, kReboot)) continue;
+    // One of them speaks for all that shared the reboot.  The number keeps its key apart from the finding's
+    // own, which was told before, and from that of a later reboot.
     const std::size_t slash = reason.rule.find('/');
     node.notices[fmt::format("{}:b{}", source, node.numbers.reboots)] =
         Json::object({{"node", name},
@@ -90,26 +99,26 @@ void fail_reboot(Node& node, const std::string& name, std::string why) {
   }
 }
 
-std::string ago(TimePoint then, TimePoint now) {
-  return describe_duration(std::chrono::floor<std::chrono::seconds>(std::max(now, then) - then)) + " ago";
-}
-
 }  // namespace
 
 bool see_boot(Node& node, const std::string& name, const Json& group, bool drained) {
   node.boot = from_micros(group["boot"].as_int());
   node.idle = group["idle"].as_bool();
+  // A boot that we did not ask for is no news here; due() sees it by its time.
   if (!node.rebooting) return false;
   const bool booted = booted_since(node.boot, node.boot_before);
-  // Where ResumeTimeout has passed, Slurm drops the drain with the reboot and leaves the node DOWN.
+  // Where ResumeTimeout has passed, Slurm drops the drain with the reboot and leaves the node DOWN (tried on
+  // 22.05).  As long as REBOOT_ISSUED stands it only boots, and is DOWN for that.
   const bool given_up = !drained && group["down"].as_bool() &&
                         group["state"].as_string().find("REBOOT_ISSUED") == std::string::npos;
   if (booted) {
+    // Also long after it was given up: what counts is that it is back.
     node.rebooting = false;
     node.reboot_failed.clear();
   } else if (given_up) {
     fail_reboot(node, name, "it did not come back within Slurm's ResumeTimeout");
   }
+  // Else a drain that is gone would look like somebody who put the node back, and we would let it be.
   return !drained && (booted || given_up);
 }
 
@@ -118,13 +127,17 @@ void on_reboot_intent(State& state, const std::string& name, Node& node, const E
   ++node.numbers.reboots;
   node.rebooting = true;
   node.reboot_at = event.at;
+  // As the intent has it, not as the state has it now: after a crash a later boot means that it happened
+  // (decisions.md 16).
   node.boot_before = from_micros(args["boot"].as_int());
   node.reboot_failed.clear();
+  // One reboot serves all reasons that ask for one; each has then had the one that it may have.
   for (auto& [source, reason] : node.reasons)
     if (asks_for(reason, kReboot) && !reason.observed) {
       reason.reboot_asked = true;
       node.rebooted[reason.rule] = {event.at, reason.boot_id};
     }
+  // The intent says whether the drain was still in the breaker's window: a replay has no policy to ask.
   if (!args["counted"].as_bool()) note_leaving(state, name, node, event.at);
 }
 
@@ -144,12 +157,14 @@ void on_reboot_overdue(Node& node, const std::string& name, const Event& event) 
 }
 
 std::string tried_before(const Node& node, const std::string& rule, const std::string& boot_id) {
-  return in_vain(node, rule, boot_id) ? "the fault is there again after a reboot" : "";
+  return last_in_vain(node, rule, boot_id) ? "the fault is there again after a reboot" : "";
 }
 
 void let_reboot(const State& state, const Policy& policy, const std::string& name, const Node& node,
                 TimePoint now, Decision& decision) {
   if (node.rebooting) {
+    // Slurm gives up after ResumeTimeout, which a site may have set to anything; this bound is our own, so that
+    // a RebootProgram which does nothing is not waited for without end.
     const TimePoint late = node.reboot_at + kRebootOverdue;
     if (!node.reboot_failed.empty()) return;
     if (now < late)
@@ -161,6 +176,8 @@ void let_reboot(const State& state, const Policy& policy, const std::string& nam
                                                    std::chrono::minutes(kRebootOverdue).count())}})));
     return;
   }
+  // Idle as Slurm shows it: no job, answering, not about to boot.  Without a boot time nobody could tell
+  // afterwards whether it was rebooted.
   if (!policy.act || !policy.reboot || !node.idle || node.boot == kNoTime || !node.reboot_failed.empty())
     return;
   const Reason* reason = reason_to_reboot(policy, node);
@@ -171,6 +188,8 @@ void let_reboot(const State& state, const Policy& policy, const std::string& nam
     decision.wake_at = std::min(decision.wake_at, now < from ? from : held.until);
     return;
   }
+  // Our reason goes along because Slurm would replace it (tried on 22.05), and the prefix so that the node is
+  // rebooted only while the drain on it is ours.
   decision.commands.push_back(
       command(name, kReboot, 'b', node.numbers.reboots + 1,
               Json::object({{"node", name},
@@ -182,42 +201,43 @@ void let_reboot(const State& state, const Policy& policy, const std::string& nam
 
 bool is_news(const State& state, const std::string& name, bool drained, bool idle, TimePoint boot) {
   const auto it = state.nodes.find(name);
+  // Of all other nodes the journal need not hear each boot and each job that ends.
   if (it == state.nodes.end() || !state.away.contains(name)) return false;
   const Node& node = it->second;
   return node.drained != drained || node.idle != idle || booted_since(boot, node.boot);
 }
 
-std::string wish_text(const State& state, const Policy& policy, const std::string& name, TimePoint now) {
+// The first that applies, most certain first: what has happened, then what keeps it from happening in the
+// order in which an operator can do something about it.
+Wish reboot_wish(const State& state, const Policy& policy, const std::string& name, TimePoint now) {
+  using enum Wish::What;
   const auto it = state.nodes.find(name);
   if (it == state.nodes.end()) return {};
   const Node& node = it->second;
   const Reason* reason = reason_to_reboot(policy, node);
   if (reason == nullptr) {
+    // A wish for power is shown as long as nothing milder is to be done first.
     const bool off = std::any_of(node.reasons.begin(), node.reasons.end(), [&](const auto& entry) {
       return counts(policy, entry.second) && asks_for(entry.second, kPowerOff);
     });
-    return off ? "to be powered off: people do it" : "";
+    return {off ? power_off : none, kNoTime, ""};
   }
-  const auto text = [](std::string_view what) { return fmt::format("to be rebooted: {}", what); };
-  if (!node.reboot_failed.empty())
-    return fmt::format("the reboot {} failed: {}", ago(node.reboot_at, now), node.reboot_failed);
-  if (node.rebooting) return fmt::format("asked to reboot {}", ago(node.reboot_at, now));
-  if (const Reboot* last = in_vain(node, reason->rule, reason->boot_id))
-    if (due(policy, node, *reason) > now)
-      return fmt::format("the fault is there again after the reboot {}: people must look",
-                         ago(last->at, now));
-  if (reason->reboot_asked)
-    return fmt::format("rebooted {}: waits to see whether that helped", ago(node.reboot_at, now));
-  if (booted_since(node.boot, reason->since))
-    return fmt::format("somebody rebooted it {}: waits to see whether that helped", ago(node.boot, now));
-  if (!policy.reboot) return text("people do it (drain.reboot is false)");
-  if (!policy.act) return text("only observed");
-  if (!node.ours) return text("when Sickbay has it drained");
-  if (!node.idle) return text("waits until it has no job");
-  if (due(policy, node, *reason) > now) return text("not again so soon for the same rule");
-  if (const Held held = held_reboot(state, policy, name, node, now); !held.why.empty())
-    return text("the breaker waits: " + held.why);
-  return text("at once");
+  if (!node.reboot_failed.empty()) return {failed, node.reboot_at, node.reboot_failed};
+  if (node.rebooting) return {asked, node.reboot_at, ""};
+  const bool too_soon = due(policy, node, *reason) > now;
+  if (const Reboot* last = last_in_vain(node, reason->rule, reason->boot_id); last && too_soon)
+    return {in_vain, last->at, ""};
+  // Whoever rebooted it: the agent's next word tells whether it helped, and nothing is done until then.
+  if (reason->reboot_asked) return {done, node.reboot_at, ""};
+  if (booted_since(node.boot, reason->since)) return {done_by_others, node.boot, ""};
+  if (!policy.reboot) return {left_to_people, kNoTime, ""};
+  if (!policy.act) return {observed, kNoTime, ""};
+  if (!node.ours) return {not_ours, kNoTime, ""};
+  if (!node.idle) return {busy, kNoTime, ""};
+  if (too_soon) return {rests, kNoTime, ""};
+  if (Held held = held_reboot(state, policy, name, node, now); !held.why.empty())
+    return {waits_for_breaker, kNoTime, std::move(held.why)};
+  return {at_once, kNoTime, ""};
 }
 
 }  // namespace sickbay::drain

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// Words only.  Which standing a node has: decide.cc; what becomes of a reboot: reboot.cc.
+#include "engine/drain/node_view.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "base/duration.h"
+#include "engine/drain/parts.h"
+
+namespace sickbay::drain {
+namespace {
+
+// In the order of Standing; on the wire and in /metrics, so a word that has been given stays.
+constexpr auto kStandings = std::to_array<std::string_view>(
+    {"in", "observed", "waits", "leaving", "out", "rebooting", "returning", "foreign", "refused"});
+static_assert(kStandings.size() == static_cast<std::size_t>(Standing::refused) + 1);
+
+// In the order of Wish::What.  What waits for people or for a time of its own says so: an operator reads this
+// to know whether it is his turn.
+constexpr auto kWishes = std::to_array<std::string_view>({
+    "",
+    "to be powered off: people do it",
+    "the reboot {ago} failed: {why}",
+    "asked to reboot {ago}",
+    "the fault is there again after the reboot {ago}: people must look",
+    "rebooted {ago}: waits to see whether that helped",
+    "somebody rebooted it {ago}: waits to see whether that helped",
+    "to be rebooted: people do it (drain.reboot is false)",
+    "to be rebooted: only observed",
+    "to be rebooted: when Sickbay has it drained",
+    "to be rebooted: waits until it has no job",
+    "to be rebooted: not again so soon for the same rule",
+    "to be rebooted: the breaker waits: {why}",
+    "to be rebooted: at once",
+});
+static_assert(kWishes.size() == static_cast<std::size_t>(Wish::What::at_once) + 1);
+
+std::string ago(TimePoint then, TimePoint now) {
+  // A node's boot time is its own clock's: it may lie a little ahead of ours.
+  return describe_duration(std::chrono::floor<std::chrono::seconds>(std::max(now, then) - then)) + " ago";
+}
+
+}  // namespace
+
+std::string_view standing(const State& state, const Policy& policy, const std::string& name) {
+  return kStandings[static_cast<std::size_t>(standing_of(state, policy, name))];
+}
+
+std::string wish_text(const State& state, const Policy& policy, const std::string& name, TimePoint now) {
+  const Wish wish = reboot_wish(state, policy, name, now);
+  return fmt::format(fmt::runtime(kWishes[static_cast<std::size_t>(wish.what)]),
+                     fmt::arg("ago", wish.at == kNoTime ? std::string() : ago(wish.at, now)),
+                     fmt::arg("why", wish.why));
+}
+
+Json node_view(const State& state, const Policy& policy, const std::string& name, TimePoint now) {
+  Json view = Json::object({{"standing", standing(state, policy, name)}});
+  Json reasons = Json::array();
+  const auto it = state.nodes.find(name);
+  if (it != state.nodes.end())
+    for (const auto& [source, reason] : it->second.reasons)
+      reasons.push(Json::object({{"source", source},
+                                 {"rule", reason.rule},
+                                 {"action", reason.action},
+                                 {"text", reason.text},
+                                 {"since", to_micros(reason.since)},
+                                 {"gone", to_micros(reason.gone_at)},
+                                 {"observed", reason.observed}}));
+  view.set("reasons", std::move(reasons));
+  // A drain of somebody else has no time that we know: it is not said to be ours.
+  view.set("since", to_micros(it != state.nodes.end() && it->second.ours ? it->second.drained_at : kNoTime));
+  view.set("refused", it != state.nodes.end() ? it->second.refused : std::string());
+  view.set("wish", wish_text(state, policy, name, now));
+  view.set("observe_only", !policy.act);
+  return view;
+}
+
+// All that decide() looks at, so that a replay which differs in it is found; a new member of State belongs
+// here.
+std::string canonical_text(const State& state) {
+  std::string text;
+  for (const auto& [name, n] : state.nodes) {
+    text += fmt::format("{} {} {}{}{}{}{}{} {} {} {} {} {} {}\n", name, fmt::join(n.partitions, ","), n.seen,
+                        n.drained, n.down, n.ours, n.pending, n.checking, n.numbers.drains, n.numbers.lifts,
+                        n.numbers.checks, to_micros(n.drained_at), to_micros(n.checked_at), n.refused);
+    text += fmt::format("  boot {} {} {} {} {} {} {}\n", to_micros(n.boot), n.idle, n.numbers.reboots,
+                        n.rebooting, to_micros(n.reboot_at), to_micros(n.boot_before), n.reboot_failed);
+    for (const auto& [rule, reboot] : n.rebooted)
+      text += fmt::format("  rebooted {} {} {}\n", rule, to_micros(reboot.at), reboot.boot_id);
+    for (const auto& [source, r] : n.reasons)
+      text += fmt::format("  {} {} {} {} {} {} {} {} {}\n", source, r.rule, r.action, to_micros(r.since),
+                          to_micros(r.gone_at), r.observed, r.boot_id, r.reboot_asked, r.text);
+    for (const auto& [source, finding] : n.notices) text += fmt::format("  tell {}\n", source);
+  }
+  for (const auto& [name, p] : state.partitions) {
+    text += fmt::format("{} {} {}:", name, fmt::join(p.nodes, ","), p.tripped);
+    for (const auto& [at, node] : p.left) text += fmt::format(" {}@{}", node, to_micros(at));
+    text += "\n";
+  }
+  for (const auto& [rule, until] : state.resting)
+    text += fmt::format("{} rests until {}\n", rule, to_micros(until));
+  return text +
+         fmt::format("waiting {}\naway {}\n", fmt::join(state.waiting, ","), fmt::join(state.away, ","));
+}
+
+}  // namespace sickbay::drain
