@@ -86,15 +86,15 @@ constexpr auto kKeys = std::to_array<ConfigRow<Config>>({
      [](Config& c, const Json& v) { return take_flag(c.drain.on_verdict, v); }},
     {{"drain", "window", "duration", "the breaker counts the drains of this time, at most 24 h"},
      [](Config& c, const Json& v) {
-       if (std::string wrong = take_duration(c.drain.window, v); !wrong.empty()) return wrong;
-       return std::string(c.drain.window > drain::kLongestWindow ? "must be at most 24h" : "");
+       if (std::string wrong = take_duration(c.drain.breaker.window, v); !wrong.empty()) return wrong;
+       return std::string(c.drain.breaker.window > cluster::kLongestWindow ? "must be at most 24h" : "");
      }},
     {{"drain", "most", "number", "drains per window and partition, at most"},
-     [](Config& c, const Json& v) { return take_count(c.drain.most, v, 1, 1000); }},
+     [](Config& c, const Json& v) { return take_count(c.drain.breaker.most, v, 1, 1000); }},
     {{"drain", "most_percent", "number", "and in percent of the partition's nodes; the smaller counts, but at least 1"},
-     [](Config& c, const Json& v) { return take_count(c.drain.most_percent, v, 1, 100); }},
+     [](Config& c, const Json& v) { return take_count(c.drain.breaker.most_percent, v, 1, 100); }},
     {{"drain", "most_out_percent", "number", "of a partition's nodes drained by Sickbay at one time; at least 1"},
-     [](Config& c, const Json& v) { return take_count(c.drain.most_out_percent, v, 1, 100); }},
+     [](Config& c, const Json& v) { return take_count(c.drain.breaker.most_out_percent, v, 1, 100); }},
     {{"drain", "lift_after", "duration", "a fault that is gone for this long: our drain is lifted"},
      [](Config& c, const Json& v) { return take_duration(c.drain.lift_after, v); }},
     {{"drain", "undo_rest", "duration", "rules whose drains were undone only observe for this long"},

@@ -7,9 +7,9 @@
 #include <array>
 
 #include "base/hostlist.h"
-#include "base/text.h"
 #include "engine/drain/parts.h"
 #include "model/ids.h"
+#include "model/verbs.h"
 
 namespace sickbay::drain {
 namespace {
@@ -17,6 +17,7 @@ namespace {
 // One event on its way through; `touched` are the nodes of which decide() must be asked again.
 struct Change {
   State& state;
+  const cluster::View& view;
   const Event& event;
   std::vector<std::string> touched;
 
@@ -24,12 +25,10 @@ struct Change {
     touched.push_back(name);
     return state.nodes[name];
   }
-  // Who waits for the breaker may go on when anything was counted or given back.
-  void touch_waiting() { touched.insert(touched.end(), state.waiting.begin(), state.waiting.end()); }
 };
 
 // After every change of `ours` or `pending`, and of whether there is such a node.  Kept beside the nodes,
-// since the breaker counts them for each node that would leave, and a cluster has thousands.
+// since the watch asks in every round, and a cluster has thousands.
 void set_away(State& state, const std::string& name) {
   const auto it = state.nodes.find(name);
   if (it != state.nodes.end() && (it->second.ours || it->second.pending))
@@ -40,62 +39,46 @@ void set_away(State& state, const std::string& name) {
 
 // --- what Slurm shows
 
-// Slurm's text is "IDLE+DRAIN", "DRAINING", "DRAINED" or "DOWN+DRAIN".
-bool shows_drain(std::string_view state_text) { return state_text.find("DRAIN") != std::string_view::npos; }
-
-// Partitions know their nodes, too: the shares of the breaker are reckoned from their number.
-void set_partitions(State& state, const std::string& name, Node& node, std::vector<std::string> now) {
-  if (node.partitions == now) return;
-  for (const std::string& p : node.partitions) state.partitions[p].nodes.erase(name);
-  for (const std::string& p : now) state.partitions[p].nodes.insert(name);
-  node.partitions = std::move(now);
+// Numbers of keys are given once (decisions.md 15): a node that Slurm has again goes on counting.
+void on_gone(State& state, const std::string& name) {
+  const auto it = state.nodes.find(name);
+  if (it == state.nodes.end()) return;
+  if (it->second.numbers == Node::Numbers{}) {
+    state.nodes.erase(it);
+  } else {
+    Node left;
+    left.numbers = it->second.numbers;
+    it->second = std::move(left);
+  }
+  set_away(state, name);
 }
 
+// Nodes with which we have nothing to do are in the view, and that is enough.
 void on_nodes_seen(Change& c) {
-  for (const Json& group : c.event.body["groups"].items()) {
-    auto names = expand_hostlist(group["nodes"].as_string());
-    if (!names) continue;
-    for (const std::string& name : *names) {
-      if (group["gone"].as_bool()) {
-        if (auto it = c.state.nodes.find(name); it != c.state.nodes.end()) {
-          set_partitions(c.state, name, it->second, {});
-          // Numbers of keys are given once (decisions.md 15): a node that Slurm has again goes on counting.
-          if (it->second.numbers == Node::Numbers{}) {
-            c.state.nodes.erase(it);
-          } else {
-            Node left;
-            left.numbers = it->second.numbers;
-            it->second = std::move(left);
-          }
-          c.state.waiting.erase(name);
-          set_away(c.state, name);
-        }
-        continue;
-      }
-      Node& node = c.touch(name);
-      set_partitions(c.state, name, node, group["partitions"].as_strings());
-      const bool drained = shows_drain(group["state"].as_string());
-      // Before `drained` is changed: only both together tell a reboot in vain from somebody's resume.
-      const bool slurm_dropped_it = see_boot(node, name, group, drained);
-      // Drained by somebody else: the breaker counts it, and lets it be.  One that was so when we first saw
-      // it has not left lately, as far as we know.
-      if (node.seen && drained && !node.drained && !node.ours && !node.pending)
-        note_leaving(c.state, name, node, c.event.at);
-      // We had drained it, Slurm showed it so, and shows it no more: somebody has put it back, knowing more
-      // than we do.  The same signs do not drain it again.
-      if (node.ours && node.drained && !drained && !node.pending && !slurm_dropped_it) {
-        node.ours = node.rebooting = false;
-        node.reasons.clear();
-        set_away(c.state, name);
-      }
-      if (!drained) node.refused.clear();  // whatever stood in our way is gone
-      if (!node.ours) node.reboot_failed.clear();
-      node.drained = drained;
-      node.down = group["down"].as_bool();
-      node.seen = true;
+  for (const cluster::View::Change& change : c.view.changes) {
+    if (change.gone) {
+      on_gone(c.state, change.name);
+      continue;
     }
+    const auto it = c.state.nodes.find(change.name);
+    if (it == c.state.nodes.end()) continue;
+    Node& node = c.touch(change.name);
+    const cluster::Node& shown = c.view.nodes.at(change.name);
+    // Until now our own word may have been newer than Slurm's.
+    const bool was_drained = node.drained ? *node.drained : change.before && change.before->drained;
+    node.drained.reset();
+    // Before the drain is looked at: only both together tell a reboot in vain from somebody's resume.
+    const bool slurm_dropped_it = see_boot(node, change.name, shown);
+    // We had drained it, Slurm showed it so, and shows it no more: somebody has put it back, knowing more
+    // than we do.  The same signs do not drain it again.
+    if (node.ours && was_drained && !shown.drained && !node.pending && !slurm_dropped_it) {
+      node.ours = node.rebooting = false;
+      node.reasons.clear();
+      set_away(c.state, change.name);
+    }
+    if (!shown.drained) node.refused.clear();  // whatever stood in our way is gone
+    if (!node.ours) node.reboot_failed.clear();
   }
-  c.touch_waiting();
 }
 
 // --- what agents and cases say
@@ -177,9 +160,9 @@ void on_verdict(Change& c) {
 // --- our own commands
 
 void on_intent(Change& c) {
-  const std::string& verb = c.event.body["verb"].as_string();
+  const std::string& did = c.event.body["verb"].as_string();
   // Gone with the intent: the ledger has it from here on, also through a crash.
-  if (verb == "notify") {
+  if (did == verb::kNotify) {
     const std::string& key = c.event.body["key"].as_string();
     c.state.nodes[c.event.body["args"]["finding"]["node"].as_string()].notices.erase(
         key.substr(0, key.rfind(kNotifyEnd)));
@@ -188,25 +171,22 @@ void on_intent(Change& c) {
   const std::string name(node_of_subject(c.event.subject));
   if (name.empty()) return;
   Node& node = c.state.nodes[name];
-  if (verb == "drain") {
+  if (did == verb::kDrain) {
     ++node.numbers.drains;
     node.pending = true;
     node.refused.clear();
     // What Slurm showed before the drain is no ground for a reboot: jobs may have started since.
-    node.idle = false;
-    node.boot = kNoTime;
-    c.state.waiting.erase(name);
+    node.left_look = c.view.looks;
     if (!node.ours) {  // (else Slurm had dropped our drain)
-      note_leaving(c.state, name, node, c.event.at);
       node.rebooting = false;
       node.reboot_failed.clear();
     }
-  } else if (verb == "undrain") {
+  } else if (did == verb::kUndrain) {
     ++node.numbers.lifts;
     node.pending = true;
-  } else if (verb == "reboot") {
-    on_reboot_intent(c.state, name, node, c.event);
-  } else if (verb == "diagnose") {
+  } else if (did == verb::kReboot) {
+    on_reboot_intent(node, c.event);
+  } else if (did == verb::kDiagnose) {
     ++node.numbers.checks;
     node.checking = true;
   }
@@ -214,11 +194,11 @@ void on_intent(Change& c) {
 }
 
 void on_end(Change& c) {
-  const std::string& verb = c.event.body["verb"].as_string();
+  const std::string& did = c.event.body["verb"].as_string();
   const std::string name(node_of_subject(c.event.subject));
   const bool done = c.event.kind == kDone;
   Node& node = c.touch(name);
-  if (verb == "drain") {
+  if (did == verb::kDrain) {
     node.pending = false;
     // A drain that Slurm had dropped keeps the time at which the node left.
     if (!node.ours) node.drained_at = c.event.at;
@@ -227,16 +207,15 @@ void on_end(Change& c) {
     // set it twice.
     if (done) node.drained = true;
     if (!done) node.refused = c.event.body["error"]["what"].as_string();
-  } else if (verb == "undrain") {
+  } else if (did == verb::kUndrain) {
     node.pending = false;
     node.ours = false;  // also where it was refused: the drain is somebody else's then (decisions.md 24)
     node.rebooting = false;
     node.reboot_failed.clear();
     if (done) node.drained = false;
-    c.touch_waiting();
-  } else if (verb == "reboot") {
+  } else if (did == verb::kReboot) {
     on_reboot_end(node, name, c.event);
-  } else if (verb == "diagnose") {
+  } else if (did == verb::kDiagnose) {
     // A diagnosis that could not be made ends as well: it is asked for again after check_every.
     node.checking = false;
     node.checked_at = c.event.at;
@@ -257,14 +236,12 @@ void on_overdue(Change& c) {
   on_reboot_overdue(c.touch(name), name, c.event);
 }
 
-// --- breaker and undo
+// --- undo
 
-void on_tripped(Change& c) {
-  c.state.partitions[c.event.body["partition"].as_string()].tripped = true;
-  c.state.waiting.insert(c.event.body["node"].as_string());
+// Whether undo_drains means the node.
+bool is_meant(const Result<std::vector<std::string>>& wanted, const std::string& name) {
+  return !wanted || wanted->empty() || std::find(wanted->begin(), wanted->end(), name) != wanted->end();
 }
-
-void on_reset(Change& c) { c.state.partitions[c.event.body["partition"].as_string()].tripped = false; }
 
 // Drops reasons; decide() then finds nothing that keeps the nodes out.  No drain is forgotten here, else
 // nobody would lift it.
@@ -272,8 +249,7 @@ void on_undo(Change& c) {
   const auto wanted = expand_hostlist(c.event.body["nodes"].as_string());
   const std::string& rule = c.event.body["rule"].as_string();
   for (auto& [name, node] : c.state.nodes) {
-    if (wanted && !wanted->empty() && std::find(wanted->begin(), wanted->end(), name) == wanted->end())
-      continue;
+    if (!is_meant(wanted, name)) continue;
     const std::size_t before = node.reasons.size();
     std::erase_if(node.reasons, [&](const auto& entry) {
       if (!rule.empty() && entry.second.rule != rule) return false;
@@ -281,7 +257,6 @@ void on_undo(Change& c) {
       return true;
     });
     if (node.reasons.size() != before || node.ours) c.touched.push_back(name);
-    if (node.reasons.empty()) c.state.waiting.erase(name);
   }
 }
 
@@ -290,30 +265,18 @@ struct Row {
   void (*apply)(Change&);
 };
 constexpr auto kRows = std::to_array<Row>({
-    {"nodes_seen", on_nodes_seen},
+    {kNodesSeen, on_nodes_seen},
     {kFinding, on_finding},
-    // By its name in the journal: engines do not include each other (decisions.md 27).
-    {"verdict", on_verdict},
+    {kVerdict, on_verdict},
     {kReasonEnded, on_reason_ended},
     {kOverdue, on_overdue},
-    {kBreakerTripped, on_tripped},
-    {kBreakerReset, on_reset},
     {kUndoDrains, on_undo},
 });
 
 }  // namespace
 
-void note_leaving(State& state, const std::string& name, const Node& node, TimePoint at) {
-  for (const std::string& partition : node.partitions) {
-    auto& left = state.partitions[partition].left;
-    // Bounded by the longest window that a site may set, since its own is not known here.
-    while (!left.empty() && left.front().first < at - kLongestWindow) left.pop_front();
-    left.emplace_back(at, name);
-  }
-}
-
-std::vector<std::string> apply(State& state, const Event& event) {
-  Change change{state, event, {}};
+std::vector<std::string> apply(State& state, const cluster::View& view, const Event& event) {
+  Change change{state, view, event, {}};
   if (event.kind == kIntent || event.kind == kDone || event.kind == kFailed) {
     // All engines' commands come by: notify has a finding for its subject, so intents go by their verb.
     if (event.kind == kIntent)
@@ -325,6 +288,35 @@ std::vector<std::string> apply(State& state, const Event& event) {
       if (row.kind == event.kind) row.apply(change);
   }
   return std::move(change.touched);
+}
+
+// A version without claims told the breaker nothing: it had the engine's own state to look at.
+void raise(const State& state, Event& event) {
+  if (event.kind == kIntent && event.v < kIntentVersion) {
+    const std::string& did = event.body["verb"].as_string();
+    const std::string name(node_of_subject(event.subject));
+    const auto node = state.nodes.find(name);
+    const bool ours = node != state.nodes.end() && node->second.ours;
+    if ((did == verb::kDrain && !ours) || (did == verb::kReboot && !event.body["args"]["counted"].as_bool()))
+      event.body.set("draws", Json::array({name}));
+    event.v = kIntentVersion;
+  } else if (event.kind == kNodesSeen && event.v < kNodesSeenVersion) {
+    if (!state.away.empty())
+      event.body.set("ours", std::vector<std::string>(state.away.begin(), state.away.end()));
+    event.v = kNodesSeenVersion;
+  } else if (event.kind == kUndoDrains && event.v < kUndoDrainsVersion) {
+    // It also told nobody that a node waits no more.
+    const auto wanted = expand_hostlist(event.body["nodes"].as_string());
+    const std::string& rule = event.body["rule"].as_string();
+    std::vector<std::string> freed;
+    for (const auto& [name, node] : state.nodes)
+      if (is_meant(wanted, name) &&
+          std::all_of(node.reasons.begin(), node.reasons.end(),
+                      [&](const auto& entry) { return rule.empty() || entry.second.rule == rule; }))
+        freed.push_back(node_subject(name));
+    event.body.set("no_longer_wait", freed);
+    event.v = kUndoDrainsVersion;
+  }
 }
 
 }  // namespace sickbay::drain

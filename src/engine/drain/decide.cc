@@ -9,17 +9,12 @@
 
 #include "engine/drain/parts.h"
 #include "model/ids.h"
+#include "model/verbs.h"
 
 namespace sickbay::drain {
 namespace {
 
 constexpr std::size_t kReasonBytes = 200;  // what `sinfo -R` can show in one look
-
-// At least one: else no node of a small partition could ever leave.  `most` 0: the share alone counts.
-int share(std::size_t nodes, int percent, int most) {
-  const auto part = static_cast<int>(nodes * static_cast<std::size_t>(percent) / 100);
-  return std::max(1, most > 0 ? std::min(most, part) : part);
-}
 
 }  // namespace
 
@@ -38,20 +33,6 @@ std::string slurm_reason(const Reason& reason) {
     text.resize(end);
   }
   return text;
-}
-
-// It says when the oldest drain that is one too many falls out of the window, so that nobody has to ask
-// before.
-Held held_by_recent(const Policy& policy, const Partition& partition, TimePoint now) {
-  const int limit = share(partition.nodes.size(), policy.most_percent, policy.most);
-  const TimePoint from = now - policy.window;
-  const auto first = std::find_if(partition.left.begin(), partition.left.end(),
-                                  [&](const auto& entry) { return entry.first > from; });
-  if (const auto recent = partition.left.end() - first; recent >= limit)
-    return {fmt::format("{} of at most {} nodes left within {} min", recent, limit,
-                        std::chrono::duration_cast<std::chrono::minutes>(policy.window).count()),
-            (first + (recent - limit))->first + policy.window};
-  return {};
 }
 
 Event record(std::string subject, std::string_view kind, Json body) {
@@ -95,48 +76,44 @@ bool may_stay_out(const Policy& policy, const Node& node, TimePoint now) {
   });
 }
 
-// The breaker (decisions.md 25).  Two bounds: a wrong rule must not empty a partition at once, nor hour by
-// hour. The second has no time at which it passes; apply() wakes who waits when a node comes back.
-Held held(const State& state, const Policy& policy, const Partition& partition, TimePoint now) {
-  if (Held recent = held_by_recent(policy, partition, now); !recent.why.empty()) return recent;
-  const int most_out = share(partition.nodes.size(), policy.most_out_percent, 0);
-  const auto out = std::count_if(state.away.begin(), state.away.end(),
-                                 [&](const std::string& name) { return partition.nodes.contains(name); });
-  if (out >= most_out) return {fmt::format("{} of at most {} nodes are out by us", out, most_out)};
-  return {};
-}
-
-void send_out(const Policy& policy, const std::string& name, const Node& node, const Reason& reason,
+// `takes`: it takes the node away.  Else Slurm has dropped a drain of ours that was counted.
+void send_out(const Known& k, const std::string& name, const Node& node, const Reason& reason, bool takes,
               Decision& decision) {
-  if (!policy.act) return;  // acting was switched off after the node left: its drain is not set again
-  decision.commands.push_back(command(name, "drain", 'd', node.numbers.drains + 1,
-                                      Json::object({{"node", name}, {"reason", slurm_reason(reason)}})));
+  if (!k.policy.act) return;  // acting was switched off after the node left: its drain is not set again
+  Command drain = command(name, verb::kDrain, 'd', node.numbers.drains + 1,
+                          Json::object({{"node", name}, {"reason", slurm_reason(reason)}}));
+  if (takes) drain.draws = {name};
+  decision.commands.push_back(std::move(drain));
 }
 
-// A node that should leave: says why it may not, or sends it.  It needs room in all its partitions, for it
-// leaves them all.
-void let_leave(const State& state, const Policy& policy, const std::string& name, const Node& node,
-               const Reason& reason, TimePoint now, Decision& decision) {
-  for (const std::string& partition_name : node.partitions) {
-    const auto it = state.partitions.find(partition_name);
-    if (it == state.partitions.end()) continue;
-    if (const Held h = held(state, policy, it->second, now); !h.why.empty()) {
-      // Once for each node that waits: the journal is no place for the same word in every round.
-      if (!it->second.tripped || !state.waiting.contains(name))
-        decision.records.push_back(
-            record("cluster", kBreakerTripped,
-                   Json::object({{"partition", partition_name}, {"node", name}, {"why", h.why}})));
-      decision.wake_at = std::min(decision.wake_at, h.until);
-      return;
-    }
+bool has_claim(const Known& k, const std::string& name) {
+  return k.cluster.claims.holds(kName, node_subject(name), node_subject(name), k.now);
+}
+
+cluster::Claim claim_on(const std::string& name, std::string reason) {
+  return {.on = node_subject(name),
+          .holder = std::string(kName),
+          .by = node_subject(name),
+          .reason = std::move(reason),
+          .out = true};
+}
+
+// A node that should leave: says why it may not, or sends it.
+void let_leave(const Known& k, const std::string& name, const Node& node, const Reason& reason,
+               Decision& decision) {
+  auto leave = k.cluster.breaker.ask(k.policy.breaker, k.cluster.view, k.cluster.claims, name,
+                                     node_subject(name), k.now);
+  if (!leave.granted) {
+    decision.records.insert(decision.records.end(), leave.records.begin(), leave.records.end());
+    decision.wake_at = std::min(decision.wake_at, leave.held.until);
+    return;
   }
+  // Another engine may be at work on it; then we wait for its end, and look again at what the breaker says.
+  decision.claims.push_back(claim_on(name, slurm_reason(reason)));
+  if (!has_claim(k, name)) return;
   // That there is room again is a fact for whoever watches the breaker, so it goes before the drain.
-  for (const std::string& partition_name : node.partitions)
-    if (const auto it = state.partitions.find(partition_name);
-        it != state.partitions.end() && it->second.tripped)
-      decision.records.push_back(
-          record("cluster", kBreakerReset, Json::object({{"partition", partition_name}})));
-  send_out(policy, name, node, reason, decision);
+  decision.records.insert(decision.records.end(), leave.records.begin(), leave.records.end());
+  send_out(k, name, node, reason, true, decision);
 }
 
 // Whether we act or only observe: that a finding asks for something is news to people in either case.
@@ -145,7 +122,7 @@ void tell_people(const Node& node, Decision& decision) {
     Command tell;
     tell.subject = notice.substr(0, notice.find(':'));  // "f9:b1" is about a reboot for f9
     tell.key = fmt::format("{}{}", notice, kNotifyEnd);
-    tell.verb = "notify";
+    tell.verb = verb::kNotify;
     tell.args = Json::object({{"finding", finding}});
     decision.commands.push_back(std::move(tell));
   }
@@ -170,16 +147,15 @@ void end_reasons(const Policy& policy, const std::string& name, const Node& node
 // A node that a verdict blames is examined at once, and again until it passes: no agent said what is wrong
 // with it, so no agent will say by itself that it is gone.  On a drained node no job can run V; the deep mode
 // runs its program there instead (doc/design/diagnose.md, "Out of service").
-void examine(const Policy& policy, const std::string& name, const Node& node, TimePoint now,
-             Decision& decision) {
-  if (node.checking || node.down) return;
+void examine(const Known& k, const std::string& name, const Node& node, Decision& decision) {
+  if (node.checking || seen(k.cluster.view, name, node).down) return;
   for (const auto& [source, reason] : node.reasons) {
     if (!reason.of_verdict || reason.gone_at != kNoTime) continue;
-    const TimePoint due = node.checked_at == kNoTime ? now : node.checked_at + policy.check_every;
-    if (now >= due) {
+    const TimePoint due = node.checked_at == kNoTime ? k.now : node.checked_at + k.policy.check_every;
+    if (k.now >= due) {
       // One examination answers for all cases that blame the node.
       decision.commands.push_back(
-          command(name, "diagnose", 'g', node.numbers.checks + 1,
+          command(name, verb::kDiagnose, 'g', node.numbers.checks + 1,
                   Json::object({{"node", name}, {"mode", "deep"}, {"case", source}})));
       return;
     }
@@ -187,62 +163,102 @@ void examine(const Policy& policy, const std::string& name, const Node& node, Ti
   }
 }
 
-void stay_out_or_return(const State& state, const Policy& policy, const std::string& name, const Node& node,
-                        TimePoint now, Decision& decision) {
+void stay_out_or_return(const Known& k, const std::string& name, const Node& node, Decision& decision) {
   // What we put out we put back, also where acting was switched off meanwhile: nobody else would.
-  if (!may_stay_out(policy, node, now))
-    decision.commands.push_back(command(name, "undrain", 'u', node.numbers.lifts + 1,
+  if (!may_stay_out(k.policy, node, k.now))
+    decision.commands.push_back(command(name, verb::kUndrain, 'u', node.numbers.lifts + 1,
                                         Json::object({{"node", name}, {"prefix", std::string(kReasonTag)}})));
   // Slurm dropped our drain, as it does after a reboot in vain.  The breaker is not asked: it was counted.
-  else if (const Reason* reason = reason_to_leave(policy, node); reason && !node.drained)
-    send_out(policy, name, node, *reason, decision);
+  else if (const Reason* reason = reason_to_leave(k.policy, node);
+           reason && !seen(k.cluster.view, name, node).drained)
+    send_out(k, name, node, *reason, false, decision);
   else
-    let_reboot(state, policy, name, node, now, decision);
+    let_reboot(k, name, node, decision);
+}
+
+// A node that is in service.
+void leave_or_stay(const Known& k, const std::string& name, const Node& node, Decision& decision) {
+  // A drain of somebody else is let be (decisions.md 24), a node that is down takes no work anyhow, and a
+  // refusal stands until the node is seen free: Slurm would only say the same.
+  const Reason* reason = reason_to_leave(k.policy, node);
+  const Seen now = seen(k.cluster.view, name, node);
+  if (k.policy.act && reason && now.known && !now.drained && !now.down && node.refused.empty())
+    return let_leave(k, name, node, *reason, decision);
+  // What it does not want any more it gives back: others wait for it.
+  if (has_claim(k, name))
+    decision.records.push_back(
+        cluster::Claims::released(node_subject(name), kName, "the node is in service"));
+  if (k.cluster.breaker.waits(node_subject(name)))
+    decision.records.push_back(cluster::Breaker::wait_ended(node_subject(name)));
 }
 
 }  // namespace
 
-Decision decide(const State& state, const Policy& policy, const std::string& name, TimePoint now) {
+Seen seen(const cluster::View& view, const std::string& name, const Node& node) {
+  Seen now;
+  const cluster::Node* shown = view.node(name);
+  if (shown != nullptr) {
+    now = {true, shown->drained, shown->down};
+    if (shown->look > node.left_look) now.idle = shown->idle, now.boot = shown->boot;
+  }
+  if (node.drained) now.drained = *node.drained;  // newer than what Slurm has shown
+  return now;
+}
+
+Decision decide(const cluster::Cluster& cluster, const State& state, const Policy& policy,
+                const std::string& name, TimePoint now) {
   Decision decision;
   const auto it = state.nodes.find(name);
   if (it == state.nodes.end()) return decision;
   const Node& node = it->second;
+  const Known k{cluster, state, policy, now};
 
   if (policy.notify) tell_people(node, decision);
   end_reasons(policy, name, node, now, decision);
-  if (policy.examine) examine(policy, name, node, now, decision);
+  if (policy.examine) examine(k, name, node, decision);
   // One order to Slurm at a time: what it shows of the node decides about the next.
   if (node.pending) return decision;
-  if (node.ours) {
-    stay_out_or_return(state, policy, name, node, now, decision);
-    return decision;
-  }
-  // A drain of somebody else is let be (decisions.md 24), a node that is down takes no work anyhow, and a
-  // refusal stands until the node is seen free: Slurm would only say the same.
-  const Reason* reason = reason_to_leave(policy, node);
-  if (policy.act && reason && node.seen && !node.drained && !node.down && node.refused.empty())
-    let_leave(state, policy, name, node, *reason, now, decision);
+  if (node.ours)
+    stay_out_or_return(k, name, node, decision);
+  else
+    leave_or_stay(k, name, node, decision);
   return decision;
+}
+
+std::vector<cluster::Claim> owed(const cluster::Cluster&, const State& state) {
+  std::vector<cluster::Claim> claims;
+  for (const std::string& name : state.away) {
+    const auto& reasons = state.nodes.at(name).reasons;
+    claims.push_back(
+        claim_on(name, reasons.empty() ? std::string(kReasonTag) : slurm_reason(reasons.begin()->second)));
+  }
+  return claims;
 }
 
 // What is under way comes before what is, and that before what keeps it from being: the word that an operator
 // sees must be the newest that is true.
-Standing standing_of(const State& state, const Policy& policy, const std::string& name) {
-  const auto it = state.nodes.find(name);
-  if (it == state.nodes.end()) return Standing::in;
+Standing standing_of(const Known& k, const std::string& name) {
+  const auto it = k.state.nodes.find(name);
+  if (it == k.state.nodes.end()) return Standing::in;
   const Node& node = it->second;
   if (node.rebooting && node.reboot_failed.empty()) return Standing::rebooting;
   if (node.pending) return node.ours ? Standing::returning : Standing::leaving;
   if (node.ours) return Standing::out;
-  if (reason_to_leave(policy, node) == nullptr)
+  if (reason_to_leave(k.policy, node) == nullptr)
     return node.reasons.empty() ? Standing::in : Standing::observed;
-  if (!policy.act) return Standing::observed;
-  if (node.drained || node.down) return Standing::foreign;
+  if (!k.policy.act) return Standing::observed;
+  if (const Seen now = seen(k.cluster.view, name, node); now.drained || now.down) return Standing::foreign;
   if (!node.refused.empty()) return Standing::refused;
-  return state.waiting.contains(name) ? Standing::waits : Standing::leaving;
+  const cluster::Claim* claim = k.cluster.claims.find(node_subject(name), k.now);
+  if (claim != nullptr && claim->holder != kName) return Standing::claimed;
+  return k.cluster.breaker.waits(node_subject(name)) ? Standing::waits : Standing::leaving;
 }
 
-// Without a node of ours there is no need to look at all nodes in every round.
-bool wants_nodes(const State& state) { return !state.waiting.empty() || !state.away.empty(); }
+bool wants_nodes(const cluster::Cluster& cluster, const State& state) {
+  if (!state.away.empty()) return true;
+  const std::set<std::string>& waiting = cluster.breaker.waiting();
+  return std::any_of(waiting.begin(), waiting.end(),
+                     [](const std::string& by) { return !node_of_subject(by).empty(); });
+}
 
 }  // namespace sickbay::drain

@@ -3,9 +3,10 @@
 //
 // A node is out of service while its set of reasons is not empty (decisions.md 24).  A finding that asks for
 // a drain and a verdict against the node are reasons; an agent that says the fault is gone, or a deep
-// diagnosis that passes, ends them after a stated time.  One breaker per partition bounds how many nodes may
-// leave in a window and how many may be out at once (decisions.md 25): a rule that is wrong must not empty a
-// cluster. The default is to observe: everything is decided and shown, and nothing is done.
+// diagnosis that passes, ends them after a stated time.  The breaker that all engines share
+// (engine/cluster/breaker.h) bounds how many nodes leave: a rule that is wrong must not empty a cluster.  A
+// node is taken only with a claim on it, which is held until it is back.  The default is to observe:
+// everything is decided and shown, and nothing is done.
 //
 // A finding that asks for a reboot drains its node like any other; where a site allows it, the node is
 // rebooted once when it is empty, and stays drained when that did not help (reboot.cc).
@@ -15,20 +16,21 @@
 #pragma once
 #include <chrono>
 #include <cstdint>
-#include <deque>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "engine/cluster/cluster.h"
 #include "engine/drain/node_view.h"
 #include "model/event.h"
 
 namespace sickbay::drain {
 
-/// Drains older than this are not counted by any breaker; Policy::window is at most this.
-inline constexpr std::chrono::hours kLongestWindow{24};
+/// Names the engine: in claims, for one.
+inline constexpr std::string_view kName = "drain";
 
 /// What a site may set (configuration `drain`).
 struct Policy {
@@ -36,15 +38,12 @@ struct Policy {
   bool notify = false;                     ///< somebody wants to be told of findings
   bool examine = false;                    ///< there are agents, so a blamed node can be examined
   bool on_verdict = true;                  ///< a final verdict (b) drains its nodes
-  std::chrono::seconds window{3600};       ///< of the breaker
-  int most = 5;                            ///< drains per window and partition,
-  int most_percent = 5;                    ///< and in percent of its nodes; the smaller, but at least 1
-  int most_out_percent = 20;               ///< of a partition's nodes out by us at one time; at least 1
   std::chrono::seconds lift_after{600};    ///< a fault gone for this long: the drain is lifted
   std::chrono::seconds undo_rest{86400};   ///< rules whose drains were undone only observe for this long
   std::chrono::seconds check_every{3600};  ///< a blamed node that failed its deep diagnosis is examined again
   bool reboot = false;                     ///< findings that ask for it reboot their node, once it is empty
   std::chrono::seconds reboot_rest{86400};  ///< and not twice for one rule on one node within this
+  cluster::BreakerPolicy breaker;           ///< of all engines
 };
 
 /// A node that Slurm has not shown anew for this long after it was asked to reboot it: people must look.
@@ -70,12 +69,9 @@ struct Reboot {
   std::string boot_id;  ///< in which the fault was found: a fault of another boot is there again
 };
 
-/// What we know of one node.
+/// What is to be done about one node, and what was.  How it stands in Slurm is in the view; seen() joins
+/// both.
 struct Node {
-  std::vector<std::string> partitions;
-  bool seen = false;     ///< Slurm has told of it
-  bool drained = false;  ///< as Slurm showed it last
-  bool down = false;
   bool ours = false;                      ///< drained by us, and not undone since
   bool pending = false;                   ///< a drain or its lifting is under way
   std::map<std::string, Reason> reasons;  ///< by source
@@ -87,58 +83,64 @@ struct Node {
     bool operator==(const Numbers&) const = default;
   } numbers;
   TimePoint drained_at = kNoTime;
-  std::string refused;  ///< why Slurm, or an administrator's reason, kept our last command from acting
+  /// What our last drain or its lifting came to: true until Slurm shows the node anew (View::looks), for till
+  /// then the view is older than our own doing.
+  std::optional<bool> drained{};
+  std::int64_t drained_look = 0;
+  std::int64_t left_look = 0;  ///< looks at the time of the last drain: what was shown before is too old
+  std::string refused;         ///< why Slurm, or an administrator's reason, kept our last command from acting
   TimePoint checked_at = kNoTime;  ///< end of the last deep diagnosis for a verdict
   bool checking = false;
   // Its reboots.
-  TimePoint boot = kNoTime;  ///< as Slurm showed it last, while we have the node out
-  bool idle = false;         ///< and it has no job, and is not about to boot
-  bool rebooting = false;    ///< from the intent until Slurm shows a later boot, or it failed
+  bool rebooting = false;  ///< from the intent until Slurm shows a later boot, or it failed
   TimePoint reboot_at = kNoTime, boot_before = kNoTime;  ///< of the last intent
   std::string reboot_failed;                             ///< why there will be none until somebody acts
   std::map<std::string, Reboot> rebooted;                ///< the last one of each rule
 };
 
-/// A partition's nodes and what left it lately.
-struct Partition {
-  std::set<std::string> nodes;
-  std::deque<std::pair<TimePoint, std::string>> left;  ///< drains in order of time, anybody's
-  bool tripped = false;
-};
-
 struct State {
   std::map<std::string, Node> nodes;
-  std::map<std::string, Partition> partitions;
   std::map<std::string, TimePoint> resting;  ///< rule -> until when it only observes
-  std::set<std::string> waiting;             ///< nodes that the breaker keeps in service
   std::set<std::string> away;                ///< nodes with `ours` or `pending`: asked for in every round
 };
 
-/// Total.  Gives the nodes about which decide() must be asked again.
-std::vector<std::string> apply(State& state, const Event& event);
+/// Total.  `view` has taken in the event before.  Gives the nodes about which decide() must be asked again.
+std::vector<std::string> apply(State& state, const cluster::View& view, const Event& event);
+/// Raises an event that a version without claims wrote to today's: says which nodes an intent takes, and
+/// which drains are ours.  `state` is that before the event.
+void raise(const State& state, Event& event);
 
 struct Decision {
-  std::vector<Command> commands;  ///< verbs: drain, undrain, reboot, diagnose, notify
-  std::vector<Event> records;     ///< breaker_tripped, breaker_reset, reason_ended, reboot_overdue
+  std::vector<cluster::Claim> claims;  ///< a node is drained only with one
+  std::vector<Command> commands;       ///< verbs: drain, undrain, reboot, diagnose, notify
+  std::vector<Event> records;          ///< of the breaker, reason_ended, reboot_overdue, claim_released
   TimePoint wake_at = kNever;
 };
-Decision decide(const State& state, const Policy& policy, const std::string& node, TimePoint now);
+Decision decide(const cluster::Cluster& cluster, const State& state, const Policy& policy,
+                const std::string& node, TimePoint now);
+
+/// All that is looked at to decide or to say something about a node.
+struct Known {
+  const cluster::Cluster& cluster;
+  const State& state;
+  const Policy& policy;
+  TimePoint now;
+};
+
+/// The claims on all nodes that we have out.
+std::vector<cluster::Claim> owed(const cluster::Cluster& cluster, const State& state);
 
 /// Everything that a replay must bring back, as text.
 std::string canonical_text(const State& state);
 
-/// Whether nodes_seen must tell of a node once more, for what matters only while we have it out: its drain,
-/// its boot, and whether it is idle.
-bool is_news(const State& state, const std::string& node, bool drained, bool idle, TimePoint boot);
 /// Whether the engine needs to see nodes: some are out, leaving or waiting.
-bool wants_nodes(const State& state);
+bool wants_nodes(const cluster::Cluster& cluster, const State& state);
 
 // Words of the journal (doc/formats/journal.md).
 inline constexpr std::string_view kReasonEnded = "reason_ended";  ///< subject node:n3, body {source, why}
-inline constexpr std::string_view kBreakerTripped = "breaker_tripped";  ///< cluster {partition, node, why}
-inline constexpr std::string_view kBreakerReset = "breaker_reset";      ///< cluster {partition}
 inline constexpr std::string_view kUndoDrains =
-    "undo_drains";  ///< cluster {by, nodes, rule, rest_until}; "" is all
+    "undo_drains";                            ///< cluster {by, nodes, rule, rest_until}; "" is all
+inline constexpr int kUndoDrainsVersion = 2;  ///< 2: decide() says who waits no more
 inline constexpr std::string_view kOverdue = "reboot_overdue";  ///< node:n3 {why}: it did not come back
 inline constexpr std::string_view kVerdictRule =
     "verdict";  ///< Reason::rule of a case: what people and undo_drains call it

@@ -15,8 +15,8 @@ namespace {
 
 // In the order of Standing; on the wire and in /metrics, so a word that has been given stays.
 constexpr auto kStandings = std::to_array<std::string_view>(
-    {"in", "observed", "waits", "leaving", "out", "rebooting", "returning", "foreign", "refused"});
-static_assert(kStandings.size() == static_cast<std::size_t>(Standing::refused) + 1);
+    {"in", "observed", "waits", "leaving", "out", "rebooting", "returning", "foreign", "refused", "claimed"});
+static_assert(kStandings.size() == static_cast<std::size_t>(Standing::claimed) + 1);
 
 // In the order of Wish::What.  What waits for people or for a time of its own says so: an operator reads this
 // to know whether it is his turn.
@@ -45,19 +45,20 @@ std::string ago(TimePoint then, TimePoint now) {
 
 }  // namespace
 
-std::string_view standing(const State& state, const Policy& policy, const std::string& name) {
-  return kStandings[static_cast<std::size_t>(standing_of(state, policy, name))];
+std::string_view standing(const Known& known, const std::string& name) {
+  return kStandings[static_cast<std::size_t>(standing_of(known, name))];
 }
 
-std::string wish_text(const State& state, const Policy& policy, const std::string& name, TimePoint now) {
-  const Wish wish = reboot_wish(state, policy, name, now);
+std::string wish_text(const Known& known, const std::string& name) {
+  const Wish wish = reboot_wish(known, name);
   return fmt::format(fmt::runtime(kWishes[static_cast<std::size_t>(wish.what)]),
-                     fmt::arg("ago", wish.at == kNoTime ? std::string() : ago(wish.at, now)),
+                     fmt::arg("ago", wish.at == kNoTime ? std::string() : ago(wish.at, known.now)),
                      fmt::arg("why", wish.why));
 }
 
-Json node_view(const State& state, const Policy& policy, const std::string& name, TimePoint now) {
-  Json view = Json::object({{"standing", standing(state, policy, name)}});
+Json node_view(const Known& known, const std::string& name) {
+  const State& state = known.state;
+  Json view = Json::object({{"standing", standing(known, name)}});
   Json reasons = Json::array();
   const auto it = state.nodes.find(name);
   if (it != state.nodes.end())
@@ -73,8 +74,8 @@ Json node_view(const State& state, const Policy& policy, const std::string& name
   // A drain of somebody else has no time that we know: it is not said to be ours.
   view.set("since", to_micros(it != state.nodes.end() && it->second.ours ? it->second.drained_at : kNoTime));
   view.set("refused", it != state.nodes.end() ? it->second.refused : std::string());
-  view.set("wish", wish_text(state, policy, name, now));
-  view.set("observe_only", !policy.act);
+  view.set("wish", wish_text(known, name));
+  view.set("observe_only", !known.policy.act);
   return view;
 }
 
@@ -83,11 +84,13 @@ Json node_view(const State& state, const Policy& policy, const std::string& name
 std::string canonical_text(const State& state) {
   std::string text;
   for (const auto& [name, n] : state.nodes) {
-    text += fmt::format("{} {} {}{}{}{}{}{} {} {} {} {} {} {}\n", name, fmt::join(n.partitions, ","), n.seen,
-                        n.drained, n.down, n.ours, n.pending, n.checking, n.numbers.drains, n.numbers.lifts,
-                        n.numbers.checks, to_micros(n.drained_at), to_micros(n.checked_at), n.refused);
-    text += fmt::format("  boot {} {} {} {} {} {} {}\n", to_micros(n.boot), n.idle, n.numbers.reboots,
-                        n.rebooting, to_micros(n.reboot_at), to_micros(n.boot_before), n.reboot_failed);
+    text += fmt::format("{} {}{}{} {} {} {} {} {} {}\n", name, n.ours, n.pending, n.checking,
+                        n.numbers.drains, n.numbers.lifts, n.numbers.checks, to_micros(n.drained_at),
+                        to_micros(n.checked_at), n.refused);
+    text += fmt::format("  drained {} look {} left {}\n", n.drained ? (*n.drained ? "yes" : "no") : "as seen",
+                        n.drained_look, n.left_look);
+    text += fmt::format("  reboots {} {} {} {} {}\n", n.numbers.reboots, n.rebooting, to_micros(n.reboot_at),
+                        to_micros(n.boot_before), n.reboot_failed);
     for (const auto& [rule, reboot] : n.rebooted)
       text += fmt::format("  rebooted {} {} {}\n", rule, to_micros(reboot.at), reboot.boot_id);
     for (const auto& [source, r] : n.reasons)
@@ -95,15 +98,9 @@ std::string canonical_text(const State& state) {
                           to_micros(r.gone_at), r.observed, r.boot_id, r.reboot_asked, r.text);
     for (const auto& [source, finding] : n.notices) text += fmt::format("  tell {}\n", source);
   }
-  for (const auto& [name, p] : state.partitions) {
-    text += fmt::format("{} {} {}:", name, fmt::join(p.nodes, ","), p.tripped);
-    for (const auto& [at, node] : p.left) text += fmt::format(" {}@{}", node, to_micros(at));
-    text += "\n";
-  }
   for (const auto& [rule, until] : state.resting)
     text += fmt::format("{} rests until {}\n", rule, to_micros(until));
-  return text +
-         fmt::format("waiting {}\naway {}\n", fmt::join(state.waiting, ","), fmt::join(state.away, ","));
+  return text + fmt::format("away {}\n", fmt::join(state.away, ","));
 }
 
 }  // namespace sickbay::drain

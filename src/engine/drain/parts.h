@@ -14,10 +14,15 @@ namespace sickbay::drain {
 /// Ends the key of a command that tells somebody; before it stands the key of Node::notices.
 inline constexpr std::string_view kNotifyEnd = ":notify";
 
-// --- apply.cc
-
-/// Counts a node as leaving its partitions at `at`.
-void note_leaving(State& state, const std::string& name, const Node& node, TimePoint at);
+/// A node as the engine takes it to stand: Slurm's word, and where ours is newer, ours.
+struct Seen {
+  bool known = false;  ///< Slurm has it
+  bool drained = false, down = false;
+  // Only what was shown since we drained it: before, jobs may have started unseen.
+  bool idle = false;
+  TimePoint boot = kNoTime;
+};
+Seen seen(const cluster::View& view, const std::string& name, const Node& node);
 
 // --- decide.cc
 
@@ -25,13 +30,6 @@ void note_leaving(State& state, const std::string& name, const Node& node, TimeP
 bool counts(const Policy& policy, const Reason& reason);
 /// "sickbay:f9 memory/p2: a memory bank is lost": what an administrator reads in sinfo -R.
 std::string slurm_reason(const Reason& reason);
-/// Why the breaker of a partition lets nothing happen; "" where it does.
-struct Held {
-  std::string why;
-  TimePoint until = kNever;  ///< when it is worth asking again
-};
-/// Of the nodes that left a partition within the window.
-Held held_by_recent(const Policy& policy, const Partition& partition, TimePoint now);
 /// How a node stands; each word is told in node_view.h.
 enum class Standing : std::uint8_t {
   in,
@@ -42,19 +40,21 @@ enum class Standing : std::uint8_t {
   rebooting,
   returning,
   foreign,
-  refused
+  refused,
+  claimed
 };
-Standing standing_of(const State& state, const Policy& policy, const std::string& name);
+Standing standing_of(const Known& known, const std::string& name);
 Event record(std::string subject, std::string_view kind, Json body);
 /// The command `number` of its verb for a node, of which `letter` is in the key.
 Command command(const std::string& name, std::string_view verb, char letter, int number, Json args);
 
 // --- reboot.cc
 
-/// Takes in what Slurm shows of the boot of a node; before its drain is looked at.  True: it shows no drain
-/// of ours any more, and Slurm itself took it away, as it does when a node is not back in time from a reboot.
-bool see_boot(Node& node, const std::string& name, const Json& group, bool drained);
-void on_reboot_intent(State& state, const std::string& name, Node& node, const Event& event);
+/// Takes in what Slurm shows of a node that we are rebooting; before its drain is looked at.  True: it shows
+/// no drain of ours any more, and Slurm itself took it away, as it does when a node is not back in time from
+/// a reboot.
+bool see_boot(Node& node, const std::string& name, const cluster::Node& shown);
+void on_reboot_intent(Node& node, const Event& event);
 void on_reboot_end(Node& node, const std::string& name, const Event& event);
 void on_reboot_overdue(Node& node, const std::string& name, const Event& event);
 /// What has been tried for this finding's rule and did not help, for who is told of it; "" for nothing.
@@ -81,9 +81,8 @@ struct Wish {
   TimePoint at = kNoTime;  ///< of the reboot that it is about
   std::string why;         ///< the words of Slurm or of the breaker
 };
-Wish reboot_wish(const State& state, const Policy& policy, const std::string& name, TimePoint now);
+Wish reboot_wish(const Known& known, const std::string& name);
 /// Reboots a node that we have out, when a reason asks for it and all that must hold holds.
-void let_reboot(const State& state, const Policy& policy, const std::string& name, const Node& node,
-                TimePoint now, Decision& decision);
+void let_reboot(const Known& known, const std::string& name, const Node& node, Decision& decision);
 
 }  // namespace sickbay::drain

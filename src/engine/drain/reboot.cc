@@ -11,6 +11,7 @@
 #include "engine/drain/parts.h"
 #include "model/ids.h"
 #include "model/job.h"
+#include "model/verbs.h"
 
 namespace sickbay::drain {
 namespace {
@@ -31,9 +32,9 @@ const Reboot* last_in_vain(const Node& node, const std::string& rule, const std:
 }
 
 // When a reason may have its reboot, as far as earlier ones are concerned; kNever: not any more.
-TimePoint due(const Policy& policy, const Node& node, const Reason& reason) {
+TimePoint due(const Policy& policy, const Node& node, const Reason& reason, TimePoint boot) {
   // Somebody else may have rebooted it since: that must show first whether it helped.
-  if (reason.reboot_asked || booted_since(node.boot, reason.since)) return kNever;
+  if (reason.reboot_asked || booted_since(boot, reason.since)) return kNever;
   // By rule, not by reason: a fault that comes back as a new finding must not reboot its node in a circle.
   const auto it = node.rebooted.find(reason.rule);
   return it == node.rebooted.end() ? kNoTime : it->second.at + policy.reboot_rest;
@@ -41,39 +42,23 @@ TimePoint due(const Policy& policy, const Node& node, const Reason& reason) {
 
 // The oldest reason that asks for a reboot, one that may have it before one that may not: a reason that rests
 // must not stand in the way of another.
-const Reason* reason_to_reboot(const Policy& policy, const Node& node) {
+const Reason* reason_to_reboot(const Policy& policy, const Node& node, TimePoint boot) {
   const Reason* best = nullptr;
-  const auto rank = [&](const Reason& reason) { return std::pair(due(policy, node, reason), reason.since); };
+  const auto rank = [&](const Reason& reason) {
+    return std::pair(due(policy, node, reason, boot), reason.since);
+  };
   for (const auto& [source, reason] : node.reasons)
     if (counts(policy, reason) && asks_for(reason, kReboot) && (!best || rank(reason) < rank(*best)))
       best = &reason;
   return best;
 }
 
-bool left_within(const Partition& partition, const std::string& name, TimePoint from) {
-  return std::any_of(partition.left.begin(), partition.left.end(),
-                     [&](const auto& entry) { return entry.first > from && entry.second == name; });
-}
-
 // A node whose drain stands in the window has been counted, and its reboot takes nothing more away.  After a
 // longer wait for its last job it counts anew: else many drained nodes could fall empty and boot together.
-bool is_counted(const State& state, const Policy& policy, const std::string& name, const Node& node,
-                TimePoint now) {
-  return std::all_of(node.partitions.begin(), node.partitions.end(), [&](const std::string& partition) {
-    const auto it = state.partitions.find(partition);
-    return it != state.partitions.end() && left_within(it->second, name, now - policy.window);
-  });
-}
-
-// Only the bound on nodes that leave within a time: the node is out by us already, so that it boots takes
+// And only the bound on nodes that leave within a time: the node is out by us already, so that it boots takes
 // nothing from the share that may be out at once (decisions.md 25).
-Held held_reboot(const State& state, const Policy& policy, const std::string& name, const Node& node,
-                 TimePoint now) {
-  if (is_counted(state, policy, name, node, now)) return {};
-  for (const std::string& partition : node.partitions)
-    if (const auto it = state.partitions.find(partition); it != state.partitions.end())
-      if (Held held = held_by_recent(policy, it->second, now); !held.why.empty()) return held;
-  return {};
+cluster::Breaker::Held held_reboot(const Known& k, const std::string& name) {
+  return k.cluster.breaker.held_by_recent(k.policy.breaker, k.cluster.view, name, k.now);
 }
 
 // Slurm says it in a reason or an answer that people do not see: they are told as of a finding.
@@ -101,16 +86,13 @@ void fail_reboot(Node& node, const std::string& name, std::string why) {
 
 }  // namespace
 
-bool see_boot(Node& node, const std::string& name, const Json& group, bool drained) {
-  node.boot = from_micros(group["boot"].as_int());
-  node.idle = group["idle"].as_bool();
+bool see_boot(Node& node, const std::string& name, const cluster::Node& shown) {
   // A boot that we did not ask for is no news here; due() sees it by its time.
   if (!node.rebooting) return false;
-  const bool booted = booted_since(node.boot, node.boot_before);
+  const bool booted = booted_since(shown.boot, node.boot_before);
   // Where ResumeTimeout has passed, Slurm drops the drain with the reboot and leaves the node DOWN (tried on
   // 22.05).  As long as REBOOT_ISSUED stands it only boots, and is DOWN for that.
-  const bool given_up = !drained && group["down"].as_bool() &&
-                        group["state"].as_string().find("REBOOT_ISSUED") == std::string::npos;
+  const bool given_up = !shown.drained && shown.down && !shown.reboot_issued();
   if (booted) {
     // Also long after it was given up: what counts is that it is back.
     node.rebooting = false;
@@ -119,10 +101,10 @@ bool see_boot(Node& node, const std::string& name, const Json& group, bool drain
     fail_reboot(node, name, "it did not come back within Slurm's ResumeTimeout");
   }
   // Else a drain that is gone would look like somebody who put the node back, and we would let it be.
-  return !drained && (booted || given_up);
+  return !shown.drained && (booted || given_up);
 }
 
-void on_reboot_intent(State& state, const std::string& name, Node& node, const Event& event) {
+void on_reboot_intent(Node& node, const Event& event) {
   const Json& args = event.body["args"];
   ++node.numbers.reboots;
   node.rebooting = true;
@@ -137,8 +119,6 @@ void on_reboot_intent(State& state, const std::string& name, Node& node, const E
       reason.reboot_asked = true;
       node.rebooted[reason.rule] = {event.at, reason.boot_id};
     }
-  // The intent says whether the drain was still in the breaker's window: a replay has no policy to ask.
-  if (!args["counted"].as_bool()) note_leaving(state, name, node, event.at);
 }
 
 void on_reboot_end(Node& node, const std::string& name, const Event& event) {
@@ -160,14 +140,13 @@ std::string tried_before(const Node& node, const std::string& rule, const std::s
   return last_in_vain(node, rule, boot_id) ? "the fault is there again after a reboot" : "";
 }
 
-void let_reboot(const State& state, const Policy& policy, const std::string& name, const Node& node,
-                TimePoint now, Decision& decision) {
+void let_reboot(const Known& k, const std::string& name, const Node& node, Decision& decision) {
   if (node.rebooting) {
-    // Slurm gives up after ResumeTimeout, which a site may have set to anything; this bound is our own, so that
-    // a RebootProgram which does nothing is not waited for without end.
+    // Slurm gives up after ResumeTimeout, which a site may have set to anything; this bound is our own, so
+    // that a RebootProgram which does nothing is not waited for without end.
     const TimePoint late = node.reboot_at + kRebootOverdue;
     if (!node.reboot_failed.empty()) return;
-    if (now < late)
+    if (k.now < late)
       decision.wake_at = std::min(decision.wake_at, late);
     else
       decision.records.push_back(
@@ -178,64 +157,61 @@ void let_reboot(const State& state, const Policy& policy, const std::string& nam
   }
   // Idle as Slurm shows it: no job, answering, not about to boot.  Without a boot time nobody could tell
   // afterwards whether it was rebooted.
-  if (!policy.act || !policy.reboot || !node.idle || node.boot == kNoTime || !node.reboot_failed.empty())
+  const Seen now = seen(k.cluster.view, name, node);
+  if (!k.policy.act || !k.policy.reboot || !now.idle || now.boot == kNoTime || !node.reboot_failed.empty())
     return;
-  const Reason* reason = reason_to_reboot(policy, node);
+  const Reason* reason = reason_to_reboot(k.policy, node, now.boot);
   if (reason == nullptr) return;
-  const TimePoint from = due(policy, node, *reason);
-  const Held held = held_reboot(state, policy, name, node, now);
-  if (now < from || !held.why.empty()) {
-    decision.wake_at = std::min(decision.wake_at, now < from ? from : held.until);
+  const TimePoint from = due(k.policy, node, *reason, now.boot);
+  const auto held = held_reboot(k, name);
+  if (k.now < from || !held.why.empty()) {
+    decision.wake_at = std::min(decision.wake_at, k.now < from ? from : held.until);
     return;
   }
   // Our reason goes along because Slurm would replace it (tried on 22.05), and the prefix so that the node is
   // rebooted only while the drain on it is ours.
-  decision.commands.push_back(
-      command(name, kReboot, 'b', node.numbers.reboots + 1,
-              Json::object({{"node", name},
-                            {"boot", to_micros(node.boot)},
-                            {"reason", slurm_reason(*reason)},
-                            {"prefix", std::string(kReasonTag)},
-                            {"counted", is_counted(state, policy, name, node, now)}})));
-}
-
-bool is_news(const State& state, const std::string& name, bool drained, bool idle, TimePoint boot) {
-  const auto it = state.nodes.find(name);
-  // Of all other nodes the journal need not hear each boot and each job that ends.
-  if (it == state.nodes.end() || !state.away.contains(name)) return false;
-  const Node& node = it->second;
-  return node.drained != drained || node.idle != idle || booted_since(boot, node.boot);
+  // Whether the drain is still in the breaker's window is said now: a replay has no policy to ask.
+  const bool counted = k.cluster.breaker.is_counted(k.policy.breaker, k.cluster.view, name, k.now);
+  Command reboot = command(name, verb::kReboot, 'b', node.numbers.reboots + 1,
+                           Json::object({{"node", name},
+                                         {"boot", to_micros(now.boot)},
+                                         {"reason", slurm_reason(*reason)},
+                                         {"prefix", std::string(kReasonTag)},
+                                         {"counted", counted}}));
+  if (!counted) reboot.draws = {name};
+  decision.commands.push_back(std::move(reboot));
 }
 
 // The first that applies, most certain first: what has happened, then what keeps it from happening in the
 // order in which an operator can do something about it.
-Wish reboot_wish(const State& state, const Policy& policy, const std::string& name, TimePoint now) {
+Wish reboot_wish(const Known& k, const std::string& name) {
   using enum Wish::What;
-  const auto it = state.nodes.find(name);
-  if (it == state.nodes.end()) return {};
+  const auto it = k.state.nodes.find(name);
+  if (it == k.state.nodes.end()) return {};
   const Node& node = it->second;
-  const Reason* reason = reason_to_reboot(policy, node);
+  const Seen now = seen(k.cluster.view, name, node);
+  const Reason* reason = reason_to_reboot(k.policy, node, now.boot);
   if (reason == nullptr) {
     // A wish for power is shown as long as nothing milder is to be done first.
     const bool off = std::any_of(node.reasons.begin(), node.reasons.end(), [&](const auto& entry) {
-      return counts(policy, entry.second) && asks_for(entry.second, kPowerOff);
+      return counts(k.policy, entry.second) && asks_for(entry.second, kPowerOff);
     });
     return {off ? power_off : none, kNoTime, ""};
   }
   if (!node.reboot_failed.empty()) return {failed, node.reboot_at, node.reboot_failed};
   if (node.rebooting) return {asked, node.reboot_at, ""};
-  const bool too_soon = due(policy, node, *reason) > now;
+  const bool too_soon = due(k.policy, node, *reason, now.boot) > k.now;
   if (const Reboot* last = last_in_vain(node, reason->rule, reason->boot_id); last && too_soon)
     return {in_vain, last->at, ""};
   // Whoever rebooted it: the agent's next word tells whether it helped, and nothing is done until then.
   if (reason->reboot_asked) return {done, node.reboot_at, ""};
-  if (booted_since(node.boot, reason->since)) return {done_by_others, node.boot, ""};
-  if (!policy.reboot) return {left_to_people, kNoTime, ""};
-  if (!policy.act) return {observed, kNoTime, ""};
+  if (booted_since(now.boot, reason->since)) return {done_by_others, now.boot, ""};
+  if (!k.policy.reboot) return {left_to_people, kNoTime, ""};
+  if (!k.policy.act) return {observed, kNoTime, ""};
   if (!node.ours) return {not_ours, kNoTime, ""};
-  if (!node.idle) return {busy, kNoTime, ""};
+  if (!now.idle) return {busy, kNoTime, ""};
   if (too_soon) return {rests, kNoTime, ""};
-  if (Held held = held_reboot(state, policy, name, node, now); !held.why.empty())
+  if (auto held = held_reboot(k, name); !held.why.empty())
     return {waits_for_breaker, kNoTime, std::move(held.why)};
   return {at_once, kNoTime, ""};
 }
