@@ -176,6 +176,8 @@ void on_verdict(Change& c) {
 
 // --- our own commands
 
+// From the intent on the state says that the command is under way, also after a crash: decide() must not give
+// the next number, and with it a second command, for the same thing.
 void on_intent(Change& c) {
   const std::string& verb = c.event.body["verb"].as_string();
   // Gone with the intent: the ledger has it from here on, also through a crash.
@@ -247,6 +249,7 @@ void on_end(Change& c) {
   set_away(c.state, name);
 }
 
+// The node is looked at again: without this reason it may go back.
 void on_reason_ended(Change& c) {
   const std::string name(node_of_subject(c.event.subject));
   c.touch(name).reasons.erase(c.event.body["source"].as_string());
@@ -264,6 +267,7 @@ void on_tripped(Change& c) {
   c.state.waiting.insert(c.event.body["node"].as_string());
 }
 
+// Who waits is not taken off the list here: each leaves it with its own drain.
 void on_reset(Change& c) { c.state.partitions[c.event.body["partition"].as_string()].tripped = false; }
 
 // Drops reasons; decide() then finds nothing that keeps the nodes out.  No drain is forgotten here, else

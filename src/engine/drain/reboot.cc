@@ -163,8 +163,8 @@ std::string tried_before(const Node& node, const std::string& rule, const std::s
 void let_reboot(const State& state, const Policy& policy, const std::string& name, const Node& node,
                 TimePoint now, Decision& decision) {
   if (node.rebooting) {
-    // Slurm gives up after ResumeTimeout, which a site may have set to anything; this bound is our own, so that
-    // a RebootProgram which does nothing is not waited for without end.
+    // Slurm gives up after ResumeTimeout, which a site may have set to anything; this bound is our own, so
+    // that a RebootProgram which does nothing is not waited for without end.
     const TimePoint late = node.reboot_at + kRebootOverdue;
     if (!node.reboot_failed.empty()) return;
     if (now < late)
