@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // apply(): what each kind of event changes.  One function per kind, in one table.
+//
+// This is also the replay: it asks for nothing but the event and the state, no policy and no clock, and takes
+// whatever comes, since the journal may be of another version.  Ends of our own commands: apply_commands.cc.
 #include <algorithm>
 #include <array>
 
 #include "base/hostlist.h"
-#include "engine/identify/identify.h"
+#include "engine/identify/apply.h"
 #include "engine/identify/signs.h"
 #include "model/slurm_state.h"
-#include "model/verbs.h"
 
 namespace sickbay::identify {
-namespace {
 
 using cluster::View;
+
+namespace {
 
 // A program often notices that a node is gone before Slurm does, which waits for SlurmdTimeout (300 s if not
 // set): a node that goes DOWN this soon after a failed run was lost to it.
@@ -33,6 +36,7 @@ Ending ending_of(const JobState& state) {
     case RunEnd::waits:
       return {Outcome::no_failure, Symptom::none};
     case RunEnd::failed:
+      // The paper's symptoms, as far as Slurm's state tells them; the user's words add the other two below.
       if (state.base == JobBase::timeout) return {Outcome::failed, Symptom::stall};
       if (state.base == JobBase::node_fail || state.base == JobBase::boot_fail)
         return {Outcome::failed, Symptom::node_dead};
@@ -44,52 +48,21 @@ Ending ending_of(const JobState& state) {
   return {state.base == JobBase::deadline ? Outcome::deadline : Outcome::cancelled, Symptom::none};
 }
 
-Run* run_in(Case& c, const RunId& id) {
-  auto& runs = c.runs(id.kind);
-  return id.n >= 1 && id.n <= static_cast<int>(runs.size()) ? &runs[static_cast<std::size_t>(id.n - 1)]
-                                                            : nullptr;
-}
-
-// The run that a key is about: "c17.r2.a1:release" -> c17.r2, attempt 1.  Null for other keys and old
-// attempts.
-Run* run_of_key(Case& c, std::string_view key) {
-  const std::size_t dot = key.rfind(".a");
-  if (dot == std::string_view::npos) return nullptr;
-  const auto id = parse_run_id(key.substr(0, dot));
-  Run* run = id ? run_in(c, *id) : nullptr;
-  return run && key.substr(0, key.find(':')) == run->key() ? run : nullptr;
-}
-
+// Null also for a run that this case does not have: a journal may be cut, or of a newer version.
 Run* run_named(Case& c, const Event& event) {
   const auto id = parse_run_id(event.body["run"].as_string());
   return id ? run_in(c, *id) : nullptr;
 }
 
-// The place of a run that an intent creates or tries again.
-Run& put_run(Case& c, const RunId& id) {
-  auto& runs = c.runs(id.kind);
-  while (static_cast<int>(runs.size()) < id.n) runs.emplace_back();
-  Run& run = runs[static_cast<std::size_t>(id.n - 1)];
-  std::vector<std::string> not_begun_on = run.never_began_on();
-  run = Run{};
-  run.id = id;
-  run.not_begun_on = std::move(not_begun_on);
-  return run;
-}
-
-void finish(Run& run, Outcome outcome, TimePoint at) {
-  run.outcome = outcome;
-  if (ended(outcome) && run.ended_at == kNoTime) run.ended_at = at;
-}
-
 void on_case_opened(State& s, const View&, Case* c, const Event& e) {
   const auto no = parse_case_name(e.subject);
-  if (c != nullptr || !no) return;
+  if (c != nullptr || !no) return;  // a number is given once; the first one stands
   Case fresh;
   fresh.no = *no;
   fresh.owner = Owner::from_json(e.body["owner"]);
   const Json& o = e.body["options"];
   fresh.options.deliver = o["deliver"].as_bool();
+  // Where an option is not in the event, it is the one that was meant before there was such an option.
   fresh.options.rerun = o["rerun"].as_bool(true);
   fresh.options.requeue = o["requeue"].as_bool();
   fresh.options.check = o["check"].as_string();
@@ -105,34 +78,19 @@ void on_case_opened(State& s, const View&, Case* c, const Event& e) {
 }
 
 void on_job_bound(State& s, const View&, Case* c, const Event& e) {
-  if (c == nullptr || !c->programs.empty()) return;
+  if (c == nullptr || !c->programs.empty()) return;  // a case has one job
   Run& run = put_run(*c, RunId{c->no, RunKind::program, 1});
   run.wanted_at = e.at;
   run.bound = true;
   run.job.job_id = static_cast<JobId>(e.body["job_id"].as_int());
   run.job.uid = c->owner.uid;
-  s.by_job[run.job.job_id] = c->no;
-}
-
-// What the user's own check of a result says, once it has ended, decides about the run that it looked at.
-void settle_result(Case& c, const Run& check) {
-  if (!check.is_check() || !ended(check.outcome) || check.checks < 1 ||
-      check.checks > static_cast<int>(c.programs.size()))
-    return;
-  Run& run = c.programs[static_cast<std::size_t>(check.checks - 1)];
-  if (run.outcome != Outcome::checking) return;
-  run.outcome = Outcome::ok;
-  if (check.outcome == Outcome::failed) {
-    run.outcome = Outcome::failed;
-    run.symptom = Symptom::wrong_result;
-  } else if (check.outcome != Outcome::ok) {
-    c.notes.push_back("the check of " + run.id.text() + " said nothing (" +
-                      std::string(to_string(check.outcome)) + "): its result is taken as good");
-  }
+  s.by_job[run.job.job_id] = c->no;  // people ask by the number that sbatch gave them
 }
 
 void on_job_seen(State& s, const View& view, Case* c, const Event& e) {
   Run* run = c ? run_named(*c, e) : nullptr;
+  // Tried on 22.05: a slurmctld that is killed soon after a job's end brings it back as RUNNING.  An end once
+  // seen stays, but for a requeue, which follows on an end that is no failure.
   if (run == nullptr || run->outcome == Outcome::checking) return;
   if (ended(run->outcome) && run->outcome != Outcome::no_failure) return;
   JobInfo job = JobInfo::from_json(e.body["job"]);
@@ -158,23 +116,29 @@ void on_job_seen(State& s, const View& view, Case* c, const Event& e) {
       run->bad_constraints = run->job.held && run->job.reason == "BadConstraints";
     finish(*run, ending.outcome, e.at);
   }
+  // Longer than a good run takes is a failure to the user, whatever Slurm says (paper 000, 2.1).  It comes
+  // before the check of the result: one symptom is enough.
   if (run->is_program() && run->outcome == Outcome::ok && c->options.expect_time_s > 0 &&
       run->job.end - run->job.start > std::chrono::seconds(c->options.expect_time_s)) {
     run->outcome = Outcome::failed;
     run->symptom = Symptom::abnormal_time;
   }
+  // Over for Slurm, not for us: nothing is concluded until the user's check has spoken.
   if (run->is_program() && run->outcome == Outcome::ok && !c->options.check.empty())
     run->outcome = Outcome::checking;
   settle_result(*c, *run);
+  // Nodes that were seen down before the job's end was: events of nodes and jobs come in any order.
   if (run->symptom == Symptom::node_dead)
     for (const std::string& name : run->nodes)
       if (view.is_down(name)) run->down_nodes.push_back(name);
   run->down_nodes = sorted_hosts(std::move(run->down_nodes));
   if (run->id.n == 1 && run->is_program()) s.by_job[run->job.job_id] = c->no;
+  // Findings that came before the run was known to be on these nodes.
   gather_signs(s, *c, *run);
 }
 
 void on_job_lost(State&, const View&, Case* c, const Event& e) {
+  // Neither slurmctld nor accounting has it.  That is no failure of P: it may not even have begun.
   if (Run* run = c ? run_named(*c, e) : nullptr; run && !ended(run->outcome)) {
     finish(*run, Outcome::lost, e.at);
     run->refusal = "slurmctld and accounting do not know job " + std::to_string(run->job.job_id);
@@ -184,12 +148,14 @@ void on_job_lost(State&, const View&, Case* c, const Event& e) {
 
 // (The view has the event already, and says what it changed.)
 void on_nodes_seen(State& s, const View& view, Case*, const Event& e) {
-  for (const cluster::View::Change& change : view.changes)
+  for (const View::Change& change : view.changes)
     if (change.gone) s.records.erase(change.name);  // what comes back under its name may be another machine
+  // The change counts, not the state: a node that was down all along was not lost to a run.
   const std::vector<std::string> went_down = view.went_down();
   if (went_down.empty()) return;
   for (std::int64_t no : s.open)
     for (Run& run : s.cases.at(no).programs) {
+      // A job that ended as NODE_FAIL lost a node before it was seen to be down.
       const bool lost_now =
           run.outcome == Outcome::running || (run.symptom == Symptom::node_dead && run.down_nodes.empty());
       const bool lost_lately = run.outcome == Outcome::failed && e.at - run.ended_at < kLateDown;
@@ -211,122 +177,16 @@ void on_cancel_requested(State&, const View&, Case* c, const Event& e) {
   c->cancelled_by = e.body["by"].as_string();
 }
 
-void on_intent(State&, const View&, Case* c, const Event& e) {
-  if (c == nullptr) return;
-  const std::string& did = e.body["verb"].as_string();
-  const Json& args = e.body["args"];
-  if (did == verb::kSubmitProgram || did == verb::kSubmitVerification) {
-    const auto id = parse_run_id(args["run"].as_string());
-    if (!id) return;
-    const Run* before = run_in(*c, *id);
-    const bool again_elsewhere = before && before->is_program() && before->never_began();
-    Run& run = put_run(*c, *id);
-    if (again_elsewhere)
-      c->notes.push_back(id->text() + " never began on " + compress_hostlist(run.not_begun_on) +
-                         ", where its output could not be opened, and was submitted again elsewhere");
-    run.attempt = static_cast<int>(args["attempt"].as_int(1));
-    run.checks = static_cast<int>(args["checks"].as_int());
-    run.excluded = args["exclude"].as_strings();
-    run.reused = args["reused"].as_strings();
-    run.output_dir = args["output_dir"].as_string();
-    run.wanted_at = e.at;
-    run.job.uid = static_cast<std::uint32_t>(args["uid"].as_int());
-    if (run.is_verification()) run.nodes = args["nodes"].as_strings();
-  } else if (Run* run = run_of_key(*c, e.body["key"].as_string())) {
-    if (did == verb::kRelease) ++run->releases, run->release_done = false;
-    if (did == verb::kCancel) {
-      run->cancel_wanted = true;
-      if (run->refusal.empty()) run->refusal = args["why"].as_string();
-    }
-  }
-}
-
-void on_done(State& s, const View& view, Case* c, const Event& e) {
-  Run* run = c ? run_of_key(*c, e.body["key"].as_string()) : nullptr;
-  if (run == nullptr) return;
-  const std::string& did = e.body["verb"].as_string();
-  const Json& result = e.body["result"];
-  if (did == verb::kSubmitProgram || did == verb::kSubmitVerification) {
-    run->bound = true;
-    run->job.job_id = static_cast<JobId>(result["job_id"].as_int());
-    run->job.submit = from_micros(result["submit"].as_int());
-    for (const Json& dropped : result["dropped"].items()) {
-      const std::string note = dropped.as_string() + " was dropped: a re-run must be free to choose";
-      if (std::find(c->notes.begin(), c->notes.end(), note) == c->notes.end()) c->notes.push_back(note);
-    }
-  } else if (did == verb::kRelease) {
-    run->release_done = true;
-    run->released_at = e.at;
-    run->released_boot = view.controller_boot;
-  } else if (did == verb::kCancel && !result["cancelled"].as_bool() && !ended(run->outcome) &&
-             run->seen_at == kNoTime) {
-    finish(*run, Outcome::cancelled, e.at);  // it was over before anyone saw it
-  } else if (did == verb::kReadOutput) {
-    run->output_read = true;
-    if (const Json& t = result["trace"]; t.is_object()) {
-      run->trace = Trace{static_cast<int>(t["rank"].as_int(-1)),
-                         t["node"].as_string(),
-                         static_cast<int>(t["signal"].as_int()),
-                         t["signal_name"].as_string(),
-                         t["out_of_memory"].as_bool(),
-                         t["message"].as_string(),
-                         t["last_lines"].as_strings()};
-      // Where a step dies for want of memory and the batch script merely hands on srun's exit code, Slurm
-      // ends the job as FAILED (tried on 22.05); only the output tells.
-      if (run->trace->out_of_memory && run->is_program() && run->outcome == Outcome::failed &&
-          run->symptom == Symptom::abnormal_exit) {
-        run->outcome = Outcome::out_of_memory;
-        run->symptom = Symptom::none;
-      }
-    }
-    for (const Json& r : result["results"].items()) {
-      run->results.push_back(
-          {r["node"].as_string(), r["peer"].as_string(), r["result"].as_string(), r["reason"].as_string()});
-      if (!r["peer"].as_string().empty()) continue;
-      NodeRecord& node = s.records[r["node"].as_string()];
-      if (r["result"].as_string() == "ok" || r["result"].as_string() == "slow") node.passed_at = e.at;
-      if (r["result"].as_string() == "failed") node.failed_at = e.at, node.failed_case = c->no;
-    }
-    if (run->results.empty() && run->is_verification() && run->refusal.empty())
-      run->refusal = result["why"].as_string_or("V left no result");
-  }
-  settle_result(*c, *run);
-}
-
-void on_failed(State&, const View&, Case* c, const Event& e) {
-  Run* run = c ? run_of_key(*c, e.body["key"].as_string()) : nullptr;
-  if (run == nullptr) return;
-  const std::string& did = e.body["verb"].as_string();
-  const std::string& what = e.body["error"]["what"].as_string();
-  if (did == verb::kSubmitProgram || did == verb::kSubmitVerification) {
-    finish(*run, Outcome::not_started, e.at);
-    run->refusal = what;
-  } else if (did == verb::kRelease && !ended(run->outcome)) {
-    finish(*run, Outcome::lost, e.at);
-    run->refusal = what;
-  } else if (did == verb::kReadOutput) {
-    run->output_read = true;
-    if (run->is_verification()) run->refusal = what;
-    c->notes.push_back("the output of " + run->id.text() + " could not be read: " + what);
-  } else if (did == verb::kCancel && !ended(run->outcome)) {
-    finish(*run, Outcome::cancelled, e.at);
-    run->bad_constraints = false;  // it may still stand in the queue: no second one beside it
-    c->notes.push_back(run->id.text() + " (job " + std::to_string(run->job.job_id) +
-                       ") could not be cancelled: " + what);
-  }
-  settle_result(*c, *run);
-}
-
 void on_verdict(State&, const View&, Case* c, const Event& e) {
   if (c == nullptr) return;
   c->verdict = Verdict::from_json(e.body);
-  c->verdict->at = e.at;
+  c->verdict->at = e.at;  // the journal's stamp, so that a replay gives the same
 }
 
 void on_case_closed(State& s, const View&, Case* c, const Event& e) {
   if (c == nullptr) return;
   c->closed = e.at;
-  s.open.erase(c->no);
+  s.open.erase(c->no);  // only open cases are looked at, and make the queue be asked for
 }
 
 // The case is in an archive; its number stays taken.
@@ -379,6 +239,8 @@ std::vector<Watched> watched(const State& state) {
     const Case& c = state.cases.at(no);
     for (const auto* runs : {&c.programs, &c.verifications, &c.result_checks})
       for (const Run& run : *runs)
+        // A preempted job may come back under its id.  The first run is the user's and has no key in its
+        // comment.
         if (run.watched() || (run.bound && run.outcome == Outcome::no_failure))
           list.push_back(
               {run.job.job_id, no, run.id, run.id.n == 1 && run.is_program() ? "" : run.key(), run.job.uid});

@@ -78,6 +78,7 @@ void Look::give_up_waiting(const Run& v, const Run* p) {
 // --- commands
 
 void Look::submit_program(int n, int attempt, bool relaxed) {
+  // Chosen now and kept in the intent: an attempt stays what it was, whatever the cluster looks like later.
   const Placement place = place_rerun(known_, c_, n, relaxed);
   const RunId id{c_.no, RunKind::program, n};
   command(fmt::format("{}.a{}:submit", id.text(), attempt), verb::kSubmitProgram,

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Two wishes pull against each other: a second run proves most on nodes that share none with the first, and a
+// re-run that Slurm cannot place proves nothing.  So nodes are given back only as far as they must be.
 #include "engine/identify/placement.h"
 
 #include <algorithm>
@@ -9,6 +11,8 @@
 namespace sickbay::identify {
 namespace {
 
+// `partitions` as Slurm has it for a job: "main,long" lets it start in either.  Nodes of other partitions are
+// neither a place for the re-run nor, for V's control, proof of anything.
 bool shares_partition(const cluster::Node& node, std::string_view partitions) {
   if (partitions.empty()) return true;
   for (const std::string& name : node.partitions) {
@@ -21,6 +25,7 @@ bool shares_partition(const cluster::Node& node, std::string_view partitions) {
   return false;
 }
 
+// V's last word on the node, in any case, unless it is too old to hold (doc/design/identify.md).
 bool known_bad(const Known& known, const NodeRecord& node) {
   return node.failed_at != kNoTime && node.failed_at > node.passed_at &&
          known.now - node.failed_at < known.policy.control_age;
@@ -41,6 +46,8 @@ const NodeRecord& Known::record(const std::string& node) const {
 
 Placement place_rerun(const Known& known, const Case& subject, int n, bool relaxed) {
   const Run& first = subject.programs.front();
+  // Used nodes may be given back, suspects not: on a sick node the run would only fail once more.  A node is
+  // a suspect here on less than a conviction, since to avoid it costs nothing as long as there are others.
   std::set<std::string> used, suspects;
   for (int i = 1; i < n; ++i) {
     const Run* run = subject.program(i);
@@ -61,6 +68,9 @@ Placement place_rerun(const Known& known, const Case& subject, int n, bool relax
         if (!r.peer.empty()) suspects.insert(r.peer);
       }
 
+  // Usable ones of the job's partition only: Slurm would leave the job in the queue for the rest.  Whether
+  // they suit the job's other wishes (memory, features, the user's own --exclude) only Slurm knows; where it
+  // says no, `relaxed` is the second try.
   std::size_t others = 0;
   for (const auto& [name, node] : known.view.nodes) {
     if (!shares_partition(node, first.job.partition)) continue;
@@ -76,6 +86,7 @@ Placement place_rerun(const Known& known, const Case& subject, int n, bool relax
   for (const std::string& name : used) {
     if (!suspects.contains(name) && is_usable(known.view, name)) spare.push_back(name);
   }
+  // Acquitted ones first, by V's newest pass; by name among equals, so that a replay chooses alike.
   std::stable_sort(spare.begin(), spare.end(), [&](const std::string& a, const std::string& b) {
     return known.record(a).passed_at > known.record(b).passed_at;
   });
@@ -88,10 +99,12 @@ Placement place_rerun(const Known& known, const Case& subject, int n, bool relax
         spare.push_back(name);
         if (spare.size() == needed) break;
       }
+  // With no other node at all, some must come back.
   if (others == 0 && give_back == 0) give_back = spare.size();
   place.reused.assign(spare.begin(), spare.begin() + static_cast<std::ptrdiff_t>(give_back));
   place.reused = sorted_hosts(std::move(place.reused));
 
+  // Also nodes that are down now: the list must hold when they come back while the run waits.
   std::vector<std::string> away(used.begin(), used.end());
   away.insert(away.end(), suspects.begin(), suspects.end());
   place.exclude = hosts_without(sorted_hosts(std::move(away)), place.reused);
@@ -99,6 +112,8 @@ Placement place_rerun(const Known& known, const Case& subject, int n, bool relax
 }
 
 std::string control_node(const Known& known, const Case& subject) {
+  // Outside the case, for a node of the case is in question itself; without a failure of V since its last
+  // pass.
   std::set<std::string> used;
   for (const Run& run : subject.programs) used.insert(run.nodes.begin(), run.nodes.end());
   for (const Run& run : subject.verifications) used.insert(run.nodes.begin(), run.nodes.end());
