@@ -91,16 +91,16 @@ int main() {
       world.loop().at(world.loop().now() + std::chrono::milliseconds(200 * n), [&, n] {
         world.submit(submission(n), Json::object(), [&](Result<std::int64_t> no) {
           require(no.has_value(), "a case is opened");
-          most_open = std::max(most_open, world.controller().state().open.size());
+          most_open = std::max(most_open, world.controller().seats().cases().state().open.size());
         });
       });
     const auto closed = [&] {
-      const auto& state = world.controller().state();
+      const auto& state = world.controller().seats().cases().state();
       return state.cases.size() == kCases && state.open.empty();
     };
     require(world.loop().run_while([&] { return !closed(); }, world.loop().now() + seconds(6 * 3600)),
             "all cases close");
-    for (const auto& [no, subject] : world.controller().state().cases)
+    for (const auto& [no, subject] : world.controller().seats().cases().state().cases)
       require(subject.verdict && subject.verdict->cause == identify::Cause::program, "each verdict is (a)");
 
     figure("cases_at_once", static_cast<double>(most_open), "cases");

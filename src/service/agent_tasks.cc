@@ -166,7 +166,7 @@ void AgentTasks::give(const std::string& node, std::int64_t after, std::shared_p
   Poll& poll = polls_[node];
   poll.reply = std::move(reply);
   poll.after = after;
-  controller_.with_nodes(kStateAge, [](Status) {});  // so that the answer can tell the node's state
+  controller_.watch().with_nodes(kStateAge, [](Status) {});  // so that the answer can tell the node's state
   if (tasks_after(node, after)["items"].size() > 0) return answer_poll(node);
   poll.timer = loop_.at(loop_.now() + kLongPoll, [this, node] {
     heard_(node);  // it waited all the time
@@ -182,8 +182,8 @@ void AgentTasks::answer_poll(const std::string& node) {
   loop_.cancel(poll.timer);
   if (!poll.reply->is_open()) return;  // its tasks wait for the next poll
   Json answer = tasks_after(node, poll.after);
-  const auto info = controller_.nodes().find(node);
-  if (info != controller_.nodes().end())
+  const auto info = controller_.watch().nodes().find(node);
+  if (info != controller_.watch().nodes().end())
     answer.set("slurm", Json::object({{"state", info->second.state}, {"flags", info->second.flags}}));
   poll.reply->respond(json_response(200, answer));
 }
@@ -196,14 +196,14 @@ void AgentTasks::order(const std::string& node, const Json& wish, const std::str
   if (!is_diagnosis_mode(mode))
     return done(fail(Error(ErrorCode::bad_input, "no mode " + quote_for_message(mode))
                          .remedied_by("choose quick, deep or extended")));
-  controller_.with_nodes(kStateAge, [this, alive = std::weak_ptr<bool>(alive_), node, mode, by, key,
-                                     repair = wish["repair"].as_bool(),
-                                     done = std::move(done)](Status looked) {
+  controller_.watch().with_nodes(kStateAge, [this, alive = std::weak_ptr<bool>(alive_), node, mode, by, key,
+                                             repair = wish["repair"].as_bool(),
+                                             done = std::move(done)](Status looked) {
     if (alive.expired()) return;
-    if (!controller_.nodes().contains(node)) {
+    if (!controller_.watch().nodes().contains(node)) {
       if (!looked) return done(fail(looked.error()));
       std::vector<std::string> names;
-      for (const auto& [name, info] : controller_.nodes()) names.push_back(name);
+      for (const auto& [name, info] : controller_.watch().nodes()) names.push_back(name);
       const std::string near = did_you_mean(node, names);
       return done(
           fail(Error(ErrorCode::not_found, "no node " + quote_for_message(node))

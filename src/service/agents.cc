@@ -124,8 +124,8 @@ void Agents::apply(const Event& event) {
 // --- who is an agent
 
 void Agents::compare(const std::string& address, const std::string& node, Done<bool> done) {
-  const auto it = controller_.nodes().find(node);
-  if (it == controller_.nodes().end()) return done(false);
+  const auto it = controller_.watch().nodes().find(node);
+  if (it == controller_.watch().nodes().end()) return done(false);
   const std::string& name = it->second.address;
   if (name == address) return done(true);
   if (const auto known = addresses_.find(name);
@@ -154,10 +154,10 @@ void Agents::check(const Caller& caller, const std::string& node, std::function<
            then = std::move(then)](Result<bool> is) {
             if (is && *is) return then({});
             // Slurm's own names may have changed since we looked.
-            controller_.with_nodes(kLookAgain, [this, alive, address, node, then](Status looked) {
+            controller_.watch().with_nodes(kLookAgain, [this, alive, address, node, then](Status looked) {
               if (alive.expired()) return;
-              const auto it = controller_.nodes().find(node);
-              if (it == controller_.nodes().end())
+              const auto it = controller_.watch().nodes().find(node);
+              if (it == controller_.watch().nodes().end())
                 return then(
                     looked ? fail(Error(ErrorCode::not_found, "Slurm has no node " + quote_for_message(node))
                                       .remedied_by(
@@ -274,8 +274,7 @@ Agents::Presence Agents::presence() const {
   const TimePoint now = loop_.now();
   for (const auto& [name, agent] : agents_) {
     // Who left the cluster with his node is not missed.
-    const auto node = controller_.drains().nodes.find(name);
-    if (node == controller_.drains().nodes.end() || !node->second.seen || !agent.known()) continue;
+    if (!controller_.seats().cluster().view.nodes.contains(name) || !agent.known()) continue;
     const auto silence = std::chrono::duration_cast<Micros>(now - std::max(agent.seen, started_));
     all.newest = all.present + all.silent == 0 ? silence : std::min(all.newest, silence);
     all.longest = std::max(all.longest, silence);

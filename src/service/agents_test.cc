@@ -69,7 +69,8 @@ struct Daemon {
       : loop(whole),
         processes(whole, cluster),
         effects(loop, cluster, processes, store, config, {"#!/bin/sh\n", {}, 0, 0}),
-        controller(loop, journal, cluster, effects, config) {
+        seats(config),
+        controller(loop, journal, cluster, effects, seats, config) {
     agents = std::make_unique<Agents>(loop, controller, [this](const std::string& name, auto done) {
       ++lookups;
       loop.post([name, done] {
@@ -88,6 +89,7 @@ struct Daemon {
   Config config;
   sim::SimProcesses processes;
   Effects effects;
+  Seats seats;
   Controller controller;
   std::unique_ptr<Agents> agents;
   std::unique_ptr<Api> api;

@@ -30,6 +30,15 @@ Error no_case(std::string_view name) {
           "journal: 'sickbay journal --file'");
 }
 
+// Who may act on a node or a job at present; null where nobody does.
+Json claim_view(const Controller& controller, const std::string& on) {
+  const cluster::Claim* claim = controller.seats().cluster().claims.find(on, controller.now());
+  if (claim == nullptr) return Json();
+  Json view = claim->to_json();
+  view.set("since", to_micros(claim->since));
+  return view;
+}
+
 }  // namespace
 
 struct Api::Stream {
@@ -61,7 +70,7 @@ struct Endpoints {
     }
     // Who it belongs to is said by the socket, never by the request.
     submission->owner = {c.request.caller.user, c.request.caller.uid, c.request.caller.gid};
-    const std::int64_t no = api.controller_.new_case_number();
+    const std::int64_t no = api.controller_.seats().cases().new_case_number();
     if (auto saved = api.cases_.save(no, *submission); !saved) return c.refuse(saved.error());
     Event event;
     event.subject = case_name(no);
@@ -93,8 +102,9 @@ struct Endpoints {
                             fmt::format("{} is bound to job {} already", c.subject->name(), r1->job.job_id)));
     }
     if (c.subject->is_closed()) return c.refuse(Error(ErrorCode::conflict, c.subject->name() + " is closed"));
-    if (auto other = api.controller_.state().by_job.find(job_id);
-        other != api.controller_.state().by_job.end() && api.controller_.state().open.contains(other->second))
+    if (auto other = api.controller_.seats().cases().state().by_job.find(job_id);
+        other != api.controller_.seats().cases().state().by_job.end() &&
+        api.controller_.seats().cases().state().open.contains(other->second))
       return c.refuse(Error(ErrorCode::conflict,
                             fmt::format("job {} belongs to {} already", job_id, case_name(other->second))));
     Event event;
@@ -122,7 +132,7 @@ struct Endpoints {
       return c.refuse(Error(ErrorCode::denied,
                             fmt::format("the cases of '{}' are for {} and operators to see", user, user)));
     Json items = Json::array();
-    for (const auto& [no, subject] : api.controller_.state().cases) {
+    for (const auto& [no, subject] : api.controller_.seats().cases().state().cases) {
       if (!c.by_operator && subject.owner.uid != c.request.caller.uid) continue;
       if (!user.empty() && subject.owner.user != user) continue;
       if (!all && subject.is_closed()) continue;
@@ -131,27 +141,34 @@ struct Endpoints {
     c.answer(200, Json::object({{"items", std::move(items)}, {"next", Json()}}));
   }
 
-  static void show_case(Api&, Call& c) { c.answer(200, identify::case_view(*c.subject)); }
+  static void show_case(Api& api, Call& c) {
+    Json view = identify::case_view(*c.subject);
+    // Who may act on the job, and since when: it may be another engine than the one of cases.
+    const identify::Run* r1 = c.subject->program(1);
+    view.set("claim", r1 ? claim_view(api.controller_, job_subject(r1->job.job_id)) : Json());
+    c.answer(200, view);
+  }
 
   static void list_nodes(Api& api, Call& c) {
-    api.controller_.with_nodes(kNodesMaxAge, [&api, c](Status looked) {
+    api.controller_.watch().with_nodes(kNodesMaxAge, [&api, c](Status looked) {
       // Old news is better than none, as long as it is called old.
-      if (!looked && api.controller_.nodes().empty()) return c.refuse(looked.error());
+      if (!looked && api.controller_.watch().nodes().empty()) return c.refuse(looked.error());
+      const drain::Known drains = api.controller_.seats().drains().known(api.controller_.now());
       Json items = Json::array();
-      for (const auto& [name, node] : api.controller_.nodes()) {
+      for (const auto& [name, node] : api.controller_.watch().nodes()) {
         Json item = node.to_json();
         const auto state = parse_node_state(node.state, node.flags);
         item.set("usable", state && usable(*state));
         item.set("agent", api.agents_ != nullptr ? api.agents_->view(name) : Json());
         Json verdicts = Json::array();
-        for (const auto& [no, subject] : api.controller_.state().cases)
+        for (const auto& [no, subject] : api.controller_.seats().cases().state().cases)
           if (subject.verdict && subject.verdict->cause == identify::Cause::node &&
               std::find(subject.verdict->nodes.begin(), subject.verdict->nodes.end(), name) !=
                   subject.verdict->nodes.end())
             verdicts.push(case_name(no));
         item.set("verdicts", std::move(verdicts));
-        item.set("service", drain::node_view(api.controller_.drains(), api.controller_.drain_policy(), name,
-                                             api.controller_.now()));
+        item.set("service", drain::node_view(drains, name));
+        item.set("claim", claim_view(api.controller_, node_subject(name)));
         items.push(std::move(item));
       }
       c.answer(200,
@@ -165,9 +182,9 @@ struct Endpoints {
     const std::string& nodes = (*body)["nodes"].as_string();
     auto names = expand_hostlist(nodes);
     if (!names) return c.refuse(names.error());
-    const drain::State& state = api.controller_.drains();
+    const drain::State& state = api.controller_.seats().drains().state();
     for (const std::string& name : *names)
-      if (!state.nodes.contains(name))
+      if (!api.controller_.seats().cluster().view.nodes.contains(name))
         return c.refuse(Error(ErrorCode::not_found, fmt::format("no node '{}'", name))
                             .remedied_by("'sickbay nodes' lists them"));
     const std::string& rule = (*body)["rule"].as_string();
@@ -182,17 +199,20 @@ struct Endpoints {
     Event event;
     event.subject = "cluster";
     event.kind = drain::kUndoDrains;
-    event.body = Json::object(
-        {{"by", c.request.caller.user},
-         {"nodes", nodes},
-         {"rule", rule},
-         {"rest_until", to_micros(api.controller_.now() + api.controller_.drain_policy().undo_rest)}});
+    event.v = drain::kUndoDrainsVersion;
+    event.body =
+        Json::object({{"by", c.request.caller.user},
+                      {"nodes", nodes},
+                      {"rule", rule},
+                      {"rest_until", to_micros(api.controller_.now() +
+                                               api.controller_.seats().drains().policy().undo_rest)}});
     keep(api, c, {std::move(event)}, 200, Json::object({{"nodes", std::move(out)}}));
   }
 
   static void status(Api& api, Call& c) {
     const Controller::Health& h = api.controller_.health();
-    const auto& state = api.controller_.state();
+    const Watch::Health& looks = api.controller_.watch().health();
+    const auto& state = api.controller_.seats().cases().state();
     c.answer(200, Json::object(
                       {{"version", api.identity_.version},
                        {"pid", api.identity_.pid},
@@ -204,9 +224,10 @@ struct Endpoints {
                                                                ? "full"
                                                                : "broken"},
                                                  {"error", h.journal ? "" : h.journal.error().line()}})},
-                       {"slurm", Json::object({{"state", h.slurm ? "ok" : "away"},
-                                               {"since", to_micros(h.slurm_since)},
-                                               {"error", h.slurm ? "" : h.slurm.error().line()}})},
+                       {"slurm", Json::object({{"state", looks.slurm ? "ok" : "away"},
+                                               {"since", to_micros(looks.since)},
+                                               {"error", looks.slurm ? "" : looks.slurm.error().line()}})},
+                       {"parked", api.controller_.parked()},
                        {"cases", Json::object({{"open", state.open.size()},
                                                {"closed", state.cases.size() - state.open.size()}})}}));
   }
@@ -355,7 +376,7 @@ void Api::serve(HttpRequest request, std::shared_ptr<HttpReply> reply) {
               .remedied_by("operators are root, SlurmUser and those whom the configuration names"));
     if (row.role == Role::agent) return AgentEndpoints::admit(*this, std::move(call), row.call);
     if (row.role == Role::owner) {
-      const auto& state = controller_.state();
+      const auto& state = controller_.seats().cases().state();
       auto no = parse_case_name(call.part);
       if (call.request.path.starts_with("/v1/jobs/")) {
         const bool digits =
@@ -392,8 +413,8 @@ bool Api::may_see(const Caller& caller, const Event& event) const {
   const auto no = parse_case_name(event.subject);
   if (!no) return true;  // of nodes and the cluster everybody may know
   if (caller.uid == 0 || is_operator_(caller)) return true;
-  auto it = controller_.state().cases.find(*no);
-  return it != controller_.state().cases.end() && it->second.owner.uid == caller.uid;
+  auto it = controller_.seats().cases().state().cases.find(*no);
+  return it != controller_.seats().cases().state().cases.end() && it->second.owner.uid == caller.uid;
 }
 
 void Api::publish(const Event& event) {

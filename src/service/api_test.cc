@@ -47,7 +47,8 @@ class ApiTest : public ::testing::Test {
       : cluster_(loop_, {}),
         processes_(loop_, cluster_),
         effects_(loop_, cluster_, processes_, store_, config_, {"#!/bin/sh\n", {}, 0, 0}),
-        controller_(loop_, journal_, cluster_, effects_, config_) {
+        seats_(config_),
+        controller_(loop_, journal_, cluster_, effects_, seats_, config_) {
     api_ = std::make_unique<Api>(controller_, store_, cluster_, Api::Identity{"test", 1, loop_.now()},
                                  [](const Caller& c) { return c.user == "ops"; });
     (void)controller_.replay();
@@ -93,6 +94,7 @@ class ApiTest : public ::testing::Test {
   MemoryStore store_;
   Config config_;
   Effects effects_;
+  Seats seats_;
   Controller controller_;
   std::unique_ptr<Api> api_;
 };
@@ -220,9 +222,9 @@ TEST_F(ApiTest, APartWithoutOwnEventsSaysWhereToGoOn) {
 
 TEST_F(ApiTest, SlurmIsLeftAloneWithoutACase) {
   loop_.run_until(loop_.now() + std::chrono::minutes(10));
-  const auto looks = controller_.health().refreshes;
+  const auto looks = controller_.watch().health().looks;
   loop_.run_until(loop_.now() + std::chrono::minutes(10));
-  EXPECT_EQ(controller_.health().refreshes, looks);
+  EXPECT_EQ(controller_.watch().health().looks, looks);
   EXPECT_EQ(looks, 1u) << "the first one, after the start";
 }
 

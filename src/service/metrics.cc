@@ -46,23 +46,33 @@ void add_agents(Text& t, const Agents::Presence& all) {
 
 std::string metrics_text(const Controller& controller, const ResourceManager& manager, const Agents* agents) {
   Text t;
-  const auto& state = controller.state();
+  const auto& state = controller.seats().cases().state();
   const Controller::Health& h = controller.health();
 
   std::map<std::string, int> nodes;
-  for (const auto& [name, node] : controller.nodes()) ++nodes[node.state];
+  for (const auto& [name, node] : controller.watch().nodes()) ++nodes[node.state];
   t.head("nodes", "gauge", "Nodes by Slurm's base state, as last seen.");
   for (const auto& [name, count] : nodes) t.line("nodes", fmt::format("state=\"{}\"", name), count);
 
   std::map<std::string_view, int> standings;
-  for (const auto& [name, node] : controller.drains().nodes)
-    if (node.seen) ++standings[drain::standing(controller.drains(), controller.drain_policy(), name)];
+  const cluster::Cluster& cluster = controller.seats().cluster();
+  const drain::Known drains = controller.seats().drains().known(controller.now());
+  for (const auto& [name, node] : cluster.view.nodes) ++standings[drain::standing(drains, name)];
   t.head("nodes_service", "gauge", "Nodes by what Sickbay does about them (sickbay nodes, SERVICE).");
   for (const auto& [name, count] : standings)
     t.line("nodes_service", fmt::format("standing=\"{}\"", name), count);
   t.head("breaker_tripped", "gauge", "1 while the breaker of a partition keeps nodes in service.");
-  for (const auto& [name, partition] : controller.drains().partitions)
-    t.line("breaker_tripped", fmt::format("partition=\"{}\"", name), partition.tripped ? 1 : 0);
+  for (const auto& [name, nodes] : cluster.view.partitions) {
+    const auto partition = cluster.breaker.partitions().find(name);
+    const bool tripped = partition != cluster.breaker.partitions().end() && partition->second.tripped;
+    t.line("breaker_tripped", fmt::format("partition=\"{}\"", name), tripped ? 1 : 0);
+  }
+  std::map<std::string_view, int> claims;
+  for (const auto& [on, claim] : cluster.claims.all()) ++claims[claim.holder];
+  t.head("claims", "gauge", "Nodes and jobs that only one engine may act on just now, by engine.");
+  for (const auto& [holder, count] : claims) t.line("claims", fmt::format("holder=\"{}\"", holder), count);
+  t.one("subjects_parked", "gauge", "Subjects left alone because an engine does not settle on them.",
+        controller.parked());
 
   if (agents != nullptr) add_agents(t, agents->presence());
 
@@ -86,16 +96,15 @@ std::string metrics_text(const Controller& controller, const ResourceManager& ma
     t.line("runs", fmt::format("kind=\"{}\",outcome=\"{}\"", key.first, key.second), count);
 
   t.one("commands_open", "gauge", "Commands intended and not yet done.", controller.ledger().open());
-  t.one("commands_total", "counter", "Commands ever intended.", controller.ledger().size());
-  t.one("journal_events_total", "counter", "Events in the journal.",
-        const_cast<Controller&>(controller).journal().last_seq());
-  t.one("journal_bytes", "gauge", "Size of the journal on disk.",
-        const_cast<Controller&>(controller).journal().size_bytes());
+  t.one("commands_total", "counter", "Commands ever intended.", controller.ledger().ever());
+  t.one("journal_events_total", "counter", "Events in the journal.", controller.journal().last_seq());
+  t.one("journal_bytes", "gauge", "Size of the journal on disk.", controller.journal().size_bytes());
   t.one("journal_ok", "gauge", "1 while the journal takes events.", h.journal ? 1 : 0);
   t.one("rounds_total", "counter", "Rounds of the loop since the start.", h.rounds);
   t.one("round_longest_seconds", "gauge", "Longest round since the start.", seconds(h.longest_round));
-  t.one("slurm_ok", "gauge", "1 while slurmctld answers.", h.slurm ? 1 : 0);
-  t.one("slurm_refreshes_total", "counter", "Looks at the queue since the start.", h.refreshes);
+  t.one("slurm_ok", "gauge", "1 while slurmctld answers.", controller.watch().health().slurm ? 1 : 0);
+  t.one("slurm_refreshes_total", "counter", "Looks at the queue since the start.",
+        controller.watch().health().looks);
 
   t.head("slurm_calls_total", "counter", "Calls to Slurm by name.");
   for (const CallCount& c : manager.calls())

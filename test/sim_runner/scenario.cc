@@ -275,7 +275,9 @@ Result<Act> undo_act(const Words& words) {
     Event event;
     event.subject = "cluster";
     event.kind = drain::kUndoDrains;
-    const TimePoint until = run.world.loop().now() + run.world.controller().drain_policy().undo_rest;
+    event.v = drain::kUndoDrainsVersion;
+    const TimePoint until =
+        run.world.loop().now() + run.world.controller().seats().drains().policy().undo_rest;
     event.body =
         Json::object({{"by", "root"}, {"nodes", nodes}, {"rule", ""}, {"rest_until", to_micros(until)}});
     run.world.controller().take({std::move(event)});
@@ -462,7 +464,7 @@ void ScenarioRun::submit(const ScenarioJob& job) {
   world.submit(submission, job.options, [this, name = job.name](Result<std::int64_t> no) {
     if (!no) return say(fmt::format("> {} not submitted: {}", name, no.error().line()));
     cases[name] = *no;
-    const auto& state = world.controller().state();
+    const auto& state = world.controller().seats().cases().state();
     jobs[name] = state.cases.at(*no).programs.front().job.job_id;
   });
 }
@@ -489,11 +491,13 @@ ScenarioResult ScenarioRun::result() {
   for (const auto& job : scenario_.jobs) last = std::max(last, job.at);
   const auto unfinished = [&] {
     return world.loop().elapsed() <= last || !world.sickbayd_runs() || cases.size() < scenario_.jobs.size() ||
-           !world.controller().state().open.empty() || drain::wants_nodes(world.controller().drains());
+           !world.controller().seats().cases().state().open.empty() ||
+           drain::wants_nodes(world.controller().seats().cluster(),
+                              world.controller().seats().drains().state());
   };
   if (!world.loop().run_while(unfinished, start_ + scenario_.until)) say("> the end of the scenario's time");
   if (!world.sickbayd_runs()) world.start_sickbayd();
-  for (const auto& [no, subject] : world.controller().state().cases)
+  for (const auto& [no, subject] : world.controller().seats().cases().state().cases)
     for (const auto& line : closing_lines(subject)) timeline_ += line + "\n";
   check_rules(result);
   result.timeline = std::move(timeline_);
@@ -503,7 +507,7 @@ ScenarioResult ScenarioRun::result() {
 void ScenarioRun::check_rules(ScenarioResult& result) {
   for (const auto& [key, count] : world.cluster().starts_by_key())
     if (count > 1) result.broken.push_back(fmt::format("{} was started {} times", key, count));
-  const auto& state = world.controller().state();
+  const auto& state = world.controller().seats().cases().state();
   for (const JobInfo& job : world.cluster().keyed_jobs()) {
     const auto seen = parse_job_state(job.state, job.flags);
     if (seen && is_terminal(*seen)) continue;
@@ -512,14 +516,10 @@ void ScenarioRun::check_rules(ScenarioResult& result) {
     if (no && !state.open.count(*no))
       result.broken.push_back(fmt::format("job {} ({}) outlives its case: {}", job.job_id, key, job.state));
   }
-  identify::State replayed;
-  drain::State drains;
-  for (const Event& event : world.journal().events()) {
-    identify::apply(replayed, event);
-    (void)drain::apply(drains, event);
-  }
-  if (identify::canonical_text(replayed) + drain::canonical_text(drains) !=
-      world.controller().canonical_text())
+  const Config config = scenario_.config;
+  Seats replayed(config);
+  for (const Event& event : world.journal().events()) replayed.replay(event);
+  if (replayed.canonical_text() != world.controller().canonical_text())
     result.broken.push_back("a replay of the journal gives another state");
 }
 

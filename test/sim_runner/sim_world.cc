@@ -71,6 +71,7 @@ struct SimWorld::Daemon {
   ProcessLoop loop;
   TimedManager manager;
   Effects effects;
+  Seats seats;
   Controller controller;
 
   Daemon(SimWorld& world)
@@ -78,7 +79,8 @@ struct SimWorld::Daemon {
         manager(world.cluster_, world.on_work),
         effects(loop, manager, world.processes_, *world.folders_, world.config_,
                 {.script = "#!/bin/sh\nexec sickbay-verify.sh\n", .environment = {}, .uid = 0, .gid = 0}),
-        controller(loop, world.journal_, manager, effects, world.config_) {}
+        seats(world.config_),
+        controller(loop, world.journal_, manager, effects, seats, world.config_) {}
 };
 
 SimWorld::SimWorld(SimOptions cluster, Config config, Journal* journal)
@@ -114,7 +116,7 @@ Controller& SimWorld::controller() {
 
 void SimWorld::submit(const Submission& submission, const Json& options, Done<std::int64_t> done) {
   if (!daemon_) return done(fail(ErrorCode::daemon_away, "sickbayd does not answer"));
-  const std::int64_t no = daemon_->controller.new_case_number();
+  const std::int64_t no = daemon_->controller.seats().cases().new_case_number();
   (void)folders_->save(no, submission);
   Event opened;
   opened.subject = case_name(no);

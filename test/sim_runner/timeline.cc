@@ -96,18 +96,18 @@ struct KindRow {
   std::string (*text)(const Event&, TimePoint start);
 };
 constexpr auto kKinds = std::to_array<KindRow>({
-    {identify::kJobSeen, seen_text},
+    {kJobSeen, seen_text},
     {kIntent, intent_text},
     {kDone, done_text},
     {kFailed, failed_text},
-    {identify::kNodesSeen, nodes_text},
-    {identify::kControllerSeen, boot_text},
-    {identify::kVerdict, verdict_text},
+    {kNodesSeen, nodes_text},
+    {kControllerSeen, boot_text},
+    {kVerdict, verdict_text},
     {identify::kJobBound,
      [](const Event& event, TimePoint) {
        return fmt::format("bound to job {}", event.body["job_id"].as_int());
      }},
-    {identify::kJobLost,
+    {kJobLost,
      [](const Event& event, TimePoint) {
        return fmt::format("{} job {} lost", event.body["run"].as_string(), event.body["job_id"].as_int());
      }},
@@ -120,7 +120,7 @@ constexpr auto kKinds = std::to_array<KindRow>({
      [](const Event& event, TimePoint) {
        return fmt::format("{} ended: {}", event.body["source"].as_string(), event.body["why"].as_string());
      }},
-    {drain::kBreakerTripped,
+    {kBreakerTripped,
      [](const Event& event, TimePoint) {
        return fmt::format("the breaker of {} keeps {}: {}", event.body["partition"].as_string(),
                           event.body["node"].as_string(), event.body["why"].as_string());

@@ -18,7 +18,7 @@ void Archivist::work() {
   const TimePoint before = loop_.now() - std::chrono::hours(30 * 24);
   std::vector<std::string> subjects;
   std::vector<std::int64_t> numbers;
-  for (const auto& [no, subject] : controller_.state().cases)
+  for (const auto& [no, subject] : controller_.seats().cases().state().cases)
     // (A day more: something may still have been said of a case after its end.)
     if (subject.is_closed() && subject.closed < before - std::chrono::hours(24) &&
         subjects.size() < kAtOnce) {
@@ -31,7 +31,7 @@ void Archivist::work() {
       say(done.error().message("sickbayd"));
       return again(std::chrono::hours(24));
     }
-    for (std::int64_t no : numbers) controller_.forget(no);
+    for (std::int64_t no : numbers) controller_.forget(case_name(no));
     say(fmt::format("event=archived cases={} events={}", done->subjects, done->events));
   }
   again(subjects.size() < kAtOnce ? std::chrono::seconds(24 * 3600) : std::chrono::seconds(1));

@@ -12,7 +12,7 @@ namespace sickbay {
 void say(const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); }
 
 void log_event(const Event& e) {
-  if (e.kind == identify::kJobSeen || e.kind == identify::kNodesSeen) return;
+  if (e.kind == kJobSeen || e.kind == kNodesSeen) return;
   std::string line = fmt::format("event={} seq={} subject={}", e.kind, e.seq, e.subject);
   for (const char* key : {"key", "verb", "job_id", "node", "task", "outcome", "rule", "cause", "sentence"})
     if (const Json& value = e.body[key]; !value.is_null()) line += fmt::format(" {}={}", key, value.dump());

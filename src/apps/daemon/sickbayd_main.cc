@@ -87,7 +87,8 @@ Status run(const std::string& config_path, bool check_only) {
   CaseFolders cases(paths.cases());
   config->drain.examine = !config->agent.address.empty();
   Effects effects(*loop, **manager, *processes, cases, *config, std::move(*verification));
-  Controller controller(*loop, **journal, **manager, effects, *config);
+  Seats seats(*config);
+  Controller controller(*loop, **journal, **manager, effects, seats, *config);
   controller.on_committed(log_event);
   AddressBook addresses(*loop);
   auto credentials = make_munge_credentials(*loop, {config->munge.socket});
@@ -117,7 +118,7 @@ Status run(const std::string& config_path, bool check_only) {
   if (auto armed = loop->on_signals({SIGTERM, SIGINT}, [&loop](int) { loop->stop(); }); !armed) return armed;
 
   say(fmt::format("event=started version={} seq={} open_cases={} socket={} tcp={}", SICKBAY_VERSION,
-                  (*journal)->last_seq(), controller.state().open.size(), paths.socket(),
+                  (*journal)->last_seq(), controller.seats().cases().state().open.size(), paths.socket(),
                   config->agent.address.empty()
                       ? "off"
                       : fmt::format("{}:{}", config->agent.address, config->agent.port)));

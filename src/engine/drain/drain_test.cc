@@ -95,7 +95,7 @@ TEST(Drain, ByDefaultItOnlyObserves) {
   w.pass(24h);
   EXPECT_THAT(w.did, IsEmpty());
   EXPECT_EQ(w.stands("n3"), "observed");
-  EXPECT_TRUE(node_view(w.state, w.policy, "n3", w.now)["observe_only"].as_bool());
+  EXPECT_TRUE(node_view(w.known(), "n3")["observe_only"].as_bool());
 }
 
 TEST(Drain, TheBreakerStopsAWrongRuleAndUndoPutsBack) {
@@ -120,7 +120,7 @@ TEST(Drain, TheBreakerStopsAWrongRuleAndUndoPutsBack) {
 
 TEST(Drain, TheBreakerLetsTheNextGoWhenTheWindowHasPassed) {
   World w;
-  w.policy.most_out_percent = 100;
+  w.policy.breaker.most_out_percent = 100;
   w.nodes("n[1-6]", "IDLE");
   w.finding(1, "n1", "disk");
   w.finding(2, "n2", "disk");
@@ -230,7 +230,7 @@ TEST(DrainProperty, TheBreakerHoldsAndReplayIsEqual) {
         case 9:
           w.boot = w.now;
           w.boot_id = "boot " + std::to_string(step);
-          w.nodes(node, w.state.nodes[node].drained && pick(4) > 0 ? "IDLE+DRAIN" : "IDLE");
+          w.nodes(node, w.drained(node) && pick(4) > 0 ? "IDLE+DRAIN" : "IDLE");
           break;
         case 3:
           w.finding(step, node, rule, "ok", "none");
@@ -260,7 +260,7 @@ TEST(DrainProperty, TheBreakerHoldsAndReplayIsEqual) {
     std::deque<TimePoint> recent;
     for (const TimePoint at : w.left) {
       recent.push_back(at);
-      while (recent.front() <= at - w.policy.window) recent.pop_front();
+      while (recent.front() <= at - w.policy.breaker.window) recent.pop_front();
       ASSERT_LE(static_cast<int>(recent.size()), limit) << "seed " << seed;
     }
     std::map<std::string, TimePoint> reboots;  // by node and rule, of reasons that were new
@@ -276,8 +276,14 @@ TEST(DrainProperty, TheBreakerHoldsAndReplayIsEqual) {
       reboots[what] = event.at;
     }
     State again;
-    for (const Event& event : w.log) (void)apply(again, event);
+    cluster::Cluster seen_again;
+    for (Event event : w.log) {
+      raise(again, event);
+      cluster::apply(seen_again, event);
+      (void)apply(again, seen_again.view, event);
+    }
     EXPECT_EQ(canonical_text(again), canonical_text(w.state)) << "seed " << seed;
+    EXPECT_EQ(cluster::canonical_text(seen_again), cluster::canonical_text(w.cluster)) << "seed " << seed;
   }
   EXPECT_GT(rebooted, 20) << "reboots are among what is tried";
 }

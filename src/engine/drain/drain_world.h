@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "engine/drain/drain.h"
+#include "engine/drain/parts.h"
+#include "model/ids.h"
 
 namespace sickbay::drain {
 
@@ -16,6 +18,7 @@ using namespace std::chrono_literals;
 
 // A cluster that answers: intents become done, and what is drained shows as drained.
 struct World {
+  cluster::Cluster cluster;
   State state;
   Policy policy;
   TimePoint now = from_unix_seconds(1'800'000'000);
@@ -41,6 +44,7 @@ struct World {
     event.subject = std::move(subject);
     event.kind = kind;
     event.body = std::move(body);
+    event.v = 2;
     take(event);
   }
   // As the controller does it: facts first, then the engine until it is at rest, then the effects of one
@@ -48,12 +52,18 @@ struct World {
   void take(const Event& event) {
     log.push_back(event);
     if (event.kind == kIntent) note_leaving(event.body, event.at);
-    for (std::string& node : apply(state, event)) touched.insert(std::move(node));
+    Event raised = event;
+    raise(state, raised);
+    cluster::apply(cluster, raised);
+    for (std::string& node : apply(state, cluster.view, raised)) touched.insert(std::move(node));
+    for (const std::string& by : cluster.breaker.waiting()) touched.insert(std::string(node_of_subject(by)));
     std::set<std::string> away;  // by a walk over all nodes, after every event of every test
     for (const auto& [name, node] : state.nodes)
       if (node.ours || node.pending) away.insert(name);
     EXPECT_EQ(state.away, away) << event.text();
-    EXPECT_EQ(wants_nodes(state), !away.empty() || !state.waiting.empty());
+    EXPECT_EQ(wants_nodes(cluster, state), !away.empty() || !cluster.breaker.waiting().empty());
+    // What leaves has a claim on it from before its drain.
+    for (const std::string& name : away) EXPECT_TRUE(cluster.claims.out().contains(name)) << event.text();
     if (!asking) settle();
   }
   // What the breaker must count: drains, but not those that Slurm dropped and we set again, and reboots that
@@ -70,18 +80,33 @@ struct World {
     while (!touched.empty()) {
       const std::string node = *touched.begin();
       touched.erase(touched.begin());
-      const Decision decision = decide(state, policy, node, now);
+      Decision decision = decide(cluster, state, policy, node, now);
+      if (claim(decision)) decision = decide(cluster, state, policy, node, now);
       for (const Event& record : decision.records) say(record.subject, record.kind, record.body);
       for (const Command& command : decision.commands)
         if (intended.insert(command.key).second) {
           say(command.subject, kIntent,
-              Json::object({{"key", command.key}, {"verb", command.verb}, {"args", command.args}}));
+              Json::object({{"key", command.key},
+                            {"verb", command.verb},
+                            {"args", command.args},
+                            {"draws", command.draws}}));
           todo.push_back(command);
         }
       wake_at = std::min(wake_at, decision.wake_at);
     }
     asking = false;
     for (const Command& command : todo) run(command);
+  }
+  // As the controller: what nobody else holds is written, and the engine is asked again.
+  bool claim(const Decision& decision) {
+    bool written = false;
+    for (const cluster::Claim& wish : decision.claims) {
+      if (cluster.claims.find(wish.on, now) != nullptr) continue;
+      const Event event = cluster::Claims::claimed(wish);
+      say(event.subject, event.kind, event.body);
+      written = true;
+    }
+    return written;
   }
   void run(const Command& command) {
     const std::string what = command.verb + " " + command.args["node"].as_string();
@@ -142,7 +167,13 @@ struct World {
     }
     now = until;
   }
-  std::string_view stands(const std::string& node) const { return standing(state, policy, node); }
+  bool drained(const std::string& node) const {
+    const auto it = state.nodes.find(node);
+    return it != state.nodes.end() ? seen(cluster.view, node, it->second).drained
+                                   : cluster.view.node(node) && cluster.view.node(node)->drained;
+  }
+  Known known() const { return {cluster, state, policy, now}; }
+  std::string_view stands(const std::string& node) const { return standing(known(), node); }
   std::vector<std::string> kinds(std::string_view kind) const {
     std::vector<std::string> found;
     for (const Event& event : log)

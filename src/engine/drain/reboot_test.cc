@@ -28,7 +28,7 @@ struct Rebooting : World {
     boot_id = "boot " + std::to_string(++boot_number);
     nodes(node, shown);
   }
-  std::string wish(const std::string& node = "n3") const { return wish_text(state, policy, node, now); }
+  std::string wish(const std::string& node = "n3") const { return wish_text(known(), node); }
   // What was done besides telling.
   std::vector<std::string> acts() const {
     std::vector<std::string> all;
@@ -74,7 +74,7 @@ TEST(Reboot, ByDefaultPeopleDoIt) {
   w.pass(24h);
   EXPECT_THAT(w.acts(), ElementsAre("drain n3"));
   EXPECT_THAT(w.wish(), HasSubstr("drain.reboot is false"));
-  EXPECT_EQ(node_view(w.state, w.policy, "n3", w.now)["wish"].as_string(), w.wish());
+  EXPECT_EQ(node_view(w.known(), "n3")["wish"].as_string(), w.wish());
 }
 
 TEST(Reboot, NothingIsRebootedWhereWeOnlyObserveOrTheDrainIsNotOurs) {
@@ -207,7 +207,7 @@ TEST(Reboot, ADrainThatSlurmDropsIsSetAgain) {
   EXPECT_THAT(w.acts(), ElementsAre("drain n3", "reboot n3", "drain n3"));
   EXPECT_THAT(w.wish(), HasSubstr("ResumeTimeout"));
   EXPECT_EQ(w.stands("n3"), "out");
-  EXPECT_EQ(w.state.partitions["batch"].left.size(), 1U) << "it left once";
+  EXPECT_EQ(w.cluster.breaker.partitions().at("batch").left.size(), 1U) << "it left once";
   // Had it come back before we looked:
   Rebooting quick;
   quick.asks(1);

@@ -22,6 +22,8 @@ class DrainSeat final : public Seat {
 
   const drain::State& state() const { return state_; }
   const drain::Policy& policy() const { return policy_; }
+  /// All that is looked at to say something about a node (drain/node_view.h).
+  drain::Known known(TimePoint now) const { return {cluster_, state_, policy_, now}; }
 
  private:
   const cluster::Cluster& cluster_;
