@@ -4,6 +4,7 @@
 #include <array>
 
 #include "base/hostlist.h"
+#include "engine/identify/blame.h"
 #include "engine/identify/identify.h"
 #include "engine/identify/signs.h"
 #include "model/slurm_state.h"
@@ -326,10 +327,8 @@ void on_failed(State&, Case* c, const Event& e) {
   settle_result(*c, *run);
 }
 
-void on_verdict(State&, Case* c, const Event& e) {
-  if (c == nullptr) return;
-  c->verdict = Verdict::from_json(e.body);
-  c->verdict->at = e.at;
+void on_verdict(State& s, Case* c, const Event& e) {
+  if (c != nullptr) set_verdict(s, *c, Verdict::from_json(e.body), e.at);
 }
 
 void on_case_closed(State& s, Case* c, const Event& e) {
@@ -344,6 +343,7 @@ void on_archived(State& s, Case* c, const Event& e) {
   if (c == nullptr || !c->is_closed()) return;
   const std::int64_t no = c->no;
   std::erase_if(s.by_job, [no](const auto& entry) { return entry.second == no; });
+  drop_blame(s, *c);
   s.cases.erase(no);
 }
 

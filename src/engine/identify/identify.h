@@ -53,7 +53,8 @@ struct State {
   std::map<std::int64_t, Case> cases;    ///< by number
   std::map<JobId, std::int64_t> by_job;  ///< user's job -> case
   std::map<std::string, NodeFacts> nodes;
-  std::set<std::int64_t> open;  ///< not closed
+  std::set<std::int64_t> open;                           ///< not closed
+  std::map<std::string, std::set<std::int64_t>> blamed;  ///< node -> cases whose verdict blames it (blame.h)
   TimePoint controller_boot = kNoTime;
   std::int64_t last_case = 0;
 };
