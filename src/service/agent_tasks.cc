@@ -13,7 +13,7 @@
 namespace sickbay {
 namespace {
 
-constexpr std::string_view kDiagnoseWanted = "diagnose_wanted", kDiagnosed = "diagnosed";
+constexpr std::string_view kDiagnosed = "diagnosed";
 constexpr std::chrono::seconds kStateAge{60};  // how old a node's state may be that an agent is told
 constexpr std::chrono::seconds kSweep{60};
 constexpr std::size_t kTasksKept = 200;        // with their results
@@ -74,8 +74,6 @@ void AgentTasks::begin_task(const Event& event) {
   task.by = event.body["by"].as_string();
   task.wanted = event.at;
   last_ = std::max(last_, task.id);
-  if (const std::string& key = event.body["idempotency_key"].as_string(); !key.empty())
-    by_key_[key] = task.id;
   tasks_.emplace(task.id, std::move(task));
   while (tasks_.size() > kTasksKept && !tasks_.begin()->second.outcome.empty()) tasks_.erase(tasks_.begin());
   answer_poll(node);
@@ -188,18 +186,14 @@ void AgentTasks::answer_poll(const std::string& node) {
   poll.reply->respond(json_response(200, answer));
 }
 
-void AgentTasks::order(const std::string& node, const Json& wish, const std::string& by,
-                       const std::string& key, Done<Json> done) {
-  const auto known = key.empty() ? by_key_.end() : by_key_.find(key);
-  if (known != by_key_.end()) return done(Json::object({{"task", known->second}}));
+void AgentTasks::order(const std::string& node, const Json& wish, const std::string& by, Mark mark,
+                       Done<Json> done) {
   const std::string mode(wish["mode"].as_string_or("quick"));
   if (!is_diagnosis_mode(mode))
     return done(fail(Error(ErrorCode::bad_input, "no mode " + quote_for_message(mode))
                          .remedied_by("choose quick, deep or extended")));
-  controller_.watch().with_nodes(kStateAge, [this, alive = std::weak_ptr<bool>(alive_), node, mode, by, key,
-                                             repair = wish["repair"].as_bool(),
-                                             done = std::move(done)](Status looked) {
-    if (alive.expired()) return;
+  const auto order_it = [this, node, mode, by, repair = wish["repair"].as_bool(), mark = std::move(mark),
+                         done = std::move(done)](Status looked) {
     if (!controller_.watch().nodes().contains(node)) {
       if (!looked) return done(fail(looked.error()));
       std::vector<std::string> names;
@@ -209,23 +203,23 @@ void AgentTasks::order(const std::string& node, const Json& wish, const std::str
           fail(Error(ErrorCode::not_found, "no node " + quote_for_message(node))
                    .remedied_by(near.empty() ? "'sickbay nodes' lists them" : "did you mean " + near + "?")));
     }
-    Event event;
-    event.subject = node_subject(node);
-    event.kind = kDiagnoseWanted;
-    event.body = Json::object(
-        {{"task", ++last_}, {"mode", mode}, {"repair", repair}, {"by", by}, {"idempotency_key", key}});
+    // A number whose order is refused stays unused.
+    std::vector<Event> events(1);
+    events[0].subject = node_subject(node);
+    events[0].kind = kDiagnoseWanted;
+    events[0].body = Json::object({{"task", ++last_}, {"mode", mode}, {"repair", repair}, {"by", by}});
     const Json answer = Json::object({{"task", last_}});
-    controller_.take({std::move(event)}, answer, done);
-  });
+    if (!mark || mark(events, answer)) controller_.take(std::move(events), answer, done);
+  };
+  controller_.watch().with_nodes(kStateAge, lifetime_.guard(order_it));
 }
 
 void AgentTasks::examine(const std::string& node, const std::string& mode, Done<Json> done) {
-  order(node, Json::object({{"mode", mode}}), "sickbayd", "",
-        [this, alive = std::weak_ptr<bool>(alive_), done](Result<Json> ordered) {
-          if (alive.expired()) return;
+  order(node, Json::object({{"mode", mode}}), "sickbayd", nullptr,
+        lifetime_.guard([this, done](Result<Json> ordered) {
           if (!ordered) return done(fail(std::move(ordered.error())));
           watchers_.emplace((*ordered)["task"].as_int(), done);
-        });
+        }));
 }
 
 void AgentTasks::answer_task(const Poll& poll, const Task& task) {

@@ -14,6 +14,7 @@
 #include <string>
 
 #include "ports/http.h"
+#include "ports/lifetime.h"
 #include "service/controller.h"
 
 namespace sickbay {
@@ -37,16 +38,17 @@ class AgentTasks {
   void take_results(const std::string& node, const Json& body, Done<Json> done);
 
   // For people and engines.
-  /// A diagnosis of `node` at once: {"task": 7}.  The same `key` again is the same task.  Errors: bad_input
-  /// (no such mode), not_found (no such node).
-  void order(const std::string& node, const Json& wish, const std::string& by, const std::string& key,
-             Done<Json> done);
+  /// Sees the events of an order and its answer before they are kept; false: it was kept before.
+  using Mark = std::function<bool(std::vector<Event>& events, const Json& answer)>;
+  /// A diagnosis of `node` at once: {"task": 7}.  Errors: bad_input (no such mode), not_found (no such node).
+  void order(const std::string& node, const Json& wish, const std::string& by, Mark mark, Done<Json> done);
   /// Answers `reply` with the task when it is over, at the latest after kLongPoll.
   void show(std::int64_t task, std::shared_ptr<HttpReply> reply);
   /// A diagnosis to its end, for the verb `diagnose`: {"passed", "faults", "unknown"}.  Errors: timed_out,
   /// and those of order().
   void examine(const std::string& node, const std::string& mode, Done<Json> done);
 
+  static constexpr std::string_view kDiagnoseWanted = "diagnose_wanted";  ///< a task begins
   static constexpr std::chrono::seconds kLongPoll{30};
   static constexpr std::chrono::minutes kLife{30};  ///< of a task that no agent takes
   static constexpr std::chrono::hours kRun{4};      ///< of a task that was taken and has no end
@@ -70,13 +72,12 @@ class AgentTasks {
   Controller& controller_;
   const std::function<void(const std::string&)> heard_;
   const std::function<Json(const std::string&)> view_;
-  const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
   std::map<std::int64_t, Task> tasks_;
   std::map<std::string, Poll> polls_;                 ///< by node: an agent has one
   std::multimap<std::int64_t, Done<Json>> watchers_;  ///< of tasks, from examine()
-  std::map<std::string, std::int64_t> by_key_;
   std::int64_t last_ = 0;
   Loop::TimerId sweep_ = 0;
+  Lifetime lifetime_;
 };
 
 }  // namespace sickbay

@@ -98,9 +98,7 @@ Agents::Agents(Loop& loop, Controller& controller, LookUp look_up)
       tasks_(
           loop, controller, [this](const std::string& node) { touch(node); },
           [this](const std::string& node) { return view(node); }) {
-  const auto listener = [this, alive = std::weak_ptr<bool>(alive_)](const Event& event) {
-    if (!alive.expired()) apply(event);
-  };
+  const auto listener = lifetime_.guard([this](const Event& event) { apply(event); });
   controller_.on_replayed(listener);
   controller_.on_committed(listener);
 }
@@ -131,14 +129,13 @@ void Agents::compare(const std::string& address, const std::string& node, Done<b
   if (const auto known = addresses_.find(name);
       known != addresses_.end() && loop_.now() - known->second.first < kAddressAge)
     return done(std::ranges::find(known->second.second, address) != known->second.second.end());
-  look_up_(name, [this, alive = std::weak_ptr<bool>(alive_), name, address,
-                  done = std::move(done)](Result<std::vector<std::string>> found) {
-    if (alive.expired()) return;
-    if (!found) return done(fail(std::move(found.error())));
-    const bool is = std::ranges::find(*found, address) != found->end();
-    addresses_[name] = {loop_.now(), std::move(*found)};
-    done(is);
-  });
+  look_up_(name, lifetime_.guard(
+                     [this, name, address, done = std::move(done)](Result<std::vector<std::string>> found) {
+                       if (!found) return done(fail(std::move(found.error())));
+                       const bool is = std::ranges::find(*found, address) != found->end();
+                       addresses_[name] = {loop_.now(), std::move(*found)};
+                       done(is);
+                     }));
 }
 
 void Agents::check(const Caller& caller, const std::string& node, std::function<void(Status)> then) {
@@ -149,29 +146,28 @@ void Agents::check(const Caller& caller, const std::string& node, std::function<
     return then(
         fail(Error(ErrorCode::denied, fmt::format("this is for agents, and {} is not root", caller.user))));
   if (node.empty()) return then(fail(ErrorCode::bad_input, "an agent must name its node"));
-  compare(caller.address, node,
-          [this, alive = std::weak_ptr<bool>(alive_), address = caller.address, node,
-           then = std::move(then)](Result<bool> is) {
-            if (is && *is) return then({});
-            // Slurm's own names may have changed since we looked.
-            controller_.watch().with_nodes(kLookAgain, [this, alive, address, node, then](Status looked) {
-              if (alive.expired()) return;
-              const auto it = controller_.watch().nodes().find(node);
-              if (it == controller_.watch().nodes().end())
-                return then(
-                    looked ? fail(Error(ErrorCode::not_found, "Slurm has no node " + quote_for_message(node))
-                                      .remedied_by(
-                                          "name the agent's node as slurm.conf does ('node' in agent.json)"))
-                           : Status(fail(looked.error())));
-              compare(address, node, [node, address, name = it->second.address, then](Result<bool> now) {
-                if (now && *now) return then({});
-                then(fail(Error(ErrorCode::denied, fmt::format("{} is not the address of {}", address, node))
-                              .because(now ? fmt::format("Slurm has NodeAddr={}", name) : now.error().line())
-                              .remedied_by(
-                                  "correct NodeAddr, or let the agent call from it ('from' in agent.json)")));
-              });
-            });
+  compare(
+      caller.address, node, [this, address = caller.address, node, then = std::move(then)](Result<bool> is) {
+        if (is && *is) return then({});
+        // Slurm's own names may have changed since we looked.
+        controller_.watch().with_nodes(kLookAgain, lifetime_.guard([this, address, node,
+                                                                    then](Status looked) {
+          const auto it = controller_.watch().nodes().find(node);
+          if (it == controller_.watch().nodes().end())
+            return then(looked
+                            ? fail(Error(ErrorCode::not_found, "Slurm has no node " + quote_for_message(node))
+                                       .remedied_by(
+                                           "name the agent's node as slurm.conf does ('node' in agent.json)"))
+                            : Status(fail(looked.error())));
+          compare(address, node, [node, address, name = it->second.address, then](Result<bool> now) {
+            if (now && *now) return then({});
+            then(fail(
+                Error(ErrorCode::denied, fmt::format("{} is not the address of {}", address, node))
+                    .because(now ? fmt::format("Slurm has NodeAddr={}", name) : now.error().line())
+                    .remedied_by("correct NodeAddr, or let the agent call from it ('from' in agent.json)")));
           });
+        }));
+      });
 }
 
 void Agents::touch(const std::string& node) { agents_[node].seen = loop_.now(); }
@@ -240,17 +236,17 @@ void Agents::take_findings(const std::string& node, const Json& body, Done<Json>
   }
   Json answer =
       Json::object({{"kept", events.size()}, {"repeats", repeats}, {"refused", std::move(refused)}});
-  controller_.take(
-      std::move(events), std::move(answer),
-      [this, alive = std::weak_ptr<bool>(alive_), node, boots, done = std::move(done)](Result<Json> kept) {
-        // What was not kept comes again; what the full disk takes after all is known by then as durable.
-        if (!kept && !alive.expired())
-          for (const std::string& id : boots) {
-            Agent::Boot& boot = agents_[node].boot(id);
-            boot.accepted = boot.durable;
-          }
-        done(std::move(kept));
-      });
+  controller_.take(std::move(events), std::move(answer),
+                   [this, here = lifetime_.watch(), node, boots, done = std::move(done)](Result<Json> kept) {
+                     // What was not kept comes again; what the full disk takes after all is known by then as
+                     // durable.
+                     if (!kept && !here.over())
+                       for (const std::string& id : boots) {
+                         Agent::Boot& boot = agents_[node].boot(id);
+                         boot.accepted = boot.durable;
+                       }
+                     done(std::move(kept));
+                   });
 }
 
 // --- what people see

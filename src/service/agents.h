@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "ports/http.h"
+#include "ports/lifetime.h"
 #include "service/agent_tasks.h"
 #include "service/controller.h"
 
@@ -65,11 +66,11 @@ class Agents {
   Controller& controller_;
   const LookUp look_up_;
   const TimePoint started_;
-  const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
   std::map<std::string, Agent> agents_;
   std::int64_t last_finding_ = 0;
   std::map<std::string, std::pair<TimePoint, std::vector<std::string>>> addresses_;
   AgentTasks tasks_;
+  Lifetime lifetime_;
 };
 
 }  // namespace sickbay

@@ -35,14 +35,8 @@ bool served(const Agents* agents, const Api::Call& c) {
 
 void AgentEndpoints::admit(Api& api, Call call, void (*then)(Api&, Call&)) {
   if (!served(api.agents_, call)) return;
-  if (call.request.method == "POST") {
-    auto body = Json::parse(call.request.body);
-    if (!body) return call.refuse(body.error());
-    call.body = std::move(*body);
-    call.node = call.body["node"].as_string();
-  } else {
-    call.node = call.request.query_value("node").value_or("");
-  }
+  call.node = call.request.method == "POST" ? call.body["node"].as_string()
+                                            : call.request.query_value("node").value_or("");
   const Caller caller = call.request.caller;
   const std::string node = call.node;
   api.agents_->check(caller, node, [&api, call = std::move(call), then](Status is) mutable {
@@ -67,10 +61,13 @@ void AgentEndpoints::results(Api& api, Call& c) {
 
 void AgentEndpoints::order_diagnosis(Api& api, Call& c) {
   if (!served(api.agents_, c)) return;
-  auto wish = Json::parse(c.request.body);
-  if (!wish) return c.refuse(wish.error());
-  api.agents_->tasks().order(c.part, *wish, c.request.caller.user, c.request.idempotency_key,
-                             answer_to(c, 201));
+  constexpr int kCreated = 201;
+  api.agents_->tasks().order(
+      c.part, c.body, c.request.caller.user,
+      [post = c.post](std::vector<Event>& events, const Json& answer) {
+        return !post || post->mark(events, kCreated, answer);
+      },
+      answer_to(c, kCreated));
 }
 
 void AgentEndpoints::show_task(Api& api, Call& c) {

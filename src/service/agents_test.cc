@@ -109,8 +109,9 @@ class AgentsTest : public testing::Test {
   }
   void pass(milliseconds time) { loop_.run_until(loop_.now() + time); }
 
-  std::shared_ptr<Answer> ask(Caller caller, const std::string& method, const std::string& target,
-                              const Json& body = {}, const std::string& key = "") {
+  // Asks, and passes no time: the answer may come later.
+  std::shared_ptr<Answer> send(Caller caller, const std::string& method, const std::string& target,
+                               const Json& body = {}, const std::string& key = "") {
     HttpRequest request;
     request.method = method;
     request.path = target.substr(0, target.find('?'));
@@ -126,6 +127,11 @@ class AgentsTest : public testing::Test {
     request.caller = std::move(caller);
     auto answer = std::make_shared<Answer>();
     daemon_->api->serve(std::move(request), answer);
+    return answer;
+  }
+  std::shared_ptr<Answer> ask(Caller caller, const std::string& method, const std::string& target,
+                              const Json& body = {}, const std::string& key = "") {
+    auto answer = send(std::move(caller), method, target, body, key);
     pass(milliseconds(100));
     return answer;
   }
@@ -431,6 +437,31 @@ TEST_F(AgentsTest, PollsEndAndTasksOutliveARestart) {
   poll = ask(agent_at("10.0.0.3"), "GET", "/v1/agent/tasks?node=n3&after=1");
   ASSERT_TRUE(poll->answered);
   EXPECT_EQ(poll->json()["items"].items().at(0)["task"].as_int(), task + 1);
+}
+
+TEST_F(AgentsTest, TwoQuickOrdersAreOneTask) {
+  // Both come before Slurm's nodes are known, so that neither is durable when the other arrives.
+  start();
+  std::vector<std::shared_ptr<Answer>> answers;
+  for (int i = 0; i < 2; ++i)
+    answers.push_back(send(person("root"), "POST", "/v1/nodes/n3/diagnose", Json::object(), "key1"));
+  pass(seconds(1));
+  for (const auto& answer : answers) {
+    EXPECT_EQ(answer->response.status, 201) << answer->response.body;
+    EXPECT_EQ(answer->json()["task"].as_int(), 1);
+  }
+  EXPECT_EQ(std::ranges::count(journal_.events(), std::string("diagnose_wanted"), &Event::kind), 1);
+}
+
+TEST_F(AgentsTest, AnOrderThatTheJournalHasAlreadyIsNotRepeated) {
+  pass(seconds(1));
+  bool answered = false;
+  daemon_->agents->tasks().order(
+      "n3", Json::object(), "root", [](std::vector<Event>&, const Json&) { return false; },
+      [&](Result<Json>) { answered = true; });
+  pass(seconds(1));
+  EXPECT_FALSE(answered) << "the book answers";
+  EXPECT_EQ(std::ranges::count(journal_.events(), std::string("diagnose_wanted"), &Event::kind), 0);
 }
 
 TEST_F(AgentsTest, OneReadingOfTheJournalBringsEverythingBack) {

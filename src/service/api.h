@@ -5,12 +5,12 @@
 #pragma once
 #include <functional>
 #include <list>
-#include <map>
 #include <memory>
 #include <string>
 
 #include "ports/http.h"
 #include "service/controller.h"
+#include "service/post_book.h"
 
 namespace sickbay {
 
@@ -41,8 +41,10 @@ class Api {
   struct Row;
 
  private:
-  friend struct Endpoints;
   friend struct AgentEndpoints;
+  friend struct CaseEndpoints;
+  friend struct ClusterEndpoints;
+  friend struct EventEndpoints;
   struct Stream;
   void publish(const Event& event);
   bool may_see(const Caller& caller, const Event& event) const;
@@ -54,7 +56,7 @@ class Api {
   Identity identity_;
   std::function<bool(const Caller&)> is_operator_;
   std::list<std::shared_ptr<Stream>> streams_;
-  std::map<std::string, std::int64_t> cases_by_key_;  ///< Idempotency-Key of POST /v1/cases -> case
+  PostBook posts_;
 };
 
 }  // namespace sickbay

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the files of the API share: a request on its way, a row of the table of endpoints, and the functions
-// for agents that stand in a file of their own.
+// behind the rows, by subject.
 #pragma once
 #include <string>
 #include <string_view>
@@ -19,17 +19,53 @@ struct Api::Call {
   std::string part;                         // what the pattern's * matched
   const identify::Case* subject = nullptr;  // of the endpoints with role owner
   bool by_operator = false;
-  std::string node;  // of the endpoints with role agent
-  Json body;         // of these, parsed
+  std::string node;                      // of the endpoints with role agent
+  Json body;                             // of a POST; null where there is none
+  std::shared_ptr<PostBook::Post> post;  // of a POST of people with a key, else null; `reply` is it then
 
   void answer(int status, const Json& body_) const { reply->respond(json_response(status, body_)); }
   void refuse(const Error& error) const { reply->respond(error_response(error)); }
+  /// Parses the body of a POST.  Errors: bad_input.
+  Status take_body();
+  /// Answers when `events` are durable and all that came before, or with the reason why they are not, after
+  /// `refused`.
+  void keep(Api& api, std::vector<Event> events, int status, Json answer,
+            std::function<void()> refused = nullptr) const;
 };
 
 struct Api::Row {
   std::string_view method, pattern;  // "*" stands for one path segment
   Role role;
   void (*call)(Api&, Call&);
+};
+
+/// cases_api.cc.
+struct CaseEndpoints {
+  using Call = Api::Call;
+  static void open_case(Api& api, Call& c);
+  static void bind_job(Api& api, Call& c);
+  static void cancel_case(Api& api, Call& c);
+  static void list_cases(Api& api, Call& c);
+  static void show_case(Api& api, Call& c);
+};
+
+/// cluster_api.cc.
+struct ClusterEndpoints {
+  using Call = Api::Call;
+  static void list_nodes(Api& api, Call& c);
+  static void undo_drains(Api& api, Call& c);
+  static void status(Api& api, Call& c);
+  static void metrics(Api& api, Call& c);
+  static void lab_truth(Api& api, Call& c);
+};
+
+/// Who may act on a node or a job at present (cluster_api.cc); null where nobody claims it.
+Json claim_view(const Controller& controller, const std::string& on);
+
+/// events_api.cc.
+struct EventEndpoints {
+  using Call = Api::Call;
+  static void events(Api& api, Call& c);
 };
 
 /// agents_api.cc.

@@ -1,103 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The API over a controller on the simulated cluster: who may do what, and what is told when it fails.
-#include "service/api.h"
-
-#include <gtest/gtest.h>
-
-#include <map>
-
-#include "adapters/sim/sim_cluster.h"
-#include "adapters/sim/sim_journal.h"
-#include "adapters/sim/sim_loop.h"
-#include "adapters/sim/sim_processes.h"
-#include "service/case_store.h"
-#include "service/effects.h"
+#include "service/api_test_parts.h"
 
 namespace sickbay {
 namespace {
-
-struct Answer : HttpReply {
-  HttpResponse response;
-  bool answered = false, open = true;
-  std::string streamed;
-  void respond(HttpResponse r) override { response = std::move(r), answered = true; }
-  void begin_stream(std::string) override { answered = true; }
-  bool write(std::string chunk) override {
-    streamed += chunk;
-    return open;
-  }
-  void end() override { open = false; }
-  void on_close(std::function<void()>) override {}
-  bool is_open() const override { return open; }
-};
-
-struct MemoryStore : CaseStore {
-  std::map<std::int64_t, Submission> kept;
-  Status save(std::int64_t no, const Submission& s) override {
-    kept[no] = s;
-    return {};
-  }
-  Result<Submission> load(std::int64_t no) override { return kept.at(no); }
-  void remove(std::int64_t no) override { kept.erase(no); }
-};
-
-class ApiTest : public ::testing::Test {
- protected:
-  ApiTest()
-      : cluster_(loop_, {}),
-        processes_(loop_, cluster_),
-        effects_(loop_, cluster_, processes_, store_, config_, {"#!/bin/sh\n", {}, 0, 0}),
-        seats_(config_),
-        controller_(loop_, journal_, cluster_, effects_, seats_, config_) {
-    api_ = std::make_unique<Api>(controller_, store_, cluster_, Api::Identity{"test", 1, loop_.now()},
-                                 [](const Caller& c) { return c.user == "ops"; });
-    (void)controller_.replay();
-    controller_.start();
-  }
-
-  std::shared_ptr<Answer> ask(const std::string& user, const std::string& method, const std::string& target,
-                              const std::string& body = "", const std::string& key = "") {
-    static const std::map<std::string, std::uint32_t> kUids{
-        {"root", 0}, {"alice", 60001}, {"bob", 60002}, {"ops", 60003}};
-    HttpRequest request;
-    request.method = method;
-    request.path = target.substr(0, target.find('?'));
-    if (const std::size_t q = target.find('?'); q != std::string::npos)
-      request.query.emplace_back(target.substr(q + 1, target.find('=') - q - 1),
-                                 target.substr(target.find('=') + 1));
-    request.body = body;
-    request.idempotency_key = key;
-    request.caller.uid = request.caller.gid = kUids.at(user);
-    request.caller.user = user;
-    auto answer = std::make_shared<Answer>();
-    api_->serve(std::move(request), answer);
-    loop_.run_until(loop_.now() + std::chrono::milliseconds(50));
-    return answer;
-  }
-  static Json body_of(const std::shared_ptr<Answer>& answer) {
-    return Json::parse(answer->response.body).value_or(Json());
-  }
-
-  static std::string submission() {
-    Submission s;
-    s.script = "#!/bin/sh\n#SIM run=30s\n";
-    s.script_name = "job.sh";
-    s.work_dir = "/home/alice";
-    s.owner.user = "root";  // what a request says of its owner does not count
-    return Json::object({{"submission", s.to_json()}, {"options", Json::object()}}).dump();
-  }
-
-  sim::SimLoop loop_;
-  sim::SimCluster cluster_;
-  sim::SimProcesses processes_;
-  sim::SimJournal journal_;
-  MemoryStore store_;
-  Config config_;
-  Effects effects_;
-  Seats seats_;
-  Controller controller_;
-  std::unique_ptr<Api> api_;
-};
 
 TEST_F(ApiTest, ACaseBelongsToItsCaller) {
   auto opened = ask("alice", "POST", "/v1/cases", submission(), "k1");
@@ -123,12 +29,6 @@ TEST_F(ApiTest, ACaseBelongsToItsCaller) {
             200);
 }
 
-TEST_F(ApiTest, ARepeatedPostOpensOneCase) {
-  EXPECT_EQ(body_of(ask("alice", "POST", "/v1/cases", submission(), "same"))["case"].as_string(), "c1");
-  EXPECT_EQ(body_of(ask("alice", "POST", "/v1/cases", submission(), "same"))["case"].as_string(), "c1");
-  EXPECT_EQ(body_of(ask("alice", "POST", "/v1/cases", submission(), "other"))["case"].as_string(), "c2");
-}
-
 TEST_F(ApiTest, BindsOneJobToOneCase) {
   ask("alice", "POST", "/v1/cases", submission(), "k1");
   ask("alice", "POST", "/v1/cases", submission(), "k2");
@@ -138,6 +38,37 @@ TEST_F(ApiTest, BindsOneJobToOneCase) {
   EXPECT_EQ(ask("alice", "POST", "/v1/cases/c2/job", R"({"job_id":7})")->response.status, 409);
   EXPECT_EQ(ask("alice", "GET", "/v1/jobs/7/case")->response.status, 200);
   EXPECT_EQ(ask("bob", "GET", "/v1/jobs/7/case")->response.status, 403);
+}
+
+TEST_F(ApiTest, ANodeNamesTheCasesThatBlameIt) {
+  ask("alice", "POST", "/v1/cases", submission(), "k1");
+  ask("alice", "POST", "/v1/cases", submission(), "k2");
+  const auto verdict = [&](const char* subject, identify::Cause cause, std::vector<std::string> nodes) {
+    identify::Verdict v;
+    v.cause = cause;
+    v.nodes = std::move(nodes);
+    Event event;
+    event.subject = subject;
+    event.kind = kVerdict;
+    event.body = v.to_json();
+    controller_->take({std::move(event)});
+    pass(std::chrono::milliseconds(50));
+  };
+  const auto blamers_of = [&](const std::string& name) {
+    const Json list = body_of(ask("alice", "GET", "/v1/nodes"));
+    for (const Json& item : list["items"].items())
+      if (item["name"].as_string() == name) return item["verdicts"].dump();
+    return std::string("no such node");
+  };
+  verdict("c1", identify::Cause::node, {"n2", "n3"});
+  verdict("c2", identify::Cause::node, {"n3"});
+  EXPECT_EQ(blamers_of("n1"), "[]");
+  EXPECT_EQ(blamers_of("n2"), R"(["c1"])");
+  EXPECT_EQ(blamers_of("n3"), R"(["c1","c2"])");
+  verdict("c1", identify::Cause::program, {});
+  EXPECT_EQ(blamers_of("n2"), "[]");
+  restart();
+  EXPECT_EQ(blamers_of("n3"), R"(["c2"])");
 }
 
 TEST_F(ApiTest, BadInputIsNamedWithARemedy) {
@@ -201,7 +132,7 @@ TEST_F(ApiTest, APartWithoutOwnEventsSaysWhereToGoOn) {
     event.subject = "c1";
     event.kind = "note";
   }
-  controller_.take(std::move(foreign), [](Status) {});
+  controller_->take(std::move(foreign), [](Status) {});
   ask("bob", "POST", "/v1/cases", submission(), "k2");
 
   std::int64_t after = 0;
@@ -222,9 +153,9 @@ TEST_F(ApiTest, APartWithoutOwnEventsSaysWhereToGoOn) {
 
 TEST_F(ApiTest, SlurmIsLeftAloneWithoutACase) {
   loop_.run_until(loop_.now() + std::chrono::minutes(10));
-  const auto looks = controller_.watch().health().looks;
+  const auto looks = controller_->watch().health().looks;
   loop_.run_until(loop_.now() + std::chrono::minutes(10));
-  EXPECT_EQ(controller_.watch().health().looks, looks);
+  EXPECT_EQ(controller_->watch().health().looks, looks);
   EXPECT_EQ(looks, 1u) << "the first one, after the start";
 }
 
@@ -251,7 +182,7 @@ class DrainApiTest : public ApiTest {
                                {"result", "fault"},
                                {"action", "drain"},
                                {"text", "the disk is gone"}});
-    controller_.take({std::move(event)});
+    controller_->take({std::move(event)});
     loop_.run_until(loop_.now() + std::chrono::seconds(1));
   }
   std::string standing_of(const std::string& name) {

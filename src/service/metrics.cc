@@ -62,7 +62,7 @@ std::string metrics_text(const Controller& controller, const ResourceManager& ma
   for (const auto& [name, count] : standings)
     t.line("nodes_service", fmt::format("standing=\"{}\"", name), count);
   t.head("breaker_tripped", "gauge", "1 while the breaker of a partition keeps nodes in service.");
-  for (const auto& [name, nodes] : cluster.view.partitions) {
+  for (const auto& [name, members] : cluster.view.partitions) {
     const auto partition = cluster.breaker.partitions().find(name);
     const bool tripped = partition != cluster.breaker.partitions().end() && partition->second.tripped;
     t.line("breaker_tripped", fmt::format("partition=\"{}\"", name), tripped ? 1 : 0);

@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "ports/lifetime.h"
 namespace sickbay {
 namespace {
 
@@ -113,11 +114,9 @@ Result<Credential> decode_now(const MungeOptions& options, const std::string& cr
 
 class MungeCredentials final : public Credentials {
  public:
-  MungeCredentials(Loop& loop, MungeOptions options)
-      : loop_(loop), options_(std::move(options)), alive_(std::make_shared<bool>(true)) {}
+  MungeCredentials(Loop& loop, MungeOptions options) : loop_(loop), options_(std::move(options)) {}
 
   ~MungeCredentials() override {
-    *alive_ = false;
     std::deque<std::function<void()>> dropped;  // outside the lock: what they own may ask us once more
     {
       const std::lock_guard<std::mutex> lock(mutex_);
@@ -144,10 +143,10 @@ class MungeCredentials final : public Credentials {
   // loop's thread, so the worker gives it away with the result and keeps no copy.
   template <class T>
   void start(Done<T> done, std::function<Result<T>()> work) {
-    const auto give = [&loop = loop_, alive = std::weak_ptr<bool>(alive_)](std::shared_ptr<Done<T>> to,
-                                                                           Result<T> result) {
-      loop.post([alive, to = std::move(to), result = std::move(result)]() mutable {
-        if (const auto here = alive.lock(); here && *here) (*to)(std::move(result));
+    const auto give = [&loop = loop_, here = lifetime_.watch()](std::shared_ptr<Done<T>> to,
+                                                                Result<T> result) {
+      loop.post([here, to = std::move(to), result = std::move(result)]() mutable {
+        if (!here.over()) (*to)(std::move(result));
       });
     };
     auto to = std::make_shared<Done<T>>(std::move(done));
@@ -184,13 +183,13 @@ class MungeCredentials final : public Credentials {
 
   Loop& loop_;
   const MungeOptions options_;
-  const std::shared_ptr<bool> alive_;  // touched on the loop's thread only
   std::mutex mutex_;
   std::condition_variable wake_;
   std::deque<std::function<void()>> waiting_;
   std::vector<std::thread> threads_;
   std::size_t idle_ = 0;
   bool stopping_ = false;
+  Lifetime lifetime_;
 };
 
 }  // namespace

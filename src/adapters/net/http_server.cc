@@ -18,6 +18,7 @@
 #include "adapters/net/http_connection.h"
 #include "adapters/net/http_signed.h"
 #include "adapters/net/sockets.h"
+#include "ports/lifetime.h"
 
 namespace sickbay {
 namespace {
@@ -183,13 +184,11 @@ class AsioHttpServer final : public HttpServer {
 
   void receive(IncomingRequest incoming, std::shared_ptr<HttpReply> reply) {
     if (incoming.request.caller.address.empty()) return ask(std::move(incoming.request), std::move(reply));
-    check_signed_request(
-        *credentials_, std::move(incoming), std::move(reply),
-        [this, alive = std::weak_ptr<bool>(alive_)](HttpRequest request, std::shared_ptr<HttpReply> signing) {
-          if (alive.expired()) return;
-          request.caller.user = user_name(request.caller.uid);
-          ask(std::move(request), std::move(signing));
-        });
+    check_signed_request(*credentials_, std::move(incoming), std::move(reply),
+                         lifetime_.guard([this](HttpRequest request, std::shared_ptr<HttpReply> signing) {
+                           request.caller.user = user_name(request.caller.uid);
+                           ask(std::move(request), std::move(signing));
+                         }));
   }
 
   void ask(HttpRequest request, std::shared_ptr<HttpReply> reply) {
@@ -228,7 +227,6 @@ class AsioHttpServer final : public HttpServer {
   std::shared_ptr<const Handler> handler_;
   Listener unix_, tcp_;
   Credentials* credentials_ = nullptr;  // of TCP
-  const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
   Descriptor lock_;
   std::string path_;
   std::pair<dev_t, ino_t> socket_file_{};
@@ -236,6 +234,7 @@ class AsioHttpServer final : public HttpServer {
   std::map<std::string, std::size_t> per_peer_;  // connections of a uid, or of an address
   std::size_t arriving_ = 0;                     // bytes of bodies that connections have reserved
   std::map<uid_t, std::pair<TimePoint, std::string>> names_;
+  Lifetime lifetime_;
 };
 
 }  // namespace

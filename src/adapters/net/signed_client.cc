@@ -24,6 +24,7 @@
 #include "base/text.h"
 #include "ports/http.h"
 #include "ports/http_response.h"
+#include "ports/lifetime.h"
 
 namespace sickbay {
 namespace {
@@ -272,7 +273,7 @@ struct AddressBook::Impl {
   explicit Impl(AsioLoop& on) : loop(on), resolver(on.context()) {}
   AsioLoop& loop;
   tcp::resolver resolver;
-  const std::shared_ptr<bool> alive = std::make_shared<bool>(true);
+  Lifetime lifetime;
 };
 
 AddressBook::AddressBook(AsioLoop& loop) : impl_(std::make_unique<Impl>(loop)) {}
@@ -287,21 +288,20 @@ void AddressBook::look_up(const std::string& name, Done<std::vector<std::string>
   }
   impl_->resolver.async_resolve(
       name, "",
-      [name, done = std::move(done), alive = std::weak_ptr<bool>(impl_->alive)](
-          error_code ec, const tcp::resolver::results_type& found) {
-        if (alive.expired()) return;
-        if (ec)
-          return done(fail(Error(ErrorCode::not_found, "no address for " + quote_for_message(name))
-                               .because(ec.message())
-                               .remedied_by("add it to /etc/hosts or to the name service of this host")));
-        std::set<std::string> texts;
-        for (const auto& entry : found) {
-          sockaddr_storage storage{};
-          std::memcpy(&storage, entry.endpoint().data(), entry.endpoint().size());
-          texts.insert(address_text(storage));
-        }
-        done(std::vector<std::string>(texts.begin(), texts.end()));
-      });
+      impl_->lifetime.guard(
+          [name, done = std::move(done)](error_code ec, const tcp::resolver::results_type& found) {
+            if (ec)
+              return done(fail(Error(ErrorCode::not_found, "no address for " + quote_for_message(name))
+                                   .because(ec.message())
+                                   .remedied_by("add it to /etc/hosts or to the name service of this host")));
+            std::set<std::string> texts;
+            for (const auto& entry : found) {
+              sockaddr_storage storage{};
+              std::memcpy(&storage, entry.endpoint().data(), entry.endpoint().size());
+              texts.insert(address_text(storage));
+            }
+            done(std::vector<std::string>(texts.begin(), texts.end()));
+          }));
 }
 
 }  // namespace sickbay

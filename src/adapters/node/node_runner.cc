@@ -14,6 +14,7 @@
 #include "base/duration.h"
 #include "base/text.h"
 #include "model/builtin_operations.h"
+#include "ports/lifetime.h"
 
 namespace sickbay {
 namespace node {
@@ -138,16 +139,14 @@ class NodeRunner : public OperationRunner {
   }
 
   void run_inline(Function function, Call call, std::function<void(OperationEnd)> done) {
-    loop_.post([this, function, call = std::move(call), done = std::move(done),
-                alive = std::weak_ptr<bool>(alive_)] {
-      if (!alive.lock()) return;
+    loop_.post(lifetime_.guard([function, call = std::move(call), done = std::move(done)] {
       const auto began = std::chrono::steady_clock::now();
       const Micros cpu = thread_time();
       OperationEnd end = function(call);
       end.cpu = thread_time() - cpu;
       end.wall = std::chrono::duration_cast<Micros>(std::chrono::steady_clock::now() - began);
       done(std::move(end));
-    });
+    }));
   }
 
   void run_thread(const ThreadRow& row, Call call, std::function<void(OperationEnd)> done) {
@@ -193,13 +192,11 @@ class NodeRunner : public OperationRunner {
     ProcessSpec spec = c->plan.programs[c->outcomes.size()];
     const auto left = c->call.time_limit - std::chrono::duration_cast<std::chrono::milliseconds>(spent);
     spec.time_limit = std::max(left, std::chrono::milliseconds(1));
-    programs_.run(std::move(spec),
-                  [this, c, alive = std::weak_ptr<bool>(alive_)](Result<ProcessOutcome> outcome) {
-                    if (!alive.lock()) return;
-                    if (outcome) c->cpu += outcome->cpu;
-                    c->outcomes.push_back(std::move(outcome));
-                    next_child(c);
-                  });
+    programs_.run(std::move(spec), lifetime_.guard([this, c](Result<ProcessOutcome> outcome) {
+      if (outcome) c->cpu += outcome->cpu;
+      c->outcomes.push_back(std::move(outcome));
+      next_child(c);
+    }));
   }
 
   Loop& loop_;
@@ -207,8 +204,8 @@ class NodeRunner : public OperationRunner {
   std::shared_ptr<const Tree> tree_;
   Counters counters_;
   ProcessTable processes_;
-  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
   Lanes lanes_;
+  Lifetime lifetime_;
 };
 
 }  // namespace

@@ -30,6 +30,7 @@
 
 #include "adapters/posix/strays.h"
 #include "base/resource_limits.h"
+#include "ports/lifetime.h"
 
 namespace sickbay {
 namespace {
@@ -238,9 +239,7 @@ class PosixRunner : public ProcessRunner {
       spec.environment.push_back(process->family);
     }
     if (auto started = start(spec, *process); !started) {
-      loop_.post([process, error = started.error(), alive = std::weak_ptr<bool>(alive_)]() mutable {
-        if (alive.lock()) process->done(fail(std::move(error)));
-      });
+      loop_.post(lifetime_.guard([process, error = started.error()] { process->done(fail(error)); }));
       return;
     }
     running_[process->pid] = process;
@@ -467,8 +466,8 @@ class PosixRunner : public ProcessRunner {
 
   Loop& loop_;
   const bool adopts_;
-  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
   std::map<pid_t, std::shared_ptr<Process>> running_;
+  Lifetime lifetime_;
 };
 
 }  // namespace

@@ -4,8 +4,8 @@
 namespace sickbay::sim {
 
 void ProcessLoop::post(std::function<void()> task) {
-  if (!timed_) return loop_.post(guarded(std::move(task)));
-  loop_.post(guarded([this, task = std::move(task)] {
+  if (!timed_) return loop_.post(lifetime_.guard(std::move(task)));
+  loop_.post(lifetime_.guard([this, task = std::move(task)] {
     const auto began = std::chrono::steady_clock::now();
     task();
     timed_("task", std::chrono::steady_clock::now() - began);

@@ -5,10 +5,10 @@
 #pragma once
 #include <chrono>
 #include <functional>
-#include <memory>
 #include <string_view>
 
 #include "adapters/sim/sim_loop.h"
+#include "ports/lifetime.h"
 
 namespace sickbay::sim {
 
@@ -18,11 +18,10 @@ class ProcessLoop final : public Loop {
   using Timed = std::function<void(std::string_view work, std::chrono::nanoseconds took)>;
   /// `timed` is told of the real time that each posted task took.
   explicit ProcessLoop(SimLoop& loop, Timed timed = nullptr) : loop_(loop), timed_(std::move(timed)) {}
-  ~ProcessLoop() override { *alive_ = false; }
   TimePoint now() const override { return loop_.now(); }
   void post(std::function<void()> task) override;
   TimerId at(TimePoint when, std::function<void()> task) override {
-    return loop_.at(when, guarded(std::move(task)));
+    return loop_.at(when, lifetime_.guard(std::move(task)));
   }
   void cancel(TimerId timer) override { loop_.cancel(timer); }
   void watch(int, std::function<void()>) override {}
@@ -31,14 +30,9 @@ class ProcessLoop final : public Loop {
   void stop() override { loop_.stop(); }
 
  private:
-  std::function<void()> guarded(std::function<void()> task) {
-    return [alive = alive_, task = std::move(task)] {
-      if (*alive) task();
-    };
-  }
   SimLoop& loop_;
   Timed timed_;
-  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  Lifetime lifetime_;
 };
 
 }  // namespace sickbay::sim

@@ -115,7 +115,6 @@ ChildProcess::ChildProcess(Loop& loop, pid_t pid, int socket, int log, Events ev
 }
 
 ChildProcess::~ChildProcess() {
-  *alive_ = false;
   loop_.unwatch(socket_);
   ::close(socket_);
   if (log_ >= 0) {
@@ -156,8 +155,8 @@ void ChildProcess::read_socket() {
   if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
   if (n <= 0) return end("it ended");
   reader_.feed({buffer.data(), static_cast<std::size_t>(n)});
-  const auto alive = alive_;
-  while (*alive) {  // a callback may destroy this object
+  const auto here = lifetime_.watch();
+  while (!here.over()) {  // a callback may destroy this object
     auto next = reader_.next();
     if (!next) return end(next.error().line());
     if (!*next) return;

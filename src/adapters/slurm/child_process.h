@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "adapters/slurm/protocol.h"
+#include "ports/lifetime.h"
 #include "ports/loop.h"
 
 namespace sickbay::slurm {
@@ -60,7 +61,7 @@ class ChildProcess {
   std::string log_rest_;
   std::deque<std::string> log_lines_;
   bool gone_ = false;
-  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  Lifetime lifetime_;
 };
 
 }  // namespace sickbay::slurm

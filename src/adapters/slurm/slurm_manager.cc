@@ -16,6 +16,7 @@
 #include "adapters/slurm/program_order.h"
 #include "base/text.h"
 #include "model/slurm_state.h"
+#include "ports/lifetime.h"
 
 namespace sickbay::slurm {
 namespace {
@@ -51,7 +52,6 @@ class SlurmCluster final : public ResourceManager {
             loop,
             {options_.child_path, {"SLURM_CONF=" + options_.slurm_conf}, options_.call_limit, options_.log},
             counts_) {}
-  ~SlurmCluster() override { *alive_ = false; }
 
   void submit_program(ProgramOrder order, Done<Submitted> done) override;
   void submit_verification(VerificationOrder order, Done<Submitted> done) override;
@@ -107,15 +107,13 @@ class SlurmCluster final : public ResourceManager {
   CallLane process_lane_{loop_, rate_, kProcessesAtOnce, kProcessQueue};
   /// What the last snapshot said, so that a new child's full look gives differences all the same.
   std::map<std::string, NodeInfo, std::less<>> nodes_;
-  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  Lifetime lifetime_;
 };
 
 void SlurmCluster::ask(Kind kind, std::string call, Json args, std::function<void(Result<Json>)> then) {
   // Answers are posted: a Done must not run inside the call that asked, nor after we are gone.
-  const auto answer = [this, alive = alive_, then = std::move(then)](Result<Json> outcome) {
-    loop_.post([alive, then, outcome = std::move(outcome)]() mutable {
-      if (*alive) then(std::move(outcome));
-    });
+  const auto answer = [this, then = lifetime_.guard(std::move(then))](Result<Json> outcome) {
+    loop_.post([then, outcome = std::move(outcome)]() mutable { then(std::move(outcome)); });
   };
   const bool queued = child_lane_.submit({kind == Kind::update,
                                           [this, kind, call, args = std::move(args), answer]() mutable {
@@ -172,22 +170,20 @@ void SlurmCluster::refresh(RefreshOrder order, Done<Snapshot> done) {
 }
 
 void SlurmCluster::run(Kind kind, std::string call, ProcessSpec spec, Then<ProcessOutcome> then) {
-  const auto answer = [this, alive = alive_, call, then = std::move(then)](Result<ProcessOutcome> outcome) {
-    loop_.post([alive, then, outcome = std::move(outcome)]() mutable {
-      if (*alive) then(std::move(outcome));
-    });
+  const auto answer = [this, then = lifetime_.guard(std::move(then))](Result<ProcessOutcome> outcome) {
+    loop_.post([then, outcome = std::move(outcome)]() mutable { then(std::move(outcome)); });
   };
   const bool queued = process_lane_.submit(
       {kind == Kind::update,
-       [this, alive = alive_, call, spec = std::move(spec), answer]() mutable {
+       [this, call, spec = std::move(spec), answer]() mutable {
          const TimePoint start = loop_.now();
-         runner_.run(std::move(spec), [this, alive, call, start, answer](Result<ProcessOutcome> outcome) {
-           if (!*alive) return;
-           const bool ok = outcome && outcome->exit_code == 0;
-           counts_.add(call, ok, std::chrono::duration<double>(loop_.now() - start).count());
-           answer(std::move(outcome));
-           process_lane_.finished();
-         });
+         runner_.run(std::move(spec),
+                     lifetime_.guard([this, call, start, answer](Result<ProcessOutcome> outcome) {
+                       const bool ok = outcome && outcome->exit_code == 0;
+                       counts_.add(call, ok, std::chrono::duration<double>(loop_.now() - start).count());
+                       answer(std::move(outcome));
+                       process_lane_.finished();
+                     }));
        },
        [answer](Error error) { answer(fail(std::move(error))); }});
   if (!queued)

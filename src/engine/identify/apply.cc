@@ -8,6 +8,7 @@
 
 #include "base/hostlist.h"
 #include "engine/identify/apply.h"
+#include "engine/identify/blame.h"
 #include "engine/identify/signs.h"
 #include "model/slurm_state.h"
 
@@ -177,10 +178,9 @@ void on_cancel_requested(State&, const View&, Case* c, const Event& e) {
   c->cancelled_by = e.body["by"].as_string();
 }
 
-void on_verdict(State&, const View&, Case* c, const Event& e) {
-  if (c == nullptr) return;
-  c->verdict = Verdict::from_json(e.body);
-  c->verdict->at = e.at;  // the journal's stamp, so that a replay gives the same
+void on_verdict(State& s, const View&, Case* c, const Event& e) {
+  // The journal's stamp, so that a replay gives the same.
+  if (c != nullptr) set_verdict(s, *c, Verdict::from_json(e.body), e.at);
 }
 
 void on_case_closed(State& s, const View&, Case* c, const Event& e) {
@@ -195,6 +195,7 @@ void on_archived(State& s, const View&, Case* c, const Event& e) {
   if (c == nullptr || !c->is_closed()) return;
   const std::int64_t no = c->no;
   std::erase_if(s.by_job, [no](const auto& entry) { return entry.second == no; });
+  drop_blame(s, *c);
   s.cases.erase(no);
 }
 

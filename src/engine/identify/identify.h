@@ -47,10 +47,11 @@ struct NodeRecord {
 };
 
 struct State {
-  std::map<std::int64_t, Case> cases;         ///< by number
-  std::map<JobId, std::int64_t> by_job;       ///< user's job -> case
-  std::map<std::string, NodeRecord> records;  ///< by node
-  std::set<std::int64_t> open;                ///< not closed
+  std::map<std::int64_t, Case> cases;                    ///< by number
+  std::map<JobId, std::int64_t> by_job;                  ///< user's job -> case
+  std::map<std::string, NodeRecord> records;             ///< by node
+  std::set<std::int64_t> open;                           ///< not closed
+  std::map<std::string, std::set<std::int64_t>> blamed;  ///< node -> cases whose verdict blames it (blame.h)
   std::int64_t last_case = 0;
 };
 

@@ -100,9 +100,7 @@ void Agent::start() {
 }
 
 void Agent::later(Micros in, std::function<void()> what) {
-  loop_.at(loop_.now() + in, [alive = std::weak_ptr<bool>(alive_), what = std::move(what)] {
-    if (!alive.expired()) what();
-  });
+  loop_.at(loop_.now() + in, lifetime_.guard(std::move(what)));
 }
 
 // --- when
@@ -247,12 +245,11 @@ void Agent::over(const Order& wanted, TimePoint began, const diagnose::Run& run,
     }
   }
   // Not from inside the run that is just ending.
-  loop_.post([this, alive = std::weak_ptr<bool>(alive_)] {
-    if (alive.expired()) return;
+  loop_.post(lifetime_.guard([this] {
     running_.reset();
     next_order();
     if (!running_ && once_done_) std::exchange(once_done_, nullptr)();
-  });
+  }));
   if (sickbayd_ != nullptr) deliver();
 }
 

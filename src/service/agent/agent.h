@@ -19,6 +19,7 @@
 
 #include "ports/agent_store.h"
 #include "ports/http_client.h"
+#include "ports/lifetime.h"
 #include "service/agent/diagnosis.h"
 #include "service/agent/timetable.h"
 
@@ -100,7 +101,6 @@ class Agent {
   HttpClient* sickbayd_;
   const std::vector<std::shared_ptr<const diagnose::Rules>> rules_;
   const AgentOptions options_;
-  const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 
   std::vector<Loop::TimerId> ticks_;  ///< by rules
   std::vector<TimePoint> due_;        ///< by rules: the tick that is waited for
@@ -120,6 +120,7 @@ class Agent {
   int poll_failures_ = 0, deliver_failures_ = 0;
   std::function<void()> once_done_;
   std::function<void()> delivered_;  ///< nothing waits any more
+  Lifetime lifetime_;
 };
 
 }  // namespace sickbay::agent

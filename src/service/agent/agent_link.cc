@@ -37,10 +37,7 @@ void Agent::again_later(std::function<void()> what, int& failures) {
 
 // The answer comes to nobody where the agent is no more.
 void Agent::ask(HttpQuestion asked, Done<Json> done) {
-  sickbayd_->ask(std::move(asked),
-                 [alive = std::weak_ptr<bool>(alive_), done = std::move(done)](Result<Json> answer) {
-                   if (!alive.expired()) done(std::move(answer));
-                 });
+  sickbayd_->ask(std::move(asked), lifetime_.guard(std::move(done)));
 }
 
 void Agent::hello() {

@@ -67,7 +67,7 @@ void read_output(VerbTools& tools, const Command& command, bool, Answer answer) 
   ProcessSpec::Credentials as{tools.config.verify.user, tools.verification.uid, tools.verification.gid};
   const bool program = id->kind == RunKind::program;
   if (program) {
-    auto saved = tools.cases.load(case_number(command));
+    auto saved = tools.cases.load(parse_case_name(command.subject).value_or(0));
     if (!saved) return answer(fail(saved.error()));
     as = {saved->owner.user, saved->owner.uid, saved->owner.gid};
   }

@@ -97,7 +97,7 @@ void bind_or(VerbTools& tools, const std::string& key, std::uint32_t uid, Answer
 }
 
 void submit_program(VerbTools& tools, const Command& command, bool again, Answer answer) {
-  auto saved = tools.cases.load(case_number(command));
+  auto saved = tools.cases.load(parse_case_name(command.subject).value_or(0));
   if (!saved) return answer(fail(saved.error()));
   const std::uint32_t uid = saved->owner.uid;
   auto submit = [&tools, command, saved = std::move(*saved), answer] {

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// Blame: which cases blame which node, the other way round than the verdicts have it.
+//
+// Who lists the nodes of a cluster asks this for each of them; without it every node would cost a walk over
+// all cases.  Derived: apply() keeps it, a replay brings it back, and the canonical text leaves it out.
+#pragma once
+#include "engine/identify/identify.h"
+
+namespace sickbay::identify {
+
+/// The nodes that the verdict of `subject` blames; empty where it has none, or blames something else.
+const std::vector<std::string>& blamed_nodes(const Case& subject);
+
+/// Gives `subject` a verdict in the place of the one it had.
+void set_verdict(State& state, Case& subject, Verdict verdict, TimePoint at);
+/// Forgets what the verdict of `subject` blames: to be called before the case goes.
+void drop_blame(State& state, const Case& subject);
+
+/// The cases that blame `node`, in their order.
+const std::set<std::int64_t>& blamers(const State& state, const std::string& node);
+
+}  // namespace sickbay::identify

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the tests of the API share: sickbayd from the API down, on the simulated cluster n[1-6].
+//
+// The journal, the cluster and the saved submissions outlive restart(), as they would a real one.
+#pragma once
+#include <gtest/gtest.h>
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "adapters/sim/process_loop.h"
+#include "adapters/sim/sim_cluster.h"
+#include "adapters/sim/sim_journal.h"
+#include "adapters/sim/sim_loop.h"
+#include "adapters/sim/sim_processes.h"
+#include "service/api.h"
+#include "service/case_store.h"
+#include "service/effects.h"
+
+namespace sickbay {
+
+struct Answer : HttpReply {
+  HttpResponse response;
+  bool answered = false, open = true;
+  std::string streamed;
+  void respond(HttpResponse r) override { response = std::move(r), answered = true; }
+  void begin_stream(std::string) override { answered = true; }
+  bool write(std::string chunk) override {
+    streamed += chunk;
+    return open;
+  }
+  void end() override { open = false; }
+  void on_close(std::function<void()>) override {}
+  bool is_open() const override { return open; }
+};
+
+struct MemoryStore : CaseStore {
+  std::map<std::int64_t, Submission> kept;
+  Status save(std::int64_t no, const Submission& s) override {
+    kept[no] = s;
+    return {};
+  }
+  Result<Submission> load(std::int64_t no) override { return kept.at(no); }
+  void remove(std::int64_t no) override { kept.erase(no); }
+};
+
+class ApiTest : public ::testing::Test {
+ protected:
+  ApiTest() : cluster_(loop_, {}) { start(); }
+  ~ApiTest() override { stop(); }
+
+  // What one sickbayd holds, and loses when it is killed.
+  struct Daemon {
+    Daemon(ApiTest& t)
+        : loop(t.loop_),
+          processes(t.loop_, t.cluster_),
+          effects(loop, t.cluster_, processes, t.store_, t.config_, {"#!/bin/sh\n", {}, 0, 0}),
+          seats(t.config_),
+          controller(loop, t.journal_, t.cluster_, effects, seats, t.config_),
+          api(controller, t.store_, t.cluster_, Api::Identity{"test", 1, loop.now()},
+              [](const Caller& c) { return c.user == "ops"; }) {
+      (void)controller.replay();
+      controller.start();
+    }
+    sim::ProcessLoop loop;
+    sim::SimProcesses processes;
+    Effects effects;
+    Seats seats;
+    Controller controller;
+    Api api;
+  };
+  void start() {
+    daemon_ = std::make_unique<Daemon>(*this);
+    api_ = &daemon_->api;
+    controller_ = &daemon_->controller;
+  }
+  void stop() {
+    cluster_.drop_answers();
+    daemon_.reset();
+  }
+  void restart() {
+    stop();
+    start();
+    pass(std::chrono::seconds(1));
+  }
+  void pass(std::chrono::milliseconds time) { loop_.run_until(loop_.now() + time); }
+
+  /// Asks, and passes no time: the answer may come later.
+  std::shared_ptr<Answer> send(const std::string& user, const std::string& method, const std::string& target,
+                               const std::string& body = "", const std::string& key = "") {
+    static const std::map<std::string, std::uint32_t> kUids{
+        {"root", 0}, {"alice", 60001}, {"bob", 60002}, {"ops", 60003}};
+    HttpRequest request;
+    request.method = method;
+    request.path = target.substr(0, target.find('?'));
+    if (const std::size_t q = target.find('?'); q != std::string::npos)
+      request.query.emplace_back(target.substr(q + 1, target.find('=') - q - 1),
+                                 target.substr(target.find('=') + 1));
+    request.body = body;
+    request.idempotency_key = key;
+    request.caller.uid = request.caller.gid = kUids.at(user);
+    request.caller.user = user;
+    auto answer = std::make_shared<Answer>();
+    api_->serve(std::move(request), answer);
+    return answer;
+  }
+  std::shared_ptr<Answer> ask(const std::string& user, const std::string& method, const std::string& target,
+                              const std::string& body = "", const std::string& key = "") {
+    auto answer = send(user, method, target, body, key);
+    pass(std::chrono::milliseconds(50));
+    return answer;
+  }
+  static Json body_of(const std::shared_ptr<Answer>& answer) {
+    return Json::parse(answer->response.body).value_or(Json());
+  }
+
+  static std::string submission() {
+    Submission s;
+    s.script = "#!/bin/sh\n#SIM run=30s\n";
+    s.script_name = "job.sh";
+    s.work_dir = "/home/alice";
+    s.owner.user = "root";  // what a request says of its owner does not count
+    return Json::object({{"submission", s.to_json()}, {"options", Json::object()}}).dump();
+  }
+
+  sim::SimLoop loop_;
+  sim::SimCluster cluster_;
+  sim::SimJournal journal_;
+  MemoryStore store_;
+  Config config_;
+  std::unique_ptr<Daemon> daemon_;
+  Api* api_ = nullptr;                // of daemon_
+  Controller* controller_ = nullptr;  // of daemon_
+};
+
+}  // namespace sickbay

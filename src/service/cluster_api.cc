@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// The endpoints of the cluster: its nodes, sickbayd itself, and the lab's word.  Their rows stand in api.cc.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/hostlist.h"
+#include "engine/identify/blame.h"
+#include "model/slurm_state.h"
+#include "service/agents.h"
+#include "service/api_call.h"
+#include "service/metrics.h"
+
+namespace sickbay {
+namespace {
+
+constexpr std::chrono::seconds kNodesMaxAge{2};
+
+}  // namespace
+
+Json claim_view(const Controller& controller, const std::string& on) {
+  const cluster::Claim* claim = controller.seats().cluster().claims.find(on, controller.now());
+  if (claim == nullptr) return Json();
+  Json view = claim->to_json();
+  view.set("since", to_micros(claim->since));
+  return view;
+}
+
+void ClusterEndpoints::list_nodes(Api& api, Call& c) {
+  api.controller_.watch().with_nodes(kNodesMaxAge, [&api, c](Status looked) {
+    // Old news is better than none, as long as it is called old.
+    if (!looked && api.controller_.watch().nodes().empty()) return c.refuse(looked.error());
+    const drain::Known drains = api.controller_.seats().drains().known(api.controller_.now());
+    Json items = Json::array();
+    for (const auto& [name, node] : api.controller_.watch().nodes()) {
+      Json item = node.to_json();
+      const auto state = parse_node_state(node.state, node.flags);
+      item.set("usable", state && usable(*state));
+      item.set("agent", api.agents_ != nullptr ? api.agents_->view(name) : Json());
+      Json verdicts = Json::array();
+      for (const std::int64_t no : identify::blamers(api.controller_.seats().cases().state(), name))
+        verdicts.push(case_name(no));
+      item.set("verdicts", std::move(verdicts));
+      item.set("service", drain::node_view(drains, name));
+      item.set("claim", claim_view(api.controller_, node_subject(name)));
+      items.push(std::move(item));
+    }
+    // (An initializer list would copy what may be ten thousand nodes.)
+    Json list = Json::object();
+    list.set("items", std::move(items)).set("next", Json()).set("stale", !looked.has_value());
+    c.answer(200, list);
+  });
+}
+
+void ClusterEndpoints::undo_drains(Api& api, Call& c) {
+  const std::string& nodes = c.body["nodes"].as_string();
+  auto names = expand_hostlist(nodes);
+  if (!names) return c.refuse(names.error());
+  const drain::State& state = api.controller_.seats().drains().state();
+  for (const std::string& name : *names)
+    if (!api.controller_.seats().cluster().view.nodes.contains(name))
+      return c.refuse(Error(ErrorCode::not_found, fmt::format("no node '{}'", name))
+                          .remedied_by("'sickbay nodes' lists them"));
+  const std::string& rule = c.body["rule"].as_string();
+  Json out = Json::array();
+  for (const auto& [name, node] : state.nodes) {
+    if (!names->empty() && std::find(names->begin(), names->end(), name) == names->end()) continue;
+    const bool meant = std::any_of(node.reasons.begin(), node.reasons.end(), [&](const auto& entry) {
+      return rule.empty() || entry.second.rule == rule;
+    });
+    if (meant) out.push(name);
+  }
+  Event event;
+  event.subject = "cluster";
+  event.kind = drain::kUndoDrains;
+  event.v = drain::kUndoDrainsVersion;
+  event.body = Json::object({{"by", c.request.caller.user},
+                             {"nodes", nodes},
+                             {"rule", rule},
+                             {"rest_until", to_micros(api.controller_.now() +
+                                                      api.controller_.seats().drains().policy().undo_rest)}});
+  c.keep(api, {std::move(event)}, 200, Json::object({{"nodes", std::move(out)}}));
+}
+
+void ClusterEndpoints::status(Api& api, Call& c) {
+  const Controller::Health& h = api.controller_.health();
+  const Watch::Health& looks = api.controller_.watch().health();
+  const auto& state = api.controller_.seats().cases().state();
+  c.answer(200, Json::object(
+                    {{"version", api.identity_.version},
+                     {"pid", api.identity_.pid},
+                     {"started", to_micros(api.identity_.started)},
+                     {"journal",
+                      Json::object({{"seq", api.controller_.journal().last_seq()},
+                                    {"bytes", api.controller_.journal().size_bytes()},
+                                    {"state", h.journal                                           ? "ok"
+                                              : h.journal.error().code == ErrorCode::storage_full ? "full"
+                                                                                                  : "broken"},
+                                    {"error", h.journal ? "" : h.journal.error().line()}})},
+                     {"slurm", Json::object({{"state", looks.slurm ? "ok" : "away"},
+                                             {"since", to_micros(looks.since)},
+                                             {"error", looks.slurm ? "" : looks.slurm.error().line()}})},
+                     {"parked", api.controller_.parked()},
+                     {"cases", Json::object({{"open", state.open.size()},
+                                             {"closed", state.cases.size() - state.open.size()}})}}));
+}
+
+void ClusterEndpoints::metrics(Api& api, Call& c) {
+  HttpResponse response;
+  response.content_type = "text/plain; version=0.0.4";
+  response.body = metrics_text(api.controller_, api.manager_, api.agents_);
+  c.reply->respond(std::move(response));
+}
+
+void ClusterEndpoints::lab_truth(Api& api, Call& c) {
+  const std::string& kind = c.body["kind"].as_string();
+  if (kind != "lab_fault" && kind != "lab_heal")
+    return c.refuse(Error(ErrorCode::bad_input, "'kind' must be lab_fault or lab_heal"));
+  if (!c.body["body"].is_object()) return c.refuse(Error(ErrorCode::bad_input, "'body' must be an object"));
+  Event event;
+  event.subject = c.body["subject"].as_string();
+  event.kind = kind;
+  event.body = c.body["body"];
+  c.keep(api, {std::move(event)}, 200, Json::object());
+}
+
+}  // namespace sickbay

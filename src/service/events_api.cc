@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// The stream of events: what a caller may see of the journal, past and to come.  Its row stands in api.cc.
+#include "service/api_call.h"
+
+namespace sickbay {
+namespace {
+
+constexpr std::size_t kStreamBurst = 5000;  // events of the past given to a stream in one go
+
+}  // namespace
+
+struct Api::Stream {
+  std::shared_ptr<HttpReply> reply;
+  Caller caller;
+  std::string subject;
+  std::int64_t after = 0;
+  bool live = false;
+};
+
+void EventEndpoints::events(Api& api, Call& c) {
+  auto stream = std::make_shared<Api::Stream>();
+  stream->reply = c.reply;
+  stream->caller = c.request.caller;
+  stream->subject = c.request.query_value("subject").value_or("");
+  const std::string after(c.request.query_value("after").value_or("0"));
+  for (char digit : after)
+    if (digit < '0' || digit > '9' || after.size() > 18)
+      return c.refuse(Error(ErrorCode::bad_input, "'after' must be a number"));
+  stream->after = after.empty() ? 0 : std::stoll(after);
+  const bool follow = c.request.query_value("follow").value_or("0") == "1";
+  c.reply->begin_stream("application/x-ndjson");
+  bool open = true;
+  std::string chunk;
+  std::size_t given = 0;
+  std::int64_t shown = stream->after;
+  auto each = [&](const Event& event) {
+    if (api.may_see(stream->caller, event)) {
+      chunk += event.text() + "\n";
+      shown = event.seq;
+    }
+    stream->after = event.seq;
+    if (chunk.size() > (64 << 10)) open = c.reply->write(std::exchange(chunk, {}));
+    return open && ++given < kStreamBurst;
+  };
+  // A long past is given in parts: whoever wants more asks again with after=.
+  const Status read = stream->subject.empty()
+                          ? api.controller_.journal().read(stream->after, each)
+                          : api.controller_.journal().read_subject(stream->subject, stream->after, each);
+  // Behind a part that ends with events of others, the caller must still learn where to go on.
+  if (read && given >= kStreamBurst && shown < stream->after)
+    chunk += Json::object({{"position", stream->after}}).dump() + "\n";
+  if (open && !chunk.empty()) open = c.reply->write(std::move(chunk));
+  if (!read || !open || !follow || given >= kStreamBurst) return c.reply->end();
+  stream->live = true;
+  api.streams_.push_back(stream);
+  c.reply->on_close([&api, stream] { api.streams_.remove(stream); });
+}
+
+bool Api::may_see(const Caller& caller, const Event& event) const {
+  const auto no = parse_case_name(event.subject);
+  if (!no) return true;  // of nodes and the cluster everybody may know
+  if (caller.uid == 0 || is_operator_(caller)) return true;
+  auto it = controller_.seats().cases().state().cases.find(*no);
+  return it != controller_.seats().cases().state().cases.end() && it->second.owner.uid == caller.uid;
+}
+
+void Api::publish(const Event& event) {
+  if (streams_.empty()) return;
+  const std::string line = event.text() + "\n";
+  const auto streams = streams_;  // a cut stream leaves the list while we walk
+  for (const auto& stream : streams) {
+    if (event.seq <= stream->after || (!stream->subject.empty() && stream->subject != event.subject) ||
+        !may_see(stream->caller, event))
+      continue;
+    stream->after = event.seq;
+    if (!stream->reply->write(line)) streams_.remove(stream);
+  }
+}
+
+}  // namespace sickbay
