@@ -419,6 +419,10 @@ Status take_line(const std::string& line, Scenario& into) {
     into.cluster.seed = static_cast<std::uint64_t>(number(words[1]).value_or(0));
     return {};
   }
+  if (words[0] == "show" && words.size() == 2 && words[1] == "claims") {
+    into.show_claims = true;
+    return {};
+  }
   if (words[0] == "until" && words.size() == 2) {
     const auto time = parse_duration(words[1]);
     if (!time) return fail(time.error());
@@ -470,7 +474,9 @@ void ScenarioRun::submit(const ScenarioJob& job) {
 }
 
 ScenarioResult ScenarioRun::result() {
-  world.on_event = [this](const Event& event) { say(event_line(event, start_)); };
+  world.on_event = [this](const Event& event) {
+    if (scenario_.show_claims || !is_about_claims(event)) say(event_line(event, start_));
+  };
   world.start_sickbayd();
   if (scenario_.background.live_jobs > 0) world.cluster().add_background(scenario_.background);
   ScenarioResult result;

@@ -7,11 +7,13 @@
 //   job solve nodes=2 limit=10m deliver does run=30s exit=1
 //   at 12s n3 rank-kill=SIGBUS
 //   at 20s slurmctld killed for=3s
+//   show claims
 //   until 2h
 //   ----
 //   (the timeline, written by `sickbay-sim --rewrite`; its diff is for people to judge)
 //
-// The words of each line are in the tables of scenario.cc; an unknown word is an error with its line.
+// Claims, and who waits no more for the breaker, are in the timeline only where `show claims` asks for them: most
+// stories are about something else.  The words of each line are in the tables of scenario.cc; an unknown word is an error with its line.
 // What a program does is said after `does`, in the words of adapters/sim/sim_behaviour.h.
 #pragma once
 #include <cstdint>
@@ -47,6 +49,7 @@ struct Scenario {
   std::vector<ScenarioJob> jobs;
   std::vector<ScenarioAct> acts;
   Micros until{std::chrono::hours(12)};
+  bool show_claims = false;
 };
 
 /// Errors: bad_input with the line.

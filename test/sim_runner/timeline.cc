@@ -125,6 +125,24 @@ constexpr auto kKinds = std::to_array<KindRow>({
        return fmt::format("the breaker of {} keeps {}: {}", event.body["partition"].as_string(),
                           event.body["node"].as_string(), event.body["why"].as_string());
      }},
+    {kClaimed,
+     [](const Event& event, TimePoint) {
+       return fmt::format("claimed by {} for {}{}: {}", event.body["holder"].as_string(),
+                          event.body["by"].as_string(), event.body["out"].as_bool() ? ", out of service" : "",
+                          event.body["reason"].as_string());
+     }},
+    {kClaimReleased,
+     [](const Event& event, TimePoint) {
+       return fmt::format("released by {}: {}", event.body["holder"].as_string(),
+                          event.body["why"].as_string());
+     }},
+    {kBreakerWaitEnded,
+     [](const Event& event, TimePoint) { return event.body["by"].as_string() + " waits no more"; }},
+    {kParked,
+     [](const Event& event, TimePoint) {
+       return fmt::format("parked by {}: {}", event.body["engine"].as_string(),
+                          event.body["why"].as_string());
+     }},
     {drain::kUndoDrains,
      [](const Event& event, TimePoint) { return "drains undone by " + event.body["by"].as_string(); }},
     {identify::kCancelRequested,
@@ -141,6 +159,10 @@ std::string event_line(const Event& event, TimePoint start) {
   const auto row =
       std::find_if(kKinds.begin(), kKinds.end(), [&](const KindRow& r) { return r.kind == event.kind; });
   return fmt::format("{:<8} {}", event.subject, row == kKinds.end() ? event.kind : row->text(event, start));
+}
+
+bool is_about_claims(const Event& event) {
+  return event.kind == kClaimed || event.kind == kClaimReleased || event.kind == kBreakerWaitEnded;
 }
 
 std::vector<std::string> closing_lines(const identify::Case& subject) {

@@ -12,6 +12,8 @@ namespace sickbay::sim {
 /// One event as "SUBJECT WORD details"; empty for an event that a timeline leaves out.  `start` is the
 /// scenario's: times in bodies are shown from there.
 std::string event_line(const Event& event, TimePoint start);
+/// Whether an event only says who may act on what.
+bool is_about_claims(const Event& event);
 /// "    42.1s": seconds since the start.
 std::string clock_text(Micros since_start);
 /// The last lines of a scenario: each case with its verdict, runs and notes.
