@@ -2,8 +2,9 @@
 // Event and Command: what happened, and what shall be done, as the journal keeps them.
 //
 // Both are envelopes with one stable text form (a JSON body whose member order is fixed by its writer).
-// What the bodies hold belongs to the engine that writes them (engine/*/events.h); the journal, the API and
-// `sickbay journal` need only the envelope.  Source: doc/design/decisions.md 10-15, doc/formats/journal.md.
+// What the bodies hold belongs to the engine that writes them (doc/formats/journal.md); the journal, the API
+// and `sickbay journal` need only the envelope.  Source: doc/design/decisions.md 10-15,
+// doc/formats/journal.md.
 #pragma once
 #include <cstdint>
 #include <string>
