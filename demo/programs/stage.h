@@ -58,10 +58,14 @@ struct Stage {
   static inline volatile std::sig_atomic_t exit_code_of_alarm = 0;
 };
 
-/// About 2 ms of arithmetic; the sum keeps the compiler from leaving it out.
+/// Most callers of work() want its time and not its sum, and a sum that nobody reads the compiler leaves out.
+inline volatile double sum_of_work = 0;
+
+/// About 0.6 ms of arithmetic (2.6 GHz): roots and quotients, and their sum.
 inline double work() {
   double sum = 0;
-  for (int i = 1; i < 1'000'000; ++i) sum += std::sqrt(static_cast<double>(i)) / i;
+  for (int i = 1; i < 150'000; ++i) sum += std::sqrt(static_cast<double>(i)) / i;
+  sum_of_work = sum;
   return sum;
 }
 

@@ -3,7 +3,7 @@
 //
 // An Error is a code, what went wrong, and the context that callers added on the way up.  The remedy, the
 // exit code of a command and the HTTP status belong to the code and stand in one table (error_row), so
-// that a message, a script and an API client never disagree.  Source: doc/design/style.md §2 "Errors".
+// that a message, a script and an API client never disagree.
 #pragma once
 #include <cstdint>
 #include <string>

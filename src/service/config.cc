@@ -5,7 +5,7 @@
 #include <array>
 #include <charconv>
 
-#include "service/config_table.h"
+#include "settings/config_table.h"
 
 namespace sickbay {
 namespace {

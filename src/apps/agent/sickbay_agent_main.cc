@@ -24,7 +24,7 @@
 #include "model/builtin_operations.h"
 #include "service/agent/agent.h"
 #include "service/agent/config.h"
-#include "service/paths.h"
+#include "settings/paths.h"
 
 namespace sickbay::agent {
 namespace {

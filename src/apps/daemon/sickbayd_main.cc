@@ -30,7 +30,7 @@
 #include "service/api.h"
 #include "service/controller.h"
 #include "service/effects.h"
-#include "service/paths.h"
+#include "settings/paths.h"
 
 namespace sickbay {
 namespace {

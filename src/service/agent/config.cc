@@ -3,7 +3,7 @@
 
 #include <array>
 
-#include "service/config_table.h"
+#include "settings/config_table.h"
 
 namespace sickbay::agent {
 namespace {

@@ -6,13 +6,14 @@
 // (design/workload.md, step 2).
 #pragma once
 #include "workload/job/arena.h"
-#include "workload/read/reader.h"
+#include "workload/job/row.h"
+#include "workload/job/rows.h"
 
 namespace sickbay::workload {
 
-/// `rows`: every row of the records whose RecordSpan::job is the same (hashes may collide: rows of other ids
-/// are kept apart).  Adds to `jobs` one row of kind job for each key; all its fields with a store column are
-/// final but those of labels.  Texts point where those of `rows` do, or into `arena`.
+/// `rows`: every row of the records that readers gave the same hash of a job (hashes may collide: rows of
+/// other ids are kept apart).  Adds to `jobs` one row of kind job for each key; all its fields with a store
+/// column are final but those of labels.  Texts point where those of `rows` do, or into `arena`.
 void merge(Rows& rows, Arena& arena, Rows& jobs);
 
 /// The fields that jobs of merge() may have whose rows have no others than `told`: perhaps too many, never

@@ -7,7 +7,6 @@
 #include "workload/job/row.h"
 #include "workload/merge/combine.h"
 #include "workload/merge/merge.h"
-#include "workload/read/reader.h"
 
 namespace sickbay::workload {
 

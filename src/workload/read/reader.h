@@ -17,6 +17,7 @@
 #include "base/result.h"
 #include "workload/job/arena.h"
 #include "workload/job/row.h"
+#include "workload/job/rows.h"
 
 namespace sickbay::workload {
 
@@ -33,26 +34,6 @@ struct RecordSpan {
 struct Reject {
   std::string_view record;
   std::string reason;  ///< one sentence, with the offending value
-};
-
-/// Rows of one or more records; reused.
-class Rows {
- public:
-  Row& add() {
-    if (size_ == rows_.size()) rows_.push_back(std::make_unique<Row>());
-    Row& row = *rows_[size_++];
-    row.clear();
-    return row;
-  }
-  void drop_last() { --size_; }
-  void clear() { size_ = 0; }
-  std::size_t size() const { return size_; }
-  Row& operator[](std::size_t i) { return *rows_[i]; }
-  const Row& operator[](std::size_t i) const { return *rows_[i]; }
-
- private:
-  std::vector<std::unique_ptr<Row>> rows_;
-  std::size_t size_ = 0;
 };
 
 class Reader {

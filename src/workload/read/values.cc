@@ -9,7 +9,7 @@
 
 #include "base/size.h"
 #include "base/text.h"
-#include "workload/read/civil.h"
+#include "workload/job/civil.h"
 #include "workload/read/swar.h"
 
 namespace sickbay::workload {

@@ -14,6 +14,7 @@
 #include "base/result.h"
 #include "workload/job/arena.h"
 #include "workload/job/row.h"
+#include "workload/job/time_zone.h"
 
 namespace sickbay::workload {
 
@@ -22,23 +23,6 @@ bool is_absent(std::string_view text);
 
 /// Decimal digits with an optional '-' (and, with `fraction`, digits after a '.', which are cut off).
 bool parse_integer(std::string_view text, std::int64_t& value, bool fraction = false);
-
-/// Local times to UTC by an IANA zone, with its past changes; safe for several threads.
-class TimeZone {
- public:
-  /// "UTC", "Europe/Berlin", "+02:00".  Errors: not_found.
-  static Result<TimeZone> make(std::string_view name);
-  /// Seconds since 1970 UTC of a local second count; in the hour that comes twice, the first.
-  std::int64_t to_utc(std::int64_t local) const;
-  /// Its changes: from `at` (UTC seconds) on, `offset` seconds east.  At least one.
-  struct Change {
-    std::int64_t at, offset;
-  };
-  const std::vector<Change>& changes() const { return *changes_; }
-
- private:
-  std::shared_ptr<const std::vector<Change>> changes_;
-};
 
 /// "2021-05-01T02:26:23", also with a blank for the T, a fraction, "Z" or "+02:00"; and a bare count of
 /// seconds since 1970.  Fractions are cut off.

@@ -14,7 +14,7 @@
 
 #include "adapters/duckdb/database.h"
 #include "base/result.h"
-#include "workload/read/values.h"
+#include "workload/job/time_zone.h"
 #include "workload/report/report.h"
 #include "workload/report/site.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "service/config_table.h"
+#include "settings/config_table.h"
 
 #include <fmt/format.h>
 

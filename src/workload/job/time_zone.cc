@@ -3,6 +3,8 @@
 //
 // Not by the C library: its zone is one for the whole process, and an import reads on several threads.  The
 // changes of a zone are read once, up to 2100, and a local time is looked up in them.
+#include "workload/job/time_zone.h"
+
 #include <algorithm>
 #include <array>
 #include <filesystem>
@@ -13,8 +15,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
-#include "workload/read/civil.h"
-#include "workload/read/values.h"
+#include "workload/job/civil.h"
 
 namespace sickbay::workload {
 namespace {

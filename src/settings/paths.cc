@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "service/paths.h"
+#include "settings/paths.h"
 
 #include <cstdlib>
 
