@@ -13,6 +13,7 @@
 #include "model/slurm_state.h"
 #include "service/agents.h"
 #include "service/api_call.h"
+#include "service/case_request.h"
 #include "service/case_store.h"
 #include "service/metrics.h"
 
@@ -20,8 +21,7 @@ namespace sickbay {
 namespace {
 
 constexpr std::chrono::seconds kNodesMaxAge{2};
-constexpr std::size_t kScriptBound = 4 << 20;  // slurmctld's own MaxScriptSize
-constexpr std::size_t kStreamBurst = 5000;     // events of the past given to a stream in one go
+constexpr std::size_t kStreamBurst = 5000;  // events of the past given to a stream in one go
 
 Error no_case(std::string_view name) {
   return Error(ErrorCode::not_found, fmt::format("no case '{}'", name))
@@ -46,36 +46,36 @@ struct Endpoints {
   static void open_case(Api& api, Call& c) {
     if (auto known = api.cases_by_key_.find(c.request.idempotency_key);
         !c.request.idempotency_key.empty() && known != api.cases_by_key_.end())
-      return c.answer(201, Json::object({{"case", case_name(known->second)}}));
-    auto body = Json::parse(c.request.body);
-    if (!body) return c.refuse(body.error());
-    auto submission = Submission::from_json((*body)["submission"]);
-    if (!submission) return c.refuse(submission.error());
-    if (submission->script.size() > kScriptBound)
-      return c.refuse(Error(ErrorCode::bad_input, "the script is over 4 MiB"));
-    for (const auto& [key, value] : (*body)["options"].members()) {
-      static constexpr std::array<std::string_view, 6> kKnown{"deliver", "rerun",         "requeue",
-                                                              "check",   "expect_time_s", "workdir"};
-      if (std::find(kKnown.begin(), kKnown.end(), key) == kKnown.end())
-        return c.refuse(Error(ErrorCode::bad_input, fmt::format("unknown option '{}' of a case", key)));
-    }
+      // Behind whatever is not durable yet: the first answer may still become a refusal.
+      return keep(api, c, {}, 201, Json::object({{"case", case_name(known->second)}}));
+    auto wish = CaseRequest::parse(c.request.body);
+    if (!wish) return c.refuse(wish.error());
+    Submission& submission = wish->submission;
     // Who it belongs to is said by the socket, never by the request.
-    submission->owner = {c.request.caller.user, c.request.caller.uid, c.request.caller.gid};
+    submission.owner = {c.request.caller.user, c.request.caller.uid, c.request.caller.gid};
     const std::int64_t no = api.controller_.new_case_number();
-    if (auto saved = api.cases_.save(no, *submission); !saved) return c.refuse(saved.error());
+    if (auto saved = api.cases_.save(no, submission); !saved) return c.refuse(saved.error());
     Event event;
     event.subject = case_name(no);
     event.kind = identify::kCaseOpened;
     event.body =
-        Json::object({{"owner", submission->owner.to_json()},
-                      {"options", (*body)["options"]},
-                      {"script_name", submission->script_name},
-                      {"work_dir", submission->work_dir},
-                      {"output_dir", fmt::format("{}/sickbay-{}", submission->work_dir, case_name(no))},
-                      {"notes", (*body)["notes"]},
+        Json::object({{"owner", submission.owner.to_json()},
+                      {"options", wish->options},
+                      {"script_name", submission.script_name},
+                      {"work_dir", submission.work_dir},
+                      {"output_dir", fmt::format("{}/sickbay-{}", submission.work_dir, case_name(no))},
+                      {"notes", wish->notes},
                       {"idempotency_key", c.request.idempotency_key}});
     if (!c.request.idempotency_key.empty()) api.cases_by_key_[c.request.idempotency_key] = no;
-    keep(api, c, {std::move(event)}, 201, Json::object({{"case", case_name(no)}}));
+    api.controller_.take({std::move(event)}, [&api, c, no](Status kept) {
+      if (kept) return c.answer(201, Json::object({{"case", case_name(no)}}));
+      // A case that was taken in is opened when the disk has room again; of any other nothing may stay.
+      if (!api.controller_.state().cases.contains(no)) {
+        (void)api.cases_.remove(no);
+        api.cases_by_key_.erase(c.request.idempotency_key);
+      }
+      c.refuse(kept.error());
+    });
   }
 
   static void bind_job(Api& api, Call& c) {
