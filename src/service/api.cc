@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
+#include <set>
 
 #include "base/hostlist.h"
 #include "engine/identify/case_view.h"
@@ -137,19 +139,20 @@ struct Endpoints {
     api.controller_.with_nodes(kNodesMaxAge, [&api, c](Status looked) {
       // Old news is better than none, as long as it is called old.
       if (!looked && api.controller_.nodes().empty()) return c.refuse(looked.error());
+      std::map<std::string, Json> blamed;  // in one walk: there are many nodes, and many cases
+      for (const auto& [no, subject] : api.controller_.state().cases)
+        if (subject.verdict && subject.verdict->cause == identify::Cause::node)
+          for (const std::string& name :
+               std::set(subject.verdict->nodes.begin(), subject.verdict->nodes.end()))
+            blamed[name].push(case_name(no));
       Json items = Json::array();
       for (const auto& [name, node] : api.controller_.nodes()) {
         Json item = node.to_json();
         const auto state = parse_node_state(node.state, node.flags);
         item.set("usable", state && usable(*state));
         item.set("agent", api.agents_ != nullptr ? api.agents_->view(name) : Json());
-        Json verdicts = Json::array();
-        for (const auto& [no, subject] : api.controller_.state().cases)
-          if (subject.verdict && subject.verdict->cause == identify::Cause::node &&
-              std::find(subject.verdict->nodes.begin(), subject.verdict->nodes.end(), name) !=
-                  subject.verdict->nodes.end())
-            verdicts.push(case_name(no));
-        item.set("verdicts", std::move(verdicts));
+        const auto verdicts = blamed.find(name);
+        item.set("verdicts", verdicts == blamed.end() ? Json::array() : std::move(verdicts->second));
         item.set("service", drain::node_view(api.controller_.drains(), api.controller_.drain_policy(), name,
                                              api.controller_.now()));
         items.push(std::move(item));
@@ -162,9 +165,9 @@ struct Endpoints {
   static void undo_drains(Api& api, Call& c) {
     auto body = Json::parse(c.request.body);
     if (!body) return c.refuse(body.error());
-    const std::string& nodes = (*body)["nodes"].as_string();
-    auto names = expand_hostlist(nodes);
+    auto names = expand_hostlist((*body)["nodes"].as_string());
     if (!names) return c.refuse(names.error());
+    *names = sorted_hosts(std::move(*names));  // each once, however often the text has it
     const drain::State& state = api.controller_.drains();
     for (const std::string& name : *names)
       if (!state.nodes.contains(name))
@@ -173,7 +176,7 @@ struct Endpoints {
     const std::string& rule = (*body)["rule"].as_string();
     Json out = Json::array();
     for (const auto& [name, node] : state.nodes) {
-      if (!names->empty() && std::find(names->begin(), names->end(), name) == names->end()) continue;
+      if (!names->empty() && !has_host(*names, name)) continue;
       const bool meant = std::any_of(node.reasons.begin(), node.reasons.end(), [&](const auto& entry) {
         return rule.empty() || entry.second.rule == rule;
       });
@@ -184,7 +187,7 @@ struct Endpoints {
     event.kind = drain::kUndoDrains;
     event.body = Json::object(
         {{"by", c.request.caller.user},
-         {"nodes", nodes},
+         {"nodes", compress_hostlist(*names)},
          {"rule", rule},
          {"rest_until", to_micros(api.controller_.now() + api.controller_.drain_policy().undo_rest)}});
     keep(api, c, {std::move(event)}, 200, Json::object({{"nodes", std::move(out)}}));

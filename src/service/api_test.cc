@@ -341,6 +341,12 @@ TEST_F(DrainApiTest, UndoDrainsIsForOperators) {
   EXPECT_EQ(standing_of("n4"), "waits ");
   EXPECT_EQ(ask("alice", "POST", "/v1/undo-drains", "{}")->response.status, 403);
   EXPECT_EQ(ask("ops", "POST", "/v1/undo-drains", R"({"nodes":"n77"})")->response.status, 404);
+  // The journal has each name once, however often a request repeats it.
+  EXPECT_EQ(
+      body_of(ask("ops", "POST", "/v1/undo-drains", R"({"nodes":"n5,n3,n5,n5","rule":"none"})"))["nodes"]
+          .dump(),
+      "[]");
+  EXPECT_EQ(journal_.events().back().body["nodes"].as_string(), "n[3,5]");
   EXPECT_EQ(body_of(ask("ops", "POST", "/v1/undo-drains", "{}"))["nodes"].dump(), R"(["n3","n4"])");
   loop_.run_until(loop_.now() + std::chrono::seconds(1));
   EXPECT_TRUE(standing_of("n3").starts_with("in ")) << standing_of("n3");
