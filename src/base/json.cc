@@ -17,6 +17,7 @@ const Json kNull;
 const std::string kEmptyString;
 const Json::Array kNoItems;
 const Json::Object kNoMembers;
+constexpr std::size_t kLinearKeys = 64;  // up to here a walk over all members is the fastest search
 
 // Iterates over the text and counts how far the lexer has come: nlohmann reports a position for syntax
 // errors only, and we want one for every value.
@@ -99,8 +100,6 @@ class JsonBuilder : public nlohmann::json_sax<nlohmann::json> {
   }
 
  private:
-  static constexpr std::size_t kLinearKeys = 64;
-
   // Where the token that a callback just reported begins: the first byte after the last one that is neither
   // blank nor a separator (nor a comment).  The lexer itself has read past the end of a number by now.
   std::size_t start_of_token() {
@@ -240,22 +239,33 @@ std::vector<std::string> Json::as_strings() const {
   for (const Json& item : items()) out.push_back(item.as_string());
   return out;
 }
+const Json::Member* Json::find(std::string_view key) const {
+  const Object& object = members();
+  if (places_.map) {
+    const auto it = places_.map->find(key);
+    return it == places_.map->end() ? nullptr : &object[it->second];
+  }
+  const auto it = std::ranges::find(object, key, &Member::first);
+  return it == object.end() ? nullptr : &*it;
+}
 const Json& Json::operator[](std::string_view key) const {
-  for (const auto& [k, v] : members())
-    if (k == key) return v;
-  return kNull;
+  const Member* member = find(key);
+  return member ? member->second : kNull;
 }
-bool Json::has(std::string_view key) const {
-  return std::any_of(members().begin(), members().end(), [&](const Member& m) { return m.first == key; });
-}
+bool Json::has(std::string_view key) const { return find(key) != nullptr; }
 Json& Json::set(std::string key, Json value) {
   if (is_null()) value_ = Object{};
   auto& object = std::get<Object>(value_);
-  for (auto& [k, v] : object)
-    if (k == key) {
-      v = std::move(value);
-      return *this;
-    }
+  if (!places_.map && object.size() > kLinearKeys) {
+    places_.map = std::make_unique<Places::Map>();
+    // (Of a key that stands twice, as a lenient parse may leave it, the first one is meant everywhere.)
+    for (std::size_t i = 0; i < object.size(); ++i) places_.map->emplace(object[i].first, i);
+  }
+  if (const Member* member = find(key)) {
+    object[static_cast<std::size_t>(member - object.data())].second = std::move(value);
+    return *this;
+  }
+  if (places_.map) places_.map->emplace(key, object.size());
   object.emplace_back(std::move(key), std::move(value));
   return *this;
 }

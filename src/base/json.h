@@ -8,6 +8,8 @@
 #pragma once
 #include <cstdint>
 #include <initializer_list>
+#include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -69,7 +71,8 @@ class Json {
   const Json& operator[](std::string_view key) const;
   const Json& operator[](const char* key) const { return (*this)[std::string_view(key)]; }
   bool has(std::string_view key) const;
-  /// Sets or replaces a member; turns null into an object first.
+  /// Sets or replaces a member; turns null into an object first.  O(log members) where many are set one after
+  /// another.
   Json& set(std::string key, Json value);
   /// Appends to an array; turns null into an array first.
   Json& push(Json value);
@@ -96,7 +99,24 @@ class Json {
 
  private:
   friend class JsonBuilder;
+  // Where the members of a wide object stand.  Only set() makes one, for what grows by foreign names must not
+  // cost their square; small objects, which is most of them, do without.  A copy begins anew.
+  struct Places {
+    using Map = std::map<std::string, std::size_t, std::less<>>;
+    std::unique_ptr<Map> map;
+    Places() = default;
+    Places(const Places&) {}
+    Places(Places&&) noexcept = default;
+    Places& operator=(const Places& other) {
+      if (this != &other) map.reset();
+      return *this;
+    }
+    Places& operator=(Places&&) noexcept = default;
+  };
+  const Member* find(std::string_view key) const;
+
   std::variant<std::nullptr_t, bool, std::int64_t, double, std::string, Array, Object> value_;
+  Places places_;
   std::uint32_t offset_ = 0;
 };
 

@@ -44,6 +44,62 @@ TEST(Json, RefusesDeepNestingAndWideRepeats) {
   EXPECT_FALSE(Json::parse(wide + "\"k70\":1}"));
 }
 
+TEST(Json, AWideObjectKeepsOrderAndReplacesLikeASmallOne) {
+  // The same steps on an object that grows wide and on a plain list of its members, which is what it must be.
+  Json object;
+  std::vector<std::pair<std::string, int>> plain;
+  const auto set = [&](const std::string& key, int value) {
+    object.set(key, value);
+    for (auto& [k, v] : plain)
+      if (k == key) {
+        v = value;
+        return;
+      }
+    plain.emplace_back(key, value);
+  };
+  const auto text = [&] {
+    std::string out = "{";
+    for (const auto& [k, v] : plain) out += (out.size() > 1 ? ",\"" : "\"") + k + "\":" + std::to_string(v);
+    return out + "}";
+  };
+  for (int i = 0; i < 300; ++i) set("k" + std::to_string(i * 7 % 211), i);  // from 211 on it replaces
+  EXPECT_EQ(object.size(), 211u);
+  EXPECT_EQ(object.dump(), text());
+
+  // Copies and moves go on alone, wide or not.
+  Json copy = object;
+  copy.set("k3", -1).set("new", 1);
+  EXPECT_EQ(object.dump(), text());
+  EXPECT_EQ(copy["k3"].as_int(), -1);
+  EXPECT_EQ(copy.members().back().first, "new");
+  Json moved = std::move(copy);
+  moved.set("newer", 2).set("k3", -2);
+  EXPECT_EQ(moved.size(), 213u);
+  EXPECT_EQ(moved["k3"].as_int(), -2);
+  moved = Json::object({{"k3", 5}});
+  EXPECT_EQ(moved.set("k4", 6).dump(), R"({"k3":5,"k4":6})");
+  Json over = object;
+  over.set("z", 1);
+  over = object;
+  EXPECT_FALSE(over.has("z"));
+  over.set("z", 2);
+  EXPECT_EQ(over["z"].as_int(), 2);
+  EXPECT_EQ(over.size(), 212u);
+  EXPECT_FALSE(over.has("zz"));
+
+  // A key that stands twice: the first is read and replaced, and both stay.
+  Json::ParseOptions lenient;
+  lenient.unique_keys = false;
+  std::string twice = "{\"a\":1,\"a\":2";
+  for (int i = 0; i < 100; ++i) twice += ",\"k" + std::to_string(i) + "\":0";
+  Json read = Json::parse(twice + "}", lenient).value();
+  EXPECT_EQ(read["a"].as_int(), 1);
+  read.set("a", 3).set("b", 4);
+  EXPECT_EQ(read.dump().substr(0, 13), R"({"a":3,"a":2,)");
+  EXPECT_EQ(read["a"].as_int(), 3);
+  EXPECT_EQ(read.size(), 103u);
+}
+
 TEST(Json, ReplacesBytesThatAreNotUtf8) {
   EXPECT_EQ(Json(std::string("a\xff\xc3")).dump(), "\"a\xEF\xBF\xBD\xEF\xBF\xBD\"");
 }

@@ -3,7 +3,108 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+
+#include "base/resource_limits.h"
+#include "base/text.h"
+
 namespace sickbay {
+namespace {
+
+// Any local user may send a submission, and a re-run walks through all of it: what no shell could have handed
+// to sbatch is refused at once.
+constexpr std::size_t kPathBound = 4095;            // PATH_MAX, without its NUL
+constexpr std::size_t kWordBound = 128 * 1024 - 1;  // MAX_ARG_STRLEN, likewise: of one word of execve()
+
+struct TextRow {
+  const char* key;
+  std::size_t most;  ///< bytes; 0: bounded by who takes it in (a script by the API)
+};
+constexpr auto kTexts =
+    std::to_array<TextRow>({{"script", 0}, {"script_name", kPathBound}, {"work_dir", kPathBound}});
+
+struct ListRow {
+  const char* key;
+  std::size_t most;  ///< entries
+};
+constexpr auto kLists =
+    std::to_array<ListRow>({{"sbatch_options", 4096}, {"script_args", 32'768}, {"environment", 32'768}});
+
+tl::unexpected<Error> unfit(std::string what, std::string why, std::string remedy) {
+  return fail(
+      Error(ErrorCode::bad_input, std::move(what)).because(std::move(why)).remedied_by(std::move(remedy)));
+}
+
+constexpr const char* kPageRemedy = "send a submission as doc/formats/api.md describes it";
+
+Status check_texts(const Json& json) {
+  for (const TextRow& row : kTexts) {
+    if (!json[row.key].is_string())
+      return unfit(fmt::format("a submission needs the string '{}'", row.key),
+                   fmt::format("it is {}", json[row.key].type_name()), kPageRemedy);
+    const std::string& text = json[row.key].as_string();
+    if (row.most == 0) continue;
+    if (text.size() > row.most)
+      return unfit(fmt::format("'{}' of a submission is over {} bytes", row.key, row.most),
+                   "no path of this system is as long",
+                   "submit from a folder, and a file, with a shorter path");
+    if (text.find('\0') != std::string::npos)
+      return unfit(fmt::format("'{}' of a submission holds something that is no text", row.key),
+                   "a NUL byte is in it", kPageRemedy);
+  }
+  return {};
+}
+
+Status check_lists(const Json& json) {
+  for (const ListRow& row : kLists) {
+    const Json& list = json[row.key];
+    if (!list.is_array())
+      return unfit(fmt::format("a submission needs the list '{}'", row.key),
+                   fmt::format("it is {}", list.type_name()), kPageRemedy);
+    if (list.size() > row.most)
+      return unfit(
+          fmt::format("'{}' of a submission has {} entries, over {}", row.key, list.size(), row.most),
+          "a submission is kept for its re-runs, and its size is bounded",
+          "pass fewer: put names and values into a file that the script reads");
+    for (const Json& item : list.items()) {
+      if (!item.is_string() || item.as_string().find('\0') != std::string::npos)
+        return unfit(fmt::format("'{}' of a submission holds something that is no text", row.key),
+                     item.is_string() ? "a NUL byte is in it" : fmt::format("it is {}", item.type_name()),
+                     kPageRemedy);
+      if (item.as_string().size() > kWordBound)
+        return unfit(fmt::format("an entry of '{}' of a submission is over {} bytes", row.key, kWordBound),
+                     "no program can be started with a longer one", "put the text into a file");
+    }
+  }
+  return {};
+}
+
+/// Only limits that can be set again: an unknown one would fail the re-run, hours later.
+Result<std::vector<std::pair<std::string, std::int64_t>>> read_limits(const Json& json) {
+  std::vector<std::pair<std::string, std::int64_t>> limits;
+  if (!json.is_object() && !json.is_null())
+    return unfit(fmt::format("'limits' of a submission must be an object, not {}", json.type_name()),
+                 "it holds one number for each name", kPageRemedy);
+  for (const auto& [name, value] : json.members()) {
+    if (std::ranges::find(kResourceLimits, name, &ResourceLimit::name) == kResourceLimits.end()) {
+      std::string known;
+      for (const ResourceLimit& row : kResourceLimits)
+        known.append(known.empty() ? "" : ", ").append(row.name);
+      return unfit("unknown limit " + quote_for_message(name), "sbatch propagates " + known,
+                   "leave it out of 'limits'");
+    }
+    if (!value.is_int() || value.as_int() < -1)
+      return unfit(
+          fmt::format("the limit {} must be a whole number from -1 on, not {}", name,
+                      value.is_int() ? std::to_string(value.as_int()) : std::string(value.type_name())),
+          "-1 stands for unlimited", kPageRemedy);
+    limits.emplace_back(name, value.as_int());
+  }
+  return limits;
+}
+
+}  // namespace
 
 Json JobInfo::to_json() const {
   return Json::object({{"job_id", job_id},
@@ -103,17 +204,10 @@ Json Submission::to_json() const {
 }
 
 Result<Submission> Submission::from_json(const Json& json) {
-  for (const char* key : {"script", "script_name", "work_dir"})
-    if (!json[key].is_string())
-      return fail(ErrorCode::bad_input, fmt::format("a submission needs the string '{}'", key));
-  for (const char* key : {"sbatch_options", "script_args", "environment"}) {
-    if (!json[key].is_array())
-      return fail(ErrorCode::bad_input, fmt::format("a submission needs the list '{}'", key));
-    for (const Json& item : json[key].items())
-      if (!item.is_string() || item.as_string().find('\0') != std::string::npos)
-        return fail(ErrorCode::bad_input,
-                    fmt::format("'{}' of a submission holds something that is no text", key));
-  }
+  if (auto fit = check_texts(json); !fit) return fail(std::move(fit.error()));
+  if (auto fit = check_lists(json); !fit) return fail(std::move(fit.error()));
+  auto limits = read_limits(json["limits"]);
+  if (!limits) return fail(std::move(limits.error()));
   Submission s;
   s.owner = Owner::from_json(json["owner"]);
   s.script = json["script"].as_string();
@@ -123,10 +217,11 @@ Result<Submission> Submission::from_json(const Json& json) {
   s.environment = json["environment"].as_strings();
   s.work_dir = json["work_dir"].as_string();
   s.umask = static_cast<std::uint32_t>(json["umask"].as_int(022)) & 0777;
-  for (const auto& [name, value] : json["limits"].members()) s.limits.emplace_back(name, value.as_int(-1));
+  s.limits = std::move(*limits);
   if (s.work_dir.empty() || s.work_dir[0] != '/')
-    return fail(ErrorCode::bad_input,
-                fmt::format("the working folder '{}' is not an absolute path", s.work_dir));
+    return unfit(fmt::format("the working folder {} is not an absolute path", quote_for_message(s.work_dir)),
+                 "a re-run starts there, from whatever folder sickbayd is in",
+                 "send a path that begins with '/'");
   return s;
 }
 

@@ -86,7 +86,9 @@ struct Submission {
       limits;  ///< soft rlimits, "NOFILE" -> 1024; -1 = unlimited
 
   Json to_json() const;
-  static Result<Submission> from_json(const Json& json);  ///< Errors: bad_input
+  /// Takes in what a stranger may have written: known limits only, lists and texts of bounded length. Errors:
+  /// bad_input, with cause and remedy.
+  static Result<Submission> from_json(const Json& json);
   friend bool operator==(const Submission&, const Submission&) = default;
 };
 

@@ -40,7 +40,8 @@ struct Answer : HttpReply {
 struct NoStore : CaseStore {
   Status save(std::int64_t, const Submission&) override { return {}; }
   Result<Submission> load(std::int64_t) override { return fail(ErrorCode::not_found, ""); }
-  void remove(std::int64_t) override {}
+  Status remove(std::int64_t) override { return {}; }
+  Result<std::vector<std::int64_t>> list() const override { return std::vector<std::int64_t>(); }
 };
 
 // Counts how often the events are read.

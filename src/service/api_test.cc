@@ -99,6 +99,50 @@ TEST_F(ApiTest, BadInputIsNamedWithARemedy) {
   }
 }
 
+TEST_F(ApiTest, WhatACaseMayHoldIsBounded) {
+  // The journal and the folder of a case keep all of this; 160,000 limits once held the loop for half a
+  // minute.
+  Json limits = Json::object();
+  {
+    std::string text = "{";
+    for (int i = 0; i < 160'000; ++i) text += (i ? ",\"" : "\"") + std::to_string(i) + "\":1";
+    limits = Json::parse(text + "}").value();
+  }
+  const struct {
+    const char* part;
+    const char* key;  // "" for the part itself
+    Json value;
+    const char* what;
+  } rows[] = {
+      {"submission", "limits", limits, "unknown limit '0'"},
+      {"submission", "environment", std::vector<std::string>(40'000, "a=b"),
+       "'environment' of a submission has"},
+      {"options", "", Json::array({std::string(100'000, 'x')}), "'options' of a case must be an object"},
+      {"options", "check", std::string(100'000, 'x'), "option 'check' of a case must be"},
+      {"options", "deliver", "yes", "option 'deliver' of a case must be true or false"},
+      {"options", "expect_time_s", -1, "option 'expect_time_s' of a case must be"},
+      {"options", "workdir", "none", "option 'workdir' of a case must be"},
+      {"options", "frob", true, "unknown option 'frob' of a case"},
+      {"notes", "", std::vector<std::string>(1000, "n"), "'notes' of a case must be a list"},
+      {"notes", "", Json::array({std::string(2000, 'n')}), "'notes' of a case must be a list"},
+      {"notes", "", Json::array({1}), "'notes' of a case must be a list"},
+  };
+  for (const auto& row : rows) {
+    Json body = Json::parse(submission()).value();
+    Json part = body[row.part];
+    if (*row.key) part.set(row.key, row.value);
+    body.set(row.part, *row.key ? part : row.value);
+    const auto answer = ask("alice", "POST", "/v1/cases", body.dump(), "bounded");
+    ASSERT_EQ(answer->response.status, 400) << row.what;
+    EXPECT_EQ(body_of(answer)["what"].as_string().rfind(row.what, 0), 0u)
+        << body_of(answer)["what"].as_string();
+    EXPECT_FALSE(body_of(answer)["cause"].as_string().empty()) << row.what;
+    EXPECT_LT(answer->response.body.size(), 1000u) << row.what;
+  }
+  EXPECT_TRUE(store_.kept.empty());
+  EXPECT_TRUE(controller_->seats().cases().state().cases.empty());
+}
+
 TEST_F(ApiTest, AFullDiskIsToldAndNothingIsHalfDone) {
   journal_.set_full(true);
   const auto refused = ask("alice", "POST", "/v1/cases", submission(), "k1");
@@ -108,10 +152,28 @@ TEST_F(ApiTest, AFullDiskIsToldAndNothingIsHalfDone) {
       << "answers go on";
   EXPECT_EQ(ask("alice", "POST", "/v1/cases", submission(), "k2")->response.status, 507);
   EXPECT_TRUE(cluster_.keyed_jobs().empty()) << "acting stops";
+  // The first one is in the round that is tried again; the second was never taken in, and neither is its
+  // submission (which may hold keys).
+  EXPECT_EQ(store_.kept.size(), 1u);
   journal_.set_full(false);
   loop_.run_until(loop_.now() + std::chrono::seconds(3));
   EXPECT_EQ(body_of(ask("alice", "GET", "/v1/status"))["journal"]["state"].as_string(), "ok");
   EXPECT_EQ(ask("alice", "POST", "/v1/cases", submission(), "k3")->response.status, 201);
+  const auto again = ask("alice", "POST", "/v1/cases", submission(), "k2");
+  EXPECT_EQ(again->response.status, 201);
+  const auto no = parse_case_name(body_of(again)["case"].as_string());
+  ASSERT_TRUE(no);
+  EXPECT_TRUE(store_.kept.contains(*no)) << "its key was not taken by the one that failed";
+  EXPECT_EQ(store_.kept.size(), controller_->seats().cases().state().cases.size());
+}
+
+TEST_F(ApiTest, ARepeatedPostIsAnsweredWhenTheCaseIsDurable) {
+  journal_.set_full(true);
+  EXPECT_EQ(ask("alice", "POST", "/v1/cases", submission(), "k1")->response.status, 507);
+  EXPECT_EQ(ask("alice", "POST", "/v1/cases", submission(), "k1")->response.status, 507);
+  journal_.set_full(false);
+  loop_.run_until(loop_.now() + std::chrono::seconds(3));
+  EXPECT_EQ(body_of(ask("alice", "POST", "/v1/cases", submission(), "k1"))["case"].as_string(), "c1");
 }
 
 TEST_F(ApiTest, AStreamShowsEachTheirOwn) {
@@ -203,6 +265,12 @@ TEST_F(DrainApiTest, UndoDrainsIsForOperators) {
   EXPECT_EQ(standing_of("n4"), "waits ");
   EXPECT_EQ(ask("alice", "POST", "/v1/undo-drains", "{}")->response.status, 403);
   EXPECT_EQ(ask("ops", "POST", "/v1/undo-drains", R"({"nodes":"n77"})")->response.status, 404);
+  // The journal has each name once, however often a request repeats it.
+  EXPECT_EQ(
+      body_of(ask("ops", "POST", "/v1/undo-drains", R"({"nodes":"n5,n3,n5,n5","rule":"none"})"))["nodes"]
+          .dump(),
+      "[]");
+  EXPECT_EQ(journal_.events().back().body["nodes"].as_string(), "n[3,5]");
   EXPECT_EQ(body_of(ask("ops", "POST", "/v1/undo-drains", "{}"))["nodes"].dump(), R"(["n3","n4"])");
   loop_.run_until(loop_.now() + std::chrono::seconds(1));
   EXPECT_TRUE(standing_of("n3").starts_with("in ")) << standing_of("n3");

@@ -42,7 +42,15 @@ struct MemoryStore : CaseStore {
     return {};
   }
   Result<Submission> load(std::int64_t no) override { return kept.at(no); }
-  void remove(std::int64_t no) override { kept.erase(no); }
+  Status remove(std::int64_t no) override {
+    kept.erase(no);
+    return {};
+  }
+  Result<std::vector<std::int64_t>> list() const override {
+    std::vector<std::int64_t> numbers;
+    for (const auto& [no, submission] : kept) numbers.push_back(no);
+    return numbers;
+  }
 };
 
 class ApiTest : public ::testing::Test {

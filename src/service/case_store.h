@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The folder of a case: what is needed to run P again, and too secret or too big for the journal.
 #pragma once
-#include <string>
+#include <cstdint>
+#include <vector>
 
 #include "model/job.h"
 
@@ -12,11 +13,15 @@ namespace sickbay {
 class CaseStore {
  public:
   virtual ~CaseStore() = default;
-  /// Durable on return.  Errors: storage_full, storage_broken.
+  /// Durable on return; what fails leaves nothing behind.  Errors: storage_full, storage_broken, bad_input
+  /// (too long to be read again).
   virtual Status save(std::int64_t case_no, const Submission& submission) = 0;
   /// Errors: not_found, storage_broken.
   virtual Result<Submission> load(std::int64_t case_no) = 0;
-  virtual void remove(std::int64_t case_no) = 0;
+  /// One that is not there is no error.  Errors: denied, storage_broken.
+  virtual Status remove(std::int64_t case_no) = 0;
+  /// The numbers of all that are there, in no order.  Errors: denied, storage_broken.
+  virtual Result<std::vector<std::int64_t>> list() const = 0;
 };
 
 }  // namespace sickbay

@@ -7,44 +7,32 @@
 
 #include "engine/identify/case_view.h"
 #include "service/api_call.h"
+#include "service/case_request.h"
 #include "service/case_store.h"
 
 namespace sickbay {
-namespace {
-
-constexpr std::size_t kScriptBound = 4 << 20;  // slurmctld's own MaxScriptSize
-
-}  // namespace
-
 void CaseEndpoints::open_case(Api& api, Call& c) {
-  auto submission = Submission::from_json(c.body["submission"]);
-  if (!submission) return c.refuse(submission.error());
-  if (submission->script.size() > kScriptBound)
-    return c.refuse(Error(ErrorCode::bad_input, "the script is over 4 MiB"));
-  for (const auto& [key, value] : c.body["options"].members()) {
-    static constexpr std::array<std::string_view, 6> kKnown{"deliver", "rerun",         "requeue",
-                                                            "check",   "expect_time_s", "workdir"};
-    if (std::find(kKnown.begin(), kKnown.end(), key) == kKnown.end())
-      return c.refuse(Error(ErrorCode::bad_input, fmt::format("unknown option '{}' of a case", key)));
-  }
+  auto wish = CaseRequest::from_json(c.body);
+  if (!wish) return c.refuse(wish.error());
+  Submission& submission = wish->submission;
   // Who it belongs to is said by the socket, never by the request.
-  submission->owner = {c.request.caller.user, c.request.caller.uid, c.request.caller.gid};
+  submission.owner = {c.request.caller.user, c.request.caller.uid, c.request.caller.gid};
   const std::int64_t no = api.controller_.seats().cases().new_case_number();
-  if (auto saved = api.cases_.save(no, *submission); !saved) return c.refuse(saved.error());
+  if (auto saved = api.cases_.save(no, submission); !saved) return c.refuse(saved.error());
   Event event;
   event.subject = case_name(no);
   event.kind = identify::kCaseOpened;
   event.body =
-      Json::object({{"owner", submission->owner.to_json()},
-                    {"options", c.body["options"]},
-                    {"script_name", submission->script_name},
-                    {"work_dir", submission->work_dir},
-                    {"output_dir", fmt::format("{}/sickbay-{}", submission->work_dir, case_name(no))},
-                    {"notes", c.body["notes"]}});
+      Json::object({{"owner", submission.owner.to_json()},
+                    {"options", wish->options},
+                    {"script_name", submission.script_name},
+                    {"work_dir", submission.work_dir},
+                    {"output_dir", fmt::format("{}/sickbay-{}", submission.work_dir, case_name(no))},
+                    {"notes", wish->notes}});
   c.keep(api, {std::move(event)}, 201, Json::object({{"case", case_name(no)}}), [&api, no] {
     // A case that a full disk keeps waiting is in the state, and comes to be after all; any other never was.
     // Its number stays unused.
-    if (!api.controller_.seats().cases().state().cases.contains(no)) api.cases_.remove(no);
+    if (!api.controller_.seats().cases().state().cases.contains(no)) (void)api.cases_.remove(no);
   });
 }
 

@@ -53,9 +53,9 @@ void ClusterEndpoints::list_nodes(Api& api, Call& c) {
 }
 
 void ClusterEndpoints::undo_drains(Api& api, Call& c) {
-  const std::string& nodes = c.body["nodes"].as_string();
-  auto names = expand_hostlist(nodes);
+  auto names = expand_hostlist(c.body["nodes"].as_string());
   if (!names) return c.refuse(names.error());
+  *names = sorted_hosts(std::move(*names));  // each once, however often the text has it
   const drain::State& state = api.controller_.seats().drains().state();
   for (const std::string& name : *names)
     if (!api.controller_.seats().cluster().view.nodes.contains(name))
@@ -64,7 +64,7 @@ void ClusterEndpoints::undo_drains(Api& api, Call& c) {
   const std::string& rule = c.body["rule"].as_string();
   Json out = Json::array();
   for (const auto& [name, node] : state.nodes) {
-    if (!names->empty() && std::find(names->begin(), names->end(), name) == names->end()) continue;
+    if (!names->empty() && !has_host(*names, name)) continue;
     const bool meant = std::any_of(node.reasons.begin(), node.reasons.end(), [&](const auto& entry) {
       return rule.empty() || entry.second.rule == rule;
     });
@@ -75,7 +75,7 @@ void ClusterEndpoints::undo_drains(Api& api, Call& c) {
   event.kind = drain::kUndoDrains;
   event.v = drain::kUndoDrainsVersion;
   event.body = Json::object({{"by", c.request.caller.user},
-                             {"nodes", nodes},
+                             {"nodes", compress_hostlist(*names)},
                              {"rule", rule},
                              {"rest_until", to_micros(api.controller_.now() +
                                                       api.controller_.seats().drains().policy().undo_rest)}});

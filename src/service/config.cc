@@ -15,6 +15,8 @@ bool read_port(const std::string& digits, int& port) {
   return failed == std::errc() && end == digits.data() + digits.size() && port > 0 && port < 65536;
 }
 
+constexpr std::chrono::hours kLongestKeep{30 * 24};  // then the case itself goes to the archives
+
 constexpr std::string_view kPage = "doc/formats/config.md";
 
 std::string take_listen(Config::Agent& agent, const Json& value) {
@@ -80,6 +82,11 @@ constexpr auto kKeys = std::to_array<ConfigRow<Config>>({
      [](Config& c, const Json& v) { return take_duration(c.identify.control_age, v); }},
     {{"identify", "max_reruns", "number", "re-runs of the program, 1 or 2"},
      [](Config& c, const Json& v) { return take_count(c.identify.max_reruns, v, 1, 2); }},
+    {{"identify", "keep_submission", "duration", "how long script and environment of a submission are kept when its case is closed, at most 30 days; default: they are removed at once"},
+     [](Config& c, const Json& v) {
+       if (std::string wrong = take_duration(c.keep_submission, v); !wrong.empty()) return wrong;
+       return std::string(c.keep_submission > kLongestKeep ? "must be at most 30 days" : "");
+     }},
     {{"drain", "act", "yes or no", "false, the default: sickbayd only says which nodes it would drain"},
      [](Config& c, const Json& v) { return take_flag(c.drain.act, v); }},
     {{"drain", "on_verdict", "yes or no", "a final verdict against a node is a reason to drain it"},

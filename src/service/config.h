@@ -49,6 +49,7 @@ struct Config {
     std::string socket;  ///< of munged; empty: libmunge's own
   } munge;
   std::chrono::milliseconds refresh_floor{2000};  ///< decisions.md 20
+  std::chrono::seconds keep_submission{0};        ///< behind the end of its case
   std::chrono::seconds retry_bound{24 * 3600};    ///< how long an effect waits for Slurm to come back
 };
 

@@ -88,7 +88,8 @@ struct Cases : CaseStore {
     saved.work_dir = "/home/ada";
     return saved;
   }
-  void remove(std::int64_t) override {}
+  Status remove(std::int64_t) override { return {}; }
+  Result<std::vector<std::int64_t>> list() const override { return std::vector<std::int64_t>(); }
 };
 
 inline sim::SimOptions without_files() {

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "service/submissions.h"
+
 namespace sickbay::sim {
 
 class SimWorld::CaseFolders final : public CaseStore {
@@ -17,7 +19,15 @@ class SimWorld::CaseFolders final : public CaseStore {
       return fail(ErrorCode::not_found, fmt::format("no folder of case {}", case_no));
     return found->second;
   }
-  void remove(std::int64_t case_no) override { saved_.erase(case_no); }
+  Status remove(std::int64_t case_no) override {
+    saved_.erase(case_no);
+    return {};
+  }
+  Result<std::vector<std::int64_t>> list() const override {
+    std::vector<std::int64_t> numbers;
+    for (const auto& [no, submission] : saved_) numbers.push_back(no);
+    return numbers;
+  }
 
  private:
   std::map<std::int64_t, Submission> saved_;
@@ -73,6 +83,7 @@ struct SimWorld::Daemon {
   Effects effects;
   Seats seats;
   Controller controller;
+  Submissions submissions;
 
   Daemon(SimWorld& world)
       : loop(world.loop_, world.on_work),
@@ -80,7 +91,9 @@ struct SimWorld::Daemon {
         effects(loop, manager, world.processes_, *world.folders_, world.config_,
                 {.script = "#!/bin/sh\nexec sickbay-verify.sh\n", .environment = {}, .uid = 0, .gid = 0}),
         seats(world.config_),
-        controller(loop, world.journal_, manager, effects, seats, world.config_) {}
+        controller(loop, world.journal_, manager, effects, seats, world.config_),
+        submissions(loop, controller, *world.folders_, world.config_.keep_submission,
+                    [](const Error&) { SB_CHECK(false, "nothing in memory fails to go"); }) {}
 };
 
 SimWorld::SimWorld(SimOptions cluster, Config config, Journal* journal)
@@ -97,6 +110,7 @@ void SimWorld::start_sickbayd() {
   daemon_ = std::make_unique<Daemon>(*this);
   const Status replayed = daemon_->controller.replay();
   SB_CHECK(replayed, "a journal of our own replays");
+  daemon_->submissions.sweep();
   daemon_->controller.on_committed([this](const Event& event) {
     if (on_event) on_event(event);
   });

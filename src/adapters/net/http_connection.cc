@@ -110,14 +110,15 @@ class Reply final : public HttpReply {
 }  // namespace
 
 HttpConnection::HttpConnection(AsioLoop& loop, const HttpLimits& limits, Socket socket, Caller caller,
-                               bool over_limit, Owner owner)
+                               bool over_limit, Owner owner, BodyShare body)
     : loop_(loop),
       limits_(limits),
       socket_(std::move(socket)),
       caller_(std::move(caller)),
       over_limit_(over_limit),
       owner_(std::move(owner)),
-      reader_(limits.request) {}
+      reader_(limits.request),
+      body_(std::move(body)) {}
 
 void HttpConnection::start() { next_request(); }
 
@@ -129,7 +130,7 @@ void HttpConnection::cut(bool tell_owner) {
   socket_->close(ignored);
   socket_.reset();
   tell_closed();
-  release_body();
+  body_.hold(0);
   const Owner owner = std::move(owner_);
   owner_ = {};
   if (tell_owner && owner.gone) owner.gone(shared_from_this());
@@ -169,12 +170,14 @@ void HttpConnection::on_read(std::string_view bytes, bool at_end) {
 
 void HttpConnection::next_request() {
   phase_ = Phase::reading;
-  switch (reader_.step()) {
+  const HttpRequestReader::Progress progress = reader_.step();
+  // What one peer may send is bounded, but many peers could send that much at once.
+  if (progress != HttpRequestReader::Progress::failed && !body_.hold(reader_.body_bytes()))
+    return refuse(error_response(Error(ErrorCode::busy, "too many large requests at a time")
+                                     .because("sickbayd keeps a bounded part of its memory for them")));
+  switch (progress) {
     case HttpRequestReader::Progress::need_more:
       if (at_end_) return cut();
-      if (!reserve_body())
-        return refuse(error_response(Error(ErrorCode::busy, "too many large requests at a time")
-                                         .because("sickbayd keeps a bounded part of its memory for them")));
       if (reader_.take_expectation()) {
         queued_ += "HTTP/1.1 100 Continue\r\n\r\n";
         flush();
@@ -195,7 +198,6 @@ void HttpConnection::next_request() {
   if (over_limit_)
     return refuse(error_response(Error(ErrorCode::busy, "too many connections")
                                      .because("sickbayd serves a bounded number at a time")));
-  release_body();  // it is the handler's from here on
   IncomingRequest incoming = reader_.take();
   incoming.request.caller = caller_;
   keep_alive_ = incoming.keep_alive;
@@ -209,21 +211,7 @@ void HttpConnection::next_request() {
   ask(std::move(incoming), std::move(reply));
 }
 
-// What one peer may send is bounded, but many peers could send that much at once.
-bool HttpConnection::reserve_body() {
-  const std::size_t length = reader_.body_length();
-  if (reserved_ > 0 || length == 0) return true;
-  if (!owner_.reserve(length)) return false;
-  reserved_ = length;
-  return true;
-}
-
-void HttpConnection::release_body() {
-  if (reserved_ > 0) owner_.release(std::exchange(reserved_, 0));
-}
-
 void HttpConnection::refuse(const HttpResponse& response) {
-  release_body();
   keep_alive_ = head_ = false;
   phase_ = Phase::answering;
   wait_at_most(Deadline::none, {});
@@ -250,6 +238,7 @@ void HttpConnection::begin_stream(std::uint64_t n, const std::string& content_ty
 void HttpConnection::send_head(int status, std::string_view content_type,
                                const std::vector<std::pair<std::string, std::string>>& headers,
                                std::optional<std::size_t> length) {
+  body_.hold(0);  // who answers is done with it
   queued_.append("HTTP/1.1 ")
       .append(std::to_string(status))
       .append(" ")

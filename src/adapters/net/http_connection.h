@@ -13,6 +13,7 @@
 #include <optional>
 #include <string>
 
+#include "adapters/net/http_budget.h"
 #include "adapters/net/http_server.h"
 
 namespace sickbay {
@@ -23,13 +24,11 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   struct Owner {  ///< what the connection needs of its server; gone once it is closed
     std::function<void(IncomingRequest, std::shared_ptr<HttpReply>)> ask;
     std::function<void(const std::shared_ptr<HttpConnection>&)> gone;
-    std::function<bool(std::size_t)> reserve;  // room for a body that is on its way
-    std::function<void(std::size_t)> release;
   };
 
   /// With `over_limit` the first request is answered 503 and the connection closed.
   HttpConnection(AsioLoop& loop, const HttpLimits& limits, Socket socket, Caller caller, bool over_limit,
-                 Owner owner);
+                 Owner owner, BodyShare body);
 
   void start();
   /// Cuts the connection.  The owner is told unless it was the owner who cut.
@@ -57,8 +56,6 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   void receive();
   void on_read(std::string_view bytes, bool at_end);
   void next_request();
-  bool reserve_body();
-  void release_body();
   void refuse(const HttpResponse& response);
   void send_head(int status, std::string_view content_type,
                  const std::vector<std::pair<std::string, std::string>>& headers,
@@ -83,9 +80,9 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   Owner owner_;
 
   HttpRequestReader reader_;
-  bool reading_ = false;      // a read is under way
-  bool at_end_ = false;       // the peer will send no more
-  std::size_t reserved_ = 0;  // for the body that is arriving
+  BodyShare body_;        // of the request that is arriving, or being answered
+  bool reading_ = false;  // a read is under way
+  bool at_end_ = false;   // the peer will send no more
 
   Phase phase_ = Phase::reading;
   std::uint64_t exchange_ = 0;

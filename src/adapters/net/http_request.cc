@@ -8,7 +8,6 @@
 #include <boost/asio/buffer.hpp>
 #include <boost/beast/http/error.hpp>
 #include <boost/beast/http/parser.hpp>
-#include <boost/beast/http/string_body.hpp>
 #include <optional>
 
 #include "base/text.h"
@@ -17,8 +16,35 @@ namespace sickbay {
 namespace {
 
 namespace http = boost::beast::http;
-using Parser = http::request_parser<http::string_body>;
 using boost::system::error_code;
+
+/// A body that takes the memory of what has come of it.  (http::string_body takes, at the first byte, what
+/// the header announces: 8 MiB from each of thousands of strangers.)
+struct ArrivingBody {
+  using value_type = std::string;
+  class reader {
+   public:
+    template <bool is_request, class Fields>
+    reader(http::header<is_request, Fields>&, std::string& body) : body_(body) {}
+    void init(const boost::optional<std::uint64_t>&, error_code& ec) { ec = {}; }
+    template <class Buffers>
+    std::size_t put(const Buffers& buffers, error_code& ec) {
+      ec = {};
+      const std::size_t before = body_.size();
+      for (auto it = boost::asio::buffer_sequence_begin(buffers);
+           it != boost::asio::buffer_sequence_end(buffers); ++it) {
+        const boost::asio::const_buffer piece(*it);
+        body_.append(static_cast<const char*>(piece.data()), piece.size());
+      }
+      return body_.size() - before;
+    }
+    void finish(error_code& ec) { ec = {}; }
+
+   private:
+    std::string& body_;
+  };
+};
+using Parser = http::request_parser<ArrivingBody>;
 
 constexpr std::string_view kHeadEnd = "\r\n\r\n";
 
@@ -158,7 +184,7 @@ struct HttpRequestReader::Impl {
   }
 
   Result<IncomingRequest> read_message() {
-    http::request<http::string_body> message = parser->release();
+    http::request<ArrivingBody> message = parser->release();
     IncomingRequest incoming;
     incoming.keep_alive = message.keep_alive();
     incoming.chunks = message.version() >= 11;
@@ -221,9 +247,8 @@ bool HttpRequestReader::is_idle() const {
   return !impl_->ready && !impl_->parser->is_header_done() && impl_->bytes.empty();
 }
 bool HttpRequestReader::has_header() const { return impl_->ready || impl_->parser->is_header_done(); }
-std::size_t HttpRequestReader::body_length() const {
-  if (impl_->ready || !impl_->parser->is_header_done()) return 0;
-  return static_cast<std::size_t>(impl_->parser->content_length().value_or(0));  // within the limit by now
+std::size_t HttpRequestReader::body_bytes() const {
+  return impl_->ready ? impl_->ready->request.body.size() : impl_->parser->get().body().size();
 }
 std::size_t HttpRequestReader::buffered() const { return impl_->bytes.size(); }
 

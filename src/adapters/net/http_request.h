@@ -65,8 +65,9 @@ class HttpRequestReader {
   /// No byte of the next request is here.
   bool is_idle() const;
   bool has_header() const;
-  /// The length that the header of the request under way states for its body; 0 before has_header().
-  std::size_t body_length() const;
+  /// How much has come of the body of the request under way, all of it once that is complete; what its header
+  /// announces takes no room.
+  std::size_t body_bytes() const;
   /// True once per request, when its sender waits for "100 Continue" before it sends the body.
   bool take_expectation();
   /// Bytes that are added and not yet parsed: a bound for the reader of the socket.

@@ -35,6 +35,7 @@ struct Listener {
   bool accepting = false;
   Loop::TimerId retry = 0;
   std::size_t connections = 0, limit = 0;
+  std::shared_ptr<BodyBudget> bodies;  // shared: a connection may outlive the server
 };
 
 class AsioHttpServer final : public HttpServer {
@@ -42,6 +43,8 @@ class AsioHttpServer final : public HttpServer {
   AsioHttpServer(AsioLoop& loop, HttpLimits limits) : loop_(loop), limits_(limits) {
     unix_.limit = limits_.connections;
     tcp_.limit = limits_.tcp_connections;
+    for (Listener* listener : {&unix_, &tcp_})
+      listener->bodies = std::make_shared<BodyBudget>(limits_.arriving_bytes, limits_.arriving_bytes_of_peer);
   }
   ~AsioHttpServer() override { close(); }
 
@@ -171,13 +174,8 @@ class AsioHttpServer final : public HttpServer {
         HttpConnection::Owner{[this](IncomingRequest request, std::shared_ptr<HttpReply> reply) {
                                 receive(std::move(request), std::move(reply));
                               },
-                              [this](const std::shared_ptr<HttpConnection>& gone_one) { gone(gone_one); },
-                              [this](std::size_t bytes) {
-                                if (bytes > limits_.arriving_bytes - arriving_) return false;
-                                arriving_ += bytes;
-                                return true;
-                              },
-                              [this](std::size_t bytes) { arriving_ -= bytes; }});
+                              [this](const std::shared_ptr<HttpConnection>& gone_one) { gone(gone_one); }},
+        BodyShare(listener.bodies, peer_of(*caller), caller->uid == 0));
     connections_.insert(connection);
     connection->start();
   }
@@ -232,7 +230,6 @@ class AsioHttpServer final : public HttpServer {
   std::pair<dev_t, ino_t> socket_file_{};
   std::set<std::shared_ptr<HttpConnection>> connections_;
   std::map<std::string, std::size_t> per_peer_;  // connections of a uid, or of an address
-  std::size_t arriving_ = 0;                     // bytes of bodies that connections have reserved
   std::map<uid_t, std::pair<TimePoint, std::string>> names_;
   Lifetime lifetime_;
 };

@@ -20,8 +20,11 @@ struct HttpLimits {
   std::size_t connections_per_user = 64;  ///< of one uid other than root, so that root always finds a place
   std::size_t tcp_connections = 24'000;   ///< over TCP: one for each of 10,000 agents that wait, and more
   std::size_t connections_per_address = 32;  ///< of one address over TCP
-  std::size_t arriving_bytes = 64 << 20;     ///< of all bodies that are on their way; beyond: 503
-  HttpRequestLimits request;                 ///< beyond: 431, 413
+  /// Of the bodies that have come and are not answered yet, on the Unix socket and as much again over TCP;
+  /// beyond: 503 (http_budget.h).
+  std::size_t arriving_bytes = 64 << 20;
+  std::size_t arriving_bytes_of_peer = 16 << 20;  ///< of one uid other than root, or of one address
+  HttpRequestLimits request;                      ///< beyond: 431, 413
   std::chrono::milliseconds header_time{
       10'000};                                  ///< from the first byte of a request to the end of its header
   std::chrono::milliseconds body_time{60'000};  ///< from there to the end of its body

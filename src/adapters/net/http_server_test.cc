@@ -406,31 +406,6 @@ TEST(HttpServer, ServesAsManyAsItMayAndTellsTheRest) {
   for (TestPeer* peer : open) EXPECT_THAT(peer->read_answer().first, StartsWith("HTTP/1.1 200 "));
 }
 
-TEST(HttpServer, BoundsTheBodiesThatArriveAtATime) {
-  HttpLimits limits;
-  limits.arriving_bytes = 3000;
-  TestServer server(echo, limits);
-  const std::string head = "POST / HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 1000\r\n\r\n";
-  std::vector<TestPeer> senders;
-  for (int i = 0; i < 3; ++i) {
-    senders.push_back(server.peer());
-    ASSERT_TRUE(senders.back().send(head));
-    ASSERT_EQ(senders.back().read_until("\r\n\r\n"), "HTTP/1.1 100 Continue\r\n\r\n");
-  }
-  TestPeer late = server.peer();
-  ASSERT_TRUE(late.send(head));
-  EXPECT_THAT(late.read_answer().first, StartsWith("HTTP/1.1 503 "));
-  TestPeer small = server.peer();
-  ASSERT_TRUE(small.send("GET / HTTP/1.1\r\n\r\n"));
-  EXPECT_THAT(small.read_answer().first, StartsWith("HTTP/1.1 200 "));
-
-  ASSERT_TRUE(senders[0].send(std::string(1000, 'b')));
-  EXPECT_THAT(senders[0].read_answer().first, StartsWith("HTTP/1.1 200 "));
-  TestPeer next = server.peer();
-  ASSERT_TRUE(next.send(head));
-  EXPECT_EQ(next.read_until("\r\n\r\n"), "HTTP/1.1 100 Continue\r\n\r\n");
-}
-
 TEST(HttpServer, AFreedPlaceIsTakenAgain) {
   HttpLimits limits;
   limits.connections = 1;

@@ -22,6 +22,7 @@
 #include <utility>
 
 #include "adapters/net/http_server.h"
+#include "ports/credentials.h"
 
 namespace sickbay {
 
@@ -154,6 +155,16 @@ class TestServer {
   const std::string& path() const { return path_; }
   AsioLoop& loop() { return *loop_; }
   TestPeer peer() const { return TestPeer(path_); }
+  /// Listens on 127.0.0.1 as well; the port.
+  std::uint16_t listen_tcp(Credentials& credentials) {
+    std::uint16_t port = 0;
+    on_loop([&] {
+      auto listening = server_->listen_tcp("127.0.0.1", 0, credentials);
+      EXPECT_TRUE(listening) << listening.error().message("test");
+      port = listening.value_or(0);
+    });
+    return port;
+  }
   /// Runs `task` on the loop's thread and waits for it.
   void on_loop(const std::function<void()>& task) {
     std::promise<void> done;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <map>
 
 #include "adapters/slurm/command_error.h"
 #include "adapters/slurm/key_comment.h"
@@ -64,10 +65,21 @@ std::optional<Fate> fate_of(std::string_view option) {
 
 std::string_view name_of(std::string_view variable) { return variable.substr(0, variable.find('=')); }
 
-std::optional<std::string> variable(const std::vector<std::string>& environment, std::string_view name) {
-  for (const std::string& one : environment)
-    if (name_of(one) == name && one.size() > name.size()) return one.substr(name.size() + 1);
-  return {};
+/// The user's variables by name, the first of each: he may have many, and his options may name as many.
+using Environment = std::map<std::string_view, std::string_view>;
+
+Environment by_name(const std::vector<std::string>& variables) {
+  Environment environment;
+  for (const std::string& one : variables)
+    if (const std::string_view name = name_of(one); one.size() > name.size())
+      environment.emplace(name, std::string_view(one).substr(name.size() + 1));
+  return environment;
+}
+
+std::optional<std::string> variable(const Environment& environment, std::string_view name) {
+  const auto it = environment.find(name);
+  if (it == environment.end()) return {};
+  return std::string(it->second);
 }
 
 const GivenOption* last_of(const std::vector<GivenOption>& options, std::string_view name) {
@@ -81,13 +93,13 @@ const GivenOption* last_of(const std::vector<GivenOption>& options, std::string_
 struct UserOptions {
   SbatchLine line;
   std::vector<GivenOption> script;
-  const std::vector<std::string>* environment = nullptr;
+  Environment environment;  // into the submission
 
   /// The value that counts; `variable_name` is the option's variable, empty where it has none.
   std::optional<std::string> effective(std::string_view option, std::string_view variable_name = {}) const {
     if (const GivenOption* given = line.last(option)) return given->value.value_or("");
     if (!variable_name.empty())
-      if (auto value = variable(*environment, variable_name)) return value;
+      if (auto value = variable(environment, variable_name)) return value;
     if (const GivenOption* given = last_of(script, option)) return given->value.value_or("");
     return {};
   }
@@ -101,7 +113,7 @@ Result<UserOptions> read_options(const Submission& submission) {
   if (!script) return fail(std::move(script.error()));
   options.line = std::move(*line);
   options.script = std::move(*script);
-  options.environment = &submission.environment;
+  options.environment = by_name(submission.environment);
   const auto refuse = [](std::string what) {
     return fail(Error(ErrorCode::bad_input, std::move(what))
                     .because("a re-run is one ordinary job of this cluster")
@@ -145,17 +157,17 @@ bool in_list(std::string_view commas, std::string_view word) {
   return false;
 }
 
-/// A set of variables where a later one of the same name wins.
+/// A set of variables where a later one of the same name wins, in the place of the first.
 class Variables {
  public:
   void set(std::string one) {
     const std::string name(name_of(one));
     if (name.empty() || one.find('=') == std::string::npos || one.find('\0') != std::string::npos) return;
-    const auto same = std::ranges::find_if(all_, [&](const std::string& o) { return name_of(o) == name; });
-    if (same != all_.end())
-      *same = std::move(one);
-    else
+    const auto [it, fresh] = places_.try_emplace(name, all_.size());
+    if (fresh)
       all_.push_back(std::move(one));
+    else
+      all_[it->second] = std::move(one);
   }
   /// As --export-file reads it.
   std::string file() const {
@@ -166,6 +178,7 @@ class Variables {
 
  private:
   std::vector<std::string> all_;
+  std::map<std::string, std::size_t> places_;
 };
 
 /// The user's limits as sbatch passes them to slurmd, as far as the site or the user lets them go.
@@ -190,6 +203,23 @@ struct JobEnvironment {
   std::string export_option;  ///< empty: none
 };
 
+void set_exported(const std::vector<std::string>& words, const Submission& submission,
+                  const UserOptions& options, Variables& variables) {
+  const auto is_all = [](const std::string& word) { return equal_ignoring_case(word, "ALL"); };
+  // Each ALL sets all of the user's variables, so only the last one counts, however many there are.
+  const auto last_all = std::find_if(words.rbegin(), words.rend(), is_all);
+  for (auto word = words.begin(); word != words.end(); ++word) {
+    if (is_all(*word)) {
+      if (last_all.base() - 1 != word) continue;
+      for (const std::string& one : submission.environment) variables.set(one);
+    } else if (word->find('=') != std::string::npos) {
+      variables.set(*word);
+    } else if (const auto value = variable(options.environment, *word)) {
+      variables.set(*word + "=" + *value);
+    }
+  }
+}
+
 JobEnvironment job_environment(const ProgramOrder& order, const UserOptions& options, const SbatchSite& site,
                                const std::string& job_name) {
   const Submission& submission = order.submission;
@@ -203,14 +233,7 @@ JobEnvironment job_environment(const ProgramOrder& order, const UserOptions& opt
     for (const std::string& one : submission.environment)
       if (one.starts_with("SLURM_") || one.starts_with("SPANK_")) variables.set(one);
     if (!equal_ignoring_case(*asked, "NONE") && !equal_ignoring_case(*asked, "NIL"))
-      for (const std::string& word : export_words(*asked)) {
-        if (equal_ignoring_case(word, "ALL"))
-          for (const std::string& one : submission.environment) variables.set(one);
-        else if (word.find('=') != std::string::npos)
-          variables.set(word);
-        else if (const auto value = variable(submission.environment, word))
-          variables.set(word + "=" + *value);
-      }
+      set_exported(export_words(*asked), submission, options, variables);
     variables.set("SLURM_EXPORT_ENV=" + *asked);  // srun inside the job obeys it
   }
   variables.set("SLURM_JOB_NAME=" + job_name);

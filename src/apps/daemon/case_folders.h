@@ -12,7 +12,8 @@ class CaseFolders : public CaseStore {
   explicit CaseFolders(std::string folder) : folder_(std::move(folder)) {}
   Status save(std::int64_t case_no, const Submission& submission) override;
   Result<Submission> load(std::int64_t case_no) override;
-  void remove(std::int64_t case_no) override;
+  Status remove(std::int64_t case_no) override;
+  Result<std::vector<std::int64_t>> list() const override;
 
  private:
   std::string folder_of(std::int64_t case_no) const;

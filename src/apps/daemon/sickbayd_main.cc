@@ -30,6 +30,7 @@
 #include "service/api.h"
 #include "service/controller.h"
 #include "service/effects.h"
+#include "service/submissions.h"
 #include "settings/paths.h"
 
 namespace sickbay {
@@ -103,7 +104,11 @@ Status run(const std::string& config_path, bool check_only) {
                    belongs_to(caller, config->operators.users, config->operators.groups);
           });
   api.serve_agents(agents);
+  Submissions submissions(*loop, controller, cases, config->keep_submission,
+                          [](const Error& error) { say(error.message("sickbayd")); });
   if (auto replayed = controller.replay(); !replayed) return replayed;
+  if (const std::size_t swept = submissions.sweep(); swept > 0)
+    say(fmt::format("event=swept submissions={}", swept));
   effects.set_examine([&agents](const std::string& node, const std::string& mode, Done<Json> done) {
     agents.tasks().examine(node, mode, std::move(done));
   });

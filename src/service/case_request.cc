@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "service/case_request.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "base/text.h"
+
+namespace sickbay {
+namespace {
+
+constexpr std::size_t kScriptBound = 4 << 20;    // slurmctld's own MaxScriptSize
+constexpr std::size_t kCommandBound = 64 << 10;  // of --check: one shell command
+constexpr std::size_t kMostNotes = 32, kNoteBound = 1000;
+
+struct OptionRow {
+  std::string_view name;
+  bool (*is)(const Json&);
+  std::string_view must_be;
+};
+bool is_flag(const Json& value) { return value.is_bool(); }
+// A new option of a case is a row here, a line of doc/formats/api.md, and its reader in engine/identify.
+constexpr auto kOptions = std::to_array<OptionRow>({
+    {"deliver", is_flag, "true or false"},
+    {"rerun", is_flag, "true or false"},
+    {"requeue", is_flag, "true or false"},
+    {"check", [](const Json& v) { return v.is_string() && v.as_string().size() <= kCommandBound; },
+     "a command of at most 65536 bytes"},
+    {"expect_time_s", [](const Json& v) { return v.is_int() && v.as_int() >= 0; }, "a number of seconds"},
+    {"workdir", [](const Json& v) { return v.as_string() == "same" || v.as_string() == "copy"; },
+     "\"same\" or \"copy\""},
+});
+
+tl::unexpected<Error> unfit(std::string what, std::string why, std::string remedy) {
+  return fail(
+      Error(ErrorCode::bad_input, std::move(what)).because(std::move(why)).remedied_by(std::move(remedy)));
+}
+
+Status check_options(const Json& options) {
+  if (!options.is_object() && !options.is_null())
+    return unfit(fmt::format("'options' of a case must be an object, not {}", options.type_name()),
+                 "each option has a name", "send the options that doc/formats/api.md lists");
+  for (const auto& [name, value] : options.members()) {
+    const auto row = std::ranges::find(kOptions, name, &OptionRow::name);
+    if (row == kOptions.end()) {
+      std::string known;
+      for (const OptionRow& one : kOptions) known.append(known.empty() ? "" : ", ").append(one.name);
+      return unfit(fmt::format("unknown option {} of a case", quote_for_message(name)), "known are " + known,
+                   "leave it out, or start the sickbayd that knows it");
+    }
+    if (!row->is(value))
+      return unfit(fmt::format("option '{}' of a case must be {}", name, row->must_be),
+                   fmt::format("it is {}", quote_for_message(value.dump())),
+                   "correct it, or leave it out for its default");
+  }
+  return {};
+}
+
+Status check_notes(const Json& notes) {
+  const bool fit = notes.is_null() || (notes.is_array() && notes.size() <= kMostNotes &&
+                                       std::ranges::all_of(notes.items(), [](const Json& note) {
+                                         return note.is_string() && note.as_string().size() <= kNoteBound;
+                                       }));
+  if (fit) return {};
+  return unfit(fmt::format("'notes' of a case must be a list of at most {} texts of at most {} bytes",
+                           kMostNotes, kNoteBound),
+               "the journal keeps them for good", "send fewer and shorter notes");
+}
+
+}  // namespace
+
+Result<CaseRequest> CaseRequest::from_json(const Json& body) {
+  auto submission = Submission::from_json(body["submission"]);
+  if (!submission) return fail(std::move(submission.error()));
+  if (submission->script.size() > kScriptBound)
+    return unfit("the script is over 4 MiB", "slurmctld takes none that is longer (MaxScriptSize)",
+                 "move what is long into a file that the script runs");
+  if (auto fit = check_options(body["options"]); !fit) return fail(std::move(fit.error()));
+  if (auto fit = check_notes(body["notes"]); !fit) return fail(std::move(fit.error()));
+  return CaseRequest{std::move(*submission), body["options"], body["notes"]};
+}
+
+}  // namespace sickbay

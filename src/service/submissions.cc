@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "service/submissions.h"
+
+#include <algorithm>
+
+#include "model/ids.h"
+#include "service/case_store.h"
+#include "service/controller.h"
+
+namespace sickbay {
+
+Submissions::Submissions(Loop& loop, Controller& controller, CaseStore& cases, std::chrono::seconds keep,
+                         Complain complain)
+    : loop_(loop), controller_(controller), cases_(cases), keep_(keep), complain_(std::move(complain)) {
+  controller_.on_committed(lifetime_.guard([this](const Event& event) {
+    const auto no = parse_case_name(event.subject);
+    // (One that the controller has dropped by now was archived: sweep() and the timer see to those.)
+    if (no && controller_.seats().cases().state().cases.contains(*no)) settle(*no);
+  }));
+}
+
+Submissions::~Submissions() { loop_.cancel(timer_); }
+
+std::size_t Submissions::sweep() {
+  const auto stored = cases_.list();
+  if (!stored) {
+    complain_(stored.error());
+    return 0;
+  }
+  return static_cast<std::size_t>(
+      std::ranges::count_if(*stored, [this](std::int64_t no) { return settle(no); }));
+}
+
+// Removes it, notes when it will be due, or leaves it to a later event of its case.  True: it went.
+bool Submissions::settle(std::int64_t no) {
+  const auto& cases = controller_.seats().cases().state().cases;
+  const auto it = cases.find(no);
+  if (it == cases.end()) return remove(no);
+  if (!it->second.is_closed()) return false;
+  const std::string name = case_name(no);
+  // Its done or failed brings us here again.
+  if (std::ranges::any_of(controller_.ledger().unfinished(),
+                          [&](const Command& command) { return command.subject == name; }))
+    return false;
+  const TimePoint due = it->second.closed + keep_;
+  if (due <= loop_.now()) return remove(no);
+  if (std::ranges::none_of(due_, [no](const auto& one) { return one.second == no; })) due_.emplace(due, no);
+  wait_for_next();
+  return false;
+}
+
+bool Submissions::remove(std::int64_t no) {
+  const Status removed = cases_.remove(no);
+  if (!removed) complain_(Error(removed.error()).in("removing what was submitted for " + case_name(no)));
+  return removed.has_value();
+}
+
+void Submissions::wait_for_next() {
+  if (timer_ != 0 || due_.empty()) return;
+  timer_ = loop_.at(due_.begin()->first, [this] {
+    timer_ = 0;
+    while (!due_.empty() && due_.begin()->first <= loop_.now()) {
+      const std::int64_t no = due_.begin()->second;
+      due_.erase(due_.begin());
+      settle(no);
+    }
+    wait_for_next();
+  });
+}
+
+}  // namespace sickbay
