@@ -10,8 +10,8 @@
 
 #include "apps/cli/answer.h"
 #include "apps/cli/commands.h"
-#include "apps/cli/label_files.h"
 #include "apps/cli/page.h"
+#include "apps/cli/workload/label_files.h"
 #include "base/spelling.h"
 #include "base/text.h"
 #include "base/text_table.h"

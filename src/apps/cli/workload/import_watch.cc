@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "apps/cli/import_watch.h"
+#include "apps/cli/workload/import_watch.h"
 
 #include <sys/stat.h>
 

@@ -7,11 +7,11 @@
 #include <optional>
 
 #include "apps/cli/answer.h"
-#include "apps/cli/cluster_text.h"
+#include "apps/cli/cluster/cluster_text.h"
+#include "apps/cli/cluster/journal_file.h"
 #include "apps/cli/commands.h"
 #include "apps/cli/event_text.h"
 #include "apps/cli/follow.h"
-#include "apps/cli/journal_file.h"
 #include "base/hostlist.h"
 
 namespace sickbay::cli {

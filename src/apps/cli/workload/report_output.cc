@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "apps/cli/report_output.h"
+#include "apps/cli/workload/report_output.h"
 
 #include <fmt/format.h>
 
@@ -10,8 +10,8 @@
 #include <filesystem>
 
 #include "adapters/posix/installed_file.h"
-#include "apps/cli/bounded_child.h"
-#include "apps/cli/temporary_folder.h"
+#include "apps/cli/workload/bounded_child.h"
+#include "apps/cli/workload/temporary_folder.h"
 #include "base/spelling.h"
 #include "base/text.h"
 #include "workload/report/catalog.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "apps/cli/batch_script.h"
+#include "apps/cli/cases/batch_script.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "apps/cli/log_options.h"
+#include "apps/cli/workload/log_options.h"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 
 #include "adapters/archive/input.h"
 #include "adapters/posix/files.h"
-#include "apps/cli/label_files.h"
+#include "apps/cli/workload/label_files.h"
 #include "base/text.h"
 
 namespace sickbay::cli {

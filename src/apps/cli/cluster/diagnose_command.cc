@@ -5,8 +5,8 @@
 #include <CLI/CLI.hpp>
 
 #include "apps/cli/answer.h"
+#include "apps/cli/cluster/diagnosis_text.h"
 #include "apps/cli/commands.h"
-#include "apps/cli/diagnosis_text.h"
 #include "model/diagnosis_mode.h"
 
 namespace sickbay::cli {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Prints what becomes of each line of an NHC configuration, and writes the specifications where asked to.
-#include "apps/cli/rules_import.h"
+#include "apps/cli/rules/rules_import.h"
 
 #include <fmt/format.h>
 

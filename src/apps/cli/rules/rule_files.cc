@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "apps/cli/rule_files.h"
+#include "apps/cli/rules/rule_files.h"
 
 #include <algorithm>
 #include <filesystem>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "apps/cli/sql_text.h"
+#include "apps/cli/workload/sql_text.h"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "apps/cli/report_list.h"
+#include "apps/cli/workload/report_list.h"
 
 #include <fmt/format.h>
 

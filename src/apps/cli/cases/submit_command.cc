@@ -13,7 +13,7 @@
 #include <optional>
 
 #include "apps/cli/answer.h"
-#include "apps/cli/batch_script.h"
+#include "apps/cli/cases/batch_script.h"
 #include "apps/cli/child.h"
 #include "apps/cli/command_line.h"
 #include "apps/cli/commands.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "apps/cli/bounded_child.h"
+#include "apps/cli/workload/bounded_child.h"
 
 #include <fmt/format.h>
 #include <unistd.h>

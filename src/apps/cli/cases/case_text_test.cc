@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The pages of `sickbay why` for views in testdata/: NAME.json gives NAME.txt (a pipe) and NAME.72.txt (72
 // columns).  SB_REWRITE=1 writes them anew; read the difference before you commit it.
-#include "apps/cli/case_text.h"
+#include "apps/cli/cases/case_text.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "apps/cli/sacct_query.h"
+#include "apps/cli/workload/sacct_query.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "apps/cli/report_period.h"
+#include "apps/cli/workload/report_period.h"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "apps/cli/journal_file.h"
+#include "apps/cli/cluster/journal_file.h"
 
 #include "adapters/sqlite/journal.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "apps/cli/label_files.h"
+#include "apps/cli/workload/label_files.h"
 
 #include <algorithm>
 #include <filesystem>

@@ -11,7 +11,7 @@
 #include "apps/cli/answer.h"
 #include "apps/cli/commands.h"
 #include "apps/cli/page.h"
-#include "apps/cli/sql_text.h"
+#include "apps/cli/workload/sql_text.h"
 #include "workload/store/store.h"
 #include "workload/store/store_path.h"
 

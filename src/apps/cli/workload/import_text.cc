@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "apps/cli/import_text.h"
+#include "apps/cli/workload/import_text.h"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "apps/cli/cluster_text.h"
+#include "apps/cli/cluster/cluster_text.h"
 
 #include <fmt/format.h>
 

@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "apps/cli/answer.h"
-#include "apps/cli/case_text.h"
+#include "apps/cli/cases/case_text.h"
 #include "apps/cli/commands.h"
 #include "apps/cli/event_text.h"
 #include "apps/cli/follow.h"
