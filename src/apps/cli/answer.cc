@@ -52,6 +52,10 @@ int complain(const Error& error, bool json) {
   return error_row(error.code).exit_code;
 }
 
+int exit_code_of(const Ending& ending) {
+  return ending.code ? *ending.code : complain(ending.code.error(), ending.json);
+}
+
 void warn(const Error& error) {
   std::string text = "sickbay: warning: " + error.line();
   if (!error.cause.empty()) text += "\n  cause:  " + error.cause;

@@ -59,7 +59,7 @@ Result<Json> wait_for_verdict(const std::string& target) {
   return view;
 }
 
-int run_why(const WhyOptions& o) {
+Result<int> run_why(const WhyOptions& o) {
   Result<Json> view;
   if (auto target = parse_case_target(o.target); !target) {
     view = fail(target.error());
@@ -70,7 +70,7 @@ int run_why(const WhyOptions& o) {
   } else {
     view = fetch_case(*api, o.target);
   }
-  if (!view) return complain(view.error(), o.json);
+  if (!view) return fail(view.error());
   if (o.json)
     print_json(*view);
   else
@@ -91,15 +91,14 @@ Result<Json> fetch_cases(const CasesOptions& o) {
   return api->get(target);
 }
 
-int run_cases(const CasesOptions& o) {
+Result<int> run_cases(const CasesOptions& o) {
   auto list = fetch_cases(o);
-  if (!list) return complain(list.error(), o.json);
+  if (!list) return fail(list.error());
   // Only then: the name service need not know a user whose cases are there.
   if (!o.user.empty() && (*list)["items"].size() == 0 && getpwnam(o.user.c_str()) == nullptr)
-    return complain(Error(ErrorCode::not_found, fmt::format("there is no user {}", quote_for_message(o.user)))
-                        .because("neither a case nor this host's name service knows that name")
-                        .remedied_by("'sickbay cases --all' shows whose cases there are"),
-                    o.json);
+    return fail(Error(ErrorCode::not_found, fmt::format("there is no user {}", quote_for_message(o.user)))
+                    .because("neither a case nor this host's name service knows that name")
+                    .remedied_by("'sickbay cases --all' shows whose cases there are"));
   if (o.json)
     print_json(*list);
   else
@@ -113,7 +112,7 @@ struct WatchOptions {
 };
 
 // On a terminal: the page anew at each event, and every 2 s for the running times.
-int watch_live(const std::string& subject, std::int64_t after) {
+Result<int> watch_live(const std::string& subject, std::int64_t after) {
   using std::chrono::steady_clock;
   constexpr auto kCalm = std::chrono::milliseconds(200);  // events come in bursts
   auto drawn = steady_clock::time_point();
@@ -137,25 +136,28 @@ int watch_live(const std::string& subject, std::int64_t after) {
     drawn = steady_clock::now();
     return !decided;
   };
-  if (!draw()) return failed ? complain(*failed) : 0;
+  const bool goes_on = draw();
+  if (failed) return fail(std::move(*failed));
+  if (!goes_on) return 0;
   FollowOrder order;
   order.subject = subject;
   order.after = after;
   order.tick = std::chrono::seconds(2);
   auto followed = follow_events(
       order, [&](const Event&) { return steady_clock::now() - drawn < kCalm || draw(); }, draw);
-  if (failed) return complain(*failed);
-  return followed ? 0 : complain(followed.error());
+  if (failed) return fail(std::move(*failed));
+  if (!followed) return fail(followed.error());
+  return 0;
 }
 
-int run_watch(const WatchOptions& o) {
+Result<int> run_watch(const WatchOptions& o) {
   std::string subject;
   auto seq = last_seq();
-  if (!seq) return complain(seq.error(), o.json);
+  if (!seq) return fail(seq.error());
   if (!o.target.empty()) {
     auto api = connect_to_sickbayd();
     auto view = api ? fetch_case(*api, o.target) : Result<Json>(fail(api.error()));
-    if (!view) return complain(view.error(), o.json);
+    if (!view) return fail(view.error());
     subject = (*view)["case"].as_string();
     if (is_decided(*view)) *seq = 0;  // nothing more will come: show what there was
   }
@@ -170,7 +172,8 @@ int run_watch(const WatchOptions& o) {
     std::fflush(stdout);
     return subject.empty() || event.kind != "case_closed";
   });
-  return followed ? 0 : complain(followed.error(), o.json);
+  if (!followed) return fail(followed.error());
+  return 0;
 }
 
 struct CancelOptions {
@@ -178,14 +181,14 @@ struct CancelOptions {
   bool json = false;
 };
 
-int run_cancel(const CancelOptions& o) {
+Result<int> run_cancel(const CancelOptions& o) {
   auto api = connect_to_sickbayd();
-  if (!api) return complain(api.error(), o.json);
+  if (!api) return fail(api.error());
   auto view = fetch_case(*api, o.target);
-  if (!view) return complain(view.error(), o.json);
+  if (!view) return fail(view.error());
   const std::string& name = (*view)["case"].as_string();
   auto answer = api->post("/v1/cases/" + name + "/cancel", Json::object(), new_idempotency_key());
-  if (!answer) return complain(answer.error(), o.json);
+  if (!answer) return fail(answer.error());
   if (o.json)
     print_json(*answer);
   else
@@ -197,7 +200,7 @@ int run_cancel(const CancelOptions& o) {
 
 }  // namespace
 
-void add_why_command(CLI::App& app, int& exit_code) {
+void add_why_command(CLI::App& app, Ending& ending) {
   CLI::App* c = app.add_subcommand("why", "say why a job failed: program or node, and how that is known");
   auto o = std::make_shared<WhyOptions>();
   c->add_option("TARGET", o->target, std::string(kTargetHelp))->required();
@@ -212,35 +215,35 @@ void add_why_command(CLI::App& app, int& exit_code) {
       "  13  inconclusive, or the case expired\n"
       "  14  cancelled, out of memory, or its deadline passed\n"
       "  20  still under way: no final verdict yet\n");
-  c->callback([o, &exit_code] { exit_code = run_why(*o); });
+  c->callback([o, &ending] { ending = {run_why(*o), o->json}; });
 }
 
-void add_cases_command(CLI::App& app, int& exit_code) {
+void add_cases_command(CLI::App& app, Ending& ending) {
   CLI::App* c = app.add_subcommand("cases", "list cases: yours, or for operators all");
   auto o = std::make_shared<CasesOptions>();
   c->add_flag("-a,--all", o->all, "closed ones, too");
   c->add_option("-u,--user", o->user, "only this user's")->type_name("NAME");
   c->add_flag("--json", o->json, "print the list as JSON");
-  c->callback([o, &exit_code] { exit_code = run_cases(*o); });
+  c->callback([o, &ending] { ending = {run_cases(*o), o->json}; });
 }
 
-void add_watch_command(CLI::App& app, int& exit_code) {
+void add_watch_command(CLI::App& app, Ending& ending) {
   CLI::App* c = app.add_subcommand("watch", "follow a case, or all of them, as things happen");
   auto o = std::make_shared<WatchOptions>();
   c->add_option("TARGET", o->target, std::string(kTargetHelp));
   c->add_flag("--json", o->json, "print each event as a line of JSON");
   c->footer("On a terminal the page is drawn anew; in a pipe each event is one line.  Ends with the case.\n");
-  c->callback([o, &exit_code] { exit_code = run_watch(*o); });
+  c->callback([o, &ending] { ending = {run_watch(*o), o->json}; });
 }
 
-void add_cancel_command(CLI::App& app, int& exit_code) {
+void add_cancel_command(CLI::App& app, Ending& ending) {
   CLI::App* c =
       app.add_subcommand("cancel", "end an investigation and the runs that Sickbay submitted for it");
   auto o = std::make_shared<CancelOptions>();
   c->add_option("TARGET", o->target, std::string(kTargetHelp))->required();
   c->add_flag("--json", o->json, "print the answer as JSON");
   c->footer("Your own job is left alone; scancel ends it.\n");
-  c->callback([o, &exit_code] { exit_code = run_cancel(*o); });
+  c->callback([o, &ending] { ending = {run_cancel(*o), o->json}; });
 }
 
 }  // namespace sickbay::cli

@@ -83,13 +83,13 @@ class SubmitRun {
  public:
   SubmitRun(SubmitOptions options, SbatchLine line) : options_(std::move(options)), line_(std::move(line)) {}
 
-  int run() {
+  Result<int> run() {
     for (const std::string_view name : kNoSubmission)
       if (line_.last(name)) return run_sbatch(std::nullopt, false);
     auto expect = expected_seconds();
-    if (!expect) return complain(expect.error(), options_.json);
+    if (!expect) return fail(expect.error());
     auto script = read_batch_script(line_);
-    if (!script) return complain(script.error(), options_.json);
+    if (!script) return fail(script.error());
     auto in_script = parse_script_options(script->text);
     // What sbatch makes of a directive that we cannot read, it will say itself.
     const std::vector<GivenOption> directives = in_script ? *in_script : std::vector<GivenOption>();
@@ -99,11 +99,11 @@ class SubmitRun {
       Error error = Error(ErrorCode::conflict, "no case is kept for this job")
                         .because(std::move(kind))
                         .remedied_by("submit its parts one by one where you need to know why they fail");
-      if (auto refused = go_without(std::move(error))) return *refused;
+      if (auto going = go_without(std::move(error)); !going) return fail(going.error());
     } else if (auto opened = open_case(*script, *expect); !opened) {
       Error error = opened.error();
       error.what = "no case is kept for this job: " + error.what;
-      if (auto refused = go_without(std::move(error))) return *refused;
+      if (auto going = go_without(std::move(error)); !going) return fail(going.error());
     }
     return run_sbatch(script->from_stdin ? std::optional(script->text) : std::nullopt, true);
   }
@@ -119,15 +119,15 @@ class SubmitRun {
                     .remedied_by("give minutes, MM:SS, HH:MM:SS or D-HH:MM, as with sbatch --time"));
   }
 
-  // Warns and lets the submission go on, or, with --require-case, gives the exit code to leave with.
-  std::optional<int> go_without(Error error) const {
+  // Warns and lets the submission go on, or, with --require-case, ends it.
+  Status go_without(Error error) const {
     if (options_.require_case) {
       error.what += "; nothing was submitted (--require-case)";
-      return complain(error, options_.json);
+      return fail(std::move(error));
     }
     error.what += "; submitting it all the same";
     warn(error);
-    return std::nullopt;
+    return {};
   }
 
   Status open_case(const BatchScript& script, std::int64_t expect_time_s) {
@@ -170,7 +170,7 @@ class SubmitRun {
   }
 
   // Runs the user's own sbatch; its words as given, and --no-requeue behind its options.
-  int run_sbatch(std::optional<std::string> input, bool submits) {
+  Result<int> run_sbatch(std::optional<std::string> input, bool submits) {
     ChildSpec child;
     child.argv.push_back("sbatch");
     // Quiet sbatch does not tell the job id; we ask it to speak and keep silent ourselves.
@@ -201,7 +201,7 @@ class SubmitRun {
     });
     if (!code) {
       abandon();
-      return complain(code.error(), options_.json);
+      return fail(code.error());
     }
     if (!submits) return *code;
     if (job_id_ == 0) {
@@ -272,21 +272,21 @@ constexpr std::string_view kFooter =
 
 }  // namespace
 
-void add_submit_command(CLI::App& app, int& exit_code) {
+void add_submit_command(CLI::App& app, Ending& ending) {
   CLI::App* c =
       app.add_subcommand("submit", "submit a batch job as sbatch does, and find out why if it fails");
   auto options = std::make_shared<SubmitOptions>();
   define(*c, *options);
   c->footer(std::string(kFooter));
   // Reached for --help only: run_submit reads the words itself (see main).
-  c->callback([&exit_code] { exit_code = run_submit({}); });
+  c->callback([&ending] { ending = run_submit({}); });
 }
 
-int run_submit(const std::vector<std::string>& words) {
+Ending run_submit(const std::vector<std::string>& words) {
   auto line = parse_sbatch_line(words, kOwn);
-  if (!line) return complain(line.error());
+  if (!line) return {fail(line.error())};
   SubmitOptions options;
-  if (line->last("help")) return parse_command_line({"submit", "--help"});
+  if (line->last("help")) return {parse_command_line({"submit", "--help"})};
   CLI::App own("", "submit");
   define(own, options);
   std::vector<std::string> own_words;
@@ -295,9 +295,10 @@ int run_submit(const std::vector<std::string>& words) {
   try {
     own.parse(own_words);  // CLI11 takes them last first
   } catch (const CLI::ParseError& e) {
-    return complain(Error(ErrorCode::usage, e.what()).remedied_by("see 'sickbay submit --help'"));
+    return {fail(Error(ErrorCode::usage, e.what()).remedied_by("see 'sickbay submit --help'"))};
   }
-  return SubmitRun(std::move(options), std::move(*line)).run();
+  const bool json = options.json;
+  return {SubmitRun(std::move(options), std::move(*line)).run(), json};
 }
 
 }  // namespace sickbay::cli

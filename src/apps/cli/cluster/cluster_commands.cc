@@ -22,13 +22,13 @@ struct NodesOptions {
   bool json = false;
 };
 
-int run_nodes(const NodesOptions& o) {
+Result<int> run_nodes(const NodesOptions& o) {
   auto wanted = expand_hostlist(o.hostlist);
-  if (!wanted) return complain(wanted.error(), o.json);
+  if (!wanted) return fail(wanted.error());
   auto api = connect_to_sickbayd();
   auto list = api ? api->get("/v1/nodes") : Result<Json>(fail(api.error()));
   auto items = list ? chosen_nodes(*list, *wanted) : list;
-  if (!items) return complain(items.error(), o.json);
+  if (!items) return fail(items.error());
   if (o.json)
     print_json(Json::object({{"items", *items}, {"next", Json()}}));
   else
@@ -46,14 +46,15 @@ void print_event(const Event& event, bool json, const TextPage& page) {
   print(json ? event.text() + "\n" : event_line(event, page));
 }
 
-int run_journal(const JournalOptions& o) {
+Result<int> run_journal(const JournalOptions& o) {
   const TextPage page = page_of_stdout();
   if (!o.file.empty()) {
     auto read = read_journal_file(o.file, o.subject, o.after, [&](const Event& event) {
       print_event(event, o.json, page);
       return true;
     });
-    return read ? 0 : complain(read.error(), o.json);
+    if (!read) return fail(read.error());
+    return 0;
   }
   if (o.follow) {
     FollowOrder order;
@@ -64,10 +65,11 @@ int run_journal(const JournalOptions& o) {
       std::fflush(stdout);
       return true;
     });
-    return followed ? 0 : complain(followed.error(), o.json);
+    if (!followed) return fail(followed.error());
+    return 0;
   }
   auto api = connect_to_sickbayd();
-  if (!api) return complain(api.error(), o.json);
+  if (!api) return fail(api.error());
   // A long past comes in parts: ask behind the last one until a part is empty.
   std::int64_t after = o.after;
   for (bool more = true; more;) {
@@ -85,16 +87,16 @@ int run_journal(const JournalOptions& o) {
       after = parsed->seq;
       return more = true;
     });
-    if (broken) return complain(*broken, o.json);
-    if (!ended) return complain(ended.error(), o.json);
+    if (broken) return fail(std::move(*broken));
+    if (!ended) return fail(ended.error());
   }
   return 0;
 }
 
-int run_status(bool json) {
+Result<int> run_status(bool json) {
   auto api = connect_to_sickbayd();
   auto status = api ? api->get("/v1/status") : Result<Json>(fail(api.error()));
-  if (!status) return complain(status.error(), json);
+  if (!status) return fail(status.error());
   if (json)
     print_json(*status);
   else
@@ -104,16 +106,16 @@ int run_status(bool json) {
 
 }  // namespace
 
-void add_nodes_command(CLI::App& app, int& exit_code) {
+void add_nodes_command(CLI::App& app, Ending& ending) {
   CLI::App* c =
       app.add_subcommand("nodes", "list nodes: state, partitions, and the cases that speak of them");
   auto o = std::make_shared<NodesOptions>();
   c->add_option("HOSTLIST", o->hostlist, "only these, as n[1-3]");
   c->add_flag("--json", o->json, "print the list as JSON");
-  c->callback([o, &exit_code] { exit_code = run_nodes(*o); });
+  c->callback([o, &ending] { ending = {run_nodes(*o), o->json}; });
 }
 
-void add_journal_command(CLI::App& app, int& exit_code) {
+void add_journal_command(CLI::App& app, Ending& ending) {
   CLI::App* c = app.add_subcommand("journal", "print the journal: every fact, decision and effect, in order");
   auto o = std::make_shared<JournalOptions>();
   CLI::Option* follow = c->add_flag("-f,--follow", o->follow, "go on with what comes");
@@ -126,27 +128,26 @@ void add_journal_command(CLI::App& app, int& exit_code) {
       ->excludes(follow);
   c->add_flag("--json", o->json, "print each event as a line of JSON");
   c->footer("You see the events of your own cases; operators see all.\n");
-  c->callback([o, &exit_code] { exit_code = run_journal(*o); });
+  c->callback([o, &ending] { ending = {run_journal(*o), o->json}; });
 }
 
-void add_status_command(CLI::App& app, int& exit_code) {
+void add_status_command(CLI::App& app, Ending& ending) {
   CLI::App* c = app.add_subcommand("status", "show how sickbayd, its journal and its link to Slurm are");
   auto json = std::make_shared<bool>(false);
   c->add_flag("--json", *json, "print it as JSON");
   c->footer("Exit codes: 0 all well; 1 the journal takes no events, or slurmctld does not answer.\n");
-  c->callback([json, &exit_code] { exit_code = run_status(*json); });
+  c->callback([json, &ending] { ending = {run_status(*json), *json}; });
 }
 
-void add_version_command(CLI::App& app, int& exit_code) {
+void add_version_command(CLI::App& app) {
   CLI::App* c = app.add_subcommand("version", "print the version");
   auto json = std::make_shared<bool>(false);
   c->add_flag("--json", *json, "print it as JSON");
-  c->callback([json, &exit_code] {
+  c->callback([json] {
     if (*json)
       print_json(Json::object({{"version", SICKBAY_VERSION}}));
     else
       print("sickbay " SICKBAY_VERSION "\n");
-    exit_code = 0;
   });
 }
 

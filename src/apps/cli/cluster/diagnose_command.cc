@@ -17,16 +17,16 @@ struct DiagnoseOptions {
   bool explain = false, repair = false, json = false;
 };
 
-int run_diagnose(const DiagnoseOptions& o) {
+Result<int> run_diagnose(const DiagnoseOptions& o) {
   auto api = connect_to_sickbayd();
-  if (!api) return complain(api.error(), o.json);
+  if (!api) return fail(api.error());
   auto ordered = api->post("/v1/nodes/" + percent_encoded(o.node) + "/diagnose",
                            Json::object({{"mode", o.mode}, {"repair", o.repair}}), new_idempotency_key());
-  if (!ordered) return complain(ordered.error(), o.json);
+  if (!ordered) return fail(ordered.error());
   const std::string target = fmt::format("/v1/tasks/{}", (*ordered)["task"].as_int());
   for (bool told = false;;) {
     auto task = api->get(target);
-    if (!task) return complain(task.error(), o.json);
+    if (!task) return fail(task.error());
     if ((*task)["state"].as_string() != "over") {
       if (!std::exchange(told, true) && (*task)["state"].as_string() == "waiting")
         warn(Error(ErrorCode::daemon_away, fmt::format("no agent on {} has taken the diagnosis yet", o.node))
@@ -45,7 +45,7 @@ int run_diagnose(const DiagnoseOptions& o) {
 
 }  // namespace
 
-void add_diagnose_command(CLI::App& app, int& exit_code) {
+void add_diagnose_command(CLI::App& app, Ending& ending) {
   CLI::App* c = app.add_subcommand("diagnose", "have a node examine itself now (for operators)");
   auto o = std::make_shared<DiagnoseOptions>();
   c->add_option("NODE", o->node, "Slurm's name of the node")->required();
@@ -64,7 +64,7 @@ void add_diagnose_command(CLI::App& app, int& exit_code) {
       "  10  a fault\n"
       "  11  no fault, but something could not be told\n"
       "  13  the diagnosis did not come to its end\n");
-  c->callback([o, &exit_code] { exit_code = run_diagnose(*o); });
+  c->callback([o, &ending] { ending = {run_diagnose(*o), o->json}; });
 }
 
 }  // namespace sickbay::cli

@@ -16,13 +16,13 @@ struct UndoOptions {
   bool json = false;
 };
 
-int run_undo(const UndoOptions& o) {
-  if (auto names = expand_hostlist(o.hostlist); !names) return complain(names.error(), o.json);
+Result<int> run_undo(const UndoOptions& o) {
+  if (auto names = expand_hostlist(o.hostlist); !names) return fail(names.error());
   auto api = connect_to_sickbayd();
   auto done = api ? api->post("/v1/undo-drains", Json::object({{"nodes", o.hostlist}, {"rule", o.rule}}),
                               new_idempotency_key())
                   : Result<Json>(fail(api.error()));
-  if (!done) return complain(done.error(), o.json);
+  if (!done) return fail(done.error());
   if (o.json) {
     print_json(*done);
     return 0;
@@ -40,7 +40,7 @@ int run_undo(const UndoOptions& o) {
 
 }  // namespace
 
-void add_undo_drains_command(CLI::App& app, int& exit_code) {
+void add_undo_drains_command(CLI::App& app, Ending& ending) {
   CLI::App* c =
       app.add_subcommand("undo-drains", "lift the drains of Sickbay, and let the rules behind them rest");
   auto o = std::make_shared<UndoOptions>();
@@ -53,7 +53,7 @@ void add_undo_drains_command(CLI::App& app, int& exit_code) {
       "For operators. Drains of other people are never touched.\n"
       "A rule that was undone may say what it sees, and drains nothing, until 'drain.undo_rest' has "
       "passed.\n");
-  c->callback([o, &exit_code] { exit_code = run_undo(*o); });
+  c->callback([o, &ending] { ending = {run_undo(*o), o->json}; });
 }
 
 }  // namespace sickbay::cli

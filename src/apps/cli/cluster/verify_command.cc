@@ -198,10 +198,10 @@ std::string report_text(const VerifyReport& report, const TextPage& page) {
          "\n";
 }
 
-int run_verify(const VerifyOptions& o) {
-  if (auto limit = parse_time_limit(o.time_limit); !limit) return complain(limit.error(), o.json);
+Result<int> run_verify(const VerifyOptions& o) {
+  if (auto limit = parse_time_limit(o.time_limit); !limit) return fail(limit.error());
   auto run = run_verification(o);
-  if (!run) return complain(run.error(), o.json);
+  if (!run) return fail(run.error());
   const VerifyReport report = parse_verify_report(run->out, run->err, run->nodes, run->exit_code);
   if (o.json)
     print_json(report_json(*run, report));
@@ -214,8 +214,7 @@ int run_verify(const VerifyOptions& o) {
     fmt::print("output: {} and .err\n", run->out_path);
   }
   if (report.overall == VerifyResult::ok && !o.baseline.empty()) {
-    if (auto recorded = record_baseline(o.baseline, run->out); !recorded)
-      return complain(recorded.error(), o.json);
+    if (auto recorded = record_baseline(o.baseline, run->out); !recorded) return fail(recorded.error());
     if (!o.json) fmt::print("baseline of {} nodes: {}\n", run->nodes.size(), o.baseline);
   }
   return report.overall == VerifyResult::failed ? kNodeFailed : 0;
@@ -223,7 +222,7 @@ int run_verify(const VerifyOptions& o) {
 
 }  // namespace
 
-void add_verify_command(CLI::App& app, int& exit_code) {
+void add_verify_command(CLI::App& app, Ending& ending) {
   CLI::App* c =
       app.add_subcommand("verify", "run the known-good program on nodes, and tell which are faulty");
   auto o = std::make_shared<VerifyOptions>();
@@ -244,7 +243,7 @@ void add_verify_command(CLI::App& app, int& exit_code) {
       "The job runs as you, in the current folder, which the nodes must share.\n"
       "Exit codes: 0 no node failed; 1 a node or link failed; slow and unknown ones are named, and are no "
       "failure.\n");
-  c->callback([o, &exit_code] { exit_code = run_verify(*o); });
+  c->callback([o, &ending] { ending = {run_verify(*o), o->json}; });
 }
 
 }  // namespace sickbay::cli

@@ -70,12 +70,12 @@ Result<std::shared_ptr<const Rules>> choose(const std::vector<std::shared_ptr<co
 
 // lint -----------------------------------------------------------------------------------------------------
 
-int run_lint(const RulesOptions& o) {
+Result<int> run_lint(const RulesOptions& o) {
   auto files = rule_files(o.files);
-  if (!files) return complain(files.error(), o.json);
+  if (!files) return fail(files.error());
   DuktapePredicates compiler;
   auto all = load(*files, {o.node, o.features}, compiler);
-  if (!all) return complain(all.error(), o.json);
+  if (!all) return fail(all.error());
   Json specifications = Json::array(), findings = Json::array();
   std::string text;
   int errors = 0, warnings = 0;
@@ -149,18 +149,18 @@ Result<diagnose::RuleTestResult> run_one(const LoadedTests& loaded, const diagno
   return diagnose::run_rule_test(*rules, test);
 }
 
-int run_tests(const RulesOptions& o) {
+Result<int> run_tests(const RulesOptions& o) {
   auto paths = rule_test_files(o.files);
-  if (!paths) return complain(paths.error(), o.json);
+  if (!paths) return fail(paths.error());
   DuktapePredicates compiler;
   Json tests = Json::array();
   int passed = 0, failed = 0;
   for (const std::string& path : *paths) {
     auto loaded = load_tests(path);
-    if (!loaded) return complain(loaded.error(), o.json);
+    if (!loaded) return fail(loaded.error());
     for (const diagnose::RuleTest& test : loaded->file.tests) {
       auto result = run_one(*loaded, test, compiler);
-      if (!result) return complain(result.error(), o.json);
+      if (!result) return fail(result.error());
       const bool good = result->differences.empty();
       (good ? passed : failed) += 1;
       tests.push(Json::object({{"file", path},
@@ -269,10 +269,10 @@ Result<diagnose::Run> run_to_explain(const RulesOptions& o, PredicateCompiler& c
   return run_with_facts(*rules, o);
 }
 
-int run_explain(const RulesOptions& o) {
+Result<int> run_explain(const RulesOptions& o) {
   DuktapePredicates compiler;
   auto run = run_to_explain(o, compiler);
-  if (!run) return complain(run.error(), o.json);
+  if (!run) return fail(run.error());
   const auto explanations = diagnose::explain(*run);
   const auto findings = diagnose::findings_of(*run);
   if (o.json) {
@@ -304,7 +304,7 @@ int run_explain(const RulesOptions& o) {
 
 }  // namespace
 
-void add_rules_command(CLI::App& app, int& exit_code) {
+void add_rules_command(CLI::App& app, Ending& ending) {
   CLI::App* c = app.add_subcommand("rules", "specifications of node diagnosis: lint, test, explain, import");
   c->require_subcommand(1);
   auto o = std::make_shared<RulesOptions>();
@@ -326,7 +326,7 @@ void add_rules_command(CLI::App& app, int& exit_code) {
   lint->footer(
       std::string("Exit codes: 0 no error; 1 an error was found; 65 a file cannot be read as one.\n") +
       kFooter);
-  lint->callback([o, &exit_code] { exit_code = run_lint(*o); });
+  lint->callback([o, &ending] { ending = {run_lint(*o), o->json}; });
 
   CLI::App* test = c->add_subcommand("test", "run the tests that stand beside specifications");
   common(
@@ -334,7 +334,7 @@ void add_rules_command(CLI::App& app, int& exit_code) {
       "tests, specifications with tests beside them, or folders; default: the shipped ones and the site's");
   test->footer(std::string("Exit codes: 0 all passed; 1 one failed; 65 a file cannot be read as one.\n") +
                kFooter);
-  test->callback([o, &exit_code] { exit_code = run_tests(*o); });
+  test->callback([o, &ending] { ending = {run_tests(*o), o->json}; });
 
   CLI::App* explain =
       c->add_subcommand("explain", "why each production fires or not, for given values or in a test");
@@ -354,9 +354,9 @@ void add_rules_command(CLI::App& app, int& exit_code) {
   explain->add_option("--run", o->run, "which of its runs")->type_name("NUMBER")->capture_default_str();
   explain->footer(
       std::string("Nothing is run on this node: operations answer what --set or the test says.\n") + kFooter);
-  explain->callback([o, &exit_code] { exit_code = run_explain(*o); });
+  explain->callback([o, &ending] { ending = {run_explain(*o), o->json}; });
 
-  add_rules_import(*c, exit_code);
+  add_rules_import(*c, ending);
 }
 
 }  // namespace sickbay::cli

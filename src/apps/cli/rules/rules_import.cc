@@ -24,17 +24,17 @@ struct ImportOptions {
   bool json = false;
 };
 
-int run_import(const ImportOptions& o) {
+Result<int> run_import(const ImportOptions& o) {
   auto text = read_file(o.file, diagnose::kMostNhcBytes);
-  if (!text) return complain(text.error(), o.json);
+  if (!text) return fail(text.error());
   std::vector<std::string> cluster;
   if (!o.nodes.empty()) {
     auto names = expand_hostlist(o.nodes);
-    if (!names) return complain(names.error(), o.json);
+    if (!names) return fail(names.error());
     cluster = std::move(*names);
   }
   auto made = diagnose::import_nhc(*text, o.file, std::move(cluster));
-  if (!made) return complain(made.error(), o.json);
+  if (!made) return fail(made.error());
   Json lines = Json::array(), files = Json::array();
   TextTable table({{"LINE", TextTable::Column::Align::right},
                    {"TAKEN"},
@@ -52,8 +52,7 @@ int run_import(const ImportOptions& o) {
     const std::string path = o.out.empty() ? file.path : o.out + "/" + file.path;
     files.push(Json::object({{"path", path}, {"text", file.text}}));
     if (o.out.empty()) continue;
-    if (auto written = write_durably(path, file.text, 0644); !written)
-      return complain(written.error(), o.json);
+    if (auto written = write_durably(path, file.text, 0644); !written) return fail(written.error());
   }
   if (o.json) {
     print_json(Json::object({{"lines", lines}, {"files", files}}));
@@ -71,7 +70,7 @@ int run_import(const ImportOptions& o) {
 
 }  // namespace
 
-void add_rules_import(CLI::App& rules, int& exit_code) {
+void add_rules_import(CLI::App& rules, Ending& ending) {
   auto o = std::make_shared<ImportOptions>();
   CLI::App* c = rules.add_subcommand(
       "import-nhc", "make a specification of an NHC configuration, and list what is not taken");
@@ -83,7 +82,7 @@ void add_rules_import(CLI::App& rules, int& exit_code) {
   c->footer(
       "Checks that a built-in operation equals are taken, others are listed with the reason.\n"
       "doc/formats/specification.md tells which.\n");
-  c->callback([o, &exit_code] { exit_code = run_import(*o); });
+  c->callback([o, &ending] { ending = {run_import(*o), o->json}; });
 }
 
 }  // namespace sickbay::cli

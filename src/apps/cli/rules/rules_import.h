@@ -8,6 +8,8 @@ class App;
 
 namespace sickbay::cli {
 
-void add_rules_import(CLI::App& rules, int& exit_code);
+struct Ending;
+
+void add_rules_import(CLI::App& rules, Ending& ending);
 
 }  // namespace sickbay::cli

@@ -20,16 +20,16 @@ struct ExportOptions {
   bool json = false;
 };
 
-int run_export(const ExportOptions& o) {
+Result<int> run_export(const ExportOptions& o) {
   auto path = workload::store_path(o.store);
-  if (!path) return complain(path.error(), o.json);
+  if (!path) return fail(path.error());
   workload::StoreOptions options;
   options.path = *path;
   options.mode = workload::StoreMode::read;
   auto store = workload::Store::open(options);
-  if (!store) return complain(store.error(), o.json);
+  if (!store) return fail(store.error());
   auto done = workload::export_parquet(*store, o.parquet);
-  if (!done) return complain(done.error(), o.json);
+  if (!done) return fail(done.error());
   if (o.json)
     print_json(Json::object(
         {{"folder", o.parquet}, {"jobs", done->jobs}, {"files", done->files}, {"bytes", done->bytes}}));
@@ -41,7 +41,7 @@ int run_export(const ExportOptions& o) {
 
 }  // namespace
 
-void add_export_command(CLI::App& app, int& exit_code) {
+void add_export_command(CLI::App& app, Ending& ending) {
   CLI::App* c = app.add_subcommand("export", "write the jobs of the store as Parquet, for other programs");
   auto o = std::make_shared<ExportOptions>();
   c->add_option("--parquet", o->parquet, "the folder to make; FOLDER/year=Y/month=M/*.parquet")
@@ -54,7 +54,7 @@ void add_export_command(CLI::App& app, int& exit_code) {
   c->footer(
       "A job is in the month of its end, else of its start or submission, in UTC.\nFOLDER must not exist or "
       "be empty.\n");
-  c->callback([o, &exit_code] { exit_code = run_export(*o); });
+  c->callback([o, &ending] { ending = {run_export(*o), o->json}; });
 }
 
 }  // namespace sickbay::cli

@@ -164,7 +164,7 @@ Status import_from_sacct(const ImportOptions& o, const Prepared& p) {
   return {};
 }
 
-int run_watch(const ImportOptions& o, const Prepared& p) {
+Result<int> run_watch(const ImportOptions& o, const Prepared& p) {
   const Interrupts interrupts;
   FileChanges changes;
   int exit_code = 0;
@@ -194,19 +194,20 @@ int run_watch(const ImportOptions& o, const Prepared& p) {
   return exit_code;
 }
 
-int run_import(const ImportOptions& o) {
+Result<int> run_import(const ImportOptions& o) {
   Prepared p;
-  if (auto good = prepare(o, p); !good) return complain(good.error(), o.json);
-  if (auto done = import_nodes(o, p); !done) return complain(done.error(), o.json);
+  if (auto good = prepare(o, p); !good) return fail(good.error());
+  if (auto done = import_nodes(o, p); !done) return fail(done.error());
   if (o.watch) return run_watch(o, p);
   if (o.files.empty() && !p.from) return 0;
   auto done = o.files.empty() ? import_from_sacct(o, p) : import_files(o, p);
-  return done ? 0 : complain(done.error(), o.json);
+  if (!done) return fail(done.error());
+  return 0;
 }
 
 }  // namespace
 
-void add_import_command(CLI::App& app, int& exit_code) {
+void add_import_command(CLI::App& app, Ending& ending) {
   CLI::App* c = app.add_subcommand("import", "bring accounting logs into the store of workload analysis");
   auto o = std::make_shared<ImportOptions>();
   c->add_option("FILE", o->files, "accounting logs, plain, gz, xz, zst or bz2; '-' is standard input");
@@ -227,7 +228,7 @@ void add_import_command(CLI::App& app, int& exit_code) {
   c->footer(
       "A second import of the same log, or of one that overlaps, changes nothing that is there already.\n"
       "An import is stored as a whole or not at all.\n");
-  c->callback([o, &exit_code] { exit_code = run_import(*o); });
+  c->callback([o, &ending] { ending = {run_import(*o), o->json}; });
 }
 
 }  // namespace sickbay::cli

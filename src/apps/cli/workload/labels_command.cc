@@ -66,11 +66,11 @@ Status write_file(const std::string& path, const std::string& text) {
 
 // list ---------------------------------------------------------------------------------------------------
 
-int run_list(const LabelsOptions& o) {
+Result<int> run_list(const LabelsOptions& o) {
   auto files = label_files(o.lists);
-  if (!files) return complain(files.error(), o.json);
+  if (!files) return fail(files.error());
   auto lists = workload::parse_lists(*files);
-  if (!lists) return complain(lists.error(), o.json);
+  if (!lists) return fail(lists.error());
   std::sort(lists->applications.begin(), lists->applications.end(), [](const auto& a, const auto& b) {
     return a.field != b.field ? a.field < b.field : a.name < b.name;
   });
@@ -82,7 +82,7 @@ int run_list(const LabelsOptions& o) {
       Error error(ErrorCode::not_found, fmt::format("there is no field {}", quote_for_message(o.field)));
       if (const std::string meant = did_you_mean(o.field, fields); !meant.empty())
         error.remedy_text = fmt::format("did you mean '{}'?", meant);
-      return complain(error, o.json);
+      return fail(std::move(error));
     }
   }
   TextTable table(
@@ -113,9 +113,9 @@ int run_list(const LabelsOptions& o) {
 
 // test ---------------------------------------------------------------------------------------------------
 
-int run_test(const LabelsOptions& o) {
+Result<int> run_test(const LabelsOptions& o) {
   auto labeller = load_labels(o);
-  if (!labeller) return complain(labeller.error(), o.json);
+  if (!labeller) return fail(labeller.error());
   TextTable table(
       {{"NAME", Align::left, true}, {"APPLICATION"}, {"VERSION"}, {"FIELD"}, {"BY"}, {"EVIDENCE"}});
   Json all = Json::array();
@@ -229,13 +229,13 @@ std::string suggestions_text(const workload::Suggestions& s, const workload::Sto
   return text + "\n" + table.text({.width = page.width, .colours = page.colours});
 }
 
-int run_suggest(const LabelsOptions& o) {
+Result<int> run_suggest(const LabelsOptions& o) {
   auto labeller = load_labels(o);
-  if (!labeller) return complain(labeller.error(), o.json);
+  if (!labeller) return fail(labeller.error());
   auto store = open_store(o.store, StoreMode::read);
-  if (!store) return complain(store.error(), o.json);
+  if (!store) return fail(store.error());
   auto stored = workload::read_names(store->connection());
-  if (!stored) return complain(stored.error(), o.json);
+  if (!stored) return fail(stored.error());
   const auto suggestions = workload::suggest(*labeller, stored->unlabelled, o.most);
   if (o.accept.empty()) {
     if (o.json)
@@ -245,18 +245,18 @@ int run_suggest(const LabelsOptions& o) {
     return 0;
   }
   auto accepted = parse_accepted(o.accept, suggestions.groups);
-  if (!accepted) return complain(accepted.error(), o.json);
+  if (!accepted) return fail(accepted.error());
   const std::string overlay = workload::overlay_of(*accepted).pretty();
   // What was accepted must be a list that can be laid over the others.
   auto files = label_files(o.lists);
-  if (!files) return complain(files.error(), o.json);
+  if (!files) return fail(files.error());
   files->push_back({o.out.empty() ? "the accepted suggestions" : o.out, overlay});
-  if (auto better = workload::Labeller::make(*files); !better) return complain(better.error(), o.json);
+  if (auto better = workload::Labeller::make(*files); !better) return fail(better.error());
   if (o.out.empty()) {
     print(overlay + "\n");
     return 0;
   }
-  if (auto written = write_file(o.out, overlay); !written) return complain(written.error(), o.json);
+  if (auto written = write_file(o.out, overlay); !written) return fail(written.error());
   if (!o.json)
     print(fmt::format("{} accepted: {}\nTo take effect: sickbay labels apply --labels {}\n", accepted->size(),
                       o.out, o.out));
@@ -275,19 +275,16 @@ std::string share_text(const Share& s) {
                      percent(s.high));
 }
 
-int judge_marked(const LabelsOptions& o) {
+Result<int> judge_marked(const LabelsOptions& o) {
   std::ifstream in(o.marked, std::ios::binary);
-  if (!in)
-    return complain(Error(ErrorCode::not_found, fmt::format("cannot read {}", quote_for_message(o.marked))),
-                    o.json);
+  if (!in) return fail(ErrorCode::not_found, fmt::format("cannot read {}", quote_for_message(o.marked)));
   const std::string text{std::istreambuf_iterator<char>(in), {}};
   auto sheet = workload::parse_audit(text, o.marked);
-  if (!sheet) return complain(sheet.error(), o.json);
+  if (!sheet) return fail(sheet.error());
   const AuditResult result = workload::judge(*sheet);
   if (result.all.of == 0)
-    return complain(Error(ErrorCode::bad_input, fmt::format("{}: no record is marked", o.marked))
-                        .remedied_by("set \"right\" of each record to true or false"),
-                    o.json);
+    return fail(Error(ErrorCode::bad_input, fmt::format("{}: no record is marked", o.marked))
+                    .remedied_by("set \"right\" of each record to true or false"));
   if (o.json) {
     Json evidence = Json::object(), wrong = Json::array();
     for (const auto& [how, share] : result.by_evidence) evidence.set(how, share_json(share));
@@ -313,19 +310,18 @@ int judge_marked(const LabelsOptions& o) {
   return 0;
 }
 
-int run_audit(const LabelsOptions& o) {
+Result<int> run_audit(const LabelsOptions& o) {
   if (!o.marked.empty()) return judge_marked(o);
   auto store = open_store(o.store, StoreMode::read);
-  if (!store) return complain(store.error(), o.json);
+  if (!store) return fail(store.error());
   auto sheet = workload::sample_labelled(store->connection(), o.seed, o.users, o.records);
-  if (!sheet) return complain(sheet.error(), o.json);
+  if (!sheet) return fail(sheet.error());
   if (sheet->records.empty())
-    return complain(Error(ErrorCode::not_found, "the store has no labelled jobs")
-                        .remedied_by("see 'sickbay labels suggest', then 'sickbay labels apply'"),
-                    o.json);
+    return fail(Error(ErrorCode::not_found, "the store has no labelled jobs")
+                    .remedied_by("see 'sickbay labels suggest', then 'sickbay labels apply'"));
   const Json marked = workload::to_json(*sheet);
   if (!o.out.empty()) {
-    if (auto written = write_file(o.out, marked.pretty()); !written) return complain(written.error(), o.json);
+    if (auto written = write_file(o.out, marked.pretty()); !written) return fail(written.error());
     if (!o.json)
       print(fmt::format("{} records to mark: {}\nThen: sickbay labels audit --marked {}\n",
                         sheet->records.size(), o.out, o.out));
@@ -351,13 +347,13 @@ int run_audit(const LabelsOptions& o) {
 
 // apply --------------------------------------------------------------------------------------------------
 
-int run_apply(const LabelsOptions& o) {
+Result<int> run_apply(const LabelsOptions& o) {
   auto labeller = load_labels(o);
-  if (!labeller) return complain(labeller.error(), o.json);
+  if (!labeller) return fail(labeller.error());
   auto store = open_store(o.store, o.dry_run ? StoreMode::read : StoreMode::write);
-  if (!store) return complain(store.error(), o.json);
+  if (!store) return fail(store.error());
   auto done = workload::relabel(*store, *labeller, o.dry_run);
-  if (!done) return complain(done.error(), o.json);
+  if (!done) return fail(done.error());
   if (o.json) {
     print_json(Json::object({{"jobs", done->jobs},
                              {"changed", done->changed},
@@ -374,7 +370,7 @@ int run_apply(const LabelsOptions& o) {
 
 }  // namespace
 
-void add_labels_command(CLI::App& app, int& exit_code) {
+void add_labels_command(CLI::App& app, Ending& ending) {
   CLI::App* c = app.add_subcommand("labels", "which application a job ran, and how we know");
   c->require_subcommand(1);
   auto o = std::make_shared<LabelsOptions>();
@@ -391,7 +387,7 @@ void add_labels_command(CLI::App& app, int& exit_code) {
   CLI::App* list = c->add_subcommand("list", "the applications that the lists know");
   common(list, false);
   list->add_option("--field", o->field, "only those of this field")->type_name("NAME");
-  list->callback([o, &exit_code] { exit_code = run_list(*o); });
+  list->callback([o, &ending] { ending = {run_list(*o), o->json}; });
 
   CLI::App* test = c->add_subcommand("test", "how jobs of these names are labelled, and why");
   common(test, false);
@@ -402,7 +398,7 @@ void add_labels_command(CLI::App& app, int& exit_code) {
   test->add_option("--user", o->user, "the user")->type_name("NAME");
   test->add_option("--cluster", o->cluster, "the cluster")->type_name("NAME");
   test->footer("Exit codes: 0 all are labelled; 1 one is unknown.\n");
-  test->callback([o, &exit_code] { exit_code = run_test(*o); });
+  test->callback([o, &ending] { ending = {run_test(*o), o->json}; });
 
   CLI::App* suggest =
       c->add_subcommand("suggest", "what to add to the lists, by the core-hours that it would label");
@@ -413,7 +409,7 @@ void add_labels_command(CLI::App& app, int& exit_code) {
       ->delimiter(',');
   suggest->add_option("--out", o->out, "write what was accepted to this list; default: print it")
       ->type_name("FILE");
-  suggest->callback([o, &exit_code] { exit_code = run_suggest(*o); });
+  suggest->callback([o, &ending] { ending = {run_suggest(*o), o->json}; });
 
   CLI::App* audit =
       c->add_subcommand("audit", "sample labelled jobs for a person to mark, and tell the precision");
@@ -428,13 +424,13 @@ void add_labels_command(CLI::App& app, int& exit_code) {
   audit->add_option("--out", o->out, "write the sheet to be marked to this file")->type_name("FILE");
   audit->add_option("--marked", o->marked, "read this marked sheet, and tell the precision")
       ->type_name("FILE");
-  audit->callback([o, &exit_code] { exit_code = run_audit(*o); });
+  audit->callback([o, &ending] { ending = {run_audit(*o), o->json}; });
 
   CLI::App* apply =
       c->add_subcommand("apply", "label all jobs of a store anew, with the lists as they are now");
   common(apply, true);
   apply->add_flag("--dry-run", o->dry_run, "only count what would change");
-  apply->callback([o, &exit_code] { exit_code = run_apply(*o); });
+  apply->callback([o, &ending] { ending = {run_apply(*o), o->json}; });
 }
 
 }  // namespace sickbay::cli

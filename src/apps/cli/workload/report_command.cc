@@ -210,21 +210,21 @@ Result<std::string> store_to_read(const ReportOptions& o, const RunOrder& order,
   return path;
 }
 
-int make_report(const ReportOptions& o, const std::vector<std::string>& folders, const Catalog& catalog,
-                const Site& site, std::vector<Plugin> plugins) {
+Result<int> make_report(ReportOptions& o, const std::vector<std::string>& folders, const Catalog& catalog,
+                        const Site& site, std::vector<Plugin> plugins) {
   RunOrder order;
   order.language = !o.language.empty() ? o.language : !site.language.empty() ? site.language : "en";
   order.time_zone = zone_name(o, site);
   auto zone = TimeZone::make(order.time_zone);
-  if (!zone) return complain(zone.error(), o.json);
-  if (auto taken = take_times(o, *zone, order); !taken) return complain(taken.error(), o.json);
+  if (!zone) return fail(zone.error());
+  if (auto taken = take_times(o, *zone, order); !taken) return fail(taken.error());
   auto limit = parse_duration(o.time_limit);
-  if (!limit) return complain(limit.error(), o.json);
+  if (!limit) return fail(limit.error());
   order.time_limit = std::chrono::duration_cast<std::chrono::milliseconds>(*limit);
   for (const std::string& out : o.outs)
-    if (auto form = form_of_output(out); !form) return complain(form.error(), o.json);
+    if (auto form = form_of_output(out); !form) return fail(form.error());
   auto messages = workload::load_messages(folders, plugins, order.language);
-  if (!messages) return complain(messages.error(), o.json);
+  if (!messages) return fail(messages.error());
   workload::translate(plugins, *messages);
   order.messages = std::move(*messages);
   order.plugins = std::move(plugins);
@@ -236,7 +236,7 @@ int make_report(const ReportOptions& o, const std::vector<std::string>& folders,
   if (o.threads == 1) order.connections = 1;
   const TemporaryFolder folder;
   auto path = store_to_read(o, order, folder);
-  if (!path) return complain(path.error(), o.json);
+  if (!path) return fail(path.error());
   order.store_path = fs::absolute(*path).string();
   workload::StoreOptions options;
   options.path = *path;
@@ -245,33 +245,34 @@ int make_report(const ReportOptions& o, const std::vector<std::string>& folders,
   options.sandboxed = true;
   options.memory_limit = mib(768);  // beyond it DuckDB spills; the host has other work
   auto store = Store::open(options);
-  if (!store) return complain(store.error(), o.json);
+  if (!store) return fail(store.error());
   auto document = workload::make_document(store->connection(), order);
-  if (!document) return complain(document.error(), o.json);
+  if (!document) return fail(document.error());
   const bool failed = tell_problems(catalog, *document);
   if (o.json)
     print(workload::render_json(*document));
   else if (o.outs.empty())
     print(workload::render_markdown(*document));
+  o.json = false;  // an error behind the document would spoil it
   for (const std::string& out : o.outs)
-    if (auto written = write_output(*document, out); !written) return complain(written.error(), false);
+    if (auto written = write_output(*document, out); !written) return fail(written.error());
   return failed ? kSomeFailed : 0;
 }
 
-int run_report_command(const ReportOptions& o) {
+Result<int> run_report_command(ReportOptions& o) {
   const auto folders = plugin_folders(o);
   auto catalog = workload::load_catalog(folders);
-  if (!catalog) return complain(catalog.error(), o.json);
+  if (!catalog) return fail(catalog.error());
   std::vector<Plugin> plugins = catalog->plugins;
   if (!o.help_plugin.empty()) return help_plugin(plugins, o.help_plugin);
   auto site = load_site(o);
-  if (!site) return complain(site.error(), o.json);
+  if (!site) return fail(site.error());
   auto parameters = split_parameters(o.parameters);
-  if (!parameters) return complain(parameters.error(), o.json);
+  if (!parameters) return fail(parameters.error());
   for (const auto& values : {site->parameters, *parameters})
-    if (auto set = workload::set_parameters(plugins, values); !set) return complain(set.error(), o.json);
+    if (auto set = workload::set_parameters(plugins, values); !set) return fail(set.error());
   auto chosen = workload::chosen(std::move(plugins), o.plugins, o.reports);
-  if (!chosen) return complain(chosen.error(), o.json);
+  if (!chosen) return fail(chosen.error());
   if (o.list) return list_reports(*chosen, o.json);
   if (o.check) return check_reports(folders, *catalog, *chosen, o.json);
   if (o.list_messages) return list_messages(folders, *chosen);
@@ -306,7 +307,7 @@ void add_filter_options(CLI::App& c, ReportOptions& o) {
 
 }  // namespace
 
-void add_report_command(CLI::App& app, int& exit_code) {
+void add_report_command(CLI::App& app, Ending& ending) {
   CLI::App* c = app.add_subcommand("report", "tell what the jobs of a cluster did, with charts");
   auto o = std::make_shared<ReportOptions>();
   c->add_option("LOG", o->logs,
@@ -373,7 +374,7 @@ void add_report_command(CLI::App& app, int& exit_code) {
   c->footer(
       "Exit codes: 0 all reports were made; 1 one failed, which is named, and the others were made.\n"
       "A report that needs what the log does not have is left out, and says what it lacks.\n");
-  c->callback([o, &exit_code] { exit_code = run_report_command(*o); });
+  c->callback([o, &ending] { ending = {run_report_command(*o), o->json}; });
 }
 
 }  // namespace sickbay::cli

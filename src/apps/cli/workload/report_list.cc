@@ -48,7 +48,7 @@ Json missing_messages(const std::vector<std::string>& folders, const std::vector
 
 }  // namespace
 
-int list_reports(const std::vector<Plugin>& plugins, bool as_json) {
+Result<int> list_reports(const std::vector<Plugin>& plugins, bool as_json) {
   Json all = Json::array();
   TextTable table({{"REPORT"},
                    {"TITLE", TextTable::Column::Align::left, true},
@@ -73,9 +73,9 @@ int list_reports(const std::vector<Plugin>& plugins, bool as_json) {
   return 0;
 }
 
-int help_plugin(const std::vector<Plugin>& plugins, const std::string& name) {
+Result<int> help_plugin(const std::vector<Plugin>& plugins, const std::string& name) {
   auto found = workload::chosen(plugins, {name}, {});
-  if (!found) return complain(found.error());
+  if (!found) return fail(found.error());
   const TextPage page = page_of_stdout();
   const Plugin& plugin = found->front();
   print(for_terminal(plugin.title) + "\n" + paragraph("  ", plugin.help, page));
@@ -91,15 +91,15 @@ int help_plugin(const std::vector<Plugin>& plugins, const std::string& name) {
   return 0;
 }
 
-int check_reports(const std::vector<std::string>& folders, const Catalog& catalog,
-                  const std::vector<Plugin>& plugins, bool as_json) {
+Result<int> check_reports(const std::vector<std::string>& folders, const Catalog& catalog,
+                          const std::vector<Plugin>& plugins, bool as_json) {
   auto store = empty_store();
-  if (!store) return complain(store.error(), as_json);
+  if (!store) return fail(store.error());
   std::vector<std::string> columns;
   auto errors = workload::check_reports(store->connection(), plugins, columns);
-  if (!errors) return complain(errors.error(), as_json);
+  if (!errors) return fail(errors.error());
   auto english = workload::load_messages(folders, plugins, "en");
-  if (!english) return complain(english.error(), as_json);
+  if (!english) return fail(english.error());
   errors->insert(errors->begin(), catalog.problems.begin(), catalog.problems.end());
   const Json missing = missing_messages(folders, plugins, workload::all_messages(*english, plugins, columns));
   std::size_t count = 0;
@@ -123,14 +123,14 @@ int check_reports(const std::vector<std::string>& folders, const Catalog& catalo
   return code;
 }
 
-int list_messages(const std::vector<std::string>& folders, const std::vector<Plugin>& plugins) {
+Result<int> list_messages(const std::vector<std::string>& folders, const std::vector<Plugin>& plugins) {
   auto store = empty_store();
-  if (!store) return complain(store.error());
+  if (!store) return fail(store.error());
   std::vector<std::string> columns;
   if (auto errors = workload::check_reports(store->connection(), plugins, columns); !errors)
-    return complain(errors.error());
+    return fail(errors.error());
   auto english = workload::load_messages(folders, plugins, "en");
-  if (!english) return complain(english.error());
+  if (!english) return fail(english.error());
   Json all = Json::object();
   for (const auto& [key, text] : workload::all_messages(*english, plugins, columns)) all.set(key, text);
   print_json(all);

@@ -11,16 +11,17 @@ namespace sickbay::cli {
 
 // Each prints, on standard output, and gives the exit code of the command.
 
-int list_reports(const std::vector<workload::Plugin>& plugins, bool as_json);
+Result<int> list_reports(const std::vector<workload::Plugin>& plugins, bool as_json);
 
 /// What the plug-in of this name says, its reports and their parameters.
-int help_plugin(const std::vector<workload::Plugin>& plugins, const std::string& name);
+Result<int> help_plugin(const std::vector<workload::Plugin>& plugins, const std::string& name);
 
 /// Runs every SELECT on a store without jobs, and names the texts that translations in `folders` lack.
-int check_reports(const std::vector<std::string>& folders, const workload::Catalog& catalog,
-                  const std::vector<workload::Plugin>& plugins, bool as_json);
+Result<int> check_reports(const std::vector<std::string>& folders, const workload::Catalog& catalog,
+                          const std::vector<workload::Plugin>& plugins, bool as_json);
 
 /// All texts that a translation may hold, as JSON.
-int list_messages(const std::vector<std::string>& folders, const std::vector<workload::Plugin>& plugins);
+Result<int> list_messages(const std::vector<std::string>& folders,
+                          const std::vector<workload::Plugin>& plugins);
 
 }  // namespace sickbay::cli

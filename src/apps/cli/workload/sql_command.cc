@@ -40,22 +40,21 @@ Result<std::string> read_stdin() {
   }
 }
 
-int run_sql(const SqlOptions& o) {
+Result<int> run_sql(SqlOptions& o) {
   const std::string format = o.json ? "json" : o.format;
-  const bool json = format == "json" || format == "jsonl";
+  o.json = format == "json" || format == "jsonl";  // so that an error is JSON as well
   auto path = workload::store_path(o.store);
   auto sql = o.sql.empty() || o.sql == "-" ? read_stdin() : Result<std::string>(o.sql);
-  if (!path || !sql) return complain(path ? sql.error() : path.error(), json);
+  if (!path || !sql) return fail(path ? sql.error() : path.error());
   workload::StoreOptions options;
   options.path = *path;
   options.mode = o.write ? workload::StoreMode::write : workload::StoreMode::read;
   options.sandboxed = !o.write;
   auto store = workload::Store::open(options);
-  if (!store) return complain(store.error(), json);
+  if (!store) return fail(store.error());
 
-  bool printed = false;
   auto text = SqlText::make(format, page_of_stdout(), [&](std::string_view piece) {
-    printed = true;
+    o.json = false;  // behind half an array no JSON would be whole
     print(piece);
   });
   const auto head = [&](const std::vector<duck::ResultColumn>& columns) { text->head(columns); };
@@ -66,13 +65,13 @@ int run_sql(const SqlOptions& o) {
                        : store->connection().stream_select(*sql, head, row);
   if (ran) text->end();
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
-    return complain(Error(ErrorCode::os, "cannot write all of the result to standard output")
-                        .because(std::strerror(errno)));
+    return fail(Error(ErrorCode::os, "cannot write all of the result to standard output")
+                    .because(std::strerror(errno)));
   if (!ran) {
     Error error = ran.error();
     if (!o.write && error.code == ErrorCode::bad_input && error.what.starts_with("only one SELECT"))
       error.remedy_text += "; --write runs statements of any kind";
-    return complain(error, json && !printed);  // behind half an array no JSON would be whole
+    return fail(std::move(error));
   }
   if (text->cut())
     warn(Error(ErrorCode::bad_input,
@@ -83,7 +82,7 @@ int run_sql(const SqlOptions& o) {
 
 }  // namespace
 
-void add_sql_command(CLI::App& app, int& exit_code) {
+void add_sql_command(CLI::App& app, Ending& ending) {
   CLI::App* c = app.add_subcommand("sql", "ask the store of jobs in SQL");
   auto o = std::make_shared<SqlOptions>();
   c->add_option("SQL", o->sql, "one SELECT of DuckDB's SQL; - or nothing: from standard input");
@@ -99,7 +98,7 @@ void add_sql_command(CLI::App& app, int& exit_code) {
       "Without --write the store is only read, and the SQL reaches no files, network or settings.\n"
       "The tables are jobs, imports, rejects, node_events and nodes; 'DESCRIBE jobs' lists columns.\n"
       "A table shows 10000 rows at most, the other formats all.  Times are UTC.\n");
-  c->callback([o, &exit_code] { exit_code = run_sql(*o); });
+  c->callback([o, &ending] { ending = {run_sql(*o), o->json}; });
 }
 
 }  // namespace sickbay::cli
