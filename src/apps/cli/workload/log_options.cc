@@ -5,7 +5,6 @@
 
 #include <CLI/CLI.hpp>
 
-#include "adapters/archive/input.h"
 #include "adapters/posix/files.h"
 #include "apps/cli/workload/label_files.h"
 #include "base/text.h"
@@ -23,17 +22,6 @@ std::vector<std::string> words_of(std::string_view text) {
     text.remove_prefix(comma + 1);
   }
   return words;
-}
-
-Result<std::string> whole_input(const std::string& path) {
-  auto input = Input::open(path);
-  if (!input) return fail(std::move(input.error()));
-  std::string text;
-  text.resize(input->size());
-  auto n = input->read_at(0, text.data(), text.size());
-  if (!n) return fail(std::move(n.error()));
-  text.resize(*n);
-  return text;
 }
 
 }  // namespace
@@ -104,30 +92,6 @@ Result<std::unique_ptr<LogOrder>> make_log_order(const LogOptions& o, const std:
   return log;
 }
 
-Status import_node_files(
-    const LogOptions& o, const std::string& time_zone, workload::Store& store,
-    const std::function<void(const char* what, const workload::NodeImport& done)>& told) {
-  if (!o.nodes.empty()) {
-    auto text = whole_input(o.nodes);
-    auto nodes = text ? workload::parse_nodes(*text)
-                      : Result<std::vector<workload::NodeFacts>>(fail(std::move(text.error())));
-    if (!nodes) return fail(std::move(nodes.error()).in("reading " + o.nodes));
-    auto done = workload::import_nodes(store, *nodes);
-    if (!done) return fail(std::move(done.error()));
-    told("nodes", *done);
-  }
-  if (!o.events.empty()) {
-    auto zone = workload::TimeZone::make(time_zone);
-    auto text = whole_input(o.events);
-    if (!zone) return fail(std::move(zone.error()));
-    auto events = text ? workload::parse_node_events(*text, *zone)
-                       : Result<std::vector<workload::NodeEvent>>(fail(std::move(text.error())));
-    if (!events) return fail(std::move(events.error()).in("reading " + o.events));
-    auto done = workload::import_node_events(store, *events);
-    if (!done) return fail(std::move(done.error()));
-    told("node events", *done);
-  }
-  return {};
-}
+workload::NodeFiles node_files_of(const LogOptions& o) { return {o.nodes, o.events}; }
 
 }  // namespace sickbay::cli

@@ -2,7 +2,6 @@
 // How accounting logs are read: the options that `sickbay import` and `sickbay report LOG` share, and what
 // they make of them.
 #pragma once
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -10,7 +9,7 @@
 
 #include "base/result.h"
 #include "workload/import/import.h"
-#include "workload/import/node_log.h"
+#include "workload/import/node_files.h"
 
 namespace CLI {
 class App;
@@ -38,8 +37,7 @@ Result<std::unique_ptr<LogOrder>> make_log_order(const LogOptions& options,
                                                  const std::vector<std::string>& logs,
                                                  const std::string& time_zone, int threads);
 
-/// Imports --nodes and --events, where given; `told` hears of each ("nodes", "node events").
-Status import_node_files(const LogOptions& options, const std::string& time_zone, workload::Store& store,
-                         const std::function<void(const char* what, const workload::NodeImport& done)>& told);
+/// What --nodes and --events name.
+workload::NodeFiles node_files_of(const LogOptions& options);
 
 }  // namespace sickbay::cli

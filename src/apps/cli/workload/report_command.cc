@@ -15,14 +15,12 @@
 #include "apps/cli/workload/log_options.h"
 #include "apps/cli/workload/report_list.h"
 #include "apps/cli/workload/report_output.h"
-#include "apps/cli/workload/report_period.h"
 #include "apps/cli/workload/sacct_query.h"
 #include "apps/cli/workload/temporary_folder.h"
 #include "base/duration.h"
 #include "base/text.h"
-#include "workload/report/catalog.h"
-#include "workload/report/run.h"
-#include "workload/store/store.h"
+#include "workload/import/for_report.h"
+#include "workload/report/make_report.h"
 #include "workload/store/store_path.h"
 
 namespace sickbay::cli {
@@ -36,8 +34,6 @@ using workload::Plugin;
 using workload::ReportResult;
 using workload::RunOrder;
 using workload::Site;
-using workload::Store;
-using workload::TimeZone;
 
 constexpr int kSomeFailed = 1;  // "the answer is no"
 
@@ -53,31 +49,13 @@ struct ReportOptions {
   int threads = 0;
 };
 
-// ---- what the command line and the site say ---------------------------------------------------------------
+// ---- what the command line says ---------------------------------------------------------------------------
 
-Result<Site> load_site(const ReportOptions& o) {
+// The file that --site names, else the site's own where there is one.
+std::string site_file(const ReportOptions& o) {
   const std::string usual = rooted("/etc/sickbay/site.json");
   std::error_code ignored;
-  std::string path = o.site_file;
-  if (path.empty() && fs::exists(usual, ignored)) path = usual;
-  Site site = workload::default_site();
-  if (!path.empty()) {
-    auto text = workload::read_text(path);
-    if (!text) return fail(text.error());
-    auto read = workload::parse_site(*text, path);
-    if (!read) return fail(read.error());
-    site = std::move(*read);
-  }
-  std::string users = o.users_file;
-  if (users.empty() && !site.users_file.empty())
-    users = (fs::path(path).parent_path() / site.users_file).string();
-  if (users.empty()) return site;
-  auto text = workload::read_text(users);
-  if (!text) return fail(text.error());
-  auto read = workload::parse_users(*text, users);
-  if (!read) return fail(read.error());
-  site.users = std::move(*read);
-  return site;
+  return o.site_file.empty() && fs::exists(usual, ignored) ? usual : o.site_file;
 }
 
 std::vector<std::string> plugin_folders(const ReportOptions& o) {
@@ -126,52 +104,26 @@ bool tell_problems(const Catalog& catalog, const Document& document) {
   return failed;
 }
 
-std::string zone_name(const ReportOptions& o, const Site& site) {
-  return !o.zone.empty() ? o.zone : !site.time_zone.empty() ? site.time_zone : "UTC";
+Result<workload::ReportWishes> wishes_of(const ReportOptions& o) {
+  workload::ReportWishes wishes;
+  wishes.folders = plugin_folders(o);
+  wishes.period = {o.from, o.to, o.compare};
+  wishes.filter = o.filter;
+  wishes.title = o.title;
+  wishes.language = o.language;
+  wishes.time_zone = o.zone;
+  auto limit = parse_duration(o.time_limit);
+  if (!limit) return fail(limit.error());
+  wishes.time_limit = std::chrono::duration_cast<std::chrono::milliseconds>(*limit);
+  wishes.threads = o.threads;
+  wishes.made_at = local_time(page_of_stdout().now);
+  wishes.version = SICKBAY_VERSION;
+  wishes.run_program = run_program;
+  return wishes;
 }
 
-Status take_times(const ReportOptions& o, const TimeZone& zone, RunOrder& order) {
-  const TimePoint now = page_of_stdout().now;
-  order.views.filter = o.filter;
-  order.views.zone = zone.changes();
-  workload::Filter& f = order.views.filter;
-  for (const auto& [text, time] : {std::pair{&o.from, &f.from}, {&o.to, &f.to}}) {
-    if (text->empty()) continue;
-    auto read = parse_report_time(*text, zone, now);
-    if (!read) return fail(read.error());
-    *time = *read;
-  }
-  if (f.from && f.to && *f.to <= *f.from)
-    return fail(
-        Error(ErrorCode::usage, "the period ends before it begins").remedied_by("exchange --from and --to"));
-  if (o.compare.empty()) return {};
-  auto second = parse_comparison(o.compare, f, zone, now);
-  if (!second) return fail(second.error());
-  order.views.compare = *second;
-  return {};
-}
-
-// Imports the logs, and what --nodes and --events say, into the store at `path`.
-Status import_logs(const ReportOptions& o, workload::ImportOrder order, const std::string& path,
-                   const std::string& zone) {
-  // A large log would make a file of several times its compressed size.
-  constexpr std::uintmax_t kMostUncompressed = std::uintmax_t{2} << 30;
-  std::uintmax_t bytes = 0;
-  std::error_code unknown;
-  for (const std::string& input : order.inputs)
-    if (const auto size = std::filesystem::file_size(input, unknown); !unknown) bytes += size;
-  auto store = Store::open({.path = path,
-                            .threads = o.threads,
-                            .memory_limit = mib(512),
-                            .scratch = o.store.empty(),
-                            .compressed = !o.store.empty() || bytes >= kMostUncompressed});
-  if (!store) return fail(store.error());
-  if (auto nodes = import_node_files(o.log, zone, *store, [](const char*, const workload::NodeImport&) {});
-      !nodes)
-    return nodes;
-  auto imported = workload::import_logs(*store, order);
-  if (!imported) return fail(imported.error());
-  for (const workload::SourceResult& source : imported->sources) {
+void tell_rejects(const workload::ImportResult& imported) {
+  for (const workload::SourceResult& source : imported.sources) {
     if (source.rejected == 0) continue;
     const std::string kind = source.rejects.empty() ? "" : source.rejects.front().example;
     warn(Error(ErrorCode::bad_input, fmt::format("{} of {} records of {} could not be read", source.rejected,
@@ -179,7 +131,6 @@ Status import_logs(const ReportOptions& o, workload::ImportOrder order, const st
              .because(kind)
              .remedied_by("--rejects FILE writes them, with their lines"));
   }
-  return {};
 }
 
 // The store that the command line names, or the one that the logs make.
@@ -191,62 +142,34 @@ Result<std::string> store_to_read(const ReportOptions& o, const RunOrder& order,
                     .remedied_by("import the log first, or leave out --live"));
   if (folder.path().empty())
     return fail(ErrorCode::storage_broken, "cannot make a folder for temporary files; see TMPDIR");
-  const std::string path = o.store.empty() ? folder.path() + "/jobs.duckdb" : o.store;
   auto log = make_log_order(o.log, o.logs, order.time_zone, o.threads);
   if (!log) return fail(log.error());
-  std::optional<SacctLog> live;
-  if (o.live) {
-    const auto& f = order.views.filter;
-    const std::int64_t from = to_unix_seconds(f.from.value_or(page_of_stdout().now - std::chrono::days(30)));
-    auto asked = SacctLog::ask(from, f.to ? std::optional(to_unix_seconds(*f.to)) : std::nullopt);
-    if (!asked) return fail(asked.error());
-    live.emplace(std::move(*asked));
-    (*log)->order.inputs = {live->path()};
-    (*log)->order.name = "sacct";
-    (*log)->order.read = SacctLog::read_options();
-    (*log)->order.read.cluster = o.log.cluster;
-  }
-  if (auto done = import_logs(o, (*log)->order, path, order.time_zone); !done) return fail(done.error());
+  workload::LogsOfReport logs;
+  logs.order = (*log)->order;
+  logs.node_files = node_files_of(o.log);
+  logs.ask_sacct = ask_sacct;
+  logs.from = order.views.filter.from;
+  logs.to = order.views.filter.to;
+  logs.kept = !o.store.empty();
+  const std::string path = logs.kept ? o.store : folder.path() + "/jobs.duckdb";
+  auto imported = workload::import_for_report(logs, path, page_of_stdout().now);
+  if (!imported) return fail(imported.error());
+  tell_rejects(*imported);
   return path;
 }
 
-Result<int> make_report(ReportOptions& o, const std::vector<std::string>& folders, const Catalog& catalog,
-                        const Site& site, std::vector<Plugin> plugins) {
-  RunOrder order;
-  order.language = !o.language.empty() ? o.language : !site.language.empty() ? site.language : "en";
-  order.time_zone = zone_name(o, site);
-  auto zone = TimeZone::make(order.time_zone);
-  if (!zone) return fail(zone.error());
-  if (auto taken = take_times(o, *zone, order); !taken) return fail(taken.error());
-  auto limit = parse_duration(o.time_limit);
-  if (!limit) return fail(limit.error());
-  order.time_limit = std::chrono::duration_cast<std::chrono::milliseconds>(*limit);
+Result<int> print_report(ReportOptions& o, const Catalog& catalog, const Site& site,
+                         std::vector<Plugin> plugins) {
   for (const std::string& out : o.outs)
     if (auto form = form_of_output(out); !form) return fail(form.error());
-  auto messages = workload::load_messages(folders, plugins, order.language);
-  if (!messages) return fail(messages.error());
-  workload::translate(plugins, *messages);
-  order.messages = std::move(*messages);
-  order.plugins = std::move(plugins);
-  order.views.site = site;
-  order.title = !o.title.empty() ? o.title : site.title;
-  order.made_at = local_time(page_of_stdout().now);
-  order.version = SICKBAY_VERSION;
-  order.run_program = run_program;
-  if (o.threads == 1) order.connections = 1;
+  auto wishes = wishes_of(o);
+  if (!wishes) return fail(wishes.error());
+  auto order = workload::plan_report(std::move(plugins), site, *wishes, page_of_stdout().now);
+  if (!order) return fail(order.error());
   const TemporaryFolder folder;
-  auto path = store_to_read(o, order, folder);
+  auto path = store_to_read(o, *order, folder);
   if (!path) return fail(path.error());
-  order.store_path = fs::absolute(*path).string();
-  workload::StoreOptions options;
-  options.path = *path;
-  options.mode = workload::StoreMode::read;
-  options.threads = o.threads;
-  options.sandboxed = true;
-  options.memory_limit = mib(768);  // beyond it DuckDB spills; the host has other work
-  auto store = Store::open(options);
-  if (!store) return fail(store.error());
-  auto document = workload::make_document(store->connection(), order);
+  auto document = workload::make_report(*path, std::move(*order), o.threads);
   if (!document) return fail(document.error());
   const bool failed = tell_problems(catalog, *document);
   if (o.json)
@@ -263,20 +186,17 @@ Result<int> run_report_command(ReportOptions& o) {
   const auto folders = plugin_folders(o);
   auto catalog = workload::load_catalog(folders);
   if (!catalog) return fail(catalog.error());
-  std::vector<Plugin> plugins = catalog->plugins;
-  if (!o.help_plugin.empty()) return help_plugin(plugins, o.help_plugin);
-  auto site = load_site(o);
+  if (!o.help_plugin.empty()) return help_plugin(catalog->plugins, o.help_plugin);
+  auto site = workload::load_site(site_file(o), o.users_file);
   if (!site) return fail(site.error());
   auto parameters = split_parameters(o.parameters);
   if (!parameters) return fail(parameters.error());
-  for (const auto& values : {site->parameters, *parameters})
-    if (auto set = workload::set_parameters(plugins, values); !set) return fail(set.error());
-  auto chosen = workload::chosen(std::move(plugins), o.plugins, o.reports);
+  auto chosen = workload::choose_reports(*catalog, *site, {o.plugins, o.reports, *parameters});
   if (!chosen) return fail(chosen.error());
   if (o.list) return list_reports(*chosen, o.json);
   if (o.check) return check_reports(folders, *catalog, *chosen, o.json);
   if (o.list_messages) return list_messages(folders, *chosen);
-  return make_report(o, folders, *catalog, *site, std::move(*chosen));
+  return print_report(o, *catalog, *site, std::move(*chosen));
 }
 
 void add_filter_options(CLI::App& c, ReportOptions& o) {

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <set>
 #include <sstream>
 
@@ -101,9 +102,21 @@ Error os_error(const std::string& doing, int code) {
   return {code == ENOSPC ? ErrorCode::storage_full : ErrorCode::os, doing + ": " + std::strerror(code)};
 }
 
+// The file has no name: it is there, under /proc, as long as this is.
+class OpenFile {
+ public:
+  explicit OpenFile(int fd) : fd_(fd) {}
+  ~OpenFile() { ::close(fd_); }
+  OpenFile(const OpenFile&) = delete;
+  OpenFile& operator=(const OpenFile&) = delete;
+
+ private:
+  int fd_;
+};
+
 }  // namespace
 
-Result<SacctLog> SacctLog::ask(std::int64_t from, std::optional<std::int64_t> to) {
+Result<workload::AskedLog> ask_sacct(std::int64_t from, std::optional<std::int64_t> to) {
   auto columns = known_columns();
   if (!columns) return fail(std::move(columns.error()));
   const char* folder = std::getenv("TMPDIR");
@@ -111,7 +124,7 @@ Result<SacctLog> SacctLog::ask(std::int64_t from, std::optional<std::int64_t> to
       std::string(folder != nullptr && *folder != '\0' ? folder : "/tmp") + "/sickbay-sacct-XXXXXX";
   const int fd = mkostemp(name.data(), O_CLOEXEC);
   if (fd < 0) return fail(os_error("cannot make a file for what sacct says", errno));
-  SacctLog log(fd);
+  const auto file = std::make_shared<OpenFile>(fd);
   unlink(name.c_str());
 
   // In UTC, so that the hour that comes twice a year is told apart.
@@ -147,20 +160,10 @@ Result<SacctLog> SacctLog::ask(std::int64_t from, std::optional<std::int64_t> to
   if (*code != 0)
     return fail(Error(ErrorCode::refused_by_slurm, fmt::format("sacct failed with exit code {}", *code))
                     .remedied_by("see what it said above; 'sacctmgr ping' tells whether slurmdbd answers"));
-  return log;
-}
-
-SacctLog::~SacctLog() {
-  if (fd_ >= 0) ::close(fd_);
-}
-
-std::string SacctLog::path() const { return fmt::format("/proc/self/fd/{}", fd_); }
-
-workload::ReadOptions SacctLog::read_options() {
-  workload::ReadOptions options;
-  options.format = "sacct";
-  options.delimiter = kDelimiter;
-  return options;
+  workload::ReadOptions read;
+  read.format = "sacct";
+  read.delimiter = kDelimiter;
+  return workload::AskedLog{fmt::format("/proc/self/fd/{}", fd), read, file};
 }
 
 }  // namespace sickbay::cli

@@ -3,28 +3,15 @@
 #pragma once
 #include <cstdint>
 #include <optional>
-#include <string>
 
 #include "base/result.h"
-#include "workload/read/reader.h"
+#include "workload/import/asked_log.h"
 
 namespace sickbay::cli {
 
-/// A log of the jobs that were there in [from, to), UTC seconds, in a file that is gone with this value.
-class SacctLog {
- public:
-  /// Errors: missing_program, refused_by_slurm (with sacct's words on standard error), storage_full, os.
-  static Result<SacctLog> ask(std::int64_t from, std::optional<std::int64_t> to);
-  SacctLog(SacctLog&& other) noexcept : fd_(other.fd_) { other.fd_ = -1; }
-  SacctLog& operator=(SacctLog&&) = delete;
-  ~SacctLog();
-
-  std::string path() const;                     ///< under /proc, for who reads it now
-  static workload::ReadOptions read_options();  ///< how it is written
-
- private:
-  explicit SacctLog(int fd) : fd_(fd) {}
-  int fd_ = -1;
-};
+/// A log of the jobs that were there in [from, to), UTC seconds, in a file that goes with the value: a
+/// workload::AskSacct.
+/// Errors: missing_program, refused_by_slurm (with sacct's words on standard error), storage_full, os.
+Result<workload::AskedLog> ask_sacct(std::int64_t from, std::optional<std::int64_t> to);
 
 }  // namespace sickbay::cli

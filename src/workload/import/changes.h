@@ -4,17 +4,15 @@
 // A log that changed is imported as a whole: an import changes nothing that is there already, and a job whose
 // rows came hours apart gets its sums from all of them.  So a log that was cut or rotated needs no care.
 #pragma once
-#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <memory>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
 
-namespace sickbay::cli {
+namespace sickbay::workload {
 
 /// Which of some files are not as they were at the last call.
 class FileChanges {
@@ -40,19 +38,4 @@ class FileChanges {
 void watch(const std::function<Status()>& round, const std::function<bool()>& wait,
            const std::function<bool(const Error&)>& failed);
 
-/// Takes SIGINT and SIGTERM away from the process for as long as it lives; make it before any thread.
-class Interrupts {
- public:
-  Interrupts();
-  ~Interrupts();
-  Interrupts(const Interrupts&) = delete;
-  Interrupts& operator=(const Interrupts&) = delete;
-  /// False: a signal came, now or before.
-  bool wait(std::chrono::microseconds time) const;
-
- private:
-  struct Impl;
-  std::unique_ptr<Impl> impl_;
-};
-
-}  // namespace sickbay::cli
+}  // namespace sickbay::workload

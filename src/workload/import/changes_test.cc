@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "apps/cli/workload/import_watch.h"
+#include "workload/import/changes.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
-namespace sickbay::cli {
+namespace sickbay::workload {
 namespace {
 
 using Names = std::vector<std::string>;
@@ -56,13 +55,5 @@ TEST(FileChanges, GrowthTruncationAndRotationAreSeenOnce) {
   std::filesystem::remove_all(folder);
 }
 
-TEST(Interrupts, ASignalEndsTheWaitAndNotTheProcess) {
-  const Interrupts interrupts;
-  EXPECT_TRUE(interrupts.wait(std::chrono::microseconds(1)));
-  ASSERT_EQ(raise(SIGINT), 0);
-  EXPECT_FALSE(interrupts.wait(std::chrono::hours(1)));
-  ASSERT_EQ(raise(SIGTERM), 0);  // left for the destructor, which takes it away
-}
-
 }  // namespace
-}  // namespace sickbay::cli
+}  // namespace sickbay::workload
