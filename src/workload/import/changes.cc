@@ -30,6 +30,10 @@ void FileChanges::remember(const std::vector<std::string>& paths) {
   }
 }
 
+void FileChanges::forget(const std::vector<std::string>& paths) {
+  for (const std::string& path : paths) known_.erase(path);
+}
+
 void watch(const std::function<Status()>& round, const std::function<bool()>& wait,
            const std::function<bool(const Error&)>& failed) {
   do {

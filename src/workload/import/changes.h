@@ -22,6 +22,8 @@ class FileChanges {
   std::vector<std::string> changed(const std::vector<std::string>& paths) const;
   /// As they are now: what is written while they are read is seen at the next call of changed().
   void remember(const std::vector<std::string>& paths);
+  /// As if they had never been seen.
+  void forget(const std::vector<std::string>& paths);
 
  private:
   struct State {

@@ -67,7 +67,12 @@ Result<std::optional<ImportResult>> ImportRounds::next(std::int64_t now) {
     changes_.remember(changed);  // before they are read: what is written meanwhile is the next round's
     ImportOrder order = plan_.order;
     order.inputs = changed;
-    return import_into_store(plan_, order);
+    auto result = import_into_store(plan_, order);
+    if (!result) {
+      changes_.forget(changed);  // the store was busy, say: they are not imported
+      return fail(std::move(result.error()));
+    }
+    return std::move(*result);
   }
   auto until = asked_until(plan_);
   if (!until) return fail(std::move(until.error()));

@@ -37,7 +37,7 @@ class ImportRounds {
   explicit ImportRounds(ImportPlan plan);
   /// Imports the logs that have changed since the last round, or what sacct tells since then; until when is
   /// kept in the store, so that it is asked on from there by another process, too.  Nothing: no log changed.
-  /// A log whose import failed is tried again once it changes.
+  /// What failed is tried again by the next round.
   Result<std::optional<ImportResult>> next(std::int64_t now);
 
  private:

@@ -132,6 +132,19 @@ TEST_F(Rounds, OnlyLogsThatChangedAreImported) {
   EXPECT_TRUE(asked_.empty());
 }
 
+TEST_F(Rounds, LogsWhoseImportFailedAreTriedAgainAlsoWhenTheyDoNotChange) {
+  plan_.order.inputs = {write("log", log_of({"1"}))};
+  plan_.store_path = folder_ + "/later/jobs.duckdb";
+  ImportRounds rounds(plan_);
+  EXPECT_FALSE(rounds.next(kNow)) << "there is no folder for the store yet";
+  std::filesystem::create_directory(folder_ + "/later");
+  auto done = rounds.next(kNow);
+  ASSERT_TRUE(done) << done.error().line();
+  ASSERT_TRUE(*done) << "the log was taken for imported";
+  EXPECT_EQ((*done)->jobs_new, 1u);
+  EXPECT_FALSE(*rounds.next(kNow));
+}
+
 TEST(MayBeBetterLater, AWrongCommandLineIsNot) {
   EXPECT_FALSE(may_be_better_later(Error(ErrorCode::usage, "")));
   EXPECT_FALSE(may_be_better_later(Error(ErrorCode::too_new, "")));
