@@ -64,6 +64,12 @@ void warn(const Error& error) {
   fmt::print(stderr, "{}\n", harmless_lines(text));
 }
 
+Error about_path(Error error) {
+  if (error.code == ErrorCode::not_found && error.remedy_text.empty())
+    error.remedy_text = "check the path; a relative one begins at the current folder";
+  return error;
+}
+
 std::string rooted(std::string_view path) {
   const char* root = std::getenv("SICKBAY_ROOT");
   std::string text = root ? root : "";

@@ -32,6 +32,9 @@ int exit_code_of(const Ending& ending);
 int complain(const Error& error, bool json = false);
 /// "sickbay: warning: what", with cause and remedy as an error has them; the command goes on.
 void warn(const Error& error);
+/// An error about a file or folder that was named on the command line: where it is not there, the remedy
+/// speaks of its path and not, as that of other things does, of the names of cases and nodes.
+Error about_path(Error error);
 /// The API's form of an error.
 Json error_json(const Error& error);
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workload/import/node_files.h"
 
-#include "adapters/archive/input.h"
+#include "workload/import/log.h"
 
 namespace sickbay::workload {
 namespace {
 
 Result<std::string> whole_input(const std::string& path) {
-  auto input = Input::open(path);
+  auto input = open_input(path);
   if (!input) return fail(std::move(input.error()));
   std::string text;
   text.resize(input->size());

@@ -42,7 +42,7 @@ Status list_folder(const std::string& folder, Wanted wanted, std::vector<std::st
   std::error_code error;
   for (Iterator at(folder, error), end; !error && at != end; at.increment(error))
     if (wanted(at->path())) found.push_back(at->path().string());
-  if (error) return fail(file_error(error.value(), "read the folder", folder));
+  if (error) return fail(about_path(file_error(error.value(), "read the folder", folder)));
   std::ranges::sort(found);
   paths.insert(paths.end(), found.begin(), found.end());
   return {};
@@ -52,7 +52,7 @@ Status list_folder(const std::string& folder, Wanted wanted, std::vector<std::st
 
 Result<diagnose::SpecificationFile> read_rule_file(const std::string& path) {
   auto text = read_file(path, diagnose::kMostSpecificationBytes);
-  if (!text) return fail(std::move(text.error()));
+  if (!text) return fail(about_path(std::move(text.error())));
   return diagnose::SpecificationFile{path, std::move(*text)};
 }
 

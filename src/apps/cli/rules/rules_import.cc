@@ -26,7 +26,7 @@ struct ImportOptions {
 
 Result<int> run_import(const ImportOptions& o) {
   auto text = read_file(o.file, diagnose::kMostNhcBytes);
-  if (!text) return fail(text.error());
+  if (!text) return fail(about_path(std::move(text.error())));
   std::vector<std::string> cluster;
   if (!o.nodes.empty()) {
     auto names = expand_hostlist(o.nodes);
@@ -52,7 +52,8 @@ Result<int> run_import(const ImportOptions& o) {
     const std::string path = o.out.empty() ? file.path : o.out + "/" + file.path;
     files.push(Json::object({{"path", path}, {"text", file.text}}));
     if (o.out.empty()) continue;
-    if (auto written = write_durably(path, file.text, 0644); !written) return fail(written.error());
+    if (auto written = write_durably(path, file.text, 0644); !written)
+      return fail(about_path(std::move(written.error())));
   }
   if (o.json) {
     print_json(Json::object({{"lines", lines}, {"files", files}}));

@@ -15,7 +15,7 @@ constexpr std::size_t kMostBytes = std::size_t{16} << 20;
 
 Status add_file(const std::string& path, std::vector<workload::LabelFile>& files) {
   auto text = read_file(path, kMostBytes);
-  if (!text) return fail(std::move(text.error()));
+  if (!text) return fail(about_path(std::move(text.error())));
   files.push_back({path, std::move(*text)});
   return {};
 }

@@ -277,7 +277,9 @@ std::string share_text(const Share& s) {
 
 Result<int> judge_marked(const LabelsOptions& o) {
   std::ifstream in(o.marked, std::ios::binary);
-  if (!in) return fail(ErrorCode::not_found, fmt::format("cannot read {}", quote_for_message(o.marked)));
+  if (!in)
+    return fail(
+        about_path(Error(ErrorCode::not_found, fmt::format("cannot read {}", quote_for_message(o.marked)))));
   const std::string text{std::istreambuf_iterator<char>(in), {}};
   auto sheet = workload::parse_audit(text, o.marked);
   if (!sheet) return fail(sheet.error());

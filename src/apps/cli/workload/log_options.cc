@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 
 #include "adapters/posix/files.h"
+#include "apps/cli/answer.h"
 #include "apps/cli/workload/label_files.h"
 #include "base/text.h"
 
@@ -65,7 +66,7 @@ Result<std::unique_ptr<LogOrder>> make_log_order(const LogOptions& o, const std:
   order.read.columns = words_of(o.columns);
   if (!o.column_map.empty()) {
     auto map = read_file(o.column_map, std::size_t{1} << 20);
-    if (!map) return fail(std::move(map.error()));
+    if (!map) return fail(about_path(std::move(map.error())));
     order.read.column_map = *map;
   }
   order.read.time_zone = time_zone;
@@ -75,7 +76,7 @@ Result<std::unique_ptr<LogOrder>> make_log_order(const LogOptions& o, const std:
   order.threads = threads;
   if (!o.pseudonyms.empty()) {
     auto key = read_file(o.pseudonyms, std::size_t{1} << 16);
-    if (!key) return fail(std::move(key.error()));
+    if (!key) return fail(about_path(std::move(key.error())));
     order.pseudonym_key = trimmed(*key);
     if (order.pseudonym_key.empty())
       return fail(Error(ErrorCode::bad_input,
