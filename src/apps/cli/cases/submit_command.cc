@@ -32,7 +32,9 @@ struct SubmitOptions {
 void define(CLI::App& c, SubmitOptions& o) {
   c.add_flag("--deliver", o.deliver, "if a node was guilty, keep the program's run elsewhere as your result");
   c.add_flag("--no-rerun", o.no_rerun, "never run the program a second time: only the nodes are tested");
-  c.add_option("--check", o.check, "command that judges the output of a completed job: exit 0 is right")
+  c.add_option(
+       "--check", o.check,
+       "command that judges a completed job, whose output is in the file $SICKBAY_OUTPUT: exit 0 is right")
       ->type_name("CMD");
   c.add_option("--expect-time", o.expect_time, "longest time a good run takes (as sbatch's --time)")
       ->type_name("TIME");
@@ -263,6 +265,9 @@ constexpr std::string_view kFooter =
     "Everything else on the command line is sbatch's: its options (see sbatch --help), then the script and "
     "its\n"
     "arguments.  Options of sickbay submit must be written in full, and stand before the script.\n"
+    "--check CMD runs as a job of one task in the folder of the run; $SICKBAY_OUTPUT names the file that "
+    "holds the\n"
+    "output of the run.\n"
     "--no-requeue is added unless you give --requeue: a job that Slurm starts again by itself hides why it "
     "failed.\n"
     "\n"
