@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-# sickbay_library(NAME FOLDER DEPENDS...): the library sickbay_NAME of all *.cc in FOLDER except
-# *_test.cc, and, with SB_TESTS, one program sickbay_NAME_test of the *_test.cc beside the code.
-function(sickbay_library name folder)
-  file(GLOB sources CONFIGURE_DEPENDS ${folder}/*.cc)
-  file(GLOB tests CONFIGURE_DEPENDS ${folder}/*_test.cc)
+# sickbay_library(NAME FOLDERS DEPENDS...): the library sickbay_NAME of all *.cc in FOLDERS (one, or several as
+# "A;A/B") except *_test.cc, and, with SB_TESTS, one program sickbay_NAME_test of the *_test.cc beside the code.
+function(sickbay_library name folders)
+  list(TRANSFORM folders APPEND /*.cc OUTPUT_VARIABLE all)
+  list(TRANSFORM folders APPEND /*_test.cc OUTPUT_VARIABLE ending_in_test)
+  file(GLOB sources CONFIGURE_DEPENDS ${all})
+  file(GLOB tests CONFIGURE_DEPENDS ${ending_in_test})
   if(tests)
     list(REMOVE_ITEM sources ${tests})
   endif()

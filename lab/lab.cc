@@ -235,7 +235,7 @@ Status need_root(const std::string& doing) {
   return fail(
       Error(ErrorCode::not_root, doing + " needs root")
           .because("the lab makes network, mount and pid namespaces and starts slurmd")
-          .remedied_by("run it with sudo; without root, the simulator shows the same faults (sickbay demo)"));
+          .remedied_by("run it with sudo; without root, 'make demo' in a checkout shows the simulator"));
 }
 
 Result<LabLock> LabLock::take(const std::string& folder) {

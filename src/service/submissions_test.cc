@@ -52,13 +52,15 @@ struct Life {
   Life(sim::SimLoop& loop, sim::SimCluster& cluster, sim::SimProcesses& processes, sim::SimJournal& journal,
        Store& store, const Config& config)
       : effects(loop, cluster, processes, store, config, {"#!/bin/sh\n", {}, 0, 0}),
-        controller(loop, journal, cluster, effects, config),
+        seats(config),
+        controller(loop, journal, cluster, effects, seats, config),
         submissions(loop, controller, store, config.keep_submission,
                     [this](const Error& error) { complaints.push_back(error.line()); }) {
     EXPECT_TRUE(controller.replay());
     swept = submissions.sweep();
   }
   Effects effects;
+  Seats seats;
   Controller controller;
   std::vector<std::string> complaints;
   Submissions submissions;

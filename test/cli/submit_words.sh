@@ -23,6 +23,10 @@ says err "sickbay: warning: no case is kept for this job"
 says err "submitting it all the same"
 says err "remedy: start sickbayd"
 
+# Whoever writes a --check must know where the output is.
+run 0 sickbay submit --help
+says out 'SICKBAY_OUTPUT'
+
 # The same by its other name.
 run 0 mybatch --no-rerun -N2 job.sh
 same sbatch.words <<'EOF'

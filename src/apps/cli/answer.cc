@@ -52,12 +52,22 @@ int complain(const Error& error, bool json) {
   return error_row(error.code).exit_code;
 }
 
+int exit_code_of(const Ending& ending) {
+  return ending.code ? *ending.code : complain(ending.code.error(), ending.json);
+}
+
 void warn(const Error& error) {
   std::string text = "sickbay: warning: " + error.line();
   if (!error.cause.empty()) text += "\n  cause:  " + error.cause;
   text += "\n  remedy: " + std::string(error.remedy());
   std::fflush(stdout);
   fmt::print(stderr, "{}\n", harmless_lines(text));
+}
+
+Error about_path(Error error) {
+  if (error.code == ErrorCode::not_found && error.remedy_text.empty())
+    error.remedy_text = "check the path; a relative one begins at the current folder";
+  return error;
 }
 
 std::string rooted(std::string_view path) {

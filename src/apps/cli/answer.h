@@ -17,10 +17,24 @@ namespace sickbay::cli {
 void print(std::string_view text);
 /// Writes `value` as JSON for people and scripts, with a line end.
 void print_json(const Json& value);
-/// Tells `error` (and, with `json`, prints it) and gives its exit code.
+/// How a command ended: with an exit code of its own (0 done, 1 the answer is no, or what its help says), or
+/// with an error.
+struct Ending {
+  Result<int> code = 0;
+  bool json =
+      false;  ///< an error goes to standard output, too: --json, and nothing printed that it would spoil
+};
+/// The exit code of the program.  The one place where the error that ended a command is told.
+int exit_code_of(const Ending& ending);
+
+/// Tells an error (and, with `json`, prints it) and gives its exit code.  Commands return theirs, for
+/// exit_code_of; this is for one of several, and for what will be tried again.
 int complain(const Error& error, bool json = false);
 /// "sickbay: warning: what", with cause and remedy as an error has them; the command goes on.
 void warn(const Error& error);
+/// An error about a file or folder that was named on the command line: where it is not there, the remedy
+/// speaks of its path and not, as that of other things does, of the names of cases and nodes.
+Error about_path(Error error);
 /// The API's form of an error.
 Json error_json(const Error& error);
 

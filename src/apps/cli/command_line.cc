@@ -93,54 +93,55 @@ Error parse_error(CLI::App& app, const CLI::ParseError& e, const std::vector<std
 
 }  // namespace
 
-std::unique_ptr<CLI::App> make_command_line(int& exit_code) {
+std::unique_ptr<CLI::App> make_command_line(Ending& ending) {
   auto app = std::make_unique<CLI::App>("Fault management for Slurm clusters", "sickbay");
   app->require_subcommand(1);
   app->set_version_flag("--version", "sickbay " SICKBAY_VERSION, "print the version");
   app->get_formatter()->column_width(28);
-  add_submit_command(*app, exit_code);
-  add_why_command(*app, exit_code);
-  add_cases_command(*app, exit_code);
-  add_watch_command(*app, exit_code);
-  add_cancel_command(*app, exit_code);
-  add_nodes_command(*app, exit_code);
-  add_diagnose_command(*app, exit_code);
-  add_undo_drains_command(*app, exit_code);
-  add_verify_command(*app, exit_code);
-  add_import_command(*app, exit_code);
-  add_report_command(*app, exit_code);
-  add_labels_command(*app, exit_code);
-  add_rules_command(*app, exit_code);
-  add_journal_command(*app, exit_code);
-  add_status_command(*app, exit_code);
-  add_sql_command(*app, exit_code);
-  add_export_command(*app, exit_code);
-  lab::add_lab_commands(*app, exit_code);
-  add_version_command(*app, exit_code);
-  add_definition_commands(*app, exit_code);
+  add_submit_command(*app, ending);
+  add_why_command(*app, ending);
+  add_cases_command(*app, ending);
+  add_watch_command(*app, ending);
+  add_cancel_command(*app, ending);
+  add_nodes_command(*app, ending);
+  add_diagnose_command(*app, ending);
+  add_undo_drains_command(*app, ending);
+  add_verify_command(*app, ending);
+  add_import_command(*app, ending);
+  add_report_command(*app, ending);
+  add_labels_command(*app, ending);
+  add_rules_command(*app, ending);
+  add_journal_command(*app, ending);
+  add_status_command(*app, ending);
+  add_sql_command(*app, ending);
+  add_export_command(*app, ending);
+  lab::add_lab_commands(*app, *ending.code);  // the lab is used by tests, too, and tells its errors itself
+  add_version_command(*app);
+  add_definition_commands(*app, ending);
   app->footer(std::string(kFooter));  // last: commands made after it would get it, too
   return app;
 }
 
 int parse_command_line(const std::vector<std::string>& words) {
-  int exit_code = 0;
-  auto app = make_command_line(exit_code);
+  Ending ending;
+  auto app = make_command_line(ending);
   std::vector<std::string> reversed(words.rbegin(), words.rend());  // as CLI11 takes them
   try {
     app->parse(reversed);
   } catch (const CLI::Success& e) {
     return app->exit(e);  // --help, --version
   } catch (const CLI::ParseError& e) {
-    return complain(parse_error(*app, e, words));
+    return exit_code_of({fail(parse_error(*app, e, words))});
   }
-  return exit_code;
+  return exit_code_of(ending);
 }
 
 int run_command_line(int argc, const char* const* argv) {
   std::vector<std::string> words(argv + (argc > 0 ? 1 : 0), argv + argc);
   const std::string_view called = argc > 0 ? argv[0] : "";
-  if (called.substr(called.rfind('/') + 1) == "mybatch") return run_submit(words);
-  if (!words.empty() && words[0] == "submit") return run_submit({words.begin() + 1, words.end()});
+  if (called.substr(called.rfind('/') + 1) == "mybatch") return exit_code_of(run_submit(words));
+  if (!words.empty() && words[0] == "submit")
+    return exit_code_of(run_submit({words.begin() + 1, words.end()}));
   return parse_command_line(words);
 }
 

@@ -11,8 +11,10 @@ class App;
 
 namespace sickbay::cli {
 
-/// All commands.  The exit code of the one that runs goes into `exit_code`, which must outlive the parse.
-std::unique_ptr<CLI::App> make_command_line(int& exit_code);
+struct Ending;
+
+/// All commands.  How the one that runs ended goes into `ending`, which must outlive the parse.
+std::unique_ptr<CLI::App> make_command_line(Ending& ending);
 
 /// Reads the words after "sickbay", runs the command they name, and gives its exit code.
 int parse_command_line(const std::vector<std::string>& words);

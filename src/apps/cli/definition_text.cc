@@ -155,7 +155,7 @@ Result<std::string> man_page(const CLI::App& app, std::string_view name) {
   return text;
 }
 
-void add_definition_commands(CLI::App& app, int& exit_code) {
+void add_definition_commands(CLI::App& app, Ending& ending) {
   CLI::App* completion = app.add_subcommand("completion", "print the completion script of a shell");
   auto shell = std::make_shared<std::string>();
   completion->add_option("SHELL", *shell, "bash, zsh or fish")->required();
@@ -164,28 +164,29 @@ void add_definition_commands(CLI::App& app, int& exit_code) {
       "zsh:   sickbay completion zsh > /usr/share/zsh/site-functions/_sickbay\n"
       "fish:  sickbay completion fish > /etc/fish/completions/sickbay.fish\n"
       "Names of cases and nodes are completed, too, where sickbayd answers.\n");
-  completion->callback([shell, &app, &exit_code] {
+  completion->callback([shell, &app, &ending] {
     auto script = completion_script(app, *shell);
-    if (script) print(*script);
-    exit_code = script ? 0 : complain(script.error());
+    if (script)
+      print(*script);
+    else
+      ending = {fail(script.error())};
   });
 
   CLI::App* man = app.add_subcommand("man", "print the man page of a command (roff)")->group("");
   auto name = std::make_shared<std::string>();
   man->add_option("COMMAND", *name, "the command; none: of sickbay itself");
-  man->callback([name, &app, &exit_code] {
+  man->callback([name, &app, &ending] {
     auto page = man_page(app, *name);
-    if (page) print(*page);
-    exit_code = page ? 0 : complain(page.error());
+    if (page)
+      print(*page);
+    else
+      ending = {fail(page.error())};
   });
 
   CLI::App* words = app.add_subcommand("complete-words", "print words for completion")->group("");
   auto kind = std::make_shared<std::string>();
   words->add_option("KIND", *kind, "cases or nodes")->required();
-  words->callback([kind, &exit_code] {
-    print(completion_words(*kind));
-    exit_code = 0;
-  });
+  words->callback([kind] { print(completion_words(*kind)); });
 }
 
 }  // namespace sickbay::cli

@@ -5,8 +5,8 @@
 #include <cstdlib>
 #include <ctime>
 
-#include "apps/cli/batch_script.h"
-#include "apps/cli/cluster_text.h"
+#include "apps/cli/cases/batch_script.h"
+#include "apps/cli/cluster/cluster_text.h"
 #include "apps/cli/event_text.h"
 
 namespace sickbay::cli {

@@ -334,6 +334,7 @@ TEST_F(ImportTest, AnEmptyLogAndAMissingFileAreErrorsThatSayWhich) {
   ASSERT_FALSE(missing);
   EXPECT_EQ(missing.error().code, ErrorCode::not_found);
   EXPECT_THAT(missing.error().line(), HasSubstr("none"));
+  EXPECT_THAT(missing.error().remedy(), HasSubstr("check the path"));
   EXPECT_EQ(import(store, {write("log", {})}).jobs_seen, 0U) << "a log with its header and no rows is a log";
 }
 

@@ -10,6 +10,14 @@
 
 namespace sickbay::workload {
 
+Result<Input> open_input(const std::string& path) {
+  auto input = Input::open(path);
+  if (!input && input.error().code == ErrorCode::not_found && input.error().remedy_text.empty())
+    input.error().remedy_text =
+        "check the path; a relative one begins at the current folder, '-' is standard input";
+  return input;
+}
+
 Status read_range(const Input& input, std::uint64_t begin, std::uint64_t end, std::string& to) {
   // (resize() alone would clear what is overwritten at once; the buffer only ever grows.)
   if (to.size() < end - begin) to.resize(end - begin);
@@ -46,7 +54,7 @@ Result<std::vector<Log>> open_logs(const std::vector<std::string>& paths, const 
   std::vector<Log> logs;
   std::uint64_t base = 0;
   for (const std::string& path : paths) {
-    auto input = Input::open(path);
+    auto input = open_input(path);
     if (!input) return fail(std::move(input.error()));
     auto size = growing ? size_of_whole_lines(*input) : Result<std::uint64_t>(input->size());
     if (!size) return fail(std::move(size.error()));

@@ -31,12 +31,16 @@ struct Block {
   std::uint64_t lines = 0, records = 0;
 };
 
+/// Opens a file that somebody named, "-" for standard input.  Errors: as Input::open; one that is not there
+/// is told with where it was looked for.
+Result<Input> open_input(const std::string& path);
+
 /// Reads exactly [begin, end) of `input` into `to`, which keeps its memory.  Errors: as Input's; bad_input
 /// where the file has become shorter.
 Status read_range(const Input& input, std::uint64_t begin, std::uint64_t end, std::string& to);
 
 /// Opens the inputs and finds their readers.  With `growing`, what stands behind the last line end is not
-/// read; `name` stands for the paths.  Errors: as Input::open and open_reader, with the input's name.
+/// read; `name` stands for the paths.  Errors: as open_input and open_reader, with the input's name.
 Result<std::vector<Log>> open_logs(const std::vector<std::string>& paths, const ReadOptions& options,
                                    bool growing = false, const std::string& name = {});
 

@@ -19,8 +19,10 @@ Error file_trouble(std::string_view doing, const std::string& path, int code) {
                          : code == EACCES || code == EPERM || code == EROFS ? ErrorCode::denied
                          : code == ENOENT                                   ? ErrorCode::not_found
                                                                             : ErrorCode::storage_broken;
-  return {kind, fmt::format("cannot {} the rejects file {}: {}", doing, quote_for_message(path, 200),
-                            std::strerror(code))};
+  Error error(kind, fmt::format("cannot {} the rejects file {}: {}", doing, quote_for_message(path, 200),
+                                std::strerror(code)));
+  if (kind == ErrorCode::not_found) error.remedy_text = "check the path: its folder must be there";
+  return error;
 }
 
 }  // namespace

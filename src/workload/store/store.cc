@@ -66,7 +66,7 @@ Result<Store> Store::open(const StoreOptions& options) {
   if (!version) return fail(std::move(version.error()));
   if (*version > kStoreVersion)
     return fail(
-        Error(ErrorCode::too_new, fmt::format("the store {} is of version {}, and this sickbay knows {}",
+        Error(ErrorCode::too_new, fmt::format("the store {} is of version {}, and this Sickbay knows {}",
                                               shown(options.path), *version, kStoreVersion))
             .remedied_by("use the newer sickbay, or import the logs into a new store"));
   if (!options.compressed)

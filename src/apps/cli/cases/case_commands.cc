@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+// sickbay why, cases, watch, cancel: what the user asks about cases.
+#include <fmt/format.h>
+#include <pwd.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <thread>
+
+#include "apps/cli/answer.h"
+#include "apps/cli/cases/case_text.h"
+#include "apps/cli/commands.h"
+#include "apps/cli/event_text.h"
+#include "apps/cli/follow.h"
+#include "base/text.h"
+
+namespace sickbay::cli {
+namespace {
+
+constexpr std::string_view kTargetHelp = "a case (c17), one of its runs (c17.r2), or a job id";
+
+struct WhyOptions {
+  std::string target;
+  bool wait = false, json = false;
+};
+
+// The view of a case over a connection of its own.  Whoever waits does not give up because sickbayd is busy,
+// as it is when one user waits for dozens of cases at once.
+Result<Json> fetch_patiently(const std::string& target) {
+  constexpr int kTries = 10;
+  std::chrono::milliseconds pause{100};
+  for (int tries = 1;; ++tries, pause *= 2) {
+    auto api = connect_to_sickbayd();
+    Result<Json> view = api ? fetch_case(*api, target) : Result<Json>(fail(api.error()));
+    if (view || view.error().code != ErrorCode::busy || tries == kTries) return view;
+    std::this_thread::sleep_for(pause);
+  }
+}
+
+// The view once there is a final verdict.
+Result<Json> wait_for_verdict(const std::string& target) {
+  // First the seq, then the view: what happens in between comes through the stream.
+  auto seq = last_seq();
+  if (!seq) return fail(seq.error());
+  auto view = fetch_patiently(target);
+  if (!view || is_decided(*view)) return view;
+  FollowOrder order;
+  order.subject = (*view)["case"].as_string();
+  order.after = *seq;
+  auto followed = follow_events(order, [&](const Event&) {
+    auto next = fetch_patiently(order.subject);
+    // Away for a moment: the stream will break, too, and come back.
+    if (!next && next.error().code == ErrorCode::daemon_away) return true;
+    view = std::move(next);
+    return view && !is_decided(*view);
+  });
+  if (!followed) return fail(followed.error());
+  return view;
+}
+
+Result<int> run_why(const WhyOptions& o) {
+  Result<Json> view;
+  if (auto target = parse_case_target(o.target); !target) {
+    view = fail(target.error());
+  } else if (o.wait) {
+    view = wait_for_verdict(o.target);
+  } else if (auto api = connect_to_sickbayd(); !api) {
+    view = fail(api.error());
+  } else {
+    view = fetch_case(*api, o.target);
+  }
+  if (!view) return fail(view.error());
+  if (o.json)
+    print_json(*view);
+  else
+    print(case_text(*view, page_of_stdout()));
+  return verdict_exit_code(*view);
+}
+
+struct CasesOptions {
+  bool all = false, json = false;
+  std::string user;
+};
+
+Result<Json> fetch_cases(const CasesOptions& o) {
+  auto api = connect_to_sickbayd();
+  if (!api) return fail(api.error());
+  std::string target = fmt::format("/v1/cases?all={}", o.all ? 1 : 0);
+  if (!o.user.empty()) target += "&user=" + percent_encoded(o.user);
+  return api->get(target);
+}
+
+Result<int> run_cases(const CasesOptions& o) {
+  auto list = fetch_cases(o);
+  if (!list) return fail(list.error());
+  // Only then: the name service need not know a user whose cases are there.
+  if (!o.user.empty() && (*list)["items"].size() == 0 && getpwnam(o.user.c_str()) == nullptr)
+    return fail(Error(ErrorCode::not_found, fmt::format("there is no user {}", quote_for_message(o.user)))
+                    .because("neither a case nor this host's name service knows that name")
+                    .remedied_by("'sickbay cases --all' shows whose cases there are"));
+  if (o.json)
+    print_json(*list);
+  else
+    print(cases_text(*list, page_of_stdout()));
+  return 0;
+}
+
+struct WatchOptions {
+  std::string target;
+  bool json = false;
+};
+
+// On a terminal: the page anew at each event, and every 2 s for the running times.
+Result<int> watch_live(const std::string& subject, std::int64_t after) {
+  using std::chrono::steady_clock;
+  constexpr auto kCalm = std::chrono::milliseconds(200);  // events come in bursts
+  auto drawn = steady_clock::time_point();
+  std::optional<Error> failed;
+  bool decided = false;
+  const auto draw = [&] {
+    auto api = connect_to_sickbayd();
+    if (!api) return true;
+    auto answer = subject.empty() ? api->get("/v1/cases?all=0") : fetch_case(*api, subject);
+    if (!answer) {
+      failed = answer.error();
+      return false;
+    }
+    const TextPage page = page_of_stdout();
+    decided = !subject.empty() && is_decided(*answer);
+    const std::string text = subject.empty() ? cases_text(*answer, page)
+                             : decided       ? case_text(*answer, page)
+                                             : case_brief(*answer, page);
+    print("\x1b[H\x1b[J" + text + (decided ? "" : "\n" + local_time(page.now) + "   Ctrl-C ends\n"));
+    std::fflush(stdout);
+    drawn = steady_clock::now();
+    return !decided;
+  };
+  const bool goes_on = draw();
+  if (failed) return fail(std::move(*failed));
+  if (!goes_on) return 0;
+  FollowOrder order;
+  order.subject = subject;
+  order.after = after;
+  order.tick = std::chrono::seconds(2);
+  auto followed = follow_events(
+      order, [&](const Event&) { return steady_clock::now() - drawn < kCalm || draw(); }, draw);
+  if (failed) return fail(std::move(*failed));
+  if (!followed) return fail(followed.error());
+  return 0;
+}
+
+Result<int> run_watch(const WatchOptions& o) {
+  std::string subject;
+  auto seq = last_seq();
+  if (!seq) return fail(seq.error());
+  if (!o.target.empty()) {
+    auto api = connect_to_sickbayd();
+    auto view = api ? fetch_case(*api, o.target) : Result<Json>(fail(api.error()));
+    if (!view) return fail(view.error());
+    subject = (*view)["case"].as_string();
+    if (is_decided(*view)) *seq = 0;  // nothing more will come: show what there was
+  }
+  if (!o.json && isatty(STDOUT_FILENO) != 0) return watch_live(subject, *seq);
+
+  FollowOrder order;
+  order.subject = subject;
+  order.after = *seq;
+  const TextPage page = page_of_stdout();
+  auto followed = follow_events(order, [&](const Event& event) {
+    print(o.json ? event.text() + "\n" : event_line(event, page));
+    std::fflush(stdout);
+    return subject.empty() || event.kind != "case_closed";
+  });
+  if (!followed) return fail(followed.error());
+  return 0;
+}
+
+struct CancelOptions {
+  std::string target;
+  bool json = false;
+};
+
+Result<int> run_cancel(const CancelOptions& o) {
+  auto api = connect_to_sickbayd();
+  if (!api) return fail(api.error());
+  auto view = fetch_case(*api, o.target);
+  if (!view) return fail(view.error());
+  const std::string& name = (*view)["case"].as_string();
+  auto answer = api->post("/v1/cases/" + name + "/cancel", Json::object(), new_idempotency_key());
+  if (!answer) return fail(answer.error());
+  if (o.json)
+    print_json(*answer);
+  else
+    print(
+        fmt::format("case {} is cancelled; your own job{} was left alone (scancel ends it)\n", name,
+                    (*view)["job_id"].as_int() > 0 ? " " + std::to_string((*view)["job_id"].as_int()) : ""));
+  return 0;
+}
+
+}  // namespace
+
+void add_why_command(CLI::App& app, Ending& ending) {
+  CLI::App* c = app.add_subcommand("why", "say why a job failed: program or node, and how that is known");
+  auto o = std::make_shared<WhyOptions>();
+  c->add_option("TARGET", o->target, std::string(kTargetHelp))->required();
+  c->add_flag("-w,--wait", o->wait, "wait for the final verdict");
+  c->add_flag("--json", o->json, "print the case as JSON (doc/formats/api.md)");
+  c->footer(
+      "Exit codes tell the verdict:\n"
+      "  0   normal: the job completed\n"
+      "  10  (a) the program or its input\n"
+      "  11  (b) a node\n"
+      "  12  non-deterministic: it does not fail each time\n"
+      "  13  inconclusive, or the case expired\n"
+      "  14  cancelled, out of memory, or its deadline passed\n"
+      "  20  still under way: no final verdict yet\n");
+  c->callback([o, &ending] { ending = {run_why(*o), o->json}; });
+}
+
+void add_cases_command(CLI::App& app, Ending& ending) {
+  CLI::App* c = app.add_subcommand("cases", "list cases: yours, or for operators all");
+  auto o = std::make_shared<CasesOptions>();
+  c->add_flag("-a,--all", o->all, "closed ones, too");
+  c->add_option("-u,--user", o->user, "only this user's")->type_name("NAME");
+  c->add_flag("--json", o->json, "print the list as JSON");
+  c->callback([o, &ending] { ending = {run_cases(*o), o->json}; });
+}
+
+void add_watch_command(CLI::App& app, Ending& ending) {
+  CLI::App* c = app.add_subcommand("watch", "follow a case, or all of them, as things happen");
+  auto o = std::make_shared<WatchOptions>();
+  c->add_option("TARGET", o->target, std::string(kTargetHelp));
+  c->add_flag("--json", o->json, "print each event as a line of JSON");
+  c->footer("On a terminal the page is drawn anew; in a pipe each event is one line.  Ends with the case.\n");
+  c->callback([o, &ending] { ending = {run_watch(*o), o->json}; });
+}
+
+void add_cancel_command(CLI::App& app, Ending& ending) {
+  CLI::App* c =
+      app.add_subcommand("cancel", "end an investigation and the runs that Sickbay submitted for it");
+  auto o = std::make_shared<CancelOptions>();
+  c->add_option("TARGET", o->target, std::string(kTargetHelp))->required();
+  c->add_flag("--json", o->json, "print the answer as JSON");
+  c->footer("Your own job is left alone; scancel ends it.\n");
+  c->callback([o, &ending] { ending = {run_cancel(*o), o->json}; });
+}
+
+}  // namespace sickbay::cli

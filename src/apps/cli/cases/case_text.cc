@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "apps/cli/cases/case_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include "base/duration.h"
+#include "base/hostlist.h"
+#include "base/text_table.h"
+
+namespace sickbay::cli {
+namespace {
+
+constexpr std::string_view kGood = "32", kBad = "31", kUnclear = "33", kStrong = "1", kFaint = "2";
+constexpr std::size_t kLastLines = 20;  // of a failed run's output
+
+constexpr auto kCauses = std::to_array<CauseRow>({
+    {"normal", 0, "normal", kGood},
+    {"a", 10, "(a) program", kUnclear},
+    {"b", 11, "(b) node", kBad},
+    {"non_deterministic", 12, "non-deterministic", kUnclear},
+    {"inconclusive", 13, "inconclusive", kUnclear},
+    {"expired", 13, "expired", kFaint},
+    {"cancelled", 14, "cancelled", kFaint},
+    {"out_of_memory", 14, "out of memory", kUnclear},
+    {"deadline", 14, "deadline", kUnclear},
+});
+
+// What each state means to somebody who waits; shown while there is no verdict.
+struct StateRow {
+  std::string_view state, sentence;
+};
+constexpr auto kStates = std::to_array<StateRow>({
+    {"unbound", "No job belongs to this case yet."},
+    {"watching", "The job has not ended; Sickbay is watching it."},
+    {"investigating", "The job failed; Sickbay is finding out why."},
+    {"waiting", "The job failed; the experiment waits for nodes."},
+    {"closed", "The case is closed without a verdict."},
+});
+
+std::string_view result_sgr(std::string_view result) {
+  if (result == "ok" || result == "for") return kGood;
+  if (result == "failed" || result == "against") return kBad;
+  return kUnclear;
+}
+
+std::string_view outcome_sgr(std::string_view outcome) {
+  if (outcome == "ok") return kGood;
+  return outcome == "failed" ? kBad : std::string_view();
+}
+
+std::string safe(const Json& value) { return for_terminal(value.as_string()); }
+
+std::string job_text(const Json& job_id) {
+  return job_id.as_int() > 0 ? std::to_string(job_id.as_int()) : "-";
+}
+
+std::string heading(std::string_view text, const TextPage& page) {
+  return "\n" + painted(text, kStrong, page.colours) + "\n";
+}
+
+TextTable::Page table_page(const TextPage& page, int indent = 2) {
+  return {.width = page.width, .colours = page.colours, .indent = indent};
+}
+
+std::string sentence_of(const Json& view) {
+  if (const Json& verdict = view["verdict"]; verdict.is_object()) return safe(verdict["sentence"]);
+  for (const StateRow& row : kStates)
+    if (row.state == view["state"].as_string()) return std::string(row.sentence);
+  return "There is no verdict yet.";
+}
+
+std::string_view sentence_sgr(const Json& view) {
+  const Json& verdict = view["verdict"];
+  return verdict.is_object() ? cause_row(verdict["cause"].as_string()).sgr : std::string_view();
+}
+
+// "SIGSEGV", "signal 9", "1"; empty while the run has no end.
+std::string exit_text(const Json& run) {
+  const Json& print = run["fingerprint"];
+  if (!print["signal_name"].as_string().empty()) return safe(print["signal_name"]);
+  if (run["exit_signal"].as_int() != 0) return fmt::format("signal {}", run["exit_signal"].as_int());
+  return run["end"].as_int() == 0 ? std::string() : std::to_string(run["exit_code"].as_int());
+}
+
+std::string duration_text(const Json& run, TimePoint now) {
+  const std::int64_t start = run["start"].as_int(), end = run["end"].as_int();
+  if (start == 0) return {};
+  if (end != 0) return end >= start ? describe_duration(Micros(end - start)) : std::string();
+  if (run["state"].as_string() == "PENDING" || to_micros(now) < start) return {};
+  return describe_duration(std::chrono::floor<std::chrono::seconds>(Micros(to_micros(now) - start))) +
+         " so far";
+}
+
+std::string state_text(const Json& run) {
+  std::string text = safe(run["state"]);
+  // Of a run that has ended the flag is old news: nobody looks at its nodes again for it.
+  const bool ended = run["end"].as_int() != 0;
+  for (const std::string& flag : run["flags"].as_strings())
+    if (!ended || flag != "COMPLETING") text += "+" + for_terminal(flag);
+  return text.empty() ? "(not submitted)" : text;
+}
+
+// What this run is to the case.
+std::string role_text(const Json& run, const Json& view) {
+  std::string text;
+  if (run["kind"].as_string() == "verification") {
+    const std::int64_t checks = run["verification"]["checks"].as_int(-1);
+    text = checks > 0    ? fmt::format("verifies {}.r{}", safe(view["case"]), checks)
+           : checks == 0 ? "control: other nodes"
+                         : "verification";
+  } else if (run["kind"].as_string() == "check") {
+    text = fmt::format("--check of {}.r{}", safe(view["case"]), run["checks"].as_int());
+  } else {
+    text = "program";
+  }
+  std::string symptom = safe(run["symptom"]);
+  std::ranges::replace(symptom, '_', ' ');
+  if (!symptom.empty() && symptom != "none") text += ": " + symptom;
+  const std::string& outcome = run["outcome"].as_string();
+  if (outcome == "lost" || outcome == "not_started" || outcome == "no_failure" || outcome == "cancelled") {
+    std::string word = outcome;
+    std::ranges::replace(word, '_', ' ');
+    text += ": " + word;
+    if (const std::string reason = safe(run["reason"]); !reason.empty() && reason != "None")
+      text += " (" + reason + ")";
+  }
+  if (const std::string reused = safe(run["reused"]); !reused.empty()) text += ", " + reused + " used again";
+  return text;
+}
+
+std::string runs_text(const Json& view, const TextPage& page) {
+  using enum TextTable::Column::Align;
+  TextTable table({{"RUN"},
+                   {"JOB", right},
+                   {"NODES", left, true},
+                   {"STATE"},
+                   {"EXIT"},
+                   {"DURATION", right},
+                   {"WHAT", left, true}});
+  for (const Json& run : view["runs"].items())
+    table.add({safe(run["run"]), job_text(run["job_id"]), safe(run["nodes"]),
+               TextTable::Cell(state_text(run), outcome_sgr(run["outcome"].as_string())), exit_text(run),
+               duration_text(run, page.now), role_text(run, view)});
+  return table.empty() ? std::string() : heading("Runs", page) + table.text(table_page(page));
+}
+
+// Rows that differ in the node only are one row: of 512 nodes, 511 say the same.
+class NodeGroups {
+ public:
+  /// `rest` are the row's other cells; rows come out in the order of their first node.
+  void add(const std::string& node, std::vector<TextTable::Cell> rest) {
+    std::string key;
+    for (const TextTable::Cell& cell : rest) key += cell.text + '\n';
+    const auto [at, is_new] = index_.emplace(std::move(key), groups_.size());
+    if (is_new) groups_.push_back({{}, std::move(rest)});
+    groups_[at->second].nodes.push_back(node);
+  }
+  void add_to(TextTable& table) const {
+    for (const Group& group : groups_) {
+      std::vector<TextTable::Cell> cells = {for_terminal(compress_hostlist(group.nodes))};
+      cells.insert(cells.end(), group.rest.begin(), group.rest.end());
+      table.add(std::move(cells));
+    }
+  }
+
+ private:
+  struct Group {
+    std::vector<std::string> nodes;
+    std::vector<TextTable::Cell> rest;
+  };
+  std::vector<Group> groups_;
+  std::map<std::string, std::size_t> index_;
+};
+
+std::string verification_text(const Json& view, const TextPage& page) {
+  using enum TextTable::Column::Align;
+  NodeGroups groups;
+  const auto add = [&](const Json& run, const std::string& who, const Json& row) {
+    const std::string& result = row["result"].as_string();
+    groups.add(who, {TextTable::Cell(safe(row["result"]), result_sgr(result)), safe(row["reason"]),
+                     safe(run["run"])});
+  };
+  for (const Json& run : view["runs"].items()) {
+    const Json& verification = run["verification"];
+    for (const Json& row : verification["nodes"].items()) add(run, row["node"].as_string(), row);
+    for (const Json& row : verification["links"].items())
+      add(run, row["a"].as_string() + " - " + row["b"].as_string(), row);
+  }
+  TextTable table({{"NODES", left, true}, {"RESULT"}, {"REASON", left, true}, {"RUN"}});
+  groups.add_to(table);
+  return table.empty() ? std::string() : heading("Verification", page) + table.text(table_page(page));
+}
+
+std::string evidence_text(const Json& view, const TextPage& page) {
+  using enum TextTable::Column::Align;
+  NodeGroups groups;
+  for (const std::string_view side : {"against", "for"})
+    for (const Json& row : view["evidence"].items())
+      if (row["side"].as_string() == side)
+        groups.add(row["node"].as_string(), {TextTable::Cell(std::string(side), result_sgr(side)),
+                                             safe(row["text"]), safe(row["run"])});
+  TextTable table({{"NODES", left, true}, {"SPEAKS"}, {"EVIDENCE", left, true}, {"RUN"}});
+  groups.add_to(table);
+  return table.empty() ? std::string() : heading("Evidence by node", page) + table.text(table_page(page));
+}
+
+// The last lines of the latest failed run of P that left some.
+std::string output_text(const Json& view, const TextPage& page) {
+  const Json* failed = nullptr;
+  for (const Json& run : view["runs"].items())
+    if (run["kind"].as_string() == "program" && run["outcome"].as_string() == "failed" &&
+        !run["fingerprint"]["last_lines"].items().empty())
+      failed = &run;
+  if (failed == nullptr) return {};
+  const Json& print = (*failed)["fingerprint"];
+  std::string where = "Last output of " + safe((*failed)["run"]);
+  if (print["rank"].is_int()) where += fmt::format(", rank {}", print["rank"].as_int());
+  if (!print["node"].as_string().empty()) where += " on " + safe(print["node"]);
+  std::string text = heading(where, page);
+  if (const std::string path = safe((*failed)["output"]); !path.empty()) text += "  (" + path + ")\n";
+  const Json::Array& lines = print["last_lines"].items();
+  for (std::size_t i = lines.size() > kLastLines ? lines.size() - kLastLines : 0; i < lines.size(); ++i)
+    text += paragraph("  | ", lines[i].as_string(), page);
+  return text;
+}
+
+std::string bullets(std::string_view title, const Json& lines, const TextPage& page, bool numbered = false) {
+  if (lines.items().empty()) return {};
+  std::string text = heading(title, page);
+  int n = 0;
+  for (const Json& line : lines.items())
+    text += paragraph(numbered ? fmt::format("  {}. ", ++n) : "  - ", line.as_string(), page);
+  return text;
+}
+
+std::string case_line(const Json& view) {
+  if (view["case"].as_string().empty()) return "(sickbayd sent no case)";
+  std::string text = fmt::format("Case {}", safe(view["case"]));
+  if (view["job_id"].as_int() > 0) text += fmt::format(", job {}", view["job_id"].as_int());
+  if (const std::string user = safe(view["owner"]["user"]); !user.empty()) text += " of " + user;
+  text += ", opened " + local_time(from_micros(view["opened"].as_int()));
+  if (view["closed"].as_int() > 0) text += ", closed " + local_time(from_micros(view["closed"].as_int()));
+  return text;
+}
+
+std::string verdict_label(const Json& verdict) {
+  std::string text(cause_row(verdict["cause"].as_string()).label);
+  const std::vector<std::string> nodes = verdict["nodes"].as_strings();
+  if (!nodes.empty()) text += " " + for_terminal(compress_hostlist(nodes));
+  return verdict["final"].as_bool() ? text : text + ", provisional";
+}
+
+std::string verdict_text(const Json& view, const TextPage& page) {
+  const Json& verdict = view["verdict"];
+  if (!verdict.is_object()) return {};
+  std::string text = paragraph("  verdict:    ", verdict_label(verdict), page);
+  if (!verdict["confidence"].as_string().empty())
+    text += "  confidence: " + safe(verdict["confidence"]) + "\n";
+  if (!verdict["why"].items().empty()) {
+    text += heading("Why", page);
+    for (const Json& line : verdict["why"].items()) text += paragraph("  - ", line.as_string(), page);
+  }
+  return text + bullets("What is missing", verdict["missing"], page);
+}
+
+}  // namespace
+
+const CauseRow& cause_row(std::string_view name) {
+  const auto row = std::ranges::find(kCauses, name, &CauseRow::name);
+  return row != kCauses.end() ? *row : *std::ranges::find(kCauses, "inconclusive", &CauseRow::name);
+}
+
+bool is_decided(const Json& view) {
+  return view["state"].as_string() == "closed" || view["verdict"]["final"].as_bool();
+}
+
+int verdict_exit_code(const Json& view) {
+  if (!is_decided(view)) return kExitUnderWay;
+  return cause_row(view["verdict"]["cause"].as_string()).exit_code;
+}
+
+std::string case_text(const Json& view, const TextPage& page) {
+  std::string text;
+  for (const std::string& line : wrapped(sentence_of(view), page.width))
+    text += painted(line, sentence_sgr(view), page.colours) + "\n";
+  text += paragraph("", case_line(view), page);
+  text += verdict_text(view, page);
+  text += runs_text(view, page);
+  text += verification_text(view, page);
+  text += evidence_text(view, page);
+  text += output_text(view, page);
+  text += bullets("Notes", view["notes"], page);
+  text += bullets("What to do next", view["verdict"]["next"], page, true);
+  if (!is_decided(view))
+    text +=
+        fmt::format("\nNot final yet: 'sickbay why {} --wait' waits for the verdict.\n", safe(view["case"]));
+  return text;
+}
+
+std::string case_brief(const Json& view, const TextPage& page) {
+  std::string text = paragraph("", case_line(view), page);
+  for (const std::string& line : wrapped(sentence_of(view), page.width))
+    text += painted(line, sentence_sgr(view), page.colours) + "\n";
+  return text + runs_text(view, page);
+}
+
+std::string cases_text(const Json& list, const TextPage& page) {
+  using enum TextTable::Column::Align;
+  TextTable table({{"CASE"}, {"JOB", right}, {"USER"}, {"STATE"}, {"OPENED"}, {"VERDICT", left, true}});
+  for (const Json& item : list["items"].items()) {
+    const Json& verdict = item["verdict"];
+    table.add({safe(item["case"]), job_text(item["job_id"]), safe(item["user"]), safe(item["state"]),
+               local_time(from_micros(item["opened"].as_int())),
+               TextTable::Cell(verdict.is_object() ? verdict_label(verdict) : "-", sentence_sgr(item))});
+  }
+  if (table.empty())
+    return "No cases.  'sickbay submit' opens one; 'sickbay cases --all' shows closed ones too.\n";
+  return table.text(table_page(page, 0));
+}
+
+}  // namespace sickbay::cli

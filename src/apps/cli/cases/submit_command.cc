@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: Apache-2.0
+// sickbay submit (mybatch): the user's own sbatch, with a case around it.
+//
+// Order matters (doc/design/decisions.md 18): the case is opened first, then sbatch runs exactly as the user
+// asked, then the job id binds the case.  A crash in between leaves a case without a job, which expires;
+// never a job that somebody else submitted.  The user's work comes first: where a case cannot be kept, the
+// job is submitted all the same, with a warning, unless --require-case was given.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdlib>
+#include <optional>
+
+#include "apps/cli/answer.h"
+#include "apps/cli/cases/batch_script.h"
+#include "apps/cli/child.h"
+#include "apps/cli/command_line.h"
+#include "apps/cli/commands.h"
+#include "base/duration.h"
+#include "base/text.h"
+#include "model/sbatch_reply.h"
+
+namespace sickbay::cli {
+namespace {
+
+struct SubmitOptions {
+  bool deliver = false, no_rerun = false, require_case = false, json = false;
+  std::string check, expect_time, workdir = "same";
+};
+
+void define(CLI::App& c, SubmitOptions& o) {
+  c.add_flag("--deliver", o.deliver, "if a node was guilty, keep the program's run elsewhere as your result");
+  c.add_flag("--no-rerun", o.no_rerun, "never run the program a second time: only the nodes are tested");
+  c.add_option(
+       "--check", o.check,
+       "command that judges a completed job, whose output is in the file $SICKBAY_OUTPUT: exit 0 is right")
+      ->type_name("CMD");
+  c.add_option("--expect-time", o.expect_time, "longest time a good run takes (as sbatch's --time)")
+      ->type_name("TIME");
+  c.add_option("--workdir", o.workdir, "where the program runs again: in the same folder or in a copy of it")
+      ->type_name("same|copy")
+      ->check(CLI::IsMember({"same", "copy"}).description(""));
+  c.add_flag("--require-case", o.require_case, "do not submit when no case can be kept");
+  c.add_flag("--json", o.json, "print {\"job_id\", \"case\"}");
+}
+
+constexpr CommandOption kOwn[] = {
+    {"deliver", 0, OptionValue::none},     {"no-rerun", 0, OptionValue::none},
+    {"check", 0, OptionValue::required},   {"expect-time", 0, OptionValue::required},
+    {"workdir", 0, OptionValue::required}, {"require-case", 0, OptionValue::none},
+    {"json", 0, OptionValue::none},
+};
+
+// Options with which sbatch submits nothing, or prints and leaves: no case, nothing to say.
+constexpr std::string_view kNoSubmission[] = {"test-only", "version", "usage"};
+
+// Why a job of this kind gets no case; empty: it gets one.
+std::string kind_without_case(const SbatchLine& line, const std::vector<GivenOption>& in_script) {
+  const auto given = [&](std::string_view name) {
+    for (const GivenOption& option : in_script)
+      if (option.name == name) return true;
+    return line.last(name) != nullptr;
+  };
+  if (line.heterogeneous) return "heterogeneous jobs have no case yet";
+  if (given("array") || std::getenv("SBATCH_ARRAY_INX")) return "job arrays have no case yet";
+  if (given("clusters") || std::getenv("SBATCH_CLUSTERS") || std::getenv("SLURM_CLUSTERS"))
+    return "a job for another cluster has no case here";
+  return {};
+}
+
+bool allows_requeue(const SbatchLine& line, const std::vector<GivenOption>& in_script) {
+  const GivenOption* yes = line.last("requeue");
+  const GivenOption* no = line.last("no-requeue");
+  if (yes || no) return yes && (!no || yes->first > no->first);
+  if (std::getenv("SBATCH_REQUEUE")) return true;
+  bool allowed = false;  // in the script, too, the last one counts
+  for (const GivenOption& option : in_script)
+    if (option.name == "requeue" || option.name == "no-requeue") allowed = option.name == "requeue";
+  return allowed;
+}
+
+// One submission on its way.
+class SubmitRun {
+ public:
+  SubmitRun(SubmitOptions options, SbatchLine line) : options_(std::move(options)), line_(std::move(line)) {}
+
+  Result<int> run() {
+    for (const std::string_view name : kNoSubmission)
+      if (line_.last(name)) return run_sbatch(std::nullopt, false);
+    auto expect = expected_seconds();
+    if (!expect) return fail(expect.error());
+    auto script = read_batch_script(line_);
+    if (!script) return fail(script.error());
+    auto in_script = parse_script_options(script->text);
+    // What sbatch makes of a directive that we cannot read, it will say itself.
+    const std::vector<GivenOption> directives = in_script ? *in_script : std::vector<GivenOption>();
+    requeue_ = allows_requeue(line_, directives);
+
+    if (std::string kind = kind_without_case(line_, directives); !kind.empty()) {
+      Error error = Error(ErrorCode::conflict, "no case is kept for this job")
+                        .because(std::move(kind))
+                        .remedied_by("submit its parts one by one where you need to know why they fail");
+      if (auto going = go_without(std::move(error)); !going) return fail(going.error());
+    } else if (auto opened = open_case(*script, *expect); !opened) {
+      Error error = opened.error();
+      error.what = "no case is kept for this job: " + error.what;
+      if (auto going = go_without(std::move(error)); !going) return fail(going.error());
+    }
+    return run_sbatch(script->from_stdin ? std::optional(script->text) : std::nullopt, true);
+  }
+
+ private:
+  Result<std::int64_t> expected_seconds() const {
+    if (options_.expect_time.empty()) return 0;
+    auto limit = parse_time_limit(options_.expect_time);
+    if (limit && limit->kind == TimeLimit::Kind::limited && limit->length.count() > 0)
+      return limit->length.count();
+    return fail(Error(ErrorCode::usage, fmt::format("--expect-time {} is no time that a run can take",
+                                                    quote_for_message(options_.expect_time)))
+                    .remedied_by("give minutes, MM:SS, HH:MM:SS or D-HH:MM, as with sbatch --time"));
+  }
+
+  // Warns and lets the submission go on, or, with --require-case, ends it.
+  Status go_without(Error error) const {
+    if (options_.require_case) {
+      error.what += "; nothing was submitted (--require-case)";
+      return fail(std::move(error));
+    }
+    error.what += "; submitting it all the same";
+    warn(error);
+    return {};
+  }
+
+  Status open_case(const BatchScript& script, std::int64_t expect_time_s) {
+    auto submission = collect_submission(line_, script);
+    if (!submission) return fail(submission.error());
+    auto api = connect_to_sickbayd();
+    if (!api) return fail(api.error());
+    api_.emplace(std::move(*api));
+    const Json body = Json::object({{"submission", submission->to_json()},
+                                    {"options", Json::object({{"deliver", options_.deliver},
+                                                              {"rerun", !options_.no_rerun},
+                                                              {"check", options_.check},
+                                                              {"expect_time_s", expect_time_s},
+                                                              {"requeue", requeue_},
+                                                              {"workdir", options_.workdir}})}});
+    auto answer = api_->post("/v1/cases", body, new_idempotency_key());
+    if (!answer) return fail(answer.error());
+    case_ = (*answer)["case"].as_string();
+    if (case_.empty()) return fail(ErrorCode::internal, "sickbayd opened a case and did not name it");
+    if (options_.workdir == "copy") return keep_pristine(submission->work_dir);
+    return {};
+  }
+
+  // The folder as it is before the first run, for re-runs: what that run leaves there must not meet them.
+  Status keep_pristine(const std::string& folder) const {
+    ChildSpec child;
+    child.argv = {"sh",
+                  "-c",
+                  "mkdir -p -- \"$1/$2/pristine\" && tar -C \"$1\" --exclude='./sickbay-c*' -cf - . | tar -C "
+                  "\"$1/$2/pristine\" -xpf -",
+                  "sh",
+                  folder,
+                  "sickbay-" + case_};
+    auto code = run_child(child, [](std::string_view) {});
+    if (!code) return fail(code.error());
+    if (*code != 0)
+      return fail(Error(ErrorCode::storage_broken, "the working folder " + folder + " could not be copied")
+                      .remedied_by("free space there, or submit with --workdir=same"));
+    return {};
+  }
+
+  // Runs the user's own sbatch; its words as given, and --no-requeue behind its options.
+  Result<int> run_sbatch(std::optional<std::string> input, bool submits) {
+    ChildSpec child;
+    child.argv.push_back("sbatch");
+    // Quiet sbatch does not tell the job id; we ask it to speak and keep silent ourselves.
+    const bool quiet = submits && !case_.empty() && line_.last("quiet") != nullptr;
+    if (quiet)
+      for (const GivenOption& option : line_.options) {
+        if (option.name != "quiet") child.argv.push_back(option.text());
+      }
+    else
+      child.argv.insert(child.argv.end(), line_.passed.begin(), line_.passed.end());
+    if (submits && !case_.empty() && !requeue_) child.argv.push_back("--no-requeue");
+    if (line_.script) {
+      if (line_.script->starts_with('-')) child.argv.push_back("--");
+      child.argv.push_back(*line_.script);
+    }
+    child.argv.insert(child.argv.end(), line_.script_args.begin(), line_.script_args.end());
+    child.input = std::move(input);
+
+    const bool parsable = line_.last("parsable") != nullptr;
+    auto code = run_child(child, [&](std::string_view said) {
+      if (!options_.json && !quiet) {
+        print(said);
+        std::fflush(stdout);
+      }
+      // At once, not at the end: with --wait sbatch lives as long as the job.
+      if (const auto job_id = parse_sbatch_reply(said, parsable); job_id && job_id_ == 0)
+        bind(*job_id, quiet);
+    });
+    if (!code) {
+      abandon();
+      return fail(code.error());
+    }
+    if (!submits) return *code;
+    if (job_id_ == 0) {
+      abandon();
+      if (options_.json)
+        print_json(error_json(
+            Error(ErrorCode::refused_by_slurm, fmt::format("sbatch failed with exit code {}", *code))));
+    } else if (options_.json) {
+      print_json(Json::object({{"job_id", job_id_}, {"case", bound_ ? Json(case_) : Json()}}));
+    }
+    return *code;
+  }
+
+  void bind(JobId job_id, bool quiet) {
+    job_id_ = job_id;
+    if (case_.empty()) return;
+    // The key stays the same over the attempts, so that a repeated one binds nothing twice.
+    const std::string key = new_idempotency_key();
+    const Json body = Json::object({{"job_id", job_id}});
+    auto answer = api_->post("/v1/cases/" + case_ + "/job", body, key);
+    for (int attempt = 1; attempt < 4 && !answer && may_pass(answer.error().code); ++attempt) {
+      ::sleep(1);  // a restart of sickbayd takes about as long
+      answer = api_->post("/v1/cases/" + case_ + "/job", body, key);
+    }
+    if (!answer) {
+      Error error = answer.error();
+      error.what = fmt::format("job {} is submitted, but case {} could not be bound to it: {}", job_id, case_,
+                               error.what);
+      warn(error);
+      return;
+    }
+    bound_ = true;
+    if (!quiet) fmt::print(stderr, "sickbay: case {} (sickbay why {})\n", case_, job_id);
+  }
+
+  static bool may_pass(ErrorCode code) {
+    return code == ErrorCode::daemon_away || code == ErrorCode::busy || code == ErrorCode::slurm_away ||
+           code == ErrorCode::timed_out;
+  }
+
+  // sbatch submitted nothing: the case has no subject.  Where this fails it expires by itself.
+  void abandon() {
+    if (!case_.empty() && api_)
+      if (auto done = api_->post("/v1/cases/" + case_ + "/cancel", Json::object(), new_idempotency_key());
+          !done)
+        warn(done.error());
+  }
+
+  SubmitOptions options_;
+  SbatchLine line_;
+  bool requeue_ = false;
+  std::optional<ApiClient> api_;
+  std::string case_;
+  JobId job_id_ = 0;
+  bool bound_ = false;
+};
+
+constexpr std::string_view kFooter =
+    "Everything else on the command line is sbatch's: its options (see sbatch --help), then the script and "
+    "its\n"
+    "arguments.  Options of sickbay submit must be written in full, and stand before the script.\n"
+    "--check CMD runs as a job of one task in the folder of the run; $SICKBAY_OUTPUT names the file that "
+    "holds the\n"
+    "output of the run.\n"
+    "--no-requeue is added unless you give --requeue: a job that Slurm starts again by itself hides why it "
+    "failed.\n"
+    "\n"
+    "The job is submitted by your own sbatch, whose output and exit code are kept; the line that names the "
+    "case\n"
+    "goes to standard error.  When sickbayd is away the job is submitted all the same, with a warning.\n";
+
+}  // namespace
+
+void add_submit_command(CLI::App& app, Ending& ending) {
+  CLI::App* c =
+      app.add_subcommand("submit", "submit a batch job as sbatch does, and find out why if it fails");
+  auto options = std::make_shared<SubmitOptions>();
+  define(*c, *options);
+  c->footer(std::string(kFooter));
+  // Reached for --help only: run_submit reads the words itself (see main).
+  c->callback([&ending] { ending = run_submit({}); });
+}
+
+Ending run_submit(const std::vector<std::string>& words) {
+  auto line = parse_sbatch_line(words, kOwn);
+  if (!line) return {fail(line.error())};
+  SubmitOptions options;
+  if (line->last("help")) return {parse_command_line({"submit", "--help"})};
+  CLI::App own("", "submit");
+  define(own, options);
+  std::vector<std::string> own_words;
+  for (auto given = line->own.rbegin(); given != line->own.rend(); ++given)
+    own_words.push_back(given->text());
+  try {
+    own.parse(own_words);  // CLI11 takes them last first
+  } catch (const CLI::ParseError& e) {
+    return {fail(Error(ErrorCode::usage, e.what()).remedied_by("see 'sickbay submit --help'"))};
+  }
+  const bool json = options.json;
+  return {SubmitRun(std::move(options), std::move(*line)).run(), json};
+}
+
+}  // namespace sickbay::cli

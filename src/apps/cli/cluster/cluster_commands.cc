@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+// sickbay nodes, journal, status, version: the cluster and the daemon themselves.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <optional>
+
+#include "apps/cli/answer.h"
+#include "apps/cli/cluster/cluster_text.h"
+#include "apps/cli/cluster/journal_file.h"
+#include "apps/cli/commands.h"
+#include "apps/cli/event_text.h"
+#include "apps/cli/follow.h"
+#include "base/hostlist.h"
+
+namespace sickbay::cli {
+namespace {
+
+struct NodesOptions {
+  std::string hostlist;
+  bool json = false;
+};
+
+Result<int> run_nodes(const NodesOptions& o) {
+  auto wanted = expand_hostlist(o.hostlist);
+  if (!wanted) return fail(wanted.error());
+  auto api = connect_to_sickbayd();
+  auto list = api ? api->get("/v1/nodes") : Result<Json>(fail(api.error()));
+  auto items = list ? chosen_nodes(*list, *wanted) : list;
+  if (!items) return fail(items.error());
+  if (o.json)
+    print_json(Json::object({{"items", *items}, {"next", Json()}}));
+  else
+    print(nodes_text(*items, *list, page_of_stdout()));
+  return 0;
+}
+
+struct JournalOptions {
+  bool follow = false, json = false;
+  std::int64_t after = 0;
+  std::string subject, file;
+};
+
+void print_event(const Event& event, bool json, const TextPage& page) {
+  print(json ? event.text() + "\n" : event_line(event, page));
+}
+
+Result<int> run_journal(const JournalOptions& o) {
+  const TextPage page = page_of_stdout();
+  if (!o.file.empty()) {
+    auto read = read_journal_file(o.file, o.subject, o.after, [&](const Event& event) {
+      print_event(event, o.json, page);
+      return true;
+    });
+    if (!read) return fail(read.error());
+    return 0;
+  }
+  if (o.follow) {
+    FollowOrder order;
+    order.subject = o.subject;
+    order.after = o.after;
+    auto followed = follow_events(order, [&](const Event& event) {
+      print_event(event, o.json, page);
+      std::fflush(stdout);
+      return true;
+    });
+    if (!followed) return fail(followed.error());
+    return 0;
+  }
+  auto api = connect_to_sickbayd();
+  if (!api) return fail(api.error());
+  // A long past comes in parts: ask behind the last one until a part is empty.
+  std::int64_t after = o.after;
+  for (bool more = true; more;) {
+    more = false;
+    std::string target = fmt::format("/v1/events?after={}", after);
+    if (!o.subject.empty()) target += "&subject=" + percent_encoded(o.subject);
+    std::optional<Error> broken;
+    auto ended = api->stream(target, [&](std::string_view line) {
+      auto parsed = parse_stream_line(line);
+      if (!parsed) {
+        broken = parsed.error();
+        return false;
+      }
+      if (parsed->event) print_event(*parsed->event, o.json, page);
+      after = parsed->seq;
+      return more = true;
+    });
+    if (broken) return fail(std::move(*broken));
+    if (!ended) return fail(ended.error());
+  }
+  return 0;
+}
+
+Result<int> run_status(bool json) {
+  auto api = connect_to_sickbayd();
+  auto status = api ? api->get("/v1/status") : Result<Json>(fail(api.error()));
+  if (!status) return fail(status.error());
+  if (json)
+    print_json(*status);
+  else
+    print(status_text(*status, page_of_stdout()));
+  return status_is_good(*status) ? 0 : 1;
+}
+
+}  // namespace
+
+void add_nodes_command(CLI::App& app, Ending& ending) {
+  CLI::App* c =
+      app.add_subcommand("nodes", "list nodes: state, partitions, and the cases that speak of them");
+  auto o = std::make_shared<NodesOptions>();
+  c->add_option("HOSTLIST", o->hostlist, "only these, as n[1-3]");
+  c->add_flag("--json", o->json, "print the list as JSON");
+  c->callback([o, &ending] { ending = {run_nodes(*o), o->json}; });
+}
+
+void add_journal_command(CLI::App& app, Ending& ending) {
+  CLI::App* c = app.add_subcommand("journal", "print the journal: every fact, decision and effect, in order");
+  auto o = std::make_shared<JournalOptions>();
+  CLI::Option* follow = c->add_flag("-f,--follow", o->follow, "go on with what comes");
+  c->add_option("--after", o->after, "only events with a number over this")
+      ->type_name("SEQ")
+      ->check(CLI::NonNegativeNumber);
+  c->add_option("--subject", o->subject, "only events of this subject: c17, node:n3")->type_name("SUBJECT");
+  c->add_option("--file", o->file, "read this journal file itself (root; sickbayd need not run)")
+      ->type_name("PATH")
+      ->excludes(follow);
+  c->add_flag("--json", o->json, "print each event as a line of JSON");
+  c->footer("You see the events of your own cases; operators see all.\n");
+  c->callback([o, &ending] { ending = {run_journal(*o), o->json}; });
+}
+
+void add_status_command(CLI::App& app, Ending& ending) {
+  CLI::App* c = app.add_subcommand("status", "show how sickbayd, its journal and its link to Slurm are");
+  auto json = std::make_shared<bool>(false);
+  c->add_flag("--json", *json, "print it as JSON");
+  c->footer("Exit codes: 0 all well; 1 the journal takes no events, or slurmctld does not answer.\n");
+  c->callback([json, &ending] { ending = {run_status(*json), *json}; });
+}
+
+void add_version_command(CLI::App& app) {
+  CLI::App* c = app.add_subcommand("version", "print the version");
+  auto json = std::make_shared<bool>(false);
+  c->add_flag("--json", *json, "print it as JSON");
+  c->callback([json] {
+    if (*json)
+      print_json(Json::object({{"version", SICKBAY_VERSION}}));
+    else
+      print("sickbay " SICKBAY_VERSION "\n");
+  });
+}
+
+}  // namespace sickbay::cli

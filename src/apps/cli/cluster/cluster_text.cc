@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "apps/cli/cluster/cluster_text.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <map>
+#include <set>
+
+#include "base/duration.h"
+#include "base/size.h"
+#include "base/spelling.h"
+#include "base/text.h"
+#include "base/text_table.h"
+
+namespace sickbay::cli {
+namespace {
+
+constexpr std::string_view kGood = "32", kBad = "31", kUnclear = "33";
+
+std::string safe(const Json& value) { return for_terminal(value.as_string()); }
+
+std::string joined(const Json& words, std::string_view gap) {
+  std::string text;
+  for (const std::string& word : words.as_strings())
+    text += (text.empty() ? "" : std::string(gap)) + for_terminal(word);
+  return text;
+}
+
+std::string since_text(const Json& stamp, TimePoint now) {
+  const TimePoint since = from_micros(stamp.as_int());
+  if (since == kNoTime) return {};
+  std::string text = " since " + local_time(since);
+  if (now > since)
+    text += fmt::format(" ({})", describe_duration(std::chrono::floor<std::chrono::seconds>(now - since)));
+  return text;
+}
+
+// What our own standings mean to whoever reads the list (engine/drain, standing()).
+struct StandingRow {
+  std::string_view standing, colour, meaning;
+};
+constexpr auto kStandings = std::to_array<StandingRow>({
+    {"in", "", ""},
+    {"observed", kUnclear, "Sickbay only observes it: nothing is done"},
+    {"waits", kUnclear, "the breaker keeps it in service"},
+    {"leaving", kUnclear, "a drain is under way"},
+    {"out", kBad, "drained by Sickbay"},
+    {"rebooting", kUnclear, "drained by Sickbay, and Slurm reboots it"},
+    {"returning", kUnclear, "the drain is being lifted"},
+    {"foreign", kUnclear, "drained or down by somebody else: left alone"},
+    {"refused", kBad, "Slurm did not let it be drained"},
+});
+
+const StandingRow& standing_row(const Json& service) {
+  for (const StandingRow& row : kStandings)
+    if (row.standing == service["standing"].as_string()) return row;
+  return kStandings.front();
+}
+
+TextTable::Cell service_cell(const Json& service) {
+  return TextTable::Cell(safe(service["standing"]), standing_row(service).colour);
+}
+
+// One line for what speaks against a node, and one for each reason.
+std::string service_lines(const Json& node, const TextPage& page) {
+  const Json& service = node["service"];
+  if (service["reasons"].size() == 0) return {};
+  const StandingRow& row = standing_row(service);
+  std::string text = fmt::format("{}: {}{}", safe(node["name"]),
+                                 row.meaning.empty() ? safe(service["standing"]) : std::string(row.meaning),
+                                 since_text(service["since"], page.now));
+  if (const std::string refused = safe(service["refused"]); !refused.empty()) text += " (" + refused + ")";
+  text += "\n";
+  if (const std::string wish = safe(service["wish"]); !wish.empty()) text += paragraph("  ", wish, page);
+  for (const Json& reason : service["reasons"].items()) {
+    std::string line = fmt::format("{} {}: {}{}", safe(reason["source"]), safe(reason["rule"]),
+                                   safe(reason["text"]), since_text(reason["since"], page.now));
+    if (reason["gone"].as_int() != 0) line += ", gone" + since_text(reason["gone"], page.now);
+    if (reason["observed"].as_bool()) line += ", its rule rests since an undo";
+    text += paragraph("  ", line, page);
+  }
+  return text;
+}
+
+// --- whose rules differ: an agent that the last roll-out did not reach looks for yesterday's faults
+
+using Digests = std::map<std::string, std::string>;  // specification -> digest
+
+Digests digests_of(const Json& node) {
+  Digests digests;
+  for (const auto& [name, digest] : node["agent"]["digests"].members()) digests[name] = digest.as_string();
+  return digests;
+}
+
+// The rules that most agents have; where two sets are equally common, those of the first node.
+struct CommonRules {
+  Digests digests;
+  std::string first;  // the first node that has them
+  std::size_t count = 0, agents = 0;
+
+  explicit CommonRules(const Json& list) {
+    std::map<Digests, std::size_t> counts;
+    for (const Json& node : list["items"].items())
+      if (!node["agent"].is_null()) ++agents, ++counts[digests_of(node)];
+    for (const Json& node : list["items"].items()) {
+      if (node["agent"].is_null()) continue;
+      Digests its = digests_of(node);
+      if (counts[its] <= count) continue;
+      count = counts[its];
+      digests = std::move(its);
+      first = node["name"].as_string();
+    }
+  }
+  /// The specifications that `node` has otherwise, more or less.
+  std::set<std::string> not_of(const Json& node) const {
+    std::set<std::string> differ;
+    if (node["agent"].is_null()) return differ;
+    const Digests its = digests_of(node);
+    for (const auto& [name, digest] : its)
+      if (const auto common = digests.find(name); common == digests.end() || common->second != digest)
+        differ.insert(name);
+    for (const auto& [name, digest] : digests)
+      if (!its.contains(name)) differ.insert(name);
+    return differ;
+  }
+};
+
+std::string rules_lines(const Json& node, const std::set<std::string>& differ, const CommonRules& common,
+                        const TextPage& page) {
+  std::string text;
+  for (const std::string& name : differ) text += (text.empty() ? "" : ", ") + for_terminal(name);
+  return fmt::format("{}: the rules of its agent differ from those of {}, which {} of {} agents have\n",
+                     safe(node["name"]), for_terminal(common.first), common.count, common.agents) +
+         paragraph("  ", text, page);
+}
+
+}  // namespace
+
+Result<Json> chosen_nodes(const Json& list, const std::vector<std::string>& wanted) {
+  const Json::Array& items = list["items"].items();
+  if (wanted.empty()) return Json(items);
+  Json chosen = Json::array();
+  for (const std::string& name : wanted) {
+    const Json* found = nullptr;
+    std::vector<std::string> known;
+    for (const Json& item : items) {
+      known.push_back(item["name"].as_string());
+      if (known.back() == name) found = &item;
+    }
+    if (found == nullptr) {
+      Error error(ErrorCode::not_found, fmt::format("there is no node {}", quote_for_message(name)));
+      error.cause = fmt::format("slurmctld knows {} node{}, none of that name", known.size(),
+                                known.size() == 1 ? "" : "s");
+      const std::string meant = did_you_mean(name, known);
+      error.remedy_text = meant.empty()
+                              ? "'sickbay nodes' lists them"
+                              : fmt::format("did you mean '{}'?  'sickbay nodes' lists them", meant);
+      return fail(std::move(error));
+    }
+    chosen.push(*found);
+  }
+  return chosen;
+}
+
+std::string nodes_text(const Json& items, const Json& list, const TextPage& page) {
+  using enum TextTable::Column::Align;
+  TextTable table({{"NODE"},
+                   {"STATE"},
+                   {"CPUS", right},
+                   {"PARTITIONS", left, true},
+                   {"TAKES WORK"},
+                   {"SERVICE"},
+                   {"RULES"},
+                   {"CASES", left, true},
+                   {"REASON", left, true}});
+  const CommonRules common(list);
+  std::string why;
+  for (const Json& node : items.items()) {
+    std::string state = safe(node["state"]);
+    for (const std::string& flag : node["flags"].as_strings()) state += "+" + for_terminal(flag);
+    const bool usable = node["usable"].as_bool();
+    const std::set<std::string> differ = common.not_of(node);
+    table.add({safe(node["name"]), TextTable::Cell(state, usable ? kGood : kBad),
+               std::to_string(node["cpus"].as_int()), joined(node["partitions"], ","), usable ? "yes" : "no",
+               service_cell(node["service"]),
+               differ.empty() ? TextTable::Cell("") : TextTable::Cell("differ", kUnclear),
+               joined(node["verdicts"], ","), safe(node["reason"])});
+    why += service_lines(node, page);
+    if (!differ.empty()) why += rules_lines(node, differ, common, page);
+  }
+  if (table.empty())
+    return "sickbayd knows no nodes yet: it has not heard from slurmctld ('sickbay status').\n";
+  std::string text = table.text({.width = page.width, .colours = page.colours});
+  if (!why.empty()) text += "\n" + why;
+  return text;
+}
+
+bool status_is_good(const Json& status) {
+  return status["journal"]["state"].as_string() == "ok" && status["slurm"]["state"].as_string() == "ok";
+}
+
+std::string status_text(const Json& status, const TextPage& page) {
+  const Json &journal = status["journal"], &slurm = status["slurm"], &cases = status["cases"];
+  const auto state = [&](const Json& word) {
+    const std::string& text = word.as_string();
+    return painted(for_terminal(text), text == "ok" ? kGood : text == "full" ? kUnclear : kBad, page.colours);
+  };
+  std::string text;
+  text += fmt::format("sickbayd  {}, pid {}{}\n", safe(status["version"]), status["pid"].as_int(),
+                      since_text(status["started"], page.now));
+  text += fmt::format("journal   {}, {} events, {:.1f} MiB\n", state(journal["state"]),
+                      journal["seq"].as_int(), static_cast<double>(journal["bytes"].as_int()) / (1 << 20));
+  text += fmt::format("slurm     {}{}\n", state(slurm["state"]), since_text(slurm["since"], page.now));
+  if (!slurm["error"].as_string().empty()) text += paragraph("          ", slurm["error"].as_string(), page);
+  text += fmt::format("cases     {} open, {} closed\n", cases["open"].as_int(), cases["closed"].as_int());
+  return text;
+}
+
+}  // namespace sickbay::cli

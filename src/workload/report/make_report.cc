@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workload/report/make_report.h"
+
+#include <filesystem>
+
+#include "base/size.h"
+
+namespace sickbay::workload {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The first that says something.
+std::string first_said(std::initializer_list<std::string_view> texts) {
+  for (const std::string_view text : texts)
+    if (!text.empty()) return std::string(text);
+  return {};
+}
+
+}  // namespace
+
+Result<Site> load_site(const std::string& site_file, const std::string& users_file) {
+  Site site = default_site();
+  if (!site_file.empty()) {
+    auto text = read_text(site_file);
+    if (!text) return fail(text.error());
+    auto read = parse_site(*text, site_file);
+    if (!read) return fail(read.error());
+    site = std::move(*read);
+  }
+  std::string users = users_file;
+  if (users.empty() && !site.users_file.empty())
+    users = (fs::path(site_file).parent_path() / site.users_file).string();
+  if (users.empty()) return site;
+  auto text = read_text(users);
+  if (!text) return fail(text.error());
+  auto read = parse_users(*text, users);
+  if (!read) return fail(read.error());
+  site.users = std::move(*read);
+  return site;
+}
+
+Result<std::vector<Plugin>> choose_reports(const Catalog& catalog, const Site& site,
+                                           const ReportChoice& choice) {
+  std::vector<Plugin> plugins = catalog.plugins;
+  for (const auto& values : {site.parameters, choice.parameters})  // the latter lie over the former
+    if (auto set = set_parameters(plugins, values); !set) return fail(set.error());
+  return chosen(std::move(plugins), choice.plugins, choice.reports);
+}
+
+Result<RunOrder> plan_report(std::vector<Plugin> plugins, const Site& site, const ReportWishes& wishes,
+                             TimePoint now) {
+  RunOrder order;
+  order.language = first_said({wishes.language, site.language, "en"});
+  order.time_zone = first_said({wishes.time_zone, site.time_zone, "UTC"});
+  auto zone = TimeZone::make(order.time_zone);
+  if (!zone) return fail(zone.error());
+  order.views.filter = wishes.filter;
+  if (auto set = set_period(wishes.period, *zone, now, order.views); !set) return fail(set.error());
+  order.views.site = site;
+  auto messages = load_messages(wishes.folders, plugins, order.language);
+  if (!messages) return fail(messages.error());
+  translate(plugins, *messages);
+  order.messages = std::move(*messages);
+  order.plugins = std::move(plugins);
+  order.title = first_said({wishes.title, site.title});
+  order.time_limit = wishes.time_limit;
+  order.made_at = wishes.made_at;
+  order.version = wishes.version;
+  order.run_program = wishes.run_program;
+  if (wishes.threads == 1) order.connections = 1;
+  return order;
+}
+
+Result<Document> make_report(const std::string& store_path, RunOrder order, int threads) {
+  order.store_path = fs::absolute(store_path).string();  // executables run in folders of their own
+  StoreOptions options;
+  options.path = store_path;
+  options.mode = StoreMode::read;
+  options.threads = threads;
+  options.sandboxed = true;         // the SQL of plug-ins is somebody's
+  options.memory_limit = mib(768);  // beyond it DuckDB spills; the host has other work
+  auto store = Store::open(options);
+  if (!store) return fail(store.error());
+  return make_document(store->connection(), order);
+}
+
+}  // namespace sickbay::workload
