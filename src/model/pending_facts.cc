@@ -82,6 +82,7 @@ void members(T& f, Each&& each) requires std::is_same_v<std::remove_const_t<T>, 
   each("partition", f.partition_names);
   each("partitions", f.partitions);
   each("nodes", f.nodes);
+  each("private_reservations", f.private_reservations);
   each("reservations", f.reservations);
 }
 

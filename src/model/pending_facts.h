@@ -97,6 +97,7 @@ struct PendingFacts {
   std::vector<PendingPartition> partitions;      ///< those named that there are, in the job's order
   std::string partition_names;                   ///< as the job names them
   std::vector<PendingNodes> nodes;               ///< of these partitions; by hurdle, then node
+  bool private_reservations = false;             ///< PrivateData says so: their names are for operators
   std::vector<PendingReservation> reservations;  ///< by start
 
   Json to_json() const;

@@ -153,6 +153,7 @@ TEST(PendingFacts, JsonGivesThemBack) {
        {NodeHurdle::idle, NodeHurdle::busy, NodeHurdle::planned, NodeHurdle::reserved, NodeHurdle::drained,
         NodeHurdle::down, NodeHurdle::unfit})
     f.nodes.push_back({hurdle, "n1", 1, "disk"});
+  f.private_reservations = true;
   f.reservations = {{"maint", from_micros(8), from_micros(9), "n[1-2]", 2, true}};
   const PendingFacts back = PendingFacts::from_json(Json::parse(f.to_json().dump()).value());
   EXPECT_EQ(back.to_json().dump(), f.to_json().dump());

@@ -49,7 +49,7 @@ constexpr auto kRows = std::to_array<Row>({
      "it starts when enough running jobs have ended"},
     {"WAIT_PART_NODE_LIMIT", "PartitionNodeLimit", user, true, partition,
      "it asks for {nodes}, which is outside what partition {partition} allows or has",
-     "ask for another number ('scontrol update jobid={job} numnodes=...') or take another partition"},
+     "ask for another number ('scontrol update jobid={job} numnodes=MIN-MAX') or take another partition"},
     {"WAIT_PART_TIME_LIMIT", "PartitionTimeLimit", user, true, partition,
      "its time limit ({time_limit}) is longer than partition {partition} allows ({partition_time_limit})",
      "lower it: 'scontrol update jobid={job} timelimit=...', or take another partition"},

@@ -75,6 +75,11 @@ std::string unfit_text(const Question& q) {
   return text;
 }
 
+/// "reservation maint"; a name that the asker may not see is empty.
+std::string name_of(const PendingReservation& r) {
+  return r.name.empty() ? std::string("a reservation") : "reservation " + r.name;
+}
+
 std::string in_partition(const Question& q) {
   return q.facts.partition_names.empty() ? std::string("the cluster")
                                          : "partition " + q.facts.partition_names;
@@ -105,20 +110,27 @@ Seen partition_time(const Question& q) {
 Seen partition_nodes(const Question& q) {
   if (q.reason.word != "PartitionNodeLimit" || q.facts.partitions.empty()) return {};
   const PendingPartition& p = q.facts.partitions.front();
+  const std::uint32_t least = q.wanted(), most = std::max(least, q.facts.request.max_nodes);
   std::string allows;
-  std::uint32_t offered = 0;
-  if (p.max_nodes != 0 && q.wanted() > p.max_nodes)
-    allows = fmt::format("allows {} at most", offered = p.max_nodes);
-  else if (q.wanted() < p.min_nodes)
-    allows = fmt::format("demands {} at least", offered = p.min_nodes);
-  else if (p.total_nodes != 0 && q.wanted() > p.total_nodes)
-    allows = fmt::format("has {}", offered = p.total_nodes);
+  std::uint32_t low = 0, high = 0;  // what would be allowed
+  if (p.max_nodes != 0 && most > p.max_nodes) {
+    high = p.max_nodes, low = std::min(least, high);
+    allows = fmt::format("allows {} at most", high);
+  } else if (least < p.min_nodes) {
+    low = high = p.min_nodes;
+    allows = fmt::format("demands {} at least", low);
+  } else if (p.total_nodes != 0 && least > p.total_nodes) {
+    low = high = p.total_nodes;
+    allows = fmt::format("has {}", high);
+  }
   if (allows.empty()) return {};
+  const std::string asks = most > least ? fmt::format("{} to {} nodes", least, most) : counted(least, "node");
+  // (Both ends: scontrol takes a single number for the lower one alone, and the upper one would stay.)
   return Hindrance{
-      "partition_nodes",
-      fmt::format("it asks for {}, and partition {} {}", counted(q.wanted(), "node"), p.name, allows),
-      fmt::format("ask for another number: 'scontrol update jobid={} numnodes={}'; or take another partition",
-                  q.facts.job_id, offered),
+      "partition_nodes", fmt::format("it asks for {}, and partition {} {}", asks, p.name, allows),
+      fmt::format(
+          "ask for another number: 'scontrol update jobid={} numnodes={}-{}'; or take another partition",
+          q.facts.job_id, low, high),
       PendingCure::user, true};
 }
 
@@ -199,7 +211,7 @@ Seen reserved_now(const Question& q) {
   for (const PendingReservation& r : q.facts.reservations) {
     if (r.start > q.now || r.end <= q.now) continue;
     if (!held.empty()) held += ", ";
-    held += fmt::format("reservation {} holds {} until {}", r.name, r.nodes, format_time(r.end));
+    held += fmt::format("{} holds {} until {}", name_of(r), r.nodes, format_time(r.end));
     until = std::max(until, r.end);
   }
   if (held.empty())
@@ -229,7 +241,7 @@ Seen reservation_ahead(const Question& q) {
       q.in_service() - std::min<std::size_t>(q.in_service(), taken.size()) >= q.wanted())
     return {};
   std::string text = fmt::format(
-      "reservation {} takes {} from {} to {}, and with {} it would not end before", first->name, first->nodes,
+      "{} takes {} from {} to {}, and with {} it would not end before", name_of(*first), first->nodes,
       format_time(first->start), format_time(first->end),
       limit == 0 ? "no time limit" : "a time limit of " + describe_duration(std::chrono::seconds(limit)));
   const auto room = std::chrono::floor<std::chrono::minutes>(first->start - q.now);

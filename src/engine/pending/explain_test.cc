@@ -178,6 +178,16 @@ const Row kRows[] = {
      "with no "
      "time limit it would not end before.",
      "it can start after 2026-11-22T18:00:00Z", PendingCure::user},
+    // A name that is not for the asker.
+    {"Resources",
+     [](auto& f) {
+       f.reservations = {{"", clock("12:30"), clock("18:00"), "n[1-4]", 4, true}};
+     },
+     "reservation_ahead",
+     "Job 17 waits: a reservation takes n[1-4] from 2026-11-22T12:30:00Z to 2026-11-22T18:00:00Z, and with a "
+     "time "
+     "limit of 1 h it would not end before.",
+     "a time limit under 30 min", PendingCure::user},
     // It would end in time, or enough other nodes are left: the reservation is no reason.
     {"Resources",
      [](auto& f) {
@@ -226,13 +236,17 @@ const Row kRows[] = {
      "timelimit=", PendingCure::user},
     {"PartitionNodeLimit", [](auto& f) { f.partitions[0].max_nodes = 1; }, "partition_nodes",
      "Job 17 will not start as it is: it asks for 2 nodes, and partition batch allows 1 at most.",
-     "numnodes=1", PendingCure::user},
+     "numnodes=1-1'", PendingCure::user},
     {"PartitionNodeLimit", [](auto& f) { f.partitions[0].min_nodes = 3; }, "partition_nodes",
      "Job 17 will not start as it is: it asks for 2 nodes, and partition batch demands 3 at least.",
-     "numnodes=3", PendingCure::user},
+     "numnodes=3-3'", PendingCure::user},
     {"PartitionNodeLimit", [](auto& f) { f.partitions[0].total_nodes = 1; }, "partition_nodes",
-     "Job 17 will not start as it is: it asks for 2 nodes, and partition batch has 1.", "numnodes=1",
+     "Job 17 will not start as it is: it asks for 2 nodes, and partition batch has 1.", "numnodes=1-1'",
      PendingCure::user},
+    {"PartitionNodeLimit", [](auto& f) { f.partitions[0].max_nodes = 2, f.request.max_nodes = 3; },
+     "partition_nodes",
+     "Job 17 will not start as it is: it asks for 2 to 3 nodes, and partition batch allows 2 at most.",
+     "numnodes=2-2'", PendingCure::user},
     // Slurm says so of nodes that are out of service, too.
     {"PartitionNodeLimit",
      [](auto& f) {

@@ -223,6 +223,11 @@ Result<Json> PendingLook::explain(const Json& args) {
   for (const PendingNodes& group : facts.nodes)
     if (group.hurdle != NodeHurdle::unfit) fit = hosts_in_either(fit, hosts(group.nodes.c_str()));
   facts.reservations = reservations_on(*reservations_.answer, facts.request.reservation, fit);
+  if (!facts.reservations.empty()) {
+    looked = renew(configuration_, "reading slurmctld's configuration", slurm_load_ctl_conf);
+    if (!looked) return fail(std::move(looked.error()));
+    facts.private_reservations = (configuration_.answer->private_data & PRIVATE_DATA_RESERVATIONS) != 0;
+  }
   return facts.to_json();
 }
 

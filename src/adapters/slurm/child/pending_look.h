@@ -39,6 +39,7 @@ class PendingLook {
   Kept<Nodes> nodes_;
   Kept<Partitions> partitions_;
   Kept<Reservations> reservations_;
+  Kept<Conf> configuration_;  ///< only where there are reservations: whether they are private
 };
 
 }  // namespace sickbay::slurm
