@@ -15,6 +15,7 @@
 #include "service/api_call.h"
 #include "service/case_store.h"
 #include "service/metrics.h"
+#include "service/pending_api.h"
 
 namespace sickbay {
 namespace {
@@ -289,6 +290,7 @@ std::span<const Api::Row> Endpoints::rows() {
       {"GET", "/v1/cases", Role::anyone, list_cases},
       {"GET", "/v1/cases/*", Role::owner, show_case},
       {"GET", "/v1/jobs/*/case", Role::owner, show_case},
+      {"GET", "/v1/jobs/*/pending", Role::anyone, PendingEndpoints::explain},
       {"GET", "/v1/nodes", Role::anyone, list_nodes},
       {"POST", "/v1/undo-drains", Role::operators, undo_drains},
       {"POST", "/v1/nodes/*/diagnose", Role::operators, AgentEndpoints::order_diagnosis},

@@ -43,6 +43,7 @@ class Api {
  private:
   friend struct Endpoints;
   friend struct AgentEndpoints;
+  friend struct PendingEndpoints;
   struct Stream;
   void publish(const Event& event);
   bool may_see(const Caller& caller, const Event& event) const;
