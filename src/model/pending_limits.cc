@@ -338,6 +338,15 @@ constexpr auto kLimits = std::to_array<LimitRow>({
     {"WAIT_QOS_MIN_BILLING", "QOSMinBilling", LimitOf::qos, Bound::at_least, Counted::billing},
 });
 
+consteval bool rows_follow_enums() {
+  for (std::size_t i = 0; i < kCounted.size(); ++i)
+    if (static_cast<std::size_t>(kCounted[i].counted) != i) return false;
+  for (std::size_t i = 0; i < kBounds.size(); ++i)
+    if (static_cast<std::size_t>(kBounds[i].bound) != i) return false;
+  return true;
+}
+static_assert(rows_follow_enums(), "one row per Counted and per Bound, in their order");
+
 template <class Rows, class Key>
 const auto& row_of(const Rows& rows, Key key) {
   return rows[static_cast<std::size_t>(key)];
