@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "model/job.h"
+#include "model/pending_facts.h"
 #include "ports/loop.h"
 
 namespace sickbay {
@@ -109,6 +110,10 @@ class ResourceManager {
   /// Errors: conflict (our drain is not there), busy (the node is not idle), refused_by_slurm (no
   /// RebootProgram).
   virtual void reboot(RebootOrder order, Done<bool> done) = 0;
+
+  /// Why a job waits, as far as slurmctld knows: at most one query each of the job, the nodes, the partitions
+  /// and the reservations (only of the job where it is not pending).  Errors: not_found.
+  virtual void explain(JobId job, Done<PendingFacts> done) = 0;
 
   /// The uid that slurmctld runs as (SlurmUser): Slurm lets it do everything, and so do we.
   virtual void slurm_user(Done<std::uint32_t> done) = 0;

@@ -11,6 +11,7 @@
 
 #include "base/text.h"
 #include "service/api_call.h"
+#include "service/pending_api.h"
 
 namespace sickbay {
 namespace {
@@ -30,6 +31,7 @@ std::span<const Api::Row> rows() {
       {"GET", "/v1/cases", Role::anyone, CaseEndpoints::list_cases},
       {"GET", "/v1/cases/*", Role::owner, CaseEndpoints::show_case},
       {"GET", "/v1/jobs/*/case", Role::owner, CaseEndpoints::show_case},
+      {"GET", "/v1/jobs/*/pending", Role::anyone, PendingEndpoints::explain},
       {"GET", "/v1/nodes", Role::anyone, ClusterEndpoints::list_nodes},
       {"POST", "/v1/undo-drains", Role::operators, ClusterEndpoints::undo_drains},
       {"POST", "/v1/nodes/*/diagnose", Role::operators, AgentEndpoints::order_diagnosis},

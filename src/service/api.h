@@ -45,6 +45,7 @@ class Api {
   friend struct CaseEndpoints;
   friend struct ClusterEndpoints;
   friend struct EventEndpoints;
+  friend struct PendingEndpoints;
   struct Stream;
   void publish(const Event& event);
   bool may_see(const Caller& caller, const Event& event) const;

@@ -143,6 +143,58 @@ TEST_F(ApiTest, WhatACaseMayHoldIsBounded) {
   EXPECT_TRUE(controller_->seats().cases().state().cases.empty());
 }
 
+TEST_F(ApiTest, AWaitingJobIsExplainedToItsOwnerAndOperators) {
+  // Two jobs by plain sbatch, on all nodes each: no case knows them.
+  Submission s;
+  s.script = "#!/bin/sh\n#SIM hang\n";
+  s.owner = {"alice", 60001, 60001};
+  s.sbatch_options = {"-N6"};
+  s.work_dir = "/home/alice";
+  const auto first = cluster_.sbatch(s), next = cluster_.sbatch(s);
+  ASSERT_TRUE(first && next);
+  loop_.run_until(loop_.now() + std::chrono::seconds(1));
+  const std::string waits = "/v1/jobs/" + std::to_string(next->job_id) + "/pending",
+                    runs = "/v1/jobs/" + std::to_string(first->job_id) + "/pending";
+  struct Row {
+    const char* user;
+    std::string target;
+    int status;
+    const char* what;
+  };
+  for (const Row& row : {
+           Row{"alice", waits, 200, ""},
+           Row{"root", waits, 200, ""},
+           Row{"ops", waits, 200, ""},
+           Row{"bob", waits, 403, "job 2 belongs to another user"},
+           Row{"alice", runs, 409, "job 1 does not wait: it is RUNNING"},
+           Row{"bob", runs, 403, "job 1 belongs to another user"},  // not even that it runs
+           Row{"alice", "/v1/jobs/999/pending", 404, "slurmctld knows no job 999"},
+           Row{"alice", "/v1/jobs/0/pending", 400, "'0' is not a job id"},
+           Row{"alice", "/v1/jobs/x/pending", 400, "'x' is not a job id"},
+           Row{"alice", "/v1/jobs/12345678901234567890/pending", 400,
+               "'12345678901234567890' is not a job id"},
+       }) {
+    const auto answer = ask(row.user, "GET", row.target);
+    EXPECT_EQ(answer->response.status, row.status) << row.target;
+    EXPECT_EQ(body_of(answer)["what"].as_string(), row.what);
+  }
+  const Json body = body_of(ask("alice", "GET", waits));
+  EXPECT_EQ(
+      body["sentence"].as_string(),
+      "Job 2 waits: it needs 6 nodes, and of the 6 that fit 0 are idle, 6 are in use, wholly or in part.");
+  EXPECT_FALSE(body["lasting"].as_bool());
+  EXPECT_EQ(body["reason"].as_string(), "Resources");
+  EXPECT_EQ(body["reasons"].items().at(0)["who"].as_string(), "time");
+  EXPECT_EQ(body["facts"]["request"]["min_nodes"].as_int(), 6);
+  EXPECT_EQ(body["expected_start"].as_int(), 0);
+
+  cluster_.stop_controller(false);
+  loop_.run_until(loop_.now() + std::chrono::seconds(1));
+  const auto away = ask("alice", "GET", waits);
+  loop_.run_until(loop_.now() + std::chrono::seconds(30));
+  EXPECT_EQ(away->response.status, 503) << away->response.body;
+}
+
 TEST_F(ApiTest, AFullDiskIsToldAndNothingIsHalfDone) {
   journal_.set_full(true);
   const auto refused = ask("alice", "POST", "/v1/cases", submission(), "k1");

@@ -146,6 +146,16 @@ class Contract : public testing::Test {
     return ask<Snapshot>(
         [&](auto done) { manager().refresh({.jobs = jobs, .nodes = nodes}, std::move(done)); });
   }
+  Result<PendingFacts> explain(JobId job) {
+    return ask<PendingFacts>([&](auto done) { manager().explain(job, std::move(done)); });
+  }
+  static std::vector<std::string> nodes_that_are(const PendingFacts& facts, NodeHurdle hurdle) {
+    std::vector<std::string> names;
+    for (const PendingNodes& group : facts.nodes)
+      if (group.hurdle == hurdle)
+        names = hosts_in_either(names, sorted_hosts(expand_hostlist(group.nodes).value()));
+    return names;
+  }
   /// The job as a refresh shows it; an empty one where slurmctld has none.
   JobInfo seen(JobId job_id) {
     const auto look = refresh({job_id});
@@ -524,6 +534,76 @@ TEST_F(Contract, HistoryHasTheEndedJobs) {
   EXPECT_EQ(told.front().submit, end.submit);
   EXPECT_EQ(told.front().start, end.start);
   EXPECT_EQ(told.front().end, end.end);
+}
+
+// --- why a job waits -----------------------------------------------------------------------------------
+
+TEST_F(Contract, ExplainsAHeldJob) {
+  const JobHandle job = submitted(program(kSucceeds, {"-N2", "-t5"}));
+  const auto facts = explain(job.job_id);
+  ASSERT_TRUE(facts) << facts.error().line();
+  EXPECT_EQ(facts->job_id, job.job_id);
+  EXPECT_EQ(facts->uid, job.uid);
+  EXPECT_EQ(facts->state, "PENDING");
+  EXPECT_EQ(facts->reason, "JobHeldUser");
+  EXPECT_TRUE(facts->held);
+  EXPECT_EQ(facts->request.min_nodes, 2u);
+  EXPECT_EQ(facts->request.time_limit_s, 300);
+  EXPECT_THAT(facts->request.required, IsEmpty());
+  ASSERT_EQ(facts->partitions.size(), 1u);
+  EXPECT_EQ(facts->partitions[0].name, facts->partition_names);
+  EXPECT_EQ(facts->partitions[0].state, "UP");
+  EXPECT_EQ(facts->partitions[0].total_nodes, cluster->nodes().size());
+  EXPECT_EQ(nodes_that_are(*facts, NodeHurdle::idle), sorted_hosts(cluster->nodes()));
+}
+
+TEST_F(Contract, ExplainsThatNodesAreInUse) {
+  const std::size_t all = cluster->nodes().size();
+  const JobHandle first =
+      submitted(program(kRunsUntilKilled, {"-N" + std::to_string(all), "--exclusive", "-t5"}));
+  ASSERT_TRUE(release(first));
+  ASSERT_TRUE(until_state(first, "RUNNING")) << last.reason;
+  const JobHandle next = submitted(program(kSucceeds, {"-N1", "-t5", "-x", cluster->nodes()[0]}));
+  ASSERT_TRUE(release(next));
+  Result<PendingFacts> facts = explain(next.job_id);
+  ASSERT_TRUE(until([&] { return (facts = explain(next.job_id)) && facts->reason == "Resources"; }));
+  EXPECT_FALSE(facts->held);
+  EXPECT_EQ(facts->request.excluded, std::vector<std::string>{cluster->nodes()[0]});
+  EXPECT_EQ(nodes_that_are(*facts, NodeHurdle::busy).size(), all - 1);
+  EXPECT_EQ(nodes_that_are(*facts, NodeHurdle::unfit), std::vector<std::string>{cluster->nodes()[0]});
+
+  const auto running = explain(first.job_id);
+  ASSERT_TRUE(running) << running.error().line();
+  EXPECT_EQ(running->state, "RUNNING");
+  EXPECT_EQ(running->uid, first.uid);
+  EXPECT_THAT(running->nodes, IsEmpty()) << "it does not wait";
+}
+
+TEST_F(Contract, ExplainsThatANamedNodeIsDrained) {
+  const std::string node = cluster->nodes()[1];
+  const auto drained =
+      ask<bool>([&](auto done) { manager().drain(node, "sickbay:f1 R3: bus errors", std::move(done)); });
+  ASSERT_TRUE(drained) << drained.error().line();
+  const JobHandle job = submitted(verification({node}));
+  ASSERT_TRUE(release(job));
+  Result<PendingFacts> facts = explain(job.job_id);
+  EXPECT_TRUE(until([&] {
+    return (facts = explain(job.job_id)) && facts->reason == "ReqNodeNotAvail" &&
+           !nodes_that_are(*facts, NodeHurdle::drained).empty();
+  })) << (facts ? facts->to_json().dump() : facts.error().line());
+  EXPECT_TRUE(ask<bool>([&](auto done) { manager().undrain(node, "sickbay:", std::move(done)); }));
+  ASSERT_TRUE(facts) << facts.error().line();
+  EXPECT_EQ(facts->request.required, std::vector<std::string>{node});
+  ASSERT_FALSE(facts->nodes.empty());
+  EXPECT_EQ(facts->nodes[0].nodes, node);
+  EXPECT_THAT(facts->nodes[0].reason, HasSubstr("bus errors"));
+  EXPECT_EQ(nodes_that_are(*facts, NodeHurdle::unfit).size(), cluster->nodes().size() - 1);
+}
+
+TEST_F(Contract, ExplainsNoJobThatSlurmDoesNotKnow) {
+  const auto facts = explain(kNeverGiven);
+  ASSERT_FALSE(facts);
+  EXPECT_EQ(facts.error().code, ErrorCode::not_found) << facts.error().line();
 }
 
 // --- nodes ---------------------------------------------------------------------------------------------

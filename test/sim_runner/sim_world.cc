@@ -69,6 +69,7 @@ class SimWorld::TimedManager final : public ResourceManager {
   void reboot(RebootOrder order, Done<bool> done) override {
     manager_.reboot(std::move(order), std::move(done));
   }
+  void explain(JobId job, Done<PendingFacts> done) override { manager_.explain(job, std::move(done)); }
   void slurm_user(Done<std::uint32_t> done) override { manager_.slurm_user(std::move(done)); }
   std::vector<CallCount> calls() const override { return manager_.calls(); }
 

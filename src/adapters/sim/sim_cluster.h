@@ -93,6 +93,7 @@ class SimCluster final : public ResourceManager {
   void drain(std::string node, std::string reason, Done<bool> done) override;
   void undrain(std::string node, std::string own_reason_prefix, Done<bool> done) override;
   void reboot(RebootOrder order, Done<bool> done) override;
+  void explain(JobId job, Done<PendingFacts> done) override;
   void slurm_user(Done<std::uint32_t> done) override;
   std::vector<CallCount> calls() const override;
 
@@ -170,6 +171,9 @@ class SimCluster final : public ResourceManager {
   std::vector<JobInfo> jobs_with_key(const std::string& key, std::uint32_t uid) const;
   Snapshot look(const RefreshOrder& order);
   void forget_unsaved();
+
+  // sim_pending.cc: what slurmctld says of a job that waits.
+  Result<PendingFacts> pending_facts(JobId job_id) const;
 
   // sim_schedule.cc: the queue and a job's way through its states.
   void schedule_soon();

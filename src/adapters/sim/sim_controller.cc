@@ -230,6 +230,10 @@ void SimCluster::reboot(RebootOrder order, Done<bool> done) {
   });
 }
 
+void SimCluster::explain(JobId job_id, Done<PendingFacts> done) {
+  answer<PendingFacts>("explain", std::move(done), [this, job_id] { return pending_facts(job_id); });
+}
+
 void SimCluster::slurm_user(Done<std::uint32_t> done) {
   answer<std::uint32_t>("configuration", std::move(done), []() -> Result<std::uint32_t> { return 0U; });
 }

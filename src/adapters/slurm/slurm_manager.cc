@@ -71,6 +71,12 @@ class SlurmCluster final : public ResourceManager {
     yes_no("undrain", Json::object({{"node", node}, {"prefix", own_reason_prefix}}), std::move(done));
   }
   void reboot(RebootOrder order, Done<bool> done) override;
+  void explain(JobId job, Done<PendingFacts> done) override {
+    ask(Kind::look, "explain", Json::object({{"job_id", job}}), [done = std::move(done)](Result<Json> facts) {
+      if (!facts) return done(fail(std::move(facts.error())));
+      done(PendingFacts::from_json(*facts));
+    });
+  }
   void slurm_user(Done<std::uint32_t> done) override {
     ask(Kind::look, "configuration", Json::object(), [done = std::move(done)](Result<Json> configuration) {
       if (!configuration) return done(fail(std::move(configuration.error())));

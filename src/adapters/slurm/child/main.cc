@@ -20,6 +20,7 @@
 
 #include "adapters/slurm/child/effects.h"
 #include "adapters/slurm/child/look.h"
+#include "adapters/slurm/child/pending_look.h"
 #include "adapters/slurm/protocol.h"
 
 namespace sickbay::slurm {
@@ -40,6 +41,11 @@ constexpr auto kCalls = std::to_array<CallRow>({
     {"drain", [](Look&, const Json& args) { return drain_node(args); }},
     {"undrain", [](Look&, const Json& args) { return undrain_node(args); }},
     {"node", [](Look&, const Json& args) { return look_at_node(args); }},
+    {"explain",
+     [](Look&, const Json& args) {
+       static PendingLook looked;  // keeps what it has read for the next question
+       return looked.explain(args);
+     }},
     {"configuration", [](Look&, const Json& args) { return read_configuration(args); }},
 });
 

@@ -13,6 +13,7 @@
 #include "apps/cli/commands.h"
 #include "apps/cli/event_text.h"
 #include "apps/cli/follow.h"
+#include "apps/cli/cases/pending_text.h"
 #include "base/text.h"
 
 namespace sickbay::cli {
@@ -59,8 +60,26 @@ Result<Json> wait_for_verdict(const std::string& target) {
   return view;
 }
 
+// Why a job of this case waits, or, where there is no case, the job of that number; null: it does not wait.
+// `view` becomes the error that says most where neither is known.
+Json fetch_pending(ApiClient& api, const std::string& target, Result<Json>& view) {
+  if (!view && view.error().code != ErrorCode::not_found) return {};
+  const std::string job = view ? std::to_string(waiting_job(*view)) : target;
+  if (job == "0" || job.find_first_not_of("0123456789") != job.npos) return {};
+  auto pending = api.get(fmt::format("/v1/jobs/{}/pending", job));
+  if (pending) return std::move(*pending);
+  // (Of a case there is enough to tell without it: it may have started this moment.)
+  if (view || pending.error().code == ErrorCode::not_found) return {};
+  if (pending.error().code == ErrorCode::conflict)
+    view.error().cause += "; " + pending.error().what;
+  else
+    view = fail(std::move(pending.error()));
+  return {};
+}
+
 Result<int> run_why(const WhyOptions& o) {
   Result<Json> view;
+  Json pending;
   if (auto target = parse_case_target(o.target); !target) {
     view = fail(target.error());
   } else if (o.wait) {
@@ -69,13 +88,17 @@ Result<int> run_why(const WhyOptions& o) {
     view = fail(api.error());
   } else {
     view = fetch_case(*api, o.target);
+    pending = fetch_pending(*api, o.target, view);
   }
-  if (!view) return fail(view.error());
-  if (o.json)
-    print_json(*view);
-  else
-    print(case_text(*view, page_of_stdout()));
-  return verdict_exit_code(*view);
+  if (!view && pending.is_null()) return fail(view.error());
+  if (o.json) {
+    if (view && !pending.is_null()) view->set("pending", pending);
+    print_json(view ? *view : pending);
+  } else {
+    if (view) print(case_text(*view, page_of_stdout()) + (pending.is_null() ? "" : "\n"));
+    if (!pending.is_null()) print(pending_text(pending, page_of_stdout()));
+  }
+  return pending.is_null() ? verdict_exit_code(*view) : pending_exit_code(pending);
 }
 
 struct CasesOptions {
@@ -201,11 +224,11 @@ Result<int> run_cancel(const CancelOptions& o) {
 }  // namespace
 
 void add_why_command(CLI::App& app, Ending& ending) {
-  CLI::App* c = app.add_subcommand("why", "say why a job failed: program or node, and how that is known");
+  CLI::App* c = app.add_subcommand("why", "say why a job failed: program or node; or why it waits");
   auto o = std::make_shared<WhyOptions>();
   c->add_option("TARGET", o->target, std::string(kTargetHelp))->required();
   c->add_flag("-w,--wait", o->wait, "wait for the final verdict");
-  c->add_flag("--json", o->json, "print the case as JSON (doc/formats/api.md)");
+  c->add_flag("--json", o->json, "print the case, or why the job waits, as JSON (doc/formats/api.md)");
   c->footer(
       "Exit codes tell the verdict:\n"
       "  0   normal: the job completed\n"
@@ -214,7 +237,10 @@ void add_why_command(CLI::App& app, Ending& ending) {
       "  12  non-deterministic: it does not fail each time\n"
       "  13  inconclusive, or the case expired\n"
       "  14  cancelled, out of memory, or its deadline passed\n"
-      "  20  still under way: no final verdict yet\n");
+      "  20  still under way: no final verdict yet, or the job waits for its start\n"
+      "  21  the job waits, and will not start before somebody changes it or the cluster\n\n"
+      "Of a job that waits, also one submitted by plain sbatch, it says why, from what slurmctld knows,\n"
+      "and what would let it run.  You may ask about your own jobs; operators about all.\n");
   c->callback([o, &ending] { ending = {run_why(*o), o->json}; });
 }
 
