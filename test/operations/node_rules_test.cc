@@ -2,9 +2,10 @@
 // rules/node.json, the shipped specification: it fits the table of built-in operations, and a run of it on
 // recorded machines, with the real engine, predicates and operations, finds what is wrong with each.
 #include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <filesystem>
 
+#include <filesystem>
 #include <map>
 #include <set>
 
@@ -95,6 +96,13 @@ TEST(NodeRules, DoWhatTheirTestsSay) {
       ADD_FAILURE() << test.name << ": " << difference;
 }
 
+TEST(NodeRules, StressNeedsAnIdleNode) {
+  std::set<std::string> stress;
+  for (const auto& o : shipped().operations)
+    if (needs_idle(o)) stress.insert(o.name);
+  EXPECT_EQ(stress, (std::set<std::string>{"run_known_good", "test_cpu", "test_disk", "test_memory"}));
+}
+
 // One run to its end, with real operations; critical ones are taken note of, as the agent does.
 diagnose::Run diagnosed(const std::string& root, const std::string& mode) {
   DuktapePredicates compiler;
@@ -105,7 +113,9 @@ diagnose::Run diagnosed(const std::string& root, const std::string& mode) {
   auto runner = make_operation_choice(make_node_runner(*loop, *programs, root),
                                       make_operation_process_runner(*loop, {{SB_OPERATIONS}, root}));
   diagnose::Run run(*rules);
-  diagnose::apply(run, diagnose::RunStarted{loop->now(), {{"mode", mode}, {"repair", false}}, {}});
+  diagnose::RunStarted started{loop->now(), {{"mode", mode}, {"repair", false}}, {}, {}};
+  started.permits.stress.given = true;
+  diagnose::apply(run, started);
   std::function<void()> go_on = [&] {
     const auto decision = diagnose::decide(run);
     if (decision.over) return loop->stop();
