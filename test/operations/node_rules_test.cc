@@ -96,6 +96,32 @@ TEST(NodeRules, DoWhatTheirTestsSay) {
       ADD_FAILURE() << test.name << ": " << difference;
 }
 
+// A rule behind a verification behind a repair: the node would stay out for ever if only a false predicate
+// cleared.
+TEST(NodeRules, ADrainForMungedEndsWhenMungedIsUpAgain) {
+  DuktapePredicates compiler;
+  const auto rules = diagnose::compile(shipped(), compiler);
+  ASSERT_TRUE(rules) << rules.error().message("rules");
+  const auto tests = diagnose::parse_rule_tests({"test", R"({"tests": [{"name": "munged", "runs": [
+    {"period": "always", "initial": {"repair": true}, "expect": {"actions": ["notify operator", "drain"]}, "answers": {
+      "read_munged": {"outputs": {"service_up": false, "service_pid": null}}, "restart_munged": {"outputs": {"service_restarted": true}},
+      "verify_munged": {"outputs": {"service_up": false}}}},
+    {"period": "always", "expect": {"fired": ["tell_munged_down"]},
+      "answers": {"read_munged": {"outputs": {"service_up": false, "service_pid": null}}}},
+    {"period": "always", "expect": {"actions": []}, "answers": {"read_munged": {"result": "unknown"}}},
+    {"period": "always", "expect": {"actions": []}, "answers": {"read_munged": {"outputs": {"service_up": true, "service_pid": 8}}}}]}]})"});
+  ASSERT_TRUE(tests) << tests.error().message("test");
+  const auto result = diagnose::run_rule_test(*rules, tests->tests.at(0));
+  EXPECT_THAT(result.differences, testing::IsEmpty());
+  const auto is_cleared = testing::Contains("drain_munged_still_down");
+  ASSERT_EQ(result.runs.size(), 4u);
+  EXPECT_THAT(diagnose::cleared_rules(result.runs[0]), testing::Not(is_cleared));
+  EXPECT_THAT(diagnose::cleared_rules(result.runs[1]), testing::Not(is_cleared))
+      << "repairs are off, and it is down";
+  EXPECT_THAT(diagnose::cleared_rules(result.runs[2]), testing::Not(is_cleared)) << "nobody could tell";
+  EXPECT_THAT(diagnose::cleared_rules(result.runs[3]), is_cleared);
+}
+
 TEST(NodeRules, StressNeedsAnIdleNode) {
   std::set<std::string> stress;
   for (const auto& o : shipped().operations)

@@ -73,18 +73,6 @@ Json to_json(const Finding& f) {
                        {"values", f.values}});
 }
 
-std::vector<std::string> cleared_rules(const Run& run) {
-  std::vector<std::string> rules;
-  if (run.phase != Phase::over || run.stopped) return rules;
-  for (std::size_t p = 0; p < run.fired.size(); ++p) {
-    const auto& production = run.rules->productions[p];
-    if (!run.fired[p] && run.rules->operations[production.operation].kind == OperationKind::critical &&
-        run.derived.evaluated[production.condition] && run.truths[production.condition] == Truth::no)
-      rules.push_back(run.rules->specification.productions[p].name);
-  }
-  return rules;
-}
-
 std::map<std::string, int> spent_budgets(const Specification& specification,
                                          const std::vector<RepairRun>& runs, TimePoint now) {
   std::map<std::string, int> spent;

@@ -86,6 +86,7 @@ Agent::~Agent() {
 
 void Agent::start() {
   tell_cut_repairs();
+  tell_gone_rules();
   for (std::size_t i = 0; i < rules_.size(); ++i) plan(i);
   if (sickbayd_ != nullptr) {
     // Ten thousand agents may have started with their nodes.
@@ -307,6 +308,7 @@ void Agent::over(const Order& wanted, TimePoint began, const diagnose::Run& run,
 void Agent::once(std::chrono::seconds limit, std::function<void()> done) {
   only_once_ = true;
   tell_cut_repairs();
+  tell_gone_rules();
   once_done_ = [this, done = std::move(done)] {
     if (sickbayd_ == nullptr) return done();
     // One second for what waits; what does not get away is the agent's, or the next one's.

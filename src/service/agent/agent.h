@@ -4,8 +4,8 @@
 // One run at a time: those that the periods want, in the order of their ticks, and before them those that
 // sickbayd orders.  What a run finds goes to the store first and from there to sickbayd, oldest first, so
 // that a crash or an absent sickbayd loses nothing.  A finding that stands is told once in each boot and
-// again each hour; when the rule behind it is found false by a whole run of the same mode, that is told, too.
-// The agent never drains: it has no way to.  Repairs need the permission
+// again each hour; when a whole run of the same mode passes without it, or its rule is gone from the
+// specification, that is told, too.  The agent never drains: it has no way to.  Repairs need the permission
 // of site, period and request, and their budgets outlive the agent.  Stress of the node needs a node on which
 // neither Slurm nor the list of processes has a job, and ends when one comes; what nobody tells is busy.
 // Source: doc/design/diagnose.md, "Order of an agent's life".
@@ -84,6 +84,8 @@ class Agent {
   void tell_cut_repairs();
   void end_repair(const Json& noted);
   void tell_cleared(const Order& wanted, const diagnose::Run& run);
+  void tell_gone_rules();
+  void forget_fired(const std::vector<std::string>& keys);
   void keep(Json finding);
   /// A finding that no run made: nobody acts on it.
   Json said_besides(std::string_view specification, std::string_view rule, std::string_view result,
