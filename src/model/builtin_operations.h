@@ -52,6 +52,7 @@ struct BuiltinOperation {
   std::string_view needs;  ///< what must be there; else the result is unknown
   std::vector<BuiltinArgument> arguments;
   std::vector<BuiltinOutput> outputs;
+  bool stress = false;  ///< a job beside it would feel it: by itself it needs an idle node
 };
 
 /// In the order of the documentation: by kind, then as a reader looks for them.

@@ -21,6 +21,7 @@ is, how to write one of your own, and what its answers mean: [formats/operation.
 - An output that is null is unknown; the others of the same operation hold. Counts "since the last call" are null at the first.
 - An argument that is not given takes the input of the same name, else its default. One without a default must be given.
 - An operation that collects may also verify a repair.
+- *Stress*: a job beside it would feel it, so it runs on an idle node only, unless the specification says `"needs_idle": false`.
 )";
 
 // As a diagnosis goes on; critical ones are its end, whatever their priority.
@@ -39,6 +40,7 @@ void add(std::string& page, const BuiltinOperation& o) {
   page += fmt::format("Where: {}.{}{}\n", to_string(o.place),
                       o.cost.empty() ? "" : fmt::format(" Cost: {}.", o.cost),
                       o.needs.empty() ? "" : fmt::format(" Needs: {}.", o.needs));
+  if (o.stress) page += "Stress: yes.\n";
   if (!o.arguments.empty()) {
     page += "\n| argument | type | default | meaning |\n|---|---|---|---|\n";
     for (const BuiltinArgument& a : o.arguments)

@@ -8,11 +8,13 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "base/json.h"
 #include "base/time.h"
+#include "ports/early_end.h"
 #include "ports/loop.h"
 
 namespace sickbay {
@@ -28,6 +30,8 @@ struct OperationCall {
   std::chrono::milliseconds time_limit{5000};
   std::size_t memory_limit = std::size_t{64} << 20;  ///< bytes of address space beyond the program's own
   std::size_t output_limit = std::size_t{64} << 10;  ///< bytes of stdout
+  /// Ends it before its time, as its time limit would; then it is unknown.  May be null.
+  std::shared_ptr<EarlyEnd> early_end;
 };
 
 /// What came of it.

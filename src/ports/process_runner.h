@@ -6,12 +6,14 @@
 #pragma once
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/time.h"
+#include "ports/early_end.h"
 #include "ports/loop.h"
 
 namespace sickbay {
@@ -37,16 +39,18 @@ struct ProcessSpec {
   bool stop_on_flood = false;  ///< more than output_limit on stdout: the group is killed at once
   bool kill_strays = false;    ///< at its end, what it started and what has left its group is killed, too; it
                                ///< does not outlive us
+  std::shared_ptr<EarlyEnd> early_end;  ///< kills the group before its time; may be null
 };
 
 struct ProcessOutcome {
   int exit_code = 0;  ///< -1 where it was killed
   int signal = 0;     ///< that killed it, else 0
   bool timed_out = false;
-  bool truncated = false;  ///< an output went over output_limit
-  bool flooded = false;    ///< and it was killed for that (stop_on_flood)
-  int strays = 0;          ///< processes that it left behind outside its group, killed (kill_strays)
-  Micros cpu{0};           ///< of the program and of those it waited for
+  bool ended_early = false;  ///< killed since its EarlyEnd was asked
+  bool truncated = false;    ///< an output went over output_limit
+  bool flooded = false;      ///< and it was killed for that (stop_on_flood)
+  int strays = 0;            ///< processes that it left behind outside its group, killed (kill_strays)
+  Micros cpu{0};             ///< of the program and of those it waited for
   std::string out, err;
 };
 

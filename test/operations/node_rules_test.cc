@@ -2,9 +2,10 @@
 // rules/node.json, the shipped specification: it fits the table of built-in operations, and a run of it on
 // recorded machines, with the real engine, predicates and operations, finds what is wrong with each.
 #include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <filesystem>
 
+#include <filesystem>
 #include <map>
 #include <set>
 
@@ -95,6 +96,39 @@ TEST(NodeRules, DoWhatTheirTestsSay) {
       ADD_FAILURE() << test.name << ": " << difference;
 }
 
+// A rule behind a verification behind a repair: the node would stay out for ever if only a false predicate
+// cleared.
+TEST(NodeRules, ADrainForMungedEndsWhenMungedIsUpAgain) {
+  DuktapePredicates compiler;
+  const auto rules = diagnose::compile(shipped(), compiler);
+  ASSERT_TRUE(rules) << rules.error().message("rules");
+  const auto tests = diagnose::parse_rule_tests({"test", R"({"tests": [{"name": "munged", "runs": [
+    {"period": "always", "initial": {"repair": true}, "expect": {"actions": ["notify operator", "drain"]}, "answers": {
+      "read_munged": {"outputs": {"service_up": false, "service_pid": null}}, "restart_munged": {"outputs": {"service_restarted": true}},
+      "verify_munged": {"outputs": {"service_up": false}}}},
+    {"period": "always", "expect": {"fired": ["tell_munged_down"]},
+      "answers": {"read_munged": {"outputs": {"service_up": false, "service_pid": null}}}},
+    {"period": "always", "expect": {"actions": []}, "answers": {"read_munged": {"result": "unknown"}}},
+    {"period": "always", "expect": {"actions": []}, "answers": {"read_munged": {"outputs": {"service_up": true, "service_pid": 8}}}}]}]})"});
+  ASSERT_TRUE(tests) << tests.error().message("test");
+  const auto result = diagnose::run_rule_test(*rules, tests->tests.at(0));
+  EXPECT_THAT(result.differences, testing::IsEmpty());
+  const auto is_cleared = testing::Contains("drain_munged_still_down");
+  ASSERT_EQ(result.runs.size(), 4u);
+  EXPECT_THAT(diagnose::cleared_rules(result.runs[0]), testing::Not(is_cleared));
+  EXPECT_THAT(diagnose::cleared_rules(result.runs[1]), testing::Not(is_cleared))
+      << "repairs are off, and it is down";
+  EXPECT_THAT(diagnose::cleared_rules(result.runs[2]), testing::Not(is_cleared)) << "nobody could tell";
+  EXPECT_THAT(diagnose::cleared_rules(result.runs[3]), is_cleared);
+}
+
+TEST(NodeRules, StressNeedsAnIdleNode) {
+  std::set<std::string> stress;
+  for (const auto& o : shipped().operations)
+    if (needs_idle(o)) stress.insert(o.name);
+  EXPECT_EQ(stress, (std::set<std::string>{"run_known_good", "test_cpu", "test_disk", "test_memory"}));
+}
+
 // One run to its end, with real operations; critical ones are taken note of, as the agent does.
 diagnose::Run diagnosed(const std::string& root, const std::string& mode) {
   DuktapePredicates compiler;
@@ -105,7 +139,9 @@ diagnose::Run diagnosed(const std::string& root, const std::string& mode) {
   auto runner = make_operation_choice(make_node_runner(*loop, *programs, root),
                                       make_operation_process_runner(*loop, {{SB_OPERATIONS}, root}));
   diagnose::Run run(*rules);
-  diagnose::apply(run, diagnose::RunStarted{loop->now(), {{"mode", mode}, {"repair", false}}, {}});
+  diagnose::RunStarted started{loop->now(), {{"mode", mode}, {"repair", false}}, {}, {}};
+  started.permits.stress.given = true;
+  diagnose::apply(run, started);
   std::function<void()> go_on = [&] {
     const auto decision = diagnose::decide(run);
     if (decision.over) return loop->stop();

@@ -120,4 +120,42 @@ restart n1 sickbay-agent
 is 0 "a diagnosis after it" ctl "$sickbay" diagnose n1
 is_told || fail "it was told again: $(cut_repairs)"
 
+# --- stress: on an idle node only, and no longer than it is idle
+root=$(root_of n2)
+rm -f "$root/flag"
+cat >"$root/etc/sickbay/rules.d/burn.json" <<'RULES'
+{"specification": "burn", "version": 1, "description": "a node that is stressed",
+ "components": {"cpu": {"description": "processors"}},
+ "characteristics": {"mode": {"type": "string", "description": "how deep"}, "hot": {"type": "bool", "description": "it got hot"}},
+ "predicates": {"hard": {"when": "mode == \"extended\"", "description": "to be stressed"}},
+ "operations": {"burn": {"kind": "test", "run": "burn", "components": ["cpu"], "needs_idle": true, "outputs": ["hot"], "timeout": "300s", "description": "Burn"}},
+ "productions": {"p0": {"if": "hard", "then": "burn", "description": "burn"}},
+ "periods": {"always": {"description": "seldom", "every": "24h", "initial": {"mode": "quick"}}}}
+RULES
+cat >"$root/etc/sickbay/operations.d/burn" <<BURN
+#!/bin/sh
+echo \$\$ >"$root/pid.new"
+mv "$root/pid.new" "$root/pid"
+exec sleep 300
+BURN
+chmod 755 "$root/etc/sickbay/operations.d/burn"
+heal n2  # its agent was killed above; rules are read at the start
+n2_is_idle() { [ "$(ctl sinfo -h -n n2 -o %t)" = idle ]; }
+until_true "n2 is idle" n2_is_idle
+ctl "$sickbay" diagnose n2 --mode extended >"$folder/burned" 2>&1 &
+asked=$!
+until_true "the idle node is stressed on request" test -s "$root/pid"
+"$sickbay" lab exec -l "$lab" --user alice -- sh -c 'cd; sbatch -Q -t 5 -w n2 --wrap "sleep 250" -o /dev/null' >/dev/null
+burn_is_gone() { ! "$sickbay" lab exec -l "$lab" --node n2 -- kill -0 "$(cat "$root/pid")"; }
+until_true "the stress ends when a job starts" burn_is_gone
+code=0
+wait "$asked" || code=$?
+checks=$((checks + 1))
+[ "$code" = 13 ] && grep -q 'ended before its time: a step of a job runs here\|ended before its time: Slurm shows the node as' "$folder/burned" ||
+  { fail "what is said of it (exit code $code)"; cat "$folder/burned"; }
+rm "$root/pid"
+is 13 "a request beside the job" ctl "$sickbay" diagnose n2 --mode extended
+grep -q 'burn was not run: stress of the node not permitted: ' "$folder/out" || { fail "it does not say why"; cat "$folder/out"; }
+[ ! -e "$root/pid" ] || fail "the node was stressed beside a job"
+
 finish

@@ -47,7 +47,7 @@ for ((i = 0; i < 150; i++)); do
 done
 restart n1 sickbay-agent  # rules are read at the start
 
-view=$(ctl timeout 60 "$sickbay" diagnose n1 --json || true)
+view=$(ctl timeout 60 "$sickbay" diagnose n1 --repair --json || true)
 run=$(jq -c '[.. | objects | select(.specification? == "memory_example" and (.journal? | type) == "array")][0]' <<<"$view")
 # The period's own run may have come first and cancelled the job: the agent's journal has them all.
 line=$(jq -c 'select(.specification == "memory_example" and (.journal | map(.name) | index("f5")))' "$folder/nodes/n1/root/var/lib/sickbay-agent/journal.log" | head -n 1)

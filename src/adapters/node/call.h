@@ -52,6 +52,7 @@ struct Call {
   Counters* counters = nullptr;       ///< null on a thread
   ProcessTable* processes = nullptr;  ///< null on a thread
   std::chrono::milliseconds time_limit{5000};
+  std::shared_ptr<EarlyEnd> early_end = nullptr;  ///< may be null; null on a thread
   TimePoint now = kNoTime;
   const std::atomic<bool>* cancelled = nullptr;  ///< on a thread: nobody waits for the answer any more
 

@@ -45,7 +45,7 @@ Lanes::~Lanes() {
 }
 
 void Lanes::start(const std::string& key, std::chrono::milliseconds limit, Work work,
-                  std::function<void(OperationEnd)> done) {
+                  std::function<void(OperationEnd)> done, const std::shared_ptr<EarlyEnd>& early_end) {
   const auto answer = [this, &done](std::string why) {
     loop_.post([done = std::move(done), why = std::move(why)] { done(unknown(why)); });
   };
@@ -81,13 +81,30 @@ void Lanes::start(const std::string& key, std::chrono::milliseconds limit, Work 
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
   lane->done = std::move(done);
   lane->timer = loop_.at(loop_.now() + limit, [this, key, limit] {
-    Lane& late = *lanes_.at(key);
-    late.timer = 0;
-    *late.cancelled = true;
-    const auto tell = std::exchange(late.done, nullptr);
-    tell(unknown(fmt::format("{} did not answer within {}", key, describe_duration(limit))));
+    give_up(key, fmt::format("{} did not answer within {}", key, describe_duration(limit)));
   });
+  if (early_end)
+    // Asked from anywhere, answered from the loop; the lane may be another one's by then.
+    early_end->on_ask(
+        [shared = shared_, flag = std::weak_ptr(lane->cancelled), key, asked = std::weak_ptr(early_end)] {
+          const auto token = asked.lock();
+          if (shared->lanes == nullptr || !token) return;
+          shared->lanes->loop_.post([shared, flag, key, why = key + " was ended: " + token->why()] {
+            if (shared->lanes == nullptr) return;
+            const auto lane_now = shared->lanes->lanes_.find(key);
+            if (lane_now != shared->lanes->lanes_.end() && lane_now->second->cancelled == flag.lock())
+              shared->lanes->give_up(key, why);
+          });
+        });
   lanes_.emplace(key, std::move(lane));
+}
+
+// Nobody waits for it any more; its thread is joined when it comes back.
+void Lanes::give_up(const std::string& key, std::string why) {
+  Lane& late = *lanes_.at(key);
+  loop_.cancel(std::exchange(late.timer, 0));
+  *late.cancelled = true;
+  if (const auto tell = std::exchange(late.done, nullptr)) tell(unknown(std::move(why)));
 }
 
 void Lanes::finished(const std::string& key, OperationEnd end) {

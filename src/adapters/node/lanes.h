@@ -28,9 +28,10 @@ class Lanes {
   /// Work gets a flag that is set when nobody waits for it any more.  It touches nothing of ours.
   using Work = std::function<OperationEnd(const std::atomic<bool>& cancelled)>;
   /// `done` comes once, on the loop's thread: the end of `work`, or unknown where it takes longer than
-  /// `limit`, where work of the same key still hangs, or where kMostThreads are under way.
+  /// `limit`, where work of the same key still hangs, where kMostThreads are under way, or when `early_end`
+  /// (may be null) is asked.
   void start(const std::string& key, std::chrono::milliseconds limit, Work work,
-             std::function<void(OperationEnd)> done);
+             std::function<void(OperationEnd)> done, const std::shared_ptr<EarlyEnd>& early_end = nullptr);
   static constexpr int kMostThreads = 32;
   /// Threads that have not come back.
   std::size_t under_way() const { return lanes_.size(); }
@@ -38,6 +39,7 @@ class Lanes {
  private:
   struct Shared;
   struct Lane;
+  void give_up(const std::string& key, std::string why);
   void finished(const std::string& key, OperationEnd end);
   Loop& loop_;
   std::shared_ptr<Shared> shared_;

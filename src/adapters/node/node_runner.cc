@@ -120,6 +120,7 @@ class NodeRunner : public OperationRunner {
               .counters = &counters_,
               .processes = &processes_,
               .time_limit = wanted.time_limit,
+              .early_end = wanted.early_end,
               .now = loop_.now(),
               .cancelled = nullptr};
     if (const auto* here = row_of(kInline, name))
@@ -155,6 +156,7 @@ class NodeRunner : public OperationRunner {
     call.counters = nullptr;
     call.processes = nullptr;
     const auto limit = call.time_limit;
+    const auto early_end = std::exchange(call.early_end, nullptr);
     // The thread may outlive us: it has its own share of the tree.
     lanes_.start(
         key, limit,
@@ -163,7 +165,7 @@ class NodeRunner : public OperationRunner {
           mine.cancelled = &cancelled;
           return function(mine);
         },
-        std::move(done));
+        std::move(done), early_end);
   }
 
   // Programs of a plan run one after the other, all within the time limit.
@@ -183,6 +185,8 @@ class NodeRunner : public OperationRunner {
   }
   void next_child(const std::shared_ptr<Children>& c) {
     const auto spent = std::chrono::steady_clock::now() - c->began;
+    if (c->call.early_end && c->call.early_end->asked())
+      return c->done(unknown(c->call.operation + " was ended: " + c->call.early_end->why()));
     if (c->outcomes.size() == c->plan.programs.size()) {
       OperationEnd end = c->plan.read(c->outcomes);
       end.cpu = c->cpu;
@@ -192,6 +196,7 @@ class NodeRunner : public OperationRunner {
     ProcessSpec spec = c->plan.programs[c->outcomes.size()];
     const auto left = c->call.time_limit - std::chrono::duration_cast<std::chrono::milliseconds>(spent);
     spec.time_limit = std::max(left, std::chrono::milliseconds(1));
+    spec.early_end = c->call.early_end;
     programs_.run(std::move(spec), lifetime_.guard([this, c](Result<ProcessOutcome> outcome) {
       if (outcome) c->cpu += outcome->cpu;
       c->outcomes.push_back(std::move(outcome));

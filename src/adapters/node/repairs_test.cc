@@ -283,6 +283,32 @@ TEST(Lanes, WhatHangsIsNamedAndHoldsOneThread) {
   EXPECT_EQ(said.size(), 3U);
 }
 
+TEST(Lanes, WhatIsAskedToEndEarlyIsAnsweredAtOnce) {
+  auto loop = make_poll_loop().value();
+  Lanes lanes(*loop);
+  const auto early_end = std::make_shared<EarlyEnd>();
+  std::vector<std::string> said;
+  lanes.start(
+      "kill_leftovers", std::chrono::minutes(1),
+      [](const std::atomic<bool>& cancelled) {
+        while (!cancelled) std::this_thread::yield();
+        return unknown("late");
+      },
+      [&](const OperationEnd& end) {
+        EXPECT_EQ(end.result, Ended::unknown);
+        said.push_back(end.text);
+        loop->stop();
+      },
+      early_end);
+  early_end->ask("a job has come");
+  loop->run();
+  while (lanes.under_way() > 0) {
+    loop->post([&] { loop->stop(); });
+    loop->run();
+  }
+  EXPECT_EQ(said, std::vector<std::string>{"kill_leftovers was ended: a job has come"});
+}
+
 TEST(Lanes, AreLeftToThemselvesAtTheEnd) {
   auto loop = make_poll_loop().value();
   auto lanes = std::make_unique<Lanes>(*loop);

@@ -83,6 +83,7 @@ class Runner : public OperationRunner {
     spec.output_limit = call.output_limit;
     spec.stop_on_flood = true;
     spec.kill_strays = true;
+    spec.early_end = call.early_end;
     const auto began = loop_.now();
     processes_->run(std::move(spec), [this, began, call = std::move(call),
                                       done = std::move(done)](Result<ProcessOutcome> outcome) {
@@ -122,6 +123,8 @@ class Runner : public OperationRunner {
     if (outcome->strays > 0)
       left = fmt::format(" (it left {} process{} behind, killed)", outcome->strays,
                          outcome->strays == 1 ? "" : "es");
+    if (outcome->ended_early)
+      return unknown(fmt::format("{} was ended: {}{}", call.run, call.early_end->why(), left));
     if (outcome->timed_out)
       return unknown(fmt::format("{} did not end within {} and was killed{}", call.run,
                                  describe_duration(call.time_limit), left));

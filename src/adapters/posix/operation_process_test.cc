@@ -151,6 +151,34 @@ TEST_F(OperationProcessTest, HangsAreKilledWithAllTheyStarted) {
   expect_gone("stray");
 }
 
+TEST_F(OperationProcessTest, WhatIsAskedToEndEarlyIsKilledWithAllItStarted) {
+  // It asks for its end itself, so to say: by the file that a watcher of the test waits for.
+  write("site/burns", "sleep 1000 & echo $! >" + folder_ + "/child.new\nmv " + folder_ + "/child.new " +
+                          folder_ + "/child\nread line </dev/zero\n");
+  auto loop = make_poll_loop().value();
+  auto runner = make_operation_process_runner(*loop, {{folder_ + "/site"}, "/"});
+  OperationCall call;
+  call.run = "burns";
+  call.time_limit = std::chrono::minutes(1);
+  const auto early_end = call.early_end = std::make_shared<EarlyEnd>();
+  std::optional<OperationEnd> end;
+  runner->run(std::move(call), [&](OperationEnd e) {
+    end = std::move(e);
+    loop->stop();
+  });
+  std::function<void()> look = [&] {
+    if (fs::exists(folder_ + "/child")) return early_end->ask("a job has come");
+    loop->at(loop->now() + std::chrono::milliseconds(5), look);
+  };
+  look();
+  loop->run();
+  ASSERT_TRUE(end);
+  EXPECT_EQ(end->result, Ended::unknown);
+  EXPECT_TRUE(end->text.starts_with("burns was ended: a job has come")) << end->text;
+  expect_gone("child");
+  early_end->ask("again");  // it is gone: nothing happens
+}
+
 TEST_F(OperationProcessTest, StraysOfAnOrderlyEndAreKilledAndNamed) {
   write("site/leaves", stray(folder_) + "echo '{\"text\": \"done\"}'\n");
   const OperationEnd end = run("leaves");

@@ -208,7 +208,7 @@ struct Process {
   std::array<int, pipe_count> pipes{-1, -1, -1};  // our ends
   std::array<std::string, pipe_count> text;
   std::array<std::size_t, pipe_count> limit{};
-  bool timed_out = false, truncated = false, stop_on_flood = false, flooded = false;
+  bool timed_out = false, ended_early = false, truncated = false, stop_on_flood = false, flooded = false;
   int strays = 0;
   Micros cpu{0};
   std::string family;                 // of kill_strays; "": not asked for
@@ -246,7 +246,19 @@ class PosixRunner : public ProcessRunner {
     for (int i = 0; i < pipe_count; ++i)
       loop_.watch(process->pipes[i], [this, process, i] { read_pipe(*process, i); });
     loop_.watch(process->pidfd, [this, process] { reap(process); });
-    process->timer = loop_.at(loop_.now() + spec.time_limit, [this, process] { out_of_time(process); });
+    process->timer = loop_.at(loop_.now() + spec.time_limit, [this, process] {
+      process->timed_out = true;
+      kill_now(process);
+    });
+    if (spec.early_end)
+      spec.early_end->on_ask(
+          [this, weak = std::weak_ptr<Process>(process), alive = std::weak_ptr<bool>(alive_)] {
+            const auto asked = weak.lock();
+            // (One that has been killed for its time has its own reason.)
+            if (!alive.lock() || !asked || !running_.contains(asked->pid) || asked->timed_out) return;
+            asked->ended_early = true;
+            kill_now(asked);
+          });
   }
 
  private:
@@ -376,9 +388,8 @@ class PosixRunner : public ProcessRunner {
     p.pipes[i] = -1;
   }
 
-  void out_of_time(const std::shared_ptr<Process>& p) {
-    p->timer = 0;
-    p->timed_out = true;
+  void kill_now(const std::shared_ptr<Process>& p) {
+    loop_.cancel(std::exchange(p->timer, 0));
     ::kill(-p->pid, SIGKILL);
     ::kill(p->pid, SIGKILL);  // it may not have its group yet
     p->giving_up = loop_.at(loop_.now() + kGivingUp, [this, p] {
@@ -422,13 +433,14 @@ class PosixRunner : public ProcessRunner {
     running_.erase(p->pid);
     const auto done = std::move(p->done);
     Failure failure{};
-    if (p->text[report_pipe].size() == sizeof failure && !p->timed_out) {
+    if (p->text[report_pipe].size() == sizeof failure && !p->timed_out && !p->ended_early) {
       std::memcpy(&failure, p->text[report_pipe].data(), sizeof failure);
       done(fail(error_of(*p, failure)));
       return;
     }
     ProcessOutcome outcome;
     outcome.timed_out = p->timed_out;
+    outcome.ended_early = p->ended_early;
     outcome.truncated = p->truncated;
     outcome.flooded = p->flooded;
     outcome.strays = p->strays;

@@ -14,6 +14,7 @@
 #include "adapters/munge/munge_credentials.h"
 #include "adapters/net/asio_loop.h"
 #include "adapters/net/signed_client.h"
+#include "adapters/node/job_here.h"
 #include "adapters/node/node_runner.h"
 #include "adapters/node/process_identity.h"
 #include "adapters/posix/agent_files.h"
@@ -128,23 +129,6 @@ Result<std::vector<std::shared_ptr<const diagnose::Rules>>> load_rules(const Con
   return all;
 }
 
-// A job step runs here: slurmd has a slurmstepd for each.
-bool a_job_runs() {
-  bool found = false;
-  if (DIR* proc = ::opendir("/proc")) {
-    while (const dirent* entry = ::readdir(proc)) {
-      if (entry->d_name[0] < '0' || entry->d_name[0] > '9') continue;
-      const auto name = read_file(std::string("/proc/") + entry->d_name + "/comm", 64);
-      if (name && name->starts_with("slurmstepd")) {
-        found = true;
-        break;
-      }
-    }
-    ::closedir(proc);
-  }
-  return found;
-}
-
 struct Wish {
   std::string config;
   bool once = false, check_only = false;
@@ -181,7 +165,7 @@ Status run(const Wish& wish) {
   options.repair = config->repair.allowed;
   options.every = config->periods.every;
   options.log = say;
-  options.busy = a_job_runs;
+  options.busy = [] { return a_step_runs_here(); };
   options.self = process_identity();
   options.lives = [](const std::string& process) { return process_lives(process); };
   const std::size_t specifications = rules->size();

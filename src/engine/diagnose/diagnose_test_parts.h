@@ -39,6 +39,12 @@ inline OperationEnd ok(Json outputs = Json::object()) {
   return answer(OperationEnd::Result::ok, std::move(outputs));
 }
 
+/// `started` with all that may be permitted.
+inline RunStarted permitted(RunStarted started) {
+  started.permits = {{true, ""}, {true, ""}};
+  return started;
+}
+
 /// Runs to the end: `answers` by operation, `choose` says which of the running ones ends next.
 struct Driven {
   Run run;

@@ -60,7 +60,7 @@ std::vector<Explanation> explain(const Run& run) {
       e.text = fmt::format("fired: {} is true{}", when, given);
       if (instance == run.instances.end())
         e.text += fmt::format("; {} had been queued before", e.operation);
-      else if (instance->budget_spent)
+      else if (instance->budget_spent || instance->refused)
         e.text += fmt::format("; {} {}", e.operation, instance->text);
     } else if (!e.missing.empty()) {
       e.outcome = Outcome::not_admissible;

@@ -28,7 +28,8 @@ std::optional<Finding> finding_of(const Run& run, InstanceId id) {
   const Specification& s = run.rules->specification;
   const OperationSpec& o = s.operations[instance.operation];
   const ProductionSpec& p = s.productions[instance.production];
-  const bool critical = o.kind == OperationKind::critical;
+  // (One that was refused asks for nothing, whatever its kind.)
+  const bool critical = o.kind == OperationKind::critical && !instance.refused;
   const bool unknown = instance.state == Instance::State::ended &&
                        instance.result == OperationEnd::Result::unknown && !run.stopped;
   if (critical ? !instance.started : !unknown) return std::nullopt;
@@ -40,8 +41,9 @@ std::optional<Finding> finding_of(const Run& run, InstanceId id) {
   if (!critical) {
     f.result = OperationEnd::Result::unknown;
     f.action = "none";
-    f.text = fmt::format("{} could not be told: {}", o.name,
-                         instance.text.empty() ? "no reason was given" : instance.text);
+    f.text = instance.refused ? fmt::format("{} was {}", o.name, instance.text)
+                              : fmt::format("{} could not be told: {}", o.name,
+                                            instance.text.empty() ? "no reason was given" : instance.text);
     return f;
   }
   f.action = action_of(o);
@@ -71,18 +73,6 @@ Json to_json(const Finding& f) {
                        {"values", f.values}});
 }
 
-std::vector<std::string> cleared_rules(const Run& run) {
-  std::vector<std::string> rules;
-  if (run.phase != Phase::over || run.stopped) return rules;
-  for (std::size_t p = 0; p < run.fired.size(); ++p) {
-    const auto& production = run.rules->productions[p];
-    if (!run.fired[p] && run.rules->operations[production.operation].kind == OperationKind::critical &&
-        run.derived.evaluated[production.condition] && run.truths[production.condition] == Truth::no)
-      rules.push_back(run.rules->specification.productions[p].name);
-  }
-  return rules;
-}
-
 std::map<std::string, int> spent_budgets(const Specification& specification,
                                          const std::vector<RepairRun>& runs, TimePoint now) {
   std::map<std::string, int> spent;
@@ -104,8 +94,7 @@ std::vector<RepairRun> repairs_of(const Run& run) {
   std::vector<RepairRun> repairs;
   for (InstanceId id = 0; id < run.instances.size(); ++id) {
     const Instance& i = run.instances[id];
-    const OperationKind kind = run.rules->specification.operations[i.operation].kind;
-    if (kind == OperationKind::repair && i.started) repairs.push_back(repair_of(run, id));
+    if (run.rules->operations[i.operation].repairs && i.started) repairs.push_back(repair_of(run, id));
   }
   return repairs;
 }

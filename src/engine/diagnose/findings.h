@@ -30,8 +30,11 @@ std::vector<Finding> findings_of(const Run& run);
 /// Members as in doc/design/diagnose.md.
 Json to_json(const Finding& finding);
 
-/// Productions with a critical operation that a whole run found false: what they once found is gone.
-/// Empty while the run is not over, or when it was stopped.
+/// Productions with a critical operation that a whole run passed without, because the node is well: what they
+/// once found is gone.  Their predicate is false; or nothing gave its characteristics a value since all that
+/// leads there is false in the same way (nothing to localise, no repair to verify).  Not those whose way
+/// there was fired, unknown, refused, out of budget or false by the permission to repair alone: who did not
+/// look does not know.  Empty while the run is not over, or when it was stopped.
 std::vector<std::string> cleared_rules(const Run& run);
 
 /// One run of a repair, for the count of its budget.

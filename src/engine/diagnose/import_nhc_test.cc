@@ -159,7 +159,7 @@ TEST(ImportNhc, ARepairComesFirstWhereItIsAllowed) {
   const auto run = [&](bool repair, bool helps) {
     RunStarted started;
     started.initial = {{"repair", repair}};
-    const Driven d = drive(rules, started,
+    const Driven d = drive(rules, permitted(started),
                            {{"look_service", ok(Json::object({{"service_up", false}}))},
                             {"mend_1", ok()},
                             {"again_1", ok(Json::object({{"service_up", helps}}))}});

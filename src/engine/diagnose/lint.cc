@@ -120,7 +120,7 @@ class Linter {
     }
   }
 
-  // builtin: against the table of what there is.
+  // builtin, stress: against the table of what there is.
   void builtins() {
     constexpr std::string_view kBuiltin = "builtin:";
     for (Index o = 0; o < s_.operations.size(); ++o) {
@@ -142,6 +142,12 @@ class Linter {
       check_kind(spec, *builtin, wrong);
       check_arguments(spec, *builtin, wrong);
       check_outputs(spec, rules_.operations[o], *builtin, wrong);
+      if (builtin->stress && !rules_.operations[o].needs_idle)
+        add("stress", spec.place,
+            fmt::format(
+                "operation '{}': {} stresses the node, and 'needs_idle' is false: jobs beside it feel "
+                "it",
+                spec.name, spec.run));
     }
   }
   using Complain = std::function<void(const std::string&)>;
@@ -359,6 +365,7 @@ const std::vector<LintRule>& lint_rules() {
       {"unreachable", true, "a production that no run can fire"},
       {"constant", true, "a predicate without a characteristic that is never true"},
       {"builtin", true, "a built-in operation that does not exist, or is used in another way than it works"},
+      {"stress", false, "a built-in operation that stresses the node, let loose beside jobs"},
       {"unverified", false, "a repair that no operation of kind verify follows"},
       {"no_component", false, "a repair without a component, which runs beside anything"},
       {"critical_waits", false, "a critical operation that may wait over a minute for its component"},

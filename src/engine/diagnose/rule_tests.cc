@@ -66,6 +66,7 @@ class TestedRun {
       else
         other->second = std::move(*value);
     }
+    permit(started);
     for (const auto& [name, answers] : given_.answers)
       if (rules_->find_operation(name) == kNone) {
         differ(fmt::format("answers: there is no operation '{}'", name));
@@ -73,6 +74,18 @@ class TestedRun {
       }
     apply(run_, started);
     return true;
+  }
+
+  // As the agent does: the strictest wins, and the characteristic says what came of it.
+  void permit(RunStarted& started) const {
+    Permit& repair = started.permits.repair;
+    repair = {given_.repair, "the test does not permit it"};
+    for (auto& [name, value] : started.initial) {
+      if (name != kMayRepair) continue;
+      if (repair.given && value == Value(false)) repair = {false, "its initial value 'repair' is false"};
+      if (!repair.given && value == Value(true)) value = false;
+    }
+    started.permits.stress = {given_.idle, "the test has a job on the node"};
   }
 
   void drive() {

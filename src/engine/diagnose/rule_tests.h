@@ -34,9 +34,11 @@ struct RuleExpectation {
 };
 
 struct RuleRun {
-  Micros at{0};                                            ///< since the first run; budgets count by it
-  std::string period;                                      ///< whose initial values are taken; empty: none
-  std::vector<std::pair<std::string, Json>> initial;       ///< over these
+  Micros at{0};                                       ///< since the first run; budgets count by it
+  std::string period;                                 ///< whose initial values are taken; empty: none
+  std::vector<std::pair<std::string, Json>> initial;  ///< over these
+  bool repair = true;                                 ///< repairs are permitted, unless `initial` says not
+  bool idle = true;                                   ///< no job is on the node
   std::map<std::string, std::vector<RuleAnswer>> answers;  ///< by operation, in turn; the last one again
   std::vector<std::string> ends;  ///< which operation ends next; then the one whose time is up first
   RuleExpectation expect;

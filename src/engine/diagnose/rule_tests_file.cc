@@ -129,6 +129,8 @@ constexpr Key<RuleRun> kRunKeys[] = {
      [](RuleRun& r, const Json& v) { return take_bounded_duration(r.at, v, Micros(0), kLongest); }},
     {"period", false, [](RuleRun& r, const Json& v) { return take_name(r.period, v); }},
     {"initial", false, [](RuleRun& r, const Json& v) { return take_values(r.initial, v); }},
+    {"repair", false, [](RuleRun& r, const Json& v) { return take_flag(r.repair, v); }},
+    {"idle", false, [](RuleRun& r, const Json& v) { return take_flag(r.idle, v); }},
     {"answers", false, take_answers},
     {"ends", false, [](RuleRun& r, const Json& v) { return take_name_list(r.ends, v); }},
     {"expect", true,

@@ -95,7 +95,7 @@ TEST(RuleTests, SayWhatIsNotAsExpected) {
                   "values: there is no characteristic 'x'"));
   EXPECT_THAT(one(up + R"("ends": ["again"], "expect": {"cleared": []})"),
               ElementsAre("ends: 'again' does not run; running: look"));
-  EXPECT_THAT(one(up + R"("ends": ["look", "again"], "expect": {"cleared": []})"),
+  EXPECT_THAT(one(up + R"("ends": ["look", "again"], "expect": {"cleared": ["p3"]})"),
               ElementsAre("ends: 'again' never ran"));
   EXPECT_THAT(one(R"("period": "night", "expect": {"cleared": []})"),
               ElementsAre("the specification has no period 'night'"));
@@ -136,7 +136,7 @@ TEST(Explain, SaysWhyEachProductionFiredOrNot) {
   started.initial = {{"repair", true}};
   const auto text = [&](const std::map<std::string, OperationEnd>& answers) {
     std::string out;
-    for (const Explanation& e : explain(drive(rules, started, answers).run))
+    for (const Explanation& e : explain(drive(rules, permitted(started), answers).run))
       out += fmt::format("{} {}: {}\n", e.production, to_string(e.outcome), e.text);
     return out;
   };
@@ -226,6 +226,36 @@ TEST(Lint, FindsWhatIsHardlyMeant) {
                  "28:8 unreachable production 'p4' never fires: nothing gives 'late' a value before the "
                  "phase of its collect operation is over",
                  "34:10 hidden_period period 'more' is never chosen: those before it hold at all its times"));
+}
+
+TEST(Lint, StressLetLooseBesideJobsIsNamed) {
+  const auto found = [](const std::string& more) {
+    return lint_of(R"({"specification": "s", "version": 1, "description": "d",
+"characteristics": {"go": {"type": "bool", "description": "d"}}, "predicates": {"c": {"when": "go", "description": "d"}},
+"operations": {"f": {"kind": "test", "run": "builtin:cpu_test", )" +
+                   more + R"("description": "d"}},
+"productions": {"p": {"if": "c", "then": "f", "description": "d"}}, "periods": {"a": {"description": "d", "every": "1h", "initial": {"go": true}}}})");
+  };
+  EXPECT_THAT(found(""), IsEmpty());
+  EXPECT_THAT(found(R"("needs_idle": true, )"), IsEmpty());
+  EXPECT_THAT(
+      found(R"("needs_idle": false, )"),
+      ElementsAre("3:21 stress operation 'f': builtin:cpu_test stresses the node, and 'needs_idle' is "
+                  "false: jobs beside it feel it"));
+}
+
+TEST(RuleTests, MayForbidRepairsAndHaveAJobOnTheNode) {
+  const auto run = [](const std::string& given) {
+    const auto tests =
+        parse_rule_tests({"t.test.json", R"({"tests": [{"name": "t", "runs": [{)" + given + R"(}]}]})"});
+    EXPECT_TRUE(tests) << tests.error().what;
+    return run_rule_test(rules_of(kService), tests->tests.at(0)).differences;
+  };
+  const std::string down =
+      R"("initial": {"repair": true}, "answers": {"look": {"outputs": {"up": false, "load": 1.5}}}, )";
+  EXPECT_THAT(run(down + R"("expect": {"fired": ["p1"]})"), IsEmpty());
+  EXPECT_THAT(run(down + R"("repair": false, "expect": {"not_fired": ["p1"], "values": {"repair": false}})"),
+              IsEmpty());
 }
 
 TEST(Lint, ThePageNamesEachRule) {

@@ -107,6 +107,8 @@ Result<std::shared_ptr<const Rules>> compile(Specification specification, Predic
   for (const OperationSpec& o : s.operations) {
     Rules::OperationRule& rule = rules->operations.emplace_back();
     rule.kind = o.kind;
+    rule.repairs = repairs(o);
+    rule.needs_idle = needs_idle(o);
     for (const std::string& name : o.components) rule.components.push_back(components.at(name));
     for (const std::string& name : o.inputs) rule.inputs.push_back(rules->find_characteristic(name));
     for (const auto& [own, name] : o.outputs)

@@ -50,6 +50,7 @@ class Step {
   void begin(const RunStarted& e) {
     run_.phase = Phase::examine;
     run_.step = 1;
+    run_.permits = e.permits;
     for (const auto& [name, runs] : e.spent)
       if (const Index o = rules_.find_operation(name); o != kNone) run_.spent[o] = runs;
     for (Index c = 0; c < rules_.conditions.size(); ++c)
@@ -88,10 +89,15 @@ class Step {
     std::erase(run_.running, id);
     for (const Index o : rules_.operations[instance.operation].components) run_.derived.in_use[o] = false;
     ++run_.step;
-    for (const auto& [own, z] : rules_.operations[instance.operation].outputs)
-      if (own != kBudgetSpentOutput ||
-          !is_true(z))  // another instance may have been refused: that stays true
-        give(z, output(own, rules_.specification.characteristics[z].type, id, end));
+    give_outputs(id, end);
+    settle();
+  }
+
+  void refuse(InstanceId id, const std::string& why) {
+    std::erase(run_.queue, id);
+    ++run_.step;
+    close_refused(run_.instances[id], why);
+    tell_refused(id);
     settle();
   }
 
@@ -117,6 +123,10 @@ class Step {
     };
     if (own == kBudgetSpentOutput) return known(false);
     const std::string& name = rules_.specification.operations[run_.instances[id].operation].name;
+    if (run_.instances[id].refused) {
+      fact.why = fmt::format("{} was {}", name, end.text);
+      return fact;
+    }
     if (end.result == OperationEnd::Result::unknown) {
       fact.why = fmt::format("{} ended unknown: {}", name, end.text.empty() ? "it gave no reason" : end.text);
       return fact;
@@ -131,6 +141,13 @@ class Step {
     if (value) return known(std::move(*value));
     fact.why = fmt::format("{} gave a wrong '{}': it {}", name, own, value.error().what);
     return fact;
+  }
+
+  void give_outputs(InstanceId id, const OperationEnd& end) {
+    for (const auto& [own, z] : rules_.operations[run_.instances[id].operation].outputs)
+      if (own != kBudgetSpentOutput ||
+          !is_true(z))  // another instance may have been out of budget: that stays true
+        give(z, output(own, rules_.specification.characteristics[z].type, id, end));
   }
 
   void give(Index z, Fact fact) {
@@ -221,9 +238,11 @@ class Step {
       std::ranges::stable_sort(queued, {}, [&](InstanceId id) { return priority(id); });
       for (const InstanceId id : queued) {
         const OperationSpec& o = rules_.specification.operations[run_.instances[id].operation];
-        if (run_.instances[id].budget_spent) {
+        if (run_.instances[id].refused) {
+          tell_refused(id);
+        } else if (run_.instances[id].budget_spent) {
           note(JournalEntry::Kind::budget_spent, o.name, run_.instances[id].text, id);
-          refuse(id);
+          give_spent(id);
         } else {
           note(JournalEntry::Kind::operation, o.name, o.description, id);
         }
@@ -274,6 +293,11 @@ class Step {
     instance.values =
         values_of(rules_, rules_.conditions[rules_.productions[p].condition].characteristics, run_.facts);
     if (once) run_.derived.examination[o] = id;
+    // Before the budget, which counts what ran.
+    if (const std::string why = objection_to(rules_.operations[o], run_.permits); !why.empty()) {
+      close_refused(instance, why);
+      return id;
+    }
     if (spec.budget && run_.spent[o]++ >= spec.budget->runs) {
       instance.budget_spent = true;
       instance.state = Instance::State::ended;
@@ -289,8 +313,25 @@ class Step {
     return id;
   }
 
-  // A repair that may not run: a fault of which the specification can make something.
-  void refuse(InstanceId id) {
+  void close_refused(Instance& instance, const std::string& why) {
+    instance.state = Instance::State::ended;
+    instance.refused = true;
+    instance.ended_at = at_;
+    instance.result = OperationEnd::Result::unknown;
+    instance.text = "not run: " + why;
+  }
+  // What it would have given is unknown: nobody has looked, or tried.
+  void tell_refused(InstanceId id) {
+    const Instance& instance = run_.instances[id];
+    note(JournalEntry::Kind::refused, rules_.specification.operations[instance.operation].name, instance.text,
+         id);
+    OperationEnd end;
+    end.text = instance.text;
+    give_outputs(id, end);
+  }
+
+  // A repair whose budget is used up: a fault of which the specification can make something.
+  void give_spent(InstanceId id) {
     for (const auto& [own, z] : rules_.operations[run_.instances[id].operation].outputs)
       if (own == kBudgetSpentOutput || own == kFaultOutput) give(z, Fact{Fact::State::known, true, "", id});
   }
@@ -305,6 +346,13 @@ bool is_in(const Run& run, InstanceId id, Instance::State state) {
 }
 
 }  // namespace
+
+std::string objection_to(const Rules::OperationRule& operation, const Permits& permits) {
+  if (operation.repairs && !permits.repair.given) return "repair not permitted: " + permits.repair.why;
+  if (operation.needs_idle && !permits.stress.given)
+    return "stress of the node not permitted: " + permits.stress.why;
+  return "";
+}
 
 Run::Run(std::shared_ptr<const Rules> r) : rules(std::move(r)) {
   facts.resize(rules->characteristics.size());
@@ -327,6 +375,8 @@ void apply(Run& run, const RunEvent& event) {
     if (run.phase == Phase::before) Step(run, e->at).begin(*e);
   } else if (const auto* s = std::get_if<OperationStarted>(&event.what)) {
     if (is_in(run, s->instance, Instance::State::queued)) Step(run, s->at).start(s->instance);
+  } else if (const auto* r = std::get_if<OperationRefused>(&event.what)) {
+    if (is_in(run, r->instance, Instance::State::queued)) Step(run, r->at).refuse(r->instance, r->why);
   } else if (const auto* f = std::get_if<OperationFinished>(&event.what)) {
     if (is_in(run, f->instance, Instance::State::running)) Step(run, f->at).finish(f->instance, f->end);
   } else if (const auto* stop = std::get_if<RunStopped>(&event.what)) {

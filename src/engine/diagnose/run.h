@@ -11,6 +11,10 @@
 //   for each instance of decide(run).start: apply(OperationStarted), run call_of(run, instance)
 //   when one has ended: apply(OperationFinished)
 //
+// Two things an operation does not do by its rule alone: change the node, and stress it.  Each needs a
+// permission (Permits), by what the operation is and not by the names of a specification.  One that is
+// refused ends at once as not run, its outputs unknown, so that nothing follows from it and the run goes on.
+//
 // No clock, no I/O.  Source: doc/design/diagnose.md, "A run"; paper 001, the scheme of diagnosis.
 #pragma once
 #include <array>
@@ -32,6 +36,19 @@ namespace sickbay::diagnose {
 enum class Truth : std::uint8_t { no, yes, unknown };
 std::string_view to_string(Truth truth);
 
+/// What somebody permits, or why not.
+struct Permit {
+  bool given = false;
+  std::string why = "nobody permitted it";  ///< where it is not given: who forbids it, for people
+};
+/// What the operations of a run may do to the node.  Nothing is permitted unless said.
+struct Permits {
+  Permit repair;  ///< operations that repairs(): the site's, period's and request's word
+  Permit stress;  ///< operations that needs_idle(): no job is on the node
+};
+/// Why an operation may not run under `permits`, "repair not permitted: ..."; "" where it may.
+std::string objection_to(const Rules::OperationRule& operation, const Permits& permits);
+
 /// Begins the run.  `initial`: the modes and other characteristics of the period I, by name; names that the
 /// specification has not and values of a wrong type are left out and noted in L.
 /// `spent`: how often each repair with a budget already ran within its window.
@@ -39,11 +56,18 @@ struct RunStarted {
   TimePoint at = kNoTime;
   std::vector<std::pair<std::string, Value>> initial;
   std::map<std::string, int> spent;
+  Permits permits = {};
 };
 using InstanceId = Index;
 struct OperationStarted {
   TimePoint at = kNoTime;
   InstanceId instance = kNone;
+};
+/// In place of OperationStarted: it may not start after all, for `why` (a job has come, say).
+struct OperationRefused {
+  TimePoint at = kNoTime;
+  InstanceId instance = kNone;
+  std::string why;
 };
 struct OperationFinished {
   TimePoint at = kNoTime;
@@ -59,9 +83,10 @@ struct RunStopped {
 struct RunEvent {
   RunEvent(RunStarted e) : what(std::move(e)) {}
   RunEvent(OperationStarted e) : what(e) {}
+  RunEvent(OperationRefused e) : what(std::move(e)) {}
   RunEvent(OperationFinished e) : what(std::move(e)) {}
   RunEvent(RunStopped e) : what(std::move(e)) {}
-  std::variant<RunStarted, OperationStarted, OperationFinished, RunStopped> what;
+  std::variant<RunStarted, OperationStarted, OperationRefused, OperationFinished, RunStopped> what;
 };
 
 enum class Phase : std::uint8_t { before, examine, repair, verify, last, over };
@@ -82,6 +107,7 @@ struct Instance {
   Phase phase = Phase::before;  ///< in which it was queued
   bool started = false;
   bool budget_spent = false;  ///< it was not run, for that reason
+  bool refused = false;       ///< it was not run, for want of a permission: `text` says whose
   TimePoint started_at = kNoTime, ended_at = kNoTime;
   OperationEnd::Result result = OperationEnd::Result::unknown;
   std::string text;              ///< what the operation said, or why its result is unknown
@@ -100,6 +126,7 @@ struct JournalEntry {
     budget_spent,  ///< a repair was not run
     initial,       ///< an initial value was left out
     stopped,       ///< RunStopped
+    refused,       ///< an operation was not run, for want of a permission
   } kind;
   TimePoint at = kNoTime;
   int step = 0;      ///< entries of one step of interpretation have one number
@@ -114,6 +141,7 @@ struct Run {
   std::shared_ptr<const Rules> rules;
   Phase phase = Phase::before;
   int step = 0;  ///< of interpretation; 1 is the initial one
+  Permits permits;
   bool stopped = false;
   std::vector<Fact> facts;          ///< by characteristic
   std::vector<Instance> instances;  ///< in the order of queuing

@@ -122,7 +122,7 @@ bool has_overwritten(const Run& run) {
 // Everything that must hold while it runs and when it is over; the outcome.
 Driven checked_run(const std::shared_ptr<const Rules>& rules,
                    const std::map<std::string, OperationEnd>& answers, Random& random) {
-  RunStarted started;
+  RunStarted started = permitted({});
   started.initial = {{"go", true}};
   const Choose choose = [&](const Run& run) {
     for (std::size_t i = 0; i < run.running.size(); ++i)
@@ -198,6 +198,61 @@ TEST(RunProperties, WhereTheOrderMattersTheJournalSaysSo) {
     if (HasFailure()) FAIL() << "seed " << seed;
   }
   EXPECT_GT(differed, 10);
+}
+
+// Repairs and stress by what an operation is: whatever the names, the kinds that the specification claims and
+// the order of ends.
+TEST(RunProperties, WithoutPermissionNoRepairAndNoStressIsEverStarted) {
+  DuktapePredicates compiler;
+  int refused = 0, disguised = 0, permitted_runs = 0;
+  for (unsigned seed = 1; seed <= 400; ++seed) {
+    Random random(seed);
+    Specification s = random_specification(random, false);
+    for (OperationSpec& o : s.operations) {
+      if (below(random, 5) == 0) o.run = "builtin:kill_leftovers";  // a repair, whatever its kind
+      if (o.kind != OperationKind::critical && below(random, 4) == 0) o.needs_idle = true;
+      disguised += repairs(o) && o.kind != OperationKind::repair ? 1 : 0;
+    }
+    auto rules = compile(std::move(s), compiler);
+    ASSERT_TRUE(rules) << rules.error().what;
+    RunStarted started;
+    started.initial = {{"go", true}};
+    started.permits.repair = {below(random, 2) == 0, "no repairs here"};
+    started.permits.stress = {below(random, 2) == 0, "a job is here"};
+    const Choose any = [&](const diagnose::Run& run) {
+      return static_cast<std::size_t>(below(random, static_cast<int>(run.running.size())));
+    };
+    const Driven d = drive(*rules, started, random_answers(random, (*rules)->specification), any);
+    EXPECT_EQ(d.run.phase, Phase::over) << "it hangs";
+    std::size_t told = 0, wanted = 0;
+    for (const Instance& i : d.run.instances) {
+      const OperationSpec& o = d.run.rules->specification.operations[i.operation];
+      EXPECT_EQ(i.state, Instance::State::ended);
+      EXPECT_FALSE(i.started && repairs(o) && !started.permits.repair.given) << o.name;
+      EXPECT_FALSE(i.started && needs_idle(o) && !started.permits.stress.given) << o.name;
+      permitted_runs += i.started && (repairs(o) || needs_idle(o)) ? 1 : 0;
+      if (!i.refused) continue;
+      ++wanted;
+      EXPECT_FALSE(i.started);
+      EXPECT_EQ(i.result, OperationEnd::Result::unknown);
+      EXPECT_TRUE(i.text.ends_with(": no repairs here") || i.text.ends_with(": a job is here")) << i.text;
+    }
+    for (const Finding& f : findings_of(d.run))
+      if (f.text.find("not permitted: ") != std::string::npos) {
+        ++told;
+        EXPECT_EQ(f.result, OperationEnd::Result::unknown);
+        EXPECT_EQ(f.action, "none");
+      }
+    EXPECT_EQ(told, wanted) << "each is told";
+    diagnose::Run again(*rules);
+    for (const RunEvent& e : d.events) apply(again, e);
+    EXPECT_EQ(canonical_text(again), canonical_text(d.run)) << "the replay differs";
+    refused += static_cast<int>(wanted);
+    if (HasFailure()) FAIL() << "seed " << seed;
+  }
+  EXPECT_GT(refused, 100);
+  EXPECT_GT(disguised, 100);
+  EXPECT_GT(permitted_runs, 100);
 }
 
 }  // namespace

@@ -71,7 +71,7 @@ RunStarted initial(std::vector<std::pair<std::string, Value>> values, std::map<s
   RunStarted e;
   e.initial = std::move(values);
   e.spent = std::move(spent);
-  return e;
+  return permitted(e);
 }
 const RunStarted kQuick = initial({{"go", true}});
 
@@ -114,6 +114,40 @@ TEST(Run, GoesThroughItsPhasesInOrder) {
   for (const Instance& i : d.run.instances) phases.emplace_back(to_string(i.phase));
   EXPECT_THAT(phases, ElementsAre("examine", "examine", "examine", "repair", "verify", "last"));
   EXPECT_EQ(d.run.phase, Phase::over);
+}
+
+TEST(Run, WhatIsNotPermittedIsNotRunAndNothingFollows) {
+  const auto rules = rules_of(specification("go bool; mended bool; left bool; spent bool",
+                                            "c0: go; done: mended; still: left; over: spent",
+                                            R"(mend repair o1 {"mended":"mended","budget_spent":"spent"} 1; )"
+                                            "see verify o1 left; out critical - -",
+                                            "p0 c0 mend; p1 done see; p2 still out; p3 over out"));
+  RunStarted forbidden = kQuick;
+  forbidden.permits.repair = {false, "the site forbids it"};
+  const Driven d = drive(rules, forbidden, {});
+  EXPECT_EQ(names_in_journal(d.run), "c0");
+  EXPECT_EQ(entries(d.run, JournalEntry::Kind::refused),
+            "mend: not run: repair not permitted: the site forbids it");
+  EXPECT_EQ(entries(d.run, JournalEntry::Kind::unknown),
+            "mended: mend was not run: repair not permitted: the site forbids it");
+  const auto findings = findings_of(d.run);
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_EQ(findings[0].rule, "p0");
+  EXPECT_EQ(findings[0].action, "none");
+  EXPECT_EQ(findings[0].text, "mend was not run: repair not permitted: the site forbids it");
+  EXPECT_TRUE(repairs_of(d.run).empty()) << "its budget is not touched";
+
+  // And where it was admitted and is refused at its start.
+  diagnose::Run run(rules);
+  apply(run, kQuick);
+  ASSERT_THAT(starting(run), ElementsAre("mend"));
+  apply(run, OperationRefused{kNoTime, 0, "repair not permitted: no more"});
+  EXPECT_EQ(run.phase, Phase::over);
+  EXPECT_EQ(findings_of(run).at(0).text, "mend was not run: repair not permitted: no more");
+  const std::string before = canonical_text(run);
+  apply(run, OperationRefused{kNoTime, 0, "again"});
+  apply(run, OperationStarted{kNoTime, 0});
+  EXPECT_EQ(canonical_text(run), before);
 }
 
 TEST(Run, AnEmptyRunIsOverAtOnce) {

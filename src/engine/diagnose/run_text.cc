@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::string_view kPhases[] = {"before", "examine", "repair", "verify", "last", "over"};
 constexpr std::string_view kEntries[] = {"predicate",    "operation", "unknown", "overwritten",
-                                         "budget_spent", "initial",   "stopped"};
+                                         "budget_spent", "initial",   "stopped", "refused"};
 constexpr std::string_view kTruths[] = {"false", "true", "unknown"};
 
 }  // namespace
@@ -21,6 +21,8 @@ std::string_view to_string(Truth truth) { return kTruths[static_cast<std::size_t
 std::string canonical_text(const Run& run) {
   const Specification& s = run.rules->specification;
   std::string out = fmt::format("phase {} step {} stopped {}\n", to_string(run.phase), run.step, run.stopped);
+  for (const Permit* permit : {&run.permits.repair, &run.permits.stress})
+    out += permit->given ? "permitted\n" : fmt::format("not permitted: {}\n", permit->why);
   for (std::size_t z = 0; z < run.facts.size(); ++z) {
     const Fact& fact = run.facts[z];
     if (fact.state == Fact::State::none) continue;
@@ -29,10 +31,11 @@ std::string canonical_text(const Run& run) {
                        static_cast<int>(fact.source), fact.why);
   }
   for (const Instance& i : run.instances)
-    out += fmt::format("instance {} of {} in {}: state {} spent {} from {} to {} result {} {} {}\n",
-                       s.operations[i.operation].name, s.productions[i.production].name, to_string(i.phase),
-                       static_cast<int>(i.state), i.budget_spent, to_micros(i.started_at),
-                       to_micros(i.ended_at), static_cast<int>(i.result), i.text, i.values.dump());
+    out +=
+        fmt::format("instance {} of {} in {}: state {} spent {} refused {} from {} to {} result {} {} {}\n",
+                    s.operations[i.operation].name, s.productions[i.production].name, to_string(i.phase),
+                    static_cast<int>(i.state), i.budget_spent, i.refused, to_micros(i.started_at),
+                    to_micros(i.ended_at), static_cast<int>(i.result), i.text, i.values.dump());
   out += fmt::format("queue {}\nrunning {}\n", fmt::join(run.queue, " "), fmt::join(run.running, " "));
   for (std::size_t p = 0; p < run.fired.size(); ++p)
     if (run.fired[p]) out += fmt::format("fired {}\n", s.productions[p].name);

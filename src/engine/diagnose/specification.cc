@@ -8,6 +8,7 @@
 
 #include "base/duration.h"
 #include "base/size.h"
+#include "model/builtin_operations.h"
 
 namespace sickbay::diagnose {
 namespace {
@@ -38,6 +39,7 @@ Json operation_json(const OperationSpec& o) {
                             {"timeout", format_duration(o.timeout)},
                             {"memory", format_size({o.memory})},
                             {"output", format_size({o.output})}});
+  if (o.needs_idle) json.set("needs_idle", *o.needs_idle);
   if (o.budget)
     json.set("budget",
              Json::object({{"runs", o.budget->runs}, {"window", format_duration(o.budget->window)}}));
@@ -64,7 +66,26 @@ Json section(const std::vector<T>& entries, ToJson to_json_of) {
   return Json(std::move(members));
 }
 
+// The row of what it runs; null for an executable.
+const BuiltinOperation* builtin_of(const OperationSpec& o) {
+  constexpr std::string_view kBuiltin = "builtin:";
+  return o.run.starts_with(kBuiltin) ? builtin_operation(std::string_view(o.run).substr(kBuiltin.size()))
+                                     : nullptr;
+}
+
 }  // namespace
+
+bool repairs(const OperationSpec& o) {
+  const BuiltinOperation* builtin = builtin_of(o);
+  return o.kind == OperationKind::repair ||
+         (builtin != nullptr && builtin->kind == to_string(OperationKind::repair));
+}
+
+bool needs_idle(const OperationSpec& o) {
+  if (o.needs_idle) return *o.needs_idle;
+  const BuiltinOperation* builtin = builtin_of(o);
+  return builtin != nullptr && builtin->stress;
+}
 
 std::string Place::text() const { return fmt::format("{}:{}:{}", file, line, column); }
 

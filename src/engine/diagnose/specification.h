@@ -91,8 +91,14 @@ struct OperationSpec {  // F
   std::int64_t memory = std::int64_t{64} << 20;  ///< bytes
   std::int64_t output = std::int64_t{64} << 10;  ///< bytes of its answer
   std::optional<Budget> budget;                  ///< of repairs
+  std::optional<bool> needs_idle;                ///< as the specification says; see needs_idle()
   Place place;
 };
+/// Whether it changes the node: by its kind, and whatever its kind where it runs a built-in repair.
+bool repairs(const OperationSpec& operation);
+/// Whether it may run on a node without jobs only: what the specification says, else whether the built-in
+/// operation that it runs stresses the node.
+bool needs_idle(const OperationSpec& operation);
 struct ProductionSpec {  // P
   std::string name, condition, operation, description;
   Place place;
@@ -120,6 +126,10 @@ struct Specification {
   std::vector<ProductionSpec> productions;
   std::vector<Period> periods;
 };
+
+/// The initial value, a bool, by which a period permits or forbids repairs.  A specification may read it, and
+/// need not: the permission is by kind (Permits of run.h).
+inline constexpr std::string_view kMayRepair = "repair";
 
 /// Reserved outputs that the engine itself gives, where `outputs` maps them to a bool characteristic.
 inline constexpr std::string_view kFaultOutput = "fault";               ///< the operation's result is fault

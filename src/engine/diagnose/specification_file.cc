@@ -161,6 +161,8 @@ constexpr Key<OperationSpec> kOperationKeys[] = {
     {"output", false, [](OperationSpec& o, const Json& v) { return take_size(o.output, v, {256}, mib(16)); }},
     {"budget", false,
      [](OperationSpec& o, const Json& v) { return take_object<Budget>(o.budget.emplace(), v, kBudgetKeys); }},
+    {"needs_idle", false,
+     [](OperationSpec& o, const Json& v) { return take_flag(o.needs_idle.emplace(), v); }},
 };
 
 constexpr Key<ProductionSpec> kProductionKeys[] = {

@@ -149,6 +149,10 @@ Status check_operations(const Whole& whole) {
     if (o.budget && o.kind != OperationKind::repair)
       return row->source->refuse((*row->body)["budget"],
                                  fmt::format("operation '{}': only a repair has a budget", o.name));
+    if (o.needs_idle.value_or(false) && o.kind == OperationKind::critical)
+      return row->source->refuse(
+          (*row->body)["needs_idle"],
+          fmt::format("operation '{}': a critical operation cannot wait for an idle node", o.name));
   }
   return {};
 }

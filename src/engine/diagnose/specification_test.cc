@@ -154,6 +154,10 @@ TEST(Specification, NamesEachFaultWithItsPlace) {
        "the output 'budget_spent' needs a budget"},
       {R"("operations": {"look": {"kind": "collect", "run": "x", "description": "d", "budget": {"runs": 1, "window": "1h"}}, "clean": {"kind": "repair", "run": "x", "description": "d"}},)",
        "operation 'look': only a repair has a budget"},
+      {R"("operations": {"look": {"kind": "critical", "run": "x", "description": "d", "needs_idle": true}, "clean": {"kind": "repair", "run": "x", "description": "d"}},)",
+       "operation 'look': a critical operation cannot wait for an idle node"},
+      {R"("operations": {"look": {"kind": "test", "run": "x", "description": "d", "needs_idle": 1}, "clean": {"kind": "repair", "run": "x", "description": "d"}},)",
+       "key 'needs_idle': must be true or false, not"},
   };
   for (const auto& row : rows) {
     const auto read = read_one(text_with(row.line));
@@ -233,6 +237,36 @@ TEST(Specification, PeriodsGoByTimeOfDayAndUse) {
   EXPECT_EQ(at(23, NodeUse::busy), "rest");
   for (const NodeUse use : {NodeUse::any, NodeUse::idle, NodeUse::busy, NodeUse::maintenance})
     EXPECT_EQ(parse_node_use(to_string(use)), use);
+}
+
+TEST(Specification, RepairsAndStressAreToldByWhatAnOperationIs) {
+  const struct {
+    OperationKind kind;
+    const char* run;
+    std::optional<bool> said;
+    bool repairs, needs_idle;
+  } rows[] = {
+      {OperationKind::repair, "mend", {}, true, false},
+      {OperationKind::repair, "mend", true, true, true},
+      {OperationKind::collect, "builtin:kill_leftovers", {}, true, false},  // a repair under another kind
+      {OperationKind::critical, "builtin:clean_temporary", {}, true, false},
+      {OperationKind::critical, "builtin:drain", {}, false, false},
+      {OperationKind::verify, "builtin:service", {}, false, false},
+
+      {OperationKind::test, "builtin:cpu_test", {}, false, true},
+      {OperationKind::collect, "builtin:memory_test", {}, false, true},
+      {OperationKind::test, "builtin:disk_test", false, false, false},
+      {OperationKind::test, "known_good", {}, false, false},
+      {OperationKind::test, "known_good", true, false, true},
+  };
+  for (const auto& row : rows) {
+    OperationSpec o;
+    o.kind = row.kind;
+    o.run = row.run;
+    o.needs_idle = row.said;
+    EXPECT_EQ(repairs(o), row.repairs) << row.run;
+    EXPECT_EQ(needs_idle(o), row.needs_idle) << row.run;
+  }
 }
 
 // The published schema and the reader say the same: sections, keys, which are required, words.

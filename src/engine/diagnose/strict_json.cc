@@ -110,6 +110,12 @@ Taken take_word(const Json& value, const std::vector<std::string>& words, std::s
   return {};
 }
 
+Taken take_flag(bool& field, const Json& value) {
+  if (!value.is_bool()) return Wrong{&value, fmt::format("must be true or false, not {}", value.type_name())};
+  field = value.as_bool();
+  return {};
+}
+
 Taken take_count(std::int64_t& field, const Json& value, std::int64_t least, std::int64_t most) {
   if (!value.is_int() || value.as_int() < least || value.as_int() > most)
     return Wrong{&value, fmt::format("must be a whole number from {} to {}", least, most)};

@@ -63,6 +63,7 @@ Taken take_description(std::string& field, const Json& value);
 Taken take_names(std::vector<std::string>& field, const Json& value);
 /// One of `words`; `which` is its number.
 Taken take_word(const Json& value, const std::vector<std::string>& words, std::size_t& which);
+Taken take_flag(bool& field, const Json& value);
 Taken take_count(std::int64_t& field, const Json& value, std::int64_t least, std::int64_t most);
 /// A duration of the house's form within bounds.
 Taken take_bounded_duration(Micros& field, const Json& value, Micros least, Micros most);

@@ -17,13 +17,7 @@ constexpr std::chrono::seconds kNoPeriod{60};  // until the timetable is asked a
 constexpr std::chrono::minutes kToldAge{3};    // how long sickbayd's word of the node's use holds
 constexpr std::chrono::hours kRepairsKept{24 * 31};
 constexpr std::size_t kMostOrders = 64;
-constexpr std::string_view kRepair = "repair";  // the characteristic that permits repairs
-
-// The mode that an initial value is; "" where it is none.
-std::string mode_of(const Value& value) {
-  const std::string* text = std::get_if<std::string>(&value);
-  return text != nullptr && is_diagnosis_mode(*text) ? *text : "";
-}
+constexpr std::chrono::seconds kLookForJobs{1};  // while the node is stressed
 
 std::vector<diagnose::RepairRun> repairs_in(const Json& state, const std::string& specification) {
   std::vector<diagnose::RepairRun> runs;
@@ -67,7 +61,7 @@ Json operations_json(const diagnose::Run& run) {
                             {"production", s.productions[i.production].name},
                             {"result", word_of(i.result)},
                             {"text", i.text},
-                            {"wall_us", (i.ended_at - i.started_at).count()}}));
+                            {"wall_us", i.started ? (i.ended_at - i.started_at).count() : 0}}));
   return list;
 }
 
@@ -86,11 +80,13 @@ Agent::Agent(Loop& loop, AgentStore& store, OperationRunner& runner, HttpClient*
 
 Agent::~Agent() {
   for (const Loop::TimerId timer : ticks_) loop_.cancel(timer);
+  loop_.cancel(stress_watch_);
   if (running_) running_->leave();
 }
 
 void Agent::start() {
   tell_cut_repairs();
+  tell_gone_rules();
   for (std::size_t i = 0; i < rules_.size(); ++i) plan(i);
   if (sickbayd_ != nullptr) {
     // Ten thousand agents may have started with their nodes.
@@ -106,8 +102,50 @@ void Agent::later(Micros in, std::function<void()> what) {
 // --- when
 
 diagnose::NodeUse Agent::use() const {
-  if (told_use_ && loop_.now() - told_at_ < kToldAge) return *told_use_;
-  return options_.busy && options_.busy() ? diagnose::NodeUse::busy : diagnose::NodeUse::idle;
+  const bool told = told_use_ && loop_.now() - told_at_ < kToldAge;
+  if (told && *told_use_ != diagnose::NodeUse::idle) return *told_use_;
+  // What Slurm said may be half a minute old.  What nobody can tell is busy.
+  return options_.busy && !options_.busy().value_or(true) ? diagnose::NodeUse::idle : diagnose::NodeUse::busy;
+}
+
+// Why a job may be here; "" where there is none.  Both are asked: Slurm's word may be half a minute old, and
+// a job between two of its steps has no process.
+std::string Agent::why_busy() const {
+  if (!told_use_ || loop_.now() - told_at_ >= kToldAge)
+    return "sickbayd has not told of late whether a job is here";
+  if (!told_idle_) return "Slurm shows the node as " + told_state_;
+  const std::optional<bool> busy = options_.busy ? options_.busy() : std::nullopt;
+  if (!busy) return "the processes cannot be listed: a job may be here";
+  return *busy ? "a step of a job runs here" : "";
+}
+
+diagnose::Permits Agent::permits(const Order& wanted) const {
+  const diagnose::Period* now =
+      diagnose::find_period(rules_[wanted.rules]->specification, time_of_day(loop_.now()), use());
+  diagnose::Permits permits;
+  permits.repair = permit_repair({options_.repair, now, &wanted.initial, wanted.period, wanted.repair});
+  // Whatever a specification makes of a mode: who asks for a quick look asks for no stress.
+  permits.stress.why =
+      wanted.asked && wanted.mode == kDiagnosisModes.front() ? "the quick mode was asked for" : why_busy();
+  permits.stress.given = permits.stress.why.empty();
+  return permits;
+}
+
+void Agent::watch_stress() {
+  if (stress_watch_ != 0) return;
+  stress_watch_ = loop_.at(loop_.now() + kLookForJobs, [this] {
+    stress_watch_ = 0;
+    end_stress_beside_jobs();
+    if (running_ && running_->stresses()) watch_stress();
+  });
+}
+
+void Agent::end_stress_beside_jobs() {
+  if (!running_ || !running_->stresses()) return;
+  const std::string why = why_busy();
+  if (why.empty()) return;
+  say("event=stress_ended why=" + Json(why).dump());
+  running_->end_stress(why);
 }
 
 void Agent::plan(std::size_t i) {
@@ -165,12 +203,13 @@ void Agent::begin(Order wanted) {
   run_findings_.clear();
   diagnose::RunStarted began;
   began.at = now;
-  for (auto& [name, value] : wanted.initial) {
-    if (name == kRepair && !options_.repair) value = false;  // the site's word goes before the period's
-    if (const std::string mode = mode_of(value); !mode.empty()) wanted.mode = mode;
-  }
+  began.permits = permits(wanted);
   began.initial = wanted.initial;
-  if (wanted.mode.empty()) wanted.mode = "quick";
+  // A specification that reads the permission by its name is told what came of it.
+  for (auto& [name, value] : began.initial)
+    if (name == diagnose::kMayRepair && value == Value(true)) value = began.permits.repair.given;
+  if (!wanted.asked) wanted.mode = mode_of(wanted.initial);
+  if (wanted.mode.empty()) wanted.mode = kDiagnosisModes.front();
   if (wanted.task == 0 && !only_once_) {
     mode_ = wanted.mode;
     period_ = wanted.period;
@@ -197,6 +236,8 @@ void Agent::begin(Order wanted) {
       state.set("repairs", std::move(kept));
     });
   };
+  hooks.permits = [this, wanted] { return permits(wanted); };
+  hooks.stressing = [this] { watch_stress(); };
   hooks.after_repair = [this, note_of](const diagnose::RepairRun& repair) { end_repair(note_of(repair)); };
   hooks.found = [this, wanted](const diagnose::Finding& finding) { found(wanted, finding); };
   hooks.over = [this, wanted, now](const diagnose::Run& run, Micros cpu) { over(wanted, now, run, cpu); };
@@ -226,7 +267,11 @@ void Agent::over(const Order& wanted, TimePoint began, const diagnose::Run& run,
     for (const Json& item : run_findings_) findings.push(item);
     for (const diagnose::Explanation& e : diagnose::explain(run)) productions.push(diagnose::to_json(e));
     TaskState& task = tasks_[wanted.task];
-    task.whole = task.whole && !run.stopped;
+    // A node that was not tested has not passed: sickbayd puts nodes back by this.  (The quick mode has no
+    // such tests, whatever a specification puts into it.)
+    if (running_ && wanted.mode != kDiagnosisModes.front() && !running_->left_out().empty())
+      task.left_out = running_->left_out();
+    task.whole = task.whole && !run.stopped && task.left_out.empty();
     task.runs.push(Json::object({{"specification", specification},
                                  {"mode", wanted.mode},
                                  {"whole", !run.stopped},
@@ -239,8 +284,10 @@ void Agent::over(const Order& wanted, TimePoint began, const diagnose::Run& run,
                                  {"operations", operations_json(run)},
                                  {"productions", std::move(productions)}}));
     if (--task.left == 0) {
-      post_results(wanted.task,
-                   Json::object({{"whole", task.whole}, {"error", Json()}, {"runs", task.runs}}));
+      const Json error = task.left_out.empty()
+                             ? Json()
+                             : Json::object({{"what", "a test that needs an idle node: " + task.left_out}});
+      post_results(wanted.task, Json::object({{"whole", task.whole}, {"error", error}, {"runs", task.runs}}));
       tasks_.erase(wanted.task);
     }
   }
@@ -258,6 +305,7 @@ void Agent::over(const Order& wanted, TimePoint began, const diagnose::Run& run,
 void Agent::once(std::chrono::seconds limit, std::function<void()> done) {
   only_once_ = true;
   tell_cut_repairs();
+  tell_gone_rules();
   once_done_ = [this, done = std::move(done)] {
     if (sickbayd_ == nullptr) return done();
     // One second for what waits; what does not get away is the agent's, or the next one's.
@@ -270,11 +318,7 @@ void Agent::once(std::chrono::seconds limit, std::function<void()> done) {
     deliver();
   };
   for (std::size_t i = 0; i < rules_.size(); ++i) {
-    Order wanted;
-    wanted.rules = i;
-    wanted.period = "once";
-    set_mode(wanted, "quick", true);
-    order(std::move(wanted), false);
+    order(asked_for(i, std::string(kDiagnosisModes.front()), "once"), false);
   }
   if (rules_.empty()) return std::exchange(once_done_, nullptr)();
   later(limit, [this] {
@@ -283,22 +327,16 @@ void Agent::once(std::chrono::seconds limit, std::function<void()> done) {
   });
 }
 
-// The initial values of a run that no period asked for: those of the period that has this mode, else those of
-// the first one with its mode replaced.
-void Agent::set_mode(Order& wanted, const std::string& mode, bool repair) const {
-  const std::vector<diagnose::Period>& periods = rules_[wanted.rules]->specification.periods;
+// A run that no period asked for.
+Agent::Order Agent::asked_for(std::size_t i, const std::string& mode, std::string period) const {
+  const diagnose::Specification& s = rules_[i]->specification;
+  Order wanted;
+  wanted.rules = i;
+  wanted.period = std::move(period);
+  wanted.asked = true;
   wanted.mode = mode;
-  if (periods.empty()) return;
-  const auto has_mode = [&](const diagnose::Period& period) {
-    return std::ranges::any_of(period.initial,
-                               [&](const auto& item) { return mode_of(item.second) == mode; });
-  };
-  const auto fits = std::ranges::find_if(periods, has_mode);
-  wanted.initial = (fits == periods.end() ? periods.front() : *fits).initial;
-  for (auto& [name, value] : wanted.initial) {
-    if (!mode_of(value).empty()) value = mode;
-    if (name == kRepair) value = repair;
-  }
+  wanted.initial = initial_for(s, diagnose::find_period(s, time_of_day(loop_.now()), use()), mode);
+  return wanted;
 }
 
 }  // namespace sickbay::agent

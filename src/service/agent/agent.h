@@ -4,9 +4,10 @@
 // One run at a time: those that the periods want, in the order of their ticks, and before them those that
 // sickbayd orders.  What a run finds goes to the store first and from there to sickbayd, oldest first, so
 // that a crash or an absent sickbayd loses nothing.  A finding that stands is told once in each boot and
-// again each hour; when the rule behind it is found false by a whole run of the same mode, that is told, too.
-// The agent never drains: it has no way to.  Repairs need the site's permission, and their budgets outlive
-// the agent.
+// again each hour; when a whole run of the same mode passes without it, or its rule is gone from the
+// specification, that is told, too.  The agent never drains: it has no way to.  Repairs need the permission
+// of site, period and request, and their budgets outlive the agent.  Stress of the node needs a node on which
+// neither Slurm nor the list of processes has a job, and ends when one comes; what nobody tells is busy.
 // Source: doc/design/diagnose.md, "Order of an agent's life".
 #pragma once
 #include <deque>
@@ -21,6 +22,7 @@
 #include "ports/http_client.h"
 #include "ports/lifetime.h"
 #include "service/agent/diagnosis.h"
+#include "service/agent/modes.h"
 #include "service/agent/timetable.h"
 
 namespace sickbay::agent {
@@ -30,8 +32,8 @@ struct AgentOptions {
   bool repair = false;  ///< the site permits repairs
   Overrides every;
   std::function<void(const std::string& line)> log;  ///< one key=value line; may be empty
-  /// Whether a job runs here, for the choice of a period while sickbayd does not tell.
-  std::function<bool()> busy;
+  /// Whether a step of a job runs here, by the processes; nothing, as where it is empty: nobody can tell.
+  std::function<std::optional<bool>()> busy;
   /// This process, by a name that no other ever has, and whether the one of such a name is there: repairs are
   /// noted under it, so that the next agent can tell of one that was cut short.
   std::string self;
@@ -55,17 +57,24 @@ class Agent {
   struct Order {  ///< a run that is wanted
     std::size_t rules = 0;
     std::string period;
-    std::vector<std::pair<std::string, Value>> initial;
+    Initial initial;
     std::string mode;
-    std::int64_t task = 0;  ///< of sickbayd; 0: the timetable's
+    std::int64_t task = 0;       ///< of sickbayd; 0: the timetable's
+    bool asked = false;          ///< by somebody, not by the timetable: then `mode` is what he asked for
+    std::optional<bool> repair;  ///< his word on repairs; nothing: he had none to say
   };
   struct TaskState {
     std::size_t left = 0;
     bool whole = true;
+    std::string left_out;  ///< why it did not make all its tests; "": it did
     Json runs = Json::array();
   };
 
   diagnose::NodeUse use() const;
+  std::string why_busy() const;
+  diagnose::Permits permits(const Order& wanted) const;
+  void watch_stress();
+  void end_stress_beside_jobs();
   void plan(std::size_t rules);
   void tick(std::size_t rules);
   void order(Order wanted, bool first);
@@ -76,11 +85,13 @@ class Agent {
   void tell_cut_repairs();
   void end_repair(const Json& noted);
   void tell_cleared(const Order& wanted, const diagnose::Run& run);
+  void tell_gone_rules();
+  void forget_fired(const std::vector<std::string>& keys);
   void keep(Json finding);
   /// A finding that no run made: nobody acts on it.
   Json said_besides(std::string_view specification, std::string_view rule, std::string_view result,
                     std::string_view text) const;
-  void set_mode(Order& wanted, const std::string& mode, bool repair) const;
+  Order asked_for(std::size_t rules, const std::string& mode, std::string period) const;
   void later(Micros in, std::function<void()> what);
 
   void ask(HttpQuestion asked, Done<Json> done);
@@ -114,7 +125,10 @@ class Agent {
 
   std::int64_t last_task_ = 0;
   std::optional<diagnose::NodeUse> told_use_;  ///< by sickbayd
+  std::string told_state_;                     ///< Slurm's words for it
+  bool told_idle_ = false;                     ///< it has no job
   TimePoint told_at_ = kNoTime;
+  Loop::TimerId stress_watch_ = 0;
   bool delivering_ = false, only_once_ = false;
   std::string greeted_mode_;  ///< mode and period that sickbayd was told
   int poll_failures_ = 0, deliver_failures_ = 0;

@@ -18,6 +18,16 @@ std::string fired_key(const Json& finding) {
          finding["result"].as_string();
 }
 
+// A key of `fired`: SPECIFICATION/RULE/RESULT; names have no slash.
+struct FiredKey {
+  std::string specification, rule, result;
+};
+FiredKey read_key(const std::string& key) {
+  const std::size_t first = key.find('/'), last = key.rfind('/');
+  if (first == std::string::npos || first == last) return {};
+  return {key.substr(0, first), key.substr(first + 1, last - first - 1), key.substr(last + 1)};
+}
+
 }  // namespace
 
 void Agent::found(const Order& wanted, const diagnose::Finding& finding) {
@@ -51,30 +61,62 @@ void Agent::found(const Order& wanted, const diagnose::Finding& finding) {
 // What a whole run of the mode that found it finds no more.
 void Agent::tell_cleared(const Order& wanted, const diagnose::Run& run) {
   const std::string& specification = run.rules->specification.name;
-  Json state_now;
-  (void)store_.update_state([&](Json& state) { state_now = state; });
-  const std::vector<std::string> cleared = diagnose::cleared_rules(run);
+  Json fired;
+  (void)store_.update_state([&](Json& state) { fired = state["fired"]; });
   std::vector<std::string> gone;
-  for (const auto& [key, before] : state_now["fired"].members()) {
-    if (!key.starts_with(specification + "/") || before["mode"].as_string() != wanted.mode) continue;
-    const std::size_t slash = key.rfind('/');
-    const std::string rule = key.substr(specification.size() + 1, slash - specification.size() - 1);
-    const bool unknown = key.substr(slash + 1) == "unknown";
+  std::optional<std::vector<std::string>> cleared;  // asked when something stands, which is rare
+  for (const auto& [key, before] : fired.members()) {
+    const FiredKey is = read_key(key);
+    if (is.specification != specification || before["mode"].as_string() != wanted.mode) continue;
     const auto is_it = [&key = key](const Json& finding) { return fired_key(finding) == key; };
     const bool again = std::ranges::any_of(run_findings_, is_it);
     if (again) continue;
-    if (unknown && run.phase == diagnose::Phase::over && !run.stopped) {
-      gone.push_back(key);  // known again: nobody acted on it, nobody need be told
-    } else if (std::ranges::find(cleared, rule) != cleared.end()) {
-      keep(said_besides(specification, rule, "ok", "a whole run found nothing of it"));
+    if (!cleared) cleared = diagnose::cleared_rules(run);
+    if (is.result == "unknown") {
+      // Known again: nobody acted on it, nobody need be told.
+      if (run.phase == diagnose::Phase::over && !run.stopped) gone.push_back(key);
+    } else if (std::ranges::find(*cleared, is.rule) != cleared->end()) {
+      keep(said_besides(specification, is.rule, "ok", "a whole run found nothing of it"));
       gone.push_back(key);
     }
   }
-  if (gone.empty()) return;
+  forget_fired(gone);
+}
+
+// What rules found that the specifications have no more (or that only look now): no run will find them false.
+void Agent::tell_gone_rules() {
+  if (rules_.empty()) return;  // a folder that is missing says nothing about the node
+  Json fired;
+  (void)store_.update_state([&](Json& state) { fired = state["fired"]; });
+  std::vector<std::string> gone;
+  for (const auto& [key, before] : fired.members()) {
+    const FiredKey is = read_key(key);
+    const auto rules = std::ranges::find_if(
+        rules_, [&](const auto& one) { return one->specification.name == is.specification; });
+    const auto has_rule = [&] {
+      const auto& productions = (*rules)->specification.productions;
+      const auto at = std::ranges::find(productions, is.rule, &diagnose::ProductionSpec::name);
+      if (at == productions.end()) return false;
+      const auto number = static_cast<std::size_t>(at - productions.begin());
+      return is.result == "unknown" || (*rules)->operations[(*rules)->productions[number].operation].kind ==
+                                           diagnose::OperationKind::critical;
+    };
+    if (rules != rules_.end() && has_rule()) continue;
+    if (is.result != "unknown")
+      keep(said_besides(is.specification, is.rule, "ok",
+                        "the rule is gone from the specifications of this node"));
+    gone.push_back(key);
+  }
+  forget_fired(gone);
+}
+
+// After the spool: a crash in between tells it twice rather than never.
+void Agent::forget_fired(const std::vector<std::string>& keys) {
+  if (keys.empty()) return;
   (void)store_.update_state([&](Json& state) {
     Json fired = Json::object();
     for (const auto& [key, before] : state["fired"].members())
-      if (std::ranges::find(gone, key) == gone.end()) fired.set(key, before);
+      if (std::ranges::find(keys, key) == keys.end()) fired.set(key, before);
     state.set("fired", std::move(fired));
   });
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "model/slurm_state.h"
 #include "service/agent/agent.h"
 
 namespace sickbay::agent {
@@ -82,9 +83,13 @@ void Agent::take_tasks(const Json& answer) {
     const std::string& state = slurm["state"].as_string();
     const auto before = use();
     told_at_ = loop_.now();
+    told_state_ = fmt::format("{}{}{}", state, flags.empty() ? "" : "+", fmt::join(flags, "+"));
+    const auto slurms = parse_node_state(state, flags);
+    told_idle_ = slurms && is_idle(*slurms);
     told_use_ = std::ranges::find(flags, "MAINTENANCE") != flags.end() ? diagnose::NodeUse::maintenance
                 : state == "ALLOCATED" || state == "MIXED"             ? diagnose::NodeUse::busy
                                                                        : diagnose::NodeUse::idle;
+    end_stress_beside_jobs();
     if (use() != before)
       for (std::size_t i = 0; i < rules_.size(); ++i) plan(i);
   }
@@ -104,11 +109,9 @@ void Agent::take_tasks(const Json& answer) {
     say(fmt::format("event=task task={} mode={}", task, item["mode"].as_string()));
     tasks_[task].left = rules_.size();
     for (std::size_t i = rules_.size(); i-- > 0;) {
-      Order wanted;
-      wanted.rules = i;
+      Order wanted = asked_for(i, item["mode"].as_string(), "on request");
       wanted.task = task;
-      wanted.period = "on request";
-      set_mode(wanted, item["mode"].as_string(), item["repair"].as_bool());
+      wanted.repair = item["repair"].as_bool();
       order(std::move(wanted), true);
     }
   }

@@ -1,149 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // The agent in virtual time, over real rules, files and predicates; operations and sickbayd are played.
-#include "service/agent/agent.h"
-
 #include <gmock/gmock.h>
 
-#include <filesystem>
-#include <set>
-
-#include "adapters/duktape/duktape_predicates.h"
-#include "adapters/posix/agent_files.h"
-#include "adapters/sim/sim_loop.h"
+#include "service/agent/agent_test_parts.h"
 #include "service/agent/config.h"
 
 namespace sickbay::agent {
 namespace {
 
-using std::chrono::hours;
-using std::chrono::minutes;
-using std::chrono::seconds;
 using testing::ElementsAre;
 using testing::HasSubstr;
-
-constexpr const char* kRules = R"({
-  "specification": "node", "version": 1, "description": "a node",
-  "components": {"memory": {"description": "memory"}, "disk": {"description": "disk"}},
-  "characteristics": {
-    "mode": {"type": "string", "description": "how deep"}, "repair": {"type": "bool", "description": "may repair"},
-    "total": {"type": "integer", "unit": "B", "description": "memory"}, "full": {"type": "bool", "description": "disk"},
-    "good": {"type": "bool", "description": "deep test"}, "clean": {"type": "bool", "description": "cleaned"}},
-  "predicates": {
-    "any": {"when": "mode != \"\"", "description": "always"},
-    "deep": {"when": "mode == \"deep\"", "description": "deeply"},
-    "lost": {"when": "total < 8", "description": "A bank is lost"},
-    "fill": {"when": "full && repair", "description": "The disk is full"}},
-  "operations": {
-    "read": {"kind": "collect", "run": "read", "components": ["memory"], "outputs": ["total", "full"], "description": "Read"},
-    "test": {"kind": "test", "run": "test", "components": ["memory"], "outputs": ["good"], "description": "Test"},
-    "out": {"kind": "critical", "run": "builtin:drain", "components": ["memory"], "inputs": ["total"], "description": "Take it out"},
-    "tidy": {"kind": "repair", "run": "tidy", "components": ["disk"], "outputs": ["clean"], "description": "Tidy",
-             "budget": {"runs": 2, "window": "24h"}}},
-  "productions": {
-    "p0": {"if": "any", "then": "read", "description": "read"}, "p1": {"if": "deep", "then": "test", "description": "test"},
-    "p2": {"if": "lost", "then": "out", "description": "out"}, "p3": {"if": "fill", "then": "tidy", "description": "tidy"}},
-  "periods": {
-    "always": {"description": "each minute", "every": "60s", "initial": {"mode": "quick", "repair": true}}}
-})";
-
-struct Operations : OperationRunner {
-  explicit Operations(Loop& l) : loop(l) {}
-  void run(OperationCall call, std::function<void(OperationEnd)> done) override {
-    ran.push_back(call.operation);
-    if (call.operation == hang_in) return;
-    OperationEnd end;
-    end.result = unknown ? OperationEnd::Result::unknown : OperationEnd::Result::ok;
-    end.text = unknown ? "no tool" : "";
-    if (call.operation == "read") end.outputs = Json::object({{"total", total}, {"full", full}});
-    if (call.operation == "test") end.outputs = Json::object({{"good", true}});
-    if (call.operation == "tidy") end.outputs = Json::object({{"clean", true}});
-    loop.post([done, end] { done(end); });
-  }
-  std::ptrdiff_t count(const std::string& name) const { return std::ranges::count(ran, name); }
-  Loop& loop;
-  std::int64_t total = 8;
-  bool full = false, unknown = false;
-  std::string hang_in;  // the operation that does not end
-  std::vector<std::string> ran;
-};
-
-// sickbayd as an agent sees it.
-struct Sickbayd : HttpClient {
-  explicit Sickbayd(Loop& l) : loop(l) {}
-  void ask(HttpQuestion q, Done<Json> done) override {
-    asked.push_back(q.target);
-    if (away) return loop.post([done] { done(fail(ErrorCode::daemon_away, "nobody there")); });
-    const Json body = Json::parse(q.body.empty() ? "{}" : q.body).value();
-    Json answer = Json::object();
-    if (q.target == "/v1/agent/findings")
-      for (const Json& item : body["items"].items()) {
-        numbers.push_back(item["n"].as_int());
-        told.push_back(item["rule"].as_string() + " " + item["result"].as_string() + " " +
-                       item["action"].as_string());
-      }
-    if (q.target == "/v1/agent/results") results.push_back(body);
-    if (!q.target.starts_with("/v1/agent/tasks")) return loop.post([done, answer] { done(answer); });
-    poll = done;
-    loop.at(loop.now() + seconds(30), [this, mine = ++polls] {
-      if (mine == polls && poll) std::exchange(poll, nullptr)(Json::object({{"items", Json::array()}}));
-    });
-  }
-  void order(std::int64_t task, const std::string& mode) {
-    ASSERT_TRUE(poll);
-    std::exchange(poll, nullptr)(Json::object(
-        {{"items", Json::array({Json::object(
-                       {{"task", task}, {"kind", "diagnose"}, {"mode", mode}, {"repair", false}})})}}));
-  }
-  Loop& loop;
-  bool away = false;
-  std::vector<std::string> asked, told;
-  std::vector<std::int64_t> numbers;
-  std::vector<Json> results;
-  Done<Json> poll;
-  int polls = 0;
-};
-
-class AgentTest : public testing::Test {
- protected:
-  AgentTest() {
-    char name[] = "/tmp/sickbay_agent_XXXXXX";
-    folder_ = ::mkdtemp(name);
-    store_ = open_agent_files(folder_).value();
-    diagnose::SpecificationFile file{"node.json", kRules};
-    auto read = diagnose::read_specifications({&file, 1}, {"n3", {}});
-    EXPECT_TRUE(read) << read.error().message("test");
-    rules_ = {diagnose::compile(std::move(read->at(0)), compiler_).value()};
-  }
-  ~AgentTest() override {
-    agent_.reset();
-    std::filesystem::remove_all(folder_);
-  }
-  void start(bool repair = false, bool linked = true) {
-    agent_.reset();
-    AgentOptions options;
-    options.node = "n3";
-    options.boot_id = boot_id_;
-    options.version = "test";
-    options.repair = repair;
-    options.self = "b1/1/" + std::to_string(++agents_);
-    options.lives = [this](const std::string& process) { return process == lives_; };
-    agent_ =
-        std::make_unique<Agent>(loop_, *store_, operations_, linked ? &sickbayd_ : nullptr, rules_, options);
-  }
-  void pass(Micros time) { loop_.run_until(loop_.now() + time); }
-
-  std::string folder_;
-  sim::SimLoop loop_;
-  DuktapePredicates compiler_;
-  std::unique_ptr<AgentStore> store_;
-  Operations operations_{loop_};
-  Sickbayd sickbayd_{loop_};
-  std::vector<std::shared_ptr<const diagnose::Rules>> rules_;
-  std::unique_ptr<Agent> agent_;
-  int agents_ = 0;
-  std::string boot_id_ = "b1";
-  std::string lives_;  // the process of another agent of this node
-};
 
 TEST_F(AgentTest, TellsAFaultOnceAgainAfterAnHourAndWhenItIsGone) {
   start();

@@ -32,7 +32,7 @@ constexpr auto kKeys = std::to_array<ConfigRow<Config>>({
      [](Config& c, const Json& v) { return take_names(c.rules.folders, v); }},
     {{"periods", "every", "object", "other pauses between runs, {\"SPECIFICATION/PERIOD\": \"5m\"}"},
      [](Config& c, const Json& v) { return take_pauses(c.periods.every, v); }},
-    {{"repair", "allowed", "yes or no", "repairs may run where a specification wants them; false, the default: none runs"},
+    {{"repair", "allowed", "yes or no", "repairs may run where a specification wants them and its period and the request permit them; false, the default: none runs, whatever a specification calls them"},
      [](Config& c, const Json& v) { return take_flag(c.repair.allowed, v); }},
     {{"munge", "socket", "path", "socket of munged; default: libmunge's own"},
      [](Config& c, const Json& v) { return take_text(c.munge.socket, v); }},

@@ -28,6 +28,7 @@ void Diagnosis::stop(const std::string& why) {
 
 void Diagnosis::go_on() {
   for (;;) {
+    tell_refused();
     const diagnose::Decision decision = diagnose::decide(run_);
     if (decision.over) {
       if (!std::exchange(over_, true) && hooks_.over) hooks_.over(run_, cpu_);
@@ -40,15 +41,22 @@ void Diagnosis::go_on() {
 
 void Diagnosis::start_instance(diagnose::InstanceId instance) {
   const TimePoint now = loop_.now();
+  const diagnose::Index number = run_.instances[instance].operation;
+  const diagnose::Rules::OperationRule& rule = run_.rules->operations[number];
+  if (rule.repairs || rule.needs_idle) {
+    const diagnose::Permits permits = hooks_.permits ? hooks_.permits() : diagnose::Permits{};
+    if (std::string why = diagnose::objection_to(rule, permits); !why.empty())
+      return diagnose::apply(run_, diagnose::OperationRefused{now, instance, std::move(why)});
+  }
   diagnose::apply(run_, diagnose::OperationStarted{now, instance});
-  const auto& operation = run_.rules->specification.operations[run_.instances[instance].operation];
+  const auto& operation = run_.rules->specification.operations[number];
   const auto later = [self = shared_from_this(), instance](OperationEnd end) {
     self->finish(instance, std::move(end));
   };
   if (operation.kind == diagnose::OperationKind::critical)
     if (const auto finding = diagnose::finding_of(run_, instance); finding && hooks_.found)
       hooks_.found(*finding);
-  if (operation.kind == diagnose::OperationKind::repair && hooks_.before_repair)
+  if (rule.repairs && hooks_.before_repair)
     if (const Status noted = hooks_.before_repair(diagnose::repair_of(run_, instance)); !noted) {
       OperationEnd end;
       end.text = "it was not run, for it could not be noted: " + noted.error().line();
@@ -60,14 +68,45 @@ void Diagnosis::start_instance(diagnose::InstanceId instance) {
     end.text = "sickbayd was asked";
     return loop_.post([later, end] { later(end); });
   }
-  runner_.run(diagnose::call_of(run_, instance), later);
+  OperationCall call = diagnose::call_of(run_, instance);
+  if (rule.needs_idle) {
+    call.early_end = std::make_shared<EarlyEnd>();
+    stress_[instance] = call.early_end;
+  }
+  runner_.run(std::move(call), later);
+  if (rule.needs_idle && hooks_.stressing) hooks_.stressing();
+}
+
+bool Diagnosis::stresses() const { return !stress_.empty(); }
+
+void Diagnosis::end_stress(const std::string& why) {
+  const auto running = stress_;  // an end may come at once
+  for (const auto& [instance, early_end] : running) early_end->ask(why);
+}
+
+// What the engine has refused, or we: no end of an operation will tell of it.
+void Diagnosis::tell_refused() {
+  for (; told_ < run_.instances.size(); ++told_) {
+    const diagnose::Instance& instance = run_.instances[told_];
+    if (!instance.refused && instance.state == diagnose::Instance::State::queued) break;
+    if (!instance.refused) continue;
+    const diagnose::Rules::OperationRule& rule = run_.rules->operations[instance.operation];
+    if (rule.needs_idle && !rule.repairs) left_out_ = instance.text;
+    if (!hooks_.found) continue;
+    if (const auto finding = diagnose::finding_of(run_, told_)) hooks_.found(*finding);
+  }
 }
 
 void Diagnosis::finish(diagnose::InstanceId instance, OperationEnd end) {
   cpu_ += end.cpu;
+  if (const auto stress = stress_.extract(instance); !stress.empty() && stress.mapped()->asked()) {
+    // Whatever it says: it could not do all that it was to do.
+    end.result = OperationEnd::Result::unknown;
+    end.text = left_out_ = "ended before its time: " + stress.mapped()->why();
+  }
   diagnose::apply(run_, diagnose::OperationFinished{loop_.now(), instance, std::move(end)});
   const auto& operation = run_.rules->specification.operations[run_.instances[instance].operation];
-  if (operation.kind == diagnose::OperationKind::repair && hooks_.after_repair)
+  if (run_.rules->operations[run_.instances[instance].operation].repairs && hooks_.after_repair)
     hooks_.after_repair(diagnose::repair_of(run_, instance));
   if (operation.kind != diagnose::OperationKind::critical)
     if (const auto finding = diagnose::finding_of(run_, instance); finding && hooks_.found)

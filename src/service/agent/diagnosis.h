@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Diagnosis: drives one run of the engine through an OperationRunner, to its end.
+//
+// Whether an operation may run at all is the engine's to decide, and is asked a second time where it is
+// started: a repair that nobody permitted must pass two gates, not one.
 #pragma once
 #include <functional>
+#include <map>
 #include <memory>
 
 #include "engine/diagnose/findings.h"
@@ -16,6 +20,11 @@ class Diagnosis : public std::enable_shared_from_this<Diagnosis> {
   struct Hooks {
     /// Called before a repair is started; an Error keeps it from running, and its result is then unknown.
     std::function<Status(const diagnose::RepairRun&)> before_repair;
+    /// What is permitted at this moment: asked once more before a repair or stress is started, for a queue
+    /// may be long and a job may have come.  Where it is empty nothing is.
+    std::function<diagnose::Permits()> permits;
+    /// Called when stress (an operation that needs an idle node) was started.
+    std::function<void()> stressing;
     /// Called when a repair that was started has ended, whatever came of it.
     std::function<void(const diagnose::RepairRun&)> after_repair;
     /// What the run says as it goes: a critical operation that is started, an operation that ended unknown.
@@ -29,13 +38,20 @@ class Diagnosis : public std::enable_shared_from_this<Diagnosis> {
   void start(diagnose::RunStarted began);
   /// Nothing more is started; what runs is waited for.
   void stop(const std::string& why);
+  /// Whether an operation runs that needs an idle node.
+  bool stresses() const;
+  /// Ends those; they are unknown, and the run goes on.
+  void end_stress(const std::string& why);
   /// Forgets its owner: no hook is called any more.
   void leave() { hooks_ = {}; }
   const diagnose::Run& run() const { return run_; }
+  /// Why a test that needs an idle node was not made, or not to its end; "" where none was left out.
+  const std::string& left_out() const { return left_out_; }
 
  private:
   void go_on();
   void start_instance(diagnose::InstanceId instance);
+  void tell_refused();
   void finish(diagnose::InstanceId instance, OperationEnd end);
 
   Loop& loop_;
@@ -44,6 +60,9 @@ class Diagnosis : public std::enable_shared_from_this<Diagnosis> {
   Hooks hooks_;
   Micros cpu_{0};
   bool over_ = false;
+  std::string left_out_;
+  diagnose::InstanceId told_ = 0;  ///< up to here, those that were refused have been told
+  std::map<diagnose::InstanceId, std::shared_ptr<EarlyEnd>> stress_;  ///< that runs
 };
 
 }  // namespace sickbay::agent

@@ -54,7 +54,8 @@ void add_diagnose_command(CLI::App& app, Ending& ending) {
        "how deep: quick reads; deep adds memory and disk tests; extended adds stress, for idle nodes")
       ->check(CLI::IsMember(std::vector<std::string>(kDiagnosisModes.begin(), kDiagnosisModes.end())))
       ->capture_default_str();
-  c->add_flag("--repair", o->repair, "let it repair what the rules and the node's configuration allow");
+  c->add_flag("--repair", o->repair,
+              "let it repair what the rules, their periods and the node's configuration allow");
   c->add_flag("--explain", o->explain, "say why each production fired or did not");
   c->add_flag("--json", o->json, "print the task as JSON (doc/formats/api.md)");
   c->footer(

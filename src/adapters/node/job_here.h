@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether a step of a job runs on this node, by the list of processes alone.
+//
+// That there is none does not mean that there is no job: one that waits between two steps has no process
+// here.
+#pragma once
+#include <optional>
+#include <string_view>
+
+namespace sickbay {
+
+/// slurmd has a slurmstepd for each step.  (The one that only keeps a control group open, `slurmstepd
+/// infinity` of Slurm 22.05 and later, is none.)  Nothing where the processes cannot be listed.  `root`: "/"
+/// or the folder of a recorded machine.
+std::optional<bool> a_step_runs_here(std::string_view root = "/");
+
+}  // namespace sickbay
