@@ -251,14 +251,13 @@ class PosixRunner : public ProcessRunner {
       kill_now(process);
     });
     if (spec.early_end)
-      spec.early_end->on_ask(
-          [this, weak = std::weak_ptr<Process>(process), alive = std::weak_ptr<bool>(alive_)] {
-            const auto asked = weak.lock();
-            // (One that has been killed for its time has its own reason.)
-            if (!alive.lock() || !asked || !running_.contains(asked->pid) || asked->timed_out) return;
-            asked->ended_early = true;
-            kill_now(asked);
-          });
+      spec.early_end->on_ask(lifetime_.guard([this, weak = std::weak_ptr<Process>(process)] {
+        const auto asked = weak.lock();
+        // (One that has been killed for its time has its own reason.)
+        if (!asked || !running_.contains(asked->pid) || asked->timed_out) return;
+        asked->ended_early = true;
+        kill_now(asked);
+      }));
   }
 
  private:
