@@ -145,14 +145,18 @@ std::string checkout_of(const std::string& build) {
   return "";
 }
 
-Status check_readable(const std::string& file, mode_t rights) {
+Status check_readable(const std::string& file, mode_t rights, const std::vector<std::string>& folders) {
   struct stat its {};
   if (::stat(file.c_str(), &its) != 0 || others_may(its, rights)) return {};
+  // What lies beside it was made alike: the remedy is for all of it.
+  std::string all = fs::path(file).parent_path().string();
+  for (const std::string& folder : folders)
+    if (lies_below(file, folder) && folder.size() < all.size()) all = folder;
   return fail(
       Error(ErrorCode::usage, fmt::format("the users of a lab may not run {}", file))
           .because(fmt::format("its mode is {:o}; it was made under a umask that forbids others to read",
                                its.st_mode & 07777))
-          .remedied_by(fmt::format("chmod -R go+rX {}", fs::path(file).parent_path().string())));
+          .remedied_by(fmt::format("chmod -R go+rX {}", all)));
 }
 
 Status check_folder(const std::string& folder) {
@@ -202,9 +206,9 @@ Status check_shown(const std::vector<std::string>& folders) {
     if (auto good = check_folder(folder); !good) return good;
   const fs::path bin = fs::path(own_program_path()).parent_path();
   for (const char* name : kPrograms)
-    if (auto good = check_readable((bin / name).string(), kEnterAndRead); !good) return good;
+    if (auto good = check_readable((bin / name).string(), kEnterAndRead, folders); !good) return good;
   for (const std::string& library : own_libraries())
-    if (auto good = check_readable(library, S_IROTH); !good) return good;
+    if (auto good = check_readable(library, S_IROTH, folders); !good) return good;
   return {};
 }
 

@@ -88,7 +88,7 @@ refused() { # WHAT TEXT COMMAND...
   [[ $said != *starting* && ! -e $folder ]] || fail "$what: something was started: $said"
 }
 chmod o-rx "$sickbay"
-refused "a program that others may not run" "chmod -R go+rX /var/tmp/sb-$lab/build/bin" "$sickbay" lab up "$lab"
+refused "a program that others may not run" "chmod -R go+rX /var/tmp/sb-$lab/build" "$sickbay" lab up "$lab"
 chmod o+rx "$sickbay"
 refused "all of /tmp" "cannot see all of /tmp" "$sickbay" lab up "$lab" --show /tmp
 
