@@ -226,8 +226,9 @@ std::string canonical_text(const State& state) {
     text += fmt::format("{} {} {}{}{}{}{}{} {} {} {} {} {} {}\n", name, fmt::join(n.partitions, ","), n.seen,
                         n.drained, n.down, n.ours, n.pending, n.checking, n.numbers.drains, n.numbers.lifts,
                         n.numbers.checks, to_micros(n.drained_at), to_micros(n.checked_at), n.refused);
-    text += fmt::format("  boot {} {} {} {} {} {} {}\n", to_micros(n.boot), n.idle, n.numbers.reboots,
-                        n.rebooting, to_micros(n.reboot_at), to_micros(n.boot_before), n.reboot_failed);
+    text +=
+        fmt::format("  boot {} {} {} {} {} {} {} {}\n", to_micros(n.boot), n.idle, n.numbers.reboots,
+                    n.rebooting, to_micros(n.reboot_at), to_micros(n.boot_before), n.reboot_failed, n.late);
     for (const auto& [rule, reboot] : n.rebooted)
       text += fmt::format("  rebooted {} {} {}\n", rule, to_micros(reboot.at), reboot.boot_id);
     for (const auto& [source, r] : n.reasons)

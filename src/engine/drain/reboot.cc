@@ -69,14 +69,13 @@ Held held_reboot(const State& state, const Policy& policy, const std::string& na
   return {};
 }
 
-// Slurm says it in a reason or an answer that people do not see: they are told as of a finding.
-void fail_reboot(Node& node, const std::string& name, std::string why) {
-  if (!node.reboot_failed.empty()) return;
-  node.reboot_failed = std::move(why);
+// Slurm says it in a reason or an answer that people do not see: they are told as of the finding that asked.
+// `letter` is in the key of the notice.
+void tell_of_reboot(Node& node, const std::string& name, char letter, const std::string& text) {
   for (const auto& [source, reason] : node.reasons) {
-    if (!reason.reboot_asked || !asks_for(reason, kReboot)) continue;
+    if (!reason.reboot_asked || reason.action != kReboot) continue;
     const std::size_t slash = reason.rule.find('/');
-    node.notices[fmt::format("{}:b{}", source, node.numbers.reboots)] =
+    node.notices[fmt::format("{}:{}{}", source, letter, node.numbers.reboots)] =
         Json::object({{"node", name},
                       {"boot_id", reason.boot_id},
                       {"specification", reason.rule.substr(0, slash)},
@@ -85,9 +84,23 @@ void fail_reboot(Node& node, const std::string& name, std::string why) {
                       {"action", kReboot},
                       {"to", "operator"},
                       {"text", reason.text},
-                      {"escalation", "the reboot failed: " + node.reboot_failed}});
+                      {"escalation", text}});
     return;
   }
+}
+
+void fail_reboot(Node& node, const std::string& name, std::string why) {
+  if (!node.reboot_failed.empty()) return;
+  node.reboot_failed = std::move(why);
+  tell_of_reboot(node, name, 'b', "the reboot failed: " + node.reboot_failed);
+}
+
+// Lifting our drain does not undo it, and Slurm does not say so either.
+std::string late_text(const std::string& name) {
+  return fmt::format(
+      "it has booted, but Slurm keeps it DOWN, as it does after its ResumeTimeout: when the node is well, "
+      "scontrol update nodename={} state=resume",
+      name);
 }
 
 std::string ago(TimePoint then, TimePoint now) {
@@ -99,14 +112,18 @@ std::string ago(TimePoint then, TimePoint now) {
 bool see_boot(Node& node, const std::string& name, const Json& group, bool drained) {
   node.boot = from_micros(group["boot"].as_int());
   node.idle = group["idle"].as_bool();
+  const bool down = group["down"].as_bool();
+  node.late = node.late && down;
   if (!node.rebooting) return false;
   const bool booted = booted_since(node.boot, node.boot_before);
   // Where ResumeTimeout has passed, Slurm drops the drain with the reboot and leaves the node DOWN.
-  const bool given_up = !drained && group["down"].as_bool() &&
-                        group["state"].as_string().find("REBOOT_ISSUED") == std::string::npos;
+  const bool over = group["state"].as_string().find("REBOOT_ISSUED") == std::string::npos;
+  const bool given_up = !drained && down && over;
   if (booted) {
     node.rebooting = false;
     node.reboot_failed.clear();
+    node.late = down && over;
+    if (node.late) tell_of_reboot(node, name, 'l', late_text(name));
   } else if (given_up) {
     fail_reboot(node, name, "it did not come back within Slurm's ResumeTimeout");
   }
@@ -196,6 +213,7 @@ std::string wish_text(const State& state, const Policy& policy, const std::strin
     const bool off = std::any_of(node.reasons.begin(), node.reasons.end(), [&](const auto& entry) {
       return counts(policy, entry.second) && asks_for(entry.second, kPowerOff);
     });
+    if (node.late && !node.ours) return late_text(name);
     return off ? "to be powered off: people do it" : "";
   }
   const auto text = [](std::string_view what) { return fmt::format("to be rebooted: {}", what); };
