@@ -24,8 +24,9 @@ help: ## this list
 setup: ## install the Debian packages that are missing (needs root or sudo)
 	@tools/setup
 
-demo: ## four jobs on a real Slurm in a box, and a verdict on each (as root; else in the simulator)
+demo: ## five jobs on a real Slurm in a box, and a verdict on each (as root; else in the simulator)
 	@tools/setup --quiet
+	@demo/run --check
 	@tools/build release $(demo_programs)
 	@demo/run build/release
 

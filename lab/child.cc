@@ -286,6 +286,7 @@ Result<Process> start_process(const Command& command) {
     const pid_t pid = ::fork();
     if (pid == 0) {
       ::setsid();
+      ::umask(022);  // as init's services have it, whatever the caller's is
       const int in = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
       ::dup2(in, 0), ::dup2(out, 1), ::dup2(out, 2);
       ::close_range(3, ~0u, 1U << 2);  // CLOSE_RANGE_CLOEXEC: nothing of the caller leaks into a daemon

@@ -49,6 +49,11 @@ void add_up(CLI::App& lab, int& exit_code) {
   c->add_option("--spares", wishes->spares, "more nodes, in the hidden partition spare")
       ->capture_default_str();
   c->add_option("--dir", wishes->folder, "folder for its state (default /var/tmp/sickbay-lab-NAME)");
+  c->add_option(
+       "--show", wishes->shown,
+       "a folder of this host that all machines see at its path, read-only where it lies in /tmp or where "
+       "others may not enter (repeatable; the folders of this program are seen anyway)")
+      ->allow_extra_args(false);
   c->add_option("--slurm-user", wishes->slurm_user, "who slurmctld runs as: root or slurm")
       ->capture_default_str();
   c->add_option("--cpus", wishes->cpus, "CPUs per node, as Slurm is told")->capture_default_str();

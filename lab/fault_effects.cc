@@ -169,7 +169,7 @@ Status inject_cpu(Target& t) {
   auto group = process_cgroup(t.layout, t.machine, *process, Controller::cpu);
   if (!group) return tl::unexpected(group.error());
   t.fault.notes["cgroup"] = group->path;
-  t.fault.notes["cgroup_version"] = group->v2 ? "2" : "1";
+  t.fault.notes["cgroup_version"] = std::string(1, group->v2 ? '2' : '1');  // "1": GCC 12 warns (-Wrestrict)
   return limit_cpu(*group, share.value_or(100));
 }
 Status heal_cpu(Target& t) {

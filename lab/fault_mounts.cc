@@ -16,6 +16,8 @@
 #include <filesystem>
 #include <sstream>
 
+#include "lab/shown.h"
+
 namespace sickbay::lab {
 namespace {
 
@@ -102,8 +104,11 @@ Status inject_disk_full(Target& t) {
     struct stat its {};
     if (::stat(path.c_str(), &its) != 0) return fail(os_error("could not look at " + path));
     const std::string options = fmt::format("size=1m,mode={:o}", its.st_mode & 07777);
+    auto shown = Shown::hold(t.layout, path);
+    if (!shown) return tl::unexpected(shown.error());
     if (::mount(tag_of(t).c_str(), path.c_str(), "tmpfs", MS_NOSUID | MS_NODEV, options.c_str()) != 0)
       return fail(os_error("could not mount a tmpfs on " + path));
+    if (auto done = shown->show(); !done) return done;  // while there is room for its mount points
     const int fd = ::open((path + "/full").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
     if (fd < 0) return fail(os_error("could not fill " + path));
     const std::string block(4096, '\0');
@@ -126,6 +131,8 @@ Status heal_disk_full(Target& t) {
 Status inject_read_only(Target& t) {
   const std::string path = path_of(t);
   return on_machine(t, [&]() -> Status {
+    auto shown = Shown::hold(t.layout, path);
+    if (!shown) return tl::unexpected(shown.error());
     // A second mount over the first: remounting the first itself would fail while a file on it is written.
     if (::mount(path.c_str(), path.c_str(), nullptr, MS_BIND, nullptr) != 0)
       return fail(os_error("could not bind " + path));
@@ -134,7 +141,7 @@ Status inject_read_only(Target& t) {
       ::umount2(path.c_str(), MNT_DETACH);
       return fail(std::move(error));
     }
-    return {};
+    return shown->show();
   });
 }
 Status heal_read_only(Target& t) {
@@ -150,15 +157,16 @@ Status inject_unmount(Target& t) {
   const std::string empty = t.layout.path("nodes/" + t.machine.name + "/empty");
   if (auto made = make_folder(kept); !made) return made;
   return on_machine(t, [&]() -> Status {
-    // A second place holds the file system, so that heal can bring the very same one back.
-    if (::mount(path.c_str(), kept.c_str(), nullptr, MS_BIND, nullptr) != 0)
-      return fail(os_error("could not keep " + path));
-    if (auto done = detach(path); !done) return done;
+    auto shown = Shown::hold(t.layout, path);
+    if (!shown) return tl::unexpected(shown.error());
+    // Moved aside with what is mounted in it, so that heal can bring the very same one back.
+    if (::mount(path.c_str(), kept.c_str(), nullptr, MS_MOVE, nullptr) != 0)
+      return fail(os_error("could not take away " + path));
     // Below may lie a folder of the host; a mount point without its mount is empty.
     if (!std::filesystem::is_directory(path)) return {};
     if (::mount(empty.c_str(), path.c_str(), nullptr, MS_BIND, nullptr) != 0)
       return fail(os_error("could not empty " + path));
-    return {};
+    return shown->show();
   });
 }
 Status heal_unmount(Target& t) {

@@ -25,6 +25,7 @@
 #include "lab/faults.h"
 #include "lab/machines.h"
 #include "lab/power.h"
+#include "lab/shown.h"
 #include "lab/slurm_conf.h"
 
 namespace sickbay::lab {
@@ -253,8 +254,12 @@ LabLock::~LabLock() {
 
 Result<Layout> bring_up(const Wishes& wishes, const Progress& tell) {
   if (auto root = need_root("starting a lab"); !root) return tl::unexpected(root.error());
-  auto l = plan_layout(wishes);
+  ::umask(022);  // the lab's users and slurmd read what is made here
+  Wishes all = wishes;
+  for (std::string& folder : own_folders()) all.shown.push_back(std::move(folder));
+  auto l = plan_layout(std::move(all));
   if (!l) return l;
+  if (auto good = check_shown(l->wishes.shown); !good) return tl::unexpected(good.error());
   if (auto found = check_programs(); !found) return tl::unexpected(found.error());
 
   const std::string standard = default_folder(l->wishes.name);

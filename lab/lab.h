@@ -16,8 +16,8 @@ namespace sickbay::lab {
 /// Told what is being done, for people who wait.
 using Progress = std::function<void(const std::string&)>;
 
-/// Starts a lab and waits until all its nodes are idle.  Errors: not_root, missing_program, already_exists,
-/// usage, and those of the step that failed.
+/// Starts a lab and waits until all its nodes are idle.  Its machines see the folders of this program, too.
+/// Errors: not_root, missing_program, already_exists, usage, and those of the step that failed.
 Result<Layout> bring_up(const Wishes& wishes, const Progress& tell);
 /// Takes a lab down, whatever state it is in.  Without a lab of that name it does nothing.
 Status take_down(const std::string& name, const std::string& folder);

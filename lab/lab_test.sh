@@ -103,7 +103,9 @@ lab exec -l "a$run" --node n1 -- test -d "/var/tmp/sickbay-lab-a$run/home/alice"
 lab heal -l "a$run" n2 storage-away >/dev/null
 lab exec -l "a$run" --node n2 -- test -d "/var/tmp/sickbay-lab-a$run/home/alice" || wrong "storage did not come back"
 
-[ -z "$(lab exec -l "a$run" --node n1 -- ls /tmp)" ] || wrong "n1 has not a /tmp of its own"
+mark=$(mktemp /tmp/lab-test.XXXXXX)
+lab exec -l "a$run" --node n1 -- test -e "$mark" && wrong "n1 has not a /tmp of its own"
+rm "$mark"
 
 lab fault -l "a$run" n2 rank-kill=SIGBUS >/dev/null
 in_lab "a$run" srun -N2 --mpi=pmi2 "$work/hello" forever >/dev/null 2>&1 && wrong "rank-kill: the job did not fail"

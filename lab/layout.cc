@@ -59,6 +59,13 @@ struct FlagRow {
 };
 constexpr FlagRow kFlags[] = {{"sickbayd", &Wishes::sickbayd}, {"agents", &Wishes::agents}};
 
+// "lab/../x/": "/where/we/are/x".
+std::string plain_path(const std::string& path) {
+  std::string plain = std::filesystem::absolute(path).lexically_normal().string();
+  if (plain.size() > 1 && plain.back() == '/') plain.pop_back();
+  return plain;
+}
+
 }  // namespace
 
 const std::vector<User>& lab_users() {
@@ -80,13 +87,13 @@ Result<Layout> plan_layout(Wishes wishes) {
     return fail(Error(ErrorCode::usage, fmt::format("--slurm-user '{}' is not known", wishes.slurm_user))
                     .remedied_by("choose root or slurm"));
   if (wishes.folder.empty()) wishes.folder = default_folder(wishes.name);
-  wishes.folder = std::filesystem::absolute(wishes.folder).lexically_normal().string();
-  if (wishes.folder.size() > 1 && wishes.folder.back() == '/') wishes.folder.pop_back();
+  wishes.folder = plain_path(wishes.folder);
   // The longest socket path is LAB/root/run/sickbay/sickbayd.sock, and sun_path holds 107 characters.
   if (wishes.folder.size() > 70 || wishes.folder.find_first_of(" \t\n#,=\"'\\%") != std::string::npos)
     return fail(Error(ErrorCode::usage, fmt::format("--dir {} cannot hold a lab", wishes.folder))
                     .because("slurm.conf and Unix sockets take no long paths, spaces or special characters")
                     .remedied_by("choose a path of at most 70 plain characters"));
+  for (std::string& folder : wishes.shown) folder = plain_path(folder);
   Layout l;
   l.wishes = std::move(wishes);
   const std::uint32_t h = hash_of(l.wishes.name + l.wishes.folder);
@@ -119,6 +126,7 @@ std::string print_layout(const Layout& l) {
   for (const TextRow& row : kTexts) text += fmt::format("{} {}\n", row.key, l.wishes.*row.field);
   for (const NumberRow& row : kNumbers) text += fmt::format("{} {}\n", row.key, l.wishes.*row.field);
   for (const FlagRow& row : kFlags) text += fmt::format("{} {}\n", row.key, l.wishes.*row.field ? 1 : 0);
+  for (const std::string& folder : l.wishes.shown) text += fmt::format("shown {}\n", folder);
   return text;
 }
 
@@ -131,7 +139,8 @@ Result<Layout> parse_layout(const std::string& text) {
     const std::size_t space = line.find(' ');
     const std::string key = line.substr(0, space);
     const std::string value = space == std::string::npos ? "" : line.substr(space + 1);
-    bool known = false;
+    bool known = key == "shown" && !value.empty();
+    if (known) wishes.shown.push_back(value);
     for (const FlagRow& row : kFlags)
       if (key == row.key) wishes.*row.field = value == "1", known = true;
     for (const TextRow& row : kTexts)

@@ -31,6 +31,8 @@ struct Wishes {
   std::string slurm_user = "root";
   bool sickbayd = true;
   bool agents = true;  ///< one on each node; only where there is a sickbayd
+  /// Folders of the host that all machines see at their own path (shown.h).
+  std::vector<std::string> shown;
 };
 
 /// One machine of the lab: a node, a spare or the controller.
@@ -68,7 +70,7 @@ const std::vector<User>& lab_users();
 
 /// /var/tmp/sickbay-lab-NAME.
 std::string default_folder(const std::string& name);
-/// Checks the wishes and derives the rest.  Errors: usage.  Pure.
+/// Checks the wishes and derives the rest; paths become absolute.  Errors: usage.
 Result<Layout> plan_layout(Wishes wishes);
 /// lab.conf as text, one "key value" per line, and back.  Errors: bad_input with the line.
 std::string print_layout(const Layout& layout);

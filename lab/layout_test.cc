@@ -13,6 +13,7 @@
 namespace sickbay::lab {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -25,7 +26,7 @@ Layout plan(Wishes wishes) {
 TEST(Layout, SurvivesItsOwnFile) {
   Wishes w;
   w.name = "night-2", w.nodes = 3, w.spares = 2, w.cpus = 4, w.slurm_user = "slurm", w.sickbayd = false,
-  w.agents = false;
+  w.agents = false, w.shown = {"/root/a b", "/tmp/x/"};
   const Layout l = plan(w);
   auto again = parse_layout(print_layout(l));
   ASSERT_TRUE(again.has_value());
@@ -33,6 +34,7 @@ TEST(Layout, SurvivesItsOwnFile) {
   EXPECT_EQ(again->machines().size(), 5u);
   EXPECT_TRUE(again->machines()[3].spare);
   EXPECT_EQ(again->range, l.range);
+  EXPECT_THAT(again->wishes.shown, ElementsAre("/root/a b", "/tmp/x"));
 }
 
 struct BadWish {

@@ -17,6 +17,7 @@
 #include <sstream>
 
 #include "lab/cgroups.h"
+#include "lab/shown.h"
 
 namespace sickbay::lab {
 namespace {
@@ -52,16 +53,12 @@ Status bind_over(const std::string& from, const std::string& over) {
   return {};
 }
 
-// A node's own /tmp.  A lab that lies under /tmp itself must stay visible: it is held open and bound back.
+// A node's own /tmp, and with it the lab and the programs where all users find them, also in /tmp and /root.
 Status bind_tmp(const Layout& l, const std::string& own) {
-  if (l.dir().rfind("/tmp/", 0) != 0) return bind_over(own, "/tmp");
-  const int lab = ::open(l.dir().c_str(), O_PATH | O_CLOEXEC);
-  if (lab < 0) return fail(os_error("could not open " + l.dir()));
-  auto done = bind_over(own, "/tmp");
-  if (done) done = make_folder(l.dir());
-  if (done) done = bind_over(fmt::format("/proc/self/fd/{}", lab), l.dir());
-  ::close(lab);
-  return done;
+  auto shown = Shown::hold(l);
+  if (!shown) return tl::unexpected(shown.error());
+  if (auto done = bind_over(own, "/tmp"); !done) return done;
+  return shown->show();
 }
 
 Status make_mounts(const Layout& l, const Machine& m, const std::string& memory) {
@@ -69,7 +66,7 @@ Status make_mounts(const Layout& l, const Machine& m, const std::string& memory)
     return fail(os_error("could not detach the mounts"));
   if (::sethostname(m.name.c_str(), m.name.size()) != 0) return fail(os_error("could not set the host name"));
   const std::string own = l.path("nodes/" + m.name + "/");
-  // First, since it binds a lab under /tmp anew, without what was mounted in it.
+  // First, since the rest is mounted in what this may bind anew.
   if (auto done = bind_tmp(l, own + "tmp"); !done) return done;
   if (m.name == "ctl" &&
       ::mount("lab-db", l.path("db").c_str(), "tmpfs", MS_NOSUID | MS_NODEV, "mode=0700") != 0)

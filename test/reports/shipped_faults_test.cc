@@ -109,7 +109,9 @@ TEST_F(Shipped, RankByJobsWhereTheLogHasNoTimes) {
   const auto document = make_document(store_.connection(), order_);
   ASSERT_TRUE(document);
   for (const ReportResult& result : document->results)
-    if (result.spec.id() == "appfeature.boxes") EXPECT_EQ(result.outcome, Outcome::left_out);
+    if (result.spec.id() == "appfeature.boxes") {
+      EXPECT_EQ(result.outcome, Outcome::left_out);
+    }
 }
 
 }  // namespace

@@ -83,9 +83,10 @@ TEST_F(Shipped, TakeJobsThatSayNothing) {
       // Nothing is known, so nothing may be a figure over 0 but counts of the three jobs and shares of them.
       for (const auto& row : result.table.rows)
         for (std::size_t c = 0; c < row.size(); ++c)
-          if (const auto* real = std::get_if<double>(&row[c]))
+          if (const auto* real = std::get_if<double>(&row[c])) {
             EXPECT_TRUE(*real == 0 || std::abs(*real - 100.0 / 3) < 0.1 || *real == 100 || *real == 3)
                 << spec.id() << "." << result.table.columns[c].name << " = " << *real;
+          }
     }
 }
 
@@ -193,7 +194,9 @@ TEST_F(Shipped, NeverTakeAvailabilityFromJobsAlone) {
   const auto document = make_document(store_.connection(), order_);
   ASSERT_TRUE(document);
   for (const ReportResult& result : document->results)
-    if (result.spec.id() == "systatus.utilisation") EXPECT_EQ(result.outcome, Outcome::left_out);
+    if (result.spec.id() == "systatus.utilisation") {
+      EXPECT_EQ(result.outcome, Outcome::left_out);
+    }
 }
 
 // The days of a zone: what ran from 20:00 to 04:00 UTC lies, in Berlin in May, from 22:00 to 06:00.

@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 # Reboots through a real Slurm: a node whose rule asks for one is drained, rebooted once when its job has ended, and
 # comes back when the fault is gone; it stays out when the fault is there again, when Slurm refuses, and when the node
-# does not come back in time.  sickbayd is killed while a node boots.
+# does not come back in time.  One that comes back later still stays out, too.  sickbayd is killed while a node boots.
 #   reboot.sh BUILD
 set -euo pipefail
 build=$(realpath "${1:?usage: reboot.sh BUILD}")
 . "$(dirname "$(realpath "$0")")/lab.inc"
-lab_up --nodes 4 --spares 0 --cpus 2
+lab_up --nodes 5 --spares 0 --cpus 2
 patience=90
 
 # site REBOOT: into sickbayd's configuration.
@@ -30,7 +30,7 @@ slurm_conf() {
 }
 boot_id() { cat "$folder/nodes/$1/boot_id"; }
 # A rule of our own.  A file says what is wrong with the node: "always", or the boot in which something hangs.
-for node in n1 n2 n3 n4; do
+for node in n1 n2 n3 n4 n5; do
   mkdir -p "$(root_of $node)/etc/sickbay/rules.d" "$(root_of $node)/etc/sickbay/operations.d"
   cat >"$(root_of $node)/etc/sickbay/rules.d/probe.json" <<'RULES'
 {"specification": "probe", "version": 1, "description": "a node with a device that may hang",
@@ -90,8 +90,8 @@ before=$(boot_id n3)
 echo always >"$(root_of n3)/flag"
 until_true "n3 is rebooted" stands n3 rebooting
 kill_service ctl sickbayd
-has_booted() { [ "$(boot_id n3)" != "$before" ]; }
-until_true "n3 boots" has_booted
+has_booted() { [ "$(boot_id "$1")" != "$before" ]; }
+until_true "n3 boots" has_booted n3
 heal ctl
 until_true "people are to look at n3" wishes n3 "there again after the reboot"
 until_true "people were told of it" told "n3 the fault is there again after a reboot"
@@ -120,5 +120,39 @@ until_true "Slurm's patience ends" wishes n4 "did not come back within Slurm's R
 until_true "n4 is drained all the same" slurm_shows n4 'State=DOWN+DRAIN.*Reason=sickbay:'
 holds "n4 is out" stands n4 out
 holds "n4 was asked once" asked_once n4
+
+# --- and comes back after all, with its fault: with ReturnToService=1 Slurm keeps it DOWN, and our drain with it
+before=$(boot_id n4)
+echo always >"$(root_of n4)/flag"
+echo >"$folder/nodes/n4/reboot" # as the lab's own RebootProgram does
+until_true "n4 boots late" has_booted n4
+until_true "people are told that n4 is DOWN" told "n4 it has booted, but Slurm keeps it DOWN"
+until_true "people are told that its fault is there" told "n4 the fault is there again after a reboot"
+holds "n4 is out" stands n4 out
+holds "n4 is DOWN, and drained by us" slurm_shows n4 'State=DOWN+DRAIN .*Reason=sickbay:'
+rm "$(root_of n4)/flag"
+until_true "its drain is lifted when the fault is gone" stands n4 in
+until_true "n4 is still DOWN" slurm_shows n4 'State=DOWN '
+until_true "that is left to people" wishes n4 "scontrol update nodename=n4 state=resume"
+ctl scontrol update nodename=n4 state=resume
+until_true "n4 takes work again" slurm_shows n4 'State=IDLE '
+no_wish() { [ -z "$(service "$1" wish)" ]; }
+until_true "nothing is wished of n4" no_wish n4
+
+# --- the same with ReturnToService=2 while sickbayd is away: Slurm would give it work, so it is drained at once
+slurm_conf ReturnToService=2
+echo always >"$(root_of n5)/flag"
+until_true "n5 is rebooted" stands n5 rebooting
+kill_service ctl sickbayd
+until_true "Slurm gives n5 up, and drops our drain" slurm_shows n5 'State=\(DOWN\|IDLE\)\(+NOT_RESPONDING\)\? '
+before=$(boot_id n5)
+echo >"$folder/nodes/n5/reboot"
+until_true "n5 boots late" has_booted n5
+until_true "Slurm takes n5 back" slurm_shows n5 'State=IDLE '
+heal ctl
+until_true "n5 is drained again" slurm_shows n5 'State=IDLE+DRAIN .*Reason=sickbay:'
+until_true "n5 is out" stands n5 out
+until_true "people are told that its fault is there" told "n5 the fault is there again after a reboot"
+holds "n5 was asked once" asked_once n5
 
 finish

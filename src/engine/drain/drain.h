@@ -96,6 +96,7 @@ struct Node {
   TimePoint reboot_at = kNoTime, boot_before = kNoTime;  ///< of the last intent
   std::string reboot_failed;                             ///< why there will be none until somebody acts
   std::map<std::string, Reboot> rebooted;                ///< the last one of each rule
+  bool late = false;  ///< it came back from one too late, and Slurm has it DOWN
 };
 
 struct State {

@@ -27,7 +27,7 @@ struct World {
   std::vector<std::string> did;                 // "drain n3", in order
   std::map<std::string, std::string> refusals;  // "drain n3" -> why it fails
   bool check_passes = false;
-  std::string shown_when_drained = "IDLE+DRAIN", boot_id = "boot 0";
+  std::string shown_when_drained = "IDLE+DRAIN", shown_when_lifted = "IDLE", boot_id = "boot 0";
   TimePoint boot = from_unix_seconds(1'700'000'000);  // of all nodes
   std::vector<TimePoint> left;                        // moments at which a node was taken away
   std::vector<Json> told;                             // what the verb notify got
@@ -120,7 +120,8 @@ struct World {
     say(command.subject, kDone, body);
     if (command.verb == "notify") told.push_back(command.args["finding"]);
     if (command.verb == "drain" || command.verb == "undrain")
-      nodes(command.args["node"].as_string(), command.verb == "drain" ? shown_when_drained : "IDLE");
+      nodes(command.args["node"].as_string(),
+            command.verb == "drain" ? shown_when_drained : shown_when_lifted);
   }
   void nodes(const std::string& hostlist, const std::string& shown,
              std::vector<std::string> partitions = {"batch"}) {

@@ -23,6 +23,7 @@ static_assert(kStandings.size() == static_cast<std::size_t>(Standing::claimed) +
 constexpr auto kWishes = std::to_array<std::string_view>({
     "",
     "to be powered off: people do it",
+    "{why}",
     "the reboot {ago} failed: {why}",
     "asked to reboot {ago}",
     "the fault is there again after the reboot {ago}: people must look",
@@ -91,6 +92,7 @@ std::string canonical_text(const State& state) {
                         n.drained_look, n.left_look);
     text += fmt::format("  reboots {} {} {} {} {}\n", n.numbers.reboots, n.rebooting, to_micros(n.reboot_at),
                         to_micros(n.boot_before), n.reboot_failed);
+    if (n.late) text += "  late\n";
     for (const auto& [rule, reboot] : n.rebooted)
       text += fmt::format("  rebooted {} {} {}\n", rule, to_micros(reboot.at), reboot.boot_id);
     for (const auto& [source, r] : n.reasons)

@@ -64,6 +64,7 @@ struct Wish {
   enum class What : std::uint8_t {
     none,
     power_off,       ///< which people do
+    late,            ///< it came back too late for Slurm, which keeps it down
     failed,          ///< the reboot, and nothing is tried again until somebody acts
     asked,           ///< Slurm was asked and has not shown it done
     in_vain,         ///< the fault is there again, and it is too soon for another reboot

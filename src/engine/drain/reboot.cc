@@ -61,16 +61,15 @@ cluster::Breaker::Held held_reboot(const Known& k, const std::string& name) {
   return k.cluster.breaker.held_by_recent(k.policy.breaker, k.cluster.view, name, k.now);
 }
 
-// Slurm says it in a reason or an answer that people do not see: they are told as of a finding.
-void fail_reboot(Node& node, const std::string& name, std::string why) {
-  if (!node.reboot_failed.empty()) return;  // told once; it may still be overdue besides
-  node.reboot_failed = std::move(why);
+// Slurm says it in a reason or an answer that people do not see: they are told as of the finding that asked.
+// `letter` is in the key of the notice.
+void tell_of_reboot(Node& node, const std::string& name, char letter, const std::string& text) {
   for (const auto& [source, reason] : node.reasons) {
-    if (!reason.reboot_asked || !asks_for(reason, kReboot)) continue;
+    if (!reason.reboot_asked || reason.action != kReboot) continue;
     // One of them speaks for all that shared the reboot.  The number keeps its key apart from the finding's
     // own, which was told before, and from that of a later reboot.
     const std::size_t slash = reason.rule.find('/');
-    node.notices[fmt::format("{}:b{}", source, node.numbers.reboots)] =
+    node.notices[fmt::format("{}:{}{}", source, letter, node.numbers.reboots)] =
         Json::object({{"node", name},
                       {"boot_id", reason.boot_id},
                       {"specification", reason.rule.substr(0, slash)},
@@ -79,14 +78,29 @@ void fail_reboot(Node& node, const std::string& name, std::string why) {
                       {"action", kReboot},
                       {"to", "operator"},
                       {"text", reason.text},
-                      {"escalation", "the reboot failed: " + node.reboot_failed}});
+                      {"escalation", text}});
     return;
   }
+}
+
+void fail_reboot(Node& node, const std::string& name, std::string why) {
+  if (!node.reboot_failed.empty()) return;  // told once; it may still be overdue besides
+  node.reboot_failed = std::move(why);
+  tell_of_reboot(node, name, 'b', "the reboot failed: " + node.reboot_failed);
+}
+
+// Lifting our drain does not undo it, and Slurm does not say so either.
+std::string late_text(const std::string& name) {
+  return fmt::format(
+      "it has booted, but Slurm keeps it DOWN, as it does after its ResumeTimeout: when the node is well, "
+      "scontrol update nodename={} state=resume",
+      name);
 }
 
 }  // namespace
 
 bool see_boot(Node& node, const std::string& name, const cluster::Node& shown) {
+  node.late = node.late && shown.down;
   // A boot that we did not ask for is no news here; due() sees it by its time.
   if (!node.rebooting) return false;
   const bool booted = booted_since(shown.boot, node.boot_before);
@@ -97,6 +111,8 @@ bool see_boot(Node& node, const std::string& name, const cluster::Node& shown) {
     // Also long after it was given up: what counts is that it is back.
     node.rebooting = false;
     node.reboot_failed.clear();
+    node.late = shown.down && !shown.reboot_issued();
+    if (node.late) tell_of_reboot(node, name, 'l', late_text(name));
   } else if (given_up) {
     fail_reboot(node, name, "it did not come back within Slurm's ResumeTimeout");
   }
@@ -196,6 +212,7 @@ Wish reboot_wish(const Known& k, const std::string& name) {
     const bool off = std::any_of(node.reasons.begin(), node.reasons.end(), [&](const auto& entry) {
       return counts(k.policy, entry.second) && asks_for(entry.second, kPowerOff);
     });
+    if (node.late && !node.ours) return {late, kNoTime, late_text(name)};
     return {off ? power_off : none, kNoTime, ""};
   }
   if (!node.reboot_failed.empty()) return {failed, node.reboot_at, node.reboot_failed};

@@ -215,6 +215,45 @@ TEST(Reboot, ADrainThatSlurmDropsIsSetAgain) {
   EXPECT_THAT(quick.acts(), ElementsAre("drain n3", "reboot n3", "drain n3"));
 }
 
+// Tried on 22.05 with ReturnToService=1: it stays DOWN, and lifting our drain leaves it so.
+TEST(Reboot, ANodeThatBootsLateAndStaysDownIsLeftToPeople) {
+  Rebooting w;
+  w.shown_when_lifted = "DOWN";
+  w.asks(1);
+  w.nodes("n3", "DOWN+DRAIN+REBOOT_ISSUED");
+  w.shown_when_drained = "DOWN+DRAIN";
+  w.nodes("n3", "DOWN");
+  const auto told = w.told.size();
+  w.boots("n3", "DOWN+DRAIN");
+  EXPECT_EQ(w.stands("n3"), "out");
+  ASSERT_EQ(w.told.size(), told + 1);
+  EXPECT_THAT(w.told.back()["escalation"].as_string(), HasSubstr("scontrol update nodename=n3 state=resume"));
+  w.finding(2, "n3", "stuck", "ok", "none");
+  w.pass(601s);
+  EXPECT_THAT(w.acts(), ElementsAre("drain n3", "reboot n3", "drain n3", "undrain n3"));
+  EXPECT_EQ(w.stands("n3"), "in");
+  EXPECT_THAT(w.wish(), HasSubstr("scontrol update nodename=n3 state=resume"));
+  w.nodes("n3", "IDLE");  // somebody does it
+  EXPECT_EQ(w.wish(), "");
+}
+
+// With ReturnToService=2 it takes work again, and our drain is all that keeps it out.
+TEST(Reboot, ANodeThatBootsLateAndIsIdleIsKeptOutByItsDrain) {
+  Rebooting w;
+  w.asks(1);
+  w.nodes("n3", "DOWN+DRAIN+REBOOT_ISSUED");
+  w.shown_when_drained = "DOWN+DRAIN";
+  w.nodes("n3", "DOWN");
+  const auto told = w.told.size();
+  w.boots("n3", "IDLE+DRAIN");
+  EXPECT_EQ(w.stands("n3"), "out");
+  EXPECT_EQ(w.told.size(), told);
+  w.finding(2, "n3", "stuck", "ok", "none");
+  w.pass(601s);
+  EXPECT_EQ(w.stands("n3"), "in");
+  EXPECT_EQ(w.wish(), "");
+}
+
 TEST(Reboot, WhoPutsItBackMeanwhileIsRight) {
   Rebooting w;
   w.asks(1);
