@@ -55,6 +55,7 @@ class Manager final : public ResourceManager {
   }
   void reboot(RebootOrder order, Done<bool> done) override { cluster_.reboot(std::move(order), done); }
   void slurm_user(Done<std::uint32_t> done) override { cluster_.slurm_user(done); }
+  void explain(JobId, Done<PendingFacts>) override {}
   std::vector<CallCount> calls() const override { return cluster_.calls(); }
 
  private:
