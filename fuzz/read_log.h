@@ -7,7 +7,7 @@
 
 #include "property.h"
 #include "workload/read/formats.h"
-#include "workload/read/values.h"
+#include "workload/job/values.h"
 
 namespace sickbay::fuzz {
 

@@ -109,6 +109,7 @@ SimWorld::~SimWorld() { kill_sickbayd(); }
 void SimWorld::start_sickbayd() {
   SB_CHECK(!daemon_, "one sickbayd per cluster");
   daemon_ = std::make_unique<Daemon>(*this);
+  if (more_seats) more_seats(daemon_->seats);
   const Status replayed = daemon_->controller.replay();
   SB_CHECK(replayed, "a journal of our own replays");
   daemon_->submissions.sweep();

@@ -42,6 +42,8 @@ class SimWorld {
   /// `sickbay cancel`.
   void cancel_case(std::int64_t case_no, const std::string& by);
 
+  /// Adds engines to those of the product, at each start of sickbayd.
+  std::function<void(Seats&)> more_seats;
   /// Told of each event when it is durable.
   std::function<void(const Event&)> on_event;
   /// Told how much real time sickbayd took for a "task" (a round is one) or to take in a "refresh".  Set

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "workload/read/values.h"
+#include "workload/job/values.h"
 #include "workload/store/store.h"
 
 namespace sickbay::workload {

@@ -7,8 +7,8 @@
 
 #include "model/slurm_state.h"
 #include "workload/read/reader.h"
-#include "workload/read/values.h"
-#include "workload/read/values_test_parts.h"
+#include "workload/job/values.h"
+#include "workload/job/values_test_parts.h"
 
 namespace sickbay::workload {
 namespace {

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "workload/read/reader.h"
-#include "workload/read/values.h"
+#include "workload/job/values.h"
 
 namespace sickbay::workload {
 

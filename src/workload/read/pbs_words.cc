@@ -8,7 +8,7 @@
 
 #include "base/text.h"
 #include "workload/read/hosts.h"
-#include "workload/read/values.h"
+#include "workload/job/values.h"
 
 namespace sickbay::workload {
 namespace {

@@ -13,7 +13,7 @@
 #include "workload/read/delimiters.h"
 #include "workload/read/reader.h"
 #include "workload/read/sacct_columns.h"
-#include "workload/read/values.h"
+#include "workload/job/values.h"
 
 namespace sickbay::workload::sacct {
 

@@ -19,7 +19,7 @@
 #include "base/time.h"
 #include "model/slurm_state.h"
 #include "workload/read/reader.h"
-#include "workload/read/values.h"
+#include "workload/job/values.h"
 
 namespace sickbay::workload::reference {
 

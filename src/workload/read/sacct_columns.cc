@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 #include "model/slurm_state.h"
-#include "workload/read/values.h"
+#include "workload/job/values.h"
 
 namespace sickbay::workload::sacct {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "base/time.h"
-#include "workload/read/values.h"
+#include "workload/job/values.h"
 #include "workload/report/views.h"
 
 namespace sickbay::workload {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Each value has its usual form first, read by the word or in one loop; what is not of that form goes on to a
 // slower reader of all forms.  Nothing here allocates, but valid_utf8 in its arena.
-#include "workload/read/values.h"
+#include "workload/job/values.h"
 
 #include <algorithm>
 #include <cstring>
@@ -10,7 +10,7 @@
 #include "base/size.h"
 #include "base/text.h"
 #include "workload/job/civil.h"
-#include "workload/read/swar.h"
+#include "workload/job/swar.h"
 
 namespace sickbay::workload {
 namespace {

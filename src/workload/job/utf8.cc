@@ -2,8 +2,8 @@
 // UTF-8 of texts that users wrote: checked, and mended where it is none.
 #include <cstring>
 
-#include "workload/read/swar.h"
-#include "workload/read/values.h"
+#include "workload/job/swar.h"
+#include "workload/job/values.h"
 
 namespace sickbay::workload {
 namespace {

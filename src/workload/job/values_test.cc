@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The fast parsers say what the slow ones of base and model say, over every form and much rubbish.
-#include "workload/read/values.h"
+#include "workload/job/values.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@
 #include "base/size.h"
 #include "base/text.h"
 #include "base/time.h"
-#include "workload/read/values_test_parts.h"
+#include "workload/job/values_test_parts.h"
 
 namespace sickbay::workload {
 namespace {
