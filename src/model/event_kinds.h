@@ -11,7 +11,7 @@
 
 namespace sickbay {
 
-// Seen in Slurm by service/watch.
+// Seen in Slurm by service/watch.h.
 inline constexpr std::string_view kNodesSeen = "nodes_seen";  ///< cluster: engine/cluster/node_group.h
 inline constexpr std::string_view kControllerSeen = "controller_seen";  ///< cluster {boot}: of slurmctld
 inline constexpr std::string_view kJobSeen = "job_seen";  ///< c17 {run, job}: a watched job has changed

@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <ctime>
 
+#include "base/duration.h"
 #include "base/text_table.h"
 
 namespace sickbay::cli {
@@ -54,6 +55,15 @@ std::string local_time(TimePoint t) {
 std::string local_clock(TimePoint t) {
   const std::tm p = local_parts(t);
   return fmt::format("{:02}:{:02}:{:02}", p.tm_hour, p.tm_min, p.tm_sec);
+}
+
+std::string since_text(const Json& stamp, TimePoint now) {
+  const TimePoint since = from_micros(stamp.as_int());
+  if (since == kNoTime) return {};
+  std::string text = " since " + local_time(since);
+  if (now > since)
+    text += fmt::format(" ({})", describe_duration(std::chrono::floor<std::chrono::seconds>(now - since)));
+  return text;
 }
 
 std::string paragraph(std::string_view first, std::string_view text, const TextPage& page) {

@@ -26,6 +26,8 @@ TextPage page_of_stdout();
 std::string local_time(TimePoint t);
 /// "10:04:05" in the zone of the process.
 std::string local_clock(TimePoint t);
+/// " since 2026-11-21 10:04:05 (2 min)" of a time in microseconds; "" for 0.
+std::string since_text(const Json& stamp, TimePoint now);
 
 /// Paragraphs: `text` wrapped to the page behind `first` (a bullet or a label), further lines indented as
 /// far. Text from outside is made harmless.

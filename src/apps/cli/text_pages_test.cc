@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The smaller pages: events, nodes, status, and what is said about a script.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -8,6 +9,7 @@
 #include "apps/cli/cases/batch_script.h"
 #include "apps/cli/cluster/cluster_text.h"
 #include "apps/cli/event_text.h"
+#include "engine/drain/node_view.h"
 
 namespace sickbay::cli {
 namespace {
@@ -34,7 +36,18 @@ TEST_F(TextPages, EventLines) {
        "10:00:00  c1    job_seen run=c1.r1 job_id=7 state=RUNNING nodes=n[1-2]\n"},
       {"verdict", R"({"cause":"b","final":true,"nodes":["n3"],"sentence":"Node n3."})",
        "10:00:00  c1    verdict cause=b final=true nodes=[\"n3\"] sentence=\"Node n3.\"\n"},
+      {"case_opened", R"({"owner":{"user":"alice","uid":5},"script_name":"job.sh","work_dir":"/home/alice"})",
+       "10:00:00  c1    case_opened user=alice work_dir=/home/alice script_name=job.sh\n"},
       {"case_closed", "null", "10:00:00  c1    case_closed\n"},
+      {"claimed",
+       R"({"holder":"drain","by":"node:n3","reason":"sickbay:f9 node/disk: full","out":true,"until":null})",
+       "10:00:00  c1    claimed holder=drain by=node:n3 out=true reason=\"sickbay:f9 node/disk: full\"\n"},
+      {"claim_released", R"({"holder":"drain","why":"the node is in service"})",
+       "10:00:00  c1    claim_released holder=drain why=\"the node is in service\"\n"},
+      {"parked", R"({"engine":"drain","why":"it wants something new each time that it is asked"})",
+       "10:00:00  c1    parked engine=drain why=\"it wants something new each time that it is asked\"\n"},
+      {"intent", R"({"key":"node:n3.d1","verb":"drain","args":{"node":"n3"},"draws":["n3"]})",
+       "10:00:00  c1    intent verb=drain key=node:n3.d1 draws=[\"n3\"]\n"},
       // a kind of a newer sickbayd: all there is
       {"moon_phase", R"({"phase":"full moon","n":3,"more":{"a":1},"none":""})",
        "10:00:00  c1    moon_phase phase=\"full moon\" n=3 more={\"a\":1}\n"},
@@ -77,6 +90,48 @@ TEST_F(TextPages, Nodes) {
   EXPECT_EQ(none.error().code, ErrorCode::not_found);
   EXPECT_EQ(none.error().what, "there is no node 'n22'");
   EXPECT_TRUE(none.error().remedy_text.starts_with("did you mean 'n2'?")) << none.error().remedy_text;
+}
+
+// SERVICE tells of the claims of drain by its own words; a claim of anybody else would go unseen.
+TEST_F(TextPages, NodesThatSomebodyElseHasClaimed) {
+  const Json list = json(R"({"items":[
+    {"name":"n1","state":"IDLE","cpus":4,"usable":false,"service":{"standing":"out"},
+     "claim":{"holder":"drain","by":"node:n1","reason":"sickbay:f9 disk","out":true,"until":null,"since":1795255200000000}},
+    {"name":"n2","state":"IDLE","cpus":4,"usable":true,"service":{"standing":"claimed","reasons":[
+       {"source":"f9","rule":"node/disk","text":"full","since":0,"gone":0,"observed":false}]},
+     "claim":{"holder":"fleet","by":"node:n2","reason":"tests \u001b[31mit","out":true,"until":1795255800000000,
+              "since":1795255200000000}},
+    {"name":"n3","state":"IDLE","cpus":4,"usable":true,"service":{"standing":"in"},
+     "claim":{"holder":"recover","by":"x5","reason":"a spare of job 17","out":false,"until":null,
+              "since":1795255200000000}},
+    {"name":"n4","state":"IDLE","cpus":4,"usable":true,"service":{"standing":"in"},"claim":null}]})");
+  EXPECT_EQ(
+      nodes_text(chosen_nodes(list, {}).value(), list, page_),
+      "NODE  STATE  CPUS  TAKES WORK  SERVICE  CLAIM\n"
+      "n1    IDLE      4  no          out\n"
+      "n2    IDLE      4  yes         claimed  fleet\n"
+      "n3    IDLE      4  yes         in       recover\n"
+      "n4    IDLE      4  yes         in\n"
+      "\n"
+      "n2: another part of Sickbay is at work on it: its drain waits for that\n"
+      "  f9 node/disk: full\n"
+      "n2: claimed by fleet since 2026-11-21 10:00:00 (2 min) until 2026-11-21 10:10:00: tests \\x1b[31mit\n"
+      "n3: claimed by recover for x5 since 2026-11-21 10:00:00 (2 min): a spare of job 17\n");
+}
+
+// A word that drain learns and this page does not would be shown as it is, which explains nothing.
+TEST_F(TextPages, EveryStandingIsExplained) {
+  for (const std::string_view standing : drain::standings()) {
+    if (standing == "in") continue;  // nothing speaks against it
+    Json node = json(R"({"name":"n1","service":{"reasons":[{"source":"f9"}]}})");
+    Json service = node["service"];
+    service.set("standing", standing);
+    node.set("service", std::move(service));
+    const Json list = Json::object({{"items", Json::array({node})}});
+    EXPECT_EQ(nodes_text(list["items"], list, page_).find(fmt::format("n1: {}\n", standing)),
+              std::string::npos)
+        << standing;
+  }
 }
 
 TEST_F(TextPages, NodesWhoseRulesDiffer) {
@@ -133,6 +188,18 @@ TEST_F(TextPages, Status) {
             "journal   ok, 42 events, 1.5 MiB\n"
             "slurm     ok since 2026-11-21 10:00:00 (2 min)\n"
             "cases     1 open, 2 closed\n");
+  Json parked = well;
+  parked.set("parked", 0);
+  EXPECT_EQ(status_text(parked, page_), status_text(well, page_));
+  parked.set("parked", 1);
+  EXPECT_TRUE(status_is_good(parked));  // of all others nothing waits
+  EXPECT_TRUE(status_text(parked, page_)
+                  .ends_with("cases     1 open, 2 closed\n"
+                             "parked    1 subject is left alone, since an engine of Sickbay does not settle "
+                             "on it: 'sickbay journal' says which and why (kind parked). Asked about again "
+                             "when something happens to it, or when sickbayd starts. Please report it.\n"));
+  parked.set("parked", 2);
+  EXPECT_NE(status_text(parked, page_).find("parked    2 subjects are left alone"), std::string::npos);
   Json away = well;
   away.set("slurm", json(R"({"state":"away","since":0,"error":"slurmctld does not answer"})"));
   EXPECT_FALSE(status_is_good(away));

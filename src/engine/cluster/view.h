@@ -2,8 +2,8 @@
 // View: the one picture of the cluster that all engines look at.
 //
 // Nodes, slurmctld's boot and the watched jobs, as the journal tells of them: changed by apply() only, so
-// that a replay gives the same picture.  Who looks at Slurm, and how often, is service/watch's matter; what
-// people are shown besides (reasons, addresses) is in its last look and not here. Source:
+// that a replay gives the same picture.  Who looks at Slurm, and how often, is the matter of service/watch.h;
+// what people are shown besides (reasons, addresses) is in its last look and not here. Source:
 // doc/design/decisions.md 27.
 #pragma once
 #include <compare>

@@ -50,6 +50,8 @@ std::string_view standing(const Known& known, const std::string& name) {
   return kStandings[static_cast<std::size_t>(standing_of(known, name))];
 }
 
+std::span<const std::string_view> standings() { return kStandings; }
+
 std::string wish_text(const Known& known, const std::string& name) {
   const Wish wish = reboot_wish(known, name);
   return fmt::format(fmt::runtime(kWishes[static_cast<std::size_t>(wish.what)]),

@@ -7,6 +7,7 @@
 #include <array>
 #include <map>
 
+#include "apps/cli/claim_text.h"
 #include "base/duration.h"
 #include "base/hostlist.h"
 #include "base/text_table.h"
@@ -267,6 +268,30 @@ std::string verdict_text(const Json& view, const TextPage& page) {
   return text + bullets("What is missing", verdict["missing"], page);
 }
 
+// Who may start runs for the job.
+std::string claim_of(const Json& view, const TextPage& page) {
+  return claim_text(view["claim"], fmt::format("job:{}", view["job_id"].as_int()), page);
+}
+
+bool is_ours(const Json& view) {
+  return view["claim"]["holder"].as_string() == "identify" && view["claim"]["by"] == view["case"];
+}
+
+// A failed job that somebody else holds is why nothing happens: that belongs to the head of the page.
+std::string waits_text(const Json& view, const TextPage& page) {
+  if (!view["claim"].is_object() || is_ours(view) || is_decided(view)) return {};
+  if (const std::string& state = view["state"].as_string(); state != "investigating" && state != "waiting")
+    return {};
+  return paragraph("  waits for:  ", claim_of(view, page), page);
+}
+
+std::string claimed_text(const Json& view, const TextPage& page) {
+  if (!view["claim"].is_object() || !waits_text(view, page).empty()) return {};
+  return "\n" +
+         paragraph("", fmt::format("Job {} is claimed by {}", view["job_id"].as_int(), claim_of(view, page)),
+                   page);
+}
+
 }  // namespace
 
 const CauseRow& cause_row(std::string_view name) {
@@ -288,6 +313,7 @@ std::string case_text(const Json& view, const TextPage& page) {
   for (const std::string& line : wrapped(sentence_of(view), page.width))
     text += painted(line, sentence_sgr(view), page.colours) + "\n";
   text += paragraph("", case_line(view), page);
+  text += waits_text(view, page);
   text += verdict_text(view, page);
   text += runs_text(view, page);
   text += verification_text(view, page);
@@ -295,6 +321,7 @@ std::string case_text(const Json& view, const TextPage& page) {
   text += output_text(view, page);
   text += bullets("Notes", view["notes"], page);
   text += bullets("What to do next", view["verdict"]["next"], page, true);
+  text += claimed_text(view, page);
   if (!is_decided(view))
     text +=
         fmt::format("\nNot final yet: 'sickbay why {} --wait' waits for the verdict.\n", safe(view["case"]));
@@ -305,6 +332,7 @@ std::string case_brief(const Json& view, const TextPage& page) {
   std::string text = paragraph("", case_line(view), page);
   for (const std::string& line : wrapped(sentence_of(view), page.width))
     text += painted(line, sentence_sgr(view), page.colours) + "\n";
+  text += waits_text(view, page);
   return text + runs_text(view, page);
 }
 

@@ -7,7 +7,7 @@
 #include <map>
 #include <set>
 
-#include "base/duration.h"
+#include "apps/cli/claim_text.h"
 #include "base/size.h"
 #include "base/spelling.h"
 #include "base/text.h"
@@ -27,15 +27,6 @@ std::string joined(const Json& words, std::string_view gap) {
   return text;
 }
 
-std::string since_text(const Json& stamp, TimePoint now) {
-  const TimePoint since = from_micros(stamp.as_int());
-  if (since == kNoTime) return {};
-  std::string text = " since " + local_time(since);
-  if (now > since)
-    text += fmt::format(" ({})", describe_duration(std::chrono::floor<std::chrono::seconds>(now - since)));
-  return text;
-}
-
 // What our own standings mean to whoever reads the list (engine/drain, standing()).
 struct StandingRow {
   std::string_view standing, colour, meaning;
@@ -50,6 +41,7 @@ constexpr auto kStandings = std::to_array<StandingRow>({
     {"returning", kUnclear, "the drain is being lifted"},
     {"foreign", kUnclear, "drained or down by somebody else: left alone"},
     {"refused", kBad, "Slurm did not let it be drained"},
+    {"claimed", kUnclear, "another part of Sickbay is at work on it: its drain waits for that"},
 });
 
 const StandingRow& standing_row(const Json& service) {
@@ -60,6 +52,20 @@ const StandingRow& standing_row(const Json& service) {
 
 TextTable::Cell service_cell(const Json& service) {
   return TextTable::Cell(safe(service["standing"]), standing_row(service).colour);
+}
+
+// What SERVICE says of a node is the drain engine's: its own claims stand behind "leaving", "out",
+// "rebooting" and "returning".  Only somebody else's are told besides.
+constexpr std::string_view kServiceHolder = "drain";
+
+bool tells_more(const Json& claim) {
+  return claim.is_object() && claim["holder"].as_string() != kServiceHolder;
+}
+
+std::string claim_lines(const Json& node, const TextPage& page) {
+  if (!tells_more(node["claim"])) return {};
+  const std::string& name = node["name"].as_string();
+  return paragraph("", name + ": claimed by " + claim_text(node["claim"], "node:" + name, page), page);
 }
 
 // One line for what speaks against a node, and one for each reason.
@@ -135,6 +141,16 @@ std::string rules_lines(const Json& node, const std::set<std::string>& differ, c
          paragraph("  ", text, page);
 }
 
+// Nobody but an engine that goes in a circle parks a subject: it is a fault of Sickbay, and the rest goes on.
+std::string parked_text(std::int64_t parked) {
+  return fmt::format(
+      "{} left alone, since an engine of Sickbay does not settle on {}: 'sickbay journal' says which and why "
+      "(kind parked). Asked about again when something happens to {}, or when sickbayd starts. Please report "
+      "it.",
+      parked == 1 ? "1 subject is" : fmt::format("{} subjects are", parked), parked == 1 ? "it" : "them",
+      parked == 1 ? "it" : "them");
+}
+
 }  // namespace
 
 Result<Json> chosen_nodes(const Json& list, const std::vector<std::string>& wanted) {
@@ -171,6 +187,7 @@ std::string nodes_text(const Json& items, const Json& list, const TextPage& page
                    {"PARTITIONS", left, true},
                    {"TAKES WORK"},
                    {"SERVICE"},
+                   {"CLAIM"},
                    {"RULES"},
                    {"CASES", left, true},
                    {"REASON", left, true}});
@@ -183,10 +200,11 @@ std::string nodes_text(const Json& items, const Json& list, const TextPage& page
     const std::set<std::string> differ = common.not_of(node);
     table.add({safe(node["name"]), TextTable::Cell(state, usable ? kGood : kBad),
                std::to_string(node["cpus"].as_int()), joined(node["partitions"], ","), usable ? "yes" : "no",
-               service_cell(node["service"]),
+               service_cell(node["service"]), tells_more(node["claim"]) ? safe(node["claim"]["holder"]) : "",
                differ.empty() ? TextTable::Cell("") : TextTable::Cell("differ", kUnclear),
                joined(node["verdicts"], ","), safe(node["reason"])});
     why += service_lines(node, page);
+    why += claim_lines(node, page);
     if (!differ.empty()) why += rules_lines(node, differ, common, page);
   }
   if (table.empty())
@@ -214,6 +232,8 @@ std::string status_text(const Json& status, const TextPage& page) {
   text += fmt::format("slurm     {}{}\n", state(slurm["state"]), since_text(slurm["since"], page.now));
   if (!slurm["error"].as_string().empty()) text += paragraph("          ", slurm["error"].as_string(), page);
   text += fmt::format("cases     {} open, {} closed\n", cases["open"].as_int(), cases["closed"].as_int());
+  if (const std::int64_t parked = status["parked"].as_int(); parked > 0)
+    text += paragraph("parked    ", parked_text(parked), page);
   return text;
 }
 
