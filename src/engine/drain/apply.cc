@@ -301,8 +301,11 @@ void raise(const State& state, Event& event) {
       event.body.set("draws", Json::array({name}));
     event.v = kIntentVersion;
   } else if (event.kind == kNodesSeen && event.v < kNodesSeenVersion) {
-    if (!state.away.empty())
-      event.body.set("ours", std::vector<std::string>(state.away.begin(), state.away.end()));
+    std::set<std::string> ours = state.away;
+    // Also one that we set, could not lift, and did not see yet: it was counted with its intent.
+    for (const auto& [name, node] : state.nodes)
+      if (node.drained && *node.drained) ours.insert(name);
+    if (!ours.empty()) event.body.set("ours", std::vector<std::string>(ours.begin(), ours.end()));
     event.v = kNodesSeenVersion;
   } else if (event.kind == kUndoDrains && event.v < kUndoDrainsVersion) {
     // It also told nobody that a node waits no more.

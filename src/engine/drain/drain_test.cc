@@ -203,6 +203,44 @@ TEST(Drain, FindingsAreToldOnceWhereSomebodyListens) {
   EXPECT_THAT(w.did, ElementsAre("notify "));
 }
 
+// A drain that was done, and could not be lifted before Slurm was looked at: it is not ours any more, and was
+// counted when we set it.
+TEST(Drain, AnOldJournalCountsADrainThatCouldNotBeLiftedOnce) {
+  cluster::Cluster cluster;
+  State state;
+  TimePoint now = from_unix_seconds(1'800'000'000);
+  const auto replay = [&](std::string subject, std::string_view kind, Json body) {
+    Event event;
+    event.at = now += 1s;
+    event.subject = std::move(subject);
+    event.kind = kind;
+    event.body = std::move(body);
+    raise(state, event);
+    cluster::apply(cluster, event);
+    (void)apply(state, cluster.view, event);
+  };
+  const auto shows = [&](const char* words) {
+    replay("cluster", kNodesSeen,
+           Json::object({{"groups", Json::array({Json::object({{"nodes", "n3"},
+                                                               {"state", words},
+                                                               {"usable", true},
+                                                               {"partitions", Json::array({"batch"})}})})}}));
+  };
+  const auto does = [&](const char* verb, std::string_view end) {
+    const Json body = Json::object({{"key", std::string("node:n3.") + verb}, {"verb", verb}});
+    replay("node:n3", kIntent, body);
+    replay("node:n3", end, body);
+  };
+  shows("IDLE");
+  does("drain", kDone);
+  does("undrain", kFailed);
+  shows("IDLE+DRAIN");
+  EXPECT_EQ(cluster.breaker.partitions().at("batch").left.size(), 1u);
+  shows("IDLE");
+  shows("IDLE+DRAIN");  // by somebody
+  EXPECT_EQ(cluster.breaker.partitions().at("batch").left.size(), 2u);
+}
+
 // Whatever agents, cases and people do: the breaker's bounds hold at every moment, and a replay of the events
 // gives the same state.
 TEST(DrainProperty, TheBreakerHoldsAndReplayIsEqual) {

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+// Journals of the version before the engines shared one state (test/fixtures/journals) give the same state.
+//
+// NAME.ndjson has its events: two are from a real Slurm in a lab, `random_*` are from that version's drain
+// engine under random events, the rest from scenarios.  NAME.state is what that version itself said of its
+// state after a replay.  A sickbayd is updated in place over its journal: a drain, a breaker or a verdict
+// that read otherwise after the update would act on nodes for no reason that anybody could find.
+#include <gmock/gmock.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <stdexcept>
+
+#include "base/digest/sha256.h"
+#include "legacy_text.h"
+#include "service/config.h"
+
+namespace sickbay {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string contents(const fs::path& path) {
+  std::ifstream in(path);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  return lines;
+}
+
+std::vector<std::string> journals() {
+  std::vector<std::string> names;
+  for (const auto& entry : fs::directory_iterator(SB_JOURNALS))
+    if (entry.path().extension() == ".ndjson") names.push_back(entry.path().stem());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+std::vector<Event> events_of(const std::string& name) {
+  std::vector<Event> events;
+  for (const std::string& line : lines_of(contents(SB_JOURNALS "/" + name + ".ndjson"))) {
+    const auto event = Json::parse(line).and_then(Event::from_json);
+    if (!event) throw std::runtime_error(name + ": " + line);
+    events.push_back(*event);
+  }
+  return events;
+}
+
+class OldJournal : public testing::TestWithParam<std::string> {
+ protected:
+  void replay() {
+    for (const Event& event : events_) seats_.replay(event);
+  }
+
+  const std::vector<Event> events_ = events_of(GetParam());
+  const std::string then_ = contents(SB_JOURNALS "/" + GetParam() + ".state");
+  const Config config_;
+  Seats seats_{config_};
+};
+
+TEST_P(OldJournal, GivesTheStateOfThen) {
+  replay();
+  // Line by line, since a difference is looked for in one node or case.
+  const auto then = lines_of(then_), now = lines_of(legacy_text(seats_));
+  for (std::size_t i = 0; i < std::min(then.size(), now.size()); ++i)
+    ASSERT_EQ(now[i], then[i]) << "line " << i + 1;
+  EXPECT_EQ(legacy_text(seats_), then_);
+}
+
+// At the end much is over and forgotten, so each event is looked at: NAME.digests has, in the order of the
+// events, the first 16 digits of the SHA-256 of what that version said after it.
+TEST_P(OldJournal, GivesTheStateOfThenAfterEveryEvent) {
+  const auto then = lines_of(contents(SB_JOURNALS "/" + GetParam() + ".digests"));
+  ASSERT_EQ(then.size(), events_.size());
+  for (std::size_t i = 0; i < events_.size(); ++i) {
+    // Else the test would show nothing of the raising of old events.
+    ASSERT_EQ(events_[i].v, 1) << events_[i].text();
+    seats_.replay(events_[i]);
+    ASSERT_EQ(sha256_hex(legacy_text(seats_)).substr(0, 16), then[i]) << events_[i].text();
+  }
+}
+
+TEST_P(OldJournal, GivesEveryVerdictOfThen) {
+  replay();
+  std::size_t cases = 0;
+  for (const std::string& line : lines_of(then_)) {
+    if (!line.starts_with("{\"case\":")) continue;
+    const Json then = *Json::parse(line);
+    const auto& all = seats_.cases().state().cases;
+    const auto it = all.find(*parse_case_name(then["case"].as_string()));
+    ASSERT_NE(it, all.end()) << line;
+    const auto& verdict = it->second.verdict;
+    EXPECT_EQ((verdict ? verdict->to_json() : Json()).dump(), then["verdict"].dump());
+    ++cases;
+  }
+  EXPECT_EQ(seats_.cases().state().cases.size(), cases);
+}
+
+// That version had no claims: what it had out must be claimed before anybody else may ask for it.
+TEST_P(OldJournal, OwesClaimsOnExactlyWhatWasOut) {
+  replay();
+  const auto then = lines_of(then_);
+  std::vector<std::string> owed, away;
+  for (const cluster::Claim& claim : seats_.drains().owed()) {
+    owed.emplace_back(node_of_subject(claim.on));
+    EXPECT_EQ(claim.by, claim.on);
+    EXPECT_EQ(claim.holder, drain::kName);
+    EXPECT_TRUE(claim.out) << claim.on;
+    EXPECT_EQ(claim.until, kNever);
+    EXPECT_FALSE(claim.reason.empty());
+  }
+  std::string line = "away ";
+  for (const std::string& name : owed) line += (name == owed.front() ? "" : ",") + name;
+  EXPECT_EQ(line, then.back());
+  // No case of it claims anything before it acts again.
+  EXPECT_THAT(seats_.cases().owed(), testing::IsEmpty());
+  EXPECT_THAT(seats_.cluster().claims.all(), testing::IsEmpty());
+}
+
+INSTANTIATE_TEST_SUITE_P(OldJournals, OldJournal, testing::ValuesIn(journals()),
+                         [](const auto& name) { return name.param; });
+
+// The fixtures are of use only as long as what they are chosen for is in them.
+TEST(OldJournals, TellOfAllThatHasMoved) {
+  std::string all;
+  bool some_out = false;
+  for (const std::string& name : journals()) {
+    all += contents(SB_JOURNALS "/" + name + ".ndjson");
+    some_out |= !lines_of(contents(SB_JOURNALS "/" + name + ".state")).back().ends_with("away ");
+  }
+  EXPECT_TRUE(some_out);
+  for (const char* word : {"\"drain\"", "\"undrain\"", "\"reboot\"", "\"breaker_tripped\"", "\"undo_drains\"",
+                           "\"job_lost\"", "\"controller_seen\"", "\"nodes_seen\"", "\"reason_ended\"",
+                           "\"failed\"", "\"case_closed\"", "\"restart_cnt\":1", "\"gone\":true",
+                           "\"counted\":true", "\"counted\":false", "\"cancel_requested\"", "DOWN"})
+    EXPECT_THAT(all, testing::HasSubstr(word));
+}
+
+}  // namespace
+}  // namespace sickbay
