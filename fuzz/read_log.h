@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "property.h"
-#include "workload/read/formats.h"
 #include "workload/job/values.h"
+#include "workload/read/formats.h"
 
 namespace sickbay::fuzz {
 

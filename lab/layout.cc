@@ -59,7 +59,7 @@ struct FlagRow {
 };
 constexpr FlagRow kFlags[] = {{"sickbayd", &Wishes::sickbayd}, {"agents", &Wishes::agents}};
 
-// "lab/../x/": "/where/we/are/x".
+// "a/../x/" in /here is "/here/x".
 std::string plain_path(const std::string& path) {
   std::string plain = std::filesystem::absolute(path).lexically_normal().string();
   if (plain.size() > 1 && plain.back() == '/') plain.pop_back();

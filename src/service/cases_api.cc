@@ -22,13 +22,12 @@ void CaseEndpoints::open_case(Api& api, Call& c) {
   Event event;
   event.subject = case_name(no);
   event.kind = identify::kCaseOpened;
-  event.body =
-      Json::object({{"owner", submission.owner.to_json()},
-                    {"options", wish->options},
-                    {"script_name", submission.script_name},
-                    {"work_dir", submission.work_dir},
-                    {"output_dir", fmt::format("{}/sickbay-{}", submission.work_dir, case_name(no))},
-                    {"notes", wish->notes}});
+  event.body = Json::object({{"owner", submission.owner.to_json()},
+                             {"options", wish->options},
+                             {"script_name", submission.script_name},
+                             {"work_dir", submission.work_dir},
+                             {"output_dir", fmt::format("{}/sickbay-{}", submission.work_dir, case_name(no))},
+                             {"notes", wish->notes}});
   c.keep(api, {std::move(event)}, 201, Json::object({{"case", case_name(no)}}), [&api, no] {
     // A case that a full disk keeps waiting is in the state, and comes to be after all; any other never was.
     // Its number stays unused.

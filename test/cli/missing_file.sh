@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # A file that was named and is not there: the remedy speaks of its path, not of the names of cases and nodes.
+# shellcheck source=test/cli/common.inc
 . "$(dirname "$0")/common.inc"
 export SICKBAY_STORE=$work/jobs.duckdb
 log=$SICKBAY_SOURCE/test/fixtures/workload/drac-2021.sacct.txt

@@ -12,9 +12,10 @@
 //   ----
 //   (the timeline, written by `sickbay-sim --rewrite`; its diff is for people to judge)
 //
-// Claims, and who waits no more for the breaker, are in the timeline only where `show claims` asks for them: most
-// stories are about something else.  The words of each line are in the tables of scenario.cc; an unknown word is an error with its line.
-// What a program does is said after `does`, in the words of adapters/sim/sim_behaviour.h.
+// Claims, and who waits no more for the breaker, are in the timeline only where `show claims` asks for them:
+// most stories are about something else.  The words of each line are in the tables of scenario.cc; an unknown
+// word is an error with its line. What a program does is said after `does`, in the words of
+// adapters/sim/sim_behaviour.h.
 #pragma once
 #include <cstdint>
 #include <functional>

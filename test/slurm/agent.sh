@@ -5,6 +5,7 @@
 #   agent.sh BUILD
 set -euo pipefail
 build=$(realpath "${1:?usage: agent.sh BUILD}")
+# shellcheck source=test/slurm/lab.inc
 . "$(dirname "$(realpath "$0")")/lab.inc"
 lab_up --nodes 2 --spares 0
 # is CODE WHAT COMMAND...: the command's exit code.

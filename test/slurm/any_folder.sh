@@ -6,6 +6,7 @@
 #   any_folder.sh BUILD
 set -euo pipefail
 build=$(realpath "${1:?usage: any_folder.sh BUILD}")
+# shellcheck source=test/slurm/lab.inc
 . "$(dirname "$(realpath "$0")")/lab.inc"
 mine=()
 clean_up() { rm -rf "${mine[@]}"; }

@@ -8,6 +8,7 @@ set -euo pipefail
 build=$(realpath "${1:?usage: diagnose.sh BUILD [SECONDS]}")
 healthy_seconds=${2:-0}
 source_dir=$(realpath "$(dirname "$0")/../..")
+# shellcheck source=test/slurm/lab.inc
 . "$(dirname "$(realpath "$0")")/lab.inc"
 lab_up --nodes 6 --spares 0 --cpus 2
 findings() { ctl "$sickbay" journal --json | jq -c "select(.kind == \"finding\") | $1"; }

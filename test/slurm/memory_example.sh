@@ -6,6 +6,7 @@
 set -euo pipefail
 build=$(realpath "${1:?usage: memory_example.sh BUILD}")
 source_dir=$(realpath "$(dirname "$0")/../..")
+# shellcheck source=test/slurm/lab.inc
 . "$(dirname "$(realpath "$0")")/lab.inc"
 lab_up --nodes 2 --spares 0
 etc=$folder/nodes/n1/root/etc/sickbay

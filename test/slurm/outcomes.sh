@@ -10,6 +10,7 @@ build=$(realpath "${1:?usage: outcomes.sh BUILD [CASE...]}")
 shift
 only=" $* "
 programs=$(realpath "$(dirname "$0")/../../demo/programs")
+# shellcheck source=test/slurm/lab.inc
 . "$(dirname "$(realpath "$0")")/lab.inc"
 work=$(mktemp -d)
 clean_up() { rm -rf "$work"; }

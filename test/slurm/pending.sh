@@ -5,6 +5,7 @@
 #   pending.sh BUILD
 set -euo pipefail
 build=$(realpath "${1:?usage: pending.sh BUILD}")
+# shellcheck source=test/slurm/lab.inc
 . "$(dirname "$(realpath "$0")")/lab.inc"
 lab_up --nodes 4 --spares 0 --cpus 2 --no-agents
 

@@ -6,6 +6,7 @@
 #   reboot.sh BUILD
 set -euo pipefail
 build=$(realpath "${1:?usage: reboot.sh BUILD}")
+# shellcheck source=test/slurm/lab.inc
 . "$(dirname "$(realpath "$0")")/lab.inc"
 lab_up --nodes 5 --spares 0 --cpus 2
 patience=90

@@ -11,6 +11,7 @@ build=$(realpath "${1:?usage: survive_kills.sh BUILD [KILLS OF SICKBAYD] [KILLS 
 source_dir=$(realpath "$(dirname "$0")/../..")
 daemon_kills=${2:-3}
 slurm_kills=${3:-1}
+# shellcheck source=test/slurm/lab.inc
 . "$(dirname "$(realpath "$0")")/lab.inc"
 lab_up --nodes 4 --spares 0 --cpus 4
 

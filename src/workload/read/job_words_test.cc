@@ -6,9 +6,9 @@
 #include <algorithm>
 
 #include "model/slurm_state.h"
-#include "workload/read/reader.h"
 #include "workload/job/values.h"
 #include "workload/job/values_test_parts.h"
+#include "workload/read/reader.h"
 
 namespace sickbay::workload {
 namespace {

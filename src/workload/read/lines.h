@@ -4,8 +4,8 @@
 #include <string>
 #include <string_view>
 
-#include "workload/read/reader.h"
 #include "workload/job/values.h"
+#include "workload/read/reader.h"
 
 namespace sickbay::workload {
 

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "base/text.h"
-#include "workload/read/hosts.h"
 #include "workload/job/values.h"
+#include "workload/read/hosts.h"
 
 namespace sickbay::workload {
 namespace {

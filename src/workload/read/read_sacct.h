@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
+#include "workload/job/values.h"
 #include "workload/read/delimiters.h"
 #include "workload/read/reader.h"
 #include "workload/read/sacct_columns.h"
-#include "workload/job/values.h"
 
 namespace sickbay::workload::sacct {
 

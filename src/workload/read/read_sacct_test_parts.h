@@ -18,8 +18,8 @@
 #include "base/text.h"
 #include "base/time.h"
 #include "model/slurm_state.h"
-#include "workload/read/reader.h"
 #include "workload/job/values.h"
+#include "workload/read/reader.h"
 
 namespace sickbay::workload::reference {
 

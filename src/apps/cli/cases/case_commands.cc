@@ -10,10 +10,10 @@
 
 #include "apps/cli/answer.h"
 #include "apps/cli/cases/case_text.h"
+#include "apps/cli/cases/pending_text.h"
 #include "apps/cli/commands.h"
 #include "apps/cli/event_text.h"
 #include "apps/cli/follow.h"
-#include "apps/cli/cases/pending_text.h"
 #include "base/text.h"
 
 namespace sickbay::cli {
