@@ -72,7 +72,8 @@ void Breaker::on_nodes_seen(const View& view, const Claims& claims, const Event&
     // partition is that much smaller in any case.  A node that we see for the first time says nothing of when
     // it left.
     if (!change.before || change.before->drained || !view.nodes.at(change.name).drained) continue;
-    if (claims.out().contains(change.name) || std::ranges::find(ours, change.name) != ours.end()) continue;
+    if (claims.keeps_out(change.name, event.at) || std::ranges::find(ours, change.name) != ours.end())
+      continue;
     note_leaving(view, change.name, event.at);
   }
 }
@@ -107,8 +108,9 @@ Breaker::Held Breaker::held(const BreakerPolicy& policy, const View& view, const
   const std::set<std::string>& all = nodes_of(view, partition);
   const int most_out = share(all.size(), policy.most_out_percent, 0);
   // (Who asks may hold the claim already: the node itself is not yet out.)
-  const auto out = std::count_if(claims.out().begin(), claims.out().end(),
-                                 [&](const std::string& name) { return name != node && all.contains(name); });
+  const auto out = std::count_if(claims.out().begin(), claims.out().end(), [&](const std::string& name) {
+    return name != node && all.contains(name) && claims.keeps_out(name, now);
+  });
   // No time is worth waiting for: a node must come back first.
   if (out >= most_out) return {fmt::format("{} of at most {} nodes are out by us", out, most_out)};
   return {};

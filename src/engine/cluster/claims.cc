@@ -75,6 +75,10 @@ bool Claims::holds(std::string_view holder, std::string_view by, const std::stri
   return claim != nullptr && claim->holder == holder && claim->by == by;
 }
 
+bool Claims::keeps_out(const std::string& node, TimePoint now) const {
+  return out_.contains(node) && find(node_subject(node), now) != nullptr;
+}
+
 std::string canonical_text(const Claims& claims) {
   std::string text;
   for (const auto& [on, claim] : claims.all())

@@ -37,8 +37,11 @@ class Claims {
   const Claim* find(const std::string& on, TimePoint now) const;
   /// Whether `holder` holds it, for `by`.
   bool holds(std::string_view holder, std::string_view by, const std::string& on, TimePoint now) const;
-  /// Nodes that are kept out of service by us, whoever of us.
+  /// Nodes that are kept out of service by us, whoever of us; and those whose claim has run out, until it is
+  /// released or given anew.
   const std::set<std::string>& out() const { return out_; }
+  /// Whether a claim that holds at `now` keeps the node out of service.
+  bool keeps_out(const std::string& node, TimePoint now) const;
   const std::map<std::string, Claim>& all() const { return claims_; }
 
   static Event claimed(const Claim& claim);

@@ -1,0 +1,452 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/cluster/breaker.h"
+
+#include <gmock/gmock.h>
+
+#include <random>
+
+#include "engine/cluster/cluster_test_parts.h"
+
+namespace sickbay::cluster {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+std::string node_name(int no) { return "n" + std::to_string(no); }
+
+// A cluster whose engines ask before they take a node out, as all of them do.
+struct Breakers : Scene {
+  BreakerPolicy policy;
+
+  const Breaker& breaker() const { return cluster.breaker; }
+  Breaker::Leave ask(const std::string& node, std::string by = {}) const {
+    return breaker().ask(policy, cluster.view, cluster.claims, node, by.empty() ? node_subject(node) : by,
+                         now);
+  }
+  // Asks, and does what the answer says.
+  bool take_out(const std::string& node) {
+    const Breaker::Leave leave = ask(node);
+    for (const Event& record : leave.records) take(record);
+    if (!leave.granted) return false;
+    claim(node_subject(node), "drain", node_subject(node));
+    draw(node_subject(node), {node});
+    return true;
+  }
+  void bring_back(const std::string& node) {
+    take(Claims::released(node_subject(node), "drain", "it is well"));
+  }
+  std::size_t counted(const std::string& partition = "batch") const {
+    const auto it = breaker().partitions().find(partition);
+    return it == breaker().partitions().end() ? 0 : it->second.left.size();
+  }
+};
+
+TEST(Breaker, BoundsOfTheWindow) {
+  const struct {
+    int nodes, most, percent, may_leave;
+  } rows[] = {
+      {1, 5, 5, 1},                                                      // never less than one
+      {6, 5, 5, 1},     {19, 5, 5, 1},   {39, 5, 5, 1},  {40, 5, 5, 2},  // rounded down
+      {99, 5, 5, 4},    {100, 5, 5, 5},  {200, 5, 5, 5},                 // the smaller of both
+      {200, 50, 5, 10}, {200, 0, 5, 10},                                 // 0: percent alone
+      {10, 3, 100, 3},  {10, 1, 100, 1}, {10, 5, 0, 1},
+  };
+  for (const auto& row : rows) {
+    Breakers b;
+    b.policy.most = row.most;
+    b.policy.most_percent = row.percent;
+    b.policy.most_out_percent = 100;
+    b.see("n[1-" + std::to_string(row.nodes) + "]", "IDLE");
+    int left = 0;
+    while (left < row.nodes && b.take_out(node_name(left + 1))) ++left;
+    EXPECT_EQ(left, row.may_leave) << row.nodes << " nodes, " << row.most << ", " << row.percent << " %";
+  }
+}
+
+TEST(Breaker, BoundsOfThoseOut) {
+  const struct {
+    int nodes, percent, may_be_out;
+  } rows[] = {{1, 20, 1},   {4, 20, 1},    {9, 20, 1},  {10, 20, 2},
+              {99, 20, 19}, {100, 20, 20}, {100, 0, 1}, {7, 100, 7}};
+  for (const auto& row : rows) {
+    Breakers b;
+    b.policy.most = 0;
+    b.policy.most_percent = 100;
+    b.policy.most_out_percent = row.percent;
+    b.see("n[1-" + std::to_string(row.nodes) + "]", "IDLE");
+    int out = 0;
+    while (out < row.nodes && b.take_out(node_name(out + 1))) ++out;
+    EXPECT_EQ(out, row.may_be_out) << row.nodes << " nodes, " << row.percent << " %";
+    if (out == row.nodes) continue;
+    const Breaker::Held held = b.ask(node_name(out + 1)).held;
+    EXPECT_EQ(held.why, std::to_string(out) + " of at most " + std::to_string(out) + " nodes are out by us");
+    EXPECT_EQ(held.until, kNever) << "no time is worth waiting for";
+    b.bring_back("n1");
+    EXPECT_TRUE(b.take_out(node_name(out + 1)));
+  }
+}
+
+TEST(Breaker, SaysWhenItIsWorthAskingAgain) {
+  Breakers b;
+  b.policy.most_out_percent = 100;
+  b.see("n[1-40]", "IDLE");  // two an hour
+  ASSERT_TRUE(b.take_out("n1"));
+  b.now += 10min;
+  ASSERT_TRUE(b.take_out("n2"));
+  b.now += 10min;
+  const Breaker::Leave leave = b.ask("n3");
+  EXPECT_FALSE(leave.granted);
+  EXPECT_EQ(leave.held.why, "2 of at most 2 nodes left within 60 min");
+  EXPECT_EQ(leave.held.until, kStart + 1h);
+  b.now = kStart + 1h - Micros(1);
+  EXPECT_FALSE(b.ask("n3").granted);
+  b.now = kStart + 1h;
+  ASSERT_TRUE(b.take_out("n3"));
+  EXPECT_EQ(b.ask("n4").held.until, kStart + 10min + 1h) << "n2's turn";
+  // Where more than the bound have left, as others may, so many must be out of the window.
+  b.now = kStart + 65min;
+  b.see("n[20-22]", "IDLE+DRAIN");
+  EXPECT_EQ(b.ask("n4").held.why, "5 of at most 2 nodes left within 60 min");
+  EXPECT_EQ(b.ask("n4").held.until, kStart + 65min + 1h);
+}
+
+TEST(Breaker, WhoAsksIsNotOutYet) {
+  Breakers b;
+  b.see("n[1-6]", "IDLE");  // one may be out
+  b.claim("node:n1", "drain", "node:n1");
+  EXPECT_TRUE(b.ask("n1").granted) << "its claim comes before the leave";
+  EXPECT_FALSE(b.ask("n2").granted);
+}
+
+TEST(Breaker, ClaimsThatKeepNoNodeOutCountForNothing) {
+  Breakers b;
+  b.see("n[1-6]", "IDLE");
+  b.claim("node:n1", "check", "node:n1", false);
+  b.claim("job:17", "replace", "c7", false);
+  b.claim("node:x1", "drain", "node:x1");  // of no partition of n2's
+  EXPECT_TRUE(b.ask("n2").granted);
+}
+
+TEST(Breaker, AClaimThatHasRunOutCountsNoMore) {
+  Breakers b;
+  b.see("n[1-6]", "IDLE");
+  b.claim("node:n1", "check", "node:n1", true, kStart + 1h);
+  EXPECT_FALSE(b.ask("n2").granted);
+  b.now = kStart + 1h;
+  EXPECT_TRUE(b.ask("n2").granted);
+  // What drains the node from then on is not ours.
+  b.see("n1", "IDLE+DRAIN");
+  EXPECT_EQ(b.counted(), 1u);
+}
+
+TEST(Breaker, ANodeOfTwoPartitionsNeedsRoomInBoth) {
+  Breakers b;
+  b.see("n[1-100]", "IDLE", {"big"});
+  b.see("n[1-4]", "IDLE", {"big", "small"});
+  ASSERT_TRUE(b.take_out("n1"));
+  EXPECT_EQ(b.counted("big"), 1u);
+  EXPECT_EQ(b.counted("small"), 1u);
+  EXPECT_FALSE(b.take_out("n2")) << "small has no room";
+  EXPECT_FALSE(b.breaker().partitions().at("big").tripped);
+  EXPECT_TRUE(b.breaker().partitions().at("small").tripped);
+  for (const int no : {50, 51, 52, 53}) EXPECT_TRUE(b.take_out(node_name(no)));
+  EXPECT_FALSE(b.take_out("n54")) << "big has none either";
+  // Of no partition, or unknown: nothing bounds it.
+  b.see("x1", "IDLE", {});
+  EXPECT_TRUE(b.ask("x1").granted);
+  EXPECT_TRUE(b.ask("y1").granted);
+}
+
+TEST(Breaker, DrainsOfOthersCountOnce) {
+  Breakers b;
+  b.see("n[1-6]", "IDLE");
+  b.see("n1", "IDLE+DRAIN");
+  EXPECT_EQ(b.counted(), 1u);
+  b.see("n1", "MIXED+DRAIN");
+  b.see("n1", "DOWN+DRAIN");
+  EXPECT_EQ(b.counted(), 1u) << "it was drained before";
+  EXPECT_FALSE(b.ask("n2").granted);
+  b.see("n1", "IDLE");
+  b.see("n1", "IDLE+DRAIN");
+  EXPECT_EQ(b.counted(), 2u) << "anew";
+  b.see("n2", "DOWN");
+  EXPECT_EQ(b.counted(), 2u) << "no drain";
+  b.see("n9", "IDLE+DRAIN");
+  EXPECT_EQ(b.counted(), 2u) << "seen for the first time: it says nothing of when it left";
+  b.lose("n2");
+  b.see("n2", "DOWN+DRAIN");
+  EXPECT_EQ(b.counted(), 2u) << "the same where it comes back";
+}
+
+TEST(Breaker, OursCountsWhenIntendedAndNotWhenSeen) {
+  Breakers b;
+  b.see("n[1-6]", "IDLE");
+  ASSERT_TRUE(b.take_out("n1"));
+  EXPECT_EQ(b.counted(), 1u);
+  b.see("n1", "IDLE+DRAIN");
+  EXPECT_EQ(b.counted(), 1u);
+  // Slurm drops it after a reboot in vain; that it is set again takes nothing.
+  b.see("n1", "DOWN");
+  b.draw("node:n1", {});
+  b.see("n1", "DOWN+DRAIN");
+  EXPECT_EQ(b.counted(), 1u);
+  b.bring_back("n1");
+  b.see("n1", "IDLE");
+  b.see("n1", "IDLE+DRAIN");
+  EXPECT_EQ(b.counted(), 2u) << "now it is somebody's";
+}
+
+TEST(Breaker, ACommandMayTakeMoreThanOneNode) {
+  Breakers b;
+  b.see("n[1-40]", "IDLE");
+  b.draw("c7", {"n1", "n2"});
+  EXPECT_EQ(b.counted(), 2u);
+  EXPECT_FALSE(b.ask("n3").granted);
+}
+
+TEST(Breaker, ForgetsWhatLeftBeforeTheLongestWindow) {
+  Breakers b;
+  b.see("n[1-400]", "IDLE");
+  b.draw("c7", {"n1", "n2", "n3"});
+  b.now += kLongestWindow;
+  b.draw("c7", {"n4"});
+  EXPECT_EQ(b.counted(), 4u) << "a window may be that long";
+  b.now += Micros(1);
+  b.draw("c7", {"n5"});
+  EXPECT_EQ(b.counted(), 2u);
+}
+
+TEST(Breaker, OnlyTheFirstBoundHoldsWhatIsOutAlready) {
+  Breakers b;
+  b.policy.most_percent = 20;  // two, and one may be out
+  b.policy.most_out_percent = 10;
+  b.see("n[1-10]", "IDLE");
+  const auto held = [&](const char* node) {
+    return b.breaker().held_by_recent(b.policy, b.cluster.view, node, b.now).why;
+  };
+  ASSERT_TRUE(b.take_out("n1"));
+  EXPECT_EQ(held("n2"), "") << "that one is out does not hold it";
+  EXPECT_TRUE(b.breaker().is_counted(b.policy, b.cluster.view, "n1", b.now));
+  EXPECT_FALSE(b.breaker().is_counted(b.policy, b.cluster.view, "n2", b.now));
+  b.see("n3", "IDLE+DRAIN");
+  EXPECT_EQ(held("n2"), "2 of at most 2 nodes left within 60 min");
+  EXPECT_EQ(held("n1"), "") << "it is one of the two";
+  b.now += 1h;
+  EXPECT_EQ(held("n2"), "");
+  EXPECT_FALSE(b.breaker().is_counted(b.policy, b.cluster.view, "n1", b.now)) << "too long ago";
+  b.draw("node:n1", {"n1"});
+  b.see("n1", "IDLE", {"batch", "debug"});
+  EXPECT_FALSE(b.breaker().is_counted(b.policy, b.cluster.view, "n1", b.now))
+      << "not in all of its partitions";
+}
+
+TEST(Breaker, WhoWasHeldWaitsUntilItLeavesOrIsNoMore) {
+  using End = void (*)(Breakers&);
+  const struct {
+    const char* what;
+    End end;
+    bool node_waits, case_waits;
+  } rows[] = {
+      {"nothing", [](Breakers&) {}, true, true},
+      {"its drain", [](Breakers& b) { b.draw("node:n2", {"n2"}); }, false, true},
+      {"a command that takes nothing", [](Breakers& b) { b.draw("node:n2", {}); }, true, true},
+      {"its end", [](Breakers& b) { b.take(Breaker::wait_ended("node:n2")); }, false, true},
+      {"the case's end", [](Breakers& b) { b.take(Breaker::wait_ended("c7")); }, true, false},
+      {"a closed case", [](Breakers& b) { b.say("c7", kCaseClosed); }, true, false},
+      {"an archived case", [](Breakers& b) { b.say("c7", kArchived); }, true, false},
+      {"a node that is gone", [](Breakers& b) { b.lose("n2"); }, false, true},
+      {"another that is gone", [](Breakers& b) { b.lose("n5"); }, true, true},
+      {"a reset",
+       [](Breakers& b) {
+         b.say("cluster", kBreakerReset, Json::object({{"partition", "batch"}}));
+       },
+       true, true},
+      {"what an old undo freed",
+       [](Breakers& b) {
+         b.say("cluster", "undo_drains", Json::object({{"no_longer_wait", Json::array({"node:n2"})}}));
+       },
+       false, true},
+  };
+  for (const auto& row : rows) {
+    Breakers b;
+    b.see("n[1-6]", "IDLE");
+    ASSERT_TRUE(b.take_out("n1"));
+    EXPECT_FALSE(b.take_out("n2"));
+    for (const Event& record : b.ask("n3", "c7").records) b.take(record);
+    ASSERT_THAT(b.breaker().waiting(), ElementsAre("c7", "node:n2"));
+    row.end(b);
+    EXPECT_EQ(b.breaker().waits("node:n2"), row.node_waits) << row.what;
+    EXPECT_EQ(b.breaker().waits("c7"), row.case_waits) << row.what;
+  }
+}
+
+TEST(Breaker, SaysItOnceForEachWhoWaits) {
+  Breakers b;
+  b.policy.most_out_percent = 100;
+  b.see("n[1-6]", "IDLE");
+  ASSERT_TRUE(b.take_out("n1"));
+  const auto first = b.ask("n2").records;
+  ASSERT_EQ(first.size(), 1u);
+  EXPECT_EQ(first[0].subject, "cluster");
+  EXPECT_EQ(first[0].kind, kBreakerTripped);
+  EXPECT_EQ(first[0].body.dump(),
+            R"({"partition":"batch","node":"n2","why":"1 of at most 1 nodes left within 60 min"})");
+  EXPECT_EQ(b.ask("n2").records, first) << "until the journal has it";
+  b.take(first[0]);
+  EXPECT_THAT(b.ask("n2").records, IsEmpty());
+  const auto other = b.ask("n2", "c7").records;
+  ASSERT_EQ(other.size(), 1u) << "who else wants it is not yet known to wait";
+  EXPECT_EQ(other[0].body["by"].as_string(), "c7");
+  b.take(other[0]);
+  EXPECT_THAT(b.ask("n2", "c7").records, IsEmpty());
+
+  // When there is room again, that is said with the leave, and once.
+  b.now += 1h;
+  const Breaker::Leave leave = b.ask("n2");
+  EXPECT_TRUE(leave.granted);
+  ASSERT_EQ(leave.records.size(), 1u);
+  EXPECT_EQ(leave.records[0].kind, kBreakerReset);
+  EXPECT_EQ(leave.records[0].body.dump(), R"({"partition":"batch"})");
+  b.take(leave.records[0]);
+  EXPECT_THAT(b.ask("n2").records, IsEmpty());
+  // And when it trips anew, who has waited all along says so anew.
+  b.draw("node:n4", {"n4"});
+  EXPECT_TRUE(b.breaker().waits("c7"));
+  EXPECT_EQ(b.ask("n2", "c7").records.size(), 1u);
+}
+
+TEST(Breaker, AJournalOfOnlyOneEngineNamesTheNode) {
+  Breakers b;
+  b.say("cluster", kBreakerTripped, Json::object({{"partition", "batch"}, {"node", "n2"}, {"why", "so"}}));
+  EXPECT_TRUE(b.breaker().waits("node:n2"));
+}
+
+TEST(Breaker, TheTextDiffersWhenAnythingDiffers) {
+  std::set<std::string> texts;
+  using Change = void (*)(Breakers&);
+  const Change changes[] = {
+      [](Breakers&) {},
+      [](Breakers& b) { b.draw("node:n1", {"n1"}); },
+      [](Breakers& b) { b.draw("node:n2", {"n2"}); },
+      [](Breakers& b) { b.now += 1s, b.draw("node:n1", {"n1"}); },
+      [](Breakers& b) {
+        b.draw("node:n1", {"n1", "n1"});
+      },
+      [](Breakers& b) {
+        b.say("cluster", kBreakerReset, Json::object({{"partition", "batch"}}));
+      },
+      [](Breakers& b) { b.take(b.ask("n9", "c7").records.at(0)); },
+      [](Breakers& b) { b.take(Breaker::wait_ended("node:n6")); },
+  };
+  for (const Change change : changes) {
+    Breakers b;
+    b.see("n[1-9]", "IDLE");
+    b.draw("node:n5", {"n5"});
+    (void)b.take_out("n6");  // held
+    change(b);
+    texts.insert(canonical_text(b.breaker()));
+  }
+  EXPECT_EQ(texts.size(), std::size(changes));
+}
+
+// --- whatever happens
+
+// Reckons from the events alone, and otherwise than the breaker: all of it, at every moment.
+struct Witness {
+  std::map<std::string, std::vector<std::pair<TimePoint, std::string>>> left;  // by partition
+
+  static int bound(std::size_t nodes, int percent, int most) {
+    int bound = static_cast<int>(nodes) * percent / 100;
+    if (most > 0 && most < bound) bound = most;
+    return bound < 1 ? 1 : bound;
+  }
+  void leaves(const View& view, const std::string& node, TimePoint at) {
+    for (const auto& [partition, nodes] : view.partitions)
+      if (nodes.contains(node)) left[partition].emplace_back(at, node);
+  }
+  // What a node of ours that leaves now must find: room in all of its partitions.
+  void expect_room(const Breakers& b, const std::string& node) const {
+    for (const auto& [partition, nodes] : b.cluster.view.partitions) {
+      if (!nodes.contains(node)) continue;
+      int recent = 0, out = 0;
+      if (const auto it = left.find(partition); it != left.end())
+        for (const auto& [at, who] : it->second) recent += at > b.now - b.policy.window;
+      for (const auto& [on, claim] : b.cluster.claims.all())
+        out += claim.out && claim.until > b.now && on != node_subject(node) &&
+               nodes.contains(std::string(node_of_subject(on)));
+      EXPECT_LT(recent, bound(nodes.size(), b.policy.most_percent, b.policy.most)) << partition;
+      EXPECT_LT(out, bound(nodes.size(), b.policy.most_out_percent, 0)) << partition;
+    }
+  }
+};
+
+TEST(BreakerProperty, TheBoundsHoldAtEveryMomentAndAReplayIsEqual) {
+  int granted = 0, held = 0;
+  for (unsigned seed = 1; seed <= 60; ++seed) {
+    std::mt19937 random(seed);
+    const auto pick = [&](int below) { return static_cast<int>(random() % static_cast<unsigned>(below)); };
+    Breakers b;
+    b.policy.most = pick(8);
+    b.policy.most_percent = 1 + pick(40);
+    b.policy.most_out_percent = 1 + pick(60);
+    b.policy.window = std::chrono::minutes(10 + pick(600));
+    const int size = 1 + pick(60);
+    b.see("n[1-" + std::to_string(size) + "]", "IDLE");
+    if (size > 3) b.see("n[1-" + std::to_string(size / 3) + "]", "IDLE", {"batch", "small"});
+    Witness witness;
+    for (int step = 0; step < 300; ++step) {
+      SCOPED_TRACE("seed " + std::to_string(seed) + " step " + std::to_string(step));
+      const std::string node = node_name(1 + pick(size)), on = node_subject(node);
+      const Node* shown = b.cluster.view.node(node);
+      const bool is_out = b.cluster.claims.find(on, b.now) != nullptr;
+      switch (pick(8)) {
+        case 0:
+        case 1:
+        case 2:
+          if (is_out) break;
+          if (const Breaker::Leave leave = b.ask(node); leave.granted) {
+            witness.expect_room(b, node);
+            witness.leaves(b.cluster.view, node, b.now);
+            ++granted;
+          } else {
+            ++held;
+          }
+          if (pick(4) > 0)
+            b.take_out(node);
+          else if (b.ask(node).granted) {  // a check that has an end
+            b.claim(on, "check", on, true, b.now + std::chrono::minutes(pick(300)));
+            b.draw(on, {node});
+          }
+          break;
+        case 3:  // somebody drains it, or our own drain shows
+          if (shown && !shown->drained && !is_out) witness.leaves(b.cluster.view, node, b.now);
+          b.see(node, "IDLE+DRAIN", shown ? shown->partitions : std::vector<std::string>{"batch"});
+          break;
+        case 4:
+          b.see(node, pick(3) == 0 ? "DOWN" : "IDLE",
+                shown && pick(5) > 0 ? shown->partitions
+                                     : std::vector<std::string>{pick(2) ? "batch" : "small"});
+          break;
+        case 5:
+          b.bring_back(node);
+          break;
+        case 6:
+          if (pick(4) == 0) b.lose(node);
+          break;
+        default:
+          b.now += std::chrono::seconds(pick(3000));
+      }
+    }
+    Cluster again;
+    for (const Event& event : b.log) apply(again, event);
+    EXPECT_EQ(canonical_text(again), canonical_text(b.cluster)) << "seed " << seed;
+  }
+  EXPECT_GT(granted, 500) << "some leave";
+  EXPECT_GT(held, 1000) << "and some are held";
+}
+
+}  // namespace
+}  // namespace sickbay::cluster
