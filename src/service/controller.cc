@@ -30,6 +30,7 @@ Controller::Controller(Loop& loop, Journal& journal, ResourceManager& manager, E
   });
 }
 
+// Never backwards, also when somebody has set the clock back (decisions.md 10).
 TimePoint Controller::now() const { return std::max(last_stamp_, loop_.now()); }
 
 void Controller::on_replayed(std::function<void(const Event&)> listener) {
@@ -110,6 +111,8 @@ void Controller::round() {
     if (kept) to_answer_.push_back(std::move(kept));
   }
   inbox_.clear();
+  // Before the first whole look the state is that of the last sickbayd, which may be hours old: nobody acts
+  // on it.
   if (started_ && watch_.complete()) ask_engines();
   ++health_.rounds;
   if (commit()) after_commit();
@@ -117,6 +120,8 @@ void Controller::round() {
       std::max(health_.longest_round, std::chrono::duration_cast<Micros>(loop_.now() - began));
 }
 
+// The state goes ahead of the journal here.  It is never taken back: a batch that cannot be written is kept,
+// and tried until it can.
 void Controller::absorb(Event event) {
   event.at = last_stamp_ = now();
   seats_.apply(event);
@@ -157,7 +162,7 @@ bool Controller::ask(Seat& seat, std::map<Place, int>& turns) {
 void Controller::follow(const Place& place, Seat::Turn turn) {
   for (Event& record : turn.records) absorb(std::move(record));
   for (Command& command : turn.commands) {
-    if (ledger_.knows(command.key)) continue;
+    if (ledger_.knows(command.key)) continue;  // decide() says the same until it has heard the result
     // The last guard: whatever an engine thinks, no node leaves without the claim that keeps others off it.
     const auto unclaimed = std::ranges::find_if(command.draws, [&](const std::string& node) {
       const cluster::Claim* held = seats_.cluster().claims.find(node_subject(node), now());
@@ -182,6 +187,7 @@ bool Controller::claim(const Place& place, const std::vector<cluster::Claim>& wi
       retry = std::min(retry, held->until);
       continue;
     }
+    // The engine may ask for it each time: what has not changed is not written anew.
     if (held != nullptr && held->until == wish.until && held->out == wish.out) continue;
     absorb(cluster::Claims::claimed(wish));
     written = true;
@@ -257,7 +263,7 @@ void Controller::after_commit() {
   for (const auto& answer : answers) answer({});
   for (const Event& event : kept)
     for (const auto& listener : listeners_) listener(event);
-  watch_.plan();
+  watch_.plan();  // what engines wish to see may have changed with these events
 }
 
 void Controller::run_command(const Command& command, bool again) {

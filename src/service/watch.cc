@@ -62,6 +62,7 @@ void Watch::start() {
 
 void Watch::resume() {
   paused_ = false;
+  // At once: the next look may be far off, and has only what changes after the last one.
   if (std::vector<Event> news = node_news(wishes().closely); !news.empty()) take_(std::move(news));
   plan();
 }
@@ -83,6 +84,7 @@ Watch::Wishes Watch::wishes() const {
   return all;
 }
 
+// Until there was a whole look one is tried at this pace, whether jobs are watched or not.
 TimePoint Watch::jobs_due(const Wishes& wishes) const {
   if (wishes.jobs.empty() && complete_) return kNever;
   if (last_jobs_look_ == kNoTime) return loop_.now();
@@ -104,7 +106,7 @@ void Watch::plan() {
   if (all.none() && complete_ && node_waiters_.empty()) return;
   const TimePoint when = due(all);
   if (planned_) {
-    if (when >= due_) return;
+    if (when >= due_) return;  // one that is put off by each plan would never come
     loop_.cancel(timer_);
   }
   planned_ = true;
@@ -187,6 +189,7 @@ void Watch::see(const RefreshOrder& order, Snapshot snapshot) {
 // which is after the event was taken in: one that was turned away is told again with the next look.
 std::vector<Event> Watch::node_news(const std::set<std::string>& closely) {
   std::set<std::string> names = std::exchange(unsettled_, {});
+  // Who is looked at closely only now has not changed in Slurm, and yet there is more to tell of it.
   names.insert(closely.begin(), closely.end());
   std::map<std::string, std::pair<Json, std::vector<std::string>>> groups;
   std::vector<std::string> gone;
@@ -229,6 +232,7 @@ std::vector<Event> Watch::job_news(const RefreshOrder& order, const Snapshot& sn
   for (WatchedJob& watched : wishes().jobs) {
     const auto it = found.find(watched.job_id);
     if (it == found.end() || is_stranger(watched, *it->second)) {
+      // (One that was not asked for is not missing.)
       if (asked.contains(watched.job_id)) missing.push_back(std::move(watched));
       continue;
     }

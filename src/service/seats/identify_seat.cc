@@ -25,6 +25,7 @@ Seat::Turn IdentifySeat::decide(const std::string& subject, TimePoint now) {
           decision.wake_at};
 }
 
+// Nodes come with each look at jobs, so no pace is wished for them.
 Wish IdentifySeat::wish() const {
   Wish wish;
   for (identify::Watched& w : identify::watched(state_))
@@ -32,6 +33,7 @@ Wish IdentifySeat::wish() const {
   return wish;
 }
 
+// A replay would find this one event in the place of the case.
 void IdentifySeat::forget(const std::string& subject) {
   Event event;
   event.subject = subject;

@@ -41,6 +41,7 @@ Json results_json(const VerifyReport& report) {
   return list;
 }
 
+// A program of that user does it: opened here it would be opened with the rights of root.
 void tail(VerbTools& tools, const std::string& path, std::size_t bytes, const ProcessSpec::Credentials& as,
           Done<std::string> done) {
   if (path.empty())

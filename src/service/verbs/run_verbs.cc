@@ -89,6 +89,7 @@ void bind_or(VerbTools& tools, const std::string& key, std::uint32_t uid, Answer
         if (jobs->empty()) return otherwise();
         for (std::size_t i = 1; i < jobs->size(); ++i) {
           const JobInfo& twin = (*jobs)[i];
+          // Nobody waits for the answer: a twin that stays is held, and never runs.
           tools.manager.cancel({twin.job_id, uid, twin.submit, key}, [](Result<bool>) {});
         }
         const JobInfo& first = jobs->front();
