@@ -74,4 +74,33 @@ struct Scene {
   }
 };
 
+inline std::string node_name(int no) { return "n" + std::to_string(no); }
+
+// A cluster whose engines ask before they take a node out, as all of them do.
+struct Breakers : Scene {
+  BreakerPolicy policy;
+
+  const Breaker& breaker() const { return cluster.breaker; }
+  Breaker::Leave ask(const std::string& node, std::string by = {}) const {
+    return breaker().ask(policy, cluster.view, cluster.claims, node, by.empty() ? node_subject(node) : by,
+                         now);
+  }
+  // Asks, and does what the answer says.
+  bool take_out(const std::string& node) {
+    const Breaker::Leave leave = ask(node);
+    for (const Event& record : leave.records) take(record);
+    if (!leave.granted) return false;
+    claim(node_subject(node), "drain", node_subject(node));
+    draw(node_subject(node), {node});
+    return true;
+  }
+  void bring_back(const std::string& node) {
+    take(Claims::released(node_subject(node), "drain", "it is well"));
+  }
+  std::size_t counted(const std::string& partition = "batch") const {
+    const auto it = breaker().partitions().find(partition);
+    return it == breaker().partitions().end() ? 0 : it->second.left.size();
+  }
+};
+
 }  // namespace sickbay::cluster

@@ -10,7 +10,6 @@ namespace {
 
 using namespace std::chrono_literals;
 using ::testing::ElementsAre;
-using ::testing::IsEmpty;
 
 const TimePoint kBoot = from_unix_seconds(1'790'000'000);
 

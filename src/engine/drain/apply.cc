@@ -68,7 +68,7 @@ void on_nodes_seen(Change& c) {
     const bool was_drained = node.drained ? *node.drained : change.before && change.before->drained;
     node.drained.reset();
     // Before the drain is looked at: only both together tell a reboot in vain from somebody's resume.
-    const bool slurm_dropped_it = see_boot(node, change.name, shown);
+    const bool slurm_dropped_it = see_boot(node, change.name, shown, !c.event.body["old"].as_bool());
     // We had drained it, Slurm showed it so, and shows it no more: somebody has put it back, knowing more
     // than we do.  The same signs do not drain it again.
     if (node.ours && was_drained && !shown.drained && !node.pending && !slurm_dropped_it) {
@@ -306,6 +306,7 @@ void raise(const State& state, Event& event) {
     for (const auto& [name, node] : state.nodes)
       if (node.drained && *node.drained) ours.insert(name);
     if (!ours.empty()) event.body.set("ours", std::vector<std::string>(ours.begin(), ours.end()));
+    event.body.set("old", true);  // what it shows is history: nobody is told of it any more
     event.v = kNodesSeenVersion;
   } else if (event.kind == kUndoDrains && event.v < kUndoDrainsVersion) {
     // It also told nobody that a node waits no more.

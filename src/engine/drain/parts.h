@@ -53,7 +53,7 @@ Command command(const std::string& name, std::string_view verb, char letter, int
 /// Takes in what Slurm shows of a node that we are rebooting; before its drain is looked at.  True: it shows
 /// no drain of ours any more, and Slurm itself took it away, as it does when a node is not back in time from
 /// a reboot.
-bool see_boot(Node& node, const std::string& name, const cluster::Node& shown);
+bool see_boot(Node& node, const std::string& name, const cluster::Node& shown, bool news);
 void on_reboot_intent(Node& node, const Event& event);
 void on_reboot_end(Node& node, const std::string& name, const Event& event);
 void on_reboot_overdue(Node& node, const std::string& name, const Event& event);

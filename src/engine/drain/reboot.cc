@@ -99,7 +99,7 @@ std::string late_text(const std::string& name) {
 
 }  // namespace
 
-bool see_boot(Node& node, const std::string& name, const cluster::Node& shown) {
+bool see_boot(Node& node, const std::string& name, const cluster::Node& shown, bool news) {
   node.late = node.late && shown.down;
   // A boot that we did not ask for is no news here; due() sees it by its time.
   if (!node.rebooting) return false;
@@ -112,7 +112,7 @@ bool see_boot(Node& node, const std::string& name, const cluster::Node& shown) {
     node.rebooting = false;
     node.reboot_failed.clear();
     node.late = shown.down && !shown.reboot_issued();
-    if (node.late) tell_of_reboot(node, name, 'l', late_text(name));
+    if (node.late && news) tell_of_reboot(node, name, 'l', late_text(name));
   } else if (given_up) {
     fail_reboot(node, name, "it did not come back within Slurm's ResumeTimeout");
   }
