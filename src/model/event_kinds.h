@@ -23,6 +23,9 @@ inline constexpr std::string_view kVerdict = "verdict";  ///< c17: what a case c
 inline constexpr std::string_view kCaseClosed = "case_closed";
 inline constexpr std::string_view kArchived = "archived";  ///< left by a compaction in the place of a subject
 
+// Said by people.
+inline constexpr std::string_view kUndoDrains = "undo_drains";  ///< cluster {by, nodes, rule, rest_until}
+
 // Shared state of all engines (engine/cluster).
 inline constexpr std::string_view kClaimed = "claimed";  ///< node:n3, job:17 {holder, by, reason, until, out}
 inline constexpr std::string_view kClaimReleased = "claim_released";  ///< node:n3, job:17 {holder, why}
@@ -37,9 +40,25 @@ inline constexpr std::string_view kDone = "done";      ///< {key, verb, result}
 inline constexpr std::string_view kFailed = "failed";  ///< {key, verb, error{code, what, cause}}
 inline constexpr std::string_view kParked = "parked";  ///< {engine, why}: an engine does not settle on it
 
-/// Versions of bodies that have changed; older ones are raised at the replay (EngineSeat::raise).
-inline constexpr int kIntentVersion = 2;     ///< 2: `draws` says which nodes it takes out of service
-inline constexpr int kNodesSeenVersion = 2;  ///< 2: claims say whose drains they are
+/// The newest version of a kind's body, where it is not 1.  What an older one lacks depends on the state
+/// before it, so the engine that knows that state raises it at the replay (Seat::raise).
+inline constexpr int kIntentVersion = 2;      ///< 2: `draws` says which nodes it takes out of service
+inline constexpr int kNodesSeenVersion = 2;   ///< 2: claims say whose drains they are
+inline constexpr int kUndoDrainsVersion = 2;  ///< 2: decide() says who waits no more
+struct KindVersion {
+  std::string_view kind;
+  int newest;
+};
+inline constexpr auto kKindVersions = std::to_array<KindVersion>({
+    {kIntent, kIntentVersion},
+    {kNodesSeen, kNodesSeenVersion},
+    {kUndoDrains, kUndoDrainsVersion},
+});
+/// The version that this program writes, and the newest that it reads.
+constexpr int newest_version(std::string_view kind) {
+  const auto row = std::ranges::find(kKindVersions, kind, &KindVersion::kind);
+  return row == kKindVersions.end() ? 1 : row->newest;
+}
 
 /// After an event of such a kind nothing more will be done for its subject: it holds no claim, and its
 /// commands are history.

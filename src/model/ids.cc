@@ -48,7 +48,11 @@ Result<std::int64_t> parse_finding_name(std::string_view text) {
   return parse_name(text, 'f', "the name of a finding like f9");
 }
 
-std::string job_subject(JobId job) { return "job:" + std::to_string(job); }
+namespace {
+constexpr std::string_view kJobPrefix = "job:";
+}
+std::string job_subject(JobId job) { return std::string(kJobPrefix) + std::to_string(job); }
+bool is_job_subject(std::string_view subject) { return subject.starts_with(kJobPrefix); }
 
 std::string node_subject(std::string_view node) { return std::string(kNodePrefix).append(node); }
 

@@ -33,7 +33,8 @@ Result<RunId> parse_run_id(std::string_view);            ///< Errors: bad_input
 std::string finding_name(std::int64_t finding_no);          ///< "f9"
 Result<std::int64_t> parse_finding_name(std::string_view);  ///< Errors: bad_input
 
-std::string job_subject(JobId job);                          ///< "job:17"
+std::string job_subject(JobId job);  ///< "job:17"
+bool is_job_subject(std::string_view subject);
 std::string node_subject(std::string_view node);             ///< "node:n3"
 std::string_view node_of_subject(std::string_view subject);  ///< "n3"; "" where it is no node's
 

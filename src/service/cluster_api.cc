@@ -72,8 +72,8 @@ void ClusterEndpoints::undo_drains(Api& api, Call& c) {
   }
   Event event;
   event.subject = "cluster";
-  event.kind = drain::kUndoDrains;
-  event.v = drain::kUndoDrainsVersion;
+  event.kind = kUndoDrains;
+  event.v = kUndoDrainsVersion;
   event.body = Json::object({{"by", c.request.caller.user},
                              {"nodes", compress_hostlist(*names)},
                              {"rule", rule},

@@ -104,9 +104,12 @@ void Controller::round() {
   const TimePoint began = loop_.now();
   for (auto& [events, kept] : inbox_) {
     for (Event& event : events) {
-      // Something new has happened to it: perhaps the engine settles now.
-      std::erase_if(parked_, [&](const Place& place) { return place.second == event.subject; });
+      const bool look = event.kind == kNodesSeen;
       absorb(std::move(event));
+      // Something new has happened to it: perhaps the engine settles now.  (A look at nodes touches many, and
+      // is news for few; it would have a circle begin anew with each look.)
+      if (!look)
+        std::erase_if(parked_, [](const Place& place) { return place.first->is_touched(place.second); });
     }
     if (kept) to_answer_.push_back(std::move(kept));
   }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The stream of events: what a caller may see of the journal, past and to come.  Its row stands in api.cc.
+#include "model/ids.h"
 #include "service/api_call.h"
 
 namespace sickbay {
@@ -57,9 +58,13 @@ void EventEndpoints::events(Api& api, Call& c) {
 }
 
 bool Api::may_see(const Caller& caller, const Event& event) const {
-  const auto no = parse_case_name(event.subject);
-  if (!no) return true;  // of nodes and the cluster everybody may know
+  auto no = parse_case_name(event.subject);
+  const bool of_job = is_job_subject(event.subject);
+  if (!no && !of_job) return true;  // of nodes and the cluster everybody may know
   if (caller.uid == 0 || is_operator_(caller)) return true;
+  // Whose job it is, and that somebody looks into it, is its owner's matter: the case that claims it is his.
+  if (of_job) no = parse_case_name(event.body["by"].as_string());
+  if (!no) return false;
   auto it = controller_.seats().cases().state().cases.find(*no);
   return it != controller_.seats().cases().state().cases.end() && it->second.owner.uid == caller.uid;
 }

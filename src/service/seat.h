@@ -76,7 +76,7 @@ class Seat {
 
   /// The subjects noted since the last call.
   std::set<std::string> take_touched() { return std::exchange(touched_, {}); }
-  bool has_touched() const { return !touched_.empty(); }
+  bool is_touched(const std::string& subject) const { return touched_.contains(subject); }
   void touch(std::string subject) { touched_.insert(std::move(subject)); }
 
  protected:

@@ -62,8 +62,9 @@ void Watch::start() {
 
 void Watch::resume() {
   paused_ = false;
-  // At once: the next look may be far off, and has only what changes after the last one.
-  if (std::vector<Event> news = node_news(wishes().closely); !news.empty()) take_(std::move(news));
+  // What was seen and not kept is told with a look of now, not from memory: the last look may be older than
+  // what we have done to a node since, and would look as if somebody had undone it.
+  look_again_ = !unsettled_.empty();
   plan();
 }
 
@@ -92,7 +93,7 @@ TimePoint Watch::jobs_due(const Wishes& wishes) const {
 }
 
 TimePoint Watch::due(const Wishes& wishes) const {
-  if (!node_waiters_.empty() || last_look_ == kNoTime) return loop_.now();
+  if (!node_waiters_.empty() || look_again_ || last_look_ == kNoTime) return loop_.now();
   TimePoint due = jobs_due(wishes);
   if (wishes.nodes_every != Micros::max())
     due = std::min(due, last_look_ + std::max<Micros>(wishes.nodes_every, kShareOfTime * look_cost_));
@@ -103,7 +104,7 @@ void Watch::plan() {
   if (!started_ || looking_) return;
   const Wishes all = wishes();
   // With no job watched, no node out and nobody asking, Slurm is left alone.
-  if (all.none() && complete_ && node_waiters_.empty()) return;
+  if (all.none() && complete_ && node_waiters_.empty() && !look_again_) return;
   const TimePoint when = due(all);
   if (planned_) {
     if (when >= due_) return;  // one that is put off by each plan would never come
@@ -128,7 +129,8 @@ void Watch::with_nodes(std::chrono::seconds max_age, std::function<void(Status)>
 void Watch::look() {
   if (looking_ || (paused_ && node_waiters_.empty())) return;
   const Wishes all = wishes();
-  if (all.none() && complete_ && node_waiters_.empty()) return;  // who wished has changed his mind
+  if (all.none() && complete_ && node_waiters_.empty() && !look_again_)
+    return;  // who wished has changed his mind
   looking_ = true;
   RefreshOrder order;
   // A job that two engines watch is asked for once.  Who only wants nodes does not pay for a look at jobs.
@@ -162,6 +164,7 @@ void Watch::look() {
 }
 
 void Watch::see(const RefreshOrder& order, Snapshot snapshot) {
+  if (!paused_) look_again_ = false;
   std::vector<Event> events;
   if (snapshot.controller_boot != kNoTime && snapshot.controller_boot != view_.controller_boot)
     events.push_back(

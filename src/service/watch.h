@@ -36,7 +36,7 @@ class Watch {
   void plan();
   /// While the journal takes no events nothing is looked at, except for people.
   void pause() { paused_ = true; }
-  /// Goes on, and tells what could not be told meanwhile.
+  /// Goes on, with a look at once where something was seen and could not be told meanwhile.
   void resume();
 
   /// There was a complete look since the start: before it no engine may act.
@@ -83,6 +83,7 @@ class Watch {
   std::map<cluster::JobKey, int> absent_looks_;  ///< how often in a row a watched job was nowhere
 
   bool started_ = false, complete_ = false, paused_ = false, looking_ = false, planned_ = false;
+  bool look_again_ = false;  ///< something was seen that could not be told
   Loop::TimerId timer_ = 0;
   TimePoint due_ = kNever;
   TimePoint last_look_ = kNoTime, last_jobs_look_ = kNoTime;

@@ -30,8 +30,10 @@ struct NoStore : CaseStore {
 // A journal that counts what it is given at a time.
 struct HeardJournal final : Journal {
   sim::SimJournal kept;
-  std::vector<std::size_t> batches;  // events of each append that was kept
+  std::vector<std::size_t> batches;   // events of each append that was kept
+  std::size_t full_after = SIZE_MAX;  // appends; then the disk is full
   Status append(std::vector<Event>& events) override {
+    if (batches.size() >= full_after) return fail(ErrorCode::storage_full, "No space left on device");
     auto done = kept.append(events);
     if (done) batches.push_back(events.size());
     return done;
@@ -140,7 +142,7 @@ TEST_F(WatchTest, NodeChangesSeenWhileTheDiskIsFullAreToldLater) {
   EXPECT_TRUE(node("n2").down);
   EXPECT_TRUE(node("n4").drained);
   const auto looks = daemon_->controller.watch().health().looks;
-  EXPECT_EQ(looks, 2u) << "it was told from what had been seen";
+  EXPECT_EQ(looks, 3u) << "it looked again, though nobody wished for it";
   // And once only.
   ask_for_nodes();
   EXPECT_THAT(kinds(), ElementsAre("controller_seen", "nodes_seen", "lab_fault", "nodes_seen"));
@@ -182,6 +184,26 @@ TEST_F(WatchTest, FactsAndIntentsAreKeptTogetherBeforeAnythingIsDone) {
   const auto all = kinds();
   EXPECT_THAT(std::vector<std::string>(all.begin() + 2, all.begin() + 6),
               ElementsAre("finding", "claimed", "intent", "done"));
+}
+
+TEST_F(WatchTest, ADrainThatIsDoneWhileTheDiskIsFullIsNotTakenForUndone) {
+  // The result of the drain comes when the disk is full, and no look has shown the drain.
+  finding("f1", "n3");
+  run(31s);  // n3 is looked at closely from here on
+  finding("f2", "n2");
+  EXPECT_TRUE(daemon_->seats.cluster().breaker.waits("node:n2"));
+  run(1h);  // the window has moved on: n2 may leave, as far as that bound goes
+  cluster_.set_drain("n5", "a person");
+  config_.drain.breaker.most_out_percent = 100;
+  const std::size_t before = journal_.batches.size();
+  journal_.full_after = before + 1;  // the intent is kept, its result is not
+  finding("f3", "n4");
+  ASSERT_FALSE(daemon_->controller.health().journal) << "the disk is full";
+  EXPECT_EQ(cluster_.node("n4")->flags, std::vector<std::string>{"DRAIN"}) << "the effect was under way";
+  journal_.full_after = SIZE_MAX;
+  run(1min);
+  EXPECT_TRUE(daemon_->seats.drains().state().nodes.at("n4").ours);
+  EXPECT_TRUE(daemon_->seats.cluster().claims.out().contains("n4"));
 }
 
 TEST_F(WatchTest, AFullDiskStopsActingAndLosesNothingThatWasDone) {

@@ -274,8 +274,8 @@ Result<Act> undo_act(const Words& words) {
   return Act([nodes = words.size() > 1 ? words[1] : ""](ScenarioRun& run) -> Status {
     Event event;
     event.subject = "cluster";
-    event.kind = drain::kUndoDrains;
-    event.v = drain::kUndoDrainsVersion;
+    event.kind = kUndoDrains;
+    event.v = kUndoDrainsVersion;
     const TimePoint until =
         run.world.loop().now() + run.world.controller().seats().drains().policy().undo_rest;
     event.body =

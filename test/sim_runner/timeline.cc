@@ -143,7 +143,7 @@ constexpr auto kKinds = std::to_array<KindRow>({
        return fmt::format("parked by {}: {}", event.body["engine"].as_string(),
                           event.body["why"].as_string());
      }},
-    {drain::kUndoDrains,
+    {kUndoDrains,
      [](const Event& event, TimePoint) { return "drains undone by " + event.body["by"].as_string(); }},
     {identify::kCancelRequested,
      [](const Event& event, TimePoint) { return "cancel asked for by " + event.body["by"].as_string(); }},

@@ -7,6 +7,8 @@ Status SimJournal::append(std::vector<Event>& events) {
   if (full_) return fail(ErrorCode::storage_full, "cannot append to the journal: No space left on device");
   for (Event& event : events) {
     SB_CHECK(event.at >= last_stamp(), "stamps never run backwards");
+    // As the real one, which would not take it.
+    SB_CHECK(event.v <= newest_version(event.kind), "a version is written down in model/event_kinds.h");
     event.seq = last_seq() + 1;
     bytes_ += static_cast<std::int64_t>(event.text().size());
     events_.push_back(event);

@@ -28,7 +28,10 @@ TEST(Raise, BringsOldBodiesToTodaysVersionStepByStep) {
        {Row{"run_bound", 1, R"({"uid":-1,"host":"unknown"})"}, Row{"run_bound", 2, R"({"host":"unknown"})"},
         Row{"run_bound", 3, "{}"}, Row{"run_bound", 4, nullptr, ErrorCode::too_new}, Row{"other", 1, "{}"},
         Row{"other", 2, nullptr, ErrorCode::too_new}, Row{"other", 0, nullptr, ErrorCode::storage_broken},
-        Row{"holed", 1, nullptr, ErrorCode::storage_broken}}) {
+        Row{"holed", 1, nullptr, ErrorCode::storage_broken},
+        // Raised by engines: given as it is, old or new.
+        Row{"nodes_seen", 1, "{}"}, Row{"nodes_seen", 2, "{}"},
+        Row{"nodes_seen", 3, nullptr, ErrorCode::too_new}}) {
     Event event;
     event.kind = row.kind;
     event.v = row.v;

@@ -71,7 +71,8 @@ void Breaker::on_nodes_seen(const View& view, const Claims& claims, const Event&
     // Drained by somebody else: it counts, for whoever drains many nodes may be right or wrong, and the
     // partition is that much smaller in any case.  A node that we see for the first time says nothing of when
     // it left.
-    if (!change.before || change.before->drained || !view.nodes.at(change.name).drained) continue;
+    const Node* now = view.node(change.name);
+    if (!change.before || change.before->drained || now == nullptr || !now->drained) continue;
     if (claims.keeps_out(change.name, event.at) || std::ranges::find(ours, change.name) != ours.end())
       continue;
     note_leaving(view, change.name, event.at);

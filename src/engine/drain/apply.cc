@@ -60,10 +60,10 @@ void on_nodes_seen(Change& c) {
       on_gone(c.state, change.name);
       continue;
     }
-    const auto it = c.state.nodes.find(change.name);
-    if (it == c.state.nodes.end()) continue;
+    const cluster::Node* now = c.view.node(change.name);
+    if (now == nullptr || !c.state.nodes.contains(change.name)) continue;
     Node& node = c.touch(change.name);
-    const cluster::Node& shown = c.view.nodes.at(change.name);
+    const cluster::Node& shown = *now;
     // Until now our own word may have been newer than Slurm's.
     const bool was_drained = node.drained ? *node.drained : change.before && change.before->drained;
     node.drained.reset();

@@ -83,10 +83,9 @@ struct Node {
     bool operator==(const Numbers&) const = default;
   } numbers;
   TimePoint drained_at = kNoTime;
-  /// What our last drain or its lifting came to: true until Slurm shows the node anew (View::looks), for till
+  /// What our last drain or its lifting came to: true until Slurm shows the node anew, for till
   /// then the view is older than our own doing.
   std::optional<bool> drained{};
-  std::int64_t drained_look = 0;
   std::int64_t left_look = 0;  ///< looks at the time of the last drain: what was shown before is too old
   std::string refused;         ///< why Slurm, or an administrator's reason, kept our last command from acting
   TimePoint checked_at = kNoTime;  ///< end of the last deep diagnosis for a verdict
@@ -139,10 +138,7 @@ bool wants_nodes(const cluster::Cluster& cluster, const State& state);
 
 // Words of the journal (doc/formats/journal.md).
 inline constexpr std::string_view kReasonEnded = "reason_ended";  ///< subject node:n3, body {source, why}
-inline constexpr std::string_view kUndoDrains =
-    "undo_drains";                            ///< cluster {by, nodes, rule, rest_until}; "" is all
-inline constexpr int kUndoDrainsVersion = 2;  ///< 2: decide() says who waits no more
-inline constexpr std::string_view kOverdue = "reboot_overdue";  ///< node:n3 {why}: it did not come back
+inline constexpr std::string_view kOverdue = "reboot_overdue";    ///< node:n3 {why}: it did not come back
 inline constexpr std::string_view kVerdictRule =
     "verdict";  ///< Reason::rule of a case: what people and undo_drains call it
 /// What the reason of our drains begins with in Slurm; only such drains are lifted.

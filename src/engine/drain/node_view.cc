@@ -90,8 +90,8 @@ std::string canonical_text(const State& state) {
     text += fmt::format("{} {}{}{} {} {} {} {} {} {}\n", name, n.ours, n.pending, n.checking,
                         n.numbers.drains, n.numbers.lifts, n.numbers.checks, to_micros(n.drained_at),
                         to_micros(n.checked_at), n.refused);
-    text += fmt::format("  drained {} look {} left {}\n", n.drained ? (*n.drained ? "yes" : "no") : "as seen",
-                        n.drained_look, n.left_look);
+    text += fmt::format("  drained {} left {}\n", n.drained ? (*n.drained ? "yes" : "no") : "as seen",
+                        n.left_look);
     text += fmt::format("  reboots {} {} {} {} {}\n", n.numbers.reboots, n.rebooting, to_micros(n.reboot_at),
                         to_micros(n.boot_before), n.reboot_failed);
     if (n.late) text += "  late\n";
