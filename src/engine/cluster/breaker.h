@@ -3,9 +3,9 @@
 //
 // Two bounds for each partition: how many nodes may leave within a window, and how many we may have out at
 // one time.  A wrong rule or a bug of ours must not empty a cluster.  Whatever takes
-// nodes away draws on it, today drains and reboots: a command says in `draws` which nodes it takes, and its intent is
-// counted.  What administrators drain is counted, too, and never stopped. It asks nobody to wait in vain: who
-// was held is noted, and is asked again when a node comes back or the window has moved on.  Source:
+// nodes away draws on it, today drains and reboots: a command says in `draws` which nodes it takes, and its
+// intent is counted.  What administrators drain is counted, too, and never stopped. It asks nobody to wait in
+// vain: who was held is noted, and is asked again when a node comes back or the window has moved on.  Source:
 // doc/design/decisions.md 25.
 #pragma once
 #include <chrono>
