@@ -8,6 +8,7 @@
 // service/seats, and one line in service/seats/seats.cc.
 #pragma once
 #include <functional>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -38,8 +39,10 @@ struct Wish {
   std::optional<Micros> nodes_every;
   /// `nodes_every` may be under the configured floor: users' jobs wait for it (decisions.md 20).
   bool despite_floor = false;
-  /// Nodes of which the boot time, the drain and whether they are idle matter, too.
-  std::set<std::string> closely;
+  /// Nodes of which the boot time, the drain and whether they are idle matter, too, and the look
+  /// (View::looks) after which they must be told of once more, also where they look as they did: the engine
+  /// has acted since.
+  std::map<std::string, std::int64_t> closely;
 };
 
 class Seat {

@@ -80,7 +80,10 @@ Watch::Wishes Watch::wishes() const {
     if (wish.nodes_every)
       all.nodes_every = std::min(
           all.nodes_every, wish.despite_floor ? *wish.nodes_every : std::max(*wish.nodes_every, floor_));
-    all.closely.merge(wish.closely);
+    for (const auto& [name, look] : wish.closely) {
+      const auto [place, fresh] = all.closely.emplace(name, look);
+      if (!fresh) place->second = std::max(place->second, look);
+    }
   }
   return all;
 }
@@ -190,10 +193,10 @@ void Watch::see(const RefreshOrder& order, Snapshot snapshot) {
 
 // One event for all nodes that look alike now.  A name leaves `unsettled_` when the view has what we saw,
 // which is after the event was taken in: one that was turned away is told again with the next look.
-std::vector<Event> Watch::node_news(const std::set<std::string>& closely) {
+std::vector<Event> Watch::node_news(const std::map<std::string, std::int64_t>& closely) {
   std::set<std::string> names = std::exchange(unsettled_, {});
   // Who is looked at closely only now has not changed in Slurm, and yet there is more to tell of it.
-  names.insert(closely.begin(), closely.end());
+  for (const auto& [name, look] : closely) names.insert(name);
   std::map<std::string, std::pair<Json, std::vector<std::string>>> groups;
   std::vector<std::string> gone;
   for (const std::string& name : names) {
@@ -203,9 +206,12 @@ std::vector<Event> Watch::node_news(const std::set<std::string>& closely) {
       if (known == nullptr) continue;
       gone.push_back(name);
     } else {
-      const bool near = closely.contains(name);
+      const auto wish = closely.find(name);
+      const bool near = wish != closely.end();
+      // An engine that has acted waits for what Slurm shows since, also where that is what it showed before.
+      const bool waited_for = near && known && known->look <= wish->second;
       Json group = cluster::group_of(seen->second, near);
-      if (known && !cluster::is_news(*known, cluster::node_of(group), near)) continue;
+      if (known && !waited_for && !cluster::is_news(*known, cluster::node_of(group), near)) continue;
       auto& [body, alike] = groups[group.dump()];
       body = std::move(group);
       alike.push_back(name);

@@ -57,7 +57,7 @@ class Watch {
   struct Wishes {
     std::vector<WatchedJob> jobs;
     Micros nodes_every = Micros::max();
-    std::set<std::string> closely;
+    std::map<std::string, std::int64_t> closely;  ///< node -> the look after which it must be told of
     bool none() const { return jobs.empty() && nodes_every == Micros::max(); }
   };
   Wishes wishes() const;
@@ -65,7 +65,7 @@ class Watch {
   TimePoint jobs_due(const Wishes& wishes) const;
   void look();
   void see(const RefreshOrder& order, Snapshot snapshot);
-  std::vector<Event> node_news(const std::set<std::string>& closely);
+  std::vector<Event> node_news(const std::map<std::string, std::int64_t>& closely);
   std::vector<Event> job_news(const RefreshOrder& order, const Snapshot& snapshot,
                               std::vector<WatchedJob>& missing);
   void ask_history(std::vector<WatchedJob> missing);

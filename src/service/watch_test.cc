@@ -206,6 +206,30 @@ TEST_F(WatchTest, ADrainThatIsDoneWhileTheDiskIsFullIsNotTakenForUndone) {
   EXPECT_TRUE(daemon_->seats.cluster().claims.out().contains("n4"));
 }
 
+TEST_F(WatchTest, ANodeThatIsDrainedAgainBetweenTwoLooksIsToldOfAgain) {
+  // Slurm shows it just as before its drain was lifted; the engine waits for a look since.
+  finding("f1", "n3");
+  run(31s);
+  const auto look = node("n3").look;
+  EXPECT_TRUE(node("n3").drained);
+  config_.drain.breaker.most = config_.drain.breaker.most_percent = 100;
+  say("f2", kFinding,
+      Json::object({{"node", "n3"}, {"specification", "node"}, {"rule", "disk"}, {"result", "ok"}}));
+  say("cluster", kUndoDrains, Json::object({{"nodes", "n3"}, {"rule", "fan"}}));
+  config_.drain.lift_after = 0s;
+  say("f3", kFinding,
+      Json::object({{"node", "n3"}, {"specification", "node"}, {"rule", "disk"}, {"result", "ok"}}));
+  EXPECT_FALSE(daemon_->seats.drains().state().nodes.at("n3").ours) << "lifted";
+  finding("f4", "n3");
+  EXPECT_TRUE(daemon_->seats.drains().state().nodes.at("n3").ours) << "and drained again";
+  EXPECT_EQ(node("n3").look, look) << "with no look between";
+  run(31s);
+  EXPECT_GT(node("n3").look, look);
+  const auto told = node("n3").look;
+  run(10min);
+  EXPECT_EQ(node("n3").look, told) << "once";
+}
+
 TEST_F(WatchTest, AFullDiskStopsActingAndLosesNothingThatWasDone) {
   finding("f1", "n3");
   std::vector<bool> kept;

@@ -254,6 +254,14 @@ Standing standing_of(const Known& k, const std::string& name) {
   return k.cluster.breaker.waits(node_subject(name)) ? Standing::waits : Standing::leaving;
 }
 
+std::map<std::string, std::int64_t> looked_at(const State& state) {
+  // What was shown before a drain says nothing of the node since: it is told of again, also where Slurm shows
+  // it just as before (drained, lifted and drained again between two looks).
+  std::map<std::string, std::int64_t> nodes;
+  for (const std::string& name : state.away) nodes[name] = state.nodes.at(name).left_look;
+  return nodes;
+}
+
 bool wants_nodes(const cluster::Cluster& cluster, const State& state) {
   if (!state.away.empty()) return true;
   const std::set<std::string>& waiting = cluster.breaker.waiting();

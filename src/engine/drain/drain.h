@@ -133,6 +133,8 @@ std::vector<cluster::Claim> owed(const cluster::Cluster& cluster, const State& s
 /// Everything that a replay must bring back, as text.
 std::string canonical_text(const State& state);
 
+/// Nodes that must be looked at closely, and the look after which each must be told of once more.
+std::map<std::string, std::int64_t> looked_at(const State& state);
 /// Whether the engine needs to see nodes: some are out, leaving or waiting.
 bool wants_nodes(const cluster::Cluster& cluster, const State& state);
 

@@ -40,7 +40,7 @@ Seat::Turn DrainSeat::decide(const std::string& subject, TimePoint now) {
 Wish DrainSeat::wish() const {
   Wish wish;
   if (drain::wants_nodes(cluster_, state_)) wish.nodes_every = kLookAtNodesOut;
-  wish.closely = state_.away;  // when to reboot one is said by its jobs, and whether that is over by its boot
+  wish.closely = drain::looked_at(state_);
   return wish;
 }
 
