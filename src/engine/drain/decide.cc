@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// decide(): whether a node leaves, stays out or comes back; and the breaker.  How that reads: node_view.cc.
+// decide(): whether a node leaves, stays out or comes back.  How that reads: node_view.cc.
 //
 // Every answer follows from the state alone and may be given twice: a key has the number of its command in
 // it, and the ledger starts a key once (decisions.md 15).
@@ -225,7 +225,7 @@ Decision decide(const cluster::Cluster& cluster, const State& state, const Polic
   return decision;
 }
 
-std::vector<cluster::Claim> owed(const cluster::Cluster&, const State& state) {
+std::vector<cluster::Claim> owed(const State& state) {
   std::vector<cluster::Claim> claims;
   for (const std::string& name : state.away) {
     const auto& reasons = state.nodes.at(name).reasons;

@@ -128,7 +128,7 @@ struct Known {
 };
 
 /// The claims on all nodes that we have out.
-std::vector<cluster::Claim> owed(const cluster::Cluster& cluster, const State& state);
+std::vector<cluster::Claim> owed(const State& state);
 
 /// Everything that a replay must bring back, as text.
 std::string canonical_text(const State& state);

@@ -232,8 +232,6 @@ void apply(State& state, const cluster::View& view, const Event& event) {
   }
 }
 
-const Run* find_run(const Case& subject, const RunId& id) { return run_in(const_cast<Case&>(subject), id); }
-
 std::vector<Watched> watched(const State& state) {
   std::vector<Watched> list;
   for (std::int64_t no : state.open) {

@@ -83,9 +83,6 @@ struct Watched {
 };
 std::vector<Watched> watched(const State& state);
 
-/// The run of a case by id, or null.
-const Run* find_run(const Case& subject, const RunId& id);
-
 /// All that is looked at to decide about a case, besides the case.
 struct Known {
   const cluster::View& view;

@@ -16,7 +16,7 @@ class DrainSeat final : public Seat {
   Turn decide(const std::string& subject, TimePoint now) override;
   void touch_all() override;
   Wish wish() const override;
-  std::vector<cluster::Claim> owed() const override { return drain::owed(cluster_, state_); }
+  std::vector<cluster::Claim> owed() const override { return drain::owed(state_); }
   void raise(Event& event) const override { drain::raise(state_, event); }
   std::string canonical_text() const override { return drain::canonical_text(state_); }
 
