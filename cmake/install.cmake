@@ -6,7 +6,13 @@ set(ours ${CMAKE_INSTALL_LIBEXECDIR}/sickbay)
 
 # sickbayd stands beside sickbay: `sickbay lab` starts the one that belongs to it.
 install(TARGETS sickbay sickbayd sickbay-agent RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-install(TARGETS sickbay-slurm RUNTIME DESTINATION ${ours})
+# For users whose jobs lose nodes: the command, its script, and what to begin with.
+install(TARGETS smd_program RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(PROGRAMS src/apps/smd/nonstop.sh DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(PROGRAMS src/apps/smd/steps.sh demo/nonstop/job.sh DESTINATION ${CMAKE_INSTALL_DATADIR}/sickbay/nonstop)
+install(FILES demo/nonstop/heat.c demo/nonstop/heat.f90 demo/nonstop/README.md DESTINATION ${CMAKE_INSTALL_DATADIR}/sickbay/nonstop)
+install(FILES src/apps/smd/completion.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME smd)
+install(TARGETS sickbay-slurm sickbay-folder RUNTIME DESTINATION ${ours})
 if(TARGET sickbay-verify)
   install(TARGETS sickbay-verify RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()
@@ -38,6 +44,8 @@ endif()
 
 file(GLOB pages CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/doc/man/*.1)
 install(FILES ${pages} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+install(FILES doc/man/smd.3 DESTINATION ${CMAKE_INSTALL_MANDIR}/man3)
+install(FILES doc/man/nonstop.conf.5 DESTINATION ${CMAKE_INSTALL_MANDIR}/man5)
 install(FILES doc/man/sickbay-agent.8 DESTINATION ${CMAKE_INSTALL_MANDIR}/man8)
 file(GLOB formats CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/doc/formats/*.md)
 install(FILES ${formats} DESTINATION ${CMAKE_INSTALL_DOCDIR}/formats)

@@ -48,6 +48,8 @@ void add_up(CLI::App& lab, int& exit_code) {
   c->add_option("--nodes", wishes->nodes, "nodes of the partition main")->capture_default_str();
   c->add_option("--spares", wishes->spares, "more nodes, in the hidden partition spare")
       ->capture_default_str();
+  c->add_option("--logins", wishes->logins, "login hosts login1, ..., with Slurm's commands and no daemons")
+      ->capture_default_str();
   c->add_option("--dir", wishes->folder, "folder for its state (default /var/tmp/sickbay-lab-NAME)");
   c->add_option(
        "--show", wishes->shown,
@@ -150,7 +152,7 @@ void add_exec(CLI::App& lab, int& exit_code) {
   auto request = std::make_shared<Request>();
   add_which(*c, which, false);
   c->add_option("--user", request->user, "as this user (alice, bob, or any of the host); default root");
-  c->add_option("--node", request->machine, "on this machine: ctl, n1, ...")->capture_default_str();
+  c->add_option("--node", request->machine, "on this machine: ctl, n1, login1, ...")->capture_default_str();
   c->add_option("CMD", request->argv, "the command and its arguments")->required();
   c->positionals_at_end();
   c->callback([which, request, &exit_code] {

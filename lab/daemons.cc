@@ -168,6 +168,7 @@ Result<const DaemonRow*> find_daemon(std::string_view name) {
 }
 
 bool runs_on(const DaemonRow& row, const std::string& machine) {
+  if (machine.starts_with("login")) return row.place == Place::everywhere;
   return row.place == Place::everywhere || (machine == "ctl") == (row.place == Place::controller);
 }
 

@@ -71,6 +71,12 @@ Status write_sickbay_files(const Layout& l) {
       {{"munge", munge}, {"agent", Json::object({{"listen", fmt::format("0.0.0.0:{}", l.agent_port())}})}});
   if (auto done = write_text(l.path("root/etc/sickbay/sickbay.json"), daemon.pretty() + "\n"); !done)
     return done;
+  // On login hosts commands learn the rest from Slurm.
+  for (const Machine& m : l.logins()) {
+    const std::string folder = l.agent_root(m.name) + "/etc/sickbay";
+    if (auto done = make_folder(folder); !done) return done;
+    if (auto done = write_text(folder + "/sickbay.json", daemon.pretty() + "\n"); !done) return done;
+  }
   for (const Machine& m : l.machines()) {
     if (auto done = make_folder(l.agent_root(m.name) + "/etc/sickbay"); !done) return done;
     const Json agent = Json::object(
@@ -168,7 +174,7 @@ Status await_nodes(const Layout& l) {
 
 Status build(const Layout& l, const CleanupList& list, const Progress& tell) {
   if (auto done = write_files(l); !done) return done;
-  tell(fmt::format("starting {} machines", l.machines().size() + 1));
+  tell(fmt::format("starting {} machines", l.hosts().size() + 1));
   if (auto done = start_machine(l, l.controller(), list); !done) return done;
 
   // The database takes longest: a child makes it while the rest starts.
@@ -185,10 +191,10 @@ Status build(const Layout& l, const CleanupList& list, const Progress& tell) {
       });
   if (!installing) return tl::unexpected(installing.error());
 
-  for (const Machine& m : l.machines())
+  for (const Machine& m : l.hosts())
     if (auto done = start_machine(l, m, list); !done) return done;
   if (auto done = join_network(l); !done) return done;
-  for (const Machine& m : l.machines())
+  for (const Machine& m : l.hosts())
     if (auto done = start_daemon(l, "munged", m.name); !done) return done;
   if (auto done = start_and_wait(l, "munged", "ctl"); !done) return done;
 
@@ -204,7 +210,7 @@ Status build(const Layout& l, const CleanupList& list, const Progress& tell) {
   if (auto done = add_accounts(l); !done)
     return fail(std::move(done.error()).because(daemon_tail(l, "slurmdbd", "ctl")));
   if (auto done = start_and_wait(l, "slurmctld", "ctl"); !done) return done;
-  for (const Machine& m : l.machines())
+  for (const Machine& m : l.hosts())
     if (auto done = await_daemon(l, "munged", m.name, kDaemonLimit); !done) return done;
   for (const Machine& m : l.machines())
     if (auto done = start_daemon(l, "slurmd", m.name); !done) return done;
@@ -325,7 +331,7 @@ Result<LabState> look_at(const std::string& name, const std::string& folder) {
   if (!l) return tl::unexpected(l.error());
   LabState state{*l, holder_of(*l, "ctl").has_value(), {}, {}, {}};
   std::vector<std::string> machines = {"ctl"};
-  for (const Machine& m : l->machines()) machines.push_back(m.name);
+  for (const Machine& m : l->hosts()) machines.push_back(m.name);
   for (const std::string& machine : machines)
     for (const DaemonRow& row : daemon_table())
       if (const Process p = daemon_process(*l, row.name, machine); p.pid != 0)

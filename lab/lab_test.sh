@@ -110,6 +110,12 @@ rm "$mark"
 lab fault -l "a$run" n2 rank-kill=SIGBUS >/dev/null
 in_lab "a$run" srun -N2 --mpi=pmi2 "$work/hello" forever >/dev/null 2>&1 && wrong "rank-kill: the job did not fail"
 expect "rank-kill's truth" "lab_fired .*step" "$(lab truth "a$run")"
+# Also where the truth cannot be written for a while, as on a busy disk: the rank dies on time.
+exec 9>>"/var/tmp/sickbay-lab-a$run/state/truth.lock"
+flock 9
+timeout 60 "$sickbay" lab exec -l "a$run" --user alice -- srun -N2 --mpi=pmi2 "$work/hello" forever >/dev/null 2>&1 9>&-
+[ $? -ne 124 ] || wrong "rank-kill waits for the truth to be written"
+exec 9>&-
 lab heal -l "a$run" n2 >/dev/null
 
 lab fault -l "a$run" n3 crash >/dev/null

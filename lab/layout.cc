@@ -19,6 +19,8 @@
 namespace sickbay::lab {
 namespace {
 
+constexpr int kControllerHost = 250;  // of the lab's range; login hosts come after it
+
 // FNV-1a: names that differ get ranges and bridges that differ, mostly; nothing depends on it, since every
 // lab has its bridge in a network namespace of its own.
 std::uint32_t hash_of(const std::string& text) {
@@ -44,6 +46,7 @@ struct NumberRow {
 constexpr NumberRow kNumbers[] = {
     {"nodes", &Wishes::nodes, 1, 100},
     {"spares", &Wishes::spares, 0, 100},
+    {"logins", &Wishes::logins, 0, 4},
     {"cpus", &Wishes::cpus, 1, 1024},
 };
 struct TextRow {
@@ -110,15 +113,30 @@ std::vector<Machine> Layout::machines() const {
   return all;
 }
 
-Machine Layout::controller() const { return {"ctl", address_of(*this, 250), false}; }
+Machine Layout::controller() const { return {"ctl", address_of(*this, kControllerHost)}; }
+
+std::vector<Machine> Layout::logins() const {
+  std::vector<Machine> all;
+  for (int i = 1; i <= wishes.logins; ++i)
+    all.push_back({fmt::format("login{}", i), address_of(*this, kControllerHost + i), false, true});
+  return all;
+}
+
+std::vector<Machine> Layout::hosts() const {
+  std::vector<Machine> all = machines();
+  for (Machine& m : logins()) all.push_back(std::move(m));
+  return all;
+}
 
 Result<Machine> Layout::machine(const std::string& name) const {
   if (name == "ctl") return controller();
-  for (Machine& m : machines())
+  for (Machine& m : hosts())
     if (m.name == name) return m;
   return fail(
       Error(ErrorCode::not_found, fmt::format("lab '{}' has no node '{}'", wishes.name, name))
-          .remedied_by(fmt::format("its machines are ctl and n1 to n{}", wishes.nodes + wishes.spares)));
+          .remedied_by(fmt::format("its machines are ctl{} and n1 to n{}",
+                                   wishes.logins > 0 ? fmt::format(", login1 to login{}", wishes.logins) : "",
+                                   wishes.nodes + wishes.spares)));
 }
 
 std::string print_layout(const Layout& l) {

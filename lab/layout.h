@@ -27,7 +27,8 @@ struct Wishes {
   std::string folder;  ///< empty: default_folder(name)
   int nodes = 6;
   int spares = 1;
-  int cpus = 2;  ///< per node, as Slurm is told
+  int logins = 0;  ///< login hosts: munged and Slurm's commands, and no daemon of Slurm's or ours
+  int cpus = 2;    ///< per node, as Slurm is told
   std::string slurm_user = "root";
   bool sickbayd = true;
   bool agents = true;  ///< one on each node; only where there is a sickbayd
@@ -35,11 +36,11 @@ struct Wishes {
   std::vector<std::string> shown;
 };
 
-/// One machine of the lab: a node, a spare or the controller.
+/// One machine of the lab: a node, a spare, a login host or the controller.
 struct Machine {
-  std::string name;     ///< n1, n2, ... or ctl; also its host name
+  std::string name;     ///< n1, n2, ..., login1, ... or ctl; also its host name
   std::string address;  ///< on the lab's bridge
-  bool spare = false;
+  bool spare = false, login = false;
 };
 
 struct Layout {
@@ -50,14 +51,17 @@ struct Layout {
   const std::string& dir() const { return wishes.folder; }
   /// Of sickbayd, for the agents.
   int agent_port() const { return first_port + 3; }
-  /// SICKBAY_ROOT of a node's agent.
+  /// SICKBAY_ROOT of a node's agent, and of commands on a login host, which sees no socket of sickbayd.
   std::string agent_root(const std::string& machine) const { return path("nodes/" + machine + "/root"); }
   /// LAB/part.
   std::string path(const std::string& part) const { return wishes.folder + "/" + part; }
   /// n1..n(nodes), then the spares; without ctl.
   std::vector<Machine> machines() const;
   Machine controller() const;
-  /// "n3" or "ctl".  Error: not_found, naming what there is.
+  std::vector<Machine> logins() const;
+  /// All but ctl: what hangs on its bridge.
+  std::vector<Machine> hosts() const;
+  /// "n3", "login1" or "ctl".  Error: not_found, naming what there is.
   Result<Machine> machine(const std::string& name) const;
 };
 

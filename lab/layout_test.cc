@@ -72,6 +72,18 @@ TEST(Layout, NamesTheLineOfABrokenFile) {
   EXPECT_THAT(layout.error().what, HasSubstr("lab.conf:2"));
 }
 
+TEST(Layout, LoginHostsAreNoNodes) {
+  Wishes wishes;
+  wishes.logins = 2;
+  const Layout l = plan(wishes);
+  ASSERT_EQ(l.logins().size(), 2u);
+  EXPECT_EQ(l.hosts().size(), l.machines().size() + 2);
+  EXPECT_TRUE(l.machine("login2").value().login);
+  EXPECT_THAT(slurm_conf(l, true), Not(HasSubstr("login")));
+  EXPECT_THAT(hosts_file(l), HasSubstr(" login2\n"));
+  EXPECT_EQ(parse_layout(print_layout(l)).value().logins().size(), 2u);
+}
+
 TEST(Layout, TwoLabsShareNothing) {
   Wishes a, b;
   a.name = "a", b.name = "b";

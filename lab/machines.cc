@@ -121,7 +121,7 @@ Status start_machine(const Layout& l, const Machine& m, const CleanupList& list)
       hold);
   if (!holder) return tl::unexpected(holder.error());
   std::string memory;
-  if (m.name != "ctl" && slurm_can_confine_memory()) {
+  if (m.name != "ctl" && !m.login && slurm_can_confine_memory()) {
     auto group = make_memory_group(l, m);
     if (!group) return tl::unexpected(group.error());
     memory = *group;
@@ -138,7 +138,7 @@ Status join_network(const Layout& l) {
       fmt::format("link set lo up\nlink add {0} type bridge\naddr add {1}/24 dev {0}\nlink set {0} up\n",
                   l.bridge, l.controller().address);
   std::vector<std::pair<Machine, Process>> nodes;
-  for (const Machine& m : l.machines()) {
+  for (const Machine& m : l.hosts()) {
     auto holder = holder_of(l, m.name);
     if (!holder) return tl::unexpected(holder.error());
     nodes.emplace_back(m, *holder);
@@ -167,13 +167,14 @@ Result<Process> holder_of(const Layout& l, const std::string& machine) {
 }
 
 std::vector<std::string> machine_environment(const Layout& l, const std::string& machine) {
-  std::vector<std::string> env = {"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
-                                  "LANG=C.UTF-8", "SLURM_CONF=" + l.path("etc/slurm.conf"),
-                                  "SICKBAY_ROOT=" + l.path("root"), "SICKBAY_LAB=" + l.wishes.name,
-                                  // All nodes share a kernel; without these MPICH's UCX talks by shared
-                                  // memory and no fault of the network is ever felt.
-                                  "UCX_TLS=tcp,self", "UCX_NET_DEVICES=eth0",
-                                  "MYSQL_UNIX_PORT=" + l.path("run/mariadb.sock")};
+  const auto known = l.machine(machine);
+  const std::string root = known && known->login ? l.agent_root(machine) : l.path("root");
+  std::vector<std::string> env = {
+      "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LANG=C.UTF-8",
+      "SLURM_CONF=" + l.path("etc/slurm.conf"), "SICKBAY_ROOT=" + root, "SICKBAY_LAB=" + l.wishes.name,
+      // All nodes share a kernel; without these MPICH's UCX talks by shared
+      // memory and no fault of the network is ever felt.
+      "UCX_TLS=tcp,self", "UCX_NET_DEVICES=eth0", "MYSQL_UNIX_PORT=" + l.path("run/mariadb.sock")};
   if (auto more = read_text(l.path("nodes/" + machine + "/environment"))) {
     std::istringstream lines(*more);
     for (std::string line; std::getline(lines, line);) env.push_back(line);

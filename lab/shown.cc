@@ -28,8 +28,9 @@ namespace fs = std::filesystem;
 // Covered by an empty folder, one of these would take the system's own programs and files with it.
 constexpr auto kSystemFolders = std::to_array<const char*>(
     {"/bin", "/dev", "/etc", "/lib", "/lib64", "/proc", "/run", "/sbin", "/sys", "/usr", "/var"});
-// What alice runs, or slurmd for her.
-constexpr auto kPrograms = std::to_array<const char*>({"sickbay", "sickbay-slurm", "sickbay-verify"});
+// What alice runs, or slurmd and sickbayd for her.
+constexpr auto kPrograms =
+    std::to_array<const char*>({"sickbay", "sickbay-folder", "sickbay-slurm", "sickbay-verify"});
 
 bool others_may(const struct stat& its, mode_t rights) { return (its.st_mode & rights) == rights; }
 constexpr mode_t kEnter = S_IXOTH, kEnterAndRead = S_IXOTH | S_IROTH;

@@ -131,7 +131,7 @@ StorageLoc=slurm_acct_db
 
 std::string hosts_file(const Layout& l) {
   std::string text = "127.0.0.1 localhost\n" + l.controller().address + " ctl\n";
-  for (const Machine& m : l.machines()) text += m.address + " " + m.name + "\n";
+  for (const Machine& m : l.hosts()) text += m.address + " " + m.name + "\n";
   return text;
 }
 

@@ -160,8 +160,12 @@ class Watch {
     switch (fault_.spec.kind) {
       case FaultKind::rank_kill: {
         while (alive(rank.process) && !at_work(rank)) pause_for(kLook);
-        tell("lab_fired", rank.step);
-        if (auto signal = parse_signal(fault_.spec.value)) send_signal(rank.process, *signal);
+        // The signal first: to be told of is a commit to disk, which on a busy one takes longer than a short
+        // step does.
+        if (auto signal = parse_signal(fault_.spec.value); signal && send_signal(rank.process, *signal))
+          tell("lab_fired", rank.step);
+        else
+          seen_.erase(rank.step);  // it was no rank but something short-lived before one: the next is struck
         return;
       }
       case FaultKind::bitflip:

@@ -4,12 +4,12 @@
 #include <sched.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdlib>
 
 #include "ep.h"
 #include "phases.h"
+#include "seconds.h"
 #include "turn.h"
 #include "withheld.h"
 
@@ -18,10 +18,6 @@ namespace {
 
 constexpr int kSliceLog2 = 18;                                // 7 to 14 ms a slice
 constexpr std::uint64_t kCorePairs = std::uint64_t{1} << 14;  // under 1 ms a core
-
-double seconds_now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 /// Runs the same pairs on each processor this thread may use; the numbers of those whose bits differ from
 /// what most give.  All agree on a wrong answer only if all are broken alike, and then the sums find it.

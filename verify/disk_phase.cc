@@ -8,20 +8,16 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <cstring>
 #include <vector>
 
 #include "phases.h"
+#include "seconds.h"
 
 namespace sickbay::verify {
 namespace {
 
 constexpr std::size_t kBlock = 256 * 1024;
-
-double seconds_now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 /// A file without a name in `folder`; -1 and errno when that fails.  Not all file systems know O_TMPFILE.
 int open_unnamed(const std::string& folder) {

@@ -7,20 +7,16 @@
 #include <sys/mman.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdlib>
 #include <fstream>
 #include <memory>
 
 #include "phases.h"
+#include "seconds.h"
 #include "turn.h"
 
 namespace sickbay::verify {
 namespace {
-
-double seconds_now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 /// Keeps the compiler from believing that it knows what memory holds.
 void forget_memory() { asm volatile("" ::: "memory"); }

@@ -14,7 +14,6 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
@@ -25,6 +24,7 @@
 #include "base/hostlist.h"
 #include "net_plan.h"
 #include "phases.h"
+#include "seconds.h"
 #include "tcp_counters.h"
 
 namespace sickbay::verify {
@@ -38,10 +38,6 @@ constexpr double kLeastResent = 3;  ///< fewer segments sent again prove nothing
 constexpr std::uint64_t kPlanSeed = 20260101;
 
 volatile std::sig_atomic_t exit_code_of_alarm = 0;
-
-double seconds_now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 /// FNV-1a over words: the test is for flipped, lost and swapped words, not for forgery.
 std::uint64_t checksum(const std::vector<std::uint64_t>& words) {

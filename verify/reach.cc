@@ -17,7 +17,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <optional>
@@ -26,6 +25,7 @@
 
 #include "base/hostlist.h"
 #include "net_plan.h"
+#include "seconds.h"
 
 namespace sickbay::verify {
 namespace {
@@ -42,10 +42,6 @@ struct Hello {
   std::uint64_t step = 0;
   std::int64_t rank = 0;
 };
-
-double seconds_now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 class Socket {
  public:

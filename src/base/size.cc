@@ -12,7 +12,7 @@ namespace sickbay {
 namespace {
 
 // Unit i is 1024^i.
-constexpr std::string_view kUnits = "BKMGTPE";
+constexpr std::string_view kSizeUnits = "BKMGTPE";
 constexpr std::uint64_t kMost = std::numeric_limits<std::int64_t>::max();
 constexpr std::string_view kRemedy = "write a number and K, M, G, T or P (of 1024): 4000M, 1.5T";
 
@@ -23,7 +23,7 @@ tl::unexpected<Error> refuse(std::string_view text, std::string_view what) {
 
 // The unit at the front of `text`, taken off: K, KB, KiB, B, or `bare` where there is none.
 unsigned take_unit(std::string_view& text, BareUnit bare) {
-  const std::size_t unit = text.empty() ? std::string_view::npos : kUnits.find(to_upper(text.front()));
+  const std::size_t unit = text.empty() ? std::string_view::npos : kSizeUnits.find(to_upper(text.front()));
   if (unit == std::string_view::npos) return static_cast<unsigned>(bare);
   text.remove_prefix(1);
   if (unit == 0) return 0;
@@ -103,11 +103,11 @@ Result<Memory> parse_memory(std::string_view text, BareUnit bare) {
 std::string format_size(Bytes size) {
   std::int64_t count = size.count;
   std::size_t unit = 0;
-  while (count != 0 && count % 1024 == 0 && unit + 1 < kUnits.size()) {
+  while (count != 0 && count % 1024 == 0 && unit + 1 < kSizeUnits.size()) {
     count /= 1024;
     ++unit;
   }
-  return fmt::format("{}{}", count, kUnits[unit]);
+  return fmt::format("{}{}", count, kSizeUnits[unit]);
 }
 
 std::string format_memory(const Memory& memory) {
@@ -130,12 +130,12 @@ std::string describe_size(Bytes size) {
   }
   if (size.count < 1024) return fmt::format("{} {}", size.count, size.count == 1 ? "byte" : "bytes");
   std::size_t unit = 1;
-  while (unit + 1 < kUnits.size() && (size.count >> (10 * (unit + 1))) > 0) ++unit;
+  while (unit + 1 < kSizeUnits.size() && (size.count >> (10 * (unit + 1))) > 0) ++unit;
   const std::int64_t whole = size.count >> (10 * unit);
   const std::int64_t rest = (size.count >> (10 * (unit - 1))) & 1023;
   const std::int64_t tenth = rest * 10 / 1024;
-  if (whole < 10 && tenth > 0) return fmt::format("{}.{} {}iB", whole, tenth, kUnits[unit]);
-  return fmt::format("{} {}iB", whole, kUnits[unit]);
+  if (whole < 10 && tenth > 0) return fmt::format("{}.{} {}iB", whole, tenth, kSizeUnits[unit]);
+  return fmt::format("{} {}iB", whole, kSizeUnits[unit]);
 }
 
 }  // namespace sickbay

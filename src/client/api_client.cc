@@ -23,9 +23,11 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::size_t kAnswerLimit = 256 << 20;  // of one answer that is no stream
-constexpr std::size_t kLineLimit = 16 << 20;     // of one line of a stream
+constexpr std::size_t kAnswerLimit = 256 << 20;    // of one answer that is no stream
+constexpr std::size_t kLineLimit = 16 << 20;       // of one line of a stream
+constexpr std::chrono::seconds kShortestPart{10};  // of a remote stream, in which it may be silent
 constexpr auto kForEver = Clock::time_point::max();
+constexpr int kOk = 200;
 constexpr std::string_view kHexDigits = "0123456789abcdef";
 
 std::string os_error(int code) { return std::strerror(code); }
@@ -166,6 +168,8 @@ struct ApiClient::Answer {
 
 ApiClient::ApiClient(std::string path, ApiTimes times, std::unique_ptr<Connection> connection)
     : path_(std::move(path)), times_(times), connection_(std::move(connection)) {}
+ApiClient::ApiClient(std::shared_ptr<RemoteSickbayd> remote, ApiTimes times)
+    : remote_(std::move(remote)), times_(times) {}
 ApiClient::ApiClient(ApiClient&&) noexcept = default;
 ApiClient& ApiClient::operator=(ApiClient&&) noexcept = default;
 ApiClient::~ApiClient() = default;
@@ -206,6 +210,12 @@ Status ApiClient::send_request(const std::string& request) {
 Result<ApiClient::Answer> ApiClient::ask(std::string_view method, std::string_view target,
                                          std::string_view body, std::string_view idempotency_key) {
   if (Status fit = check_target(target); !fit) return fail(std::move(fit.error()));
+  if (remote_) {
+    auto text = remote_->ask({std::string(method), std::string(target), std::string(body),
+                              std::string(idempotency_key), times_.answer});
+    if (!text) return fail(std::move(text.error()));
+    return Answer{kOk, std::move(*text)};
+  }
   const auto deadline = Clock::now() + times_.answer;
   if (Status sent = send_request(request_text(method, target, body, idempotency_key)); !sent)
     return fail(std::move(sent.error()));
@@ -254,6 +264,7 @@ Result<Json> ApiClient::post(std::string_view target, const Json& body, std::str
 
 Status ApiClient::stream(std::string_view target, const std::function<bool(std::string_view line)>& each) {
   if (Status fit = check_target(target); !fit) return fit;
+  if (remote_) return part_of_stream(target, each);
   if (Status sent = send_request(request_text("GET", target, {}, {})); !sent) return sent;
   // However this ends, the connection is not used again: the rest of the stream may still be coming.
   const auto connection = std::move(connection_);
@@ -285,6 +296,23 @@ Status ApiClient::stream(std::string_view target, const std::function<bool(std::
   }
   if (refused) return fail(error_from_response(answer.status(), text));
   if (!text.empty()) each(text);  // a last line without its end
+  return {};
+}
+
+Status ApiClient::part_of_stream(std::string_view target,
+                                 const std::function<bool(std::string_view line)>& each) {
+  HttpQuestion question;
+  question.target = target;
+  // Cut shorter, an answer on its way would be thrown away again and again.
+  question.time_limit = times_.stream_silence.count() > 0
+                            ? std::max<std::chrono::milliseconds>(times_.stream_silence, kShortestPart)
+                            : times_.answer;
+  auto text = remote_->ask(std::move(question));
+  if (!text) return fail(std::move(text.error()));
+  std::string_view left = *text;
+  for (std::size_t end; (end = left.find('\n')) != left.npos; left.remove_prefix(end + 1))
+    if (!each(left.substr(0, end))) return {};
+  if (!left.empty()) each(left);
   return {};
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// ApiClient: asks sickbayd over its Unix socket, for command-line tools.  It blocks, with limits.
+// ApiClient: asks sickbayd over its Unix socket, or over TCP from another host, for command-line tools.  It
+// blocks, with limits.
 //
+// How TCP is spoken is not known here: a RemoteSickbayd does, one whole signed answer at a time.
 // One connection, made when it is needed and again when sickbayd has closed it.  A request is repeated at
 // most once, and only when a connection that was kept turned out to be closed without a byte of an answer;
 // that is safe for POST too, because sickbayd knows the idempotency key again (doc/design/decisions.md 8).
@@ -14,6 +16,7 @@
 
 #include "base/json.h"
 #include "base/result.h"
+#include "ports/http_client.h"
 
 namespace sickbay {
 
@@ -24,8 +27,18 @@ struct ApiTimes {
   std::chrono::milliseconds stream_silence{0};  ///< between two pieces of a stream; 0: for ever
 };
 
+/// sickbayd on another host.
+class RemoteSickbayd {
+ public:
+  virtual ~RemoteSickbayd() = default;
+  /// The text of the answer.  Errors: as ports/http_client.h says.
+  virtual Result<std::string> ask(HttpQuestion question) = 0;
+};
+
 class ApiClient {
  public:
+  /// Asks `remote`.
+  explicit ApiClient(std::shared_ptr<RemoteSickbayd> remote, ApiTimes times = {});
   /// Connects.  Errors: daemon_away (nobody answers on `socket_path`, which cause and remedy name), denied,
   /// bad_input (no such path can be), timed_out.
   static Result<ApiClient> connect(std::string socket_path, ApiTimes times = {});
@@ -43,7 +56,10 @@ class ApiClient {
   /// Calls `each` for every line of the stream, without its line end, until it returns false or the stream
   /// ends.  Errors: as get(); daemon_away also when the stream is cut in the middle (sickbayd stopped, or we
   /// read too slowly): go on after the last line seen.
+  /// Of a remote sickbayd this is one part of a stream, which may be empty after a while in which nothing
+  /// came.
   Status stream(std::string_view target, const std::function<bool(std::string_view line)>& each);
+  bool is_remote() const { return remote_ != nullptr; }
 
  private:
   class Connection;
@@ -53,6 +69,9 @@ class ApiClient {
                      std::string_view idempotency_key);
   Status send_request(const std::string& request);
 
+  Status part_of_stream(std::string_view target, const std::function<bool(std::string_view line)>& each);
+
+  std::shared_ptr<RemoteSickbayd> remote_;  // null: the socket `path_`
   std::string path_;
   ApiTimes times_;
   std::unique_ptr<Connection> connection_;  // null: to be made again

@@ -282,5 +282,56 @@ TEST(ApiClient, KeysDiffer) {
   EXPECT_EQ(keys.begin()->size(), 32U);
 }
 
+// sickbayd on another host, as far as the client sees it.
+struct Remote final : RemoteSickbayd {
+  Result<std::string> ask(HttpQuestion question) override {
+    asked.push_back(question.method + " " + question.target + " " + question.body + " " +
+                    question.idempotency_key);
+    limit = question.time_limit;
+    return answer;
+  }
+  std::vector<std::string> asked;
+  milliseconds limit{0};
+  Result<std::string> answer = std::string();
+};
+
+TEST(ApiClient, AsksARemoteSickbaydTheSame) {
+  auto remote = std::make_shared<Remote>();
+  ApiClient client(remote);
+  EXPECT_TRUE(client.is_remote());
+  remote->answer = R"({"case":"c1"})";
+  EXPECT_EQ((*client.get("/v1/cases/c1"))["case"].as_string(), "c1");
+  EXPECT_EQ((*client.post("/v1/cases", Json::object({{"a", 1}}), "k1"))["case"].as_string(), "c1");
+  EXPECT_EQ(client.get("v1").error().code, ErrorCode::bad_input) << "not asked at all";
+  EXPECT_THAT(remote->asked, ElementsAre("GET /v1/cases/c1  ", R"(POST /v1/cases {"a":1} k1)"));
+  remote->answer = "text";
+  EXPECT_EQ(client.get_text("/metrics").value(), "text");
+  EXPECT_EQ(client.get("/metrics").error().code, ErrorCode::bad_input);
+  remote->answer = fail(ErrorCode::munge_away, "no munged");
+  EXPECT_EQ(client.get("/v1/status").error().code, ErrorCode::munge_away);
+}
+
+TEST(ApiClient, ReadsARemoteStreamPartByPart) {
+  auto remote = std::make_shared<Remote>();
+  ApiTimes times;
+  times.stream_silence = milliseconds(2000);
+  ApiClient client(remote, times);
+  std::vector<std::string> lines;
+  const auto each = [&](std::string_view line) {
+    lines.emplace_back(line);
+    return lines.size() < 3;
+  };
+  remote->answer = "";
+  EXPECT_TRUE(client.stream("/v1/events?after=0&follow=1", each)) << "nothing came, which is no error";
+  remote->answer = "1\n2\n";
+  EXPECT_TRUE(client.stream("/v1/events?after=0&follow=1", each));
+  EXPECT_EQ(remote->limit, milliseconds(10'000)) << "shorter, and what is on its way would be lost each time";
+  remote->answer = "3\n4\n";
+  EXPECT_TRUE(client.stream("/v1/events?after=2&follow=1", each));
+  EXPECT_THAT(lines, ElementsAre("1", "2", "3"));
+  remote->answer = fail(ErrorCode::timed_out, "silent");
+  EXPECT_EQ(client.stream("/v1/events?after=3&follow=1", each).error().code, ErrorCode::timed_out);
+}
+
 }  // namespace
 }  // namespace sickbay

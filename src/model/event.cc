@@ -25,4 +25,13 @@ Result<Event> Event::from_json(const Json& json) {
   return event;
 }
 
+Event new_event(std::string subject, std::string_view kind, Json body) {
+  Event event;
+  event.v = newest_version(kind);
+  event.subject = std::move(subject);
+  event.kind = kind;
+  event.body = std::move(body);
+  return event;
+}
+
 }  // namespace sickbay

@@ -32,6 +32,9 @@ struct Event {
   friend bool operator==(const Event&, const Event&) = default;
 };
 
+/// An event that happens now, in today's version of its kind; the journal gives it its number and its time.
+Event new_event(std::string subject, std::string_view kind, Json body);
+
 /// One thing to do.  The ledger starts a key once, ever; a new attempt is a new key.
 struct Command {
   std::string key;      ///< "c17.r2.a1:submit"

@@ -16,11 +16,15 @@ inline constexpr std::string_view kNodesSeen = "nodes_seen";  ///< cluster: engi
 inline constexpr std::string_view kControllerSeen = "controller_seen";  ///< cluster {boot}: of slurmctld
 inline constexpr std::string_view kJobSeen = "job_seen";  ///< c17 {run, job}: a watched job has changed
 inline constexpr std::string_view kJobLost = "job_lost";  ///< c17 {run, job_id}: nobody knows it any more
+inline constexpr std::string_view kArraySeen =
+    "array_seen";  ///< c17 {run, tasks, running, ended, failed}: tasks of a watched job array have ended
 
 // Said by an engine or an agent, and heard by others.
 inline constexpr std::string_view kFinding = "finding";  ///< f9: what an agent found
 inline constexpr std::string_view kVerdict = "verdict";  ///< c17: what a case comes to
 inline constexpr std::string_view kCaseClosed = "case_closed";
+inline constexpr std::string_view kNonstopClosed =
+    "nonstop_closed";  ///< j17 {why}: the job runs no more, and nothing is under way for it
 inline constexpr std::string_view kArchived = "archived";  ///< left by a compaction in the place of a subject
 
 // Said by people.
@@ -62,7 +66,8 @@ constexpr int newest_version(std::string_view kind) {
 
 /// After an event of such a kind nothing more will be done for its subject: it holds no claim, and its
 /// commands are history.
-inline constexpr auto kClosingKinds = std::to_array<std::string_view>({kCaseClosed, kArchived});
+inline constexpr auto kClosingKinds =
+    std::to_array<std::string_view>({kCaseClosed, kNonstopClosed, kArchived});
 constexpr bool closes_subject(std::string_view kind) {
   return std::ranges::find(kClosingKinds, kind) != kClosingKinds.end();
 }

@@ -48,11 +48,35 @@ Result<std::int64_t> parse_finding_name(std::string_view text) {
   return parse_name(text, 'f', "the name of a finding like f9");
 }
 
+std::string TaskName::text() const { return std::to_string(array_job_id) + "_" + std::to_string(task); }
+
+Result<TaskName> parse_task_name(std::string_view text) {
+  TaskName name;
+  std::string_view rest = text;
+  if (take_number(rest, name.array_job_id) && rest.size() > 1 && rest[0] == '_') {
+    rest.remove_prefix(1);
+    // Unlike all other numbers of ours a task's may be 0.
+    if (rest == "0") return name;
+    if (take_number(rest, name.task) && rest.empty()) return name;
+  }
+  return fail(ErrorCode::bad_input,
+              "'" + std::string(text.substr(0, 40)) + "' is not a task of a job array like 1234_7");
+}
+
 namespace {
 constexpr std::string_view kJobPrefix = "job:";
 }
 std::string job_subject(JobId job) { return std::string(kJobPrefix) + std::to_string(job); }
 bool is_job_subject(std::string_view subject) { return subject.starts_with(kJobPrefix); }
+
+std::string running_subject(JobId job) { return "j" + std::to_string(job); }
+std::optional<JobId> parse_running_subject(std::string_view text) {
+  JobId job = 0;
+  if (text.empty() || text[0] != 'j') return std::nullopt;
+  text.remove_prefix(1);
+  if (!take_number(text, job) || !text.empty()) return std::nullopt;
+  return job;
+}
 
 std::string node_subject(std::string_view node) { return std::string(kNodePrefix).append(node); }
 

@@ -6,10 +6,12 @@
 #pragma once
 #include <compare>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "base/result.h"
+#include "model/task_ids.h"
 
 namespace sickbay {
 
@@ -33,9 +35,21 @@ Result<RunId> parse_run_id(std::string_view);            ///< Errors: bad_input
 std::string finding_name(std::int64_t finding_no);          ///< "f9"
 Result<std::int64_t> parse_finding_name(std::string_view);  ///< Errors: bad_input
 
+/// What sacct and squeue call a task of a job array: "1234_7".
+struct TaskName {
+  JobId array_job_id = 0;
+  TaskId task = 0;
+
+  std::string text() const;  ///< "1234_7"
+  friend auto operator<=>(const TaskName&, const TaskName&) = default;
+};
+Result<TaskName> parse_task_name(std::string_view);  ///< Errors: bad_input
+
 std::string job_subject(JobId job);  ///< "job:17"
 bool is_job_subject(std::string_view subject);
-std::string node_subject(std::string_view node);             ///< "node:n3"
-std::string_view node_of_subject(std::string_view subject);  ///< "n3"; "" where it is no node's
+std::string running_subject(JobId job);                        ///< "j17": a running job that may lose nodes
+std::optional<JobId> parse_running_subject(std::string_view);  ///< nothing where it is none
+std::string node_subject(std::string_view node);               ///< "node:n3"
+std::string_view node_of_subject(std::string_view subject);    ///< "n3"; "" where it is no node's
 
 }  // namespace sickbay

@@ -20,6 +20,17 @@ TEST(Ids, TextAndBack) {
     EXPECT_EQ(node_of_subject(text), "") << text;
 }
 
+TEST(Ids, TasksOfArrays) {
+  for (const char* text : {"1234_7", "1_0", "4294967295_4000000"}) {
+    auto name = parse_task_name(text);
+    ASSERT_TRUE(name) << text;
+    EXPECT_EQ(name->text(), text);
+  }
+  for (const char* text : {"", "1234", "1234_", "_7", "1234_07", "1234_[1-3]", "1234_7_8", "1234_7.0", "0_1",
+                           "x_1", "4294967296_1"})
+    EXPECT_FALSE(parse_task_name(text)) << text;
+}
+
 TEST(Ids, RefusesOtherTexts) {
   for (const char* text : {"", "c", "c0", "c01", "17", "c17x", "c-1", "c99999999999999999999", "C17"})
     EXPECT_FALSE(parse_case_name(text)) << text;

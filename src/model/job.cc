@@ -14,7 +14,7 @@ namespace {
 
 // Any local user may send a submission, and a re-run walks through all of it: what no shell could have handed
 // to sbatch is refused at once.
-constexpr std::size_t kPathBound = 4095;            // PATH_MAX, without its NUL
+constexpr std::size_t kLongestPath = 4095;          // PATH_MAX, without its NUL
 constexpr std::size_t kWordBound = 128 * 1024 - 1;  // MAX_ARG_STRLEN, likewise: of one word of execve()
 
 struct TextRow {
@@ -22,7 +22,7 @@ struct TextRow {
   std::size_t most;  ///< bytes; 0: bounded by who takes it in (a script by the API)
 };
 constexpr auto kTexts =
-    std::to_array<TextRow>({{"script", 0}, {"script_name", kPathBound}, {"work_dir", kPathBound}});
+    std::to_array<TextRow>({{"script", 0}, {"script_name", kLongestPath}, {"work_dir", kLongestPath}});
 
 struct ListRow {
   const char* key;
@@ -107,27 +107,34 @@ Result<std::vector<std::pair<std::string, std::int64_t>>> read_limits(const Json
 }  // namespace
 
 Json JobInfo::to_json() const {
-  return Json::object({{"job_id", job_id},
-                       {"uid", uid},
-                       {"name", name},
-                       {"comment", comment},
-                       {"partition", partition},
-                       {"state", state},
-                       {"flags", flags},
-                       {"restart_cnt", restart_cnt},
-                       {"held", held},
-                       {"submit", to_micros(submit)},
-                       {"start", to_micros(start)},
-                       {"end", to_micros(end)},
-                       {"nodes", nodes},
-                       {"num_nodes", num_nodes},
-                       {"exit_code", exit_code},
-                       {"exit_signal", exit_signal},
-                       {"reason", reason},
-                       {"time_limit_s", time_limit_s},
-                       {"work_dir", work_dir},
-                       {"std_out", std_out},
-                       {"std_err", std_err}});
+  Json json = Json::object({{"job_id", job_id},
+                            {"uid", uid},
+                            {"name", name},
+                            {"comment", comment},
+                            {"partition", partition},
+                            {"state", state},
+                            {"flags", flags},
+                            {"restart_cnt", restart_cnt},
+                            {"held", held},
+                            {"submit", to_micros(submit)},
+                            {"start", to_micros(start)},
+                            {"end", to_micros(end)},
+                            {"nodes", nodes},
+                            {"num_nodes", num_nodes},
+                            {"exit_code", exit_code},
+                            {"exit_signal", exit_signal},
+                            {"reason", reason},
+                            {"time_limit_s", time_limit_s},
+                            {"work_dir", work_dir},
+                            {"std_out", std_out},
+                            {"std_err", std_err}});
+  // (Most jobs are of no array: of them the journal stays as it was.)
+  if (array_job_id != 0) json.set("array_job_id", array_job_id).set("array_task_id", array_task_id);
+  if (!reservation.empty()) json.set("reservation", reservation);
+  if (step_exit_code != 0) json.set("step_exit_code", step_exit_code);
+  if (step_exit_signal != 0) json.set("step_exit_signal", step_exit_signal);
+  if (expected_start != kNoTime) json.set("expected_start", to_micros(expected_start));
+  return json;
 }
 
 JobInfo JobInfo::from_json(const Json& json) {
@@ -153,6 +160,12 @@ JobInfo JobInfo::from_json(const Json& json) {
   job.work_dir = json["work_dir"].as_string();
   job.std_out = json["std_out"].as_string();
   job.std_err = json["std_err"].as_string();
+  job.array_job_id = static_cast<JobId>(json["array_job_id"].as_int());
+  job.array_task_id = json["array_task_id"].as_string();
+  job.reservation = json["reservation"].as_string();
+  job.step_exit_code = static_cast<int>(json["step_exit_code"].as_int());
+  job.step_exit_signal = static_cast<int>(json["step_exit_signal"].as_int());
+  job.expected_start = from_micros(json["expected_start"].as_int());
   return job;
 }
 
@@ -165,7 +178,8 @@ Json NodeInfo::to_json() const {
                        {"reason", reason},
                        {"reason_uid", reason_uid},
                        {"boot_time", to_micros(boot_time)},
-                       {"address", address}});
+                       {"address", address},
+                       {"port", port}});
 }
 
 NodeInfo NodeInfo::from_json(const Json& json) {
@@ -179,6 +193,7 @@ NodeInfo NodeInfo::from_json(const Json& json) {
   node.reason_uid = static_cast<std::uint32_t>(json["reason_uid"].as_int());
   node.boot_time = from_micros(json["boot_time"].as_int());
   node.address = json["address"].as_string();
+  node.port = static_cast<std::uint16_t>(json["port"].as_int());
   return node;
 }
 

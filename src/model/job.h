@@ -15,6 +15,10 @@
 
 namespace sickbay {
 
+/// JobInfo::reason of a job that slurmd would not start ("Duplicate jobid", say) and that Slurm therefore put
+/// back into the queue and holds, until somebody releases it; as scontrol prints it.
+inline constexpr std::string_view kLaunchFailedHeld = "launch_failed_requeued_held";
+
 /// A job at one moment.  Times are Slurm's (data, never an order); kNoTime where not set.
 struct JobInfo {
   JobId job_id = 0;
@@ -34,7 +38,16 @@ struct JobInfo {
   std::string reason;             ///< Slurm's state reason: "Resources", "BadConstraints", "TimeLimit"
   std::int64_t time_limit_s = 0;  ///< 0 = unlimited
   std::string work_dir, std_out, std_err;
+  JobId array_job_id = 0;  ///< of the job array that it is a task of; 0: of none
+  /// As scontrol shows it: "7" for a task; "8-19" for the one record of those that have not started.
+  std::string array_task_id;
+  std::string reservation;  ///< that it asks for, or runs in; empty: none
+  /// Slurm's DerivedExitCode: the worst of its steps, which a batch script may have passed over.
+  int step_exit_code = 0, step_exit_signal = 0;
+  /// Of one that waits: when Slurm expects to start it, as of the look that showed it.
+  TimePoint expected_start = kNoTime;
 
+  /// (The last four only where they are set: journals of older versions have no word for them.)
   Json to_json() const;
   static JobInfo from_json(const Json& json);
   friend bool operator==(const JobInfo&, const JobInfo&) = default;
@@ -55,6 +68,7 @@ struct NodeInfo {
   std::uint32_t reason_uid = 0;
   TimePoint boot_time = kNoTime;  ///< compare by booted_since()
   std::string address;            ///< Slurm's NodeAddr: a name or a numeric address
+  std::uint16_t port = 0;         ///< TCP, of its slurmd; 0: not told
 
   Json to_json() const;
   static NodeInfo from_json(const Json& json);

@@ -360,4 +360,18 @@ Result<std::vector<GivenOption>> parse_script_options(std::string_view script) {
   return std::move(line->options);
 }
 
+bool has_heterogeneous_line(std::string_view script) {
+  constexpr std::string_view kMark = "#SBATCH";
+  while (!script.empty()) {
+    const auto end = std::min(script.find('\n'), script.size());
+    std::string_view line = script.substr(0, end);
+    script.remove_prefix(std::min(end + 1, script.size()));
+    if (const auto text = trimmed(line); !text.empty() && text[0] != '#') return false;  // options end here
+    if (!line.starts_with(kMark)) continue;
+    line = trimmed(line.substr(kMark.size()));
+    if (line.starts_with("hetjob") || line.starts_with("packjob")) return true;
+  }
+  return false;
+}
+
 }  // namespace sickbay

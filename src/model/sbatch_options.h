@@ -73,4 +73,7 @@ Result<SbatchLine> parse_sbatch_line(std::span<const std::string> words,
 /// comment. Errors: bad_input with the line (a quote that does not end), usage as above.
 Result<std::vector<GivenOption>> parse_script_options(std::string_view script);
 
+/// A line "#SBATCH hetjob" (or packjob, its old name): the script is of a job with several components.
+bool has_heterogeneous_line(std::string_view script);
+
 }  // namespace sickbay

@@ -166,5 +166,12 @@ TEST(SbatchOptions, NamesABadDirective) {
             "option '--nodes' needs a value (while reading the script's #SBATCH lines)");
 }
 
+TEST(SbatchOptions, HeterogeneousLines) {
+  EXPECT_TRUE(has_heterogeneous_line("#!/bin/sh\n#SBATCH -N1\n#SBATCH hetjob\n#SBATCH -N2\n"));
+  EXPECT_TRUE(has_heterogeneous_line("#!/bin/sh\n#SBATCH packjob"));
+  EXPECT_FALSE(has_heterogeneous_line("#!/bin/sh\n#SBATCH -J hetjob\necho\n#SBATCH hetjob\n"));
+  EXPECT_FALSE(has_heterogeneous_line(""));
+}
+
 }  // namespace
 }  // namespace sickbay

@@ -14,6 +14,7 @@
 #include "base/hostlist.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "model/node_reason.h"
 #include "model/srun_message.h"
 
 namespace sickbay {
@@ -28,6 +29,7 @@ struct NodeNotes {
   std::string absent;      ///< others did not hear it in MPI, and it never came out of MPI_Init
   std::string last_phase;  ///< the last one that reported
   std::string wrong, slow;
+  VerifyFault wrong_in = VerifyFault::none;  ///< of the first wrong phase
   std::string launch, node_failure;
   int signal = 0;
   bool oom = false;
@@ -133,34 +135,37 @@ void note_own_line(Notes& notes, const Json& line) {
   } else {
     node.last_phase = phase;
     const std::string detail = one_line(line["detail"].as_string());
-    if (!line["ok"].as_bool())
-      keep_first(node.wrong, fmt::format("wrong result in phase {}: {}", phase, detail));
-    else if (line["slow"].as_bool())
+    if (!line["ok"].as_bool() && node.wrong.empty()) {
+      node.wrong = fmt::format("wrong result in phase {}: {}", phase, detail);
+      node.wrong_in = phase != "disk"         ? VerifyFault::compute
+                      : says_no_space(detail) ? VerifyFault::space
+                                              : VerifyFault::disk;
+    } else if (line["slow"].as_bool())
       keep_first(node.slow, fmt::format("slow in phase {}: {}", phase, detail));
   }
 }
 
 void note_message(Notes& notes, const SrunMessage& message) {
-  using Kind = SrunMessage::Kind;
+  using Said = SrunMessage::Kind;
   for (const std::string& name : message.nodes) {
     NodeNotes* node = notes.at(name);
     if (!node) continue;
     switch (message.kind) {
-      case Kind::task_signal:
+      case Said::task_signal:
         // The first fault of its own stays; being swept away later says nothing new.
         if (node->signal == 0 || (!is_own_fault(node->signal) && is_own_fault(message.number)))
           node->signal = message.number;
         break;
-      case Kind::task_exit:
+      case Said::task_exit:
         node->exit_code = message.number;
         break;
-      case Kind::task_oom:
+      case Said::task_oom:
         node->oom = true;
         break;
-      case Kind::launch_failed:
+      case Said::launch_failed:
         keep_first(node->launch, "could not launch: " + one_line(message.text));
         break;
-      case Kind::node_failure:
+      case Said::node_failure:
         keep_first(node->node_failure, "Slurm reports a failure of the node");
         break;
       default:
@@ -168,18 +173,18 @@ void note_message(Notes& notes, const SrunMessage& message) {
     }
   }
   switch (message.kind) {
-    case Kind::time_limit:
+    case Said::time_limit:
       notes.time_limit = notes.swept = true;
       break;
-    case Kind::cancelled:
-    case Kind::lost_node:
+    case Said::cancelled:
+    case Said::lost_node:
       notes.swept = true;
       [[fallthrough]];
-    case Kind::refused:
-    case Kind::cannot_exec:
+    case Said::refused:
+    case Said::cannot_exec:
       keep_first(notes.trouble, one_line(message.text));
       break;
-    case Kind::oom_kill:
+    case Said::oom_kill:
       notes.oom_kill = true;
       break;
     default:
@@ -275,32 +280,47 @@ struct Run {
   std::string trouble;
 };
 
-/// The first rule that fits decides.  "" as a reason means that the node is ok.
-std::pair<VerifyResult, std::string> judge_node(const NodeNotes& node, const Run& run) {
+struct Judged {
+  VerifyResult result;
+  std::string reason;  ///< "": the node is ok
+  VerifyFault fault = VerifyFault::none;
+};
+
+/// The first rule that fits decides.
+Judged judge_node(const NodeNotes& node, const Run& run) {
   using enum VerifyResult;
-  if (!node.wrong.empty()) return {failed, node.wrong};
+  using Fault = VerifyFault;
+  // A full file system says least of a machine: any other fault that is there goes before it.
+  const bool full = !node.wrong.empty() && node.wrong_in == Fault::space;
+  if (!node.wrong.empty() && !full) return {failed, node.wrong, node.wrong_in};
   if (is_own_fault(node.signal))
-    return {failed, fmt::format("its rank died of {}{}", signal_name(node.signal), after_phase(node))};
-  if (!node.launch.empty()) return {failed, node.launch};
-  if (!node.node_failure.empty()) return {failed, node.node_failure};
-  if (!node.net_wrong.empty()) return {failed, node.net_wrong};
+    return {failed, fmt::format("its rank died of {}{}", signal_name(node.signal), after_phase(node)),
+            Fault::died};
+  if (!node.launch.empty())
+    return {failed, node.launch, says_no_space(node.launch) ? Fault::space : Fault::launch};
+  if (!node.node_failure.empty()) return {failed, node.node_failure, Fault::lost};
+  if (!node.net_wrong.empty()) return {failed, node.net_wrong, Fault::network};
+  if (full) return {failed, node.wrong, Fault::space};
   if (node.oom || (node.signal == 9 && run.oom_kill))
     return {unknown, "its rank was killed for its memory" + after_phase(node)};
   if (node.signal != 0 && !run.swept && !run.some_own_fault && !run.all_killed)
-    return {failed, fmt::format("its rank was killed by {}{}", signal_name(node.signal), after_phase(node))};
+    return {failed, fmt::format("its rank was killed by {}{}", signal_name(node.signal), after_phase(node)),
+            Fault::died};
   if (!run.own_lines) {  // another site's script: exit codes are all it says
     if (node.exit_code != 0 && !run.all_killed && run.trouble.empty())
-      return {failed, fmt::format("its rank ended with exit code {}", node.exit_code)};
+      return {failed, fmt::format("its rank ended with exit code {}", node.exit_code), Fault::other};
     if (run.exit_code == 0 && node.exit_code == 0 && node.signal == 0) return {ok, ""};
     return {unknown, run.trouble.empty() ? "nothing was said about it" : run.trouble};
   }
   if (run.time_limit && run.some_done && node.spoke && !node.alone_done)
-    return {failed, "it did not come to an end within the limit of the step, as others did: it stopped" +
-                        after_phase(node)};
+    return {failed,
+            "it did not come to an end within the limit of the step, as others did: it stopped" +
+                after_phase(node),
+            Fault::stopped};
   if (!node.alone_done)
     return {unknown, run.trouble.empty() ? "it did not report" + after_phase(node) : run.trouble};
-  if (!node.slow.empty()) return {slow, node.slow};
-  if (!node.net_slow.empty()) return {slow, node.net_slow};
+  if (!node.slow.empty()) return {slow, node.slow, Fault::slow};
+  if (!node.net_slow.empty()) return {slow, node.net_slow, Fault::slow};
   // 1 and 3 are sickbay-verify's own words for what its lines say already.
   if (node.exit_code != 0 && node.exit_code != 1 && node.exit_code != 3)
     return {unknown, fmt::format("its rank ended with exit code {}", node.exit_code)};
@@ -349,6 +369,20 @@ std::string_view to_string(VerifyResult result) {
   return kNames[static_cast<std::size_t>(result)];
 }
 
+namespace {
+constexpr std::array<std::string_view, 11> kFaults = {"",     "compute", "disk", "space", "network", "launch",
+                                                      "died", "stopped", "lost", "slow",  "other"};
+static_assert(kFaults.size() == static_cast<std::size_t>(VerifyFault::other) + 1);
+}  // namespace
+
+std::string_view to_string(VerifyFault fault) { return kFaults[static_cast<std::size_t>(fault)]; }
+
+VerifyFault verify_fault_from(std::string_view name) {
+  const auto at = std::find(kFaults.begin(), kFaults.end(), name);
+  return name.empty() || at == kFaults.end() ? VerifyFault::other
+                                             : static_cast<VerifyFault>(at - kFaults.begin());
+}
+
 const NodeVerification* VerifyReport::node(std::string_view name) const {
   for (const NodeVerification& each : nodes)
     if (each.node == name) return &each;
@@ -366,9 +400,9 @@ VerifyReport parse_verify_report(std::string_view out_text, std::string_view err
   const Run run = look_at_run(notes, exit_code);
   std::set<VerifyResult> seen;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
-    auto [result, reason] = judge_node(notes.nodes[i], run);
-    seen.insert(result);
-    report.nodes.push_back({nodes[i], result, std::move(reason)});
+    Judged judged = judge_node(notes.nodes[i], run);
+    seen.insert(judged.result);
+    report.nodes.push_back({nodes[i], judged.result, judged.fault, std::move(judged.reason)});
   }
   for (const LinkVerification& link : report.links) seen.insert(link.result);
   for (const VerifyResult result :

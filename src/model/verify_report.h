@@ -18,10 +18,30 @@ enum class VerifyResult : std::uint8_t { ok, slow, unknown, failed };
 /// "ok", "slow", "unknown" or "failed".
 std::string_view to_string(VerifyResult result);
 
+/// What is wrong where a result is failed or slow: not every fault explains every failure of a program.
+enum class VerifyFault : std::uint8_t {
+  none,     ///< nothing is, or V cannot say
+  compute,  ///< arithmetic or memory gave something else than it must
+  disk,     ///< what was written came back otherwise, or not at all
+  space,    ///< a file system is full: a user's doing as a rule, and no fault of the machine
+  network,  ///< data between nodes
+  launch,   ///< Slurm could start nothing there
+  died,     ///< V's rank died of a fault of its own, or was killed
+  stopped,  ///< it did not come to its end in time, as others did
+  lost,     ///< Slurm says that the node failed
+  slow,     ///< all of its work was right
+  other,    ///< another site's V says no more than failed
+};
+/// "compute", "space", ...; "" for none.
+std::string_view to_string(VerifyFault fault);
+/// The other way; `other` for a word that is none, since an older version told no fault.
+VerifyFault verify_fault_from(std::string_view name);
+
 /// V's word on one node.
 struct NodeVerification {
   std::string node;
   VerifyResult result = VerifyResult::unknown;
+  VerifyFault fault = VerifyFault::none;
   std::string reason;  ///< one line for people; empty for ok
 };
 

@@ -242,5 +242,40 @@ TEST(VerifyReport, TakesTheShortNameOfALongOne) {
   EXPECT_EQ(results(parse_verify_report(alone("n1.cluster.example"), "", {"n1"})), "n1=ok");
 }
 
+TEST(VerifyReport, SaysWhatIsWrong) {
+  const auto wrong = [](const std::string& phase, const std::string& detail) {
+    return line("n1", "start", R"("mode":"node")") +
+           line("n1", phase, fmt::format(R"("ok":false,"slow":false,"detail":"{}")", detail)) +
+           line("n1", "done", R"("mode":"node","ok":false)");
+  };
+  const struct {
+    std::string out, err;
+    VerifyFault fault;
+  } rows[] = {
+      {alone("n1"), "", VerifyFault::none},
+      {wrong("memory", "1 words came back wrong"), "", VerifyFault::compute},
+      {wrong("cpu", "sums differ"), "", VerifyFault::compute},
+      {wrong("disk", "byte 0 read back differs"), "", VerifyFault::disk},
+      {wrong("disk", "cannot write in /tmp: Input/output error"), "", VerifyFault::disk},
+      {wrong("disk", "cannot write in /tmp: No space left on device"), "", VerifyFault::space},
+      {wrong("disk", "cannot write in /tmp: Disk quota exceeded"), "", VerifyFault::space},
+      // What is broken besides goes before what is full.
+      {wrong("disk", "cannot write in /tmp: No space left on device"), "srun: error: n1: task 0: Bus error\n",
+       VerifyFault::died},
+      {"", "srun: error: n1: task 0: Segmentation fault\n", VerifyFault::died},
+  };
+  for (const auto& row : rows) {
+    const VerifyReport report = parse_verify_report(row.out, row.err, {"n1"});
+    EXPECT_EQ(to_string(report.nodes[0].fault), to_string(row.fault)) << row.out << row.err;
+  }
+  EXPECT_EQ(parse_verify_report(net_of({"n1", "n2", "n3", "n4"}, "n2", "slow") + alone_on(kFour), "", kFour)
+                .node("n2")
+                ->fault,
+            VerifyFault::slow);
+  for (int i = 1; i <= static_cast<int>(VerifyFault::other); ++i)
+    EXPECT_EQ(verify_fault_from(to_string(static_cast<VerifyFault>(i))), static_cast<VerifyFault>(i));
+  EXPECT_EQ(verify_fault_from(""), VerifyFault::other) << "an older version told none";
+}
+
 }  // namespace
 }  // namespace sickbay

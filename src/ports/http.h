@@ -73,8 +73,9 @@ class HttpReply {
   /// Sends the whole answer.  Nothing happens when the peer is gone.
   virtual void respond(HttpResponse response) = 0;
 
-  /// Starts an answer of unknown length (status 200, chunked); write() and end() follow.  Over TCP the peer
-  /// gets an error instead, for what is not known cannot be signed, and write() gives false.
+  /// Starts an answer of unknown length (status 200, chunked); write() and end() follow.  Over TCP the
+  /// peer gets one signed part: what is written in one go, and nothing where nothing comes for a while; from
+  /// then on write() gives false, and the peer asks again.
   virtual void begin_stream(std::string content_type) = 0;
   /// Queues `chunk`.  False: the peer is gone, or so slow that more than kUnsentBound bytes are unsent and
   /// the stream has been cut; stop writing.

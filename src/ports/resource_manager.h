@@ -7,6 +7,7 @@
 #pragma once
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,8 @@
 
 namespace sickbay {
 
+class NodeReplacement;
+
 /// P again, as its owner, held, with `key` in its comment.
 struct ProgramOrder {
   std::string key;  ///< "c17.r2.a1"; the comment becomes "<user's own> sickbay:KEY"
@@ -24,6 +27,21 @@ struct ProgramOrder {
   std::vector<std::string> exclude;  ///< nodes added to the user's own --exclude
   std::string output_dir;            ///< gets slurm-%j.out and .err of this run; made as the owner
   std::string work_dir;              ///< where it runs; empty: the submission's
+  std::optional<TaskId> array_task;  ///< of a job array only this task, as an array of one
+};
+
+/// Whose jobs wait for a job, or would after it use what it wrote.
+struct DependentsOrder {
+  JobId job_id = 0;
+  std::uint32_t uid = 0;
+  std::string name;  ///< of the job: singletons of one name are a chain
+};
+/// A job that has not ended.
+struct Dependent {
+  JobId job_id = 0;
+  std::string name, state;
+  std::string why;  ///< "dependency", "singleton"
+  friend bool operator==(const Dependent&, const Dependent&) = default;
 };
 
 /// V on exactly these nodes, as the service account, held, with `key` in its comment.
@@ -32,9 +50,10 @@ struct VerificationOrder {
   std::vector<std::string> nodes;
   std::string script;  ///< the whole batch script
   std::vector<std::string> environment;
-  std::string partition;   ///< of the failed run; empty: the default
-  std::string output_dir;  ///< gets verify-%j.out and .err
-  bool exclusive = true;   ///< whole nodes: where V is to say whether a node is slow
+  std::string partition;    ///< of the failed run; empty: the default
+  std::string reservation;  ///< likewise; the account may be refused there
+  std::string output_dir;   ///< gets verify-%j.out and .err
+  bool exclusive = true;    ///< whole nodes: where V is to say whether a node is slow
   std::chrono::seconds time_limit{300};
   std::string qos, account;  ///< empty: the account's default
 };
@@ -52,10 +71,14 @@ struct JobHandle {
   std::uint32_t uid = 0;
   TimePoint submit = kNoTime;
   std::string key;
+
+  Json to_json() const;  ///< {job_id, uid, submit, key}
+  static JobHandle from_json(const Json& json);
 };
 
 struct RefreshOrder {
-  std::vector<JobId> jobs;  ///< watched ones
+  std::vector<JobId> jobs;    ///< watched ones
+  std::vector<JobId> arrays;  ///< job arrays of which all records are wanted
   bool nodes = true;
 };
 
@@ -63,8 +86,9 @@ struct RefreshOrder {
 struct Snapshot {
   TimePoint controller_boot = kNoTime;  ///< when it changes, jobs younger than 5 s may be gone
   std::vector<JobInfo> jobs;            ///< of the watched ones, those slurmctld still knows
-  std::vector<JobId> absent;            ///< watched, and unknown to slurmctld: ask history()
-  std::vector<NodeInfo> nodes;          ///< those that differ from the snapshot before (the first: all)
+  std::vector<JobInfo> tasks;   ///< all records of the arrays; none of one that slurmctld does not know
+  std::vector<JobId> absent;    ///< watched, and unknown to slurmctld: ask history()
+  std::vector<NodeInfo> nodes;  ///< those that differ from the snapshot before (the first: all)
   std::vector<std::string> gone_nodes;  ///< no longer in the configuration
 };
 
@@ -94,13 +118,18 @@ class ResourceManager {
   /// The jobs of `uid` whose comment or submit line holds "sickbay:KEY", lowest id first: slurmctld's, then
   /// sacct's where slurmctld has none.  Empty is an answer: it was never submitted, or is lost.
   virtual void find(std::string key, std::uint32_t uid, Done<std::vector<JobInfo>> done) = 0;
+  /// The jobs of that user which have not ended and depend on the job (or on the array it is of), or are
+  /// singletons of its name, lowest id first.  What a job depends on counts as it was submitted: a dependency
+  /// that has come true is shown no more.  Left out: the job itself, our own, those that can never start.
+  virtual void dependents(DependentsOrder order, Done<std::vector<Dependent>> done) = 0;
   /// Lets a held job start.  Done already: ok.  Errors: not_found (no such job, or a stranger has its id).
   virtual void release(JobHandle job, Done<bool> done) = 0;
   /// Ends a job (pending or running).  Ended or gone already: ok, with false.  A stranger's job: not_found.
   virtual void cancel(JobHandle job, Done<bool> done) = 0;
   virtual void refresh(RefreshOrder order, Done<Snapshot> done) = 0;
   /// Ended jobs from accounting (sacct), those that it knows; without a key: any job of that id, latest
-  /// submit.
+  /// submit.  Of the number of a job array: all its tasks that have ended, and those that ended unstarted as
+  /// one.
   virtual void history(std::vector<JobId> jobs, Done<std::vector<JobInfo>> done) = 0;
   /// Drains with a reason, or lifts the drain.  Never replaces a foreign reason (conflict). `changed` false:
   /// was so.
@@ -111,12 +140,19 @@ class ResourceManager {
   /// RebootProgram).
   virtual void reboot(RebootOrder order, Done<bool> done) = 0;
 
+  /// Sets a node DOWN, which takes it out of its jobs.  False: it was DOWN.  Errors: not_found,
+  /// refused_by_slurm.
+  virtual void set_down(std::string node, std::string reason, Done<bool> done) = 0;
+
   /// Why a job waits, as far as slurmctld knows: at most one query each of the job, the nodes, the partitions
   /// and the reservations (only of the job where it is not pending).  Errors: not_found.
   virtual void explain(JobId job, Done<PendingFacts> done) = 0;
 
   /// The uid that slurmctld runs as (SlurmUser): Slurm lets it do everything, and so do we.
   virtual void slurm_user(Done<std::uint32_t> done) = 0;
+
+  /// Other nodes for running jobs (ports/node_replacement.h): the same Slurm, in the same turns.
+  virtual NodeReplacement& node_replacement() = 0;
 
   virtual std::vector<CallCount> calls() const = 0;
 };

@@ -129,10 +129,7 @@ void AgentTasks::take_results(const std::string& node, const Json& body, Done<Js
     for (Json run : task.result["runs"].items()) runs.push(std::move(run.set(part, Json())));
     task.result.set("runs", std::move(runs));
   }
-  Event event;
-  event.subject = node_subject(node);
-  event.kind = kDiagnosed;
-  event.body = Json::object({{"task", task.id},
+  Json ended = Json::object({{"task", task.id},
                              {"mode", task.mode},
                              {"outcome", !whole       ? "failed"
                                          : faults > 0 ? "fault"
@@ -141,7 +138,8 @@ void AgentTasks::take_results(const std::string& node, const Json& body, Done<Js
                              {"faults", faults},
                              {"unknown", unknown},
                              {"error", body["error"]}});
-  controller_.take({std::move(event)}, Json::object({{"task", task.id}}), std::move(done));
+  controller_.take({new_event(node_subject(node), kDiagnosed, std::move(ended))},
+                   Json::object({{"task", task.id}}), std::move(done));
 }
 
 Json AgentTasks::tasks_after(const std::string& node, std::int64_t after) {
@@ -158,14 +156,22 @@ Json AgentTasks::tasks_after(const std::string& node, std::int64_t after) {
   return Json::object({{"items", std::move(items)}, {"next", next}});
 }
 
-void AgentTasks::give(const std::string& node, std::int64_t after, std::shared_ptr<HttpReply> reply) {
+void AgentTasks::wake(const std::string& node) {
+  const auto it = polls_.find(node);
+  if (it != polls_.end() && swim_ && !swim_(node, it->second.swim).is_null()) answer_poll(node);
+}
+
+void AgentTasks::give(const std::string& node, std::int64_t after, std::int64_t swim,
+                      std::shared_ptr<HttpReply> reply) {
   heard_(node);
   answer_poll(node);  // a second poll ends the first: its agent has died, or its connection
   Poll& poll = polls_[node];
   poll.reply = std::move(reply);
   poll.after = after;
+  poll.swim = swim;
   controller_.watch().with_nodes(kStateAge, [](Status) {});  // so that the answer can tell the node's state
   if (tasks_after(node, after)["items"].size() > 0) return answer_poll(node);
+  if (swim_ && !swim_(node, swim).is_null()) return answer_poll(node);
   poll.timer = loop_.at(loop_.now() + kLongPoll, [this, node] {
     heard_(node);  // it waited all the time
     answer_poll(node);
@@ -183,6 +189,8 @@ void AgentTasks::answer_poll(const std::string& node) {
   const auto info = controller_.watch().nodes().find(node);
   if (info != controller_.watch().nodes().end())
     answer.set("slurm", Json::object({{"state", info->second.state}, {"flags", info->second.flags}}));
+  if (swim_)
+    if (Json news = swim_(node, poll.swim); !news.is_null()) answer.set("swim", std::move(news));
   poll.reply->respond(json_response(200, answer));
 }
 
@@ -204,10 +212,9 @@ void AgentTasks::order(const std::string& node, const Json& wish, const std::str
                    .remedied_by(near.empty() ? "'sickbay nodes' lists them" : "did you mean " + near + "?")));
     }
     // A number whose order is refused stays unused.
-    std::vector<Event> events(1);
-    events[0].subject = node_subject(node);
-    events[0].kind = kDiagnoseWanted;
-    events[0].body = Json::object({{"task", ++last_}, {"mode", mode}, {"repair", repair}, {"by", by}});
+    std::vector<Event> events{
+        new_event(node_subject(node), kDiagnoseWanted,
+                  Json::object({{"task", ++last_}, {"mode", mode}, {"repair", repair}, {"by", by}}))};
     const Json answer = Json::object({{"task", last_}});
     if (!mark || mark(events, answer)) controller_.take(std::move(events), answer, done);
   };
@@ -234,7 +241,7 @@ void AgentTasks::show(std::int64_t id, std::shared_ptr<HttpReply> reply) {
     return reply->respond(error_response(Error(ErrorCode::not_found, fmt::format("no task {}", id))
                                              .because(fmt::format("the last {} are kept", kTasksKept))));
   Task& task = it->second;
-  Poll poll{std::move(reply), 0, 0};
+  Poll poll{std::move(reply), 0, 0, 0};
   if (!task.outcome.empty()) return answer_task(poll, task);
   const auto place = task.polls.insert(task.polls.end(), std::move(poll));
   place->timer = loop_.at(loop_.now() + kLongPoll, [this, id, place] {
@@ -254,11 +261,8 @@ void AgentTasks::expire() {
     open = true;
     const TimePoint end = task.given == kNoTime ? task.wanted + kLife : task.given + kRun;
     if (loop_.now() < end) continue;
-    Event event;
-    event.subject = node_subject(task.node);
-    event.kind = kDiagnosed;
-    event.body = Json::object({{"task", id}, {"mode", task.mode}, {"outcome", "expired"}});
-    events.push_back(std::move(event));
+    events.push_back(new_event(node_subject(task.node), kDiagnosed,
+                               Json::object({{"task", id}, {"mode", task.mode}, {"outcome", "expired"}})));
   }
   if (!events.empty()) controller_.take(std::move(events));
   if (open) sweep_ = loop_.at(loop_.now() + kSweep, [this] { expire(); });

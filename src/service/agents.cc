@@ -146,6 +146,10 @@ void Agents::check(const Caller& caller, const std::string& node, std::function<
     return then(
         fail(Error(ErrorCode::denied, fmt::format("this is for agents, and {} is not root", caller.user))));
   if (node.empty()) return then(fail(ErrorCode::bad_input, "an agent must name its node"));
+  then = [this, node, address = caller.address, then = std::move(then)](Status is) {
+    if (is && swim_) swim_->heard(node, address);
+    then(std::move(is));
+  };
   compare(
       caller.address, node, [this, address = caller.address, node, then = std::move(then)](Result<bool> is) {
         if (is && *is) return then({});
@@ -190,11 +194,8 @@ void Agents::hello(const std::string& node, const Json& body, Done<Json> done) {
   const std::int64_t last = agent.boot(agent.boot_id).durable;
   Json answer = Json::object({{"node", node}, {"last", last}});
   if (seen == agent.journaled) return done(std::move(answer));
-  Event event;
-  event.subject = node_subject(node);
-  event.kind = kAgentSeen;
-  event.body = std::move(seen);
-  controller_.take({std::move(event)}, std::move(answer), std::move(done));
+  controller_.take({new_event(node_subject(node), kAgentSeen, std::move(seen))}, std::move(answer),
+                   std::move(done));
 }
 
 void Agents::take_findings(const std::string& node, const Json& body, Done<Json> done) {
@@ -228,11 +229,7 @@ void Agents::take_findings(const std::string& node, const Json& body, Done<Json>
     boot.accepted = n;
     boots.push_back(boot.boot_id);
     if (now - from_micros(item["at"].as_int()) > kLate) finding->set("late", true);
-    Event event;
-    event.subject = finding_name(++last_finding_);
-    event.kind = kFinding;
-    event.body = std::move(*finding);
-    events.push_back(std::move(event));
+    events.push_back(new_event(finding_name(++last_finding_), kFinding, std::move(*finding)));
   }
   Json answer =
       Json::object({{"kept", events.size()}, {"repeats", repeats}, {"refused", std::move(refused)}});
@@ -247,6 +244,76 @@ void Agents::take_findings(const std::string& node, const Json& body, Done<Json>
                        }
                      done(std::move(kept));
                    });
+}
+
+// --- agents that watch each other
+
+void Agents::watch_each_other(std::uint16_t port, std::function<std::string(std::size_t)> random) {
+  swim_ = std::make_unique<SwimGroups>(loop_, controller_, port, std::move(random),
+                                       [this](const std::string& node) { tasks_.wake(node); });
+  tasks_.on_swim(
+      [this](const std::string& node, std::int64_t version) { return swim_->news(node, version); });
+}
+
+void Agents::give_tasks(const std::string& node, std::int64_t after, std::optional<std::int64_t> swim,
+                        std::shared_ptr<HttpReply> reply) {
+  // (An older agent has no use for groups, and is told of none.)
+  if (swim_ && swim) swim_->can_watch(node);
+  tasks_.give(node, after, swim.value_or(0), std::move(reply));
+}
+
+void Agents::take_report(const std::string& node, const Json& body, Done<Json> done) {
+  touch(node);
+  if (!swim_) return done(fail(ErrorCode::conflict, "nodes do not watch each other here"));
+  auto events = swim_->take_report(node, body);
+  if (!events) return done(fail(std::move(events.error())));
+  Json answer = Json::object({{"kept", events->size()}});
+  controller_.take(std::move(*events), std::move(answer), std::move(done));
+}
+
+void Agents::numeric(const std::string& node, Done<std::pair<std::string, std::uint16_t>> done) {
+  const auto it = controller_.watch().nodes().find(node);
+  if (it == controller_.watch().nodes().end())
+    return done(fail(ErrorCode::not_found, "Slurm has no node " + quote_for_message(node)));
+  if (it->second.port == 0) return done(fail(ErrorCode::not_found, "Slurm tells no port of " + node));
+  look_up_(it->second.address,
+           [port = it->second.port, done = std::move(done)](Result<std::vector<std::string>> found) {
+             if (!found) return done(fail(std::move(found.error())));
+             if (found->empty()) return done(fail(ErrorCode::not_found, "it has no address"));
+             done(std::pair(found->front(), port));
+           });
+}
+
+void Agents::ask_node(const std::string& node, const std::string& control, const AskByTcp& ask,
+                      Done<Json> done) {
+  // Both at once: what one of them says about the way there is worth what the other one says then.
+  struct Both {
+    std::optional<Result<bool>> node, control;
+    Done<Json> done;
+  };
+  auto both = std::make_shared<Both>();
+  both->done = std::move(done);
+  const auto over = [both] {
+    if (!both->node || !both->control) return;
+    if (!*both->node) return both->done(fail(both->node->error()));
+    if (!*both->control) return both->done(fail(both->control->error()));
+    both->done(Json::object({{"answers", **both->node}, {"control", **both->control}}));
+  };
+  const auto one = [this, &ask, over](const std::string& name, std::optional<Result<bool>>& answer,
+                                      const std::shared_ptr<Both>& keep) {
+    numeric(name, [ask, over, &answer, keep](Result<std::pair<std::string, std::uint16_t>> at) {
+      if (!at) {
+        answer = Result<bool>(fail(std::move(at.error())));
+        return over();
+      }
+      ask(at->first, at->second, [over, &answer, keep](Result<bool> said) {
+        answer = std::move(said);
+        over();
+      });
+    });
+  };
+  one(node, both->node, both);
+  one(control, both->control, both);
 }
 
 // --- what people see

@@ -10,6 +10,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,7 @@
 #include "ports/lifetime.h"
 #include "service/agent_tasks.h"
 #include "service/controller.h"
+#include "service/swim_groups.h"
 
 namespace sickbay {
 
@@ -36,6 +38,19 @@ class Agents {
   // What agents say.  The answers come when what they tell is durable.
   void hello(const std::string& node, const Json& body, Done<Json> done);
   void take_findings(const std::string& node, const Json& body, Done<Json> done);
+
+  /// Has agents watch each other where an engine wishes it; without it none does.  `random` gives random
+  /// bytes.
+  void watch_each_other(std::uint16_t port, std::function<std::string(std::size_t)> random);
+  void take_report(const std::string& node, const Json& body, Done<Json> done);
+  /// The agent's next poll: its tasks over `after`; `swim`: which groups it has, nothing where it knows of
+  /// none.
+  void give_tasks(const std::string& node, std::int64_t after, std::optional<std::int64_t> swim,
+                  std::shared_ptr<HttpReply> reply);
+  /// Asks a node's slurmd, and that of `control`, by TCP: {"answers", "control"}.  `ask` asks an address and
+  /// port.
+  using AskByTcp = std::function<void(const std::string& address, std::uint16_t port, Done<bool> done)>;
+  void ask_node(const std::string& node, const std::string& control, const AskByTcp& ask, Done<Json> done);
 
   /// What people and engines want of agents.
   AgentTasks& tasks() { return tasks_; }
@@ -61,6 +76,7 @@ class Agents {
   void apply(const Event& event);
   void compare(const std::string& address, const std::string& node, Done<bool> done);
   void touch(const std::string& node);
+  void numeric(const std::string& node, Done<std::pair<std::string, std::uint16_t>> done);
 
   Loop& loop_;
   Controller& controller_;
@@ -70,6 +86,7 @@ class Agents {
   std::int64_t last_finding_ = 0;
   std::map<std::string, std::pair<TimePoint, std::vector<std::string>>> addresses_;
   AgentTasks tasks_;
+  std::unique_ptr<SwimGroups> swim_;  ///< may be null
   Lifetime lifetime_;
 };
 

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The endpoints of agents, and those for people that have an agent do something.  Their rows stand in api.cc.
 #include <algorithm>
+#include <limits>
 #include <optional>
 
 #include "base/text.h"
+#include "engine/detect/detect.h"
+#include "model/ids.h"
 #include "service/agents.h"
 #include "service/api_call.h"
 
@@ -50,8 +53,13 @@ void AgentEndpoints::hello(Api& api, Call& c) { api.agents_->hello(c.node, c.bod
 void AgentEndpoints::tasks(Api& api, Call& c) {
   const auto after = number_in(c.request.query_value("after").value_or("0"));
   if (!after) return c.refuse(Error(ErrorCode::bad_input, "'after' must be a number"));
-  api.agents_->tasks().give(c.node, *after, c.reply);
+  const auto swim = c.request.query_value("swim");
+  const auto version = swim ? number_in(*swim) : std::nullopt;
+  if (swim && !version) return c.refuse(Error(ErrorCode::bad_input, "'swim' must be a number"));
+  api.agents_->give_tasks(c.node, *after, version, c.reply);
 }
+
+void AgentEndpoints::silent(Api& api, Call& c) { api.agents_->take_report(c.node, c.body, answer_to(c)); }
 
 void AgentEndpoints::findings(Api& api, Call& c) { api.agents_->take_findings(c.node, c.body, answer_to(c)); }
 
@@ -68,6 +76,32 @@ void AgentEndpoints::order_diagnosis(Api& api, Call& c) {
         return !post || post->mark(events, kCreated, answer);
       },
       answer_to(c, kCreated));
+}
+
+void AgentEndpoints::set_detect(Api& api, Call& c) {
+  if (!served(api.agents_, c)) return;
+  const auto job = number_in(c.part);
+  if (!job || *job <= 0 || *job > std::numeric_limits<JobId>::max())
+    return c.refuse(Error(ErrorCode::bad_input, "a job has a number"));
+  const std::string how = c.body["detect"].as_string();
+  if (how != "fast" && how != "slurm")
+    return c.refuse(Error(ErrorCode::bad_input, "'detect' is " + quote_for_message(how))
+                        .remedied_by("choose \"fast\" or \"slurm\""));
+  RefreshOrder order;
+  order.jobs = {static_cast<JobId>(*job)};
+  order.nodes = false;
+  api.manager_.refresh(order, [&api, c, how, id = static_cast<JobId>(*job)](Result<Snapshot> seen) {
+    if (!seen) return c.refuse(seen.error());
+    const auto it = std::ranges::find(seen->jobs, id, &JobInfo::job_id);
+    if (it == seen->jobs.end())
+      return c.refuse(Error(ErrorCode::not_found, "Slurm has no job " + std::to_string(id)));
+    if (!c.by_operator && c.request.caller.uid != it->uid)
+      return c.refuse(Error(ErrorCode::denied, "job " + std::to_string(id) + " is another user's"));
+    c.keep(api,
+           {new_event(job_subject(id), detect::kDetectAsked,
+                      Json::object({{"detect", how}, {"uid", it->uid}, {"by", c.request.caller.user}}))},
+           200, Json::object({{"job", id}, {"detect", how}}));
+  });
 }
 
 void AgentEndpoints::show_task(Api& api, Call& c) {

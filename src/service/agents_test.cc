@@ -25,7 +25,7 @@ using std::chrono::minutes;
 using std::chrono::seconds;
 using testing::HasSubstr;
 
-struct Answer : HttpReply {
+struct AgentAnswer : HttpReply {
   HttpResponse response;
   bool answered = false, open = true;
   void respond(HttpResponse r) override { response = std::move(r), answered = true; }
@@ -111,8 +111,8 @@ class AgentsTest : public testing::Test {
   void pass(milliseconds time) { loop_.run_until(loop_.now() + time); }
 
   // Asks, and passes no time: the answer may come later.
-  std::shared_ptr<Answer> send(Caller caller, const std::string& method, const std::string& target,
-                               const Json& body = {}, const std::string& key = "") {
+  std::shared_ptr<AgentAnswer> send(Caller caller, const std::string& method, const std::string& target,
+                                    const Json& body = {}, const std::string& key = "") {
     HttpRequest request;
     request.method = method;
     request.path = target.substr(0, target.find('?'));
@@ -126,12 +126,12 @@ class AgentsTest : public testing::Test {
     if (method == "POST") request.body = body.dump();
     request.idempotency_key = key;
     request.caller = std::move(caller);
-    auto answer = std::make_shared<Answer>();
+    auto answer = std::make_shared<AgentAnswer>();
     daemon_->api->serve(std::move(request), answer);
     return answer;
   }
-  std::shared_ptr<Answer> ask(Caller caller, const std::string& method, const std::string& target,
-                              const Json& body = {}, const std::string& key = "") {
+  std::shared_ptr<AgentAnswer> ask(Caller caller, const std::string& method, const std::string& target,
+                                   const Json& body = {}, const std::string& key = "") {
     auto answer = send(std::move(caller), method, target, body, key);
     pass(milliseconds(100));
     return answer;
@@ -157,7 +157,7 @@ class AgentsTest : public testing::Test {
                          {"text", "a bank is lost"},
                          {"values", Json::object({{"memory_total", 4294967296}})}});
   }
-  std::shared_ptr<Answer> deliver(Json items, const std::string& node = "n3") {
+  std::shared_ptr<AgentAnswer> deliver(Json items, const std::string& node = "n3") {
     return ask(agent_at("10.0.0." + node.substr(1)), "POST", "/v1/agent/findings",
                Json::object({{"node", node},
                              {"boot_id", "b1"},
@@ -443,7 +443,7 @@ TEST_F(AgentsTest, PollsEndAndTasksOutliveARestart) {
 TEST_F(AgentsTest, TwoQuickOrdersAreOneTask) {
   // Both come before Slurm's nodes are known, so that neither is durable when the other arrives.
   start();
-  std::vector<std::shared_ptr<Answer>> answers;
+  std::vector<std::shared_ptr<AgentAnswer>> answers;
   for (int i = 0; i < 2; ++i)
     answers.push_back(send(person("root"), "POST", "/v1/nodes/n3/diagnose", Json::object(), "key1"));
   pass(seconds(1));

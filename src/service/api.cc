@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The table of endpoints, and how a request finds its row.  A new endpoint is a row of kEndpoints, a function
-// in the file of its subject (cases_api.cc, cluster_api.cc, events_api.cc, agents_api.cc), and a paragraph in
-// doc/formats/api.md.
+// in the file of its subject (cases_api.cc, cluster_api.cc, spares_api.cc, events_api.cc, agents_api.cc), and
+// a paragraph in doc/formats/api.md.
 #include "service/api.h"
 
 #include <fmt/format.h>
@@ -10,6 +10,7 @@
 #include <array>
 
 #include "base/text.h"
+#include "engine/identify/array.h"
 #include "service/api_call.h"
 #include "service/pending_api.h"
 
@@ -23,29 +24,27 @@ Error no_case(std::string_view name) {
           "journal: 'sickbay journal --file'");
 }
 
-std::span<const Api::Row> rows() {
-  static constexpr auto kEndpoints = std::to_array<Api::Row>({
-      {"POST", "/v1/cases", Role::anyone, CaseEndpoints::open_case},
-      {"POST", "/v1/cases/*/job", Role::owner, CaseEndpoints::bind_job},
-      {"POST", "/v1/cases/*/cancel", Role::owner, CaseEndpoints::cancel_case},
-      {"GET", "/v1/cases", Role::anyone, CaseEndpoints::list_cases},
-      {"GET", "/v1/cases/*", Role::owner, CaseEndpoints::show_case},
-      {"GET", "/v1/jobs/*/case", Role::owner, CaseEndpoints::show_case},
-      {"GET", "/v1/jobs/*/pending", Role::anyone, PendingEndpoints::explain},
-      {"GET", "/v1/nodes", Role::anyone, ClusterEndpoints::list_nodes},
-      {"POST", "/v1/undo-drains", Role::operators, ClusterEndpoints::undo_drains},
-      {"POST", "/v1/nodes/*/diagnose", Role::operators, AgentEndpoints::order_diagnosis},
-      {"GET", "/v1/tasks/*", Role::operators, AgentEndpoints::show_task},
-      {"POST", "/v1/agent/hello", Role::agent, AgentEndpoints::hello},
-      {"GET", "/v1/agent/tasks", Role::agent, AgentEndpoints::tasks},
-      {"POST", "/v1/agent/findings", Role::agent, AgentEndpoints::findings},
-      {"POST", "/v1/agent/results", Role::agent, AgentEndpoints::results},
-      {"GET", "/v1/events", Role::anyone, EventEndpoints::events},
-      {"GET", "/v1/status", Role::anyone, ClusterEndpoints::status},
-      {"GET", "/metrics", Role::anyone, ClusterEndpoints::metrics},
-      {"POST", "/v1/lab/truth", Role::root, ClusterEndpoints::lab_truth},
-  });
-  return kEndpoints;
+// The case of a job, by its number or, of a task of a job array, as "1234_7".
+Result<std::int64_t> case_of_job(const identify::State& state, const std::string& word) {
+  if (const auto task = parse_task_name(word)) {
+    const identify::Case* of = identify::case_of_task(state, *task);
+    if (of != nullptr) return of->no;
+  } else if (!word.empty() && word.size() < 10 && std::ranges::all_of(word, is_digit)) {
+    const auto job = state.by_job.find(static_cast<JobId>(std::stoul(word)));
+    if (job != state.by_job.end()) return job->second;
+  }
+  return fail(ErrorCode::not_found, "no case");
+}
+
+// The root of one host is not the root of the cluster (decisions.md 4).
+bool is_remote_root(const Caller& caller) { return caller.uid == 0 && !caller.address.empty(); }
+
+Error not_for_remote_root() {
+  return Error(ErrorCode::denied, "root of another host may not ask this")
+      .because(
+          "over TCP root may do what the agent of its node does, and no more: else the root of a sick "
+          "node could lift its drain")
+      .remedied_by("use your own account; as root ask on the controller's host");
 }
 
 // True when `path` fits `pattern`; `part` gets what the * stood for.
@@ -60,6 +59,36 @@ bool fits(std::string_view pattern, std::string_view path, std::string& part) {
 }
 
 }  // namespace
+
+std::span<const Api::Row> Api::rows() {
+  static constexpr auto kEndpoints = std::to_array<Api::Row>({
+      {"POST", "/v1/cases", Role::anyone, CaseEndpoints::open_case},
+      {"POST", "/v1/cases/*/job", Role::owner, CaseEndpoints::bind_job},
+      {"POST", "/v1/cases/*/cancel", Role::owner, CaseEndpoints::cancel_case},
+      {"POST", "/v1/cases/*/rerun", Role::owner, CaseEndpoints::answer_rerun},
+      {"GET", "/v1/cases", Role::anyone, CaseEndpoints::list_cases},
+      {"GET", "/v1/cases/*", Role::owner, CaseEndpoints::show_case},
+      {"GET", "/v1/jobs/*/case", Role::owner, CaseEndpoints::show_case},
+      {"GET", "/v1/jobs/*/pending", Role::anyone, PendingEndpoints::explain},
+      {"GET", "/v1/nodes", Role::anyone, ClusterEndpoints::list_nodes},
+      {"POST", "/v1/undo-drains", Role::operators, ClusterEndpoints::undo_drains},
+      {"GET", "/v1/spares", Role::anyone, SparesEndpoints::list},
+      {"POST", "/v1/spares", Role::operators, SparesEndpoints::set},
+      {"POST", "/v1/nodes/*/diagnose", Role::operators, AgentEndpoints::order_diagnosis},
+      {"GET", "/v1/tasks/*", Role::operators, AgentEndpoints::show_task},
+      {"POST", "/v1/agent/hello", Role::agent, AgentEndpoints::hello},
+      {"GET", "/v1/agent/tasks", Role::agent, AgentEndpoints::tasks},
+      {"POST", "/v1/agent/findings", Role::agent, AgentEndpoints::findings},
+      {"POST", "/v1/agent/results", Role::agent, AgentEndpoints::results},
+      {"POST", "/v1/agent/silent", Role::agent, AgentEndpoints::silent},
+      {"POST", "/v1/jobs/*/detect", Role::anyone, AgentEndpoints::set_detect},
+      {"GET", "/v1/events", Role::anyone, EventEndpoints::events},
+      {"GET", "/v1/status", Role::anyone, ClusterEndpoints::status},
+      {"GET", "/metrics", Role::anyone, ClusterEndpoints::metrics},
+      {"POST", "/v1/lab/truth", Role::root, ClusterEndpoints::lab_truth},
+  });
+  return kEndpoints;
+}
 
 Status Api::Call::take_body() {
   if (request.method != "POST" || request.body.empty()) return {};
@@ -96,16 +125,23 @@ Api::Api(Controller& controller, CaseStore& cases, ResourceManager& manager, Ide
 }
 Api::~Api() = default;
 
+bool Api::is_operator(const Caller& caller) const {
+  // (SlurmUser may be root: that makes no operator of the root of another host.)
+  return caller.uid == 0 ? !is_remote_root(caller) : is_operator_(caller);
+}
+
 void Api::serve(HttpRequest request, std::shared_ptr<HttpReply> reply) {
   Call call;
   call.request = std::move(request);
   call.reply = std::move(reply);
-  call.by_operator = call.request.caller.uid == 0 || is_operator_(call.request.caller);
+  call.by_operator = is_operator(call.request.caller);
   bool path_known = false;
   for (const Row& row : rows()) {
     if (!fits(row.pattern, call.request.path, call.part)) continue;
     path_known = true;
     if (row.method != call.request.method) continue;
+    if (row.role != Role::agent && is_remote_root(call.request.caller))
+      return call.refuse(not_for_remote_root());
     if (row.role == Role::root && call.request.caller.uid != 0)
       return call.refuse(Error(ErrorCode::not_root, "this is for root only"));
     if (row.role == Role::operators && !call.by_operator)
@@ -118,14 +154,11 @@ void Api::serve(HttpRequest request, std::shared_ptr<HttpReply> reply) {
       const auto& state = controller_.seats().cases().state();
       auto no = parse_case_name(call.part);
       if (call.request.path.starts_with("/v1/jobs/")) {
-        const bool digits =
-            !call.part.empty() && call.part.size() < 10 && std::ranges::all_of(call.part, is_digit);
-        auto job = digits ? state.by_job.find(static_cast<JobId>(std::stoul(call.part))) : state.by_job.end();
-        if (job == state.by_job.end())
+        no = case_of_job(state, call.part);
+        if (!no)
           return call.refuse(Error(ErrorCode::not_found, fmt::format("no case knows job '{}'", call.part))
                                  .because("Sickbay follows the jobs that were submitted through it")
                                  .remedied_by("submit with 'sickbay submit' in place of sbatch"));
-        no = job->second;
       }
       if (!no) return call.refuse(no.error());
       auto it = state.cases.find(*no);

@@ -5,7 +5,9 @@
 #pragma once
 #include <functional>
 #include <list>
+#include <map>
 #include <memory>
+#include <span>
 #include <string>
 
 #include "ports/http.h"
@@ -16,7 +18,7 @@ namespace sickbay {
 
 class Agents;
 class CaseStore;
-class Metrics;
+class NonstopService;
 
 class Api {
  public:
@@ -26,19 +28,26 @@ class Api {
     TimePoint started = kNoTime;
   };
   /// To be made before the controller's replay, which tells it of earlier POSTs.  `is_operator` says whether
-  /// a caller may see and cancel everybody's cases (root always may).
+  /// a caller may see and cancel everybody's cases (root on this host always may).
   Api(Controller& controller, CaseStore& cases, ResourceManager& manager, Identity identity,
       std::function<bool(const Caller&)> is_operator);
   ~Api();
 
+  /// Refuses what would open a case from another host: a submission holds a script and an environment, and
+  /// TCP carries them signed, not encrypted (decisions.md 4).
+  void refuse_remote_submissions() { remote_submissions_ = false; }
   /// Serves the endpoints of agents, too.  `agents` must outlive this.
   void serve_agents(Agents& agents) { agents_ = &agents; }
+  /// Shows the figures of the nonstop service, too.  It must outlive this.
+  void serve_nonstop(const NonstopService& nonstop) { nonstop_ = &nonstop; }
 
   /// The handler for HttpServer::on_request.
   void serve(HttpRequest request, std::shared_ptr<HttpReply> reply);
 
   struct Call;
   struct Row;
+  /// The table of endpoints.
+  static std::span<const Row> rows();
 
  private:
   friend struct AgentEndpoints;
@@ -46,17 +55,25 @@ class Api {
   friend struct ClusterEndpoints;
   friend struct EventEndpoints;
   friend struct PendingEndpoints;
+  friend struct SparesEndpoints;
   struct Stream;
   void publish(const Event& event);
   bool may_see(const Caller& caller, const Event& event) const;
+  /// Root on this host, or an operator on any.
+  bool is_operator(const Caller& caller) const;
+  bool hides_post(const Caller& caller, const Event& event) const;
+  std::string line_for(const Caller& caller, const Event& event) const;
 
   Controller& controller_;
   CaseStore& cases_;
   ResourceManager& manager_;
   Agents* agents_ = nullptr;
+  const NonstopService* nonstop_ = nullptr;
+  bool remote_submissions_ = true;
   Identity identity_;
   std::function<bool(const Caller&)> is_operator_;
   std::list<std::shared_ptr<Stream>> streams_;
+  std::map<std::int64_t, JobId> binding_;  ///< cases and their jobs that the next round binds
   PostBook posts_;
 };
 

@@ -9,7 +9,8 @@
 
 namespace sickbay {
 
-/// Who may call.  `agent`: uid 0 over TCP, from the NodeAddr of the node it claims.
+/// Who may call.  `agent`: uid 0 over TCP, from the NodeAddr of the node it claims; uid 0 over TCP is nothing
+/// else.  `root`: on this host.
 enum class Role : std::uint8_t { anyone, owner, operators, agent, root };
 
 /// One request on its way.
@@ -45,6 +46,7 @@ struct CaseEndpoints {
   static void open_case(Api& api, Call& c);
   static void bind_job(Api& api, Call& c);
   static void cancel_case(Api& api, Call& c);
+  static void answer_rerun(Api& api, Call& c);
   static void list_cases(Api& api, Call& c);
   static void show_case(Api& api, Call& c);
 };
@@ -58,6 +60,15 @@ struct ClusterEndpoints {
   static void metrics(Api& api, Call& c);
   static void lab_truth(Api& api, Call& c);
 };
+
+/// spares_api.cc.
+struct SparesEndpoints {
+  using Call = Api::Call;
+  static void list(Api& api, Call& c);
+  static void set(Api& api, Call& c);
+};
+/// The pools there are, or are to be (doc/formats/api.md).
+Json spares_view(const Controller& controller);
 
 /// Who may act on a node or a job at present (cluster_api.cc); null where nobody claims it.
 Json claim_view(const Controller& controller, const std::string& on);
@@ -77,8 +88,11 @@ struct AgentEndpoints {
   static void tasks(Api& api, Call& c);
   static void findings(Api& api, Call& c);
   static void results(Api& api, Call& c);
+  static void silent(Api& api, Call& c);
   static void order_diagnosis(Api& api, Call& c);
   static void show_task(Api& api, Call& c);
+  /// How lost nodes of a running job are found: for its owner and operators.
+  static void set_detect(Api& api, Call& c);
 };
 
 }  // namespace sickbay

@@ -40,6 +40,32 @@ TEST_F(ApiTest, BindsOneJobToOneCase) {
   EXPECT_EQ(ask("bob", "GET", "/v1/jobs/7/case")->response.status, 403);
 }
 
+TEST_F(ApiTest, TwoBindingsBeforeTheNextRoundAreNotBothGood) {
+  for (const char* key : {"k1", "k2", "k3"}) ask("alice", "POST", "/v1/cases", submission(), key);
+  const auto bind = [&](const char* subject, int job) {
+    return send("alice", "POST", std::string("/v1/cases/") + subject + "/job",
+                R"({"job_id":)" + std::to_string(job) + "}");
+  };
+  const auto first = bind("c1", 7), other_job = bind("c1", 8), same = bind("c1", 7),
+             other_case = bind("c2", 7), next = bind("c2", 9);
+  EXPECT_FALSE(same->answered) << "told only when it is durable";
+  pass(std::chrono::milliseconds(50));
+  EXPECT_EQ(first->response.status, 200);
+  EXPECT_EQ(other_job->response.status, 409) << other_job->response.body;
+  EXPECT_EQ(same->response.status, 200);
+  EXPECT_EQ(other_case->response.status, 409) << other_case->response.body;
+  EXPECT_EQ(next->response.status, 200);
+  EXPECT_EQ(controller_->seats().cases().state().cases.at(1).program(1)->job.job_id, 7u);
+
+  // What a full disk turns away leaves nothing behind.
+  journal_.set_full(true);
+  ask("root", "POST", "/v1/lab/truth", R"({"subject":"cluster","kind":"lab_fault","body":{}})");
+  EXPECT_EQ(ask("alice", "POST", "/v1/cases/c3/job", R"({"job_id":10})")->response.status, 507);
+  journal_.set_full(false);
+  pass(std::chrono::seconds(3));
+  EXPECT_EQ(ask("alice", "POST", "/v1/cases/c3/job", R"({"job_id":11})")->response.status, 200);
+}
+
 TEST_F(ApiTest, ANodeNamesTheCasesThatBlameIt) {
   ask("alice", "POST", "/v1/cases", submission(), "k1");
   ask("alice", "POST", "/v1/cases", submission(), "k2");
@@ -99,6 +125,46 @@ TEST_F(ApiTest, BadInputIsNamedWithARemedy) {
   }
 }
 
+TEST_F(ApiTest, ACaseIsToldHowItsProgramMayRunAgain) {
+  const auto open = [&](const char* options) {
+    Json body = Json::parse(submission()).value();
+    body.set("options", Json::parse(options).value());
+    return body_of(ask("alice", "POST", "/v1/cases", body.dump(), options))["case"].as_string();
+  };
+  const auto way = [&](const std::string& name) {
+    return body_of(ask("alice", "GET", "/v1/cases/" + name))["options"]["rerun"].as_string();
+  };
+  // The site's word where the request has none; and the words of older clients.
+  EXPECT_EQ(way(open("{}")), "copy");
+  EXPECT_EQ(way(open(R"({"rerun":"ask"})")), "ask");
+  EXPECT_EQ(way(open(R"({"rerun":true,"workdir":"same"})")), "same");
+  EXPECT_EQ(way(open(R"({"workdir":"copy","rerun":true})")), "copy");
+  EXPECT_EQ(way(open(R"({"rerun":false,"workdir":"same"})")), "never");
+
+  EXPECT_EQ(ask("bob", "POST", "/v1/cases/c1/rerun", R"({"how":"same"})")->response.status, 403);
+  EXPECT_EQ(ask("alice", "POST", "/v1/cases/c1/rerun", R"({"how":"ask"})")->response.status, 400);
+  EXPECT_EQ(ask("alice", "POST", "/v1/cases/c1/rerun", "{}")->response.status, 400);
+  const auto answered = ask("alice", "POST", "/v1/cases/c1/rerun", R"({"how":"same"})", "k9");
+  EXPECT_EQ(answered->response.status, 200);
+  EXPECT_EQ(ask("alice", "POST", "/v1/cases/c1/rerun", R"({"how":"same"})", "k9")->response.body,
+            answered->response.body);
+  const Json rerun = body_of(ask("alice", "GET", "/v1/cases/c1"))["rerun"];
+  EXPECT_EQ(rerun["how"].as_string(), "same");
+  EXPECT_EQ(rerun["answered_by"].as_string(), "alice");
+}
+
+// Only cases of its tasks run anything again: an answer to the array's own would be lost.
+TEST_F(ApiTest, ACaseOfAnArrayTakesNoAnswerAboutReruns) {
+  Json body = Json::parse(submission()).value();
+  Submission array = Submission::from_json(body["submission"]).value();
+  array.script = "#!/bin/sh\n#SBATCH --array=0-3\n#SIM run=30s\n";
+  body.set("submission", array.to_json());
+  EXPECT_EQ(body_of(ask("alice", "POST", "/v1/cases", body.dump()))["case"].as_string(), "c1");
+  const auto answered = ask("alice", "POST", "/v1/cases/c1/rerun", R"({"how":"same"})");
+  EXPECT_EQ(answered->response.status, 409);
+  EXPECT_NE(answered->response.body.find("c1 is the case of a job array"), std::string::npos);
+}
+
 TEST_F(ApiTest, WhatACaseMayHoldIsBounded) {
   // The journal and the folder of a case keep all of this; 160,000 limits once held the loop for half a
   // minute.
@@ -122,10 +188,22 @@ TEST_F(ApiTest, WhatACaseMayHoldIsBounded) {
       {"options", "deliver", "yes", "option 'deliver' of a case must be true or false"},
       {"options", "expect_time_s", -1, "option 'expect_time_s' of a case must be"},
       {"options", "workdir", "none", "option 'workdir' of a case must be"},
+      {"options", "rerun", "twice", "option 'rerun' of a case must be"},
       {"options", "frob", true, "unknown option 'frob' of a case"},
       {"notes", "", std::vector<std::string>(1000, "n"), "'notes' of a case must be a list"},
       {"notes", "", Json::array({std::string(2000, 'n')}), "'notes' of a case must be a list"},
       {"notes", "", Json::array({1}), "'notes' of a case must be a list"},
+      {"inputs", "", "all", "'inputs' of a case must be a list"},
+      {"inputs", "", Json(Json::Array(65, Json::object({{"path", "/a"}}))),
+       "'inputs' of a case must be a list"},
+      {"inputs", "", Json::array({Json::object({{"path", "a.dat"}})}),
+       "an input of a case has the path 'a.dat'"},
+      {"inputs", "", Json::array({Json::object({{"path", "/a"}, {"digest", "zz"}})}),
+       "an input of a case has the digest 'zz'"},
+      {"script_digest", "", "zz", "'script_digest' of a case must be"},
+      {"script_digest", "", 1, "'script_digest' of a case must be"},
+      {"names_folder", "", "yes", "'names_folder' of a case must be true or false"},
+      {"submits_jobs", "", 1, "'submits_jobs' of a case must be true or false"},
   };
   for (const auto& row : rows) {
     Json body = Json::parse(submission()).value();
@@ -236,6 +314,37 @@ TEST_F(ApiTest, AStreamShowsEachTheirOwn) {
   EXPECT_NE(hers->streamed.find(R"("subject":"c1")"), std::string::npos);
   EXPECT_NE(hers->streamed.find(R"("subject":"c2")"), std::string::npos) << "also what comes later";
   EXPECT_EQ(his->streamed.find("case_opened"), std::string::npos) << his->streamed;
+}
+
+TEST_F(ApiTest, WhoPostedUnderWhichKeyIsHisAndOperatorsMatter) {
+  pass(std::chrono::seconds(3));
+  const auto follow = ask("alice", "GET", "/v1/events?follow=1");
+  ask("alice", "POST", "/v1/cases", submission(), "hers");
+  ask("ops", "POST", "/v1/undo-drains", "{}", "secret-of-ops");
+  ask("ops", "POST", "/v1/cases/c1/cancel", "{}", "another-of-ops");
+  const auto seen_by = [&](const char* user) { return ask(user, "GET", "/v1/events")->streamed; };
+  for (const std::string& text : {follow->streamed, seen_by("alice")}) {
+    EXPECT_NE(text.find("undo_drains"), std::string::npos) << "that it was done everybody may know";
+    EXPECT_NE(text.find("cancel_requested"), std::string::npos);
+    EXPECT_EQ(text.find("of-ops"), std::string::npos) << text;
+    EXPECT_EQ(text.find("60003"), std::string::npos) << "nor the number of who did it";
+    EXPECT_NE(text.find(R"("key":"hers")"), std::string::npos) << "her own she may see";
+  }
+  EXPECT_EQ(seen_by("bob").find("of-ops"), std::string::npos);
+  for (const char* user : {"ops", "root"})
+    EXPECT_NE(seen_by(user).find(R"("key":"secret-of-ops")"), std::string::npos) << user;
+}
+
+TEST_F(ApiTest, AnOldKeyIsNoMoreShownThanANewOne) {
+  Event event;
+  event.subject = "node:n3";
+  event.kind = "diagnose_wanted";
+  event.body = Json::object({{"task", 1}, {"mode", "quick"}, {"by", "root"}, {"idempotency_key", "old-key"}});
+  controller_->take({std::move(event)}, [](Status) {});
+  pass(std::chrono::seconds(1));
+  EXPECT_NE(ask("bob", "GET", "/v1/events")->streamed.find("diagnose_wanted"), std::string::npos);
+  EXPECT_EQ(ask("bob", "GET", "/v1/events")->streamed.find("old-key"), std::string::npos);
+  EXPECT_NE(ask("ops", "GET", "/v1/events")->streamed.find("old-key"), std::string::npos);
 }
 
 TEST_F(ApiTest, APartWithoutOwnEventsSaysWhereToGoOn) {

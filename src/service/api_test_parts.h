@@ -14,6 +14,7 @@
 #include "adapters/sim/sim_journal.h"
 #include "adapters/sim/sim_loop.h"
 #include "adapters/sim/sim_processes.h"
+#include "service/agents.h"
 #include "service/api.h"
 #include "service/case_store.h"
 #include "service/effects.h"
@@ -67,7 +68,10 @@ class ApiTest : public ::testing::Test {
           seats(t.config_),
           controller(loop, t.journal_, t.cluster_, effects, seats, t.config_),
           api(controller, t.store_, t.cluster_, Api::Identity{"test", 1, loop.now()},
-              [](const Caller& c) { return c.user == "ops"; }) {
+              [](const Caller& c) { return c.user == "ops"; }),
+          agents(loop, controller, [](const std::string& name, const auto& done) {
+            done(std::vector<std::string>{"10.0.0." + name.substr(1)});  // n3 is at 10.0.0.3
+          }) {
       (void)controller.replay();
       controller.start();
     }
@@ -77,6 +81,7 @@ class ApiTest : public ::testing::Test {
     Seats seats;
     Controller controller;
     Api api;
+    Agents agents;  // not served unless a test says so
   };
   void start() {
     daemon_ = std::make_unique<Daemon>(*this);
@@ -94,7 +99,7 @@ class ApiTest : public ::testing::Test {
   }
   void pass(std::chrono::milliseconds time) { loop_.run_until(loop_.now() + time); }
 
-  /// Asks, and passes no time: the answer may come later.
+  /// Asks, and passes no time: the answer may come later.  "root@10.0.0.1" calls over TCP from there.
   std::shared_ptr<Answer> send(const std::string& user, const std::string& method, const std::string& target,
                                const std::string& body = "", const std::string& key = "") {
     static const std::map<std::string, std::uint32_t> kUids{
@@ -102,13 +107,17 @@ class ApiTest : public ::testing::Test {
     HttpRequest request;
     request.method = method;
     request.path = target.substr(0, target.find('?'));
-    if (const std::size_t q = target.find('?'); q != std::string::npos)
-      request.query.emplace_back(target.substr(q + 1, target.find('=') - q - 1),
-                                 target.substr(target.find('=') + 1));
+    for (std::size_t at = target.find('?'); at != std::string::npos;) {
+      const std::size_t equals = target.find('=', at), end = target.find('&', at + 1);
+      request.query.emplace_back(target.substr(at + 1, equals - at - 1),
+                                 target.substr(equals + 1, end - equals - 1));
+      at = end;
+    }
     request.body = body;
     request.idempotency_key = key;
-    request.caller.uid = request.caller.gid = kUids.at(user);
-    request.caller.user = user;
+    request.caller.user = user.substr(0, user.find('@'));
+    if (request.caller.user != user) request.caller.address = user.substr(user.find('@') + 1);
+    request.caller.uid = request.caller.gid = kUids.at(request.caller.user);
     auto answer = std::make_shared<Answer>();
     api_->serve(std::move(request), answer);
     return answer;

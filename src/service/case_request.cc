@@ -7,6 +7,7 @@
 #include <array>
 
 #include "base/text.h"
+#include "engine/identify/rerun_state.h"
 
 namespace sickbay {
 namespace {
@@ -24,11 +25,16 @@ bool is_flag(const Json& value) { return value.is_bool(); }
 // A new option of a case is a row here, a line of doc/formats/api.md, and its reader in engine/identify.
 constexpr auto kOptions = std::to_array<OptionRow>({
     {"deliver", is_flag, "true or false"},
-    {"rerun", is_flag, "true or false"},
+    // (true and false: of clients that knew two ways only.)
+    {"rerun",
+     [](const Json& v) { return v.is_bool() || identify::rerun_way_from(v.as_string()).has_value(); },
+     "\"same\", \"copy\", \"ask\" or \"never\""},
     {"requeue", is_flag, "true or false"},
     {"check", [](const Json& v) { return v.is_string() && v.as_string().size() <= kCommandBound; },
      "a command of at most 65536 bytes"},
     {"expect_time_s", [](const Json& v) { return v.is_int() && v.as_int() >= 0; }, "a number of seconds"},
+    {"steps", [](const Json& v) { return v.as_string() == "tell" || v.as_string() == "fail"; },
+     "\"tell\" or \"fail\""},
     {"workdir", [](const Json& v) { return v.as_string() == "same" || v.as_string() == "copy"; },
      "\"same\" or \"copy\""},
 });
@@ -69,7 +75,27 @@ Status check_notes(const Json& notes) {
                "the journal keeps them for good", "send fewer and shorter notes");
 }
 
+Status check_flag(const Json& body, std::string_view name) {
+  if (body[name].is_null() || body[name].is_bool()) return {};
+  return unfit(fmt::format("'{}' of a case must be true or false", name),
+               fmt::format("it is {}", quote_for_message(body[name].dump())),
+               "correct it, or leave it out for its default");
+}
+
 }  // namespace
+
+Json options_with_way(const Json& options, std::string_view usual) {
+  const Json& said = options["rerun"];
+  const Json& folder = options["workdir"];  // the old word for the way, beside a flag
+  Json way = said.is_string()                    ? said
+             : said.is_bool() && !said.as_bool() ? Json("never")
+             : folder.is_string()                ? folder
+                                                 : Json(usual);
+  Json full = Json::object();
+  for (const auto& [name, value] : options.members())
+    if (name != "workdir" && name != "rerun") full.set(name, value);
+  return full.set("rerun", std::move(way));
+}
 
 Result<CaseRequest> CaseRequest::from_json(const Json& body) {
   auto submission = Submission::from_json(body["submission"]);
@@ -79,7 +105,21 @@ Result<CaseRequest> CaseRequest::from_json(const Json& body) {
                  "move what is long into a file that the script runs");
   if (auto fit = check_options(body["options"]); !fit) return fail(std::move(fit.error()));
   if (auto fit = check_notes(body["notes"]); !fit) return fail(std::move(fit.error()));
-  return CaseRequest{std::move(*submission), body["options"], body["notes"]};
+  auto inputs = read_inputs(body["inputs"]);
+  if (!inputs) return fail(std::move(inputs.error()));
+  const Json& digest = body["script_digest"];
+  if (!is_digest(digest.as_string()) || !(digest.is_null() || digest.is_string()))
+    return unfit("'script_digest' of a case must be 64 hexadecimal digits", "it is a SHA-256",
+                 "send what doc/formats/api.md says, or none");
+  for (const std::string_view name : {"names_folder", "submits_jobs"})
+    if (auto fit = check_flag(body, name); !fit) return fail(std::move(fit.error()));
+  return CaseRequest{std::move(*submission),
+                     body["options"],
+                     body["notes"],
+                     std::move(*inputs),
+                     digest.as_string(),
+                     body["names_folder"].as_bool(),
+                     body["submits_jobs"].as_bool()};
 }
 
 }  // namespace sickbay

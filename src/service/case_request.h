@@ -5,17 +5,26 @@
 // each part has a bound here, and what has no place in a case is refused and not carried along.
 // Source: doc/formats/api.md, "Opening a case".
 #pragma once
+#include "model/input_file.h"
 #include "model/job.h"
 
 namespace sickbay {
 
 struct CaseRequest {
   Submission submission;
-  Json options;  ///< an object of known names, or null
-  Json notes;    ///< a list of short texts, or null
+  Json options;                   ///< an object of known names, or null
+  Json notes;                     ///< a list of short texts, or null
+  std::vector<InputFile> inputs;  ///< what the job reads, as it was then
+  std::string script_digest;      ///< of script, arguments and options; empty: not said
+  bool names_folder = false;      ///< script or arguments say the folder's own path
+  bool submits_jobs = false;      ///< the script calls sbatch
 
   /// Errors: bad_input, with cause and remedy.
   static Result<CaseRequest> from_json(const Json& body);
 };
+
+/// `options` of a case as the journal keeps them: with the way in which its program may run again, also where
+/// the request does not say it (then `usual`, the site's) or says it in the old words.
+Json options_with_way(const Json& options, std::string_view usual);
 
 }  // namespace sickbay

@@ -5,30 +5,69 @@
 #include <algorithm>
 #include <array>
 
+#include "base/text.h"
+#include "engine/identify/array.h"
 #include "engine/identify/case_view.h"
+#include "engine/identify/provisional.h"
+#include "engine/identify/rerun.h"
+#include "model/sbatch_array.h"
 #include "service/api_call.h"
 #include "service/case_request.h"
 #include "service/case_store.h"
 
 namespace sickbay {
+namespace {
+
+Json inputs_json(const std::vector<InputFile>& inputs) {
+  Json list = Json::array();
+  for (const InputFile& file : inputs) list.push(file.to_json());
+  return list;
+}
+
+Error ask_its_tasks(const identify::State& state, const identify::Case& array_case) {
+  std::string open;
+  for (const auto& [task, failure] : array_case.array->failures)
+    if (state.open.contains(failure.case_no)) open += (open.empty() ? "" : ", ") + case_name(failure.case_no);
+  return Error(ErrorCode::conflict,
+               array_case.name() + " is the case of a job array, which has no run itself")
+      .because(open.empty() ? "no case of a task is open" : "the open cases of its tasks are " + open)
+      .remedied_by(open.empty() ? "wait for one: 'sickbay why " + array_case.name() + "' tells"
+                                : "'sickbay rerun' with each of these");
+}
+
+}  // namespace
+
 void CaseEndpoints::open_case(Api& api, Call& c) {
+  if (!api.remote_submissions_ && !c.request.caller.address.empty())
+    return c.refuse(
+        Error(ErrorCode::denied, "submissions from other hosts are refused here")
+            .because("script and environment would travel unencrypted, and 'client.submit' is false")
+            .remedied_by("submit on the controller's host, or with plain sbatch, which has no case"));
   auto wish = CaseRequest::from_json(c.body);
   if (!wish) return c.refuse(wish.error());
   Submission& submission = wish->submission;
+  // The site's word is kept with the case, so that it stays what it was when the site changes its mind.
+  if (!wish->options.has("steps"))
+    wish->options.set("steps", api.controller_.seats().cases().policy().steps_fail ? "fail" : "tell");
   // Who it belongs to is said by the socket, never by the request.
   submission.owner = {c.request.caller.user, c.request.caller.uid, c.request.caller.gid};
-  const std::int64_t no = api.controller_.seats().cases().new_case_number();
+  IdentifySeat& cases = api.controller_.seats().cases();
+  const std::int64_t no = cases.new_case_number();
   if (auto saved = api.cases_.save(no, submission); !saved) return c.refuse(saved.error());
-  Event event;
-  event.subject = case_name(no);
-  event.kind = identify::kCaseOpened;
-  event.body = Json::object({{"owner", submission.owner.to_json()},
-                             {"options", wish->options},
-                             {"script_name", submission.script_name},
-                             {"work_dir", submission.work_dir},
-                             {"output_dir", fmt::format("{}/sickbay-{}", submission.work_dir, case_name(no))},
-                             {"notes", wish->notes}});
-  c.keep(api, {std::move(event)}, 201, Json::object({{"case", case_name(no)}}), [&api, no] {
+  Event opened = new_event(
+      case_name(no), identify::kCaseOpened,
+      Json::object({{"owner", submission.owner.to_json()},
+                    {"options", options_with_way(wish->options, identify::to_string(cases.policy().rerun))},
+                    {"script_name", submission.script_name},
+                    {"work_dir", submission.work_dir},
+                    {"output_dir", fmt::format("{}/sickbay-{}", submission.work_dir, case_name(no))},
+                    {"notes", wish->notes},
+                    {"inputs", inputs_json(wish->inputs)},
+                    {"script_digest", wish->script_digest},
+                    {"names_folder", wish->names_folder},
+                    {"submits_jobs", wish->submits_jobs}}));
+  if (const auto array = array_of(submission)) opened.body.set("array", *array);
+  c.keep(api, {std::move(opened)}, 201, Json::object({{"case", case_name(no)}}), [&api, no] {
     // A case that a full disk keeps waiting is in the state, and comes to be after all; any other never was.
     // Its number stays unused.
     if (!api.controller_.seats().cases().state().cases.contains(no)) (void)api.cases_.remove(no);
@@ -42,11 +81,21 @@ void CaseEndpoints::bind_job(Api& api, Call& c) {
   const auto job_id = static_cast<JobId>(id);
   const Json answer =
       Json::object({{"case", c.subject->name()}, {"run", RunId{c.subject->no, RunKind::program, 1}.text()}});
-  if (const identify::Run* r1 = c.subject->program(1)) {
+  if (const JobId bound = c.subject->job_id(); bound != 0) {
     // Said again, and told only when the binding is durable.
-    if (r1->job.job_id == job_id) return c.keep(api, {}, 200, answer);
+    if (bound == job_id) return c.keep(api, {}, 200, answer);
+    return c.refuse(
+        Error(ErrorCode::conflict, fmt::format("{} is bound to job {} already", c.subject->name(), bound)));
+  }
+  // Those that were taken in and are not in the state yet: the next round binds them.
+  std::erase_if(api.binding_, [&cases = api.controller_.seats().cases().state().cases](const auto& entry) {
+    const auto it = cases.find(entry.first);
+    return it == cases.end() || it->second.job_id() != 0;
+  });
+  if (const auto coming = api.binding_.find(c.subject->no); coming != api.binding_.end()) {
+    if (coming->second == job_id) return c.keep(api, {}, 200, answer);
     return c.refuse(Error(ErrorCode::conflict,
-                          fmt::format("{} is bound to job {} already", c.subject->name(), r1->job.job_id)));
+                          fmt::format("{} is bound to job {} already", c.subject->name(), coming->second)));
   }
   if (c.subject->is_closed()) return c.refuse(Error(ErrorCode::conflict, c.subject->name() + " is closed"));
   if (auto other = api.controller_.seats().cases().state().by_job.find(job_id);
@@ -54,22 +103,50 @@ void CaseEndpoints::bind_job(Api& api, Call& c) {
       api.controller_.seats().cases().state().open.contains(other->second))
     return c.refuse(Error(ErrorCode::conflict,
                           fmt::format("job {} belongs to {} already", job_id, case_name(other->second))));
-  Event event;
-  event.subject = c.subject->name();
-  event.kind = identify::kJobBound;
-  event.body = Json::object({{"run", answer["run"]}, {"job_id", job_id}});
-  c.keep(api, {std::move(event)}, 200, answer);
+  if (const auto other =
+          std::ranges::find(api.binding_, job_id, [](const auto& entry) { return entry.second; });
+      other != api.binding_.end())
+    return c.refuse(Error(ErrorCode::conflict,
+                          fmt::format("job {} belongs to {} already", job_id, case_name(other->first))));
+  const std::int64_t no = c.subject->no;
+  api.binding_[no] = job_id;
+  c.keep(api,
+         {new_event(c.subject->name(), identify::kJobBound,
+                    Json::object({{"run", answer["run"]}, {"job_id", job_id}}))},
+         200, answer, [&api, no] { api.binding_.erase(no); });
 }
 
 void CaseEndpoints::cancel_case(Api& api, Call& c) {
   const Json answer = Json::object({{"case", c.subject->name()}});
   if (c.subject->is_closed())
     return c.refuse(Error(ErrorCode::conflict, c.subject->name() + " is closed already"));
-  Event event;
-  event.subject = c.subject->name();
-  event.kind = identify::kCancelRequested;
-  event.body = Json::object({{"by", c.request.caller.user}});
-  c.keep(api, {std::move(event)}, 200, answer);
+  c.keep(api,
+         {new_event(c.subject->name(), identify::kCancelRequested,
+                    Json::object({{"by", c.request.caller.user}}))},
+         200, answer);
+}
+
+void CaseEndpoints::answer_rerun(Api& api, Call& c) {
+  const identify::Case& subject = *c.subject;
+  const auto how = identify::rerun_way_from(c.body["how"].as_string());
+  if (!how || how == identify::RerunWay::ask)
+    return c.refuse(Error(ErrorCode::bad_input, "'how' must be \"same\", \"copy\" or \"never\"")
+                        .because(fmt::format("it is {}", quote_for_message(c.body["how"].dump()))));
+  if (subject.is_closed()) return c.refuse(Error(ErrorCode::conflict, subject.name() + " is closed already"));
+  if (!subject.reruns.given_up.empty())
+    return c.refuse(Error(ErrorCode::conflict, subject.name() + " has no further run of the program")
+                        .because(subject.reruns.given_up)
+                        .remedied_by("submit the job again"));
+  // Its tasks run again, each by its own case.
+  if (subject.array) return c.refuse(ask_its_tasks(api.controller_.seats().cases().state(), subject));
+  // A version that asked nothing opened it: its re-runs start as they did then.
+  if (!subject.reruns.checked)
+    return c.refuse(Error(ErrorCode::conflict, subject.name() + " asks nothing: an older Sickbay opened it")
+                        .remedied_by("'sickbay cancel' ends it"));
+  c.keep(api,
+         {new_event(subject.name(), identify::kRerunAnswered,
+                    Json::object({{"how", identify::to_string(*how)}, {"by", c.request.caller.user}}))},
+         200, Json::object({{"case", subject.name()}, {"how", identify::to_string(*how)}}));
 }
 
 void CaseEndpoints::list_cases(Api& api, Call& c) {
@@ -93,6 +170,15 @@ void CaseEndpoints::show_case(Api& api, Call& c) {
   // Who may act on the job: it may be another engine than that of cases.
   const identify::Run* r1 = c.subject->program(1);
   view.set("claim", r1 ? claim_view(api.controller_, job_subject(r1->job.job_id)) : Json());
+  const identify::State& state = api.controller_.seats().cases().state();
+  if (c.subject->array) view.set("tasks", identify::array_view(state, *c.subject));
+  // Asked for a task that has no case of its own.
+  if (const auto name = parse_task_name(c.part); name && c.subject->array)
+    view.set("asked", identify::task_words(state, *c.subject, name->task));
+  const IdentifySeat& seat = api.controller_.seats().cases();
+  view.set("under_way", identify::under_way({api.controller_.seats().cluster().view, seat.state(),
+                                             seat.policy(), api.controller_.now()},
+                                            *c.subject));
   c.answer(200, view);
 }
 

@@ -6,10 +6,12 @@
 
 #include "base/hostlist.h"
 #include "engine/identify/blame.h"
+#include "engine/identify/suspects.h"
 #include "model/slurm_state.h"
 #include "service/agents.h"
 #include "service/api_call.h"
 #include "service/metrics.h"
+#include "service/nonstop/nonstop_service.h"
 
 namespace sickbay {
 namespace {
@@ -31,9 +33,12 @@ void ClusterEndpoints::list_nodes(Api& api, Call& c) {
     // Old news is better than none, as long as it is called old.
     if (!looked && api.controller_.watch().nodes().empty()) return c.refuse(looked.error());
     const drain::Known drains = api.controller_.seats().drains().known(api.controller_.now());
+    const auto& pools = api.controller_.seats().nonstop().state().pools;
     Json items = Json::array();
     for (const auto& [name, node] : api.controller_.watch().nodes()) {
       Json item = node.to_json();
+      for (const auto& [partition, pool] : pools)
+        if (pool.members.contains(name)) item.set("spare", partition);
       const auto state = parse_node_state(node.state, node.flags);
       item.set("usable", state && usable(*state));
       item.set("agent", api.agents_ != nullptr ? api.agents_->view(name) : Json());
@@ -41,6 +46,10 @@ void ClusterEndpoints::list_nodes(Api& api, Call& c) {
       for (const std::int64_t no : identify::blamers(api.controller_.seats().cases().state(), name))
         verdicts.push(case_name(no));
       item.set("verdicts", std::move(verdicts));
+      Json suspect = Json::array();
+      for (const auto& [no, at] : identify::suspected_in(api.controller_.seats().cases().state(), name))
+        suspect.push(Json::object({{"case", case_name(no)}, {"at", to_micros(at)}}));
+      item.set("suspect", std::move(suspect));
       item.set("service", drain::node_view(drains, name));
       item.set("claim", claim_view(api.controller_, node_subject(name)));
       items.push(std::move(item));
@@ -70,16 +79,14 @@ void ClusterEndpoints::undo_drains(Api& api, Call& c) {
     });
     if (meant) out.push(name);
   }
-  Event event;
-  event.subject = "cluster";
-  event.kind = kUndoDrains;
-  event.v = kUndoDrainsVersion;
-  event.body = Json::object({{"by", c.request.caller.user},
-                             {"nodes", compress_hostlist(*names)},
-                             {"rule", rule},
-                             {"rest_until", to_micros(api.controller_.now() +
-                                                      api.controller_.seats().drains().policy().undo_rest)}});
-  c.keep(api, {std::move(event)}, 200, Json::object({{"nodes", std::move(out)}}));
+  const TimePoint rest_until = api.controller_.now() + api.controller_.seats().drains().policy().undo_rest;
+  c.keep(api,
+         {new_event("cluster", kUndoDrains,
+                    Json::object({{"by", c.request.caller.user},
+                                  {"nodes", compress_hostlist(*names)},
+                                  {"rule", rule},
+                                  {"rest_until", to_micros(rest_until)}}))},
+         200, Json::object({{"nodes", std::move(out)}}));
 }
 
 void ClusterEndpoints::status(Api& api, Call& c) {
@@ -108,7 +115,8 @@ void ClusterEndpoints::status(Api& api, Call& c) {
 void ClusterEndpoints::metrics(Api& api, Call& c) {
   HttpResponse response;
   response.content_type = "text/plain; version=0.0.4";
-  response.body = metrics_text(api.controller_, api.manager_, api.agents_);
+  const auto nonstop = api.nonstop_ == nullptr ? std::nullopt : std::optional(api.nonstop_->counts());
+  response.body = metrics_text(api.controller_, api.manager_, api.agents_, nonstop ? &*nonstop : nullptr);
   c.reply->respond(std::move(response));
 }
 
@@ -117,11 +125,7 @@ void ClusterEndpoints::lab_truth(Api& api, Call& c) {
   if (kind != "lab_fault" && kind != "lab_heal")
     return c.refuse(Error(ErrorCode::bad_input, "'kind' must be lab_fault or lab_heal"));
   if (!c.body["body"].is_object()) return c.refuse(Error(ErrorCode::bad_input, "'body' must be an object"));
-  Event event;
-  event.subject = c.body["subject"].as_string();
-  event.kind = kind;
-  event.body = c.body["body"];
-  c.keep(api, {std::move(event)}, 200, Json::object());
+  c.keep(api, {new_event(c.body["subject"].as_string(), kind, c.body["body"])}, 200, Json::object());
 }
 
 }  // namespace sickbay

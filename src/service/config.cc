@@ -2,9 +2,11 @@
 // The table of configuration keys.
 #include "service/config.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 
+#include "base/size.h"
 #include "settings/config_table.h"
 
 namespace sickbay {
@@ -33,6 +35,39 @@ std::string take_listen(Config::Agent& agent, const Json& value) {
   agent.port = static_cast<std::uint16_t>(port);
   return "";
 }
+
+std::string take_place(Config::NonstopServer& server, const Json& value) {
+  std::string text;
+  if (std::string wrong = take_text(text, value); !wrong.empty()) return wrong;
+  const bool bare_v6 = std::ranges::count(text, ':') > 1 && !text.starts_with('[');
+  const std::size_t colon = bare_v6 || text.ends_with(']') ? std::string::npos : text.rfind(':');
+  int port = 0;
+  server.address = text.substr(0, colon);
+  if (server.address.starts_with('[') && server.address.ends_with(']'))
+    server.address = server.address.substr(1, server.address.size() - 2);
+  if (server.address.empty() || (colon != std::string::npos && !read_port(text.substr(colon + 1), port)))
+    return "must be an address, as \"0.0.0.0\" or \"::\", or one with a port, as \"10.0.0.1:6820\" or "
+           "\"[::]:6820\"";
+  server.port = static_cast<std::uint16_t>(port);
+  return "";
+}
+
+std::string take_way(identify::RerunWay& way, const Json& value) {
+  const auto read = identify::rerun_way_from(value.as_string());
+  if (!read) return "must be \"same\", \"copy\", \"ask\" or \"never\"";
+  way = *read;
+  return "";
+}
+
+std::string take_size(std::int64_t& bytes, const Json& value) {
+  if (!value.is_string()) return "must be a size like \"2G\", not " + std::string(value.type_name());
+  const auto read = parse_size(value.as_string(), BareUnit::bytes);
+  if (!read) return read.error().what;
+  bytes = read->count;
+  return "";
+}
+
+constexpr int kMost = 1'000'000'000;
 
 // clang-format off
 constexpr auto kKeys = std::to_array<ConfigRow<Config>>({
@@ -70,26 +105,55 @@ constexpr auto kKeys = std::to_array<ConfigRow<Config>>({
      [](Config& c, const Json& v) { return take_duration(c.verify.time_limit, v); }},
     {{"identify", "bind_limit", "duration", "a case without a job expires after this"},
      [](Config& c, const Json& v) { return take_duration(c.identify.bind_limit, v); }},
-    {{"identify", "verification_wait", "duration", "a verification queued for longer says nothing"},
+    {{"identify", "verification_wait", "duration", "a verification queued for longer goes on without its nodes that are out of service; for busy ones it waits on"},
      [](Config& c, const Json& v) { return take_duration(c.identify.verification_wait, v); }},
     {{"identify", "verification_retry", "duration", "pause before a verification that said nothing is tried again"},
      [](Config& c, const Json& v) { return take_duration(c.identify.verification_retry, v); }},
-    {{"identify", "verification_attempts", "number", "how often a verification is tried"},
+    {{"identify", "verification_attempts", "number", "how often a verification is tried, that is, ran, was refused or was lost"},
      [](Config& c, const Json& v) { return take_count(c.identify.verification_attempts, v, 1, 10); }},
     {{"identify", "rerun_wait", "duration", "a re-run queued for longer is given up"},
      [](Config& c, const Json& v) { return take_duration(c.identify.rerun_wait, v); }},
+    {{"identify", "case_limit", "duration", "so long after the failure nothing more is started or waited for: the best answer stands"},
+     [](Config& c, const Json& v) { return take_duration(c.identify.case_limit, v); }},
     {{"identify", "control_age", "duration", "how long a pass of the verification elsewhere counts as its own proof"},
      [](Config& c, const Json& v) { return take_duration(c.identify.control_age, v); }},
+    {{"identify", "steps", "text", "where the user does not say: \"tell\" of a failed step of a job that completed, or let it \"fail\" the job"},
+     [](Config& c, const Json& v) {
+       std::string word;
+       if (std::string wrong = take_text(word, v); !wrong.empty()) return wrong;
+       c.identify.steps_fail = word == "fail";
+       return std::string(word == "tell" || word == "fail" ? "" : "must be \"tell\" or \"fail\"");
+     }},
     {{"identify", "max_reruns", "number", "re-runs of the program, 1 or 2"},
      [](Config& c, const Json& v) { return take_count(c.identify.max_reruns, v, 1, 2); }},
+    {{"identify", "array_cases", "number", "tasks of one job array that have an open case at a time"},
+     [](Config& c, const Json& v) { return take_count(c.identify.array_cases, v, 1, 100); }},
     {{"identify", "keep_submission", "duration", "how long script and environment of a submission are kept when its case is closed, at most 30 days; default: they are removed at once"},
      [](Config& c, const Json& v) {
        if (std::string wrong = take_duration(c.keep_submission, v); !wrong.empty()) return wrong;
        return std::string(c.keep_submission > kLongestKeep ? "must be at most 30 days" : "");
      }},
+    {{"identify", "rerun", "name", "how a failed program runs again where its user does not say (--rerun): \"copy\", the default, in a copy of its folder; \"same\", in the folder itself; \"ask\", only when somebody says so; \"never\""},
+     [](Config& c, const Json& v) { return take_way(c.identify.rerun, v); }},
+    {{"identify", "copy_max_bytes", "size", "a folder that holds more is not copied, but asked about; \"2G\""},
+     [](Config& c, const Json& v) { return take_size(c.identify.copy_max_bytes, v); }},
+    {{"identify", "copy_max_files", "number", "and so is one with more files"},
+     [](Config& c, const Json& v) { return take_count(c.identify.copy_max_files, v, 1, kMost); }},
+    {{"identify", "ask_wait", "duration", "a question about a re-run that nobody answers for this long means no"},
+     [](Config& c, const Json& v) { return take_duration(c.identify.ask_wait, v); }},
+    {{"identify", "ask_above_nodes", "number", "jobs of more nodes run again only when somebody says so; 0: no bound"},
+     [](Config& c, const Json& v) { return take_count(c.identify.ask_above_nodes, v, 0, kMost); }},
+    {{"identify", "ask_above_node_hours", "number", "and so do those whose re-run may take more node-hours (nodes times time limit); 0: no bound"},
+     [](Config& c, const Json& v) { return take_count(c.identify.ask_above_node_hours, v, 0, kMost); }},
+    {{"identify", "reruns_per_user", "number", "re-runs of one user in 24 h, over which each is asked about; 0: no bound"},
+     [](Config& c, const Json& v) { return take_count(c.identify.reruns_per_user, v, 0, kMost); }},
+    {{"identify", "reruns_per_script", "number", "of one script with the same arguments; 0: no bound"},
+     [](Config& c, const Json& v) { return take_count(c.identify.reruns_per_script, v, 0, kMost); }},
+    {{"identify", "rerun_node_hours", "number", "node-hours of the re-runs of one user in 24 h; 0: no bound"},
+     [](Config& c, const Json& v) { return take_count(c.identify.rerun_node_hours, v, 0, kMost); }},
     {{"drain", "act", "yes or no", "false, the default: sickbayd only says which nodes it would drain"},
      [](Config& c, const Json& v) { return take_flag(c.drain.act, v); }},
-    {{"drain", "on_verdict", "yes or no", "a final verdict against a node is a reason to drain it"},
+    {{"drain", "on_verdict", "yes or no", "what a verdict finds faulty is a reason to drain it"},
      [](Config& c, const Json& v) { return take_flag(c.drain.on_verdict, v); }},
     {{"drain", "window", "duration", "the breaker counts the drains of this time, at most 24 h"},
      [](Config& c, const Json& v) {
@@ -112,6 +176,21 @@ constexpr auto kKeys = std::to_array<ConfigRow<Config>>({
      [](Config& c, const Json& v) { return take_flag(c.drain.reboot, v); }},
     {{"drain", "reboot_rest", "duration", "no second reboot of a node for the same rule within this"},
      [](Config& c, const Json& v) { return take_duration(c.drain.reboot_rest, v); }},
+    {{"detect", "default", "text", "how nodes of a job that says nothing are found to be lost: \"slurm\", the default, or \"fast\": its nodes watch each other"},
+     [](Config& c, const Json& v) {
+       if (v.as_string() != "slurm" && v.as_string() != "fast") return std::string("must be \"slurm\" or \"fast\"");
+       c.detect.fast = v.as_string() == "fast";
+       return std::string();
+     }},
+    {{"detect", "act", "yes or no", "a node that its peers and sickbayd do not reach is set DOWN; false: sickbayd only says which"},
+     [](Config& c, const Json& v) { return take_flag(c.detect.act, v); }},
+    {{"detect", "port", "number", "UDP port on which agents watch each other, 6831"},
+     [](Config& c, const Json& v) {
+       int port = c.detect_port;
+       std::string wrong = take_count(port, v, 1, 65535);
+       c.detect_port = static_cast<std::uint16_t>(port);
+       return wrong;
+     }},
     {{"notify", "command", "text", "shell command that gets each finding that asks for it, as JSON on its standard input"},
      [](Config& c, const Json& v) {
        std::string wrong = take_text(c.notify.command, v);
@@ -120,8 +199,18 @@ constexpr auto kKeys = std::to_array<ConfigRow<Config>>({
      }},
     {{"notify", "user", "name", "user who runs it"},
      [](Config& c, const Json& v) { return take_text(c.notify.user, v); }},
-    {{"agent", "listen", "text", "address and port for the agents on the nodes, \"0.0.0.0:6830\"; \"off\": no TCP"},
+    {{"agent", "listen", "text", "address and port for agents, and for commands on other hosts, \"0.0.0.0:6830\"; \"off\": no TCP"},
      [](Config& c, const Json& v) { return take_listen(c.agent, v); }},
+    {{"client", "controller", "text", "HOST or HOST:PORT of sickbayd, for commands on hosts without its socket; default: SlurmctldHost, with the port of 'agent.listen'"},
+     [](Config& c, const Json& v) { return take_text(c.client.controller, v); }},
+    {{"client", "submit", "yes or no", "false: 'sickbay submit' keeps no case for submissions from other hosts, whose scripts and environments would come unencrypted"},
+     [](Config& c, const Json& v) { return take_flag(c.client.submit, v); }},
+    {{"nonstop", "on", "yes or no", "true: running jobs may have failed nodes replaced (smd, libsmd); needs nonstop.conf"},
+     [](Config& c, const Json& v) { return take_flag(c.nonstop.on, v); }},
+    {{"nonstop", "listen", "text", "address, or address and port, for its clients; default: \"0.0.0.0\", with the Port of nonstop.conf (6820 where that says none)"},
+     [](Config& c, const Json& v) { return take_place(c.nonstop_server, v); }},
+    {{"nonstop", "conf", "path", "nonstop.conf; default: beside slurm.conf; read again on SIGHUP"},
+     [](Config& c, const Json& v) { return take_text(c.nonstop_server.conf, v); }},
     {{"munge", "socket", "path", "socket of munged; default: libmunge's own"},
      [](Config& c, const Json& v) { return take_text(c.munge.socket, v); }},
 });
@@ -130,7 +219,9 @@ constexpr auto kKeys = std::to_array<ConfigRow<Config>>({
 }  // namespace
 
 Result<Config> parse_config(std::string_view text, std::string_view source) {
-  return read_config<Config>(text, source, kPage, kKeys);
+  auto config = read_config<Config>(text, source, kPage, kKeys);
+  if (config) config->nonstop.breaker = config->drain.breaker;  // one for all engines
+  return config;
 }
 
 std::string describe_config() { return describe_rows<Config>(kKeys); }

@@ -11,8 +11,10 @@
 #include <vector>
 
 #include "base/result.h"
+#include "engine/detect/detect.h"
 #include "engine/drain/drain.h"
 #include "engine/identify/identify.h"
+#include "engine/nonstop/nonstop.h"
 
 namespace sickbay {
 
@@ -37,6 +39,14 @@ struct Config {
   } verify;
   identify::Policy identify;
   drain::Policy drain;
+  nonstop::Policy nonstop;  ///< its breaker is that of `drain`; its nonstop.conf is read by who serves it
+  struct NonstopServer {
+    std::string address = "0.0.0.0";
+    std::uint16_t port = 0;  ///< 0: the Port of nonstop.conf
+    std::string conf;        ///< nonstop.conf; empty: beside slurm.conf
+  } nonstop_server;
+  detect::Policy detect;
+  std::uint16_t detect_port = 6831;  ///< UDP, of agents among themselves
   struct Notify {
     std::string command;  ///< gets each finding that asks for it as JSON on its standard input; empty: none
     std::string user = "nobody";
@@ -45,6 +55,10 @@ struct Config {
     std::string address = "0.0.0.0";  ///< where agents are listened to; empty: nowhere
     std::uint16_t port = 6830;
   } agent;
+  struct Client {
+    std::string controller;  ///< HOST[:PORT], for `sickbay` on other hosts; empty: Slurm's SlurmctldHost
+    bool submit = true;      ///< cases may be opened over TCP
+  } client;
   struct Munge {
     std::string socket;  ///< of munged; empty: libmunge's own
   } munge;

@@ -66,6 +66,28 @@ TEST(Config, AgentsAreListenedToUnlessItIsOff) {
   EXPECT_EQ(six->munge.socket, "/m");
 }
 
+TEST(Config, ReplacementsAreOffUntilSomebodyWantsThem) {
+  EXPECT_FALSE(parse_config("{}", "x")->nonstop.on);
+  EXPECT_EQ(parse_config("{}", "x")->nonstop_server.address, "0.0.0.0");
+  EXPECT_EQ(parse_config("{}", "x")->nonstop_server.port, 0) << "that of nonstop.conf";
+  struct Row {
+    const char *text, *address;
+    int port;
+  };
+  for (const Row& row :
+       {Row{"10.0.0.1", "10.0.0.1", 0}, Row{"10.0.0.1:7000", "10.0.0.1", 7000}, Row{"[::]:7000", "::", 7000},
+        Row{"[fd00::1]", "fd00::1", 0}, Row{"fd00::1", "fd00::1", 0}}) {
+    const auto read =
+        parse_config(std::string(R"({"nonstop": {"on": true, "listen": ")") + row.text + "\"}}", "x");
+    ASSERT_TRUE(read) << read.error().what;
+    EXPECT_TRUE(read->nonstop.on);
+    EXPECT_EQ(read->nonstop_server.address, row.address) << row.text;
+    EXPECT_EQ(read->nonstop_server.port, row.port) << row.text;
+  }
+  for (const char* wrong : {":7000", "", "10.0.0.1:0", "10.0.0.1:70000", "10.0.0.1:x", "[::]:"})
+    EXPECT_FALSE(parse_config(std::string(R"({"nonstop": {"listen": ")") + wrong + "\"}}", "x")) << wrong;
+}
+
 TEST(Config, TwiceTheSameKeyIsAnError) {
   EXPECT_FALSE(parse_config(R"({"verify": {"qos": "high", "qos": "low"}})", "x.json"));
 }

@@ -224,11 +224,8 @@ void Controller::wake(const Place& place, TimePoint when) {
 void Controller::park(const Place& place, std::string why) {
   if (!parked_.insert(place).second) return;
   wake(place, kNever);
-  Event event;
-  event.subject = place.second;
-  event.kind = kParked;
-  event.body = Json::object({{"engine", place.first->name()}, {"why", std::move(why)}});
-  absorb(std::move(event));
+  absorb(new_event(place.second, kParked,
+                   Json::object({{"engine", place.first->name()}, {"why", std::move(why)}})));
 }
 
 // --- the end of a round

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "model/verbs.h"
 #include "service/config.h"
 #include "service/verbs/verbs.h"
 
@@ -14,13 +15,9 @@ namespace {
 
 constexpr std::chrono::seconds kFirstPause{1}, kLongestPause{30};
 
-bool passes_by_itself(ErrorCode code) {
-  return code == ErrorCode::slurm_away || code == ErrorCode::munge_away || code == ErrorCode::timed_out ||
-         code == ErrorCode::busy;
-}
-
 const VerbRow* row_of(std::string_view verb) {
-  for (const auto rows : {run_verbs(), output_verbs(), node_verbs(), people_verbs()})
+  for (const auto rows :
+       {run_verbs(), output_verbs(), node_verbs(), nonstop_verbs(), people_verbs(), folder_verbs()})
     for (const VerbRow& row : rows)
       if (row.verb == verb) return &row;
   return nullptr;
@@ -44,16 +41,26 @@ struct Effects::Work {
   void attempt(const std::shared_ptr<Try>& t) {
     const VerbRow* row = row_of(t->command.verb);
     if (row == nullptr)
-      return settle(
-          t, fail(ErrorCode::too_new, fmt::format("this sickbayd knows no verb '{}'", t->command.verb)));
-    row->start(tools, t->command, t->again, [this, t](Result<Json> result) {
-      if (result || !passes_by_itself(result.error().code) ||
-          tools.loop.now() - t->began > tools.config.retry_bound)
-        return settle(t, std::move(result));
-      t->again = true;  // nobody knows how far the last try came
-      tools.loop.at(tools.loop.now() + t->pause, [this, t] { attempt(t); });
-      t->pause = std::min(2 * t->pause, kLongestPause);
+      return tools.loop.post([this, t] {
+        settle(t, fail(ErrorCode::too_new, fmt::format("this sickbayd knows no verb '{}'", t->command.verb)));
+      });
+    // A verb that finds out at once that it cannot be done says so at once; who started it must not hear of
+    // it from inside (ports/loop.h).
+    const auto inside = std::make_shared<bool>(true);
+    row->start(tools, t->command, t->again, [this, t, inside](Result<Json> result) {
+      if (!*inside) return answered(t, std::move(result));
+      tools.loop.post([this, t, result = std::move(result)]() mutable { answered(t, std::move(result)); });
     });
+    *inside = false;
+  }
+
+  void answered(const std::shared_ptr<Try>& t, Result<Json> result) {
+    const bool final = result || !passes_by_itself(result.error().code) ||
+                       (result.error().code == ErrorCode::busy && !row_of(t->command.verb)->outlasts_busy);
+    if (final || tools.loop.now() - t->began > tools.config.retry_bound) return settle(t, std::move(result));
+    t->again = true;  // nobody knows how far the last try came
+    tools.loop.at(tools.loop.now() + t->pause, [this, t] { attempt(t); });
+    t->pause = std::min(2 * t->pause, kLongestPause);
   }
 
   void settle(const std::shared_ptr<Try>& t, Result<Json> result) {
@@ -64,10 +71,12 @@ struct Effects::Work {
 
 Effects::Effects(Loop& loop, ResourceManager& manager, ProcessRunner& processes, CaseStore& cases,
                  const Config& config, Verification v)
-    : work_(new Work{{loop, manager, processes, cases, config, std::move(v), {}}}) {}
+    : work_(new Work{{loop, manager, processes, cases, config, std::move(v), {}, {}}}) {}
 Effects::~Effects() = default;
 
 void Effects::set_examine(Examine examine) { work_->tools.examine = std::move(examine); }
+void Effects::set_ask_node(AskNode ask) { work_->tools.ask_node = std::move(ask); }
+void Effects::set_folder_program(std::string path) { work_->tools.folder_program = std::move(path); }
 
 void Effects::start(const Command& command, bool again, Done<Json> done) {
   auto t = std::make_shared<Try>();

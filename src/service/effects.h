@@ -35,8 +35,17 @@ class Effects {
 
   /// How a node is examined on request: node, mode, and the answer {"passed": bool, ...}.
   using Examine = std::function<void(const std::string& node, const std::string& mode, Done<Json> done)>;
-  /// Who does it; without it the verb `diagnose` fails with daemon_away.
+  /// Who does it; without it, where agents are not listened to, the verb `diagnose` fails with conflict.
   void set_examine(Examine examine);
+
+  /// How a node is asked by TCP whether it answers, and `control` with it: {"answers": bool, "control":
+  /// bool}.
+  using AskNode = std::function<void(const std::string& node, const std::string& control, Done<Json> done)>;
+  /// Who does it; without it the verb `ask_node` fails with conflict.
+  void set_ask_node(AskNode ask);
+
+  /// Where sickbay-folder is; without it one is looked for by its name.
+  void set_folder_program(std::string path);
 
   /// Starts `command`.  `again`: it may have been done before.  The answer is the `result` of its done event.
   void start(const Command& command, bool again, Done<Json> done);

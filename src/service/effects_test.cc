@@ -117,21 +117,150 @@ TEST_F(EffectsTest, ACaseWithoutItsFolderFails) {
   EXPECT_THAT(ids(), IsEmpty());
 }
 
-TEST_F(EffectsTest, ACopyIsMadeByTheOwnerAndIsWhereTheRunRuns) {
+TEST_F(EffectsTest, ARunRunsInTheFolderThatWasPrepared) {
+  Command command = program();
+  command.args.set("workdir", "copy").set("folder", "/home/ada/sickbay-c17/work-r2");
+  ASSERT_TRUE(run(command));
+  EXPECT_EQ(cluster.keyed_jobs().at(0).work_dir, "/home/ada/sickbay-c17/work-r2");
+  command.args.set("folder", "");
+  ASSERT_TRUE(run(command));
+  EXPECT_EQ(cluster.keyed_jobs().at(1).work_dir, "/home/ada");
+  EXPECT_THAT(processes.specs, IsEmpty()) << "nothing is copied any more";
+}
+
+TEST_F(EffectsTest, AnOldIntentStillMeansACopyOfWhatTheFirstRunFound) {
   Command command = program();
   command.args.set("workdir", "copy");
+  processes.outcome.out = R"({"folder": "/home/ada/sickbay-c17/work-r2"})";
   const auto bound = run(command);
   ASSERT_TRUE(bound) << bound.error().what;
   ASSERT_EQ(processes.specs.size(), 1u);
   EXPECT_EQ(processes.specs[0].as_user->uid, kOwner);
+  const auto order = Json::parse(processes.specs[0].input);
+  ASSERT_TRUE(order);
+  EXPECT_EQ((*order)["from"].as_string(), "/home/ada/sickbay-c17/pristine");
+  EXPECT_EQ((*order)["to"].as_string(), "/home/ada/sickbay-c17/work-r2");
   EXPECT_EQ(cluster.keyed_jobs().at(0).work_dir, "/home/ada/sickbay-c17/work-r2");
 
-  processes.outcome.exit_code = 1;
-  processes.outcome.err = "cp: No space left on device\nmore";
+  processes.outcome.out = R"({"folder": "", "why": "No space left on device"})";
   const auto failed = run(command);
   EXPECT_EQ(code_of(failed), ErrorCode::refused_by_slurm);
   EXPECT_THAT(failed.error().what, HasSubstr("No space left on device"));
   EXPECT_EQ(ids().size(), 1u) << "it ran where nothing had been copied to";
+}
+
+// --- before and after a re-run
+
+Command prepare(const std::string& key = "c17.r2.a1:prepare", int attempt = 1) {
+  return {key, "c17", "prepare_rerun",
+          Json::object({{"run", "c17.r2"},
+                        {"attempt", attempt},
+                        {"how", "copy"},
+                        {"work_dir", "/home/ada/sub"},
+                        {"output_dir", "/home/ada/sickbay-c17"},
+                        {"uid", kOwner},
+                        {"inputs", Json::array({Json::object({{"path", "/home/ada/a.dat"}})})},
+                        {"max_bytes", 1000},
+                        {"max_files", 10}})};
+}
+
+TEST_F(EffectsTest, AFolderIsPreparedByItsOwnerAndAskedForAgainAfterALostAnswer) {
+  effects->set_folder_program("/usr/libexec/sickbay/sickbay-folder");
+  processes.outcome.out = R"({"folder": "/x", "bytes": 5, "changed": [], "too_large": false})";
+  for (const bool again : {false, true}) {
+    const auto done = run(prepare(), again);
+    ASSERT_TRUE(done) << done.error().what;
+    EXPECT_EQ((*done)["folder"].as_string(), "/x");
+    EXPECT_EQ((*done)["bytes"].as_int(), 5);
+    const ProcessSpec& spec = processes.specs.back();
+    EXPECT_EQ(spec.argv, std::vector<std::string>{"/usr/libexec/sickbay/sickbay-folder"});
+    EXPECT_EQ(spec.as_user->uid, kOwner);
+    EXPECT_EQ(spec.as_user->user, "ada");
+    const auto order = Json::parse(spec.input);
+    ASSERT_TRUE(order);
+    EXPECT_EQ((*order)["from"].as_string(), "/home/ada/sub");
+    EXPECT_EQ((*order)["to"].as_string(), "/home/ada/sickbay-c17/work-r2") << "the same one each time";
+    EXPECT_EQ((*order)["inputs"].size(), 1U);
+    EXPECT_EQ((*order)["max_files"].as_int(), 10);
+  }
+  ASSERT_TRUE(run(prepare("c17.r2.a2:prepare", 2)));
+  EXPECT_EQ((*Json::parse(processes.specs.back().input))["to"].as_string(),
+            "/home/ada/sickbay-c17/work-r2.a2");
+}
+
+TEST_F(EffectsTest, ACopyIsMarkedAndThatOfARefusedAttemptIsTakenAgain) {
+  processes.outcome.out = R"({"folder": "/x", "removed": 0})";
+  Command command = prepare("c17.r2.a2:prepare", 2);
+  command.args.set("opened", 5).set("reuse", "/home/ada/sickbay-c17/work-r2.1");
+  ASSERT_TRUE(run(command));
+  auto order = Json::parse(processes.specs.back().input);
+  ASSERT_TRUE(order);
+  EXPECT_EQ((*order)["to"].as_string(), "/home/ada/sickbay-c17/work-r2.1");
+  EXPECT_EQ((*order)["mark"].dump(), R"({"case":"c17","opened":5,"run":"c17.r2"})");
+  command.args.set("reuse", "/home/ada");  // no copy of the case
+  ASSERT_TRUE(run(command));
+  order = Json::parse(processes.specs.back().input);
+  EXPECT_EQ((*order)["to"].as_string(), "/home/ada/sickbay-c17/work-r2.a2");
+  ASSERT_TRUE(run({"c17:clean", "c17", "clean_folder",
+                   Json::object({{"folders", Json::array({Json("/home/ada/sickbay-c17/work-r2")})},
+                                 {"uid", kOwner},
+                                 {"opened", 5}})}));
+  order = Json::parse(processes.specs.back().input);
+  EXPECT_EQ((*order)["mark"].dump(), R"({"case":"c17","opened":5})");
+}
+
+TEST_F(EffectsTest, WhatTheFolderProgramSaysIsSaid) {
+  processes.outcome.out = R"({"error": {"code": "not_found", "what": "cannot look at the folder /x"}})";
+  const auto gone = run(prepare());
+  EXPECT_EQ(code_of(gone), ErrorCode::not_found);
+  EXPECT_EQ(gone.error().what, "cannot look at the folder /x");
+  processes.outcome.out = "not JSON";
+  EXPECT_EQ(code_of(run(prepare())), ErrorCode::internal);
+  processes.outcome.timed_out = true;
+  EXPECT_EQ(code_of(run(prepare())), ErrorCode::storage_broken);
+  EXPECT_EQ(processes.specs.size(), 3u) << "a file system that hangs is not asked for a day";
+}
+
+TEST_F(EffectsTest, OnlyCopiesOfTheCaseAreRemoved) {
+  processes.outcome.out = R"({"removed": 3})";
+  const auto clean = [](const std::string& folder) {
+    return Command{"c17:clean", "c17", "clean_folder",
+                   Json::object({{"folders", Json::array({folder})}, {"uid", kOwner}})};
+  };
+  for (const char* folder : {"/home/ada/sickbay-c17/work-r2", "/home/ada/sickbay-c17/pristine"})
+    for (const bool again : {false, true}) {
+      const auto done = run(clean(folder), again);
+      ASSERT_TRUE(done) << done.error().what;
+      EXPECT_EQ((*done)["removed"].as_int(), 3);
+      EXPECT_EQ(processes.specs.back().as_user->uid, kOwner);
+    }
+  const auto before = processes.specs.size();
+  for (const char* folder : {"/home/ada", "/home/ada/sickbay-c17", "/home/ada/sickbay-c18/work-r2",
+                             "/home/ada/sickbay-c17/work-r2/..", "/home/ada/sickbay-c17/../work-r2",
+                             "sickbay-c17/work-r2", "/home/ada/sickbay-c17/slurm-5.out"})
+    EXPECT_EQ(code_of(run(clean(folder))), ErrorCode::bad_input) << folder;
+  EXPECT_EQ(processes.specs.size(), before);
+}
+
+TEST_F(EffectsTest, DependentsAreAskedForAgainWhenTheAnswerIsLost) {
+  Submission next;
+  next.owner = {"ada", kOwner, kOwner};
+  next.script = "#!/bin/bash\n#SIM run=1s\n";
+  next.script_name = "next.sh";
+  next.work_dir = "/home/ada";
+  next.sbatch_options = {"-N1", "--hold", "--dependency=afterany:7"};
+  const auto waits = cluster.sbatch(next);
+  ASSERT_TRUE(waits);
+  cluster.fail_calls("dependents", SimCallFault::lost_answer);
+  const auto done = run({"c17.d1:dependents", "c17", "find_dependents",
+                         Json::object({{"job_id", 7}, {"uid", kOwner}, {"name", "program.sh"}})});
+  ASSERT_TRUE(done) << done.error().what;
+  ASSERT_EQ((*done)["jobs"].size(), 1U) << done->dump();
+  const Json& job = (*done)["jobs"].items()[0];
+  EXPECT_EQ(job["job_id"].as_int(), waits->job_id);
+  EXPECT_EQ(job["name"].as_string(), "next.sh");
+  EXPECT_EQ(job["state"].as_string(), "PENDING");
+  EXPECT_EQ(job["why"].as_string(), "dependency");
 }
 
 // --- tries

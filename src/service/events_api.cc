@@ -7,6 +7,15 @@ namespace sickbay {
 namespace {
 
 constexpr std::size_t kStreamBurst = 5000;  // events of the past given to a stream in one go
+constexpr std::string_view kPost = "post", kOldKey = "idempotency_key";  // (before there was `post`)
+
+std::string line_without_post(const Event& event) {
+  Event shown = event;
+  shown.body = Json::object();
+  for (const auto& [name, value] : event.body.members())
+    if (name != kPost && name != kOldKey) shown.body.set(name, value);
+  return shown.text() + "\n";
+}
 
 }  // namespace
 
@@ -36,7 +45,7 @@ void EventEndpoints::events(Api& api, Call& c) {
   std::int64_t shown = stream->after;
   auto each = [&](const Event& event) {
     if (api.may_see(stream->caller, event)) {
-      chunk += event.text() + "\n";
+      chunk += api.line_for(stream->caller, event);
       shown = event.seq;
     }
     stream->after = event.seq;
@@ -47,8 +56,10 @@ void EventEndpoints::events(Api& api, Call& c) {
   const Status read = stream->subject.empty()
                           ? api.controller_.journal().read(stream->after, each)
                           : api.controller_.journal().read_subject(stream->subject, stream->after, each);
-  // Behind a part that ends with events of others, the caller must still learn where to go on.
-  if (read && given >= kStreamBurst && shown < stream->after)
+  // Behind a part that ends with events of others, the caller must still learn where to go on.  Over TCP each
+  // part of a stream is one.
+  const bool is_part = given >= kStreamBurst || (follow && !stream->caller.address.empty());
+  if (read && is_part && shown < stream->after)
     chunk += Json::object({{"position", stream->after}}).dump() + "\n";
   if (open && !chunk.empty()) open = c.reply->write(std::move(chunk));
   if (!read || !open || !follow || given >= kStreamBurst) return c.reply->end();
@@ -61,7 +72,7 @@ bool Api::may_see(const Caller& caller, const Event& event) const {
   auto no = parse_case_name(event.subject);
   const bool of_job = is_job_subject(event.subject);
   if (!no && !of_job) return true;  // of nodes and the cluster everybody may know
-  if (caller.uid == 0 || is_operator_(caller)) return true;
+  if (is_operator(caller)) return true;
   // Whose job it is, and that somebody looks into it, is its owner's matter: the case that claims it is his.
   if (of_job) no = parse_case_name(event.body["by"].as_string());
   if (!no) return false;
@@ -69,15 +80,28 @@ bool Api::may_see(const Caller& caller, const Event& event) const {
   return it != controller_.seats().cases().state().cases.end() && it->second.owner.uid == caller.uid;
 }
 
+// What was done everybody may know; who posted it and under which key is for him and for operators.
+bool Api::hides_post(const Caller& caller, const Event& event) const {
+  const bool others = (event.body.has(kPost) && event.body[kPost]["uid"].as_int() != caller.uid) ||
+                      (event.body.has(kOldKey) && !parse_case_name(event.subject));
+  return others && !is_operator(caller);
+}
+
+std::string Api::line_for(const Caller& caller, const Event& event) const {
+  return hides_post(caller, event) ? line_without_post(event) : event.text() + "\n";
+}
+
 void Api::publish(const Event& event) {
-  if (streams_.empty()) return;
-  const std::string line = event.text() + "\n";
   const auto streams = streams_;  // a cut stream leaves the list while we walk
+  std::string whole, hidden;      // the same for all who follow, so made once
   for (const auto& stream : streams) {
     if (event.seq <= stream->after || (!stream->subject.empty() && stream->subject != event.subject) ||
         !may_see(stream->caller, event))
       continue;
     stream->after = event.seq;
+    const bool hides = hides_post(stream->caller, event);
+    std::string& line = hides ? hidden : whole;
+    if (line.empty()) line = hides ? line_without_post(event) : event.text() + "\n";
     if (!stream->reply->write(line)) streams_.remove(stream);
   }
 }

@@ -7,18 +7,13 @@ namespace sickbay {
 namespace {
 
 Event about(const Command& command, std::string_view kind) {
-  Event event;
-  event.subject = command.subject;
-  event.kind = kind;
-  event.body = Json::object({{"key", command.key}, {"verb", command.verb}});
-  return event;
+  return new_event(command.subject, kind, Json::object({{"key", command.key}, {"verb", command.verb}}));
 }
 
 }  // namespace
 
 Event Ledger::intent(const Command& command) {
   Event event = about(command, kIntent);
-  event.v = kIntentVersion;
   event.body.set("args", command.args);
   if (!command.draws.empty()) event.body.set("draws", command.draws);
   return event;

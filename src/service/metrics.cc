@@ -6,6 +6,8 @@
 #include <map>
 
 #include "service/agents.h"
+#include "service/api_call.h"
+#include "service/nonstop/nonstop_service.h"
 
 namespace sickbay {
 namespace {
@@ -42,9 +44,42 @@ void add_agents(Text& t, const Agents::Presence& all) {
         seconds(all.longest));
 }
 
+void add_nonstop(Text& t, const Controller& controller, const NonstopCounts& counts) {
+  const nonstop::State& state = controller.seats().nonstop().state();
+  std::size_t faulty = 0;
+  for (const auto& [id, job] : state.jobs) faulty += job.faulty.size();
+  t.one("nonstop_jobs", "gauge", "Running jobs in which a node could be replaced.", state.jobs.size());
+  t.one("nonstop_jobs_busy", "gauge", "Those with a request under way.", state.busy.size());
+  t.one("nonstop_faulty_nodes", "gauge", "Failed and failing nodes of running jobs.", faulty);
+  t.one("nonstop_connections", "gauge", "Clients of the nonstop protocol.", counts.server.connections);
+  t.one("nonstop_waiting", "gauge", "Clients that wait for what they asked for.", counts.waiting);
+  t.one("nonstop_streams", "gauge", "Programs that listen to events of their jobs.",
+        counts.listeners.streams);
+  t.head("nonstop_answers_total", "counter", "Answers by command and code (doc/formats/nonstop.md).");
+  for (const auto& [key, count] : counts.answers)
+    t.line("nonstop_answers_total", fmt::format("command=\"{}\",code=\"{}\"", key.first, key.second), count);
+  t.head("nonstop_refused_total", "counter", "Clients without an answer, by why.");
+  t.line("nonstop_refused_total", "why=\"credential\"", counts.refused);
+  t.line("nonstop_refused_total", "why=\"late\"", counts.server.late);
+  t.line("nonstop_refused_total", "why=\"garbled\"", counts.server.garbled);
+  t.line("nonstop_refused_total", "why=\"too_many\"", counts.server.refused);
+  t.one("nonstop_events_total", "counter", "Events told over streams.", counts.listeners.told);
+  t.one("nonstop_calls_total", "counter", "Calls to programs that want to be called.",
+        counts.listeners.calls);
+  t.one("nonstop_calls_failed_total", "counter", "Those that did not get through.",
+        counts.listeners.calls_failed);
+  t.head("spares", "gauge", "Hot spares by partition: wanted, and ready to be drawn.");
+  const Json pools = spares_view(controller);
+  for (const Json& pool : pools.items())
+    for (const std::string_view what : {"wanted", "ready"})
+      t.line("spares", fmt::format("partition=\"{}\",count=\"{}\"", pool["partition"].as_string(), what),
+             pool[what].as_int());
+}
+
 }  // namespace
 
-std::string metrics_text(const Controller& controller, const ResourceManager& manager, const Agents* agents) {
+std::string metrics_text(const Controller& controller, const ResourceManager& manager, const Agents* agents,
+                         const NonstopCounts* nonstop) {
   Text t;
   const auto& state = controller.seats().cases().state();
   const Controller::Health& h = controller.health();
@@ -75,6 +110,7 @@ std::string metrics_text(const Controller& controller, const ResourceManager& ma
         controller.parked());
 
   if (agents != nullptr) add_agents(t, agents->presence());
+  if (nonstop != nullptr) add_nonstop(t, controller, *nonstop);
 
   std::map<std::string_view, int> verdicts;
   std::map<std::pair<std::string_view, std::string_view>, int> runs;

@@ -8,9 +8,11 @@
 namespace sickbay {
 
 class Agents;
+struct NonstopCounts;
 
 /// All figures, each with HELP and TYPE.  Names and labels are described in doc/formats/api.md, "Metrics".
-/// `agents` null: none are served.
-std::string metrics_text(const Controller& controller, const ResourceManager& manager, const Agents* agents);
+/// `agents`, `nonstop` null: not served.
+std::string metrics_text(const Controller& controller, const ResourceManager& manager, const Agents* agents,
+                         const NonstopCounts* nonstop = nullptr);
 
 }  // namespace sickbay

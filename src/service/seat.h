@@ -21,6 +21,15 @@
 
 namespace sickbay {
 
+/// What an engine has heard of a job array (service/watch_array.h).
+struct WatchedArray {
+  TaskIds tasks;               ///< all of them; while nothing was told, those that the user asked for
+  TaskIds left;                ///< that have not ended, as far as was told
+  bool told = false;           ///< Slurm was seen
+  bool begun = false;          ///< a task was seen running
+  std::int64_t longest_s = 0;  ///< a task that took longer has failed; 0 = not said
+};
+
 /// A job whose changes an engine wants to hear of, as `job_seen` of `subject`, and `job_lost` when nobody
 /// knows it any more.
 struct WatchedJob {
@@ -29,6 +38,15 @@ struct WatchedJob {
   std::string key;        ///< what its comment must hold (decisions.md 17); empty: any
   std::string subject;    ///< "c17"
   std::string run;        ///< the engine's own word for it: "c17.r2"
+  /// A job array: all its tasks are watched, and told of as `array_seen`.
+  std::optional<WatchedArray> array = std::nullopt;
+};
+
+/// A job whose nodes are to watch each other through their agents (service/swim_groups.h).
+struct SwimWanted {
+  JobId job_id = 0;
+  std::vector<std::string> nodes;  ///< sorted; fewer than two are no group
+  friend bool operator==(const SwimWanted&, const SwimWanted&) = default;
 };
 
 /// What an engine needs to see of Slurm just now.  What nobody wishes costs slurmctld nothing.
@@ -39,10 +57,15 @@ struct Wish {
   std::optional<Micros> nodes_every;
   /// `nodes_every` may be under the configured floor: users' jobs wait for it (decisions.md 20).
   bool despite_floor = false;
+  /// The longest time between two looks at all running jobs in which a node may be replaced, told of as
+  /// `job_seen` of "j17" (service/watch_nonstop.h); nothing: they need not be looked at.
+  std::optional<Micros> nonstop_jobs;
   /// Nodes of which the boot time, the drain and whether they are idle matter, too, and the look
   /// (View::looks) after which they must be told of once more, also where they look as they did: the engine
   /// has acted since.
   std::map<std::string, std::int64_t> closely;
+  /// Not for the watch: jobs that asked for fast detection of lost nodes, while they run.
+  std::vector<SwimWanted> swim_groups;
 };
 
 class Seat {

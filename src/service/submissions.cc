@@ -56,8 +56,10 @@ bool Submissions::remove(std::int64_t no) {
 }
 
 void Submissions::wait_for_next() {
-  if (timer_ != 0 || due_.empty()) return;
-  timer_ = loop_.at(due_.begin()->first, [this] {
+  if (due_.empty() || (timer_ != 0 && timer_due_ <= due_.begin()->first)) return;
+  loop_.cancel(timer_);  // cases do not close in the order of their numbers, in which the sweep comes by them
+  timer_due_ = due_.begin()->first;
+  timer_ = loop_.at(timer_due_, [this] {
     timer_ = 0;
     while (!due_.empty() && due_.begin()->first <= loop_.now()) {
       const std::int64_t no = due_.begin()->second;

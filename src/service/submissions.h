@@ -47,6 +47,7 @@ class Submissions {
   const Complain complain_;
   std::multimap<TimePoint, std::int64_t> due_;  ///< closed cases whose submission stays for a while
   Loop::TimerId timer_ = 0;
+  TimePoint timer_due_ = kNever;
   Lifetime lifetime_;
 };
 

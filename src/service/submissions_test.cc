@@ -145,6 +145,20 @@ TEST_F(SubmissionsTest, StayAsLongAsTheConfigurationSays) {
   EXPECT_THAT(store_.there, IsEmpty());
 }
 
+TEST_F(SubmissionsTest, GoInTheOrderOfTheirCasesEndsNotOfTheirNumbers) {
+  config_.keep_submission = hours(48);
+  live();
+  open(1), open(2);
+  ASSERT_TRUE(close(2));
+  pass(hours(24));
+  ASSERT_TRUE(close(1));
+  live();  // the sweep comes by c1 first, whose time is up last
+  pass(hours(24));
+  EXPECT_THAT(store_.there, ElementsAre(1)) << "c2's time is up";
+  pass(hours(24));
+  EXPECT_THAT(store_.there, IsEmpty());
+}
+
 TEST_F(SubmissionsTest, TheStartSweepsWhatNoCaseNeeds) {
   live();
   open(1), open(2);

@@ -5,19 +5,28 @@
 
 #include "base/hostlist.h"
 #include "model/slurm_state.h"
+#include "service/watch_array.h"
 
 namespace sickbay {
 namespace {
 
 constexpr int kLooksBeforeLost = 4;  // accounting lags slurmctld by some seconds
-constexpr int kShareOfTime = 20;  // a look may take one part in so many of slurmctld's time (decisions.md 20)
+constexpr std::chrono::seconds kNodesComeBack{30};
+// Backfill reckons anew every half minute: what a reader would plan by is news, not each correction.
+bool moved(TimePoint before, TimePoint now) {
+  constexpr std::chrono::hours kMuch{1};
+  if (now == kNoTime || before == kNoTime) return now != before;
+  return now > before + kMuch || before > now + kMuch;
+}
 
 // Fields whose change matters; a pending job's reason flips all the time and does not.
 bool tells_something_new(const JobInfo& before, const JobInfo& now) {
   return before.state != now.state || before.restart_cnt != now.restart_cnt || before.held != now.held ||
          before.nodes != now.nodes || before.start != now.start || before.end != now.end ||
          before.exit_code != now.exit_code || before.exit_signal != now.exit_signal ||
-         before.submit != now.submit;
+         before.submit != now.submit || before.step_exit_code != now.step_exit_code ||
+         before.step_exit_signal != now.step_exit_signal ||
+         (now.start == kNoTime && now.end == kNoTime && moved(before.expected_start, now.expected_start));
 }
 
 // Job ids come again: without our key, or with another owner, it is somebody else's job.
@@ -29,11 +38,7 @@ bool is_stranger(const WatchedJob& watched, const JobInfo& job) {
 cluster::JobKey key_of(const WatchedJob& watched) { return {watched.job_id, watched.subject, watched.run}; }
 
 Event about_job(const WatchedJob& watched, std::string_view kind) {
-  Event event;
-  event.subject = watched.subject;
-  event.kind = kind;
-  event.body = Json::object({{"run", watched.run}});
-  return event;
+  return new_event(watched.subject, kind, Json::object({{"run", watched.run}}));
 }
 
 Event job_seen(const WatchedJob& watched, const JobInfo& job) {
@@ -42,21 +47,19 @@ Event job_seen(const WatchedJob& watched, const JobInfo& job) {
   return event;
 }
 
-Event about_cluster(std::string_view kind, Json body) {
-  Event event;
-  event.subject = "cluster";
-  event.kind = kind;
-  event.body = std::move(body);
-  return event;
-}
-
 }  // namespace
 
 Watch::Watch(Loop& loop, ResourceManager& manager, const Seats& seats, Micros floor)
-    : loop_(loop), manager_(manager), seats_(seats), view_(seats.cluster().view), floor_(floor) {}
+    : loop_(loop),
+      manager_(manager),
+      seats_(seats),
+      view_(seats.cluster().view),
+      floor_(floor),
+      nonstop_(loop, manager, seats, [this](auto then) { after_a_look(std::move(then)); }) {}
 
 void Watch::start() {
   started_ = true;
+  nonstop_.start();
   plan();
 }
 
@@ -65,6 +68,7 @@ void Watch::resume() {
   // What was seen and not kept is told with a look of now, not from memory: the last look may be older than
   // what we have done to a node since, and would look as if somebody had undone it.
   look_again_ = !unsettled_.empty();
+  nonstop_.resume();
   plan();
 }
 
@@ -100,25 +104,18 @@ TimePoint Watch::due(const Wishes& wishes) const {
   TimePoint due = jobs_due(wishes);
   if (wishes.nodes_every != Micros::max())
     due = std::min(due, last_look_ + std::max<Micros>(wishes.nodes_every, kShareOfTime * look_cost_));
+  if (!next_look_waiters_.empty()) due = std::min(due, last_look_ + kShareOfTime * look_cost_);
   return due;
 }
 
 void Watch::plan() {
+  nonstop_.plan();
   if (!started_ || looking_) return;
   const Wishes all = wishes();
+  forget_absent(all.jobs);
   // With no job watched, no node out and nobody asking, Slurm is left alone.
-  if (all.none() && complete_ && node_waiters_.empty() && !look_again_) return;
-  const TimePoint when = due(all);
-  if (planned_) {
-    if (when >= due_) return;  // one that is put off by each plan would never come
-    loop_.cancel(timer_);
-  }
-  planned_ = true;
-  due_ = when;
-  timer_ = loop_.at(when, [this] {
-    planned_ = false;
-    look();
-  });
+  if (all.none() && complete_ && !awaited() && !look_again_) return;
+  next_look_.at(due(all));
 }
 
 void Watch::with_nodes(std::chrono::seconds max_age, std::function<void(Status)> then) {
@@ -127,43 +124,52 @@ void Watch::with_nodes(std::chrono::seconds max_age, std::function<void(Status)>
   plan();
 }
 
+void Watch::after_a_look(std::function<void(Status)> then) {
+  next_look_waiters_.push_back(std::move(then));
+  plan();
+}
+
 // --- one look
 
 void Watch::look() {
-  if (looking_ || (paused_ && node_waiters_.empty())) return;
+  if (looking_ || (paused_ && !awaited())) return;
   const Wishes all = wishes();
-  if (all.none() && complete_ && node_waiters_.empty() && !look_again_)
-    return;  // who wished has changed his mind
+  if (all.none() && complete_ && !awaited() && !look_again_) return;  // who wished has changed his mind
   looking_ = true;
   RefreshOrder order;
   // A job that two engines watch is asked for once.  Who only wants nodes does not pay for a look at jobs.
   const bool with_jobs = jobs_due(all) <= loop_.now();
-  std::set<JobId> asked;
+  std::set<JobId> asked, arrays;
   if (with_jobs)
     for (const WatchedJob& job : all.jobs)
-      if (asked.insert(job.job_id).second) order.jobs.push_back(job.job_id);
+      if ((job.array ? arrays : asked).insert(job.job_id).second)
+        (job.array ? order.arrays : order.jobs).push_back(job.job_id);
   const TimePoint began = loop_.now();
-  manager_.refresh(order, [this, began, with_jobs, order](Result<Snapshot> snapshot) {
-    looking_ = false;
-    last_look_ = loop_.now();
-    if (with_jobs) last_jobs_look_ = last_look_;
-    // A slurmctld that is away costs seconds to find out, and nothing to it: only answers stretch the pauses.
-    if (snapshot) {
-      look_cost_ = std::chrono::duration_cast<Micros>(last_look_ - began);
-      if (with_jobs) jobs_look_cost_ = look_cost_;
-    }
-    ++health_.looks;
-    if (health_.slurm.has_value() != snapshot.has_value() || health_.since == kNoTime)
-      health_.since = last_look_;
-    if (snapshot) {
-      health_.slurm = {};
-      see(order, std::move(*snapshot));
-    } else {
-      health_.slurm = fail(snapshot.error());
-    }
-    for (auto& then : std::exchange(node_waiters_, {})) then(health_.slurm);
-    plan();
-  });
+  auto this_look = std::exchange(next_look_waiters_, {});
+  manager_.refresh(
+      order, [this, began, with_jobs, order, this_look = std::move(this_look)](Result<Snapshot> snapshot) {
+        looking_ = false;
+        last_look_ = loop_.now();
+        if (with_jobs) last_jobs_look_ = last_look_;
+        // A slurmctld that is away costs seconds to find out, and nothing to it: only answers stretch the
+        // pauses.
+        if (snapshot) {
+          look_cost_ = std::chrono::duration_cast<Micros>(last_look_ - began);
+          if (with_jobs) jobs_look_cost_ = look_cost_;
+        }
+        ++health_.looks;
+        if (health_.slurm.has_value() != snapshot.has_value() || health_.since == kNoTime)
+          health_.since = last_look_;
+        if (snapshot) {
+          health_.slurm = {};
+          see(order, std::move(*snapshot));
+        } else {
+          health_.slurm = fail(snapshot.error());
+        }
+        for (auto& then : std::exchange(node_waiters_, {})) then(health_.slurm);
+        for (const auto& then : this_look) then(health_.slurm);
+        plan();
+      });
 }
 
 void Watch::see(const RefreshOrder& order, Snapshot snapshot) {
@@ -171,7 +177,7 @@ void Watch::see(const RefreshOrder& order, Snapshot snapshot) {
   std::vector<Event> events;
   if (snapshot.controller_boot != kNoTime && snapshot.controller_boot != view_.controller_boot)
     events.push_back(
-        about_cluster(kControllerSeen, Json::object({{"boot", to_micros(snapshot.controller_boot)}})));
+        new_event("cluster", kControllerSeen, Json::object({{"boot", to_micros(snapshot.controller_boot)}})));
   for (NodeInfo& node : snapshot.nodes) {
     unsettled_.insert(node.name);
     nodes_[node.name] = std::move(node);
@@ -226,9 +232,7 @@ std::vector<Event> Watch::node_news(const std::map<std::string, std::int64_t>& c
   }
   if (!gone.empty()) list.push(Json::object({{"nodes", compress_hostlist(gone)}, {"gone", true}}));
   if (list.size() == 0) return {};
-  Event event = about_cluster(kNodesSeen, Json::object({{"groups", std::move(list)}}));
-  event.v = kNodesSeenVersion;
-  return {std::move(event)};
+  return {new_event("cluster", kNodesSeen, Json::object({{"groups", std::move(list)}}))};
 }
 
 std::vector<Event> Watch::job_news(const RefreshOrder& order, const Snapshot& snapshot,
@@ -236,9 +240,17 @@ std::vector<Event> Watch::job_news(const RefreshOrder& order, const Snapshot& sn
   std::map<JobId, const JobInfo*> found;
   for (const JobInfo& job : snapshot.jobs) found[job.job_id] = &job;
   const std::set<JobId> asked(order.jobs.begin(), order.jobs.end());
+  const std::set<JobId> arrays(order.arrays.begin(), order.arrays.end());
+  std::map<JobId, std::vector<JobInfo>> tasks;
+  for (const JobInfo& task : snapshot.tasks) tasks[task.array_job_id].push_back(task);
+  std::erase_if(task_nodes_, [&](const auto& entry) { return !arrays.contains(entry.first); });
   std::vector<Event> events;
   // Wishes are asked for anew: a job may have come or gone while the look was under way.
   for (WatchedJob& watched : wishes().jobs) {
+    if (watched.array) {
+      if (arrays.contains(watched.job_id)) array_news(watched, tasks[watched.job_id], events, missing);
+      continue;
+    }
     const auto it = found.find(watched.job_id);
     if (it == found.end() || is_stranger(watched, *it->second)) {
       // (One that was not asked for is not missing.)
@@ -247,10 +259,71 @@ std::vector<Event> Watch::job_news(const RefreshOrder& order, const Snapshot& sn
     }
     absent_looks_.erase(key_of(watched));
     const JobInfo* before = view_.job(key_of(watched));
+    if (hides_nodes(watched, *it->second, before)) continue;
     if (before == nullptr || tells_something_new(*before, *it->second))
       events.push_back(job_seen(watched, *it->second));
   }
   return events;
+}
+
+// slurmctld takes nodes off the list of a completing job as they come free, and one that is DOWN at once.
+// When the job is through, all of them are there again (tried on 22.05).  An end that is the first thing seen
+// of a job would be told with too few, so it waits for that, but not for an epilog of minutes.
+bool Watch::hides_nodes(const WatchedJob& watched, const JobInfo& job, const JobInfo* before) {
+  const auto state = parse_job_state(job.state, job.flags);
+  const bool hides = state && is_terminal(*state) && state->has(JobFlag::completing) &&
+                     (before == nullptr || before->nodes.empty());
+  if (!hides) {
+    completing_since_.erase(key_of(watched));
+    return false;
+  }
+  const auto since = completing_since_.emplace(key_of(watched), loop_.now()).first->second;
+  return loop_.now() < since + kNodesComeBack;
+}
+
+// One that slurmctld has forgotten in part is told of when accounting has spoken, too.
+void Watch::array_news(WatchedJob& watched, std::vector<JobInfo>& records, std::vector<Event>& events,
+                       std::vector<WatchedJob>& missing) {
+  std::map<JobId, std::string>& nodes = task_nodes_[watched.job_id];
+  ArrayLook look = look_at_array(watched, records, nodes, loop_.now());
+  if (!look.missing.empty() || look.nothing) {
+    array_records_[watched.job_id] = std::move(records);
+    missing.push_back(std::move(watched));
+    return;
+  }
+  nodes = nodes_of_running(records);
+  absent_looks_.erase(key_of(watched));
+  if (look.news) events.push_back(std::move(*look.news));
+}
+
+// What slurmctld and accounting say together.
+void Watch::array_history(const WatchedJob& watched, const std::vector<JobInfo>& past,
+                          std::vector<Event>& events) {
+  std::vector<JobInfo> records = std::move(array_records_[watched.job_id]);
+  array_records_.erase(watched.job_id);
+  std::map<JobId, std::string>& nodes = task_nodes_[watched.job_id];
+  const auto running = nodes_of_running(records);
+  for (const JobInfo& job : past)
+    if (job.array_job_id == watched.job_id) records.push_back(job);
+  ArrayLook look = look_at_array(watched, records, nodes, loop_.now());
+  nodes = running;
+  const bool lost = (look.nothing || (watched.array->told && !look.missing.empty())) &&
+                    ++absent_looks_[key_of(watched)] >= kLooksBeforeLost;
+  if (look.news) events.push_back(std::move(*look.news));
+  if (!lost) return;
+  absent_looks_.erase(key_of(watched));
+  events.push_back(about_job(watched, kJobLost));
+  events.back().body.set("job_id", watched.job_id).set("tasks", look.missing.text());
+}
+
+// Nobody looks again for a job that nobody watches any more, so nothing else would drop it.
+void Watch::forget_absent(const std::vector<WatchedJob>& jobs) {
+  if (absent_looks_.empty() && completing_since_.empty()) return;
+  std::set<cluster::JobKey> watched;
+  for (const WatchedJob& job : jobs) watched.insert(key_of(job));
+  const auto nobodys = [&](const auto& entry) { return !watched.contains(entry.first); };
+  std::erase_if(absent_looks_, nobodys);
+  std::erase_if(completing_since_, nobodys);
 }
 
 // Of jobs that slurmctld has forgotten accounting knows the end, some seconds later.
@@ -260,11 +333,16 @@ void Watch::ask_history(std::vector<WatchedJob> missing) {
   manager_.history(std::move(ids), [this, missing = std::move(missing)](Result<std::vector<JobInfo>> past) {
     if (!past) return;  // accounting is away: the next look asks again
     // What was watched when we asked may be another job of that run by now, or none.
-    std::set<cluster::JobKey> wanted;
-    for (const WatchedJob& watched : wishes().jobs) wanted.insert(key_of(watched));
+    std::map<cluster::JobKey, WatchedJob> wanted;
+    for (WatchedJob& watched : wishes().jobs) wanted.insert_or_assign(key_of(watched), std::move(watched));
     std::vector<Event> events;
     for (const WatchedJob& watched : missing) {
-      if (!wanted.contains(key_of(watched))) continue;
+      const auto wish = wanted.find(key_of(watched));
+      if (wish == wanted.end()) continue;
+      if (watched.array) {
+        if (wish->second.array) array_history(wish->second, *past, events);
+        continue;
+      }
       const JobInfo* before = view_.job(key_of(watched));
       const JobInfo* ours = nullptr;
       for (const JobInfo& job : *past) {

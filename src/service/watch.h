@@ -17,7 +17,9 @@
 #include "model/job.h"
 #include "ports/loop.h"
 #include "ports/resource_manager.h"
+#include "service/pace.h"
 #include "service/seats/seats.h"
+#include "service/watch_nonstop.h"
 
 namespace sickbay {
 
@@ -27,7 +29,10 @@ class Watch {
   Watch(Loop& loop, ResourceManager& manager, const Seats& seats, Micros floor);
 
   /// Who takes in what was seen.
-  void on_news(std::function<void(std::vector<Event>)> take) { take_ = std::move(take); }
+  void on_news(std::function<void(std::vector<Event>)> take) {
+    nonstop_.on_news(take);
+    take_ = std::move(take);
+  }
   /// Called once, after the first complete look.
   void on_complete(std::function<void()> then) { completed_ = std::move(then); }
 
@@ -35,7 +40,10 @@ class Watch {
   /// Plans the next look; to be called when wishes may have changed.
   void plan();
   /// While the journal takes no events nothing is looked at, except for people.
-  void pause() { paused_ = true; }
+  void pause() {
+    paused_ = true;
+    nonstop_.pause();
+  }
   /// Goes on, with a look at once where something was seen and could not be told meanwhile.
   void resume();
 
@@ -45,6 +53,15 @@ class Watch {
   const std::map<std::string, NodeInfo>& nodes() const { return nodes_; }
   /// Calls `then` when nodes() is at most `max_age` old, or with the reason why it is not.
   void with_nodes(std::chrono::seconds max_age, std::function<void(Status)> then);
+  /// Calls `then` after a look at nodes that begins from now on, and when its news were handed on.  As all
+  /// looks that programs cause, it may wait for slurmctld's sake; one look is for all who wait.
+  void after_a_look(std::function<void(Status)> then);
+
+  /// Watched jobs that were nowhere when they were looked for last.
+  std::size_t absent() const { return absent_looks_.size(); }
+
+  /// Who looks at running jobs that may lose nodes.
+  NonstopWatch& nonstop() { return nonstop_; }
 
   struct Health {
     Status slurm;               ///< why the last look failed, if so
@@ -61,6 +78,7 @@ class Watch {
     bool none() const { return jobs.empty() && nodes_every == Micros::max(); }
   };
   Wishes wishes() const;
+  bool awaited() const { return !node_waiters_.empty() || !next_look_waiters_.empty(); }
   TimePoint due(const Wishes& wishes) const;
   TimePoint jobs_due(const Wishes& wishes) const;
   void look();
@@ -68,27 +86,37 @@ class Watch {
   std::vector<Event> node_news(const std::map<std::string, std::int64_t>& closely);
   std::vector<Event> job_news(const RefreshOrder& order, const Snapshot& snapshot,
                               std::vector<WatchedJob>& missing);
+  bool hides_nodes(const WatchedJob& watched, const JobInfo& job, const JobInfo* before);
+  void array_news(WatchedJob& watched, std::vector<JobInfo>& records, std::vector<Event>& events,
+                  std::vector<WatchedJob>& missing);
+  void array_history(const WatchedJob& watched, const std::vector<JobInfo>& past, std::vector<Event>& events);
+  void forget_absent(const std::vector<WatchedJob>& jobs);
   void ask_history(std::vector<WatchedJob> missing);
 
   Loop& loop_;
+  EarliestTimer next_look_{loop_, [this] { look(); }};
   ResourceManager& manager_;
   const Seats& seats_;
   const cluster::View& view_;
   const Micros floor_;
+  NonstopWatch nonstop_;
   std::function<void(std::vector<Event>)> take_;
   std::function<void()> completed_;
 
   std::map<std::string, NodeInfo> nodes_;
   std::set<std::string> unsettled_;              ///< names that the view may not have as nodes_ has them
   std::map<cluster::JobKey, int> absent_looks_;  ///< how often in a row a watched job was nowhere
+  std::map<cluster::JobKey, TimePoint> completing_since_;  ///< ended jobs whose nodes were not seen yet
 
-  bool started_ = false, complete_ = false, paused_ = false, looking_ = false, planned_ = false;
+  std::map<JobId, std::map<JobId, std::string>> task_nodes_;  ///< of running tasks, by array and job id
+  std::map<JobId, std::vector<JobInfo>> array_records_;       ///< slurmctld's, while accounting is asked
+
+  bool started_ = false, complete_ = false, paused_ = false, looking_ = false;
   bool look_again_ = false;  ///< something was seen that could not be told
-  Loop::TimerId timer_ = 0;
-  TimePoint due_ = kNever;
   TimePoint last_look_ = kNoTime, last_jobs_look_ = kNoTime;
   Micros look_cost_{0}, jobs_look_cost_{0};
   std::vector<std::function<void(Status)>> node_waiters_;
+  std::vector<std::function<void(Status)>> next_look_waiters_;  ///< for whom a look under way is too old
   Health health_;
 };
 

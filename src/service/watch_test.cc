@@ -173,6 +173,17 @@ TEST_F(WatchTest, ANodeThatIsOutIsLookedAtWithoutHurry) {
   EXPECT_THAT(daemon_->seats.cluster().claims.all(), IsEmpty()) << "and the claim on it is given back";
 }
 
+TEST_F(WatchTest, AJobThatIsNowhereIsForgottenWithItsCase) {
+  say("c1", identify::kCaseOpened, Json::object({{"owner", Owner{"alice", 1, 1}.to_json()}}));
+  say("c1", identify::kJobBound, Json::object({{"run", "c1.r1"}, {"job_id", 77}}));
+  run(3s);  // a look or two: not enough to call it lost
+  EXPECT_EQ(daemon_->controller.watch().absent(), 1u);
+  say("c1", kCaseClosed, Json::object());
+  run(1s);
+  EXPECT_EQ(daemon_->controller.watch().absent(), 0u);
+  EXPECT_EQ(std::ranges::count(kinds(), kJobLost), 0);
+}
+
 // --- rounds
 
 TEST_F(WatchTest, FactsAndIntentsAreKeptTogetherBeforeAnythingIsDone) {

@@ -14,7 +14,7 @@ completes() {
   printf '%s\n' "${COMPREPLY[@]}" | sort > out
 }
 completes sickbay w; same out <<< $'watch\nwhy'
-completes sickbay why --; same out <<< $'--help\n--json\n--wait'
+completes sickbay why --; same out <<< $'--controller\n--help\n--json\n--wait'
 completes sickbay lab u; same out <<< 'up'
 completes sickbay lab up --sp; same out <<< '--spares'
 completes sickbay submit --no-r; same out <<< $'--no-requeue\n--no-rerun'

@@ -25,7 +25,8 @@ run 66 as alice sickbay nodes n22
 says err "did you mean 'n2'?"
 
 # A case is its owner's and the operators'.
-run 0 as alice sickbay submit --hold --json well.sh
+# (Not with --hold: 'why' answers 20 until sickbayd has seen the job wait, and 21 from then on.)
+run 0 as alice sickbay submit --begin=now+1hour --json well.sh
 name=$(sed -n 's/.*"case": "\(.*\)".*/\1/p' out)
 run 77 as bob sickbay why "$name"
 says err "$name belongs to alice"

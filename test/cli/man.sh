@@ -13,11 +13,12 @@ page() {  # FILE COMMAND
   sickbay man $2 > new.1
   if [ "$rewrite" = --rewrite ]; then cp new.1 "$pages/$1"; fi
   diff -u "$pages/$1" new.1 >&2 || fail "$1 is not what the definition gives; run test/cli/man.sh --rewrite"
-  # groff finds what is no roff.
-  if command -v groff >/dev/null; then
-    groff -man -Tascii -ww new.1 > /dev/null 2> warnings
-    [ ! -s warnings ] || { cat warnings >&2; fail "groff objects to $1"; }
-  fi
+  is_roff new.1 "$1"
+}
+is_roff() {  # FILE NAME: groff finds what is no roff
+  command -v groff >/dev/null || return 0
+  groff -man -Tascii -ww "$1" > /dev/null 2> warnings
+  [ ! -s warnings ] || { cat warnings >&2; fail "groff objects to $2"; }
 }
 page sickbay.1 ''
 while read -r command; do page "sickbay-$command.1" "$command"; done < commands
@@ -27,8 +28,31 @@ echo '.so man1/sickbay-submit.1' | diff -u "$pages/mybatch.1" - || fail "mybatch
 # No page without a command.
 for file in "$pages"/*.1; do
   name=$(basename "$file" .1); name=${name#sickbay-}
-  case $name in sickbay|mybatch) continue ;; esac
+  case $name in sickbay|mybatch|smd|nonstop.sh) continue ;; esac
   grep -qx "$name" commands || fail "$file is of no command"
 done
+
+# Those written by hand.
+for file in sickbay-agent.8 smd.1 smd.3 nonstop.sh.1 nonstop.conf.5; do is_roff "$pages/$file" $file; done
+# section FILE FROM TO: that part of the page, without fonts.
+section() { sed -n "/^.SH $2/,/^.SH $3/p" "$pages/$1" | sed 's/\\f[BIR]//g; s/\\-/-/g'; }
+# each OF NAME: every line of OF is a word of the standard input, which NAME has.
+each() {
+  [ -s "$1" ] || fail "$1 is empty"
+  tr -cs 'A-Za-z0-9_-' '\n' | sort -u > there
+  sort -u "$1" | comm -23 - there > lacking
+  [ ! -s lacking ] || { cat lacking >&2; fail "$2 lacks these"; }
+}
+smd --help | grep -oE '^  (-[A-Za-z],)? *--[a-z-]+' | grep -oE -e '--[a-z-]+|-[A-Za-z]' > options
+section smd.1 OPTIONS POLICIES | each options smd.1
+section smd.1 OPTIONS POLICIES | grep -A1 '^\.TP' | grep -oE -e '(^|[ ,])--[a-z-]+' | tr -d ' ,' | sort -u > told
+sort -u options | comm -13 - told > unknown
+[ ! -s unknown ] || { cat unknown >&2; fail "smd.1 has options that smd has not"; }
+grep -oE 'smd_[a-z0-9_]+' "$SICKBAY_SOURCE/libsmd/libsmd.map" > functions
+section smd.3 SYNOPSIS DESCRIPTION | each functions smd.3
+grep -oE 'ENSTOP_[A-Z]+' "$SICKBAY_SOURCE/libsmd/smd.h" | grep -vE 'ENSTOP_(OK|LASTERR)$' > errors
+section smd.3 ERRORS EXAMPLE | each errors smd.3
+sed -n '/^## nonstop.conf/,$s/^| \([A-Z][A-Za-z, ]*\) |.*/\1/p' "$SICKBAY_SOURCE/doc/formats/nonstop.md" | tr -d ' ' | tr ',' '\n' > keys
+section nonstop.conf.5 KEYS EXAMPLE | each keys nonstop.conf.5
 run 66 sickbay man wyh
 says err "did you mean 'why'?"

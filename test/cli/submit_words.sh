@@ -59,13 +59,20 @@ run 0 sickbay submit --version
 
 # Jobs that get no case.
 echo 'Submitted batch job 5' > sbatch.says
-run 0 sickbay submit --array=1-3 job.sh
-says err "job arrays have no case yet"
-printf '#!/bin/sh\n#SBATCH --array=1-3\n' > array.sh
-run 0 sickbay submit array.sh
-says err "job arrays have no case yet"
 run 0 sickbay submit -N1 : -N2 job.sh
-says err "heterogeneous jobs have no case yet"
+says err "a heterogeneous job cannot be run again"
+says err "submit each component as a job of its own"
+for word in hetjob packjob; do
+  printf '#!/bin/sh\n#SBATCH -N1\n#SBATCH %s\n#SBATCH -N2\n' $word > het.sh
+  run 0 sickbay submit het.sh
+  says err "a heterogeneous job cannot be run again"
+done
+rm -f sbatch.words
+run 75 sickbay submit --require-case het.sh
+says err "nothing was submitted (--require-case)"
+[ ! -e sbatch.words ] || fail "sbatch was called"
+run 0 sickbay submit -M other job.sh
+says err "submit it on a login host of that cluster"
 
 run 0 sickbay submit --json job.sh
 same out <<'EOF'

@@ -23,12 +23,12 @@ says err "takes no more words: 'c2'"
 run 64 sickbay journal --after x
 says err "--after"
 
-for word in x 12_3 12.0 c0 c17.x1 -- 0; do
+for word in x 12_x 12_ 12.0 c0 c17.x1 -- 0; do
   run 64 sickbay why -- "$word"
   says err "remedy:"
 done
-run 64 sickbay why 12_3
-says err "parts of job arrays"
+run 64 sickbay why 12+1
+says err "components of heterogeneous jobs"
 
 # Nothing but the message: no help text, no second copy.
 run 64 sickbay why --jsn c1

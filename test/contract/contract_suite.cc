@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <map>
 #include <set>
 #include <sstream>
 
@@ -144,7 +145,7 @@ class Contract : public testing::Test {
   }
   Result<Snapshot> refresh(std::vector<JobId> jobs, bool nodes = false) {
     return ask<Snapshot>(
-        [&](auto done) { manager().refresh({.jobs = jobs, .nodes = nodes}, std::move(done)); });
+        [&](auto done) { manager().refresh({.jobs = jobs, .arrays = {}, .nodes = nodes}, std::move(done)); });
   }
   Result<PendingFacts> explain(JobId job) {
     return ask<PendingFacts>([&](auto done) { manager().explain(job, std::move(done)); });
@@ -381,6 +382,48 @@ TEST_F(Contract, StrangersAreNotTouched) {
   handles.push_back({.job_id = strange, .uid = ours.uid, .submit = seen(strange).submit, .key = ""});
 }
 
+// --- who waits for whom
+
+TEST_F(Contract, DependentsAreTheJobsThatWaitForOneOrAreOfItsChain) {
+  const auto user_job = [this](std::vector<std::string> options, const std::string& script = kSucceeds) {
+    const JobId id = cluster->sbatch(submission(script, std::move(options)));
+    EXPECT_GT(id, 0U);
+    handles.push_back({.job_id = id, .uid = cluster->user().uid, .submit = seen(id).submit, .key = ""});
+    return id;
+  };
+  const auto dependents = [this](JobId id, const std::string& name) {
+    auto found = ask<std::vector<Dependent>>([&](auto done) {
+      manager().dependents({.job_id = id, .uid = cluster->user().uid, .name = name}, std::move(done));
+    });
+    EXPECT_TRUE(found) << found.error().line();
+    std::vector<std::pair<JobId, std::string>> list;
+    if (found)
+      for (const Dependent& job : *found) list.emplace_back(job.job_id, job.why);
+    return list;
+  };
+  using Found = std::vector<std::pair<JobId, std::string>>;
+  const JobId first = user_job({"-N1", "-t5", "-J", "chain"}, kRunsUntilKilled);
+  const std::string id = std::to_string(first);
+  const JobId after = user_job({"-N1", "-t5", "-J", "next", "--dependency=afterany:" + id}, kRunsUntilKilled);
+  const JobId chain = user_job({"-N1", "-t5", "--hold", "-J", "chain", "-d", "singleton"});
+  const JobId in_script = user_job({"-N1", "-t5", "--hold"},
+                                   "#!/bin/bash\n#SBATCH -d afternotok:" + id + "\n#SIM run=1s\nsleep 1\n");
+  user_job({"-N1", "-t5", "--hold", "-J", "other", "-d", "singleton"});
+  user_job({"-N1", "-t5", "--hold"});
+  ProgramOrder ours = program(kSucceeds, {"-N1", "-t5", "-J", "chain"});
+  submitted(ours);
+  const Found all = {{after, "dependency"}, {chain, "singleton"}, {in_script, "dependency"}};
+  EXPECT_EQ(dependents(first, "chain"), all);
+  EXPECT_THAT(dependents(kNeverGiven, "nobody"), IsEmpty());
+  // When it has ended, one that waited begins, and what it waited for is shown no more.
+  ASSERT_TRUE(cancel(handles.front()));
+  ASSERT_TRUE(until([&] { return seen(after).state == "RUNNING"; }));
+  EXPECT_TRUE(until([&] {
+    const Found now = dependents(first, "chain");
+    return std::ranges::find(now, Found::value_type{after, "dependency"}) != now.end();
+  }));
+}
+
 TEST_F(Contract, WhatSlurmRefusesIsToldInItsWords) {
   const struct {
     std::vector<std::string> options;
@@ -507,6 +550,58 @@ TEST_F(Contract, RefreshTellsNodesOnceAndThenOnlyChanges) {
     return !changed.empty();
   }));
   EXPECT_EQ(changed, std::set<std::string>{cluster->nodes()[2]});
+}
+
+TEST_F(Contract, AnArrayIsSeenWithAllItsTasks) {
+  const std::string script =
+      "#!/bin/bash\n#SIM run=1s exit=3 fail-tasks=1\nsleep 1\n[ $SLURM_ARRAY_TASK_ID = 1 ] && exit 3\nexit "
+      "0\n";
+  const JobId array = cluster->sbatch(submission(script, {"-N1", "-t5", "--array=0-5%2"}));
+  std::map<std::string, std::string> ends;  // by task
+  TaskIds seen;
+  // Every look shows every task, in whatever record it stands just then.
+  ASSERT_TRUE(until([&] {
+    RefreshOrder order;
+    order.arrays = {array, kNeverGiven};
+    order.nodes = false;
+    const auto look = ask<Snapshot>([&](auto done) { manager().refresh(order, std::move(done)); });
+    if (!look) return false;
+    seen = TaskIds();
+    for (const JobInfo& task : look->tasks) {
+      EXPECT_EQ(task.array_job_id, array);
+      const auto ids = TaskIds::parse(task.array_task_id);
+      EXPECT_TRUE(ids) << task.array_task_id;
+      if (!ids) continue;
+      seen.add(*ids);
+      const auto state = parse_job_state(task.state, task.flags);
+      if (state && is_terminal(*state)) ends[task.array_task_id] = task.state;
+    }
+    EXPECT_EQ(seen.text(), "0-5");
+    return ends.size() == 6;
+  }));
+  EXPECT_EQ(ends["1"], "FAILED");
+  EXPECT_EQ(ends["5"], "COMPLETED");
+  ASSERT_TRUE(until([&] {
+    const auto past =
+        ask<std::vector<JobInfo>>([&](auto done) { manager().history({array}, std::move(done)); });
+    if (!past) return false;
+    std::set<std::string> tasks;
+    for (const JobInfo& task : *past)
+      if (task.array_job_id == array && task.uid == cluster->user().uid) tasks.insert(task.array_task_id);
+    return tasks == std::set<std::string>{"0", "1", "2", "3", "4", "5"};
+  }));
+}
+
+TEST_F(Contract, OneTaskOfAnArrayRunsAgainAsAnArrayOfOne) {
+  ProgramOrder order = program(kSucceeds, {"-N1", "-t5", "--array=0-9%4"});
+  order.array_task = 3;
+  const JobHandle job = submitted(order);
+  EXPECT_EQ(seen(job.job_id).array_task_id, "3");
+  EXPECT_EQ(found(order.key), std::vector<JobId>{job.job_id});
+  ASSERT_TRUE(release(job));
+  ASSERT_TRUE(until_over(job));
+  EXPECT_EQ(last.state, "COMPLETED");
+  EXPECT_EQ(last.job_id, job.job_id) << "the only task keeps the array's number";
 }
 
 TEST_F(Contract, HistoryHasTheEndedJobs) {

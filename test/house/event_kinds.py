@@ -19,7 +19,7 @@ CONSTANT = re.compile(r'constexpr\s+std::string_view\s+(k\w+)\s*=\s*"([a-z_]+)"'
 NAME = r"(?:\w+::)*(k[A-Z]\w+)"
 USES = [
     re.compile(r"\bkind\s*(?:=|==|!=)\s*" + NAME + r"\b"),  # event.kind = kParked
-    re.compile(r"\b(?:record|about_\w+)\((?:[^;()]|\([^()]*\))*?\b" + NAME + r"\b"),  # record(subject, kOverdue, ...
+    re.compile(r"\b(?:record|new_event|about_\w+)\((?:[^;()]|\([^()]*\))*?\b" + NAME + r"\b"),  # record(subject, kOverdue, ...
     re.compile(r"\{\s*" + NAME + r",\s*on_\w+\}"),  # {kFinding, on_finding}
 ]
 # What no engine names by a constant: the lab's own record, as it comes in (service/cluster_api.cc).

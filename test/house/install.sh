@@ -6,13 +6,14 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 DESTDIR=$work cmake --install "$SICKBAY_BUILD" --prefix /opt/sickbay > "$work/log"
 to=$work/opt/sickbay
-for file in bin/sickbay bin/mybatch bin/sickbayd bin/sickbay-agent bin/sickbay-verify libexec/sickbay/sickbay-slurm \
+for file in bin/sickbay bin/mybatch bin/sickbayd bin/sickbay-agent bin/sickbay-verify libexec/sickbay/sickbay-slurm libexec/sickbay/sickbay-folder \
     share/sickbay/sickbay-verify.sh share/sickbay/echarts.min.js lib/sickbay/libsickbay_clock_shift.so \
     share/doc/sickbay/licenses/echarts-Apache-2.0.txt \
     share/man/man1/sickbay-why.1 \
     share/sickbay/operations/memory_test share/sickbay/operations/memory_bank share/sickbay/rules/node.json \
     share/doc/sickbay/operations.md share/doc/sickbay/formats/operation.md \
-    share/bash-completion/completions/sickbay lib/systemd/system/sickbayd.service \
+    share/bash-completion/completions/sickbay lib/systemd/system/sickbayd.service lib/libsmd.so.1 lib/libsmd.a include/smd.h \
+    lib/pkgconfig/smd.pc share/sickbay/libsmd/smd.py share/sickbay/libsmd/smd.f90 \
     lib/systemd/system/sickbay-agent.service share/man/man8/sickbay-agent.8 share/doc/sickbay/README.md; do
   [ -s "$to/$file" ] || { echo "$file is not installed" >&2; exit 1; }
 done
@@ -21,6 +22,20 @@ grep -q '^ExecStart=/opt/sickbay/bin/sickbay-agent$' "$to/lib/systemd/system/sic
 SICKBAY_ROOT=$work/agent "$to/bin/sickbay-agent" --check-config  # the shipped rules are found and hold
 "$to/bin/sickbay" version > /dev/null
 "$to/bin/mybatch" --help > /dev/null
+# A program finds libsmd by pkg-config, and runs with the shared library and without it.
+cat > "$work/asks.c" <<'C'
+#include <smd.h>
+#include <stdio.h>
+int main(void) { return puts(smd_nonstop_errstr(ENSTOP_NODENOTFAILED)) < 0 ? 1 : 0; }
+C
+export PKG_CONFIG_PATH=$to/lib/pkgconfig
+# shellcheck disable=SC2046 # words of a command
+${CC:-cc} -Wall -Werror -o "$work/asks" "$work/asks.c" $(pkg-config --cflags --libs smd)
+readelf -d "$work/asks" | grep -q 'NEEDED.*libsmd.so.1'
+[ "$(LD_LIBRARY_PATH=$to/lib "$work/asks")" = 'Node has not failed' ]
+# shellcheck disable=SC2046
+${CC:-cc} -o "$work/asks" "$work/asks.c" $(pkg-config --cflags smd) "$to/lib/libsmd.a" -lmunge -pthread
+[ "$("$work/asks")" = 'Node has not failed' ]
 # What loads DuckDB finds it under the prefix, wherever that is, and nothing of the build folder.
 readelf -d "$to/bin/sickbay" | grep -q 'RUNPATH.*\[$ORIGIN/../lib/sickbay\]' || { echo "the run path is not the prefix's" >&2; exit 1; }
 echo 'no store' > "$work/log.csv"

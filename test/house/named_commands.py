@@ -3,7 +3,7 @@
 """Every command and option of `sickbay` that a text names exists.
 
 The texts: README.md, doc/*.md, doc/formats/*.md, the man pages, and the string literals of src/ and lab/ (messages,
-causes, remedies, help). The truth: what `sickbay COMMAND --help` of the program itself lists.
+causes, remedies, help). The truth: what `sickbay COMMAND --help` of the program itself lists, and `smd --help`.
 
 What counts as a mention:
 - in Markdown, `sickbay WORD` inside backquotes or in a code block; prose says Sickbay.
@@ -46,12 +46,13 @@ def definition(path):
 
 @functools.cache
 def all_options():
-    """Those of all commands, and sbatch's, which `sickbay submit` takes."""
+    """Those of all commands and of smd, and sbatch's, which `sickbay submit` takes."""
     def of(path):
         inner, options = definition(path)
         return options.union(*(of((*path, word)) for word in inner))
+    smds = subprocess.run([SICKBAY.with_name("smd"), "--help"], capture_output=True, text=True, check=True).stdout
     sbatchs = (SOURCE / "src/model/sbatch_options.cc").read_text()
-    return of(()) | {"--" + name for name in re.findall(r'\{"([a-z][a-z-]*)", ', sbatchs)}
+    return of(()) | set(OPTION.findall(smds)) | {"--" + name for name in re.findall(r'\{"([a-z][a-z-]*)", ', sbatchs)}
 
 
 def until_the_end(rest):

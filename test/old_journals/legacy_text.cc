@@ -40,7 +40,17 @@ Json identify_node(const std::string& name, const cluster::Node& shown, const id
                        {"failed_case", record.failed_case}});
 }
 
-std::string case_line(const identify::Case& c) {
+// Facts that lie in old journals and that nobody read then: silent nodes, what V said for other cases, and
+// what a run was before Slurm started it again.
+identify::Case as_then(identify::Case c) {
+  c.suspects.clear();
+  std::erase_if(c.signs, [](const identify::CaseSign& s) { return parse_run_id(s.sign.source).has_value(); });
+  for (identify::Run& run : c.programs) run.earlier.clear();
+  return c;
+}
+
+std::string case_line(const identify::Case& newer) {
+  const identify::Case c = as_then(newer);
   Json line = identify::case_view(c);
   Json inner = Json::array();
   for (const auto* runs : {&c.programs, &c.verifications, &c.result_checks})

@@ -3,19 +3,30 @@
 //
 //   # What this shows.
 //   cluster n[1-6] slurmd-timeout=20s
+//   reservation maint nodes=n[5-6] from=30s to=10m users=root
 //   config  {"identify": {"verification_wait": "30m"}}
 //   job solve nodes=2 limit=10m deliver does run=30s exit=1
+//   job next without-case dependency=afterok:solve does run=1m
+//   job sweep array=0-19%4 does run=30s exit=1 fail-tasks=3,7
 //   at 12s n3 rank-kill=SIGBUS
+//   at 15s job sweep cancel-task 5
 //   at 20s slurmctld killed for=3s
+//   at 40s cancel solve r2
 //   show claims
 //   until 2h
 //   ----
 //   (the timeline, written by `sickbay-sim --rewrite`; its diff is for people to judge)
 //
 // Claims, and who waits no more for the breaker, are in the timeline only where `show claims` asks for them:
-// most stories are about something else.  The words of each line are in the tables of scenario.cc; an unknown
+// most stories are about something else.  `show answers` shows the provisional ones,
+// `show places` what comes before a re-run also where nothing keeps it away.  The words of each line are in
+// the tables of the files beside this one (of acts: scenario_acts.cc, of a node: node_acts.cc); an unknown
 // word is an error with its line. What a program does is said after `does`, in the words of
-// adapters/sim/sim_behaviour.h.
+// adapters/sim/sim_behaviour.h. `no-output-folder` of a job, `storage-away` of a node: a run there never
+// begins (0:53).  `folder=100G`, `files=1000000` and `input=FILE` give a job a folder of its own; `edit NAME
+// FILE`, `remove-folder NAME`, `storage free=1G` and `storage fills` (in the next copy) are acts on it.
+// `background full from=1s for=3h run=40m` fills all idle nodes with other people's jobs, whose queue is that
+// long.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -31,7 +42,14 @@ struct ScenarioJob {
   std::string name, user = "alice", does;
   std::vector<std::string> sbatch_options;
   Json options = Json::object();  ///< of the case
+  Json more = Json::object();     ///< further members of its case_opened
   Micros at{0};
+  std::string dependency;   ///< --dependency, with names of jobs for their ids
+  SimFolders::Size folder;  ///< of its work folder
+  bool own_folder = false;  ///< /shared/USER/NAME, not /shared/USER
+  bool no_output_folder = false;
+  std::vector<std::string> inputs;  ///< files of its folder that its case names
+  bool without_case = false;        ///< the user's own sbatch, of which Sickbay knows nothing
 };
 
 /// One thing that happens: its text as written, and what it does.
@@ -47,11 +65,17 @@ struct Scenario {
   SimOptions cluster;
   Config config;
   SimBackground background;
+  std::vector<SimReservation> reservations;  ///< times since the start
   std::vector<ScenarioJob> jobs;
   std::vector<ScenarioAct> acts;
   Micros until{std::chrono::hours(12)};
   bool show_claims = false;
+  bool show_answers = false;
+  bool show_places = false;
 };
+
+/// The uid of a user of scenarios; root's is 0.
+std::uint32_t uid_of(std::string_view user);
 
 /// Errors: bad_input with the line.
 Result<Scenario> parse_scenario(std::string_view text);

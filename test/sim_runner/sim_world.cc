@@ -3,6 +3,9 @@
 
 #include <fmt/format.h>
 
+#include "engine/identify/rerun.h"
+#include "model/sbatch_array.h"
+#include "service/case_request.h"
 #include "service/submissions.h"
 
 namespace sickbay::sim {
@@ -60,17 +63,24 @@ class SimWorld::TimedManager final : public ResourceManager {
   void history(std::vector<JobId> jobs, Done<std::vector<JobInfo>> done) override {
     manager_.history(std::move(jobs), std::move(done));
   }
+  void dependents(DependentsOrder order, Done<std::vector<Dependent>> done) override {
+    manager_.dependents(std::move(order), std::move(done));
+  }
   void drain(std::string node, std::string reason, Done<bool> done) override {
     manager_.drain(std::move(node), std::move(reason), std::move(done));
   }
   void undrain(std::string node, std::string prefix, Done<bool> done) override {
     manager_.undrain(std::move(node), std::move(prefix), std::move(done));
   }
+  void set_down(std::string node, std::string reason, Done<bool> done) override {
+    manager_.set_down(std::move(node), std::move(reason), std::move(done));
+  }
   void reboot(RebootOrder order, Done<bool> done) override {
     manager_.reboot(std::move(order), std::move(done));
   }
   void explain(JobId job, Done<PendingFacts> done) override { manager_.explain(job, std::move(done)); }
   void slurm_user(Done<std::uint32_t> done) override { manager_.slurm_user(std::move(done)); }
+  NodeReplacement& node_replacement() override { return manager_.node_replacement(); }
   std::vector<CallCount> calls() const override { return manager_.calls(); }
 
  private:
@@ -130,35 +140,44 @@ Controller& SimWorld::controller() {
   return daemon_->controller;
 }
 
-void SimWorld::submit(const Submission& submission, const Json& options, Done<std::int64_t> done) {
+void SimWorld::submit(const Submission& submission, const Json& options, const Json& more,
+                      Done<std::int64_t> done) {
   if (!daemon_) return done(fail(ErrorCode::daemon_away, "sickbayd does not answer"));
   const std::int64_t no = daemon_->controller.seats().cases().new_case_number();
   (void)folders_->save(no, submission);
-  Event opened;
-  opened.subject = case_name(no);
-  opened.kind = identify::kCaseOpened;
-  opened.body =
+  Event opened = new_event(
+      case_name(no), identify::kCaseOpened,
       Json::object({{"owner", submission.owner.to_json()},
-                    {"options", options},
+                    {"options", options_with_way(options, identify::to_string(config_.identify.rerun))},
                     {"script_name", submission.script_name},
                     {"work_dir", submission.work_dir},
                     {"output_dir", fmt::format("{}/sickbay-{}", submission.work_dir, case_name(no))},
-                    {"notes", Json::array()}});
+                    {"notes", Json::array()}}));
+  for (const auto& [name, value] : more.members()) opened.body.set(name, value);
+  if (const auto array = array_of(submission)) opened.body.set("array", *array);
   daemon_->controller.take({std::move(opened)}, [this, submission, no, done = std::move(done)](Status kept) {
     if (!kept) return done(fail(kept.error()));
     const auto submitted = cluster_.sbatch(submission);
     if (!submitted) return done(fail(submitted.error()));
     if (!daemon_) return done(fail(ErrorCode::daemon_away, "sickbayd died before the job was bound"));
-    Event bound;
-    bound.subject = case_name(no);
-    bound.kind = identify::kJobBound;
-    bound.body =
-        Json::object({{"run", RunId{no, RunKind::program, 1}.text()}, {"job_id", submitted->job_id}});
+    Event bound = new_event(
+        case_name(no), identify::kJobBound,
+        Json::object({{"run", RunId{no, RunKind::program, 1}.text()}, {"job_id", submitted->job_id}}));
     daemon_->controller.take({std::move(bound)}, [no, done](Status bound_kept) {
       if (!bound_kept) return done(fail(bound_kept.error()));
       done(no);
     });
   });
+}
+
+bool SimWorld::answer_rerun(std::int64_t case_no, identify::RerunWay how, const std::string& by) {
+  if (!controller().seats().cases().state().open.contains(case_no)) return false;
+  Event event;
+  event.subject = case_name(case_no);
+  event.kind = identify::kRerunAnswered;
+  event.body = Json::object({{"how", identify::to_string(how)}, {"by", by}});
+  controller().take({std::move(event)});
+  return true;
 }
 
 void SimWorld::cancel_case(std::int64_t case_no, const std::string& by) {

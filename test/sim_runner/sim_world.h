@@ -38,7 +38,13 @@ class SimWorld {
 
   /// `sickbay submit`: opens a case, runs sbatch, binds its job.  `done` gets the case's number when the
   /// binding is durable.  Errors: daemon_away, sbatch's.
-  void submit(const Submission& submission, const Json& options, Done<std::int64_t> done);
+  /// `more`: further members of its case_opened.
+  void submit(const Submission& submission, const Json& options, const Json& more, Done<std::int64_t> done);
+  void submit(const Submission& submission, const Json& options, Done<std::int64_t> done) {
+    submit(submission, options, Json::object(), std::move(done));
+  }
+  /// `sickbay rerun`.  False: the case is closed.
+  bool answer_rerun(std::int64_t case_no, identify::RerunWay how, const std::string& by);
   /// `sickbay cancel`.
   void cancel_case(std::int64_t case_no, const std::string& by);
 

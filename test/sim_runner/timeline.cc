@@ -5,9 +5,14 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 
 #include "base/hostlist.h"
 #include "engine/drain/drain.h"
+#include "engine/identify/join.h"
+#include "engine/identify/provisional.h"
+#include "engine/identify/rerun.h"
+#include "model/verbs.h"
 
 namespace sickbay::sim {
 namespace {
@@ -56,6 +61,13 @@ std::string done_text(const Event& event, TimePoint) {
   if (!trace["signal_name"].as_string().empty())
     text += fmt::format(" {} of rank {} on {}", trace["signal_name"].as_string(), trace["rank"].as_int(),
                         trace["node"].as_string());
+  for (const Json& holder : result["jobs"].items())
+    text += fmt::format(" {} job {} {}", holder["why"].as_string(), holder["job_id"].as_int(),
+                        holder["name"].as_string());
+  for (const Json& input : result["changed"].items())
+    text += fmt::format(" {}: {}", input["path"].as_string(), input["how"].as_string());
+  if (const std::string& why = result["why"].as_string(); !why.empty() && result.has("folder"))
+    text += ": " + why;
   for (const Json& found : result["results"].items()) {
     const std::string& peer = found["peer"].as_string();
     text += fmt::format(" {}{}{}={}", found["node"].as_string(), peer.empty() ? "" : "-", peer,
@@ -91,6 +103,32 @@ std::string verdict_text(const Event& event, TimePoint) {
   return text + ": " + verdict.sentence;
 }
 
+std::string array_text(const Event& event, TimePoint) {
+  std::vector<std::string> parts;
+  if (event.body.has("tasks")) parts.push_back("all " + event.body["tasks"].as_string());
+  for (const Json& group : event.body["ended"].items())
+    parts.push_back(group["state"].as_string() + " " + group["tasks"].as_string());
+  std::map<std::string, std::pair<TaskIds, std::vector<std::string>>> alike;
+  for (const Json& row : event.body["failed"].items()) {
+    auto& [tasks, nodes] = alike[row["state"].as_string() + exit_text(row)];
+    tasks.add(static_cast<TaskId>(row["task"].as_int()));
+    nodes.push_back(row["nodes"].as_string());
+  }
+  for (auto& [words, group] : alike)
+    parts.push_back(fmt::format("{} tasks {} on {}", words, group.first.text(),
+                                compress_hostlist(sorted_hosts(std::move(group.second)))));
+  return fmt::format("tasks: {} run; {}", event.body["running"].as_int(), fmt::join(parts, "; "));
+}
+
+std::string opened_text(const Event& event, TimePoint) {
+  std::string text = "case_opened";
+  if (event.body.has("array")) text += " array " + event.body["array"].as_string();
+  if (event.body.has("task"))
+    text += fmt::format(" for task {}, job {}, on {}", event.body["task"].as_string(),
+                        event.body["job_id"].as_int(), event.body["nodes"].as_string());
+  return text;
+}
+
 struct KindRow {
   std::string_view kind;
   std::string (*text)(const Event&, TimePoint start);
@@ -103,6 +141,8 @@ constexpr auto kKinds = std::to_array<KindRow>({
     {kNodesSeen, nodes_text},
     {kControllerSeen, boot_text},
     {kVerdict, verdict_text},
+    {kArraySeen, array_text},
+    {identify::kCaseOpened, opened_text},
     {identify::kJobBound,
      [](const Event& event, TimePoint) {
        return fmt::format("bound to job {}", event.body["job_id"].as_int());
@@ -145,6 +185,30 @@ constexpr auto kKinds = std::to_array<KindRow>({
      }},
     {kUndoDrains,
      [](const Event& event, TimePoint) { return "drains undone by " + event.body["by"].as_string(); }},
+    {identify::kRerunAsked,
+     [](const Event& event, TimePoint) {
+       return fmt::format("asks ({}): {}", event.body["reason"].as_string(), event.body["text"].as_string());
+     }},
+    {identify::kRerunAnswered,
+     [](const Event& event, TimePoint) {
+       return fmt::format("{} says: {}", event.body["by"].as_string(), event.body["how"].as_string());
+     }},
+    {identify::kRerunGivenUp,
+     [](const Event& event, TimePoint) { return "no re-run: " + event.body["why"].as_string(); }},
+    {identify::kCaseJoined,
+     [](const Event& event, TimePoint) { return "joins " + event.body["case"].as_string(); }},
+    {identify::kCaseLeft,
+     [](const Event& event, TimePoint) {
+       return fmt::format("leaves {}: {}", event.body["case"].as_string(), event.body["why"].as_string());
+     }},
+    {identify::kVerifiedElsewhere,
+     [](const Event& event, TimePoint) {
+       std::string text = event.body["run"].as_string() + " answered by others:";
+       for (const Json& r : event.body["results"].items())
+         text += fmt::format(" {}={} ({})", r["node"].as_string(), r["result"].as_string(),
+                             r["from"].as_string());
+       return text;
+     }},
     {identify::kCancelRequested,
      [](const Event& event, TimePoint) { return "cancel asked for by " + event.body["by"].as_string(); }},
 });
@@ -161,8 +225,32 @@ std::string event_line(const Event& event, TimePoint start) {
   return fmt::format("{:<8} {}", event.subject, row == kKinds.end() ? event.kind : row->text(event, start));
 }
 
+std::string stranger_line(const std::string& name, const JobInfo& job) {
+  std::string text = fmt::format("{:<8} job {} {}", name, job.job_id, job.state);
+  if (!job.flags.empty()) text += "," + joined(job.flags);
+  if (job.state == "PENDING" && job.reason != "None") text += " for " + job.reason;
+  if (!job.nodes.empty()) text += " on " + job.nodes;
+  if (job.exit_signal != 0) return text + fmt::format(" exit={}:{}", job.exit_code, job.exit_signal);
+  return job.exit_code != 0 ? text + fmt::format(" exit={}", job.exit_code) : text;
+}
+
 bool is_about_claims(const Event& event) {
   return event.kind == kClaimed || event.kind == kClaimReleased || event.kind == kBreakerWaitEnded;
+}
+
+bool is_about_place(const Event& event) {
+  const std::string& verb = event.body["verb"].as_string();
+  if (verb != verb::kFindDependents && verb != verb::kPrepareRerun && verb != verb::kCleanFolder)
+    return false;
+  if (event.kind == kIntent) return true;
+  // What it found that keeps the run away is a part of any story.
+  const Json& result = event.body["result"];
+  return event.kind == kDone && result["jobs"].items().empty() && result["changed"].items().empty() &&
+         result["why"].as_string().empty();
+}
+
+bool is_provisional_answer(const Event& event) {
+  return event.kind == kVerdict && identify::is_provisional_rule(event.body["rule"].as_string());
 }
 
 std::vector<std::string> closing_lines(const identify::Case& subject) {

@@ -17,8 +17,6 @@ clean_up() { rm -rf "$work"; }
 SECONDS=0
 lab_up --nodes 8 --spares 0 --cpus 4
 
-# as USER WORDS: in the lab, in the user's home.
-as() { "$sickbay" lab exec -l "$lab" --user "$1" -- sh -c "cd; export SICKBAY_DEMO=$build/demo; ${*:2}"; }
 fault() { "$sickbay" lab fault -l "$lab" "$@" >/dev/null; }
 wanted() { [ "$only" = "  " ] || [[ $only == *" $1 "* ]]; }
 
@@ -60,7 +58,8 @@ completed() { simple completed "-N2 -t 5 $good $programs/healthy.sh 3"; }
 program() { simple program "-N2 -t 5 $good $programs/exit_code.sh 3"; }
 memory() { simple memory "-N1 --mem=100 -t 5 $good $programs/memory_hog.sh"; }
 small() { simple small "-N1 -p small -t 5 $programs/exit_code.sh 3"; }
-once() { simple once "--no-rerun -N2 -t 5 $good $programs/exit_code.sh 3"; }
+# (Another argument: the same failure as that of `program` would have its verdict.)
+once() { simple once "--no-rerun -N2 -t 5 $good $programs/exit_code.sh 3 1 once"; }
 folder() { simple folder "-N1 -t 5 -D /nowhere $good $programs/healthy.sh 3"; }
 cancelled() {
   local job
@@ -81,16 +80,17 @@ deliver() {
     as alice "$sickbay why --json $(cat "$work/deliver.job")" >"$work/deliver.json" 2>/dev/null || true
   done
 }
-slow() { simple slow "-N2 -t 1 -w 'n[4,7]' -x 'n[5,6,8]' $programs/fixed_work.sh $slow_steps"; }
+slow() { simple slow "-N2 -t 2 -w 'n[4,7]' -x 'n[5,6,8]' $programs/fixed_work.sh $slow_steps"; }
 crash() {
   local job
-  job=$(submit crash "-N2 -t 5 -w 'n[3,6]' -x 'n[5,7,8]' $programs/healthy.sh 25")
+  # (With the right to be requeued Slurm would have it wait for n6, which it names.)
+  job=$(submit crash "--no-requeue -N2 -t 5 -w 'n[3,6]' -x 'n[5,7,8]' $programs/healthy.sh 25")
   until_state "$job" RUNNING && fault n6 crash
   answer crash
 }
 storage() { simple storage "-N1 -t 5 -w n5 $programs/healthy.sh 3"; }
 
-# Work that takes good nodes 40 s, within the limit, takes far over it at 15 % of a CPU.  The margin is for a machine that
+# Work that takes good nodes 40 s, well within the limit of 2 min, takes far over it at 15 % of a CPU.  The margin is for a machine that
 # is busier while this is measured than it is afterwards: up to three times; too much work does no harm, for it
 # is what the verification says of n7 that decides.
 slow_steps=20000
@@ -119,16 +119,17 @@ expect one_node 11 b n8 '[.runs[] | select(.verification.checks == 0)] | length 
 expect completed 0 normal ''
 expect cancelled 14 cancelled ''
 expect memory 14 out_of_memory ''
-expect program 10 a '' '.verdict.rule == "V6"' '.verdict.confidence == "high"'
+# (Medium where the two outputs are not clearly alike: MPI may complain in one of them of how the other rank ended.)
+expect program 10 a '' '.verdict.rule | startswith("P")' '.verdict.confidence != "low"'
 expect small 10 a '' '.verdict.confidence == "low"' '[.verdict.why[] | select(test("too few other nodes"))] | length == 1'
-expect once 13 inconclusive '' '[.verdict.missing[] | select(test("--no-rerun"))] | length == 1' \
+expect once 13 inconclusive '' '[.verdict.missing[] | select(test("--rerun=never"))] | length == 1' \
   '[.runs[] | select(.kind == "program")] | length == 1'
 expect two_nodes 11 b n8
 expect deliver 11 b n8 '[.runs[] | select(.kind == "program")][1].outcome == "ok"'
 expect slow 11 b n7 '.runs[0].symptom == "stall"'
 expect crash 11 b n6 '.runs[0].down_nodes == "n6"'
-expect storage 13 inconclusive '' '.verdict.rule == "V16"'
-expect folder 13 inconclusive '' '.verdict.rule == "V16"'
+expect storage 13 inconclusive '' '.verdict.rule | startswith("N")' '.verdict.confidence == "low"'
+expect folder 13 inconclusive '' '.verdict.rule | startswith("N")' '.verdict.confidence == "low"'
 
 # --- words that cannot be right: CODE, what must stand in the message, and who says what
 refused() {

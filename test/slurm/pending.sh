@@ -41,7 +41,6 @@ follow_advice() {
   checks=$((checks + 1))
   within "$patience" runs "$2" || { fail "$1: it does not run when the advice is followed"; ctl scontrol show job "$2"; }
 }
-runs() { [ "$(ctl squeue -h -j "$1" -o %T)" = RUNNING ]; }
 # says CODE USER JOB TEXT: the page, or the error.
 says() {
   local code=0

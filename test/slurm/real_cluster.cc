@@ -110,7 +110,7 @@ Result<std::vector<JobInfo>> RealCluster::find(const std::string& key) {
   return await<std::vector<JobInfo>>([&](auto done) { cluster_->find(key, account_.uid, done); });
 }
 Result<Snapshot> RealCluster::refresh(std::vector<JobId> jobs) {
-  return await<Snapshot>([&](auto done) { cluster_->refresh({jobs, true}, done); });
+  return await<Snapshot>([&](auto done) { cluster_->refresh({.jobs = jobs, .arrays = {}}, done); });
 }
 Result<bool> RealCluster::release(const JobHandle& job) {
   return await<bool>([&](auto done) { cluster_->release(job, done); });

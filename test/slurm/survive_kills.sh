@@ -16,10 +16,11 @@ slurm_kills=${3:-1}
 lab_up --nodes 4 --spares 0 --cpus 4
 
 as_alice() { "$sickbay" lab exec -l "$lab" --user alice -- sh -c "cd; export SICKBAY_DEMO=$build/demo; $*"; }
-# The job's number; what submit said where it failed.
+# The job's number; what submit said where it failed.  Each is another program by its arguments: identical failures
+# share one experiment, and a second one of the same would start nothing that could be killed.
 submit() {
   local said
-  said=$(as_alice "$sickbay submit -N2 -t 5 $source_dir/demo/programs/exit_code.sh 3" 2>&1) || { echo "submit: exit code $?: $said" >&2; return 1; }
+  said=$(as_alice "$sickbay submit -N2 -t 5 $source_dir/demo/programs/exit_code.sh 3 1 $EPOCHREALTIME" 2>&1) || { echo "submit: exit code $?: $said" >&2; return 1; }
   sed -n 's/^Submitted batch job //p' <<<"$said"
 }
 events() { ctl "$sickbay" journal --json "$@"; }

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -42,8 +43,11 @@ class TestMunged {
   void start() {
     pid_ = ::fork();
     if (pid_ == 0) {
-      // It says every start and end; what matters here is what it answers.
-      if (const int none = ::open("/dev/null", O_WRONLY | O_CLOEXEC); none >= 0) ::dup2(none, STDERR_FILENO);
+      // Not to outlive a test that is killed.  And nothing of the test's output may stay open in it: whoever
+      // reads that, as ctest does, would wait for its end.
+      ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+      if (const int none = ::open("/dev/null", O_WRONLY | O_CLOEXEC); none >= 0)
+        for (const int out : {STDOUT_FILENO, STDERR_FILENO}) ::dup2(none, out);
       const auto option = [this](const char* text, const char* file) { return text + folder_ + file; };
       ::execlp("munged", "munged", "--foreground", "--force", option("--key-file=", "/key").c_str(),
                option("--socket=", "/socket").c_str(), option("--pid-file=", "/pid").c_str(),
@@ -60,8 +64,24 @@ class TestMunged {
   void stop() {
     if (pid_ <= 0) return;
     ::kill(pid_, SIGCONT);
-    ::kill(pid_, SIGTERM);
-    ::waitpid(pid_, nullptr, 0);
+    const auto begin = std::chrono::steady_clock::now();
+    auto next = begin;
+    while (::waitpid(pid_, nullptr, WNOHANG) == 0) {
+      const auto now = std::chrono::steady_clock::now();
+      if (now > begin + std::chrono::seconds(10)) {
+        ADD_FAILURE() << "munged does not end";
+        ::kill(pid_, SIGKILL);
+        ::waitpid(pid_, nullptr, 0);
+        break;
+      }
+      // Again and again: it looks whether it was told to end, then waits for a client, and a signal between
+      // the two wakes nobody.
+      if (now >= next) {
+        ::kill(pid_, SIGTERM);
+        next = now + std::chrono::milliseconds(50);
+      }
+      std::this_thread::yield();
+    }
     pid_ = 0;
   }
 

@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "adapters/net/acceptor.h"
 #include "adapters/net/http_connection.h"
 #include "adapters/net/http_signed.h"
 #include "adapters/net/sockets.h"
@@ -24,23 +25,23 @@ namespace sickbay {
 namespace {
 
 constexpr std::size_t kRefusals = 64;      // connections over the limit that are being told so
-constexpr int kAcceptsPerRound = 64;       // then the connections there are get their turn
 constexpr std::size_t kKnownUsers = 4096;  // names kept
 constexpr auto kNameAge = std::chrono::minutes(5);
-constexpr auto kAcceptPause = std::chrono::seconds(1);  // after a failure that only time can mend
+constexpr auto kAcceptPause = std::chrono::seconds(1);
 
 // Where connections come from, and how many of them there are.
 struct Listener {
-  Descriptor socket;
-  bool accepting = false;
-  Loop::TimerId retry = 0;
+  Listener(AsioLoop& loop, Acceptor::Owner owner) : acceptor(loop, std::move(owner)) {}
+
+  Acceptor acceptor;
   std::size_t connections = 0, limit = 0;
   std::shared_ptr<BodyBudget> bodies;  // shared: a connection may outlive the server
 };
 
 class AsioHttpServer final : public HttpServer {
  public:
-  AsioHttpServer(AsioLoop& loop, HttpLimits limits) : loop_(loop), limits_(limits) {
+  AsioHttpServer(AsioLoop& loop, HttpLimits limits)
+      : loop_(loop), limits_(limits), unix_(loop, admits(unix_)), tcp_(loop, admits(tcp_)) {
     unix_.limit = limits_.connections;
     tcp_.limit = limits_.tcp_connections;
     for (Listener* listener : {&unix_, &tcp_})
@@ -49,27 +50,25 @@ class AsioHttpServer final : public HttpServer {
   ~AsioHttpServer() override { close(); }
 
   Status listen_unix(const std::string& path, unsigned mode) override {
-    SB_CHECK(!unix_.socket, "a server listens once");
+    SB_CHECK(!unix_.acceptor.is_open(), "a server listens once");
     auto made = listen_on_unix(path, mode);
     if (!made) return fail(std::move(made.error()));
     struct stat file;
     if (::lstat(path.c_str(), &file) == 0) socket_file_ = {file.st_dev, file.st_ino};
     path_ = path;
     lock_ = std::move(made->lock);
-    unix_.socket = std::move(made->socket);
-    set_accepting(unix_, true);
+    unix_.acceptor.open(std::move(made->socket));
     return {};
   }
 
   Result<std::uint16_t> listen_tcp(const std::string& address, std::uint16_t port,
                                    Credentials& credentials) override {
-    SB_CHECK(!tcp_.socket, "a server listens once");
+    SB_CHECK(!tcp_.acceptor.is_open(), "a server listens once");
     auto made = listen_on_tcp(address, port);
     if (!made) return fail(std::move(made.error()));
     credentials_ = &credentials;
-    tcp_.socket = std::move(*made);
-    set_accepting(tcp_, true);
-    return port_of(tcp_.socket.get());
+    tcp_.acceptor.open(std::move(*made));
+    return port_of(tcp_.acceptor.fd());
   }
 
   void on_request(Handler handler) override {
@@ -77,12 +76,9 @@ class AsioHttpServer final : public HttpServer {
   }
 
   void close() override {
-    const bool had_file = bool(unix_.socket);
+    const bool had_file = unix_.acceptor.is_open();
     for (Listener* listener : {&unix_, &tcp_}) {
-      loop_.cancel(std::exchange(listener->retry, 0));
-      if (!listener->socket) continue;
-      set_accepting(*listener, false);
-      listener->socket.reset();
+      listener->acceptor.close();
       listener->connections = 0;
     }
     if (had_file) {
@@ -96,40 +92,13 @@ class AsioHttpServer final : public HttpServer {
   }
 
  private:
-  void set_accepting(Listener& listener, bool on) {
-    if (on == listener.accepting) return;
-    listener.accepting = on;
-    if (on)
-      loop_.watch(listener.socket.get(), [this, &listener] { accept_some(listener); });
-    else
-      loop_.unwatch(listener.socket.get());
-  }
-
-  void accept_some(Listener& listener) {
-    for (int i = 0; i < kAcceptsPerRound; ++i) {
-      // Beyond this the kernel's queue holds them; gone() takes up again.
-      if (listener.connections >= listener.limit + kRefusals) return set_accepting(listener, false);
-      sockaddr_storage from{};
-      socklen_t size = sizeof from;
-      Descriptor peer(::accept4(listener.socket.get(), reinterpret_cast<sockaddr*>(&from), &size,
-                                SOCK_CLOEXEC | SOCK_NONBLOCK));
-      if (peer) {
-        admit(listener, std::move(peer), from);
-        continue;
-      }
-      if (errno == EINTR || errno == ECONNABORTED) continue;
-      if (errno != EAGAIN && errno != EWOULDBLOCK) pause_accepting(listener);
-      return;
-    }
-  }
-
-  // Out of descriptors or memory: the listening socket stays readable, and watching it would spin.
-  void pause_accepting(Listener& listener) {
-    set_accepting(listener, false);
-    listener.retry = loop_.at(loop_.now() + kAcceptPause, [this, &listener] {
-      listener.retry = 0;
-      set_accepting(listener, true);
-    });
+  Acceptor::Owner admits(Listener& listener) {
+    return {[this, &listener](Descriptor peer, const sockaddr_storage& from) {
+              admit(listener, std::move(peer), from);
+              // Beyond this the kernel's queue holds them; gone() takes up again.
+              if (listener.connections >= listener.limit + kRefusals) listener.acceptor.hold();
+            },
+            nullptr, kAcceptPause};
   }
 
   // Who is at the other end, as far as it is known before a request.
@@ -182,7 +151,7 @@ class AsioHttpServer final : public HttpServer {
 
   void receive(IncomingRequest incoming, std::shared_ptr<HttpReply> reply) {
     if (incoming.request.caller.address.empty()) return ask(std::move(incoming.request), std::move(reply));
-    check_signed_request(*credentials_, std::move(incoming), std::move(reply),
+    check_signed_request(loop_, *credentials_, limits_.part_time, std::move(incoming), std::move(reply),
                          lifetime_.guard([this](HttpRequest request, std::shared_ptr<HttpReply> signing) {
                            request.caller.user = user_name(request.caller.uid);
                            ask(std::move(request), std::move(signing));
@@ -202,7 +171,7 @@ class AsioHttpServer final : public HttpServer {
       per_peer_.erase(it);
     Listener& listener = connection->caller().address.empty() ? unix_ : tcp_;
     --listener.connections;
-    if (listener.socket && listener.retry == 0) set_accepting(listener, true);
+    listener.acceptor.resume();
   }
 
   // Names change rarely, and asking may mean asking a directory server.

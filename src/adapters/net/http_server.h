@@ -19,7 +19,7 @@ struct HttpLimits {
   std::size_t connections = 256;          ///< beyond: 503 with Retry-After
   std::size_t connections_per_user = 64;  ///< of one uid other than root, so that root always finds a place
   std::size_t tcp_connections = 24'000;   ///< over TCP: one for each of 10,000 agents that wait, and more
-  std::size_t connections_per_address = 32;  ///< of one address over TCP
+  std::size_t connections_per_address = 256;  ///< of one address over TCP: a login host has many users
   /// Of the bodies that have come and are not answered yet, on the Unix socket and as much again over TCP;
   /// beyond: 503 (http_budget.h).
   std::size_t arriving_bytes = 64 << 20;
@@ -30,6 +30,8 @@ struct HttpLimits {
   std::chrono::milliseconds body_time{60'000};  ///< from there to the end of its body
   std::chrono::milliseconds idle_time{60'000};  ///< without a request
   std::chrono::milliseconds send_time{60'000};  ///< in which a peer must read something of its answer
+  /// How long a part of a stream over TCP waits for its first words.
+  std::chrono::milliseconds part_time{25'000};
 };
 
 /// The server on `loop`, which must outlive it.

@@ -19,11 +19,16 @@ void send_signed(Credentials& credentials, std::uint32_t reader, const std::stri
                      });
 }
 
-class SignedReply final : public HttpReply {
+class SignedReply final : public HttpReply, public std::enable_shared_from_this<SignedReply> {
  public:
-  SignedReply(Credentials& credentials, std::uint32_t reader, std::string nonce,
-              std::shared_ptr<HttpReply> inner)
-      : credentials_(credentials), reader_(reader), nonce_(std::move(nonce)), inner_(std::move(inner)) {}
+  SignedReply(Loop& loop, Credentials& credentials, std::chrono::milliseconds part_time, std::uint32_t reader,
+              std::string nonce, std::shared_ptr<HttpReply> inner)
+      : loop_(loop),
+        credentials_(credentials),
+        part_time_(part_time),
+        reader_(reader),
+        nonce_(std::move(nonce)),
+        inner_(std::move(inner)) {}
   ~SignedReply() override {
     if (!answered_)
       respond(error_response(Error(ErrorCode::internal, "the request was left without an answer")));
@@ -33,23 +38,45 @@ class SignedReply final : public HttpReply {
   void respond(HttpResponse response) override {
     SB_CHECK(!answered_, "a request is answered once");
     answered_ = true;
+    loop_.cancel(timer_);
     send_signed(credentials_, reader_, nonce_, inner_, std::move(response));
   }
-  void begin_stream(std::string) override {
-    respond(error_response(Error(ErrorCode::conflict, "streams are for the Unix socket only")
-                               .because("over TCP every answer is signed, and an endless one cannot be")
-                               .remedied_by("ask again and again, without follow=1")));
+  void begin_stream(std::string content_type) override {
+    SB_CHECK(!answered_ && part_.content_type.empty(), "a request is answered once");
+    part_.content_type = std::move(content_type);
+    timer_ = loop_.at(loop_.now() + part_time_, sending());
   }
-  bool write(std::string) override { return false; }
-  void end() override {}
+  bool write(std::string chunk) override {
+    if (answered_ || !inner_->is_open()) return false;
+    // What is written in one go belongs together, and is not yet all.
+    if (part_.body.empty() && !chunk.empty()) loop_.post(sending());
+    part_.body += chunk;
+    if (part_.body.size() <= kUnsentBound) return true;
+    send_part();
+    return false;
+  }
+  void end() override { send_part(); }
   void on_close(std::function<void()> closed) override { inner_->on_close(std::move(closed)); }
-  bool is_open() const override { return inner_->is_open(); }
+  bool is_open() const override { return !answered_ && inner_->is_open(); }
 
  private:
+  void send_part() {
+    if (!answered_) respond(std::move(part_));
+  }
+  std::function<void()> sending() {
+    return [self = weak_from_this()] {
+      if (const auto reply = self.lock()) reply->send_part();
+    };
+  }
+
+  Loop& loop_;
   Credentials& credentials_;
+  const std::chrono::milliseconds part_time_;
   const std::uint32_t reader_;
   const std::string nonce_;
   const std::shared_ptr<HttpReply> inner_;
+  HttpResponse part_{200, "", "", {}};  // of a stream: what was written so far
+  Loop::TimerId timer_ = 0;
   bool answered_ = false;
 };
 
@@ -71,12 +98,12 @@ Result<RequestSignature> signature_for(const Credential& said, const IncomingReq
 
 }  // namespace
 
-void check_signed_request(Credentials& credentials, IncomingRequest incoming,
-                          std::shared_ptr<HttpReply> reply,
+void check_signed_request(Loop& loop, Credentials& credentials, std::chrono::milliseconds part_time,
+                          IncomingRequest incoming, std::shared_ptr<HttpReply> reply,
                           std::function<void(HttpRequest, std::shared_ptr<HttpReply>)> pass) {
   auto credential = credential_of(incoming.authorization);
   if (!credential) return reply->respond(error_response(credential.error()));
-  credentials.decode(std::move(*credential), [&credentials, incoming = std::move(incoming),
+  credentials.decode(std::move(*credential), [&loop, &credentials, part_time, incoming = std::move(incoming),
                                               reply = std::move(reply),
                                               pass = std::move(pass)](Result<Credential> said) mutable {
     if (!said) return reply->respond(error_response(said.error()));
@@ -84,8 +111,8 @@ void check_signed_request(Credentials& credentials, IncomingRequest incoming,
     if (!signature) return reply->respond(error_response(signature.error()));
     incoming.request.caller.uid = said->uid;
     incoming.request.caller.gid = said->gid;
-    auto signing =
-        std::make_shared<SignedReply>(credentials, said->uid, std::move(signature->nonce), std::move(reply));
+    auto signing = std::make_shared<SignedReply>(loop, credentials, part_time, said->uid,
+                                                 std::move(signature->nonce), std::move(reply));
     pass(std::move(incoming.request), std::move(signing));
   });
 }

@@ -78,6 +78,16 @@ class SignedHttp : public testing::Test {
   Result<Json> ask(HttpQuestion question) {
     return ask(*make_signed_client(*loop_, *credentials_, to_server()), std::move(question));
   }
+  Result<std::string> ask_text(HttpQuestion question) {
+    Result<std::string> got = fail(ErrorCode::internal, "no answer");
+    const auto client = make_signed_client(*loop_, *credentials_, to_server());
+    client->ask_text(std::move(question), [&](Result<std::string> answer) {
+      got = std::move(answer);
+      loop_->stop();
+    });
+    loop_->run();
+    return got;
+  }
   static HttpQuestion post(std::string target, std::string body) {
     HttpQuestion question;
     question.method = "POST";
@@ -277,15 +287,74 @@ TEST_F(SignedHttp, AReplyThatIsDroppedIsAnsweredSigned) {
   EXPECT_THAT(answer.error().what, HasSubstr("without an answer"));
 }
 
-TEST_F(SignedHttp, HasNoStreams) {
+TEST_F(SignedHttp, AStreamComesInSignedParts) {
+  std::shared_ptr<HttpReply> live;
+  bool closed = false;
+  handler_ = [&](const HttpRequest& request, const std::shared_ptr<HttpReply>& reply) {
+    reply->begin_stream("application/x-ndjson");
+    reply->on_close([&] { closed = true; });
+    if (request.path == "/ended") {
+      EXPECT_TRUE(reply->write("1\n"));
+      return reply->end();
+    }
+    live = reply;
+    if (request.path == "/quiet") return;
+    EXPECT_TRUE(reply->write("1\n"));
+    EXPECT_TRUE(reply->write("2\n")) << "what is written in one go comes in one part";
+  };
+  EXPECT_EQ(ask_text(get("/ended")).value(), "1\n");
+  EXPECT_EQ(ask_text(get("/live")).value(), "1\n2\n");
+  EXPECT_TRUE(closed) << "who writes learns that this was all";
+  EXPECT_FALSE(live->write("3\n")) << "the rest is for the next request";
+  live.reset();
+
+  server_.reset();
+  HttpLimits limits;
+  limits.part_time = std::chrono::milliseconds(50);
+  listen(*credentials_, limits);
+  EXPECT_EQ(ask_text(get("/quiet")).value(), "") << "nothing came: that is signed, too";
+  EXPECT_FALSE(live->write("3\n"));
+}
+
+TEST_F(SignedHttp, APartThatWasChangedOnItsWayIsRefused) {
+  server_.reset();
+  listen(meddler_);
   handler_ = [](const HttpRequest&, const std::shared_ptr<HttpReply>& reply) {
     reply->begin_stream("application/x-ndjson");
-    EXPECT_FALSE(reply->write("{}\n"));
+    EXPECT_TRUE(reply->write("1\n"));
     reply->end();
   };
-  const auto answer = ask(get("/v1/events"));
-  EXPECT_EQ(answer.error().code, ErrorCode::conflict);
-  EXPECT_THAT(answer.error().what, HasSubstr("Unix socket"));
+  meddler_.change = [](const std::string& text) {
+    auto answer = AnswerSignature::parse(text);
+    if (!answer) return text;  // a request of our own client
+    answer->body_digest = sha256_hex("1\n2\n");
+    return answer->text();
+  };
+  const auto part = ask_text(get("/v1/events"));
+  ASSERT_FALSE(part);
+  EXPECT_EQ(part.error().code, ErrorCode::denied);
+  EXPECT_THAT(part.error().what, HasSubstr("changed on its way"));
+}
+
+TEST_F(SignedHttp, APartIsBounded) {
+  int taken = 0;
+  handler_ = [&](const HttpRequest&, const std::shared_ptr<HttpReply>& reply) {
+    reply->begin_stream("application/x-ndjson");
+    while (reply->write(std::string(HttpReply::kUnsentBound / 4, 'x') + "\n")) ++taken;
+  };
+  const auto part = ask_text(get("/v1/events"));
+  ASSERT_TRUE(part) << part.error().message("test");
+  EXPECT_EQ(taken, 3);
+  EXPECT_EQ(part->size(), HttpReply::kUnsentBound + 4) << "nothing that was written is lost";
+}
+
+TEST_F(SignedHttp, TellsAMungedThatHangsFromADaemonThatDoes) {
+  HttpQuestion question = get("/");
+  question.time_limit = std::chrono::milliseconds(300);
+  ::kill(munged_.pid(), SIGSTOP);
+  const auto answer = ask(question);
+  ::kill(munged_.pid(), SIGCONT);
+  EXPECT_EQ(answer.error().code, ErrorCode::munge_away);
 }
 
 TEST_F(SignedHttp, BoundsWhatAnAddressMaySend) {

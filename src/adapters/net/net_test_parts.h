@@ -42,6 +42,54 @@ class TestFolder {
   std::string path_;
 };
 
+/// Runs `task` on the loop's thread and waits for it.
+inline void run_on(Loop& loop, const std::function<void()>& task) {
+  std::promise<void> done;
+  loop.post([&] {
+    task();
+    done.set_value();
+  });
+  done.get_future().wait();
+}
+/// Whether `good`, asked on the loop's thread, becomes true before patience ends.
+inline bool becomes_on(Loop& loop, const std::function<bool()>& good) {
+  const auto limit = std::chrono::steady_clock::now() + kTestPatience;
+  for (bool is = false; std::chrono::steady_clock::now() < limit;) {
+    run_on(loop, [&] { is = good(); });
+    if (is) return true;
+    std::this_thread::yield();
+  }
+  return false;
+}
+
+/// A program on 127.0.0.1 that wants to be called.
+class TestListener {
+ public:
+  TestListener() : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    sockaddr_in at{};
+    at.sin_family = AF_INET;
+    at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    ::bind(fd_, reinterpret_cast<const sockaddr*>(&at), sizeof at);
+    ::listen(fd_, 5);
+    socklen_t size = sizeof at;
+    ::getsockname(fd_, reinterpret_cast<sockaddr*>(&at), &size);
+    port_ = ntohs(at.sin_port);
+  }
+  TestListener(const TestListener&) = delete;
+  ~TestListener() { ::close(fd_); }
+  std::uint16_t port() const { return port_; }
+  /// The next call, the caller's to close; -1: nobody called.
+  int accept(int patience_ms = 20'000) {
+    pollfd look{fd_, POLLIN, 0};
+    if (::poll(&look, 1, patience_ms) != 1) return -1;
+    return ::accept4(fd_, nullptr, nullptr, SOCK_CLOEXEC);
+  }
+
+ private:
+  int fd_;
+  std::uint16_t port_ = 0;
+};
+
 /// A raw connection.
 class TestPeer {
  public:
@@ -166,14 +214,7 @@ class TestServer {
     return port;
   }
   /// Runs `task` on the loop's thread and waits for it.
-  void on_loop(const std::function<void()>& task) {
-    std::promise<void> done;
-    loop_->post([&] {
-      task();
-      done.set_value();
-    });
-    done.get_future().wait();
-  }
+  void on_loop(const std::function<void()>& task) { run_on(*loop_, task); }
 
  private:
   TestFolder folder_;

@@ -34,10 +34,12 @@ using asio::ip::tcp;
 using boost::system::error_code;
 using Socket = asio::generic::stream_protocol::socket;
 
+constexpr int kUnavailable = 503;
+
 class Exchange : public std::enable_shared_from_this<Exchange> {
  public:
   Exchange(AsioLoop& loop, Credentials& credentials, const SignedClientOptions& options,
-           HttpQuestion question, Done<Json> done)
+           HttpQuestion question, Done<std::string> done)
       : loop_(loop),
         credentials_(credentials),
         options_(options),
@@ -49,6 +51,9 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   void start() {
     timer_ = loop_.at(loop_.now() + question_.time_limit, [self = shared_from_this()] {
       self->timer_ = 0;
+      if (self->request_.empty())
+        return self->finish(
+            fail(Error(ErrorCode::munge_away, "munged takes too long to answer on this host")));
       self->finish(
           fail(Error(ErrorCode::timed_out, "sickbayd takes too long to answer at " + self->place())));
     });
@@ -77,9 +82,10 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
     return Error(ErrorCode::daemon_away, "sickbayd does not answer at " + place()).because(why);
   }
 
-  void finish(Result<Json> result) {
+  void finish(Result<std::string> result) {
     if (std::exchange(ended_, true)) return;
     loop_.cancel(timer_);
+    loop_.cancel(connect_timer_);
     resolver_.cancel();
     socket_.reset();
     if (const auto done = std::exchange(done_, nullptr)) done(std::move(result));
@@ -111,6 +117,7 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
 
   void connect() {
     if (next_place_ == places_.size()) return finish(fail(away(failure_)));
+    socket_.reset();
     const tcp::endpoint to = places_[next_place_++];
     Descriptor fd(::socket(to.protocol().family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     socket_.emplace(loop_.context());
@@ -127,9 +134,15 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
         return connect();
       }
     }
+    if (options_.connect_limit.count() > 0)
+      connect_timer_ = loop_.at(loop_.now() + options_.connect_limit, [self = shared_from_this()] {
+        self->failure_ = "the connection is not taken; a firewall may drop it";
+        self->connect();
+      });
     socket_->async_connect(asio::generic::stream_protocol::endpoint(to),
-                           [self = shared_from_this()](error_code failed) {
-                             if (self->ended_) return;
+                           [self = shared_from_this(), mine = next_place_](error_code failed) {
+                             if (self->ended_ || mine != self->next_place_) return;
+                             self->loop_.cancel(self->connect_timer_);
                              if (!failed) return self->send();
                              self->failure_ = failed.message();
                              self->connect();
@@ -184,8 +197,11 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
       const Error told = error_from_response(answer_.status(), body_);
       said += ": " + quote_for_message(told.what + (told.cause.empty() ? "" : " (" + told.cause + ")"), 300);
     }
+    // (Whoever says "busy" unsigned makes us ask again, and no more.)
+    const bool busy = answer_.status() == kUnavailable;
     return fail(
-        Error(ErrorCode::denied, "the answer at " + place() + " is not to be trusted: " + why)
+        Error(busy ? ErrorCode::busy : ErrorCode::denied,
+              "the answer at " + place() + " is not to be trusted: " + why)
             .because(said)
             .remedied_by("check munged and the clocks on both hosts, and that sickbayd runs as root"));
   }
@@ -210,17 +226,14 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
     if (signature->status != answer_.status() || signature->body_digest != sha256_hex(body_))
       return finish(unsigned_answer("it was changed on its way"));
     if (answer_.status() >= 300) return finish(fail(error_from_response(answer_.status(), body_)));
-    auto json = Json::parse(body_);
-    if (!json)
-      return finish(fail(std::move(json.error()).in("reading sickbayd's answer to " + question_.target)));
-    finish(std::move(*json));
+    finish(std::move(body_));
   }
 
   AsioLoop& loop_;
   Credentials& credentials_;
   const SignedClientOptions options_;
   const HttpQuestion question_;
-  Done<Json> done_;
+  Done<std::string> done_;
   tcp::resolver resolver_;
   const std::string nonce_;
   std::vector<tcp::endpoint> places_;
@@ -231,20 +244,31 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   std::size_t sent_ = 0;
   HttpResponseReader answer_;
   std::string body_;
-  Loop::TimerId timer_ = 0;
+  Loop::TimerId timer_ = 0, connect_timer_ = 0;
   bool ended_ = false;
 };
 
-class SignedClient final : public HttpClient {
+class AsioSignedClient final : public SignedClient {
  public:
-  SignedClient(AsioLoop& loop, Credentials& credentials, SignedClientOptions options)
+  AsioSignedClient(AsioLoop& loop, Credentials& credentials, SignedClientOptions options)
       : loop_(loop), credentials_(credentials), options_(std::move(options)) {}
-  ~SignedClient() override {
+  ~AsioSignedClient() override {
     for (const auto& exchange : under_way_)
       if (const auto here = exchange.lock()) here->drop();
   }
 
   void ask(HttpQuestion question, Done<Json> done) override {
+    std::string target = question.target;
+    ask_text(std::move(question),
+             [target = std::move(target), done = std::move(done)](Result<std::string> text) {
+               if (!text) return done(fail(std::move(text.error())));
+               auto json = Json::parse(*text);
+               if (!json)
+                 return done(fail(std::move(json.error()).in("reading sickbayd's answer to " + target)));
+               done(std::move(*json));
+             });
+  }
+  void ask_text(HttpQuestion question, Done<std::string> done) override {
     std::erase_if(under_way_, [](const auto& exchange) {
       const auto here = exchange.lock();
       return !here || here->ended();
@@ -264,9 +288,9 @@ class SignedClient final : public HttpClient {
 
 }  // namespace
 
-std::unique_ptr<HttpClient> make_signed_client(AsioLoop& loop, Credentials& credentials,
-                                               SignedClientOptions options) {
-  return std::make_unique<SignedClient>(loop, credentials, std::move(options));
+std::unique_ptr<SignedClient> make_signed_client(AsioLoop& loop, Credentials& credentials,
+                                                 SignedClientOptions options) {
+  return std::make_unique<AsioSignedClient>(loop, credentials, std::move(options));
 }
 
 struct AddressBook::Impl {

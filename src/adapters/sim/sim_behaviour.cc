@@ -78,6 +78,12 @@ constexpr auto kWords = std::to_array<Word>({
      }},
     {"flaky", [](std::string_view v, SimBehaviour& b) { return read_number(v, b.flaky); }},
     {"fail-runs", [](std::string_view v, SimBehaviour& b) { return read_runs(v, b.fail_runs); }},
+    {"fail-tasks",
+     [](std::string_view v, SimBehaviour& b) {
+       auto tasks = TaskIds::parse(v);
+       if (tasks) b.fail_tasks = std::move(*tasks);
+       return tasks.has_value();
+     }},
     {"slow-with",
      [](std::string_view v, SimBehaviour& b) {
        std::string_view factor;
@@ -85,6 +91,23 @@ constexpr auto kWords = std::to_array<Word>({
               b.slow_factor > 0;
      }},
     {"takes-down", [](std::string_view v, SimBehaviour& b) { return read_number(v, b.takes_down); }},
+    {"fails-otherwise",
+     [](std::string_view v, SimBehaviour& b) {
+       SimOtherEnd end;
+       const auto first = v.find(':');
+       if (first == std::string_view::npos) return false;
+       const auto second = std::min(v.find(':', first + 1), v.size());
+       if (second < v.size()) end.says = v.substr(second + 1);
+       std::replace(end.says.begin(), end.says.end(), '_', ' ');
+       b.other_ends.push_back(end);
+       return read_number(v.substr(0, first), b.other_ends.back().run) &&
+              read_number(v.substr(first + 1, second - first - 1), b.other_ends.back().exit_code) &&
+              b.other_ends.back().exit_code != 0;
+     }},
+    {"never-begins", [](std::string_view v, SimBehaviour& b) { return read_runs(v, b.never_begins); }},
+    {"writes", [](std::string_view v, SimBehaviour& b) { return b.writes = v.empty(); }},
+    {"step-exit", [](std::string_view v, SimBehaviour& b) { return read_number(v, b.step_exit); }},
+    {"requeue-self", [](std::string_view v, SimBehaviour& b) { return read_number(v, b.requeue_self); }},
     {"says",
      [](std::string_view v, SimBehaviour& b) {
        b.says = v;

@@ -2,7 +2,7 @@
 // SimCluster: a Slurm cluster in virtual time behind ports/resource_manager.h.
 //
 // It keeps two truths apart, as a real cluster has them: what nodes and programs do (sim_programs.cc,
-// sim_faults.cc) and what slurmctld knows and says of it (sim_controller.cc, sim_schedule.cc).  A crashed
+// sim_faults.cc) and what slurmctld knows and says of it (the other files).  A crashed
 // node is silent at once and DOWN only after SlurmdTimeout; a killed slurmctld forgets what it had not
 // saved; an answer can be lost although the call took effect.
 // Nodes are given to jobs whole.  The queue is first in, first out; a job that does not fit lets smaller
@@ -22,8 +22,11 @@
 #include <vector>
 
 #include "adapters/sim/sim_behaviour.h"
+#include "adapters/sim/sim_dependency.h"
+#include "adapters/sim/sim_folders.h"
 #include "adapters/sim/sim_loop.h"
 #include "adapters/sim/sim_request.h"
+#include "ports/node_replacement.h"
 #include "ports/resource_manager.h"
 
 namespace sickbay::sim {
@@ -47,20 +50,35 @@ struct SimOptions {
   std::chrono::seconds min_job_age{300};            ///< ended jobs stay so long in slurmctld
   std::chrono::seconds requeue_delay{120};
   JobId first_job_id = 1;
-  bool reboots = true;                 ///< there is a RebootProgram
-  std::chrono::seconds boot_time{60};  ///< of a node that Slurm reboots
-  bool write_outputs = true;           ///< real files in output_dir; else only read_output() has them
+  bool reboots = true;                                          ///< there is a RebootProgram
+  std::chrono::seconds boot_time{60};                           ///< of a node that Slurm reboots
+  std::vector<std::pair<std::string, std::string>> features{};  ///< of nodes: name and hostlist
+  bool write_outputs = true;  ///< real files in output_dir; else only read_output() has them
 };
 
 /// How a node is ill.  What is ill shows in every program and verification that uses the node.
 struct SimNodeFaults {
-  int kill_signal = 0;      ///< one rank of each run here dies of it...
-  double kill_share = 1.0;  ///< ...in this share of the runs
-  double speed = 1.0;       ///< of its processor; 0.5 takes twice as long
-  double loss = 0.0;        ///< share of packets lost
-  bool bad_memory = false;  ///< programs get wrong results, memory tests fail
+  int kill_signal = 0;        ///< one rank of each run here dies of it...
+  double kill_share = 1.0;    ///< ...in this share of the runs
+  double speed = 1.0;         ///< of its processor; 0.5 takes twice as long
+  double loss = 0.0;          ///< share of packets lost
+  bool bad_memory = false;    ///< programs get wrong results, memory tests fail
+  bool storage_away = false;  ///< the shared storage is not mounted there
+  bool full = false;          ///< /tmp has no room: programs that write there fail, and disk tests do
+  bool bad_disk = false;      ///< what is written to /tmp comes back otherwise: disk tests fail
 
-  bool any() const { return kill_signal != 0 || speed != 1.0 || loss != 0.0 || bad_memory; }
+  bool any() const {
+    return kill_signal != 0 || speed != 1.0 || loss != 0.0 || bad_memory || storage_away || full || bad_disk;
+  }
+};
+
+/// Nodes kept for some users for a time.  Whoever else asks for it is refused, and no other job starts there
+/// that would run into it.
+struct SimReservation {
+  std::string name;
+  std::string nodes;  ///< hostlist
+  TimePoint start = kNoTime, end = kNoTime;
+  std::vector<std::uint32_t> users;  ///< uids
 };
 
 /// What becomes of one call.
@@ -77,7 +95,7 @@ struct SimBackground {
   std::chrono::seconds mean_run{3600};
 };
 
-class SimCluster final : public ResourceManager {
+class SimCluster final : public ResourceManager, public NodeReplacement {
  public:
   /// Partitions must be valid hostlists (programmer error otherwise).  `loop` outlives the cluster.
   SimCluster(SimLoop& loop, SimOptions options);
@@ -86,23 +104,41 @@ class SimCluster final : public ResourceManager {
   void submit_program(ProgramOrder order, Done<Submitted> done) override;
   void submit_verification(VerificationOrder order, Done<Submitted> done) override;
   void find(std::string key, std::uint32_t uid, Done<std::vector<JobInfo>> done) override;
+  void dependents(DependentsOrder order, Done<std::vector<Dependent>> done) override;
   void release(JobHandle job, Done<bool> done) override;
   void cancel(JobHandle job, Done<bool> done) override;
   void refresh(RefreshOrder order, Done<Snapshot> done) override;
   void history(std::vector<JobId> jobs, Done<std::vector<JobInfo>> done) override;
   void drain(std::string node, std::string reason, Done<bool> done) override;
+  void set_down(std::string node, std::string reason, Done<bool> done) override;
   void undrain(std::string node, std::string own_reason_prefix, Done<bool> done) override;
   void reboot(RebootOrder order, Done<bool> done) override;
   void explain(JobId job, Done<PendingFacts> done) override;
   void slurm_user(Done<std::uint32_t> done) override;
+  NodeReplacement& node_replacement() override { return *this; }
   std::vector<CallCount> calls() const override;
+
+  void running_jobs(std::vector<JobId> also, Done<std::vector<RunningJob>> done) override;
+  void running_job(JobHandle job, Done<RunningJob> done) override;
+  void allocate_donor(DonorOrder order, Done<Donor> done) override;
+  void give_donor(JobHandle job, JobHandle donor, std::vector<std::string> nodes,
+                  Done<NodeSet> done) override;
+  void drop_nodes(JobHandle job, std::vector<std::string> nodes, Done<NodeSet> done) override;
+  void set_time_limit(JobHandle job, std::int64_t minutes, Done<std::int64_t> done) override;
+  void fail_node(std::string node, std::string reason, Done<bool> done) override;
+  void unfail_node(std::string node, std::string own_reason_prefix, Done<bool> done) override;
+  void set_spare_pool(SparePool pool, Done<SparePool> done) override;
+  void spare_pools(Done<std::vector<SparePool>> done) override;
 
   // What people do at the cluster, at once and without slurmctld's answer time.
 
   /// A user's own sbatch.  Errors: refused_by_slurm; slurm_away.
   Result<Submitted> sbatch(const Submission& submission);
-  /// scancel by the user or an operator; false: no such job, or it has ended.
+  /// scancel by the user or an operator; of an array's number, of all its tasks.  False: no such job, or it
+  /// has ended.
   bool scancel(JobId job_id);
+  /// The job of a task; for one that waits a record of its own is made.  0: no such task.
+  JobId task_job(JobId array, TaskId task);
   /// scontrol requeue: a running job goes back to the queue with a higher restart_cnt.  False as above.
   bool requeue(JobId job_id);
   /// Preempted by a better job: ends as PREEMPTED, or goes back to the queue where it may be requeued.
@@ -111,6 +147,17 @@ class SimCluster final : public ResourceManager {
   void set_down(const std::string& node, const std::string& reason);
   void set_drain(const std::string& node, const std::string& reason);  ///< no new work; heal() lifts it
   void add_background(const SimBackground& load);
+  /// From now on all idle nodes, and those that come free, go to other people's jobs of `run` each, until
+  /// their queue is empty; jobs with a priority over 0 go first.
+  void fill_with_strangers(std::chrono::seconds queue_lasts, std::chrono::seconds run);
+  /// scontrol create reservation.  Unknown nodes are programmer errors.
+  void add_reservation(const SimReservation& reservation);
+  /// scontrol hold: by its user, or by an operator, whose hold the user cannot lift.  False: not pending.
+  bool hold(JobId job_id, bool by_operator);
+  /// scontrol release by an operator.
+  bool release_hold(JobId job_id);
+  /// scontrol update priority by an operator; jobs have 0 else.  False: not pending.
+  bool set_priority(JobId job_id, int priority);
 
   // Faults.  Unknown node names are programmer errors.
 
@@ -130,6 +177,8 @@ class SimCluster final : public ResourceManager {
   /// The caller died: no answer that is under way will be given, and the next one is told of all nodes.
   void drop_answers();
 
+  SimFolders& folders() { return folders_; }
+
   // What can be seen.
 
   /// The job as `scontrol show job` has it, else as accounting has it; nothing: never known, or lost.
@@ -140,6 +189,8 @@ class SimCluster final : public ResourceManager {
   std::vector<std::string> node_names() const;
   /// What a job wrote to the file of that name; nothing: no such file.  Kept as long as the cluster.
   std::optional<std::string> read_output(const std::string& path) const;
+  /// Exit code and signal of the worst step, as sacct's DerivedExitCode has them.
+  std::pair<int, int> derived_exit(JobId job_id) const;
   /// Runs that started, by key: a key with two was executed twice.
   const std::map<std::string, int>& starts_by_key() const { return starts_; }
   std::size_t live_jobs() const;  ///< pending and running, background included
@@ -164,24 +215,63 @@ class SimCluster final : public ResourceManager {
   // sim_controller.cc: calls and what they do.
   template <class T>
   void answer(const char* call, Done<T> done, std::function<Result<T>()> effect);
-  Result<Submitted> accept(SimRequest request, std::unique_ptr<Job> job);
-  Result<Submitted> accept_program(const ProgramOrder& order);
-  Result<Submitted> accept_verification(const VerificationOrder& order);
   Result<Job*> job_of(const JobHandle& handle);
   std::vector<JobInfo> jobs_with_key(const std::string& key, std::uint32_t uid) const;
   Snapshot look(const RefreshOrder& order);
+
+  // sim_submit.cc, sim_restart.cc
+  Result<Submitted> accept(SimRequest request, std::unique_ptr<Job> job);
+  Result<Submitted> accept_program(const ProgramOrder& order);
+  Result<Submitted> accept_verification(const VerificationOrder& order);
   void forget_unsaved();
+
+  // sim_dependents.cc: who waits for whom.
+  std::vector<Dependent> dependents_of(const DependentsOrder& order) const;
+
+  // sim_replacement.cc: nodes in and out of running jobs.
+  RunningJob running_job_of(const Job& job) const;
+  Result<Donor> make_donor(const DonorOrder& order);
+  Result<NodeSet> give(const JobHandle& job, const JobHandle& donor, const std::vector<std::string>& nodes);
+  void take_node(Job& job, NodeIndex node);
+  void resized(Job& job);
+  SparePool make_pool(const SparePool& pool);
 
   // sim_pending.cc: what slurmctld says of a job that waits.
   Result<PendingFacts> pending_facts(JobId job_id) const;
 
-  // sim_schedule.cc: the queue and a job's way through its states.
+  // sim_dependency.cc
+  DependencyState state_of(const SimDependency& dependency, const Job& waiting) const;
+  DependencyState settle_dependencies(Job& job);
+  void look_at_dependencies();
+  std::string dependency_text(const Job& job) const;
+
+  // sim_reservations.cc
+  const SimReservation* reservation_of(NodeIndex node, TimePoint from, TimePoint to) const;
+  bool reserved_for_others(NodeIndex node, const Job& job) const;
+  std::optional<std::string> refuses_reservation(const Job& job) const;
+
+  // sim_schedule.cc: the queue.
+  std::vector<JobId> queue_in_order() const;
+  bool fits(const Job& job, NodeIndex node) const;
   void schedule_soon();
   void schedule();
+  void schedule_now();
+  bool start_tasks(Job& job);
   bool allocate(Job& job);
+  bool throttled(const Job& job) const;
+  Job& split(Job& waiting, TaskId task);
+  void name_outputs(Job& job);
+  bool end_by_hand(JobId job_id);
   std::string pending_reason(const Job& job, bool first) const;
   void start(Job& job);
   void time_is_up(Job& job);
+  void tell(const Job& job);
+  JobInfo shown(const Job& job) const;
+  void node_changed(NodeIndex node);
+  NodeInfo info_of(NodeIndex node) const;
+  bool may_start_on(NodeIndex node) const;
+
+  // sim_ends.cc: a job's way out, or back to the queue.
   void log_end(Job& job, std::string_view why);
   void end(Job& job, const Ending& ending);
   void finish(Job& job);
@@ -189,13 +279,11 @@ class SimCluster final : public ResourceManager {
   void leave_nodes(Job& job);
   void account(const Job& job, const std::string& state);
   void purge(JobId job_id);
-  void tell(const Job& job);
-  void node_changed(NodeIndex node);
-  NodeInfo info_of(NodeIndex node) const;
-  bool may_start_on(NodeIndex node) const;
 
   // sim_programs.cc: what runs on the nodes and what it writes.
   void plan(Job& job);
+  bool never_begins(Job& job);
+  bool finds_no_program(Job& job);
   void plan_program(Job& job);
   void plan_verification(Job& job);
   void set_pace(Job& job);
@@ -210,10 +298,14 @@ class SimCluster final : public ResourceManager {
   void mark_down(NodeIndex node, const std::string& reason);
   void lose_job(NodeIndex node);
   Job* running_on(NodeIndex node);
+
+  // sim_background.cc
   void background_step();
+  void schedule_strangers();
 
   SimLoop& loop_;
   SimOptions options_;
+  SimFolders folders_;
   std::mt19937_64 random_;
 
   std::vector<Node> nodes_;
@@ -223,13 +315,21 @@ class SimCluster final : public ResourceManager {
   std::vector<NodeIndex> changed_nodes_;   ///< since the last snapshot that was answered
 
   std::map<JobId, std::unique_ptr<Job>> jobs_;  ///< what slurmctld knows, background excepted
+  std::map<JobId, std::set<JobId>> arrays_;     ///< all job ids that an array has had
   std::map<std::string, std::set<JobId>> by_key_;
-  std::set<JobId> queue_;                           ///< pending and not held
+  std::set<JobId> queue_;      ///< pending and not held
+  std::set<JobId> dependent_;  ///< pending, with dependencies
+  bool priorities_ = false;    ///< some job has another than 0
+  std::vector<SimReservation> reservations_;
   std::map<JobId, std::vector<Record>> accounted_;  ///< runs that ended, oldest first
   std::map<std::string, std::set<JobId>> accounted_by_key_;
   std::map<std::string, int> starts_;
   std::unordered_map<std::string, std::string> outputs_;
   std::unique_ptr<Background> background_;
+  TimePoint strangers_until_ = kNoTime;
+  std::chrono::seconds stranger_run_{0};
+  JobId next_stranger_;
+  std::set<NodeIndex> strangers_began_;
   JobId next_id_;
 
   TimePoint controller_boot_;

@@ -85,6 +85,13 @@ TEST_F(SimClusterTest, EndsOfPrograms) {
       {"run=5m", {"-t1"}, "TIMEOUT", 0, "TimeLimit", "DUE TO TIME LIMIT"},
       {"hang", {"-t1"}, "TIMEOUT", 0, "TimeLimit", "DUE TO TIME LIMIT"},
       {"run=40s slow-with=n1:2.0", {"-t1"}, "TIMEOUT", 0, "TimeLimit", "DUE TO TIME LIMIT"},
+      {"run=5s step-exit=139", {}, "COMPLETED", 0, "None", "srun: error: n1: task 0: Segmentation fault"},
+      {"run=5s requeue-self=1",
+       {"--no-requeue"},
+       "FAILED",
+       1,
+       "NonZeroExitCode",
+       "Requested operation is presently disabled for job"},
       {"run=9s takes-down=1", {"-N2", "--no-requeue"}, "NODE_FAIL", 0, "NodeDown", "Node failure on n2"},
   };
   for (const Row& row : rows) {
@@ -175,6 +182,47 @@ TEST_F(SimClusterTest, ARequeueIsAnotherRunOfTheSameJob) {
   const JobInfo end = wait_over(job_id);
   EXPECT_EQ(end.state, "COMPLETED");
   EXPECT_GE(end.start - after.submit, seconds(120));
+}
+
+TEST_F(SimClusterTest, AScriptThatRequeuesItselfRunsAgain) {
+  const JobId job_id = submit("run=10s requeue-self=2", {"--requeue"});
+  const JobInfo end = wait_over(job_id);
+  EXPECT_EQ(end.state, "COMPLETED");
+  EXPECT_EQ(end.restart_cnt, 2U);
+  const JobId firm = submit("run=30s", {"--no-requeue"});
+  loop.run_until(loop.now() + seconds(5));
+  EXPECT_FALSE(cluster.requeue(firm)) << "Slurm refuses it to an operator, too";
+}
+
+TEST_F(SimClusterTest, TheWorstStepIsTheDerivedExit) {
+  EXPECT_EQ(cluster.derived_exit(wait_over(submit("run=5s step-exit=139")).job_id), std::pair(0, 11));
+  EXPECT_EQ(cluster.derived_exit(wait_over(submit("run=5s step-exit=3")).job_id), std::pair(3, 0));
+  EXPECT_EQ(cluster.derived_exit(wait_over(submit("run=5s")).job_id), std::pair(0, 0));
+}
+
+TEST_F(SimClusterTest, WithoutItsOutputAJobNeverBegins) {
+  const auto never_began = [&](const JobInfo& job) {
+    EXPECT_EQ(job.state, "FAILED");
+    EXPECT_EQ(job.exit_code, 0);
+    EXPECT_EQ(job.exit_signal, 53);
+    EXPECT_EQ(job.reason, "JobLaunchFailure");
+    EXPECT_EQ(job.end, job.start);
+    EXPECT_FALSE(cluster.read_output(job.std_out));
+  };
+  cluster.folders().remove("/home/nowhere");
+  never_began(wait_over(submit("run=5s", {"-N2", "--output=/home/nowhere/x.out"})));
+  loop.run_until(loop.now() + seconds(1));
+  cluster.set_faults("n1", {.storage_away = true});
+  never_began(wait_over(submit("run=5s", {"-w", "n[1-2]"})));
+  loop.run_until(loop.now() + seconds(1));
+  never_began(verify({"n1", "n2"}));
+  // The first node opens the output: on another one the program is missed.
+  cluster.heal("n1");
+  cluster.set_faults("n2", {.storage_away = true});
+  loop.run_until(loop.now() + seconds(1));
+  const JobInfo job = wait_over(submit("run=5s", {"-w", "n[1-2]"}));
+  EXPECT_EQ(job.exit_code, 2);
+  EXPECT_THAT(*cluster.read_output(job.std_out), testing::HasSubstr("srun: error: n2: task 1: Exited"));
 }
 
 TEST_F(SimClusterTest, PreemptedJobsEndOrGoBack) {

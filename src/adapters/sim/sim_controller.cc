@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// slurmctld as its callers see it: calls, their answers, and what a restart forgets.
+// slurmctld as its callers see it: calls and their answers.
 //
 // A call takes effect at the moment of its answer, which is one moment in between like any other to a caller
 // that waits; only lost answers show the difference.
@@ -12,32 +12,12 @@
 #include "base/text.h"
 
 namespace sickbay::sim {
-namespace {
-
-/// Slurm's stamps are whole seconds.
-TimePoint stamp(TimePoint now) { return from_unix_seconds(to_unix_seconds(now)); }
-
-std::string with_job_id(std::string pattern, JobId job_id) {
-  for (auto at = pattern.find("%j"); at != std::string::npos; at = pattern.find("%j"))
-    pattern.replace(at, 2, fmt::format("{}", job_id));
-  return pattern;
-}
-
-tl::unexpected<Error> refused(std::string_view words) {
-  return fail(ErrorCode::refused_by_slurm,
-              fmt::format("sbatch: error: Batch job submission failed: {}", words));
-}
-
-tl::unexpected<Error> away() {
-  return fail(Error(ErrorCode::slurm_away, "Unable to contact slurm controller (connect failure)"));
-}
-
-}  // namespace
 
 SimCluster::SimCluster(SimLoop& loop, SimOptions options)
     : loop_(loop),
       options_(std::move(options)),
       random_(options_.seed),
+      next_stranger_(2 * kFirstBackgroundId),
       next_id_(options_.first_job_id),
       controller_boot_(stamp(loop.now())) {
   SB_CHECK(!options_.partitions.empty(), "a cluster has a partition");
@@ -59,52 +39,19 @@ SimCluster::SimCluster(SimLoop& loop, SimOptions options)
     }
     std::sort(members.begin(), members.end());
   }
+  for (const auto& [feature, list] : options_.features) {
+    const auto names = expand_hostlist(list);
+    SB_CHECK(names, "the nodes of a feature are a hostlist");
+    for (const std::string& name : *names) {
+      std::string& features = nodes_[index_of(name)].features;
+      features += (features.empty() ? "" : ",") + feature;
+    }
+  }
 }
 
 SimCluster::~SimCluster() = default;
 
 // --- calls ---------------------------------------------------------------------------------------------
-
-template <class T>
-void SimCluster::answer(const char* call, Done<T> done, std::function<Result<T>()> effect) {
-  CallCount& count = calls_[call];
-  count.call = call;
-  ++count.count;
-  auto& planned = call_faults_[call];
-  std::optional<SimCallFault> fault;
-  if (!planned.empty()) {
-    fault = planned.front();
-    planned.pop_front();
-  } else if (lost_requests_ > 0 && chance(lost_requests_)) {
-    fault = SimCallFault::lost_request;
-  } else if (lost_answers_ > 0 && chance(lost_answers_)) {
-    fault = SimCallFault::lost_answer;
-  }
-  const auto give = [this, call, caller = callers_, done = std::move(done)](Result<T> result) {
-    if (!result) ++calls_[call].errors;
-    if (caller == callers_) done(std::move(result));
-  };
-  const auto took = [&](Micros time) {
-    count.seconds += std::chrono::duration<double>(time).count();
-    return loop_.now() + time;
-  };
-  if (away_) {
-    loop_.at(took(options_.away_time), [give] { give(away()); });
-    return;
-  }
-  if (!fault) {
-    loop_.at(took(options_.answer_time),
-             [this, give, effect = std::move(effect)] { give(away_ ? Result<T>(away()) : effect()); });
-    return;
-  }
-  if (*fault == SimCallFault::lost_answer)
-    loop_.at(loop_.now() + options_.answer_time, [this, effect = std::move(effect)] {
-      if (!away_) (void)effect();
-    });
-  loop_.at(took(options_.call_limit), [give, call] {
-    give(fail(ErrorCode::timed_out, fmt::format("slurmctld gave no answer to {} in time", call)));
-  });
-}
 
 void SimCluster::submit_program(ProgramOrder order, Done<Submitted> done) {
   answer<Submitted>("submit_program", std::move(done),
@@ -141,7 +88,7 @@ void SimCluster::cancel(JobHandle handle, Done<bool> done) {
     if (!jobs_.count(handle.job_id)) return false;
     const auto job = job_of(handle);
     if (!job) return fail(job.error());
-    return scancel(handle.job_id);
+    return end_by_hand(handle.job_id);
   });
 }
 
@@ -154,8 +101,11 @@ void SimCluster::history(std::vector<JobId> jobs, Done<std::vector<JobInfo>> don
   answer<std::vector<JobInfo>>("history", std::move(done), [this, jobs = std::move(jobs)] {
     std::vector<JobInfo> found;
     for (const JobId job_id : jobs) {
-      const auto records = accounted_.find(job_id);
-      if (records != accounted_.end()) found.push_back(records->second.back().info);
+      // Of an array all tasks, and nothing twice.
+      const auto array = arrays_.find(job_id);
+      for (const JobId of : array == arrays_.end() ? std::set<JobId>{job_id} : array->second)
+        if (const auto records = accounted_.find(of); records != accounted_.end())
+          found.push_back(records->second.back().info);
     }
     return Result<std::vector<JobInfo>>(std::move(found));
   });
@@ -178,6 +128,19 @@ void SimCluster::drain(std::string name, std::string reason, Done<bool> done) {
         node_changed(found->second);
         return true;
       });
+}
+
+void SimCluster::set_down(std::string name, std::string reason, Done<bool> done) {
+  answer<bool>("set_down", std::move(done),
+               [this, name = std::move(name), reason = std::move(reason)]() -> Result<bool> {
+                 const auto found = node_index_.find(name);
+                 if (found == node_index_.end())
+                   return fail(ErrorCode::not_found, fmt::format("Invalid node name specified: {}", name));
+                 Node& node = nodes_[found->second];
+                 if (node.down) return false;
+                 set_down(name, node.reason.empty() ? reason : node.reason);
+                 return true;
+               });
 }
 
 void SimCluster::undrain(std::string name, std::string prefix, Done<bool> done) {
@@ -230,6 +193,12 @@ void SimCluster::reboot(RebootOrder order, Done<bool> done) {
   });
 }
 
+void SimCluster::dependents(DependentsOrder order, Done<std::vector<Dependent>> done) {
+  answer<std::vector<Dependent>>("dependents", std::move(done), [this, order = std::move(order)] {
+    return Result<std::vector<Dependent>>(dependents_of(order));
+  });
+}
+
 void SimCluster::explain(JobId job_id, Done<PendingFacts> done) {
   answer<PendingFacts>("explain", std::move(done), [this, job_id] { return pending_facts(job_id); });
 }
@@ -246,121 +215,6 @@ std::vector<CallCount> SimCluster::calls() const {
 
 void SimCluster::fail_calls(const std::string& call, SimCallFault fault, int times) {
   call_faults_[call].insert(call_faults_[call].end(), static_cast<std::size_t>(times), fault);
-}
-
-// --- submissions ---------------------------------------------------------------------------------------
-
-Result<Submitted> SimCluster::accept_program(const ProgramOrder& order) {
-  auto request = read_request(order.submission);
-  if (!request) return fail(request.error());
-  const auto dropped = request->not_for_reruns;
-  request->nodelist.clear();
-  request->exclude = hosts_in_either(request->exclude, sorted_hosts(order.exclude));
-  request->hold = true;
-  request->requeue = false;
-  request->comment += (request->comment.empty() ? "sickbay:" : " sickbay:") + order.key;
-  request->output = order.output_dir + "/slurm-%j.out";
-  request->error = order.output_dir + "/slurm-%j.err";
-  auto job = std::make_unique<Job>();
-  job->info.uid = order.submission.owner.uid;
-  job->info.work_dir = order.work_dir.empty() ? order.submission.work_dir : order.work_dir;
-  job->script = order.submission.script;
-  job->run_number = order.run_number;
-  auto submitted = accept(std::move(*request), std::move(job));
-  if (submitted) submitted->dropped = dropped;
-  return submitted;
-}
-
-Result<Submitted> SimCluster::accept_verification(const VerificationOrder& order) {
-  SimRequest request;
-  request.name = "sickbay-verify";
-  request.partition = order.partition;
-  request.comment = "sickbay:" + order.key;
-  request.output = order.output_dir + "/verify-%j.out";
-  request.error = order.output_dir + "/verify-%j.err";
-  request.nodelist = sorted_hosts(order.nodes);
-  request.nodes = static_cast<std::uint32_t>(request.nodelist.size());
-  request.time_limit_s = (order.time_limit.count() + 59) / 60 * 60;
-  request.requeue = false;
-  request.hold = true;
-  auto job = std::make_unique<Job>();
-  job->verification = true;
-  job->script = order.script;
-  job->info.work_dir = order.output_dir;
-  return accept(std::move(request), std::move(job));
-}
-
-Result<Submitted> SimCluster::sbatch(const Submission& submission) {
-  if (away_) return away();
-  auto request = read_request(submission);
-  if (!request) return fail(request.error());
-  auto job = std::make_unique<Job>();
-  job->info.uid = submission.owner.uid;
-  job->info.work_dir = submission.work_dir;
-  job->script = submission.script;
-  return accept(std::move(*request), std::move(job));
-}
-
-Result<Submitted> SimCluster::accept(SimRequest request, std::unique_ptr<Job> made) {
-  Job& job = *made;
-  JobInfo& info = job.info;
-  const auto partition = std::find_if(
-      options_.partitions.begin(), options_.partitions.end(),
-      [&](const SimPartition& p) { return request.partition.empty() || p.name == request.partition; });
-  if (partition == options_.partitions.end()) return refused("Invalid partition name specified");
-  job.partition = static_cast<std::size_t>(partition - options_.partitions.begin());
-  const auto& members = partition_nodes_[job.partition];
-  const auto indices = [&](const std::vector<std::string>& names, std::vector<NodeIndex>& into) {
-    for (const auto& name : names) {
-      const auto found = node_index_.find(name);
-      if (found == node_index_.end()) return false;
-      into.push_back(found->second);
-    }
-    std::sort(into.begin(), into.end());
-    return true;
-  };
-  if (!indices(request.exclude, job.exclude) || !indices(request.nodelist, job.only))
-    return refused("Invalid node name specified");
-  std::size_t eligible = members.size();
-  for (const NodeIndex node : job.exclude)
-    if (std::binary_search(members.begin(), members.end(), node)) --eligible;
-  const std::uint32_t by_tasks = (request.tasks + options_.cpus - 1) / options_.cpus;
-  info.num_nodes = std::max({request.nodes, by_tasks, static_cast<std::uint32_t>(job.only.size()), 1u});
-  if (!std::includes(members.begin(), members.end(), job.only.begin(), job.only.end()))
-    return refused("Requested nodes not in this partition");
-  if (info.num_nodes > members.size()) return refused("Node count specification invalid");
-  // A held job's exclusions are looked at when it is released.
-  job.possible = info.num_nodes <= eligible;
-  if (!job.possible && !request.hold) return refused("Requested node configuration is not available");
-
-  const auto behaviour = behaviour_of_script(job.script);
-  if (!behaviour) return fail(behaviour.error());
-  job.behaviour = *behaviour;
-  while (jobs_.count(next_id_)) ++next_id_;
-  info.job_id = next_id_++;
-  info.name = request.name.empty() ? "sbatch" : request.name;
-  info.comment = request.comment;
-  info.partition = partition->name;
-  info.state = "PENDING";
-  info.held = request.hold;
-  info.reason = request.hold ? "JobHeldUser" : "None";
-  info.submit = stamp(loop_.now());
-  info.time_limit_s = request.time_limit_s.value_or(partition->max_time_s);
-  info.std_out = with_job_id(request.output.empty() ? "slurm-%j.out" : request.output, info.job_id);
-  if (!info.std_out.starts_with('/')) info.std_out = info.work_dir + "/" + info.std_out;
-  info.std_err = request.error.empty() ? info.std_out : with_job_id(request.error, info.job_id);
-  if (behaviour_of)
-    if (auto chosen = behaviour_of(info, job.script)) job.behaviour = *chosen;
-  job.may_requeue = request.requeue;
-  job.key = key_in_comment(info.comment);
-  job.submitted = loop_.now();
-  if (!job.key.empty()) by_key_[job.key].insert(info.job_id);
-  if (!info.held) queue_.insert(info.job_id);
-  const Submitted submitted{.job_id = info.job_id, .submit = info.submit, .dropped = {}};
-  jobs_[info.job_id] = std::move(made);
-  tell(job);
-  schedule_soon();
-  return submitted;
 }
 
 // --- looking -------------------------------------------------------------------------------------------
@@ -401,6 +255,19 @@ void SimCluster::drop_answers() {
   }
 }
 
+// While a job completes slurmctld shows those of its nodes that it still waits for: one that is DOWN is gone
+// from the list, and there again when the job is through (tried on 22.05).
+JobInfo SimCluster::shown(const Job& job) const {
+  JobInfo info = job.info;
+  if (!job.completing() || job.on.empty()) return info;
+  std::vector<std::string> names;
+  for (const NodeIndex node : job.on)
+    if (!nodes_[node].down) names.push_back(nodes_[node].name);
+  info.nodes = compress_hostlist(names);
+  info.num_nodes = static_cast<std::uint32_t>(names.size());
+  return info;
+}
+
 Snapshot SimCluster::look(const RefreshOrder& order) {
   Snapshot seen;
   seen.controller_boot = controller_boot_;
@@ -409,8 +276,13 @@ Snapshot SimCluster::look(const RefreshOrder& order) {
     if (found == jobs_.end())
       seen.absent.push_back(job_id);
     else
-      seen.jobs.push_back(found->second->info);
+      seen.jobs.push_back(shown(*found->second));
   }
+  for (const JobId array : order.arrays)
+    if (const auto ids = arrays_.find(array); ids != arrays_.end())
+      for (const JobId job_id : ids->second)
+        if (const auto found = jobs_.find(job_id); found != jobs_.end())
+          seen.tasks.push_back(found->second->info);
   if (!order.nodes) return seen;
   std::sort(changed_nodes_.begin(), changed_nodes_.end());
   for (const NodeIndex index : changed_nodes_) {
@@ -434,9 +306,12 @@ NodeInfo SimCluster::info_of(NodeIndex index) const {
   info.state = node.down ? "DOWN" : node.job != 0 ? "ALLOCATED" : "IDLE";
   if (node.drain) info.flags.push_back("DRAIN");
   if (node.not_responding) info.flags.push_back("NOT_RESPONDING");
+  if (node.fail) info.flags.push_back("FAIL");
   if (node.reboot_issued) info.flags.push_back("REBOOT_ISSUED");
+  if (reservation_of(index, loop_.now(), loop_.now())) info.flags.push_back("RESERVED");
   info.cpus = options_.cpus;
   info.address = info.name;  // as Slurm has it where slurm.conf names none
+  info.port = 6818;
   for (const auto p : node.partitions) info.partitions.push_back(options_.partitions[p].name);
   info.reason = node.reason;
   info.reason_uid = node.reason_uid;
@@ -448,6 +323,12 @@ std::optional<JobInfo> SimCluster::job(JobId job_id) const {
   if (const auto found = jobs_.find(job_id); found != jobs_.end()) return found->second->info;
   if (const auto found = accounted_.find(job_id); found != accounted_.end()) return found->second.back().info;
   return std::nullopt;
+}
+
+std::pair<int, int> SimCluster::derived_exit(JobId job_id) const {
+  const auto found = jobs_.find(job_id);
+  if (found == jobs_.end()) return {0, 0};
+  return {found->second->derived_exit_code, found->second->derived_exit_signal};
 }
 
 std::vector<JobInfo> SimCluster::keyed_jobs() const {
@@ -483,60 +364,6 @@ std::size_t SimCluster::live_jobs() const {
   const auto live =
       std::count_if(jobs_.begin(), jobs_.end(), [](const auto& entry) { return !entry.second->ended(); });
   return static_cast<std::size_t>(live) + (background_ ? background_->load.live_jobs : 0);
-}
-
-// --- restarts ------------------------------------------------------------------------------------------
-
-void SimCluster::stop_controller(bool killed) {
-  SB_CHECK(!away_, "slurmctld is down already");
-  if (killed) forget_unsaved();
-  away_ = true;
-}
-
-void SimCluster::start_controller() {
-  away_ = false;
-  controller_boot_ = std::max(stamp(loop_.now()), controller_boot_ + std::chrono::seconds(1));
-  schedule_soon();
-}
-
-void SimCluster::restart_controller(bool killed, std::chrono::milliseconds down_for) {
-  stop_controller(killed);
-  loop_.at(loop_.now() + down_for, [this] { start_controller(); });
-}
-
-/// State files are written every save_interval from the start on.  Simplified: what ended stays ended.
-void SimCluster::forget_unsaved() {
-  const Micros since_boot = loop_.now() - controller_boot_;
-  const TimePoint saved = controller_boot_ + since_boot / options_.save_interval * options_.save_interval;
-  for (auto entry = jobs_.begin(); entry != jobs_.end();) {
-    Job& job = *entry->second;
-    const bool forgotten = job.submitted > saved && !job.ended();
-    const bool unreleased = !job.info.held && job.released > saved && !job.ended();
-    if (forgotten || unreleased || (job.running() && job.started > saved)) {
-      // slurmd ends a run that its slurmctld does not know of.
-      if (job.running()) leave_nodes(job);
-      job.info.state = "PENDING";
-      job.info.start = job.info.end = kNoTime;
-      job.info.nodes.clear();
-      queue_.insert(entry->first);
-    }
-    if (forgotten || unreleased) queue_.erase(entry->first);
-    if (unreleased && !forgotten) {
-      job.info.held = true;
-      job.info.reason = "JobHeldUser";
-      job.released = kNoTime;
-    }
-    if (!forgotten) {
-      ++entry;
-      continue;
-    }
-    next_id_ = std::min(next_id_, entry->first);
-    if (const auto ids = by_key_.find(job.key); ids != by_key_.end()) {
-      ids->second.erase(entry->first);
-      if (ids->second.empty()) by_key_.erase(ids);
-    }
-    entry = jobs_.erase(entry);
-  }
 }
 
 }  // namespace sickbay::sim

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Nodes that fall ill and get well, and the jobs of other people.
+// Nodes that fall ill and get well.
 //
 // slurmctld learns of a silent node late: half-way to SlurmdTimeout it is NOT_RESPONDING, then DOWN.
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "adapters/sim/sim_state.h"
 
@@ -53,10 +52,11 @@ void SimCluster::mark_down(NodeIndex index, const std::string& reason) {
   node_changed(index);
 }
 
-/// The job on a node that is lost ends, or goes back to the queue where it may.
+/// The job on a node that is lost ends, or goes back to the queue where it may; with --no-kill it goes on.
 void SimCluster::lose_job(NodeIndex index) {
   Job* job = running_on(index);
   if (!job) return;
+  if (job->no_kill && job->on.front() != index) return take_node(*job, index);
   const std::string& name = nodes_[index].name;
   job->err = fmt::format("srun: error: Node failure on {}\n", name);
   log_end(*job, " DUE TO NODE FAILURE, SEE SLURMCTLD LOG FOR DETAILS");
@@ -80,6 +80,8 @@ void SimCluster::set_faults(const std::string& name, const SimNodeFaults& faults
 }
 
 void SimCluster::set_down(const std::string& name, const std::string& reason) {
+  // What an operator gives replaces what was there; Slurm itself leaves it (tried on 22.05).
+  nodes_[index_of(name)].reason = reason;
   mark_down(index_of(name), reason);
 }
 
@@ -99,51 +101,11 @@ void SimCluster::heal(const std::string& name) {
     node.boot = from_unix_seconds(to_unix_seconds(loop_.now()));
     lose_job(index);
   }
-  node.silent = node.lost_programs = node.not_responding = node.down = node.drain = node.reboot_issued =
-      false;
+  node.silent = node.lost_programs = node.not_responding = node.down = node.drain = node.fail =
+      node.reboot_issued = false;
   node.reason.clear();
   if (Job* job = running_on(index)) set_pace(*job);
   node_changed(index);
-  schedule_soon();
-}
-
-// --- other people's jobs -------------------------------------------------------------------------------
-
-void SimCluster::add_background(const SimBackground& load) {
-  SB_CHECK(!background_, "one background load per cluster");
-  SB_CHECK(load.busy_nodes <= nodes_.size() && load.nodes_per_job > 0, "a background load fits its cluster");
-  background_ = std::make_unique<Background>();
-  background_->load = load;
-  auto end = static_cast<NodeIndex>(nodes_.size());
-  const auto floor = static_cast<NodeIndex>(nodes_.size() - load.busy_nodes);
-  while (end >= floor + load.nodes_per_job) {
-    end -= load.nodes_per_job;
-    background_->runs.push({.at = loop_.now(), .first = end, .count = load.nodes_per_job, .job = 0});
-  }
-  background_step();
-}
-
-void SimCluster::background_step() {
-  Background& others = *background_;
-  while (!others.runs.empty() && others.runs.top().at <= loop_.now()) {
-    auto run = others.runs.top();
-    others.runs.pop();
-    const bool starts = run.job == 0;
-    if (starts) run.job = others.next_id++;
-    for (NodeIndex node = run.first; node < run.first + run.count; ++node) {
-      if (starts ? !may_start_on(node) : nodes_[node].job != run.job) continue;
-      nodes_[node].job = starts ? run.job : 0;
-      node_changed(node);
-    }
-    // Exponential run times, and a pause of some seconds for the nodes between two jobs.
-    const double share = static_cast<double>((random_() >> 11) + 1) * 0x1p-53;
-    const double seconds =
-        starts ? -std::log(share) * static_cast<double>(others.load.mean_run.count()) + 1 : 1 + 9 * share;
-    if (!starts) run.job = 0;
-    run.at = loop_.now() + Micros(static_cast<std::int64_t>(seconds * 1e6));
-    others.runs.push(run);
-  }
-  if (!others.runs.empty()) loop_.at(others.runs.top().at, [this] { background_step(); });
   schedule_soon();
 }
 

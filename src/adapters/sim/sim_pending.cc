@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What slurmctld says of a job that waits.  This cluster has no features, reservations, accounts or estimates
-// of a start; what it has is told as adapters/slurm tells it.
+// What slurmctld says of a job that waits.  This cluster has no accounts or estimates of a start; what it has
+// is told as adapters/slurm tells it.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -34,6 +34,9 @@ Result<PendingFacts> SimCluster::pending_facts(JobId job_id) const {
   request.excluded = names_of(job.exclude);
   request.time_limit_s = job.info.time_limit_s;
   request.begin = job.eligible;
+  request.features = job.constraint;
+  request.reservation = job.reservation;
+  request.dependency = dependency_text(job);
 
   const SimPartition& partition = options_.partitions[job.partition];
   facts.partition_names = partition.name;
@@ -50,9 +53,23 @@ Result<PendingFacts> SimCluster::pending_facts(JobId job_id) const {
     if (const auto state = parse_node_state(node.state, node.flags)) offer.state = *state;
     offer.cpus = node.cpus;
     offer.reason = node.reason;
+    offer.features = nodes_[index].features;
+    const SimReservation* reserved = reservation_of(index, loop_.now(), loop_.now());
+    offer.in_reservation = reserved && reserved->name == job.reservation;
     offers.push_back(std::move(offer));
   }
   facts.nodes = sort_nodes(request, offers);
+  for (const SimReservation& reservation : reservations_) {
+    if (reservation.end <= loop_.now() || reservation.name == job.reservation) continue;
+    auto names = sorted_hosts(*expand_hostlist(reservation.nodes));
+    std::erase_if(names, [&](const std::string& name) { return !fits(job, index_of(name)); });
+    if (names.empty()) continue;
+    facts.reservations.push_back({.name = reservation.name,
+                                  .start = reservation.start,
+                                  .end = reservation.end,
+                                  .nodes = compress_hostlist(names),
+                                  .count = static_cast<std::uint32_t>(names.size())});
+  }
   return facts;
 }
 

@@ -31,7 +31,16 @@ Result<ProcessOutcome> outcome_of(const SimCluster& cluster, const ProcessSpec& 
 
 void SimProcesses::run(ProcessSpec spec, Done<ProcessOutcome> done) {
   loop_.at(loop_.now() + kRunTime, [this, caller = callers_, spec = std::move(spec), done = std::move(done)] {
-    if (caller == callers_) done(outcome_of(cluster_, spec));
+    if (caller != callers_) return;
+    if (spec.argv.empty() || !spec.argv[0].ends_with("sickbay-folder"))
+      return done(outcome_of(cluster_, spec));
+    const auto order = Json::parse(spec.input);
+    SB_CHECK(order, "orders are ours");
+    Json answer = cluster_.folders().answer(*order);
+    if (on_folder_order) on_folder_order(*order, answer);
+    ProcessOutcome outcome;
+    outcome.out = answer.dump();
+    done(std::move(outcome));
   });
 }
 

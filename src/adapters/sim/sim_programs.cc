@@ -31,6 +31,12 @@ bool SimCluster::chance(double share) {
 
 void SimCluster::plan(Job& job) {
   job.ending = {};
+  job.derived_exit_code = job.derived_exit_signal = 0;
+  if (never_begins(job) || finds_no_program(job)) {
+    job.paced_at = loop_.now();
+    job.pace = 0;
+    return set_pace(job);
+  }
   // A verification whose script says nothing of itself is the real one; another is a program like any other.
   if (job.verification && job.script.find("#SIM") == std::string::npos)
     plan_verification(job);
@@ -39,6 +45,38 @@ void SimCluster::plan(Job& job) {
   job.paced_at = loop_.now();
   job.pace = 0;
   set_pace(job);
+}
+
+/// Tried on 22.05: where the first node cannot open the output, the job ends in the second it starts, with
+/// 0:53, JobLaunchFailure and no output.
+bool SimCluster::never_begins(Job& job) {
+  const auto folder_is_there = [this](const std::string& path) {
+    return folders_.is_there(path.substr(0, path.rfind('/')));
+  };
+  if (!nodes_[job.on.front()].faults.storage_away && folder_is_there(job.info.std_out) &&
+      folder_is_there(job.info.std_err))
+    return false;
+  job.ending = {.state = "FAILED", .exit_signal = 53, .reason = "JobLaunchFailure", .began = false};
+  job.work_left_s = 0;
+  return true;
+}
+
+/// The script begins, and its program is nowhere: on another node than the first, or since the folder is
+/// gone.
+bool SimCluster::finds_no_program(Job& job) {
+  const bool gone = !folders_.is_there(job.info.work_dir);
+  const auto away = std::find_if(job.on.begin(), job.on.end(),
+                                 [&](NodeIndex node) { return gone || nodes_[node].faults.storage_away; });
+  if (away == job.on.end()) return false;
+  const std::string& node = nodes_[*away].name;
+  job.err += fmt::format(
+      "slurmstepd-{0}: error: couldn't chdir to `{1}': No such file or directory: going to /tmp instead\n"
+      "slurmstepd-{0}: error: execve(): /tmp/./{2}: No such file or directory\n"
+      "srun: error: {0}: task {3}: Exited with exit code 2\n",
+      node, job.info.work_dir, job.info.name.substr(0, job.info.name.find('.')), away - job.on.begin());
+  job.ending = {.state = "FAILED", .exit_code = 2, .reason = "NonZeroExitCode"};
+  job.work_left_s = kKilledAfter_s;
+  return true;
 }
 
 /// One rank dies and srun takes the others down: what the user's error file and exit code show.
@@ -54,16 +92,31 @@ void SimCluster::plan_program(Job& job) {
   const SimBehaviour& does = job.behaviour;
   job.work_left_s = std::chrono::duration<double>(does.run).count();
   const double half = job.work_left_s / 2;
+  if (std::count(does.never_begins.begin(), does.never_begins.end(), job.run_number) > 0) {
+    // slurmd could not open its output: nothing was run, and nothing is written.
+    job.work_left_s = 0;
+    job.ending = {.state = "FAILED", .exit_signal = 53, .reason = "NonZeroExitCode"};
+    return;
+  }
   job.out += fmt::format("run {} on {}\n", job.run_number, job.info.nodes);
   const bool its_turn =
       does.fail_runs.empty() || std::count(does.fail_runs.begin(), does.fail_runs.end(), job.run_number) > 0;
+  const auto task_id = TaskIds::parse(job.info.array_task_id);
+  const bool one_of_them = does.fail_tasks.empty() || (task_id && does.fail_tasks.contains(task_id->first()));
   const bool fails =
-      (does.signal != 0 || does.exit_code != 0 || does.killed != 0) && its_turn && chance(does.flaky);
+      one_of_them &&
+      (does.signal != 0 || does.exit_code != 0 || does.killed != 0 || !does.other_ends.empty()) && its_turn &&
+      chance(does.flaky);
   for (std::size_t task = 0; task < job.on.size(); ++task) {
     const Node& node = nodes_[job.on[task]];
     if (node.faults.kill_signal != 0 && chance(node.faults.kill_share))
       return kill_rank(job, task, node.faults.kill_signal, kKilledAfter_s);
     if (node.name == does.crash_node) return kill_rank(job, task, does.crash_signal, half);
+    if (node.faults.full && does.writes) {
+      job.err += fmt::format("solver: cannot write /tmp/part.{}: No space left on device\n", task);
+      job.ending = {.state = "FAILED", .exit_code = 1, .reason = "NonZeroExitCode"};
+      return;
+    }
     if (node.faults.bad_memory) {
       job.out += "verification failed: the residual is nan\n";
       job.ending = {.state = "FAILED", .exit_code = 1, .reason = "NonZeroExitCode"};
@@ -76,7 +129,29 @@ void SimCluster::plan_program(Job& job) {
     return;
   }
   if (!does.says.empty()) job.out += does.says + "\n";
+  if (does.step_exit != 0) {
+    const bool signal = does.step_exit > 128;
+    (signal ? job.derived_exit_signal : job.derived_exit_code) = does.step_exit - (signal ? 128 : 0);
+    const std::string how =
+        signal ? signal_words(does.step_exit - 128) : fmt::format("Exited with exit code {}", does.step_exit);
+    job.err += fmt::format("srun: error: {}: task 0: {}\n", nodes_[job.on[0]].name, how);
+  }
+  if (static_cast<int>(job.info.restart_cnt) < does.requeue_self) {
+    if (job.may_requeue) {
+      job.ending.requeues = true;
+      return;
+    }
+    job.err += fmt::format("Requested operation is presently disabled for job {}\n", job.info.job_id);
+    job.ending = {.state = "FAILED", .exit_code = 1, .reason = "NonZeroExitCode"};
+    return;
+  }
   if (!fails) return;
+  for (const SimOtherEnd& other : does.other_ends)
+    if (other.run == job.run_number) {
+      job.err += other.says + "\n";
+      job.ending = {.state = "FAILED", .exit_code = other.exit_code, .reason = "NonZeroExitCode"};
+      return;
+    }
   if (does.killed != 0) {
     job.ending = {.state = "FAILED", .exit_signal = does.killed, .reason = "NonZeroExitCode"};
     return;
@@ -98,8 +173,10 @@ void SimCluster::plan_verification(Job& job) {
                      .killed = killed,
                      .bad_memory = node.faults.bad_memory,
                      .speed = node.faults.speed,
-                     .loss = node.faults.loss});
-    wrong = wrong || killed || node.faults.bad_memory;
+                     .loss = node.faults.loss,
+                     .full = node.faults.full,
+                     .bad_disk = node.faults.bad_disk});
+    wrong = wrong || killed || node.faults.bad_memory || node.faults.full || node.faults.bad_disk;
     slow = slow || node.faults.speed < 1 || node.faults.loss > 0;
     // Its ranks make no MPI calls in this part, so the others finish, and srun reports the one.
     if (killed)
@@ -132,6 +209,10 @@ void SimCluster::set_pace(Job& job) {
 }
 
 void SimCluster::work_done(Job& job) {
+  if (job.ending.requeues) {
+    requeue(job.info.job_id);
+    return;
+  }
   if (job.ending.crashes_nodes == 0) return end(job, Ending(job.ending));
   const auto count = std::min(static_cast<std::size_t>(job.ending.crashes_nodes), job.on.size());
   const std::vector<NodeIndex> victims(job.on.end() - static_cast<std::ptrdiff_t>(count), job.on.end());
@@ -139,6 +220,7 @@ void SimCluster::work_done(Job& job) {
 }
 
 void SimCluster::write_outputs(const Job& job) {
+  if (!job.ending.began) return;
   const auto write = [this](const std::string& path, const std::string& text) {
     outputs_[path] = text;
     if (!options_.write_outputs) return;

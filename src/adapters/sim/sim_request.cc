@@ -36,6 +36,17 @@ bool read_limit(std::string_view text, SimRequest& into) {
   return true;
 }
 
+bool read_array(std::string_view text, SimRequest& into) {
+  auto tasks = TaskIds::parse(text);
+  if (!tasks) return false;
+  into.array = std::move(*tasks);
+  const auto percent = text.find('%');
+  std::uint32_t throttle = 0;
+  if (percent != std::string_view::npos && !read_count(text.substr(percent + 1), throttle)) return false;
+  into.array_throttle = throttle;
+  return true;
+}
+
 template <std::string SimRequest::*member>
 bool keep(std::string_view value, SimRequest& into) {
   into.*member = value;
@@ -57,6 +68,7 @@ constexpr auto kEffects = std::to_array<Effect>({
     {"ntasks", true, [](std::string_view v, SimRequest& r) { return read_count(v, r.tasks); },
      "Invalid numeric value for --ntasks"},
     {"time", true, read_limit, "Invalid --time specification"},
+    {"array", true, read_array, "Batch job submission failed: Invalid job array specification"},
     {"partition", true, keep<&SimRequest::partition>, ""},
     {"job-name", true, keep<&SimRequest::name>, ""},
     {"comment", true, keep<&SimRequest::comment>, ""},
@@ -64,15 +76,18 @@ constexpr auto kEffects = std::to_array<Effect>({
     {"error", true, keep<&SimRequest::error>, ""},
     {"exclude", true, [](std::string_view v, SimRequest& r) { return read_names(v, r.exclude); },
      "Invalid node name specified"},
+    {"constraint", true, keep<&SimRequest::constraint>, ""},
+    {"reservation", true, keep<&SimRequest::reservation>, ""},
     {"requeue", true, [](std::string_view, SimRequest& r) { return r.requeue = true; }, ""},
     {"no-requeue", true, [](std::string_view, SimRequest& r) { return !(r.requeue = false); }, ""},
+    {"no-kill", true, [](std::string_view v, SimRequest& r) { return r.no_kill = v != "off", true; }, ""},
 
     {"nodelist", false, [](std::string_view v, SimRequest& r) { return read_names(v, r.nodelist); },
      "Invalid node name specified"},
     {"hold", false, [](std::string_view, SimRequest& r) { return r.hold = true; }, ""},
     {"begin", false, no_effect, ""},
     {"deadline", false, no_effect, ""},
-    {"dependency", false, no_effect, ""},
+    {"dependency", false, keep<&SimRequest::dependency>, ""},
     {"wait", false, no_effect, ""},
     {"test-only", false, no_effect, ""},
 });

@@ -16,12 +16,16 @@ namespace sickbay::sim {
 
 struct SimRequest {
   std::string name, partition, comment, output, error;
+  std::string dependency, constraint, reservation;
   std::uint32_t nodes = 0;                   ///< 0: not said
   std::uint32_t tasks = 0;                   ///< 0: not said
   std::optional<std::int64_t> time_limit_s;  ///< whole minutes, as Slurm rounds; 0 = unlimited
   std::vector<std::string> exclude, nodelist;
-  bool requeue = true;  ///< JobRequeue=1, Slurm's default
+  TaskIds array;                   ///< empty: no job array
+  std::size_t array_throttle = 0;  ///< tasks that may run at once; 0: all
+  bool requeue = true;             ///< JobRequeue=1, Slurm's default
   bool hold = false;
+  bool no_kill = false;
   /// The options which a re-run cannot have (a run elsewhere, at once, that nobody waits for).
   std::vector<std::string> not_for_reruns;
 };

@@ -61,8 +61,11 @@ std::string verify_lines(const std::vector<VerifiedNode>& nodes) {
                                   "offset 0x1f40: 0xaaaaaaaaaaaaaaab for 0xaaaaaaaaaaaaaaaa"
                                 : ""));
     lines.add(lines.finding(lines.head(node, rank, "membw"), true, false, 9800, "MB/s", ""));
-    lines.add(lines.finding(lines.head(node, rank, "disk"), true, false, 410, "MB/s", ""));
-    done(rank, "node", !node.bad_memory, slow);
+    lines.add(lines.finding(lines.head(node, rank, "disk"), !node.full && !node.bad_disk, false, 410, "MB/s",
+                            node.full       ? "cannot write in /tmp: No space left on device"
+                            : node.bad_disk ? "byte 4096 read back differs from what was written in /tmp"
+                                            : ""));
+    done(rank, "node", !node.bad_memory && !node.full && !node.bad_disk, slow);
   }
   // The second part runs between the nodes whose rank came to its end.
   if (alive.size() < 2) return std::move(lines).text();

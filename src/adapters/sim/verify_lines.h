@@ -14,6 +14,8 @@ struct VerifiedNode {
   bool bad_memory = false;  ///< patterns come back wrong
   double speed = 1.0;       ///< under 1: its processor time is withheld
   double loss = 0.0;        ///< share of packets lost
+  bool full = false;        ///< its /tmp has no room
+  bool bad_disk = false;    ///< its disk gives back something else
 };
 
 /// What both parts ("node", then "net") print together.  Up to 16 nodes all pairs are tried, over that a

@@ -66,6 +66,15 @@ bool read_limit(Text text, AccountingJob& entry) {
   return true;
 }
 
+/// "1234_7", "1234_[8-19%4]" for those that ended before they started; of a job of no array just its number.
+bool read_task(Text text, AccountingJob& entry) {
+  const auto mark = text.find('_');
+  if (mark == Text::npos) return true;
+  const auto tasks = TaskIds::parse(text.substr(mark + 1));
+  if (tasks) entry.job.array_task_id = tasks->text();
+  return tasks && read_number(text.substr(0, mark), entry.job.array_job_id);
+}
+
 /// What is asked for, in this order, and where it goes.
 struct FieldRow {
   Text name;
@@ -86,6 +95,7 @@ constexpr auto kFields = std::to_array<FieldRow>({
     {"Comment", [](Text t, AccountingJob& a) { return read_text(t, a.job.comment); }},
     {"WorkDir", [](Text t, AccountingJob& a) { return read_text(t, a.job.work_dir); }},
     {"JobName", [](Text t, AccountingJob& a) { return read_text(t, a.job.name); }},
+    {"JobID", read_task},
     {"SubmitLine", [](Text t, AccountingJob& a) { return read_text(t, a.submit_line); }},
 });
 
@@ -116,7 +126,9 @@ ProcessSpec sacct_command(const AccountingQuestion& question, const std::string&
   } else {
     spec.argv.push_back(fmt::format("--jobs={}", fmt::join(question.jobs, ",")));
   }
-  spec.environment = {"SLURM_CONF=" + slurm_conf, "TZ=UTC", "SLURM_TIME_FORMAT=%s", "LC_ALL=C"};
+  // Without SLURM_BITSTR_LEN a long list of tasks is cut.
+  spec.environment = {"SLURM_CONF=" + slurm_conf, "TZ=UTC", "SLURM_TIME_FORMAT=%s", "LC_ALL=C",
+                      "SLURM_BITSTR_LEN=0"};
   spec.output_limit = std::size_t{64} << 20;
   return spec;
 }

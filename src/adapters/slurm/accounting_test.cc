@@ -18,8 +18,8 @@ std::string record(const std::vector<std::string>& fields) {
 }
 
 std::vector<std::string> good() {
-  return {"26",   "60001", "FAILED", "3:0", "1795257036", "1795257037", "1795257035",     "n[1-2]",
-          "main", "5",     "2",      "",    "/home/x",    "job.sh",     "sbatch --hold x"};
+  return {"26",   "60001", "FAILED", "3:0", "1795257036", "1795257037", "1795257035", "n[1-2]",
+          "main", "5",     "2",      "",    "/home/x",    "job.sh",     "26",         "sbatch --hold x"};
 }
 
 TEST(Accounting, AJobIsReadWhole) {
@@ -42,6 +42,25 @@ TEST(Accounting, AJobIsReadWhole) {
   expected.name = "job.sh";
   EXPECT_EQ((*jobs)[0].job, expected);
   EXPECT_EQ((*jobs)[0].submit_line, "sbatch --hold x");
+}
+
+TEST(Accounting, TasksOfArraysAreNamed) {
+  struct Row {
+    const char* name;
+    JobId array;
+    const char* tasks;
+  };
+  for (const Row& row : {Row{"20_7", 20, "7"}, Row{"20_[12-21:3%2]", 20, "12,15,18,21"}, Row{"26", 0, ""}}) {
+    auto fields = good();
+    fields[14] = row.name;
+    const auto jobs = parse_sacct(record(fields), kD);
+    ASSERT_TRUE(jobs) << jobs.error().line();
+    EXPECT_EQ((*jobs)[0].job.array_job_id, row.array);
+    EXPECT_EQ((*jobs)[0].job.array_task_id, row.tasks);
+  }
+  auto fields = good();
+  fields[14] = "20_[1-...]";
+  EXPECT_FALSE(parse_sacct(record(fields), kD));
 }
 
 TEST(Accounting, WordsForNothingAreNothing) {

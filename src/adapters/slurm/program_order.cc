@@ -10,6 +10,7 @@
 
 #include "adapters/slurm/command_error.h"
 #include "adapters/slurm/key_comment.h"
+#include "adapters/slurm/option_fates.h"
 #include "adapters/slurm/script_options.h"
 #include "base/text.h"
 #include "model/sbatch_options.h"
@@ -20,46 +21,21 @@ namespace {
 constexpr int kExportFd = 9;
 constexpr std::chrono::seconds kSbatchLimit{30};
 
-/// What becomes of an option of the user's.  Options without a row are passed on as they are.
-enum class Fate {
-  dropped,   ///< a re-run cannot have it: left out everywhere, and reported
-  replaced,  ///< ours stands in its place; nobody needs to be told
-  refused,   ///< such a job cannot be run again
-};
-struct FateRow {
-  std::string_view name;
-  Fate fate;
-};
-// Sorted by fate; the names are those of model/sbatch_options.h.
-constexpr auto kFates = std::to_array<FateRow>({
-    {"begin", Fate::dropped},       {"deadline", Fate::dropped},  {"dependency", Fate::dropped},
-    {"export-file", Fate::dropped}, {"gid", Fate::dropped},       {"hold", Fate::dropped},
-    {"nodefile", Fate::dropped},    {"nodelist", Fate::dropped},  {"test-only", Fate::dropped},
-    {"uid", Fate::dropped},         {"wait", Fate::dropped},
-
-    {"comment", Fate::replaced},    {"error", Fate::replaced},    {"exclude", Fate::replaced},
-    {"export", Fate::replaced},     {"help", Fate::replaced},     {"no-requeue", Fate::replaced},
-    {"output", Fate::replaced},     {"parsable", Fate::replaced}, {"quiet", Fate::replaced},
-    {"requeue", Fate::replaced},    {"usage", Fate::replaced},    {"version", Fate::replaced},
-
-    {"clusters", Fate::refused},
-});
-
 /// Variables that are such options.
 struct VariableRow {
   std::string_view name, option;
 };
 constexpr auto kVariables = std::to_array<VariableRow>({
     {"SBATCH_CLUSTERS", "clusters"},
+    {"SBATCH_DEBUG", "verbose"},
     {"SBATCH_EXPORT", "export"},
-    {"SBATCH_NO_REQUEUE", "no-requeue"},
-    {"SBATCH_REQUEUE", "requeue"},
+    {"SBATCH_PRIORITY", "priority"},
     {"SBATCH_WAIT", "wait"},
 });
 
-std::optional<Fate> fate_of(std::string_view option) {
-  for (const FateRow& row : kFates)
-    if (row.name == option) return row.fate;
+std::string_view variable_of(std::string_view option) {
+  for (const VariableRow& row : kVariables)
+    if (row.option == option) return row.name;
   return {};
 }
 
@@ -95,6 +71,7 @@ struct UserOptions {
   std::vector<GivenOption> script;
   Environment environment;  // into the submission
 
+  bool wraps() const { return line.last("wrap") != nullptr; }
   /// The value that counts; `variable_name` is the option's variable, empty where it has none.
   std::optional<std::string> effective(std::string_view option, std::string_view variable_name = {}) const {
     if (const GivenOption* given = line.last(option)) return given->value.value_or("");
@@ -109,10 +86,13 @@ Result<UserOptions> read_options(const Submission& submission) {
   UserOptions options;
   auto line = parse_sbatch_line(submission.sbatch_options);
   if (!line) return fail(std::move(line.error()));
-  auto script = parse_script_options(submission.script);
-  if (!script) return fail(std::move(script.error()));
   options.line = std::move(*line);
-  options.script = std::move(*script);
+  // sbatch looks for no options in a script that it makes itself.
+  if (!options.wraps()) {
+    auto script = parse_script_options(submission.script);
+    if (!script) return fail(std::move(script.error()));
+    options.script = std::move(*script);
+  }
   options.environment = by_name(submission.environment);
   const auto refuse = [](std::string what) {
     return fail(Error(ErrorCode::bad_input, std::move(what))
@@ -124,8 +104,12 @@ Result<UserOptions> read_options(const Submission& submission) {
         fmt::format("{} among sbatch's options is no option", quote_for_message(*options.line.script)));
   if (options.line.heterogeneous || has_heterogeneous_line(submission.script))
     return refuse("a heterogeneous job cannot be run again");
-  if (options.effective("clusters", "SBATCH_CLUSTERS"))
-    return refuse("a job that was sent to other clusters cannot be run again");
+  if (has_burst_buffer_line(submission.script))
+    return refuse(
+        "a job with a burst buffer (#BB, #DW) cannot be run again: it would be filled and emptied twice");
+  for (const FateRow& row : option_fates())
+    if (row.fate == Fate::refused && options.effective(row.name, variable_of(row.name)))
+      return refuse(fmt::format("a job with --{} cannot be run again: {}", row.name, row.why));
   return options;
 }
 
@@ -239,6 +223,12 @@ JobEnvironment job_environment(const ProgramOrder& order, const UserOptions& opt
   variables.set("SLURM_JOB_NAME=" + job_name);
   if (const auto hint = options.effective("hint", "SBATCH_HINT")) variables.set("SLURM_HINT=" + *hint);
   add_limits(submission, options, site, variables);
+  // sbatch sets it to where it runs, but not over a value in the file: that of the job that the user
+  // submitted from would lead a copy back to his own folder (tried on 22.05).  So would PWD in what is no
+  // shell.
+  const bool moved = !order.work_dir.empty();
+  variables.set("SLURM_SUBMIT_DIR=" + (moved ? order.work_dir : submission.work_dir));
+  if (moved) variables.set("PWD=" + order.work_dir);
   const std::string run = fmt::format("SICKBAY_RUN={}", order.run_number);
   variables.set(run);
   // Any list but ALL makes slurmd add the user's login environment, as it did at first; a bare NONE would
@@ -267,25 +257,29 @@ Result<ProgramSubmission> program_submission(const ProgramOrder& order, const Sb
   ProgramSubmission result;
   ProcessSpec& spec = result.spec;
   spec.argv = {site.sbatch};
-  const bool moved = !order.work_dir.empty();
+  const bool moved = !order.work_dir.empty(), away = !moved && !site.folder_is_here;
   for (const GivenOption& given : options->line.options) {
     const auto fate = fate_of(given.name);
     if (fate == Fate::dropped) result.dropped.push_back(given.text());
-    if (fate || (moved && given.name == "chdir")) continue;
+    if (fate || ((moved || away) && given.name == "chdir") || (order.array_task && given.name == "array"))
+      continue;
     spec.argv.push_back(given.text());
   }
 
+  // (An option of ours on the command line wins over the script's; those without one must go from its text.)
+  const auto goes = [](const GivenOption& given) {
+    const auto fate = fate_of(given.name);
+    return fate == Fate::dropped || fate == Fate::silent;
+  };
   bool script_drops = false;
   for (const GivenOption& given : options->script) {
-    if (fate_of(given.name) != Fate::dropped) continue;
-    script_drops = true;
-    result.dropped.push_back("#SBATCH " + given.text());
+    script_drops = script_drops || goes(given);
+    if (fate_of(given.name) == Fate::dropped) result.dropped.push_back("#SBATCH " + given.text());
   }
   spec.input = submission.script;
   if (script_drops)
-    spec.input = with_script_options(submission.script, options->script, [](const GivenOption& given) {
-      return fate_of(given.name) != Fate::dropped;
-    });
+    spec.input = with_script_options(submission.script, options->script,
+                                     [&](const GivenOption& given) { return !goes(given); });
 
   // sbatch's own environment: nothing of the user's but his SBATCH_* options.
   spec.environment = {"SLURM_CONF=" + site.slurm_conf};
@@ -312,11 +306,13 @@ Result<ProgramSubmission> program_submission(const ProgramOrder& order, const Sb
   }
   exclude.insert(exclude.end(), order.exclude.begin(), order.exclude.end());
 
-  const std::string output = as_pattern(order.output_dir) + "/slurm-%j";
+  // Where the nodes have no such folder either, the output cannot be opened, and the run never begins.
+  const std::string output = as_pattern(order.output_dir) + (away ? "-%j" : "/slurm-%j");
   const auto add = [&](std::string_view name, std::string_view value) {
     spec.argv.push_back(fmt::format("--{}={}", name, value));
   };
-  spec.argv.insert(spec.argv.end(), {"--parsable", "--hold", "--no-requeue"});
+  // Whether Slurm may requeue it stays as it was: a program may requeue itself.
+  spec.argv.insert(spec.argv.end(), {"--parsable", "--hold"});
   add("comment", comment_with_key(options->effective("comment").value_or(""), order.key));
   if (own_name.empty()) add("job-name", job_name);
   if (!exclude.empty()) add("exclude", fmt::format("{}", fmt::join(exclude, ",")));
@@ -325,14 +321,23 @@ Result<ProgramSubmission> program_submission(const ProgramOrder& order, const Sb
   add("export-file", std::to_string(kExportFd));
   if (!environment.export_option.empty()) add("export", environment.export_option);
   if (moved) add("chdir", order.work_dir);
-  const bool wraps = submission.script.empty() && options->line.last("wrap");
-  if (!wraps) {
+  // It wins over the script's and over SBATCH_ARRAY_INX, and gives the task its SLURM_ARRAY_TASK_ID again.
+  if (order.array_task) add("array", std::to_string(*order.array_task));
+  if (away) {
+    const std::string asked = options->effective("chdir").value_or("");
+    add("chdir", asked.starts_with('/') ? asked
+                 : asked.empty()        ? submission.work_dir
+                                        : submission.work_dir + "/" + asked);
+  }
+  if (options->wraps()) {
+    spec.input.clear();  // sbatch makes its text again, and takes no other beside it
+  } else {
     // By a name, because without one sbatch takes no arguments for the script.
     spec.argv.push_back("/dev/stdin");
     spec.argv.insert(spec.argv.end(), submission.script_args.begin(), submission.script_args.end());
   }
 
-  spec.folder = moved ? order.work_dir : submission.work_dir;
+  spec.folder = moved ? order.work_dir : away ? "/" : submission.work_dir;
   spec.as_user = ProcessSpec::Credentials{submission.owner.user, submission.owner.uid, submission.owner.gid};
   spec.umask = submission.umask;
   spec.limits = submission.limits;

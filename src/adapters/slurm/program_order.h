@@ -25,6 +25,9 @@ struct SbatchSite {
   std::string slurm_conf;
   /// PropagateResourceLimits and PropagateResourceLimitsExcept of slurm.conf, comma lists.
   std::string propagate = "ALL", propagate_except;
+  /// False: the job's folder is not on this host, where no home may be mounted.  sbatch then runs elsewhere,
+  /// and the output goes beside where its folder would be, which only the nodes can write.
+  bool folder_is_here = true;
 };
 
 struct ProgramSubmission {

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace sickbay::slurm {
 namespace {
 
@@ -51,16 +53,27 @@ std::string environment(const ProgramSubmission& made) {
 
 TEST(ProgramOrderLine, AnOrdinaryJobIsHeldKeyedAndItsOwners) {
   const auto made = prepared(order());
-  EXPECT_THAT(
-      made.spec.argv,
-      ElementsAre("/usr/bin/sbatch", "--parsable", "--hold", "--no-requeue", "--comment=sickbay:c17.r2.a1",
-                  "--job-name=job.sh", "--output=/home/alice/sickbay-c17/slurm-%j.out",
-                  "--error=/home/alice/sickbay-c17/slurm-%j.err", "--export-file=9", "/dev/stdin"));
+  EXPECT_THAT(made.spec.argv,
+              ElementsAre("/usr/bin/sbatch", "--parsable", "--hold", "--comment=sickbay:c17.r2.a1",
+                          "--job-name=job.sh", "--output=/home/alice/sickbay-c17/slurm-%j.out",
+                          "--error=/home/alice/sickbay-c17/slurm-%j.err", "--export-file=9", "/dev/stdin"));
   EXPECT_EQ(made.spec.input, order().submission.script);
   EXPECT_EQ(made.spec.folder, "/home/alice");
   ASSERT_TRUE(made.spec.as_user);
   EXPECT_EQ(made.spec.as_user->uid, 60001U);
   EXPECT_THAT(made.dropped, IsEmpty());
+}
+
+TEST(ProgramOrderLine, OfAJobArrayOnlyTheOneTaskRunsAgain) {
+  auto one = order();
+  one.submission.sbatch_options = {"-a", "0-19%4", "--array=0-9"};
+  one.submission.environment.push_back("SBATCH_ARRAY_INX=1-3");
+  one.submission.script = "#!/bin/sh\n#SBATCH --array=0-99\ntrue\n";
+  one.array_task = 0;
+  const auto made = prepared(one);
+  EXPECT_EQ(option(made, "array"), "0");
+  EXPECT_THAT(made.spec.argv, Not(Contains(HasSubstr("0-9"))));
+  EXPECT_THAT(made.dropped, IsEmpty()) << "it is replaced, and the case has a note of it";
 }
 
 TEST(ProgramOrderLine, NothingOfTheUsersReachesSbatchItself) {
@@ -89,6 +102,18 @@ TEST(ProgramOrderLine, OptionsThatTieItDownAreDroppedEverywhere) {
   EXPECT_EQ(made.spec.argv[3], "--parsable");
   EXPECT_EQ(made.spec.input, "#!/bin/sh\n#SBATCH \"--time=5\"\n##SBATCH --test-only\ntrue\n");
   EXPECT_THAT(made.spec.environment, Not(Contains("SBATCH_WAIT=1")));
+}
+
+TEST(ProgramOrderLine, TheFolderOfSubmissionIsWhereItRuns) {
+  auto one = order();
+  one.submission.environment = {"SLURM_SUBMIT_DIR=/home/alice/of_another_job", "PWD=/home/alice"};
+  EXPECT_THAT(environment(prepared(one)), HasSubstr("\nSLURM_SUBMIT_DIR=/home/alice\n"));
+  EXPECT_THAT(environment(prepared(one)), HasSubstr("\nPWD=/home/alice\n"));
+  one.work_dir = "/home/alice/copy";
+  EXPECT_EQ(prepared(one).spec.folder, "/home/alice/copy");
+  EXPECT_THAT(environment(prepared(one)), HasSubstr("\nSLURM_SUBMIT_DIR=/home/alice/copy\n"));
+  EXPECT_THAT(environment(prepared(one)), HasSubstr("\nPWD=/home/alice/copy\n"));
+  EXPECT_THAT(environment(prepared(one)), Not(HasSubstr("of_another_job")));
 }
 
 TEST(ProgramOrderLine, ExportSetsWhatItNamesInItsOrder) {
@@ -161,11 +186,17 @@ TEST(ProgramOrderLine, ArgumentsAndPipesStayAsTheyWere) {
 
 TEST(ProgramOrderLine, AWrappedCommandHasNoScript) {
   auto one = order();
-  one.submission.script.clear();
-  one.submission.sbatch_options = {"--wrap=hostname"};
+  // As `sickbay submit` keeps it: sbatch refuses a script beside --wrap, so that no such job ever ran again.
+  one.submission.script = "#!/bin/sh\n\n#SBATCH --begin=now+1\nhostname\n";
+  one.submission.script_name = "wrap";
+  one.submission.sbatch_options = {"-N1", "--wrap=#SBATCH --begin=now+1\nhostname"};
   const auto made = prepared(one);
-  EXPECT_THAT(made.spec.argv, Contains("--wrap=hostname"));
+  EXPECT_THAT(made.spec.argv, Contains(HasSubstr("--wrap=")));
   EXPECT_THAT(made.spec.argv, Not(Contains("/dev/stdin")));
+  EXPECT_EQ(made.spec.argv.back().substr(0, 2), "--");
+  EXPECT_EQ(made.spec.input, "");
+  EXPECT_EQ(option(made, "job-name"), "wrap");
+  EXPECT_THAT(made.dropped, IsEmpty()) << "sbatch reads no options there either";
 }
 
 TEST(ProgramOrderLine, ACopyOfTheFolderTakesThePlaceOfChdir) {
@@ -246,9 +277,16 @@ TEST(ProgramOrderLine, WhatCannotRunAgainIsRefused) {
     std::vector<std::string> options;
     const char* script;
   } rows[] = {
-      {{"-N1", ":", "-N2"}, "#!/bin/sh\n"}, {{}, "#!/bin/sh\n#SBATCH hetjob\n"},
-      {{"-M", "other"}, "#!/bin/sh\n"},     {{}, "#!/bin/sh\n#SBATCH --clusters=other\n"},
+      {{"-N1", ":", "-N2"}, "#!/bin/sh\n"},
+      {{}, "#!/bin/sh\n#SBATCH hetjob\n"},
+      {{"-M", "other"}, "#!/bin/sh\n"},
+      {{}, "#!/bin/sh\n#SBATCH --clusters=other\n"},
       {{"job.sh"}, "#!/bin/sh\n"},
+      {{"--bb=capacity=1G"}, "#!/bin/sh\n"},
+      {{}, "#!/bin/sh\n#SBATCH --bbf=spec\n"},
+      {{}, "#!/bin/sh\n#SBATCH -N1\n#DW jobdw type=scratch capacity=1GB\ntrue\n"},
+      {{}, "#!/bin/sh\n#BB create_persistent name=x\ntrue\n"},
+      {{"--cluster-constraint=a"}, "#!/bin/sh\n"},
   };
   for (const auto& row : rows) {
     auto one = order();
@@ -257,6 +295,66 @@ TEST(ProgramOrderLine, WhatCannotRunAgainIsRefused) {
     const auto made = program_submission(one, site());
     ASSERT_FALSE(made) << row.script;
     EXPECT_EQ(made.error().code, ErrorCode::bad_input);
+  }
+}
+
+TEST(ProgramOrderLine, AFolderThatIsNotOnThisHostIsTheNodesMatter) {
+  SbatchSite elsewhere = site();
+  elsewhere.folder_is_here = false;
+  auto one = order();
+  auto made = prepared(one, elsewhere);
+  EXPECT_EQ(made.spec.folder, "/");
+  EXPECT_EQ(option(made, "chdir"), "/home/alice");
+  EXPECT_EQ(option(made, "output"), "/home/alice/sickbay-c17-%j.out")
+      << "nobody here can make a folder there";
+  EXPECT_EQ(option(made, "error"), "/home/alice/sickbay-c17-%j.err");
+  one.submission.script = "#!/bin/sh\n#SBATCH --chdir=sub\ntrue\n";
+  EXPECT_EQ(option(prepared(one, elsewhere), "chdir"), "/home/alice/sub");
+  one.submission.sbatch_options = {"--chdir=/scratch"};
+  made = prepared(one, elsewhere);
+  EXPECT_EQ(std::count(made.spec.argv.begin(), made.spec.argv.end(), "--chdir=/scratch"), 1);
+  one.work_dir = "/home/alice/copy";
+  made = prepared(one, elsewhere);
+  EXPECT_EQ(made.spec.folder, "/home/alice/copy") << "a copy was made here, so it is here";
+  EXPECT_EQ(option(made, "output"), "/home/alice/sickbay-c17/slurm-%j.out");
+}
+
+TEST(ProgramOrderLine, ItMailsNobodyAndHasNoPriorityOfItsOwn) {
+  auto one = order();
+  one.submission.sbatch_options = {"--mail-type=ALL", "--priority=9", "-v", "-N1"};
+  one.submission.script = "#!/bin/sh\n#SBATCH --mail-user=alice --mail-type=END\n#SBATCH -n2\ntrue\n";
+  one.submission.environment.push_back("SBATCH_PRIORITY=9");
+  const auto made = prepared(one);
+  for (const std::string& word : made.spec.argv) {
+    EXPECT_FALSE(word.starts_with("--mail")) << word;
+    EXPECT_FALSE(word.starts_with("--priority")) << word;
+  }
+  EXPECT_EQ(made.spec.input, "#!/bin/sh\n#SBATCH \"--ntasks=2\"\n##SBATCH -n2\ntrue\n");
+  EXPECT_THAT(made.spec.environment, Not(Contains("SBATCH_PRIORITY=9")));
+  EXPECT_THAT(made.dropped, IsEmpty()) << "nobody needs to be told";
+}
+
+TEST(ProgramOrderLine, TheRightToBeRequeuedStaysAsItWas) {
+  const struct {
+    std::vector<std::string> options, variables;
+    const char* script;
+    int yes, no;
+  } rows[] = {
+      {{}, {}, "", 0, 0},
+      {{"--requeue"}, {}, "", 1, 0},
+      {{"--no-requeue"}, {}, "", 0, 1},
+      {{}, {"SBATCH_REQUEUE=1"}, "#SBATCH --no-requeue", 0, 0},
+  };
+  for (const auto& row : rows) {
+    auto one = order();
+    one.submission.sbatch_options = row.options;
+    one.submission.environment = row.variables;
+    one.submission.script = std::string("#!/bin/sh\n") + row.script + "\ntrue\n";
+    const auto made = prepared(one);
+    EXPECT_EQ(std::ranges::count(made.spec.argv, "--requeue"), row.yes);
+    EXPECT_EQ(std::ranges::count(made.spec.argv, "--no-requeue"), row.no);
+    EXPECT_EQ(made.spec.input, one.submission.script);
+    for (const std::string& variable : row.variables) EXPECT_THAT(made.spec.environment, Contains(variable));
   }
 }
 

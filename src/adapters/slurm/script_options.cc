@@ -59,12 +59,10 @@ std::string with_script_options(std::string_view script, const std::vector<Given
   return out.append(script.substr(body));
 }
 
-bool has_heterogeneous_line(std::string_view script) {
+bool has_burst_buffer_line(std::string_view script) {
   bool found = false;
   option_lines(script, [&](std::string_view line) {
-    if (!line.starts_with(kMark)) return;
-    const std::string_view word = trimmed(line.substr(kMark.size()));
-    found = found || word.starts_with("hetjob") || word.starts_with("packjob");
+    found = found || line.starts_with("#BB ") || line.starts_with("#DW ") || line.starts_with("#BB_LUA");
   });
   return found;
 }

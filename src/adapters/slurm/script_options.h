@@ -19,7 +19,7 @@ namespace sickbay::slurm {
 std::string with_script_options(std::string_view script, const std::vector<GivenOption>& options,
                                 const std::function<bool(const GivenOption&)>& keep);
 
-/// A line "#SBATCH hetjob" (or packjob, its old name): the script is of a job with several components.
-bool has_heterogeneous_line(std::string_view script);
+/// A line "#BB ..." or "#DW ..." (also #BB_LUA): the job has a burst buffer.
+bool has_burst_buffer_line(std::string_view script);
 
 }  // namespace sickbay::slurm

@@ -45,11 +45,5 @@ TEST(ScriptOptions, KeptOptionsReadBackAsTheyWere) {
   }
 }
 
-TEST(ScriptOptions, JobsOfManyComponentsAreSeen) {
-  EXPECT_TRUE(has_heterogeneous_line("#!/bin/sh\n#SBATCH -N1\n#SBATCH hetjob\n#SBATCH -N2\n"));
-  EXPECT_TRUE(has_heterogeneous_line("#!/bin/sh\n#SBATCH packjob\n"));
-  EXPECT_FALSE(has_heterogeneous_line("#!/bin/sh\n#SBATCH -J hetjob\necho\n#SBATCH hetjob\n"));
-}
-
 }  // namespace
 }  // namespace sickbay::slurm

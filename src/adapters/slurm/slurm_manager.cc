@@ -11,9 +11,11 @@
 #include "adapters/slurm/accounting.h"
 #include "adapters/slurm/call_lane.h"
 #include "adapters/slurm/child_calls.h"
+#include "adapters/slurm/dependents.h"
 #include "adapters/slurm/key_comment.h"
 #include "adapters/slurm/node_reboot.h"
 #include "adapters/slurm/program_order.h"
+#include "adapters/slurm/slurm_replacement.h"
 #include "base/text.h"
 #include "model/slurm_state.h"
 #include "ports/lifetime.h"
@@ -25,11 +27,6 @@ constexpr std::size_t kUpdatesPerSecond = 10;
 constexpr std::size_t kProcessesAtOnce = 3;  // with the child's one call: four
 constexpr std::chrono::seconds kRootForAWhile{10};
 constexpr std::size_t kChildQueue = 1000, kProcessQueue = 200;
-
-Json handle_json(const JobHandle& job) {
-  return Json::object(
-      {{"job_id", job.job_id}, {"uid", job.uid}, {"submit", to_micros(job.submit)}, {"key", job.key}});
-}
 
 std::vector<JobInfo> jobs_from(const Json& array) {
   std::vector<JobInfo> jobs;
@@ -48,20 +45,20 @@ class SlurmCluster final : public ResourceManager {
       : loop_(loop),
         runner_(runner),
         options_(std::move(options)),
-        calls_(
-            loop,
-            {options_.child_path, {"SLURM_CONF=" + options_.slurm_conf}, options_.call_limit, options_.log},
-            counts_) {}
+        calls_(loop,
+               {options_.child_path,
+                // Else libslurm cuts the list of an array's waiting tasks after 64 letters.
+                {"SLURM_CONF=" + options_.slurm_conf, "SLURM_BITSTR_LEN=0"},
+                options_.call_limit,
+                options_.log},
+               counts_) {}
 
   void submit_program(ProgramOrder order, Done<Submitted> done) override;
   void submit_verification(VerificationOrder order, Done<Submitted> done) override;
   void find(std::string key, std::uint32_t uid, Done<std::vector<JobInfo>> done) override;
-  void release(JobHandle job, Done<bool> done) override {
-    yes_no("release", handle_json(job), std::move(done));
-  }
-  void cancel(JobHandle job, Done<bool> done) override {
-    yes_no("cancel", handle_json(job), std::move(done));
-  }
+  void dependents(DependentsOrder order, Done<std::vector<Dependent>> done) override;
+  void release(JobHandle job, Done<bool> done) override { yes_no("release", job.to_json(), std::move(done)); }
+  void cancel(JobHandle job, Done<bool> done) override { yes_no("cancel", job.to_json(), std::move(done)); }
   void refresh(RefreshOrder order, Done<Snapshot> done) override;
   void history(std::vector<JobId> jobs, Done<std::vector<JobInfo>> done) override;
   void drain(std::string node, std::string reason, Done<bool> done) override {
@@ -69,6 +66,9 @@ class SlurmCluster final : public ResourceManager {
   }
   void undrain(std::string node, std::string own_reason_prefix, Done<bool> done) override {
     yes_no("undrain", Json::object({{"node", node}, {"prefix", own_reason_prefix}}), std::move(done));
+  }
+  void set_down(std::string node, std::string reason, Done<bool> done) override {
+    yes_no("set_down", Json::object({{"node", node}, {"reason", reason}}), std::move(done));
   }
   void reboot(RebootOrder order, Done<bool> done) override;
   void explain(JobId job, Done<PendingFacts> done) override {
@@ -83,6 +83,7 @@ class SlurmCluster final : public ResourceManager {
       done(static_cast<std::uint32_t>((*configuration)["slurm_user_id"].as_int()));
     });
   }
+  NodeReplacement& node_replacement() override { return replacement_; }
   std::vector<CallCount> calls() const override { return counts_.list(); }
 
  private:
@@ -95,6 +96,8 @@ class SlurmCluster final : public ResourceManager {
   /// Runs a command, in its turn; `then` runs later, never from inside.
   void run(Kind kind, std::string call, ProcessSpec spec, Then<ProcessOutcome> then);
   void make_folder(const Owner& owner, std::uint32_t umask, const std::string& path, Then<bool> then);
+  void with_folder(const ProgramOrder& order, std::function<void(bool is_here)> then);
+  void submit_from(const ProgramOrder& order, const SbatchSite& site, Done<Submitted> done);
   void run_sbatch(std::string key, std::uint32_t uid, ProgramSubmission submission, Done<Submitted> done);
   void account(AccountingQuestion question, Then<std::vector<AccountingJob>> then);
   template <class T>
@@ -113,6 +116,10 @@ class SlurmCluster final : public ResourceManager {
   CallLane process_lane_{loop_, rate_, kProcessesAtOnce, kProcessQueue};
   /// What the last snapshot said, so that a new child's full look gives differences all the same.
   std::map<std::string, NodeInfo, std::less<>> nodes_;
+  SlurmReplacement replacement_{
+      loop_, [this](bool update, std::string call, Json args, std::function<void(Result<Json>)> then) {
+        ask(update ? Kind::update : Kind::look, std::move(call), std::move(args), std::move(then));
+      }};
   Lifetime lifetime_;
 };
 
@@ -146,6 +153,7 @@ Snapshot SlurmCluster::snapshot_from(const Json& json) {
   Snapshot snapshot;
   snapshot.controller_boot = from_micros(json["controller_boot"].as_int());
   snapshot.jobs = jobs_from(json["jobs"]);
+  snapshot.tasks = jobs_from(json["tasks"]);
   for (const Json& id : json["absent"].items()) snapshot.absent.push_back(static_cast<JobId>(id.as_int()));
   snapshot.gone_nodes = json["gone"].as_strings();
   std::map<std::string, NodeInfo, std::less<>> all;
@@ -166,9 +174,11 @@ Snapshot SlurmCluster::snapshot_from(const Json& json) {
 }
 
 void SlurmCluster::refresh(RefreshOrder order, Done<Snapshot> done) {
-  Json::Array ids;
+  Json::Array ids, arrays;
   for (const JobId id : order.jobs) ids.push_back(id);
-  ask(Kind::look, "refresh", Json::object({{"jobs", std::move(ids)}, {"nodes", order.nodes}}),
+  for (const JobId id : order.arrays) arrays.push_back(id);
+  ask(Kind::look, "refresh",
+      Json::object({{"jobs", std::move(ids)}, {"arrays", std::move(arrays)}, {"nodes", order.nodes}}),
       [this, done = std::move(done)](Result<Json> outcome) {
         if (!outcome) return done(fail(std::move(outcome.error())));
         done(snapshot_from(*outcome));
@@ -238,6 +248,7 @@ void SlurmCluster::submit_verification(VerificationOrder order, Done<Submitted> 
                             {"environment", order.environment},
                             {"time_limit_s", order.time_limit.count()},
                             {"partition", order.partition},
+                            {"reservation", order.reservation},
                             {"qos", order.qos},
                             {"account", order.account},
                             {"work_dir", order.output_dir},
@@ -267,15 +278,36 @@ void SlurmCluster::submit_program(ProgramOrder order, Done<Submitted> done) {
         SbatchSite site{options_.sbatch_path, options_.slurm_conf,
                         (*configuration)["propagate_rlimits"].as_string(),
                         (*configuration)["propagate_rlimits_except"].as_string()};
-        auto submission = program_submission(order, site);
-        if (!submission) return done(fail(std::move(submission.error())));
-        make_folder(order.submission.owner, order.submission.umask, order.output_dir,
-                    [this, order, submission = std::move(*submission),
-                     done = std::move(done)](Result<bool> made) mutable {
-                      if (!made) return done(fail(std::move(made.error())));
-                      run_sbatch(order.key, order.submission.owner.uid, std::move(submission),
-                                 std::move(done));
-                    });
+        with_folder(order, [this, order, site, done = std::move(done)](bool is_here) mutable {
+          site.folder_is_here = is_here;
+          submit_from(order, site, std::move(done));
+        });
+      });
+}
+
+// Whether the folder of `order` is on this host, as its owner sees it.
+void SlurmCluster::with_folder(const ProgramOrder& order, std::function<void(bool is_here)> then) {
+  if (!order.work_dir.empty()) return then(true);  // we made it
+  const Owner& owner = order.submission.owner;
+  ProcessSpec spec;
+  spec.argv = {"/usr/bin/test", "-d", order.submission.work_dir};
+  spec.as_user = ProcessSpec::Credentials{owner.user, owner.uid, owner.gid};
+  run(Kind::look, "test", std::move(spec), [then = std::move(then)](Result<ProcessOutcome> outcome) {
+    // (A file system that hangs is said so by what comes next.)
+    then(!outcome || outcome->exit_code != 1);
+  });
+}
+
+void SlurmCluster::submit_from(const ProgramOrder& order, const SbatchSite& site, Done<Submitted> done) {
+  auto submission = program_submission(order, site);
+  if (!submission) return done(fail(std::move(submission.error())));
+  if (!site.folder_is_here)
+    return run_sbatch(order.key, order.submission.owner.uid, std::move(*submission), std::move(done));
+  make_folder(
+      order.submission.owner, order.submission.umask, order.output_dir,
+      [this, order, submission = std::move(*submission), done = std::move(done)](Result<bool> made) mutable {
+        if (!made) return done(fail(std::move(made.error())));
+        run_sbatch(order.key, order.submission.owner.uid, std::move(submission), std::move(done));
       });
 }
 
@@ -336,6 +368,40 @@ void SlurmCluster::find(std::string key, std::uint32_t uid, Done<std::vector<Job
           std::ranges::sort(found, {}, &JobInfo::job_id);
           done(std::move(found));
         });
+      });
+}
+
+void SlurmCluster::dependents(DependentsOrder order, Done<std::vector<Dependent>> done) {
+  const Json args = Json::object({{"job_id", order.job_id}, {"uid", order.uid}, {"name", order.name}});
+  ask(Kind::look, "dependents", args,
+      [this, order = std::move(order), done = std::move(done)](Result<Json> outcome) mutable {
+        if (!outcome) return done(fail(std::move(outcome.error())));
+        const auto array = static_cast<JobId>((*outcome)["array_job_id"].as_int());
+        std::vector<Dependent> jobs;
+        std::vector<JobId> silent;
+        for (const Json& job : (*outcome)["jobs"].items()) {
+          jobs.push_back({static_cast<JobId>(job["job_id"].as_int()), job["name"].as_string(),
+                          job["state"].as_string(), job["why"].as_string()});
+          if (jobs.back().why.empty()) silent.push_back(jobs.back().job_id);
+        }
+        const auto answer = [](std::vector<Dependent> all, const Done<std::vector<Dependent>>& to) {
+          std::erase_if(all, [](const Dependent& job) { return job.why.empty(); });
+          to(std::move(all));
+        };
+        if (silent.empty()) return answer(std::move(jobs), done);
+        // A dependency that has come true is gone from the job, and stands in the line that submitted it.
+        // Without accounting it cannot be known.
+        account(
+            {std::move(silent), 0}, [order, array, jobs = std::move(jobs), answer, done = std::move(done)](
+                                        Result<std::vector<AccountingJob>> known) mutable {
+              if (known)
+                for (const AccountingJob& entry : *known)
+                  for (Dependent& job : jobs)
+                    if (job.job_id == entry.job.job_id && job.why.empty())
+                      job.why =
+                          why_dependent(dependency_of_submit_line(entry.submit_line), job.name, order, array);
+              answer(std::move(jobs), done);
+            });
       });
 }
 

@@ -14,6 +14,7 @@
 #include "adapters/munge/munge_credentials.h"
 #include "adapters/net/asio_loop.h"
 #include "adapters/net/signed_client.h"
+#include "adapters/net/udp_socket.h"
 #include "adapters/node/job_here.h"
 #include "adapters/node/node_runner.h"
 #include "adapters/node/process_identity.h"
@@ -168,6 +169,12 @@ Status run(const Wish& wish) {
   options.busy = [] { return a_step_runs_here(); };
   options.self = process_identity();
   options.lives = [](const std::string& process) { return process_lives(process); };
+  options.datagrams = udp_on(*loop);
+  options.random = [] {
+    std::uint32_t number = 0;
+    SB_CHECK(::getentropy(&number, sizeof number) == 0, "the kernel gives up to 256 bytes");
+    return number;
+  };
   const std::size_t specifications = rules->size();
   Agent agent(*loop, **store, operations, client.get(), std::move(*rules), std::move(options));
   if (auto armed = loop->on_signals({SIGTERM, SIGINT}, [&loop](int) { loop->stop(); }); !armed) return armed;

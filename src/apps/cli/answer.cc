@@ -3,9 +3,13 @@
 
 #include <fmt/format.h>
 
+#include <unistd.h>
+
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 
+#include "apps/cli/remote.h"
 #include "base/text.h"
 #include "base/text_table.h"
 #include "model/ids.h"
@@ -78,7 +82,16 @@ std::string rooted(std::string_view path) {
 }
 
 Result<ApiClient> connect_to_sickbayd(ApiTimes times) {
-  return ApiClient::connect(rooted("/run/sickbay/sickbayd.sock"), times);
+  const std::string socket = rooted("/run/sickbay/sickbayd.sock");
+  const bool is_here = ::access(socket.c_str(), F_OK) == 0 || (errno != ENOENT && errno != ENOTDIR);
+  if (is_here && !controller_is_named()) return ApiClient::connect(socket, times);
+  auto remote = remote_sickbayd();
+  if (remote) return ApiClient(std::move(*remote), times);
+  if (remote.error().code != ErrorCode::not_found) return fail(std::move(remote.error()));
+  // Nobody knows of another host: then it is this one whose sickbayd is away.
+  auto local = ApiClient::connect(socket, times);
+  if (!local) local.error().cause += fmt::format("; {}: {}", remote.error().what, remote.error().cause);
+  return local;
 }
 
 Result<CaseTarget> parse_case_target(std::string_view word) {
@@ -87,12 +100,14 @@ Result<CaseTarget> parse_case_target(std::string_view word) {
     if (parse_case_name(name) && (name == word || parse_run_id(word)))
       return CaseTarget{fmt::format("/v1/cases/{}", name)};
   }
-  if (all_digits(word) && word.size() <= 10 && word[0] != '0')
+  if ((all_digits(word) && word.size() <= 10 && word[0] != '0') || parse_task_name(word))
     return CaseTarget{fmt::format("/v1/jobs/{}/case", word)};
   Error error(ErrorCode::usage, fmt::format("{} names neither a case nor a job", quote_for_message(word)));
-  error.remedy_text = "give a case (c17), a run (c17.r2) or a job id (4711); 'sickbay cases' lists them";
-  if (const std::size_t end = word.find_first_of("_+."); end != word.npos && all_digits(word.substr(0, end)))
-    error.cause = "parts of job arrays, heterogeneous jobs and steps have no case of their own";
+  error.remedy_text =
+      "give a case (c17), a run (c17.r2), a job id (4711) or a task of a job array (4711_3); 'sickbay cases' "
+      "lists them";
+  if (const std::size_t end = word.find_first_of("+."); end != word.npos && all_digits(word.substr(0, end)))
+    error.cause = "components of heterogeneous jobs and steps have no case of their own";
   return fail(std::move(error));
 }
 

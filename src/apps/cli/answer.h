@@ -40,7 +40,8 @@ Json error_json(const Error& error);
 
 /// $SICKBAY_ROOT in front of an absolute path (doc/design/decisions.md 7).
 std::string rooted(std::string_view path);
-/// Connected to this host's sickbayd.  Errors: daemon_away, ...
+/// Connected to this host's sickbayd or, where there is none, to the controller's (remote.h).  Errors:
+/// daemon_away, bad_input, ...
 Result<ApiClient> connect_to_sickbayd(ApiTimes times = {});
 
 /// What names a case on the command line: "c17", "c17.r2" or a job id.

@@ -9,6 +9,7 @@
 #include "apps/cli/answer.h"
 #include "apps/cli/commands.h"
 #include "apps/cli/definition_text.h"
+#include "apps/cli/remote.h"
 #include "base/spelling.h"
 #include "base/text.h"
 #include "lab/commands.h"
@@ -91,7 +92,20 @@ Error parse_error(CLI::App& app, const CLI::ParseError& e, const std::vector<std
   return Error(ErrorCode::usage, e.what()).remedied_by(fmt::format("see '{} --help'", help));
 }
 
+// Commands that ask sickbayd; submit has its own words.
+constexpr std::string_view kAskSickbayd[] = {"why",      "cases",       "watch",   "cancel", "rerun", "nodes",
+                                             "diagnose", "undo-drains", "journal", "status", "spares"};
+
 }  // namespace
+
+void add_controller_option(CLI::App& command) {
+  command
+      .add_option_function<std::string>(
+          "--controller", name_controller,
+          "host of sickbayd, where it is not this one (else SICKBAY_CONTROLLER, "
+          "client.controller of sickbay.json, or Slurm's SlurmctldHost)")
+      ->type_name("HOST[:PORT]");
+}
 
 std::unique_ptr<CLI::App> make_command_line(Ending& ending) {
   auto app = std::make_unique<CLI::App>("Fault management for Slurm clusters", "sickbay");
@@ -103,9 +117,11 @@ std::unique_ptr<CLI::App> make_command_line(Ending& ending) {
   add_cases_command(*app, ending);
   add_watch_command(*app, ending);
   add_cancel_command(*app, ending);
+  add_rerun_command(*app, ending);
   add_nodes_command(*app, ending);
   add_diagnose_command(*app, ending);
   add_undo_drains_command(*app, ending);
+  add_spares_command(*app, ending);
   add_verify_command(*app, ending);
   add_import_command(*app, ending);
   add_report_command(*app, ending);
@@ -118,6 +134,8 @@ std::unique_ptr<CLI::App> make_command_line(Ending& ending) {
   lab::add_lab_commands(*app, *ending.code);  // the lab is used by tests, too, and tells its errors itself
   add_version_command(*app);
   add_definition_commands(*app, ending);
+  for (const std::string_view name : kAskSickbayd)
+    add_controller_option(*app->get_subcommand(std::string(name)));
   app->footer(std::string(kFooter));  // last: commands made after it would get it, too
   return app;
 }

@@ -21,9 +21,11 @@ void add_why_command(CLI::App& app, Ending& ending);
 void add_cases_command(CLI::App& app, Ending& ending);
 void add_watch_command(CLI::App& app, Ending& ending);
 void add_cancel_command(CLI::App& app, Ending& ending);
+void add_rerun_command(CLI::App& app, Ending& ending);
 void add_nodes_command(CLI::App& app, Ending& ending);
 void add_diagnose_command(CLI::App& app, Ending& ending);
 void add_undo_drains_command(CLI::App& app, Ending& ending);
+void add_spares_command(CLI::App& app, Ending& ending);
 void add_journal_command(CLI::App& app, Ending& ending);
 void add_status_command(CLI::App& app, Ending& ending);
 void add_verify_command(CLI::App& app, Ending& ending);
@@ -34,6 +36,9 @@ void add_export_command(CLI::App& app, Ending& ending);
 void add_labels_command(CLI::App& app, Ending& ending);
 void add_rules_command(CLI::App& app, Ending& ending);
 void add_version_command(CLI::App& app);
+
+/// --controller, of a command that asks sickbayd (remote.h).
+void add_controller_option(CLI::App& command);
 
 /// `submit` is not parsed by CLI11 alone, since most of its words are sbatch's: its own options go to the
 /// definition above, the rest to sbatch.

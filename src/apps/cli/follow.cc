@@ -32,6 +32,7 @@ Status follow_events(FollowOrder order, const std::function<bool(const Event&)>&
   bool go_on = true;
   while (go_on) {
     const std::int64_t before = order.after;
+    const auto begun = steady_clock::now();
     ApiTimes times;
     times.stream_silence = order.tick;
     auto api = connect_to_sickbayd(times);
@@ -63,6 +64,11 @@ Status follow_events(FollowOrder order, const std::function<bool(const Event&)>&
       continue;
     }
     if (ended && order.after > before) continue;  // a long past comes in parts
+    // Over TCP everything does; an empty part after a while means that nothing happened.
+    if (ended && api->is_remote() && steady_clock::now() - begun > std::chrono::seconds(1)) {
+      seen_alive = steady_clock::now();
+      continue;
+    }
     // The stream ended, or sickbayd is away: a restart takes a moment.
     if (!ended && ended.error().code != ErrorCode::daemon_away && ended.error().code != ErrorCode::busy)
       return ended;

@@ -45,6 +45,15 @@ TextPage page_of_stdout() {
   return page;
 }
 
+std::string heading(std::string_view text, const TextPage& page) {
+  return "\n" + painted(text, kStrong, page.colours) + "\n";
+}
+
+std::string safe(const Json& value) {
+  if (value.is_null()) return "";
+  return for_terminal(value.is_string() ? value.as_string() : value.dump());
+}
+
 std::string local_time(TimePoint t) {
   if (t == kNoTime) return "-";
   const std::tm p = local_parts(t);

@@ -22,6 +22,14 @@ struct TextPage {
 /// neither. COLUMNS goes before what the terminal says.
 TextPage page_of_stdout();
 
+/// SGR codes for painted(), by what is said in them.
+inline constexpr std::string_view kGood = "32", kBad = "31", kUnclear = "33", kStrong = "1", kFaint = "2";
+
+/// A heading, with an empty line before it.
+std::string heading(std::string_view text, const TextPage& page);
+/// A value from outside, made harmless: a text as it is, null as nothing, all others as JSON.
+std::string safe(const Json& value);
+
 /// "2026-11-21 10:04:05" in the zone of the process (TZ); "-" for kNoTime.
 std::string local_time(TimePoint t);
 /// "10:04:05" in the zone of the process.

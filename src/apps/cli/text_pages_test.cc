@@ -221,5 +221,25 @@ TEST_F(TextPages, LooksForTheScriptWhereSbatchDoes) {
   EXPECT_EQ(path({"no-such-script"}, "/bin"), "no-such-script");
 }
 
+TEST_F(TextPages, Spares) {
+  EXPECT_EQ(spares_text(json(R"({"on":false,"items":[]})"), page_).substr(0, 32),
+            "Nodes in running jobs are not re");
+  EXPECT_EQ(spares_text(json(R"({"on":true,"items":[]})"), page_).substr(0, 25), "There are no spare pools:");
+  const std::string text = spares_text(json(R"({"on":true,"items":[
+      {"partition":"batch","wanted":3,"ready":1,"set":null,"error":"",
+       "nodes":[{"node":"n5","standing":"ready"},{"node":"n6","standing":"drawn","request":"j17.q1"}]},
+      {"partition":"debug","wanted":1,"ready":0,"set":1,"error":"no such node","nodes":[]}]})"),
+                                       page_);
+  EXPECT_EQ(text,
+            "PARTITION  READY  WANTED  SET BY        NODES\n"
+            "batch          1       3  nonstop.conf  n5\n"
+            "debug          0       1  an operator\n"
+            "\n"
+            "batch: n6 on its way into a job\n"
+            "batch: 2 more as soon as nodes are idle and no job waits for one\n"
+            "debug: 1 more as soon as nodes are idle and no job waits for one\n"
+            "debug: Slurm did not take the reservation: no such node\n");
+}
+
 }  // namespace
 }  // namespace sickbay::cli

@@ -17,6 +17,13 @@ Result<Owner> account_named(const std::string& user) {
   return Owner{user, entry->pw_uid, entry->pw_gid};
 }
 
+std::string user_name(std::uint32_t uid) {
+  std::vector<char> space(16 << 10);
+  passwd entry, *found = nullptr;
+  const bool has = ::getpwuid_r(uid, &entry, space.data(), space.size(), &found) == 0 && found != nullptr;
+  return has ? found->pw_name : "";
+}
+
 bool belongs_to(const Caller& caller, const std::vector<std::string>& users,
                 const std::vector<std::string>& groups) {
   if (std::find(users.begin(), users.end(), caller.user) != users.end()) return true;

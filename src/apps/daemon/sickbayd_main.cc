@@ -16,7 +16,9 @@
 #include "adapters/net/asio_loop.h"
 #include "adapters/net/http_server.h"
 #include "adapters/net/signed_client.h"
+#include "adapters/net/tcp_answers.h"
 #include "adapters/posix/files.h"
+#include "adapters/posix/installed_file.h"
 #include "adapters/posix/process_runner.h"
 #include "adapters/slurm/slurm_manager.h"
 #include "adapters/sqlite/journal.h"
@@ -25,6 +27,7 @@
 #include "apps/daemon/case_folders.h"
 #include "apps/daemon/daemon_log.h"
 #include "apps/daemon/installation.h"
+#include "apps/daemon/nonstop_part.h"
 #include "apps/daemon/slurm_user.h"
 #include "service/agents.h"
 #include "service/api.h"
@@ -48,11 +51,26 @@ Result<Config> load_config(const std::string& path, bool must_exist) {
   return parse_config(*text, path);
 }
 
+// Of keys: the kernel's, which never fails for so few.
+std::string random_bytes(std::size_t count) {
+  std::string bytes(count, '\0');
+  SB_CHECK(::getentropy(bytes.data(), bytes.size()) == 0, "the kernel gives up to 256 bytes");
+  return bytes;
+}
+
 Status run(const std::string& config_path, bool check_only) {
   const Paths paths = Paths::from_environment();
   auto config = load_config(config_path.empty() ? paths.config() : config_path, !config_path.empty());
   if (!config) return fail(config.error());
   if (config->verify.folder.empty()) config->verify.folder = paths.verify();
+  const char* const environment_conf = std::getenv("SLURM_CONF");
+  const std::string nonstop_conf =
+      nonstop_conf_path(*config, environment_conf == nullptr ? "" : environment_conf);
+  if (config->nonstop.on) {
+    auto read = read_nonstop_conf(nonstop_conf);
+    if (!read) return fail(std::move(read.error()));
+    config->nonstop.config = std::move(*read);
+  }
   auto verification = verification_for(*config);
   if (!verification) return fail(verification.error());
   if (check_only) return {};
@@ -74,8 +92,7 @@ Status run(const std::string& config_path, bool check_only) {
   if (!journal) return fail(journal.error());
   auto processes = make_process_runner(*loop);
   slurm::SlurmOptions options;
-  if (const char* conf = std::getenv("SLURM_CONF"); conf && config->slurm.conf.empty())
-    options.slurm_conf = conf;
+  if (environment_conf != nullptr && config->slurm.conf.empty()) options.slurm_conf = environment_conf;
   if (!config->slurm.conf.empty()) options.slurm_conf = config->slurm.conf;
   options.sbatch_path = config->slurm.bin_dir + "/sbatch";
   options.sacct_path = config->slurm.bin_dir + "/sacct";
@@ -86,8 +103,10 @@ Status run(const std::string& config_path, bool check_only) {
   if (!manager) return fail(manager.error());
 
   CaseFolders cases(paths.cases());
-  config->drain.examine = !config->agent.address.empty();
+  config->drain.examine = config->nonstop.examine = !config->agent.address.empty();
   Effects effects(*loop, **manager, *processes, cases, *config, std::move(*verification));
+  if (const std::string program = installed_file("sickbay-folder"); !program.empty())
+    effects.set_folder_program(program);
   Seats seats(*config);
   Controller controller(*loop, **journal, **manager, effects, seats, *config);
   controller.on_committed(log_event);
@@ -104,6 +123,7 @@ Status run(const std::string& config_path, bool check_only) {
                    belongs_to(caller, config->operators.users, config->operators.groups);
           });
   api.serve_agents(agents);
+  if (!config->client.submit) api.refuse_remote_submissions();
   Submissions submissions(*loop, controller, cases, config->keep_submission,
                           [](const Error& error) { say(error.message("sickbayd")); });
   if (auto replayed = controller.replay(); !replayed) return replayed;
@@ -112,6 +132,16 @@ Status run(const std::string& config_path, bool check_only) {
   effects.set_examine([&agents](const std::string& node, const std::string& mode, Done<Json> done) {
     agents.tasks().examine(node, mode, std::move(done));
   });
+  agents.watch_each_other(config->detect_port, random_bytes);
+  effects.set_ask_node(
+      [&agents, &loop](const std::string& node, const std::string& control, Done<Json> done) {
+        agents.ask_node(
+            node, control,
+            [&loop](const std::string& address, std::uint16_t port, Done<bool> said) {
+              ask_by_tcp(*loop, address, port, std::move(said));
+            },
+            std::move(done));
+      });
   auto server = make_http_server(*loop);
   server->on_request([&api](HttpRequest request, std::shared_ptr<HttpReply> reply) {
     api.serve(std::move(request), std::move(reply));
@@ -120,19 +150,37 @@ Status run(const std::string& config_path, bool check_only) {
   if (!config->agent.address.empty())
     if (auto port = server->listen_tcp(config->agent.address, config->agent.port, *credentials); !port)
       return fail(port.error());
+  std::unique_ptr<NonstopPart> nonstop;
+  if (config->nonstop.on) {
+    nonstop = std::make_unique<NonstopPart>(
+        *loop, controller, *config, nonstop_conf,
+        NonstopService::Users{
+            [&slurm_user](std::uint32_t uid) { return uid == 0 || uid == ::geteuid() || slurm_user.is(uid); },
+            user_name});
+    if (auto bound = nonstop->listen(); !bound) return bound;
+    api.serve_nonstop(nonstop->service());
+  }
+  const auto reload = [&nonstop, &nonstop_conf](int) {
+    if (nonstop == nullptr) return say("event=reload text=\"nothing is read again: 'nonstop.on' is off\"");
+    if (auto read = nonstop->reload(); !read)
+      return say(read.error().message("sickbayd: nonstop.conf was not taken over"));
+    say(fmt::format("event=reload file={} nonstop={}", nonstop_conf, nonstop->port()));
+  };
+  if (auto armed = loop->on_signals({SIGHUP}, reload); !armed) return armed;
   if (auto armed = loop->on_signals({SIGTERM, SIGINT}, [&loop](int) { loop->stop(); }); !armed) return armed;
 
-  say(fmt::format("event=started version={} seq={} open_cases={} socket={} tcp={}", SICKBAY_VERSION,
-                  (*journal)->last_seq(), controller.seats().cases().state().open.size(), paths.socket(),
-                  config->agent.address.empty()
-                      ? "off"
-                      : fmt::format("{}:{}", config->agent.address, config->agent.port)));
+  say(fmt::format(
+      "event=started version={} seq={} open_cases={} socket={} tcp={} nonstop={}", SICKBAY_VERSION,
+      (*journal)->last_seq(), controller.seats().cases().state().open.size(), paths.socket(),
+      config->agent.address.empty() ? "off" : fmt::format("{}:{}", config->agent.address, config->agent.port),
+      nonstop == nullptr ? "off" : fmt::format("{}:{}", config->nonstop_server.address, nonstop->port())));
   controller.start();
   slurm_user.learn();
   Archivist archivist(*loop, **journal, controller);
   archivist.work();
   loop->run();
   server->close();
+  if (nonstop != nullptr) nonstop->close();
   say(fmt::format("event=stopped seq={}", (*journal)->last_seq()));
   return {};
 }

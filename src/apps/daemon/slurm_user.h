@@ -22,7 +22,8 @@ class SlurmUser {
     });
   }
   /// Whether `caller` is that user; false while nobody knows.
-  bool is(const Caller& caller) const { return uid_ && *uid_ == caller.uid; }
+  bool is(const Caller& caller) const { return is(caller.uid); }
+  bool is(std::uint32_t uid) const { return uid_ && *uid_ == uid; }
 
  private:
   Loop& loop_;

@@ -13,5 +13,11 @@ TEST(Sha256, IsWhatOthersCompute) {
   EXPECT_NE(sha256_hex(std::string_view("\0", 1)), sha256_hex(""));
 }
 
+TEST(Sha256, PiecesMakeTheSame) {
+  Sha256 sum;
+  for (const char* piece : {"a", "", "bc"}) sum.add(piece);
+  EXPECT_EQ(sum.hex(), sha256_hex("abc"));
+}
+
 }  // namespace
 }  // namespace sickbay

@@ -16,14 +16,6 @@ int share(std::size_t nodes, int percent, int most) {
   return std::max(1, most > 0 ? std::min(most, part) : part);
 }
 
-Event record(std::string_view kind, Json body) {
-  Event event;
-  event.subject = "cluster";
-  event.kind = kind;
-  event.body = std::move(body);
-  return event;
-}
-
 const std::set<std::string>& nodes_of(const View& view, const std::string& partition) {
   static const std::set<std::string> kNone;
   const auto it = view.partitions.find(partition);
@@ -81,9 +73,13 @@ void Breaker::on_nodes_seen(const View& view, const Claims& claims, const Event&
 
 void Breaker::note_leaving(const View& view, const std::string& node, TimePoint at) {
   for (const std::string& partition : partitions_of(view, node)) {
-    auto& left = partitions_[partition].left;
-    while (!left.empty() && left.front().first < at - kLongestWindow) left.pop_front();
+    auto& [left, last, tripped] = partitions_[partition];
+    for (; !left.empty() && left.front().first < at - kLongestWindow; left.pop_front())
+      if (const auto it = last.find(left.front().second);
+          it != last.end() && it->second == left.front().first)
+        last.erase(it);
     left.emplace_back(at, node);
+    last[node] = at;
   }
 }
 
@@ -94,8 +90,7 @@ Breaker::Held Breaker::held_by_recent_of(const BreakerPolicy& policy, const View
   const auto& left = it->second.left;
   const int limit = share(nodes_of(view, partition).size(), policy.most_percent, policy.most);
   const TimePoint from = now - policy.window;
-  const auto first =
-      std::find_if(left.begin(), left.end(), [&](const auto& entry) { return entry.first > from; });
+  const auto first = std::ranges::upper_bound(left, from, {}, [](const auto& entry) { return entry.first; });
   if (const auto recent = left.end() - first; recent >= limit)
     return {fmt::format("{} of at most {} nodes left within {} min", recent, limit,
                         std::chrono::duration_cast<std::chrono::minutes>(policy.window).count()),
@@ -106,12 +101,9 @@ Breaker::Held Breaker::held_by_recent_of(const BreakerPolicy& policy, const View
 Breaker::Held Breaker::held(const BreakerPolicy& policy, const View& view, const Claims& claims,
                             const std::string& partition, const std::string& node, TimePoint now) const {
   if (Held recent = held_by_recent_of(policy, view, partition, now); !recent.why.empty()) return recent;
-  const std::set<std::string>& all = nodes_of(view, partition);
-  const int most_out = share(all.size(), policy.most_out_percent, 0);
-  // (Who asks may hold the claim already: the node itself is not yet out.)
-  const auto out = std::count_if(claims.out().begin(), claims.out().end(), [&](const std::string& name) {
-    return name != node && all.contains(name) && claims.keeps_out(name, now);
-  });
+  const int most_out = share(nodes_of(view, partition).size(), policy.most_out_percent, 0);
+  // (Who asks may hold the claim already: the node itself, which is in the partition, is not yet out.)
+  const int out = static_cast<int>(claims.out_of(partition, now)) - (claims.keeps_out(node, now) ? 1 : 0);
   // No time is worth waiting for: a node must come back first.
   if (out >= most_out) return {fmt::format("{} of at most {} nodes are out by us", out, most_out)};
   return {};
@@ -128,14 +120,14 @@ Breaker::Leave Breaker::ask(const BreakerPolicy& policy, const View& view, const
     if (it == partitions_.end() || !it->second.tripped || !waits(by)) {
       Json body = Json::object({{"partition", partition}, {"node", node}, {"why", leave.held.why}});
       if (by != node_subject(node)) body.set("by", by);
-      leave.records.push_back(record(kBreakerTripped, std::move(body)));
+      leave.records.push_back(new_event("cluster", kBreakerTripped, std::move(body)));
     }
     return leave;
   }
   leave.granted = true;
   for (const std::string& partition : partitions_of(view, node))
     if (const auto it = partitions_.find(partition); it != partitions_.end() && it->second.tripped)
-      leave.records.push_back(record(kBreakerReset, Json::object({{"partition", partition}})));
+      leave.records.push_back(new_event("cluster", kBreakerReset, Json::object({{"partition", partition}})));
   return leave;
 }
 
@@ -152,15 +144,14 @@ bool Breaker::is_counted(const BreakerPolicy& policy, const View& view, const st
   const auto& names = partitions_of(view, node);
   return std::all_of(names.begin(), names.end(), [&](const std::string& partition) {
     const auto it = partitions_.find(partition);
-    return it != partitions_.end() &&
-           std::any_of(it->second.left.begin(), it->second.left.end(), [&](const auto& entry) {
-             return entry.first > now - policy.window && entry.second == node;
-           });
+    if (it == partitions_.end()) return false;
+    const auto last = it->second.last.find(node);
+    return last != it->second.last.end() && last->second > now - policy.window;
   });
 }
 
 Event Breaker::wait_ended(const std::string& by) {
-  return record(kBreakerWaitEnded, Json::object({{"by", by}}));
+  return new_event("cluster", kBreakerWaitEnded, Json::object({{"by", by}}));
 }
 
 std::string canonical_text(const Breaker& breaker) {

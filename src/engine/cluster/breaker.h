@@ -36,6 +36,7 @@ class Breaker {
  public:
   struct Partition {
     std::deque<std::pair<TimePoint, std::string>> left;  ///< who left and when, in order of time
+    std::map<std::string, TimePoint> last;               ///< when each of them left last
     bool tripped = false;
   };
   /// Why nothing may happen; `why` is empty where it may.

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "model/ids.h"
 
 namespace sickbay::cluster {
@@ -15,28 +17,45 @@ Json Claim::to_json() const {
                        {"until", until == kNever ? Json() : Json(to_micros(until))}});
 }
 
-Event Claims::claimed(const Claim& claim) {
-  Event event;
-  event.subject = claim.on;
-  event.kind = kClaimed;
-  event.body = claim.to_json();
-  return event;
-}
+Event Claims::claimed(const Claim& claim) { return new_event(claim.on, kClaimed, claim.to_json()); }
 
 Event Claims::released(const std::string& on, std::string_view holder, std::string why) {
-  Event event;
-  event.subject = on;
-  event.kind = kClaimReleased;
-  event.body = Json::object({{"holder", holder}, {"why", std::move(why)}});
-  return event;
+  return new_event(on, kClaimReleased, Json::object({{"holder", holder}, {"why", std::move(why)}}));
 }
 
 void Claims::erase(const std::string& on) {
+  const std::string node(node_of_subject(on));
   claims_.erase(on);
-  out_.erase(std::string(node_of_subject(on)));
+  out_.erase(node);
+  uncount(node);
+}
+
+void Claims::count(const View& view, const std::string& node) {
+  uncount(node);
+  const Node* shown = view.node(node);
+  const auto claim = claims_.find(node_subject(node));
+  if (shown == nullptr || claim == claims_.end()) return;
+  for (const std::string& partition : shown->partitions) ++out_of_[partition];
+  counted_[node] = {shown->partitions, claim->second.until};
+  if (claim->second.until != kNever) by_end_.emplace(claim->second.until, node);
+}
+
+void Claims::uncount(const std::string& node) {
+  const auto it = counted_.find(node);
+  if (it == counted_.end()) return;
+  for (const std::string& partition : it->second.partitions)
+    if (const auto out = out_of_.find(partition); --out->second == 0) out_of_.erase(out);
+  by_end_.erase({it->second.until, node});
+  counted_.erase(it);
+}
+
+// Time does not run backwards (decisions.md 10): what has run out by an event counts no more.
+void Claims::drop_ended(TimePoint now) {
+  while (!by_end_.empty() && by_end_.begin()->first <= now) uncount(std::string(by_end_.begin()->second));
 }
 
 void Claims::apply(const View& view, const Event& event) {
+  drop_ended(event.at);
   if (event.kind == kClaimed) {
     erase(event.subject);  // the holder may renew it, with another reason or end
     Claim claim;
@@ -47,8 +66,11 @@ void Claims::apply(const View& view, const Event& event) {
     claim.out = event.body["out"].as_bool();
     if (event.body["until"].is_int()) claim.until = from_micros(event.body["until"].as_int());
     claim.since = event.at;
-    if (claim.out) out_.insert(std::string(node_of_subject(claim.on)));
+    const std::string node(node_of_subject(claim.on));
+    const bool out = claim.out, holds = claim.until > event.at;
     claims_.emplace(event.subject, std::move(claim));
+    if (out) out_.insert(node);
+    if (out && holds) count(view, node);
   } else if (event.kind == kClaimReleased) {
     // A late word of a former holder must not take the claim from the present one.
     if (const auto it = claims_.find(event.subject);
@@ -56,7 +78,10 @@ void Claims::apply(const View& view, const Event& event) {
       erase(event.subject);
   } else if (event.kind == kNodesSeen) {
     for (const View::Change& change : view.changes)
-      if (change.gone) erase(node_subject(change.name));
+      if (change.gone)
+        erase(node_subject(change.name));
+      else if (keeps_out(change.name, event.at))
+        count(view, change.name);  // it may be in other partitions now
   } else if (closes_subject(event.kind)) {
     std::set<std::string> ended;
     for (const auto& [on, claim] : claims_)
@@ -77,6 +102,18 @@ bool Claims::holds(std::string_view holder, std::string_view by, const std::stri
 
 bool Claims::keeps_out(const std::string& node, TimePoint now) const {
   return out_.contains(node) && find(node_subject(node), now) != nullptr;
+}
+
+std::size_t Claims::out_of(const std::string& partition, TimePoint now) const {
+  const auto it = out_of_.find(partition);
+  if (it == out_of_.end()) return 0;
+  std::size_t out = it->second;
+  // Those that ran out since the last event.
+  for (const auto& [end, node] : by_end_) {
+    if (end > now) break;
+    out -= static_cast<std::size_t>(std::ranges::count(counted_.at(node).partitions, partition));
+  }
+  return out;
 }
 
 std::string canonical_text(const Claims& claims) {

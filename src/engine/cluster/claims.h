@@ -10,6 +10,8 @@
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "engine/cluster/view.h"
 #include "model/event.h"
@@ -42,6 +44,9 @@ class Claims {
   const std::set<std::string>& out() const { return out_; }
   /// Whether a claim that holds at `now` keeps the node out of service.
   bool keeps_out(const std::string& node, TimePoint now) const;
+  /// How many nodes of the partition claims that hold at `now` keep out.  Costs the same however many they
+  /// are.
+  std::size_t out_of(const std::string& partition, TimePoint now) const;
   const std::map<std::string, Claim>& all() const { return claims_; }
 
   static Event claimed(const Claim& claim);
@@ -49,9 +54,20 @@ class Claims {
 
  private:
   void erase(const std::string& on);
+  void count(const View& view, const std::string& node);
+  void uncount(const std::string& node);
+  void drop_ended(TimePoint now);
 
   std::map<std::string, Claim> claims_;  ///< by what they are on
   std::set<std::string> out_;
+  // Nodes of out_ whose claim had not run out at the last event, as their partitions have them.
+  struct Counted {
+    std::vector<std::string> partitions;
+    TimePoint until = kNever;
+  };
+  std::map<std::string, Counted> counted_;
+  std::map<std::string, std::size_t> out_of_;             ///< partition -> so many of counted_
+  std::set<std::pair<TimePoint, std::string>> by_end_{};  ///< of counted_, those that run out
 };
 
 std::string canonical_text(const Claims& claims);

@@ -2,6 +2,7 @@
 #include "engine/cluster/node_group.h"
 
 #include "model/job.h"
+#include "model/running_job.h"
 #include "model/slurm_state.h"
 
 namespace sickbay::cluster {
@@ -9,6 +10,24 @@ namespace sickbay::cluster {
 bool Node::reboot_issued() const {
   const auto parsed = parse_node_state(state);
   return parsed && parsed->has(NodeFlag::reboot_issued);
+}
+
+bool Node::silent() const {
+  const auto parsed = parse_node_state(state);
+  return parsed && !down && parsed->has(NodeFlag::not_responding);
+}
+
+bool Node::failing() const {
+  const auto parsed = parse_node_state(state);
+  return parsed && fault_of(*parsed) == NodeFault::failing;
+}
+
+bool Node::only_reserved() const {
+  auto parsed = parse_node_state(state);
+  if (!parsed || usable) return false;
+  parsed->flags &=
+      ~(static_cast<std::uint32_t>(NodeFlag::reserved) | static_cast<std::uint32_t>(NodeFlag::maintenance));
+  return sickbay::usable(*parsed);
 }
 
 Json group_of(const NodeInfo& info, bool closely) {
@@ -20,6 +39,8 @@ Json group_of(const NodeInfo& info, bool closely) {
                              {"usable", parsed && usable(*parsed)},
                              {"down", parsed && parsed->base == NodeBase::down},
                              {"partitions", info.partitions}});
+  if (parsed && (parsed->base == NodeBase::down || parsed->has(NodeFlag::drain)))
+    group.set("reason", info.reason).set("reason_uid", info.reason_uid);
   if (closely) {
     group.set("boot", to_micros(info.boot_time));
     group.set("idle", parsed && is_idle(*parsed));
@@ -35,6 +56,9 @@ Node node_of(const Json& group) {
   const auto parsed = parse_node_state(node.state);
   node.drained = parsed && parsed->has(NodeFlag::drain);
   node.partitions = group["partitions"].as_strings();
+  if (group["reason"].is_string())
+    node.reason =
+        NodeReason{group["reason"].as_string(), static_cast<std::uint32_t>(group["reason_uid"].as_int())};
   node.boot = from_micros(group["boot"].as_int());
   node.idle = group["idle"].as_bool();
   return node;
@@ -43,6 +67,9 @@ Node node_of(const Json& group) {
 bool is_news(const Node& before, const Node& now, bool closely) {
   if (before.usable != now.usable || before.down != now.down || before.partitions != now.partitions)
     return true;
+  // Another reason may be another person's, or Slurm's after a person's.
+  if (before.reason && now.reason && before.reason->text != now.reason->text) return true;
+  if (before.silent() != now.silent() || before.failing() != now.failing()) return true;
   // Between IDLE and ALLOCATED a node goes all day long; that is nobody's news.
   return closely &&
          (before.drained != now.drained || before.idle != now.idle || booted_since(now.boot, before.boot));

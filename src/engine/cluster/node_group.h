@@ -5,11 +5,13 @@
 // node_of(); a test compares the two.  Source: doc/formats/journal.md, nodes_seen.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/json.h"
 #include "base/time.h"
+#include "model/node_reason.h"
 
 namespace sickbay {
 struct NodeInfo;
@@ -24,15 +26,24 @@ struct Node {
   bool down = false;     ///< its base state is DOWN
   bool drained = false;  ///< has the flag DRAIN, whoever set it
   std::vector<std::string> partitions;
+  /// Of nodes that are drained or down; nothing: an older version did not tell it.
+  std::optional<NodeReason> reason;
   // Told only of nodes that an engine looks at closely (Wish::closely), for they differ from node to node and
   // would make a group of each.
   TimePoint boot = kNoTime;  ///< compare by booted_since()
   bool idle = false;         ///< no job has any part of it, and it is not about to boot
   // Not told by Slurm.
-  std::int64_t look = 0;  ///< which nodes_seen told of it last, counted by View::looks
+  DownBy down_by = DownBy::nobody;  ///< who set it DOWN: the view compares with what was before
+  std::int64_t look = 0;            ///< which nodes_seen told of it last, counted by View::looks
 
   /// Slurm waits for it to boot.
   bool reboot_issued() const;
+  /// Its slurmd does not answer, and Slurm has not given it up: a suspect, and no more than that.
+  bool silent() const;
+  /// In Slurm's state FAIL: it gets no new work, and its jobs are told that it is failing.
+  bool failing() const;
+  /// Nothing keeps work away from it but a reservation: it is there for the jobs of that.
+  bool only_reserved() const;
   friend bool operator==(const Node&, const Node&) = default;
 };
 

@@ -22,6 +22,7 @@ NodeInfo info(std::string state, std::vector<std::string> flags = {}) {
   node.boot_time = kBoot;
   node.cpus = 64;
   node.reason = "fan";
+  node.reason_uid = 7;
   return node;
 }
 
@@ -34,6 +35,8 @@ TEST(NodeGroup, WhatEnginesAskComesBack) {
   EXPECT_TRUE(seen.idle);
   EXPECT_EQ(seen.boot, kBoot);
   EXPECT_THAT(seen.partitions, ElementsAre("batch", "debug"));
+  ASSERT_TRUE(seen.reason);
+  EXPECT_EQ(*seen.reason, (NodeReason{"fan", 7}));
   EXPECT_EQ(seen.look, 0) << "the view counts looks";
 }
 
@@ -48,10 +51,15 @@ TEST(NodeGroup, OnlyACloseLookTellsOfBootAndIdle) {
   NodeInfo other = info("IDLE", {"DRAIN"});
   other.name = "n4";
   other.boot_time = kBoot + 1h;
-  other.reason = "disk";
   other.cpus = 1;
   EXPECT_EQ(group_of(other, false), far);
   EXPECT_NE(group_of(other, true), group_of(info("IDLE", {"DRAIN"}), true));
+}
+
+TEST(NodeGroup, OnlyWhatIsOutHasAReason) {
+  EXPECT_FALSE(node_of(group_of(info("IDLE"), true)).reason) << "an old one that nobody cleared";
+  EXPECT_TRUE(node_of(group_of(info("DOWN"), false)).reason);
+  EXPECT_FALSE(node_of(Json::object({{"state", "DOWN"}, {"down", true}})).reason) << "of an older version";
 }
 
 TEST(NodeGroup, ReadsTheStatesOfSlurm) {
@@ -132,6 +140,11 @@ TEST(NodeGroup, WhatIsNews) {
       {"another partition", [](Node& n) { n.partitions = {"debug"}; }, true, true},
       {"one partition more", [](Node& n) { n.partitions.emplace_back("debug"); }, true, true},
       {"from IDLE to ALLOCATED", [](Node& n) { n.state = "ALLOCATED"; }, false, false},
+      {"its first reason",
+       [](Node& n) {
+         n.reason = NodeReason{"fan", 0};
+       },
+       false, false},
       {"idle", [](Node& n) { n.idle = false; }, false, true},
       {"drained", [](Node& n) { n.drained = true; }, false, true},
       {"booted", [](Node& n) { n.boot += 6s; }, false, true},
@@ -151,6 +164,10 @@ TEST(NodeGroup, WhatIsNews) {
     EXPECT_EQ(is_news(before, now, false), row.news) << row.what;
     EXPECT_EQ(is_news(before, now, true), row.closely) << row.what << ", closely";
   }
+  Node down = before, anew = before;
+  down.reason = NodeReason{"fan", 0};
+  anew.reason = NodeReason{"Not responding", 0};
+  EXPECT_TRUE(is_news(down, anew, false));
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/hostlist.h"
+#include "model/slurm_state.h"
 
 namespace sickbay::cluster {
 namespace {
@@ -13,6 +14,17 @@ void set_partitions(View& view, const std::string& name, const std::vector<std::
   if (before == now) return;
   for (const std::string& partition : before) view.partitions[partition].erase(name);
   for (const std::string& partition : now) view.partitions[partition].insert(name);
+}
+
+// Who has the node DOWN.  As long as it stays down that does not change, whatever reason is given later.
+DownBy down_by(const Node* before, const Node& now) {
+  if (!now.down) return DownBy::nobody;
+  if (before && before->down) return before->down_by;
+  // An older version told no reason, and took every DOWN for Slurm's.
+  if (!now.reason) return DownBy::slurm;
+  const auto state = parse_node_state(now.state);
+  const bool silent = state && state->has(NodeFlag::not_responding);
+  return who_set_down(now.reason->text, before && before->reason ? before->reason->text : "", silent);
 }
 
 void see_group(View& view, const Json& group) {
@@ -25,6 +37,7 @@ void see_group(View& view, const Json& group) {
     const auto it = view.nodes.find(name);
     View::Change change{name, std::nullopt, gone};
     if (it != view.nodes.end()) change.before = it->second;
+    if (!gone) now.down_by = down_by(change.before ? &*change.before : nullptr, now);
     set_partitions(view, name, change.before ? change.before->partitions : std::vector<std::string>{},
                    now.partitions);
     if (!gone)
@@ -59,7 +72,10 @@ void apply(View& view, const Event& event) {
     view.jobs.erase(
         {static_cast<JobId>(event.body["job_id"].as_int()), event.subject, event.body["run"].as_string()});
   } else if (closes_subject(event.kind)) {
-    std::erase_if(view.jobs, [&](const auto& entry) { return entry.first.subject == event.subject; });
+    const auto first = view.jobs.lower_bound({0, event.subject, ""});
+    auto last = first;
+    while (last != view.jobs.end() && last->first.subject == event.subject) ++last;
+    view.jobs.erase(first, last);
   }
 }
 
@@ -67,8 +83,9 @@ std::string canonical_text(const View& view) {
   std::string text =
       fmt::format("slurmctld booted {}, {} looks\n", to_micros(view.controller_boot), view.looks);
   for (const auto& [name, n] : view.nodes)
-    text += fmt::format("{} {} {}{}{} {} {} {} {}\n", name, n.state, n.usable, n.down, n.drained,
-                        fmt::join(n.partitions, ","), to_micros(n.boot), n.idle, n.look);
+    text += fmt::format("{} {} {}{}{}{} {} {} {} {} {}\n", name, n.state, n.usable, n.down, n.drained,
+                        static_cast<int>(n.down_by), fmt::join(n.partitions, ","), to_micros(n.boot), n.idle,
+                        n.look, n.reason ? fmt::format("{} by {}", n.reason->text, n.reason->uid) : "");
   for (const auto& [name, nodes] : view.partitions)
     text += fmt::format("partition {} {}\n", name, fmt::join(nodes, ","));
   for (const auto& [key, job] : view.jobs)

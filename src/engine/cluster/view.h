@@ -3,7 +3,7 @@
 //
 // Nodes, slurmctld's boot and the watched jobs, as the journal tells of them: changed by apply() only, so
 // that a replay gives the same picture.  Who looks at Slurm, and how often, is the matter of service/watch.h;
-// what people are shown besides (reasons, addresses) is in its last look and not here. Source:
+// what people are shown besides (addresses) is in its last look and not here. Source:
 // doc/design/decisions.md 27.
 #pragma once
 #include <compare>
@@ -12,6 +12,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "engine/cluster/node_group.h"
@@ -25,7 +26,11 @@ struct JobKey {
   JobId job_id = 0;
   std::string subject;  ///< "c17"
   std::string run;      ///< "c17.r2"; the watching engine's own word
-  friend auto operator<=>(const JobKey&, const JobKey&) = default;
+  friend bool operator==(const JobKey&, const JobKey&) = default;
+  /// By subject first: all jobs of one are found together when it is closed.
+  friend auto operator<=>(const JobKey& a, const JobKey& b) {
+    return std::tie(a.subject, a.job_id, a.run) <=> std::tie(b.subject, b.job_id, b.run);
+  }
 };
 
 struct View {
@@ -50,6 +55,11 @@ struct View {
   bool is_down(const std::string& name) const {
     const Node* n = node(name);
     return n != nullptr && n->down;
+  }
+  /// Slurm itself has it DOWN: it was lost, and nobody took it away.
+  bool is_lost(const std::string& name) const {
+    const Node* n = node(name);
+    return n != nullptr && n->down && n->down_by == DownBy::slurm;
   }
   /// Nodes that the last event took down, sorted.
   std::vector<std::string> went_down() const;

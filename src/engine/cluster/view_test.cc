@@ -55,6 +55,20 @@ TEST(View, TakesWhateverComes) {
   EXPECT_FALSE(view.is_down("nobody"));
 }
 
+TEST(View, KnowsWhoSetANodeDown) {
+  const auto down = [](const char* state, const char* reason) {
+    return group("n1", state).set("reason", reason).set("reason_uid", 0);
+  };
+  EXPECT_TRUE(seen({group("n1", "IDLE"), down("DOWN+NOT_RESPONDING", "Not responding")}).is_lost("n1"));
+  EXPECT_FALSE(seen({group("n1", "IDLE"), down("DOWN", "disk exchange")}).is_lost("n1"));
+  EXPECT_TRUE(seen({group("n1", "IDLE"), group("n1", "DOWN")}).is_lost("n1"))
+      << "an older version told no reason, and meant Slurm";
+  EXPECT_TRUE(seen({down("IDLE+DRAIN", "fan"), down("DOWN+DRAIN+NOT_RESPONDING", "fan")}).is_lost("n1"));
+  EXPECT_FALSE(seen({down("DOWN", "disk exchange"), down("DOWN", "Not responding")}).is_lost("n1"))
+      << "it stays whose it was";
+  EXPECT_FALSE(seen({down("DOWN", "Not responding"), group("n1", "IDLE")}).is_lost("n1"));
+}
+
 TEST(View, ChangesHoldWhatWasBefore) {
   View view = seen({group("n[1-2]", "IDLE")});
   apply(view, nodes_seen(Json::array({group("n2", "DOWN"), group("n7", "IDLE"), gone("n1"), gone("n9")})));

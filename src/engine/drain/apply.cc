@@ -112,9 +112,10 @@ void on_finding(Change& c) {
   // People are told of every fault that asks for something, also where it takes no node out.
   if (body["result"].as_string() == "fault" && action != "none") {
     Node& node = c.touch(name);
-    Json& notice = node.notices[c.event.subject] = body;
+    Json notice = body;
     if (std::string tried = tried_before(node, rule, boot_id); !tried.empty())
       notice.set("escalation", std::move(tried));
+    keep_notice(node, c.event.subject, std::move(notice));
   }
   // A node that should be started anew or switched off must leave first.
   const bool out = action == "drain" || action == "reboot" || action == "power_off";
@@ -141,20 +142,30 @@ void on_finding(Change& c) {
 
 void on_verdict(Change& c) {
   const Json& body = c.event.body;
-  // Only what is final and blames nodes ("b" on the wire): a provisional verdict may still turn.
-  if (!body["final"].as_bool() || body["cause"].as_string() != "b") return;
-  for (const std::string& name : body["nodes"].as_strings()) {
+  const auto blame = [&](const std::string& name, const std::string& text) {
     Node& node = c.touch(name);
-    node.reasons.try_emplace(c.event.subject,
-                             Reason{.source = c.event.subject,
-                                    .rule = std::string(kVerdictRule),
-                                    .action = "drain",
-                                    .text = body["sentence"].as_string(),
-                                    .since = c.event.at,
-                                    .observed = rests(c.state, std::string(kVerdictRule), c.event.at),
-                                    .of_verdict = true});
-    node.checked_at = kNoTime;  // an older pass says nothing of what this case saw
-  }
+    const bool is_new =
+        node.reasons
+            .try_emplace(c.event.subject,
+                         Reason{.source = c.event.subject,
+                                .rule = std::string(kVerdictRule),
+                                .action = "drain",
+                                .text = text,
+                                .since = c.event.at,
+                                .observed = rests(c.state, std::string(kVerdictRule), c.event.at),
+                                .of_verdict = true})
+            .second;
+    if (is_new) node.checked_at = kNoTime;  // an older pass says nothing of what this case saw
+  };
+  // What was found faulty, whatever the cause of the job will be.  A version with one answer meant the nodes
+  // that were the cause ("b" on the wire), and a provisional one of its answers could still turn.
+  for (const Json& found : body["faulty"].items())
+    if (found["drains"].as_bool() && found["peer"].as_string().empty()) {
+      const std::string& reason = found["reason"].as_string();
+      blame(found["node"].as_string(), found["what"].as_string() + (reason.empty() ? "" : ": " + reason));
+    }
+  if (!body.has("faulty") && body["final"].as_bool() && body["cause"].as_string() == "b")
+    for (const std::string& name : body["nodes"].as_strings()) blame(name, body["sentence"].as_string());
 }
 
 // --- our own commands
@@ -174,6 +185,7 @@ void on_intent(Change& c) {
   if (did == verb::kDrain) {
     ++node.numbers.drains;
     node.pending = true;
+    node.unanswered = kNoTime;
     node.refused.clear();
     // What Slurm showed before the drain is no ground for a reboot: jobs may have started since.
     node.left_look = c.view.looks;
@@ -184,6 +196,7 @@ void on_intent(Change& c) {
   } else if (did == verb::kUndrain) {
     ++node.numbers.lifts;
     node.pending = true;
+    node.unanswered = kNoTime;
   } else if (did == verb::kReboot) {
     on_reboot_intent(node, c.event);
   } else if (did == verb::kDiagnose) {
@@ -198,7 +211,12 @@ void on_end(Change& c) {
   const std::string name(node_of_subject(c.event.subject));
   const bool done = c.event.kind == kDone;
   Node& node = c.touch(name);
-  if (did == verb::kDrain) {
+  const bool unanswered =
+      !done && passes_by_itself(error_code_from(c.event.body["error"]["code"].as_string()));
+  if ((did == verb::kDrain || did == verb::kUndrain) && unanswered) {
+    // Nobody said no, and what it did nobody knows: decide() says what is wanted then, later.
+    node.unanswered = c.event.at;
+  } else if (did == verb::kDrain) {
     node.pending = false;
     // A drain that Slurm had dropped keeps the time at which the node left.
     if (!node.ours) node.drained_at = c.event.at;
@@ -274,6 +292,16 @@ constexpr auto kRows = std::to_array<Row>({
 });
 
 }  // namespace
+
+void keep_notice(Node& node, const std::string& key, Json finding) {
+  // By the numbers of findings, "f9:b1" like "f9": as texts f10 would come before f9.
+  const auto number = [](const auto& entry) {
+    return parse_finding_name(entry.first.substr(0, entry.first.find(':'))).value_or(0);
+  };
+  node.notices[key] = std::move(finding);
+  while (node.notices.size() > kMostNotices)
+    node.notices.erase(std::ranges::min_element(node.notices, {}, number));
+}
 
 std::vector<std::string> apply(State& state, const cluster::View& view, const Event& event) {
   Change change{state, view, event, {}};

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "engine/drain/parts.h"
 #include "model/ids.h"
@@ -33,14 +34,6 @@ std::string slurm_reason(const Reason& reason) {
     text.resize(end);
   }
   return text;
-}
-
-Event record(std::string subject, std::string_view kind, Json body) {
-  Event event;
-  event.subject = std::move(subject);
-  event.kind = kind;
-  event.body = std::move(body);
-  return event;
 }
 
 Command command(const std::string& name, std::string_view verb, char letter, int number, Json args) {
@@ -136,9 +129,9 @@ void end_reasons(const Policy& policy, const std::string& name, const Node& node
     if (reason.gone_at == kNoTime) continue;
     if (lapsed(policy, reason, now))
       decision.records.push_back(
-          record(node_subject(name), kReasonEnded,
-                 Json::object({{"source", source},
-                               {"why", fmt::format("gone for {} s", policy.lift_after.count())}})));
+          new_event(node_subject(name), kReasonEnded,
+                    Json::object({{"source", source},
+                                  {"why", fmt::format("gone for {} s", policy.lift_after.count())}})));
     else
       decision.wake_at = std::min(decision.wake_at, reason.gone_at + policy.lift_after);
   }
@@ -163,11 +156,14 @@ void examine(const Known& k, const std::string& name, const Node& node, Decision
   }
 }
 
+void lift(const std::string& name, const Node& node, Decision& decision) {
+  decision.commands.push_back(command(name, verb::kUndrain, 'u', node.numbers.lifts + 1,
+                                      Json::object({{"node", name}, {"prefix", std::string(kReasonTag)}})));
+}
+
 void stay_out_or_return(const Known& k, const std::string& name, const Node& node, Decision& decision) {
   // What we put out we put back, also where acting was switched off meanwhile: nobody else would.
-  if (!may_stay_out(k.policy, node, k.now))
-    decision.commands.push_back(command(name, verb::kUndrain, 'u', node.numbers.lifts + 1,
-                                        Json::object({{"node", name}, {"prefix", std::string(kReasonTag)}})));
+  if (!may_stay_out(k.policy, node, k.now)) lift(name, node, decision);
   // Slurm dropped our drain, as it does after a reboot in vain.  The breaker is not asked: it was counted.
   else if (const Reason* reason = reason_to_leave(k.policy, node);
            reason && !seen(k.cluster.view, name, node).drained)
@@ -190,6 +186,26 @@ void leave_or_stay(const Known& k, const std::string& name, const Node& node, De
         cluster::Claims::released(node_subject(name), kName, "the node is in service"));
   if (k.cluster.breaker.waits(node_subject(name)))
     decision.records.push_back(cluster::Breaker::wait_ended(node_subject(name)));
+}
+
+// A drain or its lifting that Slurm did not answer.  It may have been done, so the claim stays, and what is
+// wanted now is said whatever was wanted then: both leave alone what is so already.
+void say_again(const Known& k, const std::string& name, const Node& node, Decision& decision) {
+  const Reason* reason = reason_to_leave(k.policy, node);
+  // One that is gone and has not lapsed: what is right will show by itself.
+  if (reason == nullptr && may_stay_out(k.policy, node, k.now)) return;
+  if (const TimePoint due = node.unanswered + kSayAgain; k.now < due) {
+    decision.wake_at = std::min(decision.wake_at, due);
+    return;
+  }
+  if (reason == nullptr || (!k.policy.act && !node.ours)) return lift(name, node, decision);
+  // It may only leave now, long after it was counted: else all that wait for Slurm would leave together.
+  const auto held = k.cluster.breaker.held_by_recent(k.policy.breaker, k.cluster.view, name, k.now);
+  if (!held.why.empty())
+    decision.wake_at = std::min(decision.wake_at, held.until);
+  else
+    send_out(k, name, node, *reason,
+             !k.cluster.breaker.is_counted(k.policy.breaker, k.cluster.view, name, k.now), decision);
 }
 
 }  // namespace
@@ -217,7 +233,10 @@ Decision decide(const cluster::Cluster& cluster, const State& state, const Polic
   end_reasons(policy, name, node, now, decision);
   if (policy.examine) examine(k, name, node, decision);
   // One order to Slurm at a time: what it shows of the node decides about the next.
-  if (node.pending) return decision;
+  if (node.pending) {
+    if (node.unanswered != kNoTime) say_again(k, name, node, decision);
+    return decision;
+  }
   if (node.ours)
     stay_out_or_return(k, name, node, decision);
   else
@@ -258,7 +277,13 @@ std::map<std::string, std::int64_t> looked_at(const State& state) {
   // What was shown before a drain says nothing of the node since: it is told of again, also where Slurm shows
   // it just as before (drained, lifted and drained again between two looks).
   std::map<std::string, std::int64_t> nodes;
-  for (const std::string& name : state.away) nodes[name] = state.nodes.at(name).left_look;
+  // A look that came before the end of the drain is too old as well: who resumes the node right after it
+  // would leave it as that look had it, and go unnoticed.
+  constexpr std::int64_t kNext = std::numeric_limits<std::int64_t>::max();
+  for (const std::string& name : state.away) {
+    const Node& node = state.nodes.at(name);
+    nodes[name] = node.drained ? kNext : node.left_look;
+  }
   return nodes;
 }
 

@@ -49,6 +49,10 @@ struct Policy {
 /// A node that Slurm has not shown anew for this long after it was asked to reboot it: people must look.
 inline constexpr std::chrono::hours kRebootOverdue{1};
 
+/// A drain, or the lifting of one, that ended without an answer of Slurm's is said again after this long: the
+/// service has tried it for as long as the site lets it.
+inline constexpr std::chrono::minutes kSayAgain{10};
+
 /// Why a node should be out.
 struct Reason {
   std::string source;           ///< "f9" the finding, "c17" the case
@@ -73,9 +77,11 @@ struct Reboot {
 /// both.
 struct Node {
   bool ours = false;                      ///< drained by us, and not undone since
-  bool pending = false;                   ///< a drain or its lifting is under way
+  bool pending = false;                   ///< a drain or its lifting is under way, or nobody knows its end:
+  TimePoint unanswered = kNoTime;         ///< when it failed because Slurm was away; kNoTime: it has not
   std::map<std::string, Reason> reasons;  ///< by source
-  std::map<std::string, Json> notices;    ///< findings that nobody was told of yet, by source
+  std::map<std::string, Json> notices;    ///< findings that nobody was told of yet, by source: the last
+                                          ///< ones, for where nobody wants to be told they stay
   /// Commands so far: numbers of their keys, which are given once.  They stay when the node leaves Slurm,
   /// which may have it again.
   struct Numbers {

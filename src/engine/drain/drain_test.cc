@@ -192,6 +192,35 @@ TEST(Drain, AVerdictDrainsAndADeepDiagnosisThatPassesLifts) {
   EXPECT_THAT(w.kinds(kReasonEnded), ::testing::SizeIs(1));
 }
 
+// What a verdict found faulty drains, whatever the cause of the job was; what is the cause does not by that.
+TEST(Drain, OnlyWhatAVerdictFindsFaultyDrains) {
+  World w;
+  w.nodes("n[1-40]", "IDLE");
+  const auto say = [&](const std::string& cause, Json faulty) {
+    w.say("c1", "verdict",
+          Json::object({{"cause", cause},
+                        {"final", true},
+                        {"nodes", Json::array({"n3"})},
+                        {"sentence", "Node n3 is the cause: its /tmp is full."},
+                        {"faulty", std::move(faulty)}}));
+  };
+  const auto found = [](const std::string& node, const std::string& peer, bool drains) {
+    return Json::object({{"node", node},
+                         {"peer", peer},
+                         {"by", "c1.v1"},
+                         {"what", "verification failed"},
+                         {"reason", "its rank died"},
+                         {"drains", drains}});
+  };
+  say("b", Json::array({found("n3", "", false)}));
+  say("b", Json::array({found("n3", "n4", true)}));
+  say("b", Json::array());
+  EXPECT_THAT(w.did, IsEmpty());
+  say("a", Json::array({found("n5", "", true)}));
+  EXPECT_THAT(w.did, ElementsAre("diagnose n5", "drain n5"));
+  EXPECT_EQ(w.state.nodes.at("n5").reasons.at("c1").text, "verification failed: its rank died");
+}
+
 TEST(Drain, FindingsAreToldOnceWhereSomebodyListens) {
   World w;
   w.policy.notify = true;
@@ -251,6 +280,7 @@ TEST(DrainProperty, TheBreakerHoldsAndReplayIsEqual) {
     World w;
     w.policy.reboot = seed % 2 == 0;
     w.policy.reboot_rest = 2h;
+    if (seed % 3 == 0) w.silent_every = 3, w.takes_effect_silently = seed % 2 == 0;
     const int size = 1 + pick(60);
     w.nodes("n[1-" + std::to_string(size) + "]", "IDLE");
     const int limit = std::max(1, std::min(5, size * 5 / 100)), most_out = std::max(1, size * 20 / 100);

@@ -26,6 +26,10 @@ struct World {
   std::vector<Event> log;
   std::vector<std::string> did;                 // "drain n3", in order
   std::map<std::string, std::string> refusals;  // "drain n3" -> why it fails
+  std::set<std::string> silent;                 // "drain n3": Slurm is away and gives no answer
+  int silent_every = 0;                         // one command in so many, beside those; 0: none
+  bool takes_effect_silently = false;           // and yet it does what it was told
+  int commands = 0;
   bool check_passes = false;
   std::string shown_when_drained = "IDLE+DRAIN", shown_when_lifted = "IDLE", boot_id = "boot 0";
   TimePoint boot = from_unix_seconds(1'700'000'000);  // of all nodes
@@ -70,7 +74,10 @@ struct World {
   // come long after their drain.
   void note_leaving(const Json& intent, TimePoint at) {
     const std::string& verb = intent["verb"].as_string();
-    if (verb == "drain" ? !state.nodes[intent["args"]["node"].as_string()].ours
+    const Node& node = state.nodes[intent["args"]["node"].as_string()];
+    // One that is said again leaves once, or, when its window has passed, anew.
+    const bool again = node.ours || node.pending;
+    if (verb == "drain" ? !again || intent["draws"].size() > 0
                         : verb == "reboot" && !intent["args"]["counted"].as_bool())
       left.push_back(at);
   }
@@ -116,9 +123,18 @@ struct World {
       body.set("error", Json::object({{"what", it->second}, {"remedy", "do something"}}));
       return say(command.subject, kFailed, body);
     }
+    if (silent.contains(what) || (silent_every > 0 && ++commands % silent_every == 0)) {
+      if (takes_effect_silently) show(command);
+      body.set("error", Json::object({{"code", "slurm_away"}, {"what", "slurmctld does not answer"}}));
+      return say(command.subject, kFailed, body);
+    }
     body.set("result", Json::object({{"passed", check_passes}}));
     say(command.subject, kDone, body);
     if (command.verb == "notify") told.push_back(command.args["finding"]);
+    show(command);
+  }
+  // What Slurm shows of a node after a command.
+  void show(const Command& command) {
     if (command.verb == "drain" || command.verb == "undrain")
       nodes(command.args["node"].as_string(),
             command.verb == "drain" ? shown_when_drained : shown_when_lifted);

@@ -95,6 +95,7 @@ std::string canonical_text(const State& state) {
     text += fmt::format("  reboots {} {} {} {} {}\n", n.numbers.reboots, n.rebooting, to_micros(n.reboot_at),
                         to_micros(n.boot_before), n.reboot_failed);
     if (n.late) text += "  late\n";
+    if (n.unanswered != kNoTime) text += fmt::format("  unanswered {}\n", to_micros(n.unanswered));
     for (const auto& [rule, reboot] : n.rebooted)
       text += fmt::format("  rebooted {} {} {}\n", rule, to_micros(reboot.at), reboot.boot_id);
     for (const auto& [source, r] : n.reasons)

@@ -14,6 +14,14 @@ namespace sickbay::drain {
 /// Ends the key of a command that tells somebody; before it stands the key of Node::notices.
 inline constexpr std::string_view kNotifyEnd = ":notify";
 
+// --- apply.cc
+
+/// What nobody hears is kept of so many findings of a node, for who is to be told later; a replay knows no
+/// policy, and cannot tell whether anybody listens.
+inline constexpr std::size_t kMostNotices = 100;
+/// Keeps what people are to be told under the key of Node::notices; the oldest go.
+void keep_notice(Node& node, const std::string& key, Json finding);
+
 /// A node as the engine takes it to stand: Slurm's word, and where ours is newer, ours.
 struct Seen {
   bool known = false;  ///< Slurm has it
@@ -44,7 +52,6 @@ enum class Standing : std::uint8_t {
   claimed
 };
 Standing standing_of(const Known& known, const std::string& name);
-Event record(std::string subject, std::string_view kind, Json body);
 /// The command `number` of its verb for a node, of which `letter` is in the key.
 Command command(const std::string& name, std::string_view verb, char letter, int number, Json args);
 

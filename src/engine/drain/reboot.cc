@@ -69,7 +69,8 @@ void tell_of_reboot(Node& node, const std::string& name, char letter, const std:
     // One of them speaks for all that shared the reboot.  The number keeps its key apart from the finding's
     // own, which was told before, and from that of a later reboot.
     const std::size_t slash = reason.rule.find('/');
-    node.notices[fmt::format("{}:{}{}", source, letter, node.numbers.reboots)] =
+    keep_notice(
+        node, fmt::format("{}:{}{}", source, letter, node.numbers.reboots),
         Json::object({{"node", name},
                       {"boot_id", reason.boot_id},
                       {"specification", reason.rule.substr(0, slash)},
@@ -78,7 +79,7 @@ void tell_of_reboot(Node& node, const std::string& name, char letter, const std:
                       {"action", kReboot},
                       {"to", "operator"},
                       {"text", reason.text},
-                      {"escalation", text}});
+                      {"escalation", text}}));
     return;
   }
 }
@@ -166,9 +167,9 @@ void let_reboot(const Known& k, const std::string& name, const Node& node, Decis
       decision.wake_at = std::min(decision.wake_at, late);
     else
       decision.records.push_back(
-          record(node_subject(name), kOverdue,
-                 Json::object({{"why", fmt::format("Slurm has not shown it booted anew for {} min",
-                                                   std::chrono::minutes(kRebootOverdue).count())}})));
+          new_event(node_subject(name), kOverdue,
+                    Json::object({{"why", fmt::format("Slurm has not shown it booted anew for {} min",
+                                                      std::chrono::minutes(kRebootOverdue).count())}})));
     return;
   }
   // Idle as Slurm shows it: no job, answering, not about to boot.  Without a boot time nobody could tell

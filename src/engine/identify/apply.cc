@@ -7,9 +7,16 @@
 #include <array>
 
 #include "base/hostlist.h"
+#include "engine/identify/advice.h"
 #include "engine/identify/apply.h"
+#include "engine/identify/array.h"
 #include "engine/identify/blame.h"
+#include "engine/identify/evidence.h"
+#include "engine/identify/join.h"
+#include "engine/identify/node_notes.h"
+#include "engine/identify/rerun.h"
 #include "engine/identify/signs.h"
+#include "engine/identify/suspects.h"
 #include "model/slurm_state.h"
 
 namespace sickbay::identify {
@@ -21,6 +28,8 @@ namespace {
 // A program often notices that a node is gone before Slurm does, which waits for SlurmdTimeout (300 s if not
 // set): a node that goes DOWN this soon after a failed run was lost to it.
 constexpr std::chrono::seconds kLateDown{600};
+// A job may requeue itself for ever.
+constexpr std::size_t kMostEarlier = 16;
 
 // What an ended run means here.  model/slurm_state.h says how a state ends a run; this adds our words for it.
 // Source: doc/design/identify.md, "The automatic flow" 3.
@@ -69,10 +78,14 @@ void on_case_opened(State& s, const View&, Case* c, const Event& e) {
   fresh.options.check = o["check"].as_string();
   fresh.options.expect_time_s = o["expect_time_s"].as_int();
   fresh.options.workdir = o["workdir"].as_string_or("same");
+  fresh.options.steps_fail = o["steps"].as_string() == "fail";
   fresh.work_dir = e.body["work_dir"].as_string();
   fresh.output_dir = e.body["output_dir"].as_string();
   fresh.notes = e.body["notes"].as_strings();
   fresh.opened = e.at;
+  open_reruns(fresh, e.body);
+  if (e.body.has("array")) open_array(fresh, e);
+  if (e.body.has("parent")) open_task_case(s, fresh, e);
   s.last_case = std::max(s.last_case, fresh.no);
   s.open.insert(fresh.no);
   s.cases.emplace(fresh.no, std::move(fresh));
@@ -80,6 +93,7 @@ void on_case_opened(State& s, const View&, Case* c, const Event& e) {
 
 void on_job_bound(State& s, const View&, Case* c, const Event& e) {
   if (c == nullptr || !c->programs.empty()) return;  // a case has one job
+  if (c->array) return bind_array(s, *c, e);
   Run& run = put_run(*c, RunId{c->no, RunKind::program, 1});
   run.wanted_at = e.at;
   run.bound = true;
@@ -99,6 +113,10 @@ void on_job_seen(State& s, const View& view, Case* c, const Event& e) {
     // Slurm runs it again by itself: what the run before left does not count for this one.
     c->notes.push_back(run->id.text() + " was requeued by Slurm (restart " + std::to_string(job.restart_cnt) +
                        ")");
+    // Its facts are kept: a job that lost a node and then completed tells of a faulty node all the same.
+    if (run->earlier.size() >= kMostEarlier) run->earlier.erase(run->earlier.begin() + 1);
+    run->earlier.push_back({run->job.restart_cnt, run->job.state, std::move(run->nodes),
+                            std::move(run->down_nodes), e.at, run->job.start});
     run->nodes.clear();
     run->down_nodes.clear();
     run->ended_at = kNoTime;
@@ -116,6 +134,12 @@ void on_job_seen(State& s, const View& view, Case* c, const Event& e) {
     if (ending.outcome == Outcome::pending)
       run->bad_constraints = run->job.held && run->job.reason == "BadConstraints";
     finish(*run, ending.outcome, e.at);
+    if (ending.outcome == Outcome::failed && run->is_program()) note_nodes_at_end(view, *run);
+  }
+  // A script may end with 0 whatever became of its steps.  Told in any case; a failure to who asked for that.
+  if (run->is_program() && run->outcome == Outcome::ok && has_failed_step(run->job)) {
+    run->symptom = Symptom::steps_failed;
+    if (c->options.steps_fail) run->outcome = Outcome::failed;
   }
   // Longer than a good run takes is a failure to the user, whatever Slurm says (paper 000, 2.1).  It comes
   // before the check of the result: one symptom is enough.
@@ -131,14 +155,20 @@ void on_job_seen(State& s, const View& view, Case* c, const Event& e) {
   // Nodes that were seen down before the job's end was: events of nodes and jobs come in any order.
   if (run->symptom == Symptom::node_dead)
     for (const std::string& name : run->nodes)
-      if (view.is_down(name)) run->down_nodes.push_back(name);
+      if (view.is_lost(name)) run->down_nodes.push_back(name);
   run->down_nodes = sorted_hosts(std::move(run->down_nodes));
-  if (run->id.n == 1 && run->is_program()) s.by_job[run->job.job_id] = c->no;
+  // (The last task of an array bears the array's number, by which people ask for the whole.)
+  if (run->id.n == 1 && run->is_program() && run->job.job_id != c->task.array_job_id)
+    s.by_job[run->job.job_id] = c->no;
   // Findings that came before the run was known to be on these nodes.
   gather_signs(s, *c, *run);
+  gather_words(s, *c, *run);
+  suspect_silent(*c, *run, view, e.at);
+  note_failure(s, *c);
 }
 
 void on_job_lost(State&, const View&, Case* c, const Event& e) {
+  if (c && c->array) return lose_tasks(*c, e);
   // Neither slurmctld nor accounting has it.  That is no failure of P: it may not even have begun.
   if (Run* run = c ? run_named(*c, e) : nullptr; run && !ended(run->outcome)) {
     finish(*run, Outcome::lost, e.at);
@@ -150,12 +180,22 @@ void on_job_lost(State&, const View&, Case* c, const Event& e) {
 // (The view has the event already, and says what it changed.)
 void on_nodes_seen(State& s, const View& view, Case*, const Event& e) {
   for (const View::Change& change : view.changes)
-    if (change.gone) s.records.erase(change.name);  // what comes back under its name may be another machine
-  // The change counts, not the state: a node that was down all along was not lost to a run.
-  const std::vector<std::string> went_down = view.went_down();
+    // What comes back under its name may be another machine.
+    if (change.gone) s.records.erase(change.name), s.words.erase(change.name);
+  note_silence(s, view, e.at);
+  note_node_changes(s, view, e.at, kLateDown);
+  // The change counts, not the state: a node that was down all along was not lost to a run.  Nor was one that
+  // a person set DOWN.
+  std::vector<std::string> went_down = view.went_down();
+  std::erase_if(went_down, [&](const std::string& name) { return !view.is_lost(name); });
   if (went_down.empty()) return;
   for (std::int64_t no : s.open)
     for (Run& run : s.cases.at(no).programs) {
+      // Slurm may show a job in the queue again before it shows the node that it lost.
+      if (!run.earlier.empty() && e.at - run.earlier.back().ended_at < kLateDown &&
+          run.outcome != Outcome::running)
+        run.earlier.back().down_nodes = hosts_in_either(run.earlier.back().down_nodes,
+                                                        hosts_in_both(run.earlier.back().nodes, went_down));
       // A job that ended as NODE_FAIL lost a node before it was seen to be down.
       const bool lost_now =
           run.outcome == Outcome::running || (run.symptom == Symptom::node_dead && run.down_nodes.empty());
@@ -186,6 +226,7 @@ void on_verdict(State& s, const View&, Case* c, const Event& e) {
 void on_case_closed(State& s, const View&, Case* c, const Event& e) {
   if (c == nullptr) return;
   c->closed = e.at;
+  if (std::string note = undelivered_note(*c); !note.empty()) c->notes.push_back(std::move(note));
   s.open.erase(c->no);  // only open cases are looked at, and make the queue be asked for
 }
 
@@ -196,7 +237,15 @@ void on_archived(State& s, const View&, Case* c, const Event& e) {
   const std::int64_t no = c->no;
   std::erase_if(s.by_job, [no](const auto& entry) { return entry.second == no; });
   drop_blame(s, *c);
+  forget_failure(s, *c);
+  std::erase_if(s.reruns, [no](const LateRerun& late) { return late.case_no == no; });
   s.cases.erase(no);
+}
+
+// Kinds that change nothing but their case.
+template <void (*change)(Case&, const Event&)>
+void on_case(State&, const View&, Case* c, const Event& e) {
+  if (c != nullptr) change(*c, e);
 }
 
 struct KindRow {
@@ -217,7 +266,14 @@ constexpr auto kKinds = std::to_array<KindRow>({
     {kVerdict, on_verdict},
     {kCaseClosed, on_case_closed},
     {kArchived, on_archived},
+    {kRerunAsked, on_case<on_rerun_asked>},
+    {kRerunAnswered, on_case<on_rerun_answered>},
+    {kRerunGivenUp, on_case<on_rerun_given_up>},
+    {kCaseJoined, [](State& s, const View&, Case* c, const Event& e) { on_case_joined(s, c, e); }},
+    {kCaseLeft, [](State& s, const View&, Case* c, const Event& e) { on_case_left(s, c, e); }},
+    {kVerifiedElsewhere, on_verified_elsewhere},
     {kFinding, [](State& s, const View&, Case*, const Event& e) { take_finding(s, e); }},
+    {kArraySeen, on_array_seen},
 });
 
 }  // namespace
@@ -236,13 +292,24 @@ std::vector<Watched> watched(const State& state) {
   std::vector<Watched> list;
   for (std::int64_t no : state.open) {
     const Case& c = state.cases.at(no);
+    if (c.array && c.array->job_id != 0 && !c.array->all_ended())
+      list.push_back({.job_id = c.array->job_id,
+                      .case_no = no,
+                      .run = {no, RunKind::program, 1},
+                      .key = "",
+                      .uid = c.owner.uid,
+                      .array = &*c.array,
+                      .expect_time_s = c.options.expect_time_s});
     for (const auto* runs : {&c.programs, &c.verifications, &c.result_checks})
       for (const Run& run : *runs)
         // A preempted job may come back under its id.  The first run is the user's and has no key in its
         // comment.
         if (run.watched() || (run.bound && run.outcome == Outcome::no_failure))
-          list.push_back(
-              {run.job.job_id, no, run.id, run.id.n == 1 && run.is_program() ? "" : run.key(), run.job.uid});
+          list.push_back({.job_id = run.job.job_id,
+                          .case_no = no,
+                          .run = run.id,
+                          .key = run.id.n == 1 && run.is_program() ? "" : run.key(),
+                          .uid = run.job.uid});
   }
   return list;
 }

@@ -11,6 +11,8 @@ void on_intent(State& state, const cluster::View& view, Case* subject, const Eve
 void on_done(State& state, const cluster::View& view, Case* subject, const Event& event);
 void on_failed(State& state, const cluster::View& view, Case* subject, const Event& event);
 
+/// Tells a reader of the case something that may come up again and again.
+void note_once(Case& subject, std::string note);
 /// The run of a case by id, or null.
 Run* run_in(Case& subject, const RunId& id);
 /// A fresh run in the place of `id`, for a binding or an intent that creates it or tries it again.

@@ -7,9 +7,17 @@
 
 #include "base/hostlist.h"
 #include "engine/identify/apply.h"
+#include "engine/identify/evidence.h"
+#include "engine/identify/join.h"
+#include "engine/identify/rerun.h"
 #include "model/verbs.h"
+#include "model/verify_report.h"
 
 namespace sickbay::identify {
+
+void note_once(Case& c, std::string note) {
+  if (std::ranges::find(c.notes, note) == c.notes.end()) c.notes.push_back(std::move(note));
+}
 
 Run* run_in(Case& c, const RunId& id) {
   auto& runs = c.runs(id.kind);
@@ -24,7 +32,9 @@ Run& put_run(Case& c, const RunId& id) {
   // All that an attempt before it left would speak of another job; only where the run can never begin holds
   // for the next one as well.
   std::vector<std::string> not_begun_on = run.never_began_on();
+  const int spent = run.is_verification() ? run.tries() : run.refusals();
   run = Run{};
+  run.spent = spent;
   run.id = id;
   run.not_begun_on = std::move(not_begun_on);
   return run;
@@ -67,8 +77,8 @@ Run* run_of_key(Case& c, std::string_view key) {
 
 }  // namespace
 
-void on_intent(State&, const cluster::View&, Case* c, const Event& e) {
-  if (c == nullptr) return;
+void on_intent(State& s, const cluster::View&, Case* c, const Event& e) {
+  if (c == nullptr || take_preparation(*c, e)) return;
   const std::string& did = e.body["verb"].as_string();
   const Json& args = e.body["args"];
   if (did == verb::kSubmitProgram || did == verb::kSubmitVerification) {
@@ -87,7 +97,10 @@ void on_intent(State&, const cluster::View&, Case* c, const Event& e) {
     run.reused = args["reused"].as_strings();
     run.output_dir = args["output_dir"].as_string();
     run.wanted_at = e.at;
+    note_rerun(s, *c, *id, e.at);
     run.job.uid = static_cast<std::uint32_t>(args["uid"].as_int());
+    run.alone = args["exclusive"].as_bool(true);
+    if (run.is_verification()) run.job.reservation = args["reservation"].as_string();
     // V runs on exactly the nodes that it was given; where a program ran, only Slurm can say.
     if (run.is_verification()) run.nodes = args["nodes"].as_strings();
   } else if (Run* run = run_of_key(*c, e.body["key"].as_string())) {
@@ -102,6 +115,7 @@ void on_intent(State&, const cluster::View&, Case* c, const Event& e) {
 }
 
 void on_done(State& s, const cluster::View& view, Case* c, const Event& e) {
+  if (c != nullptr && take_preparation(*c, e)) return;
   Run* run = c ? run_of_key(*c, e.body["key"].as_string()) : nullptr;
   if (run == nullptr) return;
   const std::string& did = e.body["verb"].as_string();
@@ -111,18 +125,13 @@ void on_done(State& s, const cluster::View& view, Case* c, const Event& e) {
     run->job.job_id = static_cast<JobId>(result["job_id"].as_int());
     run->job.submit = from_micros(result["submit"].as_int());
     // Told once, though each re-run drops the same options of the user's (decisions.md 19).
-    for (const Json& dropped : result["dropped"].items()) {
-      const std::string note = dropped.as_string() + " was dropped: a re-run must be free to choose";
-      if (std::find(c->notes.begin(), c->notes.end(), note) == c->notes.end()) c->notes.push_back(note);
-    }
+    for (const Json& dropped : result["dropped"].items())
+      note_once(*c, dropped.as_string() + " was dropped: a re-run must be free to choose");
   } else if (did == verb::kRelease) {
     run->release_done = true;
     run->released_at = e.at;
     // A slurmctld with another boot time may have forgotten the release (follow()).
     run->released_boot = view.controller_boot;
-  } else if (did == verb::kCancel && !result["cancelled"].as_bool() && !ended(run->outcome) &&
-             run->seen_at == kNoTime) {
-    finish(*run, Outcome::cancelled, e.at);  // it was over before anyone saw it
   } else if (did == verb::kReadOutput) {
     run->output_read = true;
     if (const Json& t = result["trace"]; t.is_object()) {
@@ -137,6 +146,7 @@ void on_done(State& s, const cluster::View& view, Case* c, const Event& e) {
       // ends the job as FAILED (tried on 22.05); only the output tells.
       if (run->trace->out_of_memory && run->is_program() && run->outcome == Outcome::failed &&
           run->symptom == Symptom::abnormal_exit) {
+        if (run->id.n == 1) forget_kind(s, *c);  // while it is still told by how it failed
         run->outcome = Outcome::out_of_memory;
         run->symptom = Symptom::none;
       }
@@ -144,14 +154,23 @@ void on_done(State& s, const cluster::View& view, Case* c, const Event& e) {
     // Kept with the case, and with the node: other cases keep their re-runs away from it, and a pass shows
     // that V works on this cluster (decisions.md 22).  Links are the case's own matter.
     for (const Json& r : result["results"].items()) {
-      run->results.push_back(
-          {r["node"].as_string(), r["peer"].as_string(), r["result"].as_string(), r["reason"].as_string()});
-      if (!r["peer"].as_string().empty()) continue;
-      NodeRecord& node = s.records[r["node"].as_string()];
+      NodeResult heard{r["node"].as_string(),   r["peer"].as_string(),  r["result"].as_string(),
+                       r["reason"].as_string(), r["fault"].as_string(), ""};
+      // V ended there by somebody's hand: that is no word on the node.
+      if (const cluster::Node* shown = view.node(heard.node);
+          shown && shown->down_by == DownBy::operators &&
+          verify_fault_from(heard.fault) == VerifyFault::lost) {
+        heard.result = "unknown";
+        heard.reason = "a person set it DOWN";
+      }
+      run->results.push_back(heard);
+      if (!heard.peer.empty()) continue;
+      NodeRecord& node = s.records[heard.node];
       // A slow node did all its work rightly: V itself is sound.
-      if (r["result"].as_string() == "ok" || r["result"].as_string() == "slow") node.passed_at = e.at;
-      if (r["result"].as_string() == "failed") node.failed_at = e.at, node.failed_case = c->no;
+      if (heard.result == "ok" || heard.result == "slow") node.passed_at = e.at;
+      if (heard.result == "failed") node.failed_at = e.at, node.failed_case = c->no;
     }
+    remember_words(s, *c, *run);
     if (run->results.empty() && run->is_verification() && run->refusal.empty())
       run->refusal = result["why"].as_string_or("V left no result");
   }
@@ -159,6 +178,7 @@ void on_done(State& s, const cluster::View& view, Case* c, const Event& e) {
 }
 
 void on_failed(State&, const cluster::View&, Case* c, const Event& e) {
+  if (c != nullptr && take_preparation(*c, e)) return;
   Run* run = c ? run_of_key(*c, e.body["key"].as_string()) : nullptr;
   if (run == nullptr) return;
   const std::string& did = e.body["verb"].as_string();
@@ -167,6 +187,7 @@ void on_failed(State&, const cluster::View&, Case* c, const Event& e) {
     // The service has tried what may be tried (decisions.md 15): for this order it is Slurm's last word.
     finish(*run, Outcome::not_started, e.at);
     run->refusal = what;
+    if (run->is_verification() && !run->job.reservation.empty()) note_reservation(*c, *run);
   } else if (did == verb::kRelease && !ended(run->outcome)) {
     // A job that cannot be released is gone, or not ours any more: lost, so that it is submitted anew.
     finish(*run, Outcome::lost, e.at);

@@ -3,9 +3,14 @@
 
 namespace sickbay::identify {
 
-const std::vector<std::string>& blamed_nodes(const Case& subject) {
-  static const std::vector<std::string> kNone;
-  return subject.verdict && subject.verdict->cause == Cause::node ? subject.verdict->nodes : kNone;
+std::vector<std::string> blamed_nodes(const Case& subject) {
+  std::vector<std::string> names;
+  if (!subject.verdict) return names;
+  if (subject.verdict->cause == Cause::node) names = subject.verdict->nodes;
+  if (subject.verdict->faulty)
+    for (const Faulty& f : *subject.verdict->faulty)
+      if (f.peer.empty()) names.push_back(f.node);
+  return names;
 }
 
 void set_verdict(State& state, Case& subject, Verdict verdict, TimePoint at) {

@@ -8,8 +8,8 @@
 
 namespace sickbay::identify {
 
-/// The nodes that the verdict of `subject` blames; empty where it has none, or blames something else.
-const std::vector<std::string>& blamed_nodes(const Case& subject);
+/// The nodes that the verdict of `subject` blames: as the cause of its job, or as faulty besides.
+std::vector<std::string> blamed_nodes(const Case& subject);
 
 /// Gives `subject` a verdict in the place of the one it had.
 void set_verdict(State& state, Case& subject, Verdict verdict, TimePoint at);

@@ -18,8 +18,13 @@ constexpr int kCases = 12, kNodes = 8;
 std::map<std::string, std::set<std::int64_t>> walk(const State& state) {
   std::map<std::string, std::set<std::int64_t>> blamed;
   for (const auto& [no, subject] : state.cases)
-    if (subject.verdict && subject.verdict->cause == Cause::node)
-      for (const std::string& node : subject.verdict->nodes) blamed[node].insert(no);
+    if (subject.verdict) {
+      if (subject.verdict->cause == Cause::node)
+        for (const std::string& node : subject.verdict->nodes) blamed[node].insert(no);
+      if (subject.verdict->faulty)
+        for (const Faulty& f : *subject.verdict->faulty)
+          if (f.peer.empty()) blamed[f.node].insert(no);
+    }
   return blamed;
 }
 
@@ -58,6 +63,11 @@ class Lives {
     v.cause = pick(3) == 0 ? Cause::program : Cause::node;
     v.final = pick(2) == 0;
     for (int n = pick(4); n > 0; --n) v.nodes.push_back("n" + std::to_string(pick(kNodes)));  // also twice
+    if (pick(2) == 0) return v;  // of a version with one answer
+    v.faulty.emplace();
+    for (int n = pick(3); n > 0; --n)
+      v.faulty->push_back(
+          {"n" + std::to_string(pick(kNodes)), pick(3) == 0 ? "n9" : "", "c1.v1", "slow", "", false});
     return v;
   }
   std::mt19937 random_;

@@ -2,6 +2,7 @@
 // The words of a case: one table per enumeration.
 #include "engine/identify/case.h"
 
+#include <algorithm>
 #include <array>
 
 #include "base/hostlist.h"
@@ -13,14 +14,14 @@ constexpr auto kOutcomes =
     std::to_array<std::string_view>({"pending", "running", "checking", "ok", "failed", "cancelled",
                                      "out_of_memory", "deadline", "no_failure", "lost", "not_started"});
 constexpr auto kSymptoms = std::to_array<std::string_view>(
-    {"", "node_dead", "abnormal_exit", "stall", "abnormal_time", "wrong_result"});
+    {"", "node_dead", "abnormal_exit", "stall", "abnormal_time", "wrong_result", "steps_failed"});
 constexpr auto kCauses =
     std::to_array<std::string_view>({"", "normal", "a", "b", "non_deterministic", "inconclusive", "cancelled",
-                                     "out_of_memory", "deadline", "expired"});
+                                     "out_of_memory", "deadline", "expired", "mixed"});
 constexpr auto kConfidences = std::to_array<std::string_view>({"low", "medium", "high"});
 static_assert(kOutcomes.size() == static_cast<std::size_t>(Outcome::not_started) + 1);
-static_assert(kSymptoms.size() == static_cast<std::size_t>(Symptom::wrong_result) + 1);
-static_assert(kCauses.size() == static_cast<std::size_t>(Cause::expired) + 1);
+static_assert(kSymptoms.size() == static_cast<std::size_t>(Symptom::steps_failed) + 1);
+static_assert(kCauses.size() == static_cast<std::size_t>(Cause::mixed) + 1);
 
 template <class Enum, std::size_t N>
 Enum from_word(const std::array<std::string_view, N>& words, std::string_view word) {
@@ -46,16 +47,26 @@ std::vector<Run>& Case::runs(RunKind kind) {
 }
 
 Json Verdict::to_json() const {
-  return Json::object({{"cause", to_string(cause)},
-                       {"final", final},
-                       {"sentence", sentence},
-                       {"nodes", nodes},
-                       {"confidence", to_string(confidence)},
-                       {"why", why},
-                       {"missing", missing},
-                       {"next", next},
-                       {"rule", rule},
-                       {"at", to_micros(at)}});
+  Json json = Json::object({{"cause", to_string(cause)},
+                            {"final", final},
+                            {"sentence", sentence},
+                            {"nodes", nodes},
+                            {"confidence", to_string(confidence)},
+                            {"why", why},
+                            {"missing", missing},
+                            {"next", next},
+                            {"rule", rule},
+                            {"at", to_micros(at)}});
+  if (!faulty) return json;
+  Json list = Json::array();
+  for (const Faulty& f : *faulty)
+    list.push(Json::object({{"node", f.node},
+                            {"peer", f.peer},
+                            {"by", f.by},
+                            {"what", f.what},
+                            {"reason", f.reason},
+                            {"drains", f.drains}}));
+  return std::move(json.set("faulty", std::move(list)));
 }
 
 Verdict Verdict::from_json(const Json& json) {
@@ -68,13 +79,40 @@ Verdict Verdict::from_json(const Json& json) {
   v.why = json["why"].as_strings();
   v.missing = json["missing"].as_strings();
   v.next = json["next"].as_strings();
+  if (json.has("faulty")) {
+    v.faulty.emplace();
+    for (const Json& f : json["faulty"].items())
+      v.faulty->push_back({f["node"].as_string(), f["peer"].as_string(), f["by"].as_string(),
+                           f["what"].as_string(), f["reason"].as_string(), f["drains"].as_bool()});
+  }
   v.rule = json["rule"].as_string();
   v.at = from_micros(json["at"].as_int());
   return v;
 }
 
+int Run::tries() const {
+  const bool counts = ended(outcome) && (job.start != kNoTime || !cancel_wanted);
+  return spent + (counts ? 1 : 0);
+}
+
 std::vector<std::string> Run::never_began_on() const {
   return never_began() ? hosts_in_either(not_begun_on, nodes) : not_begun_on;
+}
+
+bool Run::was_taken() const {
+  return outcome == Outcome::failed && symptom == Symptom::node_dead && down_nodes.empty() &&
+         std::any_of(node_notes.begin(), node_notes.end(), [](const NodeNote& note) {
+           return note.what == NodeNote::What::taken && note.while_it_ran;
+         });
+}
+
+std::vector<std::string> Run::lost_nodes() const {
+  // Slurm's "Node failure on n2" is a clue without a signal, and the heaviest.
+  if (was_taken()) return {};
+  if (down_nodes.empty() && symptom == Symptom::node_dead && trace && trace->signal == 0 &&
+      has_host(nodes, trace->node))
+    return {trace->node};
+  return down_nodes;
 }
 
 const Run* Case::result_check_of(int n) const {

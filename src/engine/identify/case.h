@@ -4,12 +4,16 @@
 // P is the user's job, V the verification program.  Program run n has the outcome A(n) on the node set S(n);
 // V's answer about S(n) is C(n).  Source: doc/design/identify.md, "Terms".
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
+#include "engine/identify/array_tasks.h"
+#include "engine/identify/rerun_state.h"
 #include "model/ids.h"
 #include "model/job.h"
 
@@ -34,7 +38,15 @@ std::string_view to_string(Outcome outcome);
 bool ended(Outcome outcome);
 
 /// The paper's five symptoms of a failed run.
-enum class Symptom : std::uint8_t { none, node_dead, abnormal_exit, stall, abnormal_time, wrong_result };
+enum class Symptom : std::uint8_t {
+  none,
+  node_dead,
+  abnormal_exit,
+  stall,
+  abnormal_time,
+  wrong_result,
+  steps_failed,  ///< the script ended with 0, and a step of it did not
+};
 std::string_view to_string(Symptom symptom);
 
 /// C: what V says about a node set.  `unknown` blames nobody.
@@ -57,17 +69,41 @@ struct NodeResult {
   std::string peer;    ///< set for a link
   std::string result;  ///< "ok", "failed", "slow", "unknown"
   std::string reason;
+  std::string fault = {};  ///< what is wrong (model/verify_report.h); "" where an older version told none
+  std::string from = {};   ///< the run of another case that said so ("c3.v1"); empty: its own
+};
+
+/// What became of a node of a run by somebody's hand or Slurm's, with the reason that it was given.
+struct NodeNote {
+  enum class What : std::uint8_t { lost, taken, drained };  ///< DOWN by Slurm, DOWN by a person, drained
+  std::string node;
+  What what = What::lost;
+  std::string reason;
+  std::uint32_t uid = 0;      ///< who gave it
+  bool while_it_ran = false;  ///< or ended; else later
+};
+
+/// A run of a job before Slurm started it again: by itself when a node was lost, or since the job asked.
+struct Incarnation {
+  std::uint32_t restart_cnt = 0;
+  std::string state;                           ///< as last seen
+  std::vector<std::string> nodes, down_nodes;  ///< of `nodes`, those that went DOWN then or soon after
+  TimePoint ended_at = kNoTime;                ///< when the next one was seen
+  TimePoint start = kNoTime;                   ///< Slurm's
 };
 
 struct Run {
   RunId id;
-  int attempt = 1;  ///< of the submission; the key is "c17.r2.a1"
-  int checks = 0;   ///< of a verification: the program run whose nodes it judges; 0 = control
+  int attempt = 1;    ///< of the submission; the key is "c17.r2.a1"
+  int spent = 0;      ///< attempts before it that count: see tries() and refusals()
+  bool alone = true;  ///< of a verification: it had whole nodes, so it may judge speed
+  int checks = 0;     ///< of a verification: the program run whose nodes it judges; 0 = control
   Outcome outcome = Outcome::pending;
   Symptom symptom = Symptom::none;
   JobInfo job;                          ///< as last seen
   std::vector<std::string> nodes;       ///< S: kept when the job is over and Slurm forgets them
-  std::vector<std::string> down_nodes;  ///< of S, those that went DOWN while it ran
+  std::vector<std::string> down_nodes;  ///< of S, those that Slurm lost while it ran
+  std::vector<NodeNote> node_notes;     ///< of S
   std::vector<std::string> excluded, reused;
   std::vector<std::string> not_begun_on;  ///< nodes of earlier attempts that never began
   std::string output_dir;
@@ -79,7 +115,8 @@ struct Run {
   TimePoint seen_at = kNoTime;        ///< of the last job_seen
   std::string refusal;                ///< Slurm's words where it said no
   std::optional<Trace> trace;
-  std::vector<NodeResult> results;  ///< of a verification
+  std::vector<NodeResult> results;   ///< of a verification
+  std::vector<Incarnation> earlier;  ///< of the same job, oldest first; the first and the latest few
 
   std::string key() const { return id.text() + ".a" + std::to_string(attempt); }
   bool is_program() const { return id.kind == RunKind::program; }
@@ -91,12 +128,22 @@ struct Run {
   bool never_began() const {
     return outcome == Outcome::failed && job.exit_code == 0 && job.exit_signal == 53;
   }
+  /// A person set a node of it DOWN, and that ended it: nothing failed.
+  bool was_taken() const;
+  /// Nodes that Slurm lost under it: those seen DOWN, else the one that its output names; empty where Slurm
+  /// says NODE_FAIL and no more.
+  std::vector<std::string> lost_nodes() const;
   /// Slurm had no nodes for it besides those it must keep away from: it said so when it was asked, or held
   /// the job again on its release and we cancelled it.  With fewer nodes kept away it may say yes.
   bool refused_its_nodes() const {
     return outcome == Outcome::not_started ||
            (outcome == Outcome::cancelled && cancel_wanted && bad_constraints);
   }
+  /// Of a verification: attempts, this one too, that ran, were refused or were lost.  To wait in vain costs
+  /// none: on a busy cluster V stays in the queue while its case is open.
+  int tries() const;
+  /// Of a re-run: attempts, this one too, that Slurm had no nodes for.
+  int refusals() const { return spent + (refused_its_nodes() ? 1 : 0); }
   /// Nodes on which this run, as submitted now and before, never began.
   std::vector<std::string> never_began_on() const;
   /// Changes of its job matter.
@@ -109,6 +156,14 @@ struct Sign {
   std::string rule, text;       ///< "memory/bank_lost" and its words
   TimePoint at = kNoTime;       ///< the agent's clock
   TimePoint gone_at = kNoTime;  ///< when it was said to be gone
+};
+/// A node that did not answer Slurm while a run was on it.  An upgrade of slurmd looks the same, so this is
+/// shown and never convicts (doc/glossary.md: suspect).
+struct Suspect {
+  std::string node;
+  RunId run;
+  TimePoint at = kNoTime;          ///< journal stamps
+  TimePoint cleared_at = kNoTime;  ///< when it answered again
 };
 /// A sign that fits a run of a case in node and time.
 struct CaseSign {
@@ -124,6 +179,7 @@ struct Options {
   std::string check;               ///< command that judges the output of a COMPLETED run
   std::int64_t expect_time_s = 0;  ///< longest time a good run takes; 0 = not said
   std::string workdir = "same";    ///< "same" or "copy"
+  bool steps_fail = false;         ///< a failed step of a COMPLETED job is a failure
 };
 
 enum class Cause : std::uint8_t {
@@ -136,7 +192,8 @@ enum class Cause : std::uint8_t {
   cancelled,
   out_of_memory,
   deadline,
-  expired
+  expired,
+  mixed  ///< of a job array: its tasks failed for different causes
 };
 /// On the wire: "normal", "a", "b", "non_deterministic", ...
 std::string_view to_string(Cause cause);
@@ -145,11 +202,24 @@ Cause cause_from(std::string_view name);
 enum class Confidence : std::uint8_t { low, medium, high };
 std::string_view to_string(Confidence confidence);
 
+/// A node, or a link between two, that was found faulty, whether it is the cause of the job's failure or not.
+struct Faulty {
+  std::string node, peer;  ///< peer: of a link
+  std::string by;          ///< the run that found it: "c17.v1" by its verification, "c17.r1" for it lost it
+  std::string what;        ///< "verification failed", "slow", "went down", "file system full"
+  std::string reason;
+  bool drains = false;  ///< a reason to take the node out of service, whatever the cause comes to be
+  friend bool operator==(const Faulty&, const Faulty&) = default;
+};
+
+/// Two answers: the cause of the user's job, and which nodes were found faulty.
 struct Verdict {
   Cause cause = Cause::none;
   bool final = false;
   std::string sentence;
-  std::vector<std::string> nodes;
+  std::vector<std::string> nodes;  ///< that are the cause
+  /// Nothing: a version with one answer wrote it, and `nodes` are both.
+  std::optional<std::vector<Faulty>> faulty;
   Confidence confidence = Confidence::high;
   std::vector<std::string> why, missing, next;
   std::string rule;  ///< row of the verdict table
@@ -169,14 +239,37 @@ struct Case {
   std::vector<Run> verifications;  ///< v1, v2, ...; attempts replace their entry
   std::vector<Run> result_checks;  ///< k1, k2, ...: `--check` on what r1, r2, ... left
   std::vector<CaseSign> signs;     ///< evidence only
+  std::vector<Suspect> suspects;   ///< likewise
   std::optional<Verdict> verdict;
   std::vector<std::string> notes;  ///< what a reader must know: dropped options, re-used nodes
   bool cancel_requested = false;
   std::string cancelled_by;
+
+  Reruns reruns;              ///< whether and how the program may run again (rerun.h)
+  Json inputs;                ///< what P reads, with digests of when it was submitted
+  std::string script_digest;  ///< of script, arguments and options; empty: not known
+  bool names_folder = false;  ///< the script names its folder by its whole path
+  bool submits_jobs = false;  ///< it calls sbatch: run again, it would submit them again
+  // Of the same failure (join.h).
+  std::int64_t joined = 0;           ///< the case whose experiment is this one's, too; 0: none
+  std::set<std::int64_t> left;       ///< cases that it had joined, and whose verdict does not explain it
+  std::set<std::int64_t> followers;  ///< cases that have joined this one
+  TimePoint left_at = kNoTime;       ///< when it last began to be on its own
+
   TimePoint opened = kNoTime, closed = kNoTime;
+  std::optional<TaskArray> array;  ///< the case of a job array: there are no runs then
+  std::int64_t parent = 0;         ///< the case of a task: that of its array; 0: of none
+  TaskName task;                   ///< likewise
 
   std::string name() const { return case_name(no); }
   bool is_closed() const { return closed != kNoTime; }
+  /// Its time runs from then: from its job's failure, or from when it left the experiment of another case.
+  TimePoint began_at() const {
+    const TimePoint failed = programs.empty() ? kNoTime : programs.front().ended_at;
+    return failed == kNoTime || left_at == kNoTime ? failed : std::max(failed, left_at);
+  }
+  /// The user's own; 0 while there is none.
+  JobId job_id() const { return array ? array->job_id : programs.empty() ? 0 : programs.front().job.job_id; }
   const Run* program(int n) const {
     return n >= 1 && n <= static_cast<int>(programs.size()) ? &programs[static_cast<std::size_t>(n - 1)]
                                                             : nullptr;

@@ -4,6 +4,11 @@
 #include <fmt/format.h>
 
 #include "base/hostlist.h"
+#include "engine/identify/array.h"
+#include "engine/identify/join.h"
+#include "engine/identify/node_notes.h"
+#include "engine/identify/provisional.h"
+#include "engine/identify/rerun.h"
 
 namespace sickbay::identify {
 namespace {
@@ -23,45 +28,62 @@ Json verification_view(const Run& run) {
   if (!run.is_verification()) return Json();
   Json nodes = Json::array(), links = Json::array();
   for (const NodeResult& r : run.results) {
-    if (r.peer.empty())
-      nodes.push(Json::object({{"node", r.node}, {"result", r.result}, {"reason", r.reason}}));
-    else
-      links.push(Json::object({{"a", r.node}, {"b", r.peer}, {"result", r.result}, {"reason", r.reason}}));
+    Json line =
+        r.peer.empty() ? Json::object({{"node", r.node}}) : Json::object({{"a", r.node}, {"b", r.peer}});
+    line.set("result", r.result).set("reason", r.reason);
+    if (!r.fault.empty()) line.set("fault", r.fault);
+    (r.peer.empty() ? nodes : links).push(std::move(line));
   }
-  return Json::object({{"checks", run.checks},
-                       {"nodes", std::move(nodes)},
-                       {"links", std::move(links)},
-                       {"refusal", run.refusal}});
+  Json view = Json::object({{"checks", run.checks},
+                            {"nodes", std::move(nodes)},
+                            {"links", std::move(links)},
+                            {"refusal", run.refusal}});
+  // It was no job of this case.
+  if (!run.results.empty() && !run.results.front().from.empty()) view.set("from", run.results.front().from);
+  return view;
+}
+
+Json earlier_view(const Run& run) {
+  Json list = Json::array();
+  for (const Incarnation& one : run.earlier)
+    list.push(Json::object({{"restart", one.restart_cnt},
+                            {"state", one.state},
+                            {"nodes", compress_hostlist(one.nodes)},
+                            {"down_nodes", compress_hostlist(one.down_nodes)},
+                            {"ended_at", to_micros(one.ended_at)}}));
+  return list;
 }
 
 Json run_view(const Run& run) {
-  return Json::object({{"run", run.id.text()},
-                       {"kind", run.is_program() ? "program"
-                                : run.is_check() ? "check"
-                                                 : "verification"},
-                       {"attempt", run.attempt},
-                       {"checks", run.is_program() ? Json() : Json(run.checks)},
-                       {"job_id", run.job.job_id},
-                       {"state", run.job.state},
-                       {"flags", run.job.flags},
-                       {"nodes", compress_hostlist(run.nodes)},
-                       {"submit", to_micros(run.job.submit)},
-                       {"start", to_micros(run.job.start)},
-                       {"end", to_micros(run.job.end)},
-                       {"exit_code", run.job.exit_code},
-                       {"exit_signal", run.job.exit_signal},
-                       {"reason", run.refusal.empty() ? run.job.reason : run.refusal},
-                       {"outcome", to_string(run.outcome)},
-                       {"symptom", to_string(run.symptom)},
-                       {"down_nodes", compress_hostlist(run.down_nodes)},
-                       {"excluded", compress_hostlist(run.excluded)},
-                       {"reused", compress_hostlist(run.reused)},
-                       {"output", run.job.std_out},
-                       {"error_output", run.job.std_err},
-                       {"wanted_at", to_micros(run.wanted_at)},
-                       {"ended_at", to_micros(run.ended_at)},
-                       {"fingerprint", trace_view(run)},
-                       {"verification", verification_view(run)}});
+  Json view = Json::object({{"run", run.id.text()},
+                            {"kind", run.is_program() ? "program"
+                                     : run.is_check() ? "check"
+                                                      : "verification"},
+                            {"attempt", run.attempt},
+                            {"checks", run.is_program() ? Json() : Json(run.checks)},
+                            {"job_id", run.job.job_id},
+                            {"state", run.job.state},
+                            {"flags", run.job.flags},
+                            {"nodes", compress_hostlist(run.nodes)},
+                            {"submit", to_micros(run.job.submit)},
+                            {"start", to_micros(run.job.start)},
+                            {"end", to_micros(run.job.end)},
+                            {"exit_code", run.job.exit_code},
+                            {"exit_signal", run.job.exit_signal},
+                            {"reason", run.refusal.empty() ? run.job.reason : run.refusal},
+                            {"outcome", to_string(run.outcome)},
+                            {"symptom", to_string(run.symptom)},
+                            {"down_nodes", compress_hostlist(run.down_nodes)},
+                            {"excluded", compress_hostlist(run.excluded)},
+                            {"reused", compress_hostlist(run.reused)},
+                            {"output", run.job.std_out},
+                            {"error_output", run.job.std_err},
+                            {"wanted_at", to_micros(run.wanted_at)},
+                            {"ended_at", to_micros(run.ended_at)},
+                            {"fingerprint", trace_view(run)},
+                            {"verification", verification_view(run)}});
+  if (!run.earlier.empty()) view.set("earlier", earlier_view(run));
+  return view;
 }
 
 void add_evidence(Json& list, const std::string& node, std::string_view side, std::string text,
@@ -70,11 +92,32 @@ void add_evidence(Json& list, const std::string& node, std::string_view side, st
       Json::object({{"node", node}, {"side", side}, {"text", std::move(text)}, {"run", run.id.text()}}));
 }
 
+// Who reads it shall see that nothing is held against the node: it was silent, from when to when.
+void add_suspect(Json& list, const Suspect& s) {
+  list.push(Json::object(
+      {{"node", s.node},
+       {"side", "suspect"},
+       {"text", s.cleared_at == kNoTime ? fmt::format("does not answer Slurm since {}", format_time(s.at))
+                                        : fmt::format("did not answer Slurm from {} to {}", format_time(s.at),
+                                                      format_time(s.cleared_at))},
+       {"run", s.run.text()}}));
+}
+
 Json evidence_view(const Case& c) {
   Json list = Json::array();
   for (const Run& run : c.programs) {
+    for (const Incarnation& one : run.earlier)
+      for (const std::string& node : one.down_nodes)
+        add_evidence(
+            list, node, "against",
+            fmt::format("went down during {} before its restart {}", run.id.text(), one.restart_cnt + 1),
+            run);
     for (const std::string& node : run.down_nodes)
       add_evidence(list, node, "against", "went down during " + run.id.text(), run);
+    for (const NodeNote& note : run.node_notes)
+      // A person's DOWN is told, and speaks against nobody.
+      add_evidence(list, note.node, note.what == NodeNote::What::taken ? "told" : "against", words_of(note),
+                   run);
     if (run.outcome == Outcome::failed && run.trace && !run.trace->node.empty())
       add_evidence(list, run.trace->node, "against",
                    run.trace->rank >= 0 ? fmt::format("rank {} failed first there", run.trace->rank)
@@ -89,6 +132,7 @@ Json evidence_view(const Case& c) {
       } else if (r.result != "unknown")
         add_evidence(list, name, "against", "verification " + r.result + ": " + r.reason, run);
     }
+  for (const Suspect& s : c.suspects) add_suspect(list, s);
   for (const CaseSign& s : c.signs)
     list.push(Json::object({{"node", s.node},
                             {"side", "against"},
@@ -97,37 +141,48 @@ Json evidence_view(const Case& c) {
   return list;
 }
 
-Json options_view(const Options& o) {
-  return Json::object({{"deliver", o.deliver},
-                       {"rerun", o.rerun},
-                       {"requeue", o.requeue},
-                       {"check", o.check},
-                       {"expect_time_s", o.expect_time_s},
-                       {"workdir", o.workdir}});
+Json options_view(const Options& o, const Reruns& reruns) {
+  Json view = Json::object({{"deliver", o.deliver},
+                            {"rerun", reruns.checked ? Json(to_string(reruns.wish)) : Json(o.rerun)},
+                            {"requeue", o.requeue},
+                            {"check", o.check},
+                            {"expect_time_s", o.expect_time_s}});
+  if (!reruns.checked) view.set("workdir", o.workdir);
+  return view;
 }
 
 Json verdict_view(const Case& c) { return c.verdict ? c.verdict->to_json() : Json(); }
 
-JobId first_job(const Case& c) { return c.programs.empty() ? 0 : c.programs.front().job.job_id; }
+// What squeue and sacct call its job: "1234", "1234_7" for a task of an array.
+void add_job(Json& view, const Case& c) {
+  if (c.array) view.set("array", c.array->expression);
+  if (c.parent != 0) view.set("parent", case_name(c.parent)).set("task", c.task.text());
+}
 
 }  // namespace
 
 std::string_view case_state(const Case& c) {
   if (c.is_closed()) return "closed";
-  if (c.programs.empty()) return "unbound";
+  if (c.job_id() == 0) return "unbound";
+  if (c.array) return c.array->failures.empty() ? "watching" : "investigating";
   if (!ended(c.programs.front().outcome)) return "watching";
-  return c.verdict && !c.verdict->final && c.verdict->cause == Cause::inconclusive ? "waiting"
-                                                                                   : "investigating";
+  // Something is missing that only free nodes can give; where nothing is, a run is on its way.
+  const bool waits = c.verdict && !c.verdict->final && c.verdict->cause == Cause::inconclusive &&
+                     !c.verdict->missing.empty() && !is_provisional_rule(c.verdict->rule);
+  return waits ? "waiting" : "investigating";
 }
 
 Json case_summary(const Case& c) {
-  return Json::object({{"case", c.name()},
-                       {"job_id", first_job(c)},
-                       {"user", c.owner.user},
-                       {"state", case_state(c)},
-                       {"verdict", verdict_view(c)},
-                       {"opened", to_micros(c.opened)},
-                       {"closed", to_micros(c.closed)}});
+  Json view = Json::object({{"case", c.name()},
+                            {"job_id", c.job_id()},
+                            {"user", c.owner.user},
+                            {"state", case_state(c)},
+                            {"verdict", verdict_view(c)},
+                            {"opened", to_micros(c.opened)},
+                            {"closed", to_micros(c.closed)},
+                            {"waits_for", waits_for(c)}});
+  add_job(view, c);
+  return view;
 }
 
 Json case_view(const Case& c) {
@@ -135,19 +190,24 @@ Json case_view(const Case& c) {
   for (const Run& run : c.programs) runs.push(run_view(run));
   for (const Run& run : c.verifications) runs.push(run_view(run));
   for (const Run& run : c.result_checks) runs.push(run_view(run));
-  return Json::object({{"case", c.name()},
-                       {"job_id", first_job(c)},
-                       {"owner", c.owner.to_json()},
-                       {"opened", to_micros(c.opened)},
-                       {"closed", to_micros(c.closed)},
-                       {"state", case_state(c)},
-                       {"verdict", verdict_view(c)},
-                       {"runs", std::move(runs)},
-                       {"evidence", evidence_view(c)},
-                       {"options", options_view(c.options)},
-                       {"notes", c.notes},
-                       {"work_dir", c.work_dir},
-                       {"output_dir", c.output_dir}});
+  Json view = Json::object({{"case", c.name()},
+                            {"job_id", c.job_id()},
+                            {"owner", c.owner.to_json()},
+                            {"opened", to_micros(c.opened)},
+                            {"closed", to_micros(c.closed)},
+                            {"state", case_state(c)},
+                            {"verdict", verdict_view(c)},
+                            {"runs", std::move(runs)},
+                            {"evidence", evidence_view(c)},
+                            {"options", options_view(c.options, c.reruns)},
+                            {"notes", c.notes},
+                            {"work_dir", c.work_dir},
+                            {"output_dir", c.output_dir}});
+  add_job(view, c);
+  // (A case of an older version has neither.)
+  if (Json reruns = reruns_view(c); !reruns.is_null()) view.set("rerun", std::move(reruns));
+  if (Json shared = shared_view(c); !shared.is_null()) view.set("same_failure", std::move(shared));
+  return view;
 }
 
 std::string canonical_text(const State& state) {
@@ -171,6 +231,8 @@ std::string canonical_text(const State& state) {
       for (const Run& r : *runs)
         inner.push(Json::object({{"bound", r.bound},
                                  {"releases", r.releases},
+                                 {"spent", r.spent},
+                                 {"alone", r.alone},
                                  {"release_done", r.release_done},
                                  {"cancel_wanted", r.cancel_wanted},
                                  {"output_read", r.output_read},
@@ -180,6 +242,9 @@ std::string canonical_text(const State& state) {
                                  {"released_boot", to_micros(r.released_boot)},
                                  {"job", r.job.to_json()}}));
     line.set("inner", std::move(inner)).set("cancel_requested", c.cancel_requested);
+    if (c.reruns.checked) line.set("reruns", reruns_text(c));
+    if (c.left_at != kNoTime) line.set("left_at", to_micros(c.left_at));
+    if (c.array) line.set("tasks", array_view(state, c));
     text += line.dump() + "\n";
   }
   return text;

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include "engine/identify/look.h"
+#include "engine/identify/provisional.h"
+#include "engine/identify/rerun.h"
 #include "engine/identify/verdict.h"
 
 namespace sickbay::identify {
@@ -11,6 +13,9 @@ namespace {
 
 // A preempted job that Slurm will run again is back in the queue by then.
 constexpr std::chrono::seconds kRequeueGrace{60};
+
+/// The rule of a verdict that no row of the table gave.
+constexpr std::string_view kEnd = "end";
 
 }  // namespace
 
@@ -21,7 +26,8 @@ Decision Look::result() {
 }
 
 void Look::next_steps() {
-  if (c_.programs.empty()) return await_job();
+  if (c_.job_id() == 0) return await_job();
+  if (c_.array) return array_steps(*c_.array);
   if (c_.cancel_requested) return finish_cancelled();
   const Run& first = c_.programs.front();
   // Read at once: the user may overwrite the file, and re-runs keep away from the node that it names.  It may
@@ -35,11 +41,49 @@ void Look::next_steps() {
   if (first.outcome != Outcome::ok && first.outcome != Outcome::failed)
     return finish_without_experiment(first);
 
+  if (shares_experiment()) return;
+  // What is final stays, whatever a run that delivers the result still comes to: people and nodes have been
+  // told of it.
+  if (c_.verdict && c_.verdict->final) return wind_up(*c_.verdict);
   // The table is asked before anything is started, so that no run begins whose outcome changes nothing.
-  const auto verdict = judge(known_, c_);
-  if (verdict) say(*verdict);
+  auto verdict = judge(known_, c_);
+  // What the table has said already is more than an answer of ours that says what is waited for.
+  if (!verdict &&
+      (!c_.verdict || is_provisional_rule(c_.verdict->rule) || is_waiting_rule(c_.verdict->rule))) {
+    verdict = verdict_while_waiting(c_);
+    if (!verdict && !(c_.verdict && c_.verdict->rule == provisional_rule(c_)))
+      verdict = provisional_verdict(known_, c_);
+  }
+  if (verdict) {
+    add_rerun_words(c_, *verdict);
+    say(*verdict);
+  }
   if (verdict && verdict->final) return wind_up(*verdict);
+  if (time_is_over()) return run_out();
+  wake(c_.began_at() + known_.policy.case_limit);
   if (has_claim(first)) experiment();
+}
+
+// Whatever still waits in the queue is not waited for any more; the rows of the table take it for an answer
+// that will not come.  Where none of them is final even so, that is the answer.
+void Look::run_out() {
+  constexpr std::string_view kWhy = "the time of the case is over";
+  bool live = false;
+  for (const auto* runs : {&c_.programs, &c_.verifications})
+    for (const Run& run : *runs) {
+      if (run.is_program() && run.id.n == 1) continue;
+      live = live || !ended(run.outcome);
+      if (run.outcome == Outcome::pending) cancel(run, std::string(kWhy));
+    }
+  experiment();  // starts nothing now; reads what has ended
+  if (live || !out_.commands.empty()) return;
+  Verdict v = provisional_verdict(known_, c_);
+  v.final = true;
+  v.rule = kEnd;
+  v.sentence = "Not decided: the experiment could not be completed in time.";
+  v.faulty = faulty_of(known_, c_, v);
+  say(v);
+  wind_up(v);
 }
 
 // Runs of one job are started by one engine at a time (decisions.md 21).  The claim ends with the case.
@@ -100,7 +144,7 @@ void Look::end_with(Cause cause, std::string sentence, std::vector<std::string> 
   v.final = true;
   v.sentence = std::move(sentence);
   v.next = std::move(next);
-  v.rule = "end";  // no row: the table was not asked
+  v.rule = kEnd;  // no row: the table was not asked
   v.at = known_.now;
   say(v);
   close();
@@ -112,10 +156,27 @@ void Look::wind_up(const Verdict& verdict) {
   // --deliver: with a node guilty, P's run elsewhere is the user's result.  With any other cause it is one
   // more failure.
   const bool keep = c_.options.deliver && verdict.cause == Cause::node;
+  bool tries = false;
   if (keep)
-    for (const Run& run : c_.programs)
-      if (run.id.n > 1) follow(run);  // it may not be released yet
-  if (cancel_own_runs("the verdict stands", keep)) return;
+    for (const Run& run : c_.programs) {
+      if (run.id.n == 1) continue;
+      if (!time_is_over()) {
+        // With all the bounds of any re-run, and as many attempts: the user waits for it.
+        drive_program(run.id.n);
+        tries = tries || tries_again(known_, c_, run);
+        wake(c_.programs.front().ended_at + known_.policy.case_limit);
+      } else if (run.outcome == Outcome::pending) {
+        // One that runs is bounded by its own time limit.
+        cancel(run, "the time of the case is over");
+      }
+    }
+  // The verdict may have come before the run that is to be the result: by what V said for another case.
+  if (keep && c_.programs.size() == 1 && !time_is_over() && !c_.reruns.asking && why_no_rerun(c_).empty()) {
+    if (has_claim(c_.programs.front())) drive_program(2);
+    wake(c_.programs.front().ended_at + known_.policy.case_limit);
+    tries = true;
+  }
+  if (cancel_own_runs("the verdict stands", keep) || tries) return;
   // The last lines of each failed run belong to what `sickbay why` shows; after the close nobody reads them.
   for (const Run& run : c_.programs)
     if (run.outcome == Outcome::failed && run.bound && !run.output_read) {
@@ -132,9 +193,11 @@ bool Look::cancel_own_runs(const std::string& why, bool keep_programs) {
       // The first is the user's own: never ours to cancel (decisions.md 21).
       if (run.is_program() && run.id.n == 1) continue;
       if (ended(run.outcome)) continue;
-      if (run.outcome == Outcome::checking) continue;  // its job is over; the check itself is in the list
       waiting = true;
-      if (run.is_program() && keep_programs) continue;
+      // Its job is over; its check is in the list, or has just been asked for and comes to it.
+      if (run.outcome == Outcome::checking) continue;
+      // With its --check, if it has one: that says whether it is a result at all.
+      if ((run.is_program() || run.is_check()) && keep_programs) continue;
       // One without a job id yet is waited for: its submission may already be with Slurm.
       if (run.bound) cancel(run, why);
     }
@@ -143,22 +206,27 @@ bool Look::cancel_own_runs(const std::string& why, bool keep_programs) {
 
 // --- what the engine itself puts down
 
-void Look::say(const Verdict& v) {
+void Look::say(const Verdict& said) {
+  // Two answers always: without the second it would be read as one of a version that had one
+  // (drain/apply.cc).
+  Verdict v = said;
+  if (!v.faulty) v.faulty.emplace();
   // decide() is asked after every event; only what is new to a reader goes into the journal.
+  // A question is news also where the row is the old one.
+  const bool same_question = !c_.reruns.checked || (c_.verdict && c_.verdict->next == v.next);
   if (c_.verdict && c_.verdict->rule == v.rule && c_.verdict->final == v.final &&
-      c_.verdict->nodes == v.nodes)
+      c_.verdict->nodes == v.nodes && c_.verdict->confidence == v.confidence &&
+      c_.verdict->faulty == v.faulty && same_question)
     return;
   record(kVerdict, v.to_json());
 }
 
-void Look::close() { record(kCaseClosed, Json::object()); }
+void Look::close() {
+  if (copies_are_gone()) record(kCaseClosed, Json::object());
+}
 
 void Look::record(std::string_view kind, Json body) {
-  Event event;  // the journal gives it its number and its time
-  event.subject = c_.name();
-  event.kind = kind;
-  event.body = std::move(body);
-  out_.records.push_back(std::move(event));
+  out_.records.push_back(new_event(c_.name(), kind, std::move(body)));
 }
 
 Decision decide(const cluster::Cluster& cluster, const State& state, const Policy& policy,

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "engine/identify/advice.h"
 #include "engine/identify/look.h"
 #include "engine/identify/placement.h"
 #include "engine/identify/verdict.h"
@@ -16,6 +17,8 @@ namespace sickbay::identify {
 namespace {
 
 // How Slurm's job is known for sure: after a crash of slurmctld its id may be a stranger's (decisions.md 17).
+constexpr int kMostReleases = 4;  // of one attempt, where its launch fails each time
+
 Json handle(const Run& run) {
   return Json::object({{"job_id", run.job.job_id},
                        {"uid", run.job.uid},
@@ -31,7 +34,14 @@ void Look::follow(const Run& run) {
   // the same boot a held job is Slurm's own answer (BadConstraints) or somebody's hold, and is let be.
   const bool held_again = run.release_done && run.job.held && run.outcome == Outcome::pending &&
                           run.seen_at > run.released_at && run.released_boot != known_.view.controller_boot;
-  if (!ended(run.outcome) && !run.cancel_wanted && (run.releases == 0 || held_again))
+  // Tried on 22.05: a slurmctld that was killed gives a job's number again, a slurmd that still knows the
+  // first job of that number refuses to start the second, and Slurm puts it back and holds it, for good.  It
+  // never began.
+  const bool not_launched = run.release_done && run.outcome == Outcome::pending &&
+                            run.job.reason == kLaunchFailedHeld && run.seen_at > run.released_at;
+  if (not_launched && run.releases >= kMostReleases)
+    return cancel(run, "Slurm could not start it on any try");
+  if (!ended(run.outcome) && !run.cancel_wanted && (run.releases == 0 || held_again || not_launched))
     command(run.key() + ":release" + (run.releases == 0 ? "" : std::to_string(run.releases + 1)),
             verb::kRelease, handle(run));
   // V's word stands in its output, also where V itself ended badly.  One that never started has none.
@@ -42,7 +52,14 @@ void Look::follow(const Run& run) {
 // `--check`: a small job of the owner that looks at what a COMPLETED run left (no user code runs on this
 // host, decisions.md 3).
 void Look::drive_result_check(const Run& run) {
-  if (const Run* check = c_.result_check_of(run.id.n)) return follow(*check);
+  if (const Run* check = c_.result_check_of(run.id.n)) {
+    follow(*check);
+    // The case would wait for it for good: given up, its job's result is taken as good.
+    if (!check->live() || check->outcome != Outcome::pending || !check->release_done) return;
+    if (check->bad_constraints) return cancel(*check, "Slurm has no node for it");
+    const TimePoint limit = check->released_at + known_.policy.rerun_wait;
+    return known_.now >= limit ? cancel(*check, "it found no free node in time") : wake(limit);
+  }
   const RunId id{c_.no, RunKind::check, static_cast<int>(c_.result_checks.size()) + 1};
   command(id.text() + ".a1:submit", verb::kSubmitProgram,
           Json::object({{"run", id.text()},
@@ -56,42 +73,30 @@ void Look::drive_result_check(const Run& run) {
                         {"uid", c_.owner.uid}}));
 }
 
-// V in the queue must not hold up a verdict for long: cancelled it is unknown, and may be tried again.
-void Look::give_up_waiting(const Run& v, const Run* p) {
-  if (!v.live() || v.outcome != Outcome::pending) return;
-  // It names its nodes, so it can start on no others.
-  const bool lost_a_node = std::any_of(v.nodes.begin(), v.nodes.end(),
-                                       [&](const std::string& name) { return known_.view.is_down(name); });
-  if (lost_a_node) cancel(v, "a node that it waits for went down");
-  // While P is on the nodes itself V may have to wait for it: the time counts from its end.
-  if (!v.release_done || (p && !ended(p->outcome))) return;
-  const TimePoint limit =
-      std::max(v.released_at, p ? p->ended_at : kNoTime) + known_.policy.verification_wait;
-  if (known_.now >= limit)
-    cancel(v, fmt::format(
-                  "V was queued for {} min",
-                  std::chrono::duration_cast<std::chrono::minutes>(known_.policy.verification_wait).count()));
-  else
-    wake(limit);
-}
-
 // --- commands
 
-void Look::submit_program(int n, int attempt, bool relaxed) {
+void Look::submit_program(int n, int attempt) {
   // Chosen now and kept in the intent: an attempt stays what it was, whatever the cluster looks like later.
-  const Placement place = place_rerun(known_, c_, n, relaxed);
+  if (time_is_over()) return;
+  const Run* before = c_.program(n);
+  const Placement place = place_rerun(known_, c_, n, before ? before->refusals() : 0);
   const RunId id{c_.no, RunKind::program, n};
-  command(fmt::format("{}.a{}:submit", id.text(), attempt), verb::kSubmitProgram,
-          Json::object({{"run", id.text()},
-                        {"attempt", attempt},
-                        {"exclude", place.exclude},
-                        {"reused", place.reused},
-                        {"output_dir", c_.output_dir},
-                        {"workdir", c_.options.workdir},
-                        {"uid", c_.owner.uid}}));
+  // Where it runs: cases of older versions say how, and their folder is made with the submission.
+  Json::Member folder{"workdir", c_.options.workdir};
+  if (c_.reruns.checked) folder = {"folder", c_.reruns.place.folder};
+  Json args = Json::object({{"run", id.text()},
+                            {"attempt", attempt},
+                            {"exclude", place.exclude},
+                            {"reused", place.reused},
+                            {"output_dir", c_.output_dir},
+                            std::move(folder),
+                            {"uid", c_.owner.uid}});
+  if (c_.parent != 0) args.set("array_task", c_.task.task);
+  command(fmt::format("{}.a{}:submit", id.text(), attempt), verb::kSubmitProgram, std::move(args));
 }
 
 void Look::submit_verification(int checks, int n, int attempt, const std::vector<std::string>& nodes) {
+  if (time_is_over()) return;
   // Speed is judged only where time is the symptom; else V may share its nodes, and need not wait for r2 to
   // leave them.  For a run that is still going the symptom is not known: it may become time.
   const Run* p = c_.program(checks);
@@ -104,6 +109,7 @@ void Look::submit_verification(int checks, int n, int attempt, const std::vector
                         {"checks", checks},
                         {"nodes", nodes},
                         {"exclusive", alone},
+                        {"reservation", p ? p->job.reservation : ""},
                         {"partition", c_.programs.front().job.partition}}));
 }
 
@@ -120,14 +126,16 @@ void Look::read_output(const Run& run) {
   command(run.key() + ":output", verb::kReadOutput,
           Json::object({{"run", run.id.text()},
                         {"job_id", run.job.job_id},
-                        {"out", run.job.std_out},
-                        {"err", run.job.std_err},
+                        {"out", written_name(run.job.std_out, run)},
+                        {"err", written_name(run.job.std_err, run)},
                         {"nodes", run.nodes},
                         {"exit_code", run.job.exit_code},
                         {"state", run.job.state}}));
 }
 
 void Look::command(std::string key, std::string_view verb, Json args) {
+  // What a task was submitted with is kept with the case of its array.
+  if (c_.parent != 0) args.set("submission_of", case_name(c_.parent));
   out_.commands.push_back({std::move(key), c_.name(), std::string(verb), std::move(args)});
 }
 

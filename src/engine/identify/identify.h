@@ -17,6 +17,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/cluster/cluster.h"
@@ -27,15 +28,27 @@ namespace sickbay::identify {
 
 /// What a site may set (configuration `identify`).
 struct Policy {
-  std::chrono::seconds bind_limit{600};          ///< a case without a job expires
-  std::chrono::seconds verification_wait{1800};  ///< V queued longer than this is unknown
-  std::chrono::seconds verification_retry{600};  ///< then it is tried again, this much later
-  int verification_attempts = 3;
+  std::chrono::seconds bind_limit{600};  ///< a case without a job expires
+  /// V queued so long for a node that is out of service goes on without it; for busy nodes it waits on.
+  std::chrono::seconds verification_wait{1800};
+  std::chrono::seconds verification_retry{600};  ///< one that said nothing is tried again, this much later
+  int verification_attempts = 3;                 ///< that ran, were refused or were lost
+  /// So long after the failure nothing more is started or waited for; what runs is let end.
+  std::chrono::seconds case_limit{48 * 3600};
   std::chrono::seconds rerun_wait{24 *
                                   3600};  ///< a re-run queued longer than this: its nodes are not to be had
   std::chrono::seconds control_age{24 * 3600};  ///< a pass of V elsewhere counts this long
-  int submit_attempts = 3;                      ///< of a run that slurmctld lost or that never began
-  int max_reruns = 2;                           ///< paper 2.2, step 4
+  bool steps_fail = false;  ///< where the user does not say: a failed step of a COMPLETED job is a failure
+  int submit_attempts = 3;  ///< of a run that slurmctld lost or that never began
+  int max_reruns = 2;       ///< paper 2.2, step 4
+  int array_cases = 8;      ///< cases of tasks of one job array that are open at a time
+  // Re-runs (rerun.h); 0 is no bound.
+  RerunWay rerun = RerunWay::copy;  ///< where the user does not say
+  std::int64_t copy_max_bytes = std::int64_t{2} << 30;
+  int copy_max_files = 20'000;
+  std::chrono::seconds ask_wait{24 * 3600};  ///< a question that nobody answers: no re-run
+  int ask_above_nodes = 64, ask_above_node_hours = 512;
+  int reruns_per_user = 20, reruns_per_script = 4, rerun_node_hours = 1024;  ///< in 24 h
 };
 
 /// What cases have learnt of a node.  How it stands in Slurm is in the view.
@@ -46,14 +59,40 @@ struct NodeRecord {
   std::vector<Sign> signs;  ///< what its agent found lately, oldest first
 };
 
+/// A re-run that was intended within the last day.
+struct LateRerun {
+  TimePoint at = kNoTime;
+  std::int64_t case_no = 0;
+  int n = 0;
+};
+
+/// What V said of a node last, in any case: an answer to others on the same node (evidence.h).
+struct Word {
+  std::string run;  ///< "c3.v1"
+  std::int64_t case_no = 0;
+  TimePoint began = kNoTime;  ///< Slurm's stamp of V's start
+  bool alone = false;         ///< V had the node to itself
+  std::string result, reason, fault;
+};
+
 struct State {
   std::map<std::int64_t, Case> cases;                    ///< by number
   std::map<JobId, std::int64_t> by_job;                  ///< user's job -> case
   std::map<std::string, NodeRecord> records;             ///< by node
   std::set<std::int64_t> open;                           ///< not closed
   std::map<std::string, std::set<std::int64_t>> blamed;  ///< node -> cases whose verdict blames it (blame.h)
+  std::vector<LateRerun> reruns;                         ///< oldest first
+  /// Cases that failed alike as far as Slurm tells, in the order of their failures (join.h).
+  std::map<std::string, std::set<std::pair<TimePoint, std::int64_t>>> alike;
+  std::map<std::string, std::vector<Word>> words;  ///< by node, oldest first; follows from the cases
   std::int64_t last_case = 0;
 };
+
+/// Null where it is archived, or of a cut journal.
+inline const Case* case_of(const State& state, std::int64_t no) {
+  const auto it = state.cases.find(no);
+  return it == state.cases.end() ? nullptr : &it->second;
+}
 
 /// Names the engine: in claims, for one.
 inline constexpr std::string_view kName = "identify";
@@ -80,6 +119,8 @@ struct Watched {
   RunId run;
   std::string key;
   std::uint32_t uid;
+  const TaskArray* array = nullptr;  ///< a job array, of which all tasks are watched
+  std::int64_t expect_time_s = 0;    ///< a task that took longer has failed; 0 = not said
 };
 std::vector<Watched> watched(const State& state);
 
@@ -104,5 +145,6 @@ std::string canonical_text(const State& state);
 inline constexpr std::string_view kCaseOpened = "case_opened";
 inline constexpr std::string_view kJobBound = "job_bound";
 inline constexpr std::string_view kCancelRequested = "cancel_requested";
+inline constexpr std::string_view kVerifiedElsewhere = "verified_elsewhere";
 
 }  // namespace sickbay::identify

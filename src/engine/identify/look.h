@@ -5,7 +5,11 @@
 // asks for a second time does no harm, for the ledger starts a key once (decisions.md 15).
 //   decide.cc      the flow of a case, its ends, and what comes after the verdict
 //   experiment.cc  which runs of P and V are wanted
+//   verification.cc  V's own way: whom it asks about, how long it waits, what other cases know already
+//   array.cc       what a case of a job array does in their place
 //   follow.cc      the life of a run that we submitted, and the commands themselves
+//   rerun_steps.cc what comes before a re-run: questions, the user's other jobs, its folder
+//   join.cc        cases that have the experiment of another one
 #pragma once
 #include <string>
 #include <vector>
@@ -37,29 +41,56 @@ class Look {
   void close();
   void record(std::string_view kind, Json body);
 
+  // --- array.cc
+  void array_steps(const TaskArray& array);
+  void cancel_task_cases(const TaskArray& array);
+  /// The case's time is over: lets end what runs, then the best answer stands.
+  void run_out();
+  bool time_is_over() const;
+
   // --- experiment.cc
   void experiment();
   void look_at_second_run();
   void look_at_third_run();
   void drop_idle_questions();
   void drive_program(int n);
+  bool needs_third() const;
+
+  // --- verification.cc
   /// V on the nodes of program run `n`; 0 is the control run.
   void drive_check(int n);
-  std::vector<std::string> nodes_to_verify(int n) const;
-  bool needs_third() const;
+  /// Takes what V said of these nodes for other cases as this case's answer; true where it did.
+  bool take_words(int n);
+  void give_up_waiting(const Run& verification, const Run* judged);
   bool needs_control() const;
 
   // --- follow.cc
   void follow(const Run& run);
   void drive_result_check(const Run& run);
-  void give_up_waiting(const Run& verification, const Run* judged);
-  void submit_program(int n, int attempt, bool relaxed);
+  void submit_program(int n, int attempt);
   void submit_verification(int checks, int n, int attempt, const std::vector<std::string>& nodes);
   void cancel(const Run& run, const std::string& why);
   void read_output(const Run& run);
   void command(std::string key, std::string_view verb, Json args);
   void wake(TimePoint when);
 
+  // --- rerun_steps.cc
+  /// Whether attempt `attempt` of program run `n` may be submitted now; else it asks for what that waits for.
+  bool may_run_again(int n, int attempt);
+  void ask(const std::string& reason, const std::string& text);
+  void give_up_rerun(const std::string& why);
+  bool nobody_holds_it();
+  bool place_is_ready(int n, int attempt);
+  void compare_inputs(const Run& run);
+  /// True when no copy that we made is left; asks for their end.
+  bool copies_are_gone();
+
+  // --- join.cc
+  /// True while the case has no experiment of its own, for another case of the same failure makes it.
+  bool shares_experiment();
+  bool follow_leader();
+
+  bool new_verification_ = false;  ///< this look has begun one: the next look gives the next one its number
   const cluster::Claims& claims_;
   const Known known_;
   const Case& c_;

@@ -4,9 +4,11 @@
 #include "engine/identify/placement.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <set>
 
 #include "base/hostlist.h"
+#include "engine/identify/fingerprints.h"
 
 namespace sickbay::identify {
 namespace {
@@ -31,12 +33,30 @@ bool known_bad(const Known& known, const NodeRecord& node) {
          known.now - node.failed_at < known.policy.control_age;
 }
 
-bool is_usable(const cluster::View& view, const std::string& name) {
-  const cluster::Node* node = view.node(name);
-  return node != nullptr && node->usable;
+// V's word is worth more than that of the program's output.
+bool passed_since(const Known& known, const std::string& name, const Run& run) {
+  const NodeRecord& node = known.record(name);
+  return node.passed_at > run.ended_at && node.passed_at > node.failed_at;
+}
+
+// One by one, then four times as many each time, then all: a job of four nodes gives up none too many, and
+// one of a thousand is not refused a thousand times.
+std::size_t given_back_for(int refusals) {
+  if (refusals >= kMostRefusals) return SIZE_MAX / 2;
+  return refusals <= 4 ? static_cast<std::size_t>(std::max(0, refusals))
+                       : std::size_t{4} << (2 * (refusals - 4));
 }
 
 }  // namespace
+
+bool takes_job(const cluster::Node& node, const std::string& reservation) {
+  return reservation.empty() ? node.usable : node.only_reserved();
+}
+
+bool serves(const cluster::View& view, const std::string& name, const std::string& reservation) {
+  const cluster::Node* node = view.node(name);
+  return node != nullptr && (node->usable || takes_job(*node, reservation));
+}
 
 const NodeRecord& Known::record(const std::string& node) const {
   static const NodeRecord kNothing;
@@ -44,17 +64,19 @@ const NodeRecord& Known::record(const std::string& node) const {
   return it == state.records.end() ? kNothing : it->second;
 }
 
-Placement place_rerun(const Known& known, const Case& subject, int n, bool relaxed) {
+Placement place_rerun(const Known& known, const Case& subject, int n, int refusals) {
   const Run& first = subject.programs.front();
   // Used nodes may be given back, suspects not: on a sick node the run would only fail once more.  A node is
   // a suspect here on less than a conviction, since to avoid it costs nothing as long as there are others.
-  std::set<std::string> used, suspects;
+  std::set<std::string> used, suspects, mentioned;
   for (int i = 1; i < n; ++i) {
     const Run* run = subject.program(i);
     if (run == nullptr) continue;
     used.insert(run->nodes.begin(), run->nodes.end());
     suspects.insert(run->down_nodes.begin(), run->down_nodes.end());
-    if (run->trace && !run->trace->node.empty()) suspects.insert(run->trace->node);
+    // Of a node that srun names for an exit code this says only which task ended first: it comes back last.
+    if (!run->trace || passed_since(known, run->trace->node, *run)) continue;
+    (named_node(*run).empty() ? mentioned : suspects).insert(run->trace->node);
   }
   // Where a re-run never began, this one's earlier attempts too, there is something wrong.  (The first run
   // may have had no folder to write to, which is no fault of its nodes.)
@@ -69,14 +91,14 @@ Placement place_rerun(const Known& known, const Case& subject, int n, bool relax
       }
 
   // Usable ones of the job's partition only: Slurm would leave the job in the queue for the rest.  Whether
-  // they suit the job's other wishes (memory, features, the user's own --exclude) only Slurm knows; where it
-  // says no, `relaxed` is the second try.
+  // they suit the job's other wishes (memory, features, the user's own --exclude) only Slurm knows; each
+  // time that it says no, more are given back.
   std::size_t others = 0;
   for (const auto& [name, node] : known.view.nodes) {
     if (!shares_partition(node, first.job.partition)) continue;
     if (known_bad(known, known.record(name)))
       suspects.insert(name);
-    else if (node.usable && !used.contains(name) && !suspects.contains(name))
+    else if (takes_job(node, first.job.reservation) && !used.contains(name) && !suspects.contains(name))
       ++others;
   }
 
@@ -84,18 +106,19 @@ Placement place_rerun(const Known& known, const Case& subject, int n, bool relax
   const std::size_t needed = std::max<std::size_t>(1, first.nodes.size());
   std::vector<std::string> spare;  // nodes of earlier runs that may be given back, best first
   for (const std::string& name : used) {
-    if (!suspects.contains(name) && is_usable(known.view, name)) spare.push_back(name);
+    if (!suspects.contains(name) && serves(known.view, name, first.job.reservation)) spare.push_back(name);
   }
   // Acquitted ones first, by V's newest pass; by name among equals, so that a replay chooses alike.
   std::stable_sort(spare.begin(), spare.end(), [&](const std::string& a, const std::string& b) {
+    if (mentioned.contains(a) != mentioned.contains(b)) return mentioned.contains(b);
     return known.record(a).passed_at > known.record(b).passed_at;
   });
   std::size_t give_back = others >= needed ? 0 : std::min(needed - others, spare.size());
-  if (relaxed) give_back = spare.size();
+  give_back = std::min(give_back + given_back_for(refusals), spare.size());
   // A cluster of nothing but suspects (one node, say): better to run there and say so than not at all.
   if (others == 0 && spare.empty())
     for (const std::string& name : used)
-      if (is_usable(known.view, name)) {
+      if (serves(known.view, name, first.job.reservation)) {
         spare.push_back(name);
         if (spare.size() == needed) break;
       }

@@ -4,7 +4,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/hostlist.h"
+#include "engine/identify/advice.h"
+#include "engine/identify/node_notes.h"
+#include "engine/identify/rerun.h"
 
 namespace sickbay::identify {
 namespace {
@@ -21,14 +26,18 @@ std::string symptom_words(const Run& run) {
   const std::string then = first.empty() ? "" : first + ", then ";
   switch (run.symptom) {
     case Symptom::node_dead:
-      return fmt::format("lost {} {}", plural(run.down_nodes.size(), "node"),
-                         compress_hostlist(run.down_nodes));
+      if (run.was_taken()) return "was ended by Slurm, since a person set its node DOWN";
+      if (run.lost_nodes().empty()) return "lost a node, as Slurm says";
+      return fmt::format("lost {} {}", plural(run.lost_nodes().size(), "node"),
+                         compress_hostlist(run.lost_nodes()));
     case Symptom::stall:
       return then + "ran into its time limit";
     case Symptom::abnormal_time:
       return then + "took longer than expected";
     case Symptom::wrong_result:
       return then + "gave a wrong result";
+    case Symptom::steps_failed:
+      return then + "ended with 0 though a step of it failed";
     default:
       break;
   }
@@ -75,25 +84,51 @@ void add_run_lines(const Case& subject, std::vector<std::string>& why) {
   }
 }
 
-// --- one sentence for a cause
-
-std::string program_sentence(const Run& first) {
-  return limit_may_be_short(first)
-             ? "The program or its input is the cause, or a time limit that is too short: it runs into "
-               "the limit on good nodes each time."
-             : "The program or its input is the cause: it fails on good nodes each time.";
+// What people did to the nodes: without it a reader would wonder why a node that is DOWN is not the cause.
+void add_node_notes(const Case& subject, std::vector<std::string>& why) {
+  for (const Run& run : subject.programs)
+    for (const NodeNote& note : run.node_notes)
+      if (note.what == NodeNote::What::taken)
+        why.push_back(
+            fmt::format("{} of {} {}: that convicts nobody", note.node, run.id.text(), words_of(note)));
+      else if (note.what == NodeNote::What::drained)
+        why.push_back(fmt::format("{} of {} {}", note.node, run.id.text(), words_of(note)));
 }
 
-std::string node_sentence(const Row& row, const std::vector<std::string>& nodes, const Told& told) {
-  const std::string names = compress_hostlist(nodes);
-  const std::string_view are = nodes.size() == 1 ? "is" : "are";
-  if (!row.final && row.blame == Blame::down1)
-    return fmt::format("{} {} down; confirming on other nodes.", names, are);
-  if (nodes.empty() && !told.links.empty())
+// --- one sentence for a cause
+
+// "all" where V acquits the nodes of every failed run, else "too": on some of them it is acquitted.
+std::string program_sentence(const Run& first, const Row& row, const Told& told) {
+  const bool each_time = told.acquitted && row.confidence > Confidence::low;
+  const std::string_view where = each_time ? "on good nodes each time" : "on good nodes, too";
+  if (limit_may_be_short(first))
+    return fmt::format(
+        "The program or its input is the cause, or a time limit that is too short: it runs into the limit "
+        "{}.",
+        where);
+  return fmt::format("The program or its input is {}the cause: it fails {}.",
+                     row.confidence == Confidence::low ? "probably " : "", where);
+}
+
+std::string node_sentence(const Row& row, const Verdict& v, const Told& told) {
+  const std::string names = compress_hostlist(v.nodes);
+  const bool one = v.nodes.size() == 1, is_final = row.stage == Stage::final || row.stage == Stage::waits;
+  if (v.nodes.empty() && !told.links.empty())
     return fmt::format("The network between {} is the cause.", fmt::join(told.links, ", "));
-  if (!row.final)
-    return fmt::format("{} {} faulty; a third run will tell whether the program is too.", names, are);
-  return fmt::format("{} {} {} the cause, not the program.", plural(nodes.size(), "Node"), names, are);
+  if (v.nodes.empty()) return "A node of the job went down, as Slurm says, without a word on which.";
+  if (!is_final)
+    return fmt::format("{} {} {}; {}.", names, one ? "is" : "are",
+                       told.lost           ? "down"
+                       : told.full.empty() ? "faulty"
+                                           : "full in " + told.full,
+                       row.stage == Stage::third ? "a third run will tell whether the program is at fault too"
+                                                 : "confirming on other nodes");
+  const std::string_view sure = v.confidence == Confidence::low ? "probably " : "";
+  if (!told.full.empty())
+    return fmt::format("{} {} {} {}the cause: {} {} is full.", plural(v.nodes.size(), "Node"), names,
+                       one ? "is" : "are", sure, one ? "its" : "their", told.full);
+  return fmt::format("{} {} {} {}the cause, not the program.", plural(v.nodes.size(), "Node"), names,
+                     one ? "is" : "are", sure);
 }
 
 std::string_view undecided_sentence(Lack lack) {
@@ -102,24 +137,48 @@ std::string_view undecided_sentence(Lack lack) {
       return "Not decided: the job never began, since its node could not open its output.";
     case Lack::safe_place:
       return "Not decided: two runs took different nodes down, so the program itself is suspected.";
+    case Lack::third_run:
+      return "Not decided yet: a third run of the program will tell.";
+    case Lack::one_way:
+      return "Not decided: the program failed in more than one way.";
+    case Lack::good_nodes:
+      return "Not decided: the program is suspected.";
     default:
       return "Not decided: the experiment could not be completed.";
   }
 }
 
-std::string sentence_for(const Case& subject, const Row& row, const std::vector<std::string>& nodes,
-                         const Told& told) {
+// Nodes that were found faulty and are not the cause.
+std::string besides(const Verdict& v) {
+  std::vector<std::string> names;
+  for (const Faulty& f : *v.faulty)
+    if (f.peer.empty() && f.drains && std::find(v.nodes.begin(), v.nodes.end(), f.node) == v.nodes.end())
+      names.push_back(f.node);
+  names = sorted_hosts(std::move(names));
+  if (names.empty()) return "";
+  return fmt::format(" {} {} {} faulty besides.", plural(names.size(), "Node"), compress_hostlist(names),
+                     names.size() == 1 ? "is" : "are");
+}
+
+std::string sentence_for(const Case& subject, const Row& row, const Verdict& v, const Told& told) {
   switch (row.cause) {
     case Cause::normal:
-      return "The job completed; nothing to explain.";
+      return completed_sentence(subject.programs.front());
+    case Cause::cancelled: {
+      std::vector<std::string> taken;
+      for (const NodeNote& note : subject.programs.front().node_notes)
+        if (note.what == NodeNote::What::taken) taken.push_back(note.node);
+      return fmt::format("A person set {} DOWN, and Slurm ended the job for it; it did not fail.",
+                         compress_hostlist(sorted_hosts(std::move(taken))));
+    }
     case Cause::program:
-      return program_sentence(subject.programs.front());
+      return program_sentence(subject.programs.front(), row, told) + besides(v);
     case Cause::node:
-      return node_sentence(row, nodes, told);
+      return node_sentence(row, v, told) + besides(v);
     case Cause::non_deterministic:
-      return "The failure does not repeat: program and nodes both remain possible.";
+      return "The failure does not repeat: program and nodes both remain possible." + besides(v);
     default:
-      return std::string(undecided_sentence(row.lack));
+      return std::string(undecided_sentence(row.lack)) + besides(v);
   }
 }
 
@@ -127,19 +186,20 @@ std::string sentence_for(const Case& subject, const Row& row, const std::vector<
 
 void advise_on_program(const Case& subject, Verdict& v) {
   const Run& first = subject.programs.front();
-  // MPI's words go to the error output; where there is no such file, both are in one.
-  if (!first.output_dir.empty() || !first.job.std_out.empty())
-    v.next.push_back("look at the last output lines above and at " +
-                     (first.job.std_err.empty() ? first.job.std_out : first.job.std_err));
+  if (const std::string path = output_to_look_at(first); !path.empty())
+    v.next.push_back("look at the last output lines above and at " + path);
   if (limit_may_be_short(first))
     v.next.push_back("if the program was still making progress, submit it with a longer --time");
 }
 
 // Only nodes can be left out or looked at; a link that is blamed has no such advice.
-void advise_on_node(const Case&, Verdict& v) {
+void advise_on_node(const Case& subject, Verdict& v) {
   if (v.nodes.empty()) return;
   v.next.push_back("submit again with --exclude=" + compress_hostlist(v.nodes));
+  if (v.confidence == Confidence::low)
+    v.next.push_back("clear away what the first run left before you run it again in the same folder");
   v.next.push_back("operators: sickbay nodes " + compress_hostlist(v.nodes));
+  if (std::string line = dependents_advice(subject); !line.empty()) v.next.push_back(std::move(line));
 }
 
 void advise_on_non_deterministic(const Case&, Verdict& v) {
@@ -154,7 +214,7 @@ void ask_for_safe_place(const Case&, Verdict& v) {
 }
 
 // A folder that is not there and a node that lost its shared storage look alike (doc/design/identify.md,
-// V16).
+// "A job that never began").
 void ask_for_output_place(const Case& subject, Verdict& v) {
   const Run& first = subject.programs.front();
   const std::string nodes = compress_hostlist(first.nodes);
@@ -171,14 +231,30 @@ void ask_for_verification(const Case& subject, Verdict& v) {
 
 void ask_for_runs(const Case& subject, Verdict& v) {
   const Run* r2 = subject.program(2);
-  if (!subject.options.rerun)
-    v.missing.push_back("a second run of the program (--no-rerun was given)");
+  if (const std::string why = why_no_rerun(subject); !why.empty())
+    v.missing.push_back("a second run of the program (" + why + ")");
   else if (r2 && r2->outcome != Outcome::ok && r2->outcome != Outcome::failed)
     v.missing.push_back("a second run of the program" +
                         (r2->refusal.empty() ? "" : " (" + r2->refusal + ")"));
   v.next.push_back(
       "submit the job again when the nodes are free, or ask an operator to run: sickbay verify " +
       compress_hostlist(subject.programs.front().nodes));
+}
+
+void ask_for_one_way(const Case& subject, Verdict& v) {
+  v.missing.push_back("runs that fail alike: the failures above differ");
+  if (subject.options.workdir == "same")
+    v.next.push_back(
+        "what the first run left in the working folder may be why later ones fail: look there, or submit "
+        "with "
+        "--workdir=copy");
+  if (const Run& first = subject.programs.front(); !first.job.std_out.empty())
+    v.next.push_back("compare the last output lines of the runs, from " + first.job.std_out + " on");
+}
+
+void ask_for_good_nodes(const Case&, Verdict& v) {
+  v.missing.push_back("a run of the program on nodes that are well");
+  v.next.push_back("submit the job again when the faulty nodes are out of service");
 }
 
 // Where V has no word, P's second run may lack one as well.
@@ -208,6 +284,11 @@ Advice advice_for(const Row& row) {
       return ask_for_safe_place;
     case Lack::output_place:
       return ask_for_output_place;
+    case Lack::one_way:
+      return ask_for_one_way;
+    case Lack::good_nodes:
+      return ask_for_good_nodes;
+    case Lack::third_run:
     case Lack::nothing:
       break;
   }
@@ -216,17 +297,20 @@ Advice advice_for(const Row& row) {
 
 }  // namespace
 
+std::string failure_words(const Run& run) { return symptom_words(run); }
+
 void put_in_words(const Case& subject, const Row& row, const Told& told, Verdict& v) {
-  v.sentence = sentence_for(subject, row, v.nodes, told);
+  v.sentence = sentence_for(subject, row, v, told);
   // A job that completed asked no question: its runs explain nothing.
   if (row.cause != Cause::normal) {
     v.why.push_back(std::string(row.why));
     add_run_lines(subject, v.why);
+    add_node_notes(subject, v.why);
   }
-  if (!told.reused.empty())
-    v.why.push_back(
-        fmt::format("too few other nodes: {} ran on {} of the first run again, which lowers the confidence",
-                    subject.programs[1].id.text(), compress_hostlist(told.reused)));
+  for (const auto& [n, nodes] : told.reused)
+    v.why.push_back(fmt::format("too few other nodes: {} ran on {} of {} again, which lowers the confidence",
+                                subject.program(n)->id.text(), compress_hostlist(nodes),
+                                n == 2 ? "the first run" : "earlier runs"));
   advice_for(row)(subject, v);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The words of a verdict: what `sickbay why` prints of it.  Which verdict it is: verdict.h.
 #pragma once
+#include <map>
 #include <string>
 #include <vector>
 
@@ -10,11 +11,17 @@ namespace sickbay::identify {
 
 /// What a verdict tells besides its row.
 struct Told {
-  std::vector<std::string> links;   ///< "n1 - n2": network links that V convicts
-  std::vector<std::string> reused;  ///< nodes of the first run on which the second ran again
+  std::vector<std::string> links;                  ///< "n1 - n2": network links that V convicts
+  std::map<int, std::vector<std::string>> reused;  ///< by re-run: nodes of earlier runs that it ran on again
+  std::string full;        ///< the cause is no more than that this folder of a node is full
+  bool lost = false;       ///< a node of the first run went down
+  bool acquitted = false;  ///< V passes on the nodes of the first run
 };
 
 /// Fills in sentence, why, missing and next of `verdict`, whose cause and nodes stand.  Pure.
 void put_in_words(const Case& subject, const Row& row, const Told& told, Verdict& verdict);
+
+/// How a failed run failed: "died of SIGBUS on n2".
+std::string failure_words(const Run& run);
 
 }  // namespace sickbay::identify

@@ -88,6 +88,11 @@ void Agent::start() {
   tell_cut_repairs();
   tell_gone_rules();
   for (std::size_t i = 0; i < rules_.size(); ++i) plan(i);
+  if (sickbayd_ != nullptr && options_.datagrams)
+    neighbours_ = std::make_unique<Neighbours>(
+        loop_, options_.node, options_.datagrams, options_.random,
+        [this](Json report) { post_silent(std::move(report)); },
+        [this](const std::string& line) { say(line); });
   if (sickbayd_ != nullptr) {
     // Ten thousand agents may have started with their nodes.
     later(share_of(options_.node, std::chrono::seconds(2)), [this] { hello(); });

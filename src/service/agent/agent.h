@@ -23,6 +23,7 @@
 #include "ports/lifetime.h"
 #include "service/agent/diagnosis.h"
 #include "service/agent/modes.h"
+#include "service/agent/neighbours.h"
 #include "service/agent/timetable.h"
 
 namespace sickbay::agent {
@@ -38,6 +39,9 @@ struct AgentOptions {
   /// noted under it, so that the next agent can tell of one that was cut short.
   std::string self;
   std::function<bool(const std::string& process)> lives;
+  /// For groups of nodes that watch each other; without it sickbayd is not told that this agent can.
+  OpenDatagrams datagrams;
+  swim::Random random;
 };
 
 class Agent {
@@ -99,6 +103,7 @@ class Agent {
   void poll();
   void take_tasks(const Json& answer);
   void post_results(std::int64_t task, Json body);
+  void post_silent(Json report);
   void deliver();
   void again_later(std::function<void()> what, int& failures);
   HttpQuestion question(const std::string& path, Json body) const;
@@ -132,6 +137,7 @@ class Agent {
   bool delivering_ = false, only_once_ = false;
   std::string greeted_mode_;  ///< mode and period that sickbayd was told
   int poll_failures_ = 0, deliver_failures_ = 0;
+  std::unique_ptr<Neighbours> neighbours_;  ///< may be null
   std::function<void()> once_done_;
   std::function<void()> delivered_;  ///< nothing waits any more
   Lifetime lifetime_;

@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::chrono::seconds kPollLimit{45};  // sickbayd answers within 30 s
 constexpr std::chrono::seconds kPostLimit{20};
+constexpr std::chrono::seconds kSilentLimit{4};
 constexpr std::chrono::seconds kFirstPause{2}, kLongestPause{60};
 constexpr std::size_t kAtOnce = 200;
 
@@ -65,6 +66,7 @@ void Agent::hello() {
 void Agent::poll() {
   HttpQuestion asked;
   asked.target = fmt::format("/v1/agent/tasks?node={}&after={}", options_.node, last_task_);
+  if (neighbours_) asked.target += fmt::format("&swim={}", neighbours_->version());
   asked.time_limit = kPollLimit;
   ask(std::move(asked), [this](Result<Json> answer) {
     // Whatever it was, sickbayd may have been another one meanwhile: greet it again.
@@ -93,6 +95,7 @@ void Agent::take_tasks(const Json& answer) {
     if (use() != before)
       for (std::size_t i = 0; i < rules_.size(); ++i) plan(i);
   }
+  if (neighbours_ && answer["swim"].is_object()) neighbours_->take(answer["swim"]);
   for (const Json& item : answer["items"].items()) {
     const std::int64_t task = item["task"].as_int();
     last_task_ = std::max(last_task_, task);
@@ -126,6 +129,15 @@ void Agent::post_results(std::int64_t task, Json body) {
     if (code == ErrorCode::not_found || code == ErrorCode::bad_input) return;  // nobody waits for them
     later(kFirstPause + share_of(options_.node, kFirstPause),
           [this, task, body] { post_results(task, body); });
+  });
+}
+
+// Not tried again: whoever stays silent is told of again after two seconds.
+void Agent::post_silent(Json report) {
+  HttpQuestion asked = question("/v1/agent/silent", std::move(report));
+  asked.time_limit = kSilentLimit;
+  ask(std::move(asked), [this](Result<Json> answer) {
+    if (!answer) say("event=report_not_taken what=" + Json(answer.error().line()).dump());
   });
 }
 

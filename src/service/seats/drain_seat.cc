@@ -27,7 +27,8 @@ void DrainSeat::apply(const Event& event) {
 
 void DrainSeat::touch_all() {
   for (const auto& [name, node] : state_.nodes)
-    if (node.ours || !node.reasons.empty()) touch(node_subject(name));
+    if (node.ours || node.pending || !node.reasons.empty() || !node.notices.empty())
+      touch(node_subject(name));
 }
 
 Seat::Turn DrainSeat::decide(const std::string& subject, TimePoint now) {

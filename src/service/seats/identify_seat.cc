@@ -3,11 +3,54 @@
 
 #include <algorithm>
 
+#include "engine/identify/array.h"
+#include "engine/identify/join.h"
+#include "model/verbs.h"
+
 namespace sickbay {
+namespace {
+
+WatchedArray watched_array(const identify::TaskArray& array, std::int64_t longest_s) {
+  WatchedArray watched{.tasks = array.tasks,
+                       .left = array.left,
+                       .told = array.is_seen(),
+                       .begun = array.running > 0 || array.left.size() < array.tasks.size(),
+                       .longest_s = longest_s};
+  if (auto asked = TaskIds::parse(array.expression); asked && !watched.told)
+    watched.tasks = std::move(*asked);
+  return watched;
+}
+
+constexpr Micros kLookAtNodes = std::chrono::seconds(30);
+
+bool is_verification(std::string_view run_or_key) {
+  const auto id = parse_run_id(run_or_key.substr(0, run_or_key.rfind(".a")));
+  return id && id->kind == RunKind::verification;
+}
+
+bool ends_verification(const Event& event) {
+  if (event.kind == kJobSeen || event.kind == kJobLost) return is_verification(event.body["run"].as_string());
+  if (event.kind == kDone || event.kind == kFailed) {
+    const std::string& verb = event.body["verb"].as_string();
+    return (verb == verb::kReadOutput || verb == verb::kCancel || verb == verb::kSubmitVerification) &&
+           is_verification(event.body["key"].as_string());
+  }
+  return event.kind == kCaseClosed;
+}
+
+}  // namespace
 
 void IdentifySeat::apply(const Event& event) {
   identify::apply(state_, cluster_.view, event);
-  if (const auto no = parse_case_name(event.subject); no && state_.open.contains(*no)) touch(event.subject);
+  const auto no = parse_case_name(event.subject);
+  if (no && state_.open.contains(*no)) touch(event.subject);
+  // The case of a job array waits for those of its tasks.
+  if (no && (event.kind == kCaseClosed || event.kind == kVerdict))
+    if (const auto it = state_.cases.find(*no); it != state_.cases.end() && it->second.parent != 0)
+      touch(case_name(it->second.parent));
+  for (const std::int64_t follower : identify::waiting_for(state_, event)) touch(case_name(follower));
+  // What a verification says, or that it will say nothing, may be what another case on its nodes waits for.
+  if (ends_verification(event)) touch_all();
   // What happens to nodes may matter to every open case, and so may a claim that another engine gives back.
   if (event.kind == kNodesSeen || event.kind == kControllerSeen || event.kind == kClaimReleased) touch_all();
 }
@@ -21,24 +64,32 @@ Seat::Turn IdentifySeat::decide(const std::string& subject, TimePoint now) {
   const auto it = no ? state_.cases.find(*no) : state_.cases.end();
   if (it == state_.cases.end()) return {};
   identify::Decision decision = identify::decide(cluster_, state_, policy_, it->second, now);
+  // Numbers are given here, also to those whose POST is under way.
+  for (Event& record : decision.records)
+    if (record.kind == identify::kCaseOpened) identify::name_task_case(record, new_case_number());
   return {std::move(decision.claims), std::move(decision.records), std::move(decision.commands),
           decision.wake_at};
 }
 
-// Nodes come with each look at jobs, so no pace is wished for them.
+// Nodes come with each look at jobs; where a case has none and waits for nodes to come back, they are wished
+// for.
 Wish IdentifySeat::wish() const {
   Wish wish;
-  for (identify::Watched& w : identify::watched(state_))
+  for (identify::Watched& w : identify::watched(state_)) {
     wish.jobs.push_back({w.job_id, w.uid, std::move(w.key), case_name(w.case_no), w.run.text()});
+    if (w.array != nullptr) wish.jobs.back().array = watched_array(*w.array, w.expect_time_s);
+  }
+  const bool waits = std::ranges::any_of(state_.open, [this](std::int64_t no) {
+    const auto& programs = state_.cases.at(no).programs;
+    return !programs.empty() && programs.front().outcome == identify::Outcome::failed;
+  });
+  if (wish.jobs.empty() && waits) wish.nodes_every = kLookAtNodes;
   return wish;
 }
 
 // A replay would find this one event in the place of the case.
 void IdentifySeat::forget(const std::string& subject) {
-  Event event;
-  event.subject = subject;
-  event.kind = kArchived;
-  identify::apply(state_, cluster_.view, event);
+  identify::apply(state_, cluster_.view, new_event(subject, kArchived, Json::object()));
 }
 
 std::int64_t IdentifySeat::new_case_number() {

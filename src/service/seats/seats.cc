@@ -9,6 +9,8 @@ Seats::Seats(const Config& config) {
   // One line for each engine.  They are asked in this order, which nothing may depend on.
   cases_ = seat<IdentifySeat>(config.identify);
   drains_ = seat<DrainSeat>(config.drain);
+  nonstop_ = seat<NonstopSeat>(config.nonstop);
+  detects_ = seat<DetectSeat>(config.detect, config.drain.breaker);
 }
 Seats::~Seats() = default;
 

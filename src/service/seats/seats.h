@@ -9,8 +9,10 @@
 #include <string>
 #include <vector>
 
+#include "service/seats/detect_seat.h"
 #include "service/seats/drain_seat.h"
 #include "service/seats/identify_seat.h"
+#include "service/seats/nonstop_seat.h"
 
 namespace sickbay {
 
@@ -32,6 +34,8 @@ class Seats {
   IdentifySeat& cases() { return *cases_; }
   const IdentifySeat& cases() const { return *cases_; }
   const DrainSeat& drains() const { return *drains_; }
+  const NonstopSeat& nonstop() const { return *nonstop_; }
+  const DetectSeat& detects() const { return *detects_; }
 
   /// Takes in one event: the cluster first, then every engine.
   void apply(const Event& event);
@@ -53,6 +57,8 @@ class Seats {
   std::vector<std::unique_ptr<Seat>> all_;
   IdentifySeat* cases_;
   DrainSeat* drains_;
+  NonstopSeat* nonstop_;
+  DetectSeat* detects_;
 };
 
 }  // namespace sickbay

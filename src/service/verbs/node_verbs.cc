@@ -46,6 +46,27 @@ void diagnose(VerbTools& tools, const Command& command, bool, Answer answer) {
   tools.examine(command.args["node"].as_string(), command.args["mode"].as_string(), std::move(answer));
 }
 
+// A question has no effect, so it may be asked twice.
+void ask_node(VerbTools& tools, const Command& command, bool, Answer answer) {
+  if (!tools.ask_node)
+    return tools.loop.post([answer] { answer(fail(ErrorCode::conflict, "nodes are not asked here")); });
+  tools.ask_node(command.args["node"].as_string(), command.args["control"].as_string(), std::move(answer));
+}
+
+// What was true of a node a while ago takes it out no more: Slurm may have been away for hours.
+void set_down(VerbTools& tools, const Command& command, bool, Answer answer) {
+  if (tools.loop.now() > from_micros(command.args["before"].as_int()))
+    return tools.loop.post([answer] {
+      answer(fail(ErrorCode::conflict,
+                  "Slurm was not reached in time: whether the node is lost must be asked anew"));
+    });
+  tools.manager.set_down(command.args["node"].as_string(), command.args["reason"].as_string(),
+                         [answer](Result<bool> changed) {
+                           if (!changed) return answer(fail(changed.error()));
+                           answer(Json::object({{"changed", *changed}}));
+                         });
+}
+
 }  // namespace
 
 std::span<const VerbRow> node_verbs() {
@@ -54,6 +75,8 @@ std::span<const VerbRow> node_verbs() {
       {verb::kUndrain, undrain},
       {verb::kReboot, reboot},
       {verb::kDiagnose, diagnose},
+      {verb::kAskNode, ask_node},
+      {verb::kSetDown, set_down},
   });
   return kRows;
 }

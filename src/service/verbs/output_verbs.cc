@@ -33,11 +33,18 @@ Json trace_json(const Fingerprint& f) {
 Json results_json(const VerifyReport& report) {
   Json list = Json::array();
   for (const auto& n : report.nodes)
-    list.push(Json::object(
-        {{"node", n.node}, {"peer", ""}, {"result", to_string(n.result)}, {"reason", n.reason}}));
+    list.push(Json::object({{"node", n.node},
+                            {"peer", ""},
+                            {"result", to_string(n.result)},
+                            {"fault", to_string(n.fault)},
+                            {"reason", n.reason}}));
   for (const auto& l : report.links)
     list.push(Json::object(
-        {{"node", l.node}, {"peer", l.peer}, {"result", to_string(l.result)}, {"reason", l.reason}}));
+        {{"node", l.node},
+         {"peer", l.peer},
+         {"result", to_string(l.result)},
+         {"fault", to_string(l.result == VerifyResult::slow ? VerifyFault::slow : VerifyFault::network)},
+         {"reason", l.reason}}));
   return list;
 }
 
@@ -68,7 +75,7 @@ void read_output(VerbTools& tools, const Command& command, bool, Answer answer) 
   ProcessSpec::Credentials as{tools.config.verify.user, tools.verification.uid, tools.verification.gid};
   const bool program = id->kind == RunKind::program;
   if (program) {
-    auto saved = tools.cases.load(parse_case_name(command.subject).value_or(0));
+    auto saved = saved_submission(tools, command);
     if (!saved) return answer(fail(saved.error()));
     as = {saved->owner.user, saved->owner.uid, saved->owner.gid};
   }

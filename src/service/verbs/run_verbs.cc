@@ -4,10 +4,10 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <limits>
 
 #include "model/ids.h"
 #include "model/verbs.h"
-#include "ports/process_runner.h"
 #include "ports/resource_manager.h"
 #include "service/case_store.h"
 #include "service/config.h"
@@ -17,18 +17,12 @@ namespace sickbay {
 namespace {
 
 constexpr int kCheckMinutes = 10;
-constexpr std::chrono::minutes kCopyLimit{10};
 
 // "c17.r2.a1:submit" -> "c17.r2.a1": what stands in the job's comment.
 std::string run_key(const Command& command) { return command.key.substr(0, command.key.find(':')); }
 
 Json submitted(JobId job_id, TimePoint submit, const std::vector<std::string>& dropped) {
   return Json::object({{"job_id", job_id}, {"submit", to_micros(submit)}, {"dropped", dropped}});
-}
-
-JobHandle handle_of(const Json& args) {
-  return {static_cast<JobId>(args["job_id"].as_int()), static_cast<std::uint32_t>(args["uid"].as_int()),
-          from_micros(args["submit"].as_int()), args["key"].as_string()};
 }
 
 ProgramOrder program_order(const Command& command, const Submission& saved) {
@@ -38,6 +32,8 @@ ProgramOrder program_order(const Command& command, const Submission& saved) {
   order.run_number = static_cast<int>(parse_run_id(command.args["run"].as_string()).value_or(RunId{}).n);
   order.exclude = command.args["exclude"].as_strings();
   order.output_dir = command.args["output_dir"].as_string();
+  if (command.args.has("array_task"))
+    order.array_task = static_cast<TaskId>(command.args["array_task"].as_int());
   return order;
 }
 
@@ -49,7 +45,7 @@ ProgramOrder check_order(const Command& command, const Submission& saved) {
   s.script = "#!/bin/sh\n" + command.args["check"].as_string() + "\n";
   s.script_name = "sickbay-check";
   s.script_args.clear();
-  s.sbatch_options = {"--nodes=1", "--ntasks=1", fmt::format("--time={}", kCheckMinutes),
+  s.sbatch_options = {"--nodes=1", "--ntasks=1", "--no-requeue", fmt::format("--time={}", kCheckMinutes),
                       "--job-name=sickbay-check"};
   if (const std::string& partition = command.args["partition"].as_string(); !partition.empty())
     s.sbatch_options.push_back("--partition=" + partition);
@@ -60,22 +56,21 @@ ProgramOrder check_order(const Command& command, const Submission& saved) {
   return order;
 }
 
-// As the owner, who may read what he submitted and write where his output goes.
-void copy_folder(VerbTools& tools, const std::string& from, const std::string& to, const Owner& owner,
-                 std::function<void(Status)> done) {
-  ProcessSpec spec;
-  spec.argv = {"/bin/sh", "-c", "rm -rf -- \"$2\" && mkdir -p -- \"$2\" && cp -a -- \"$1/.\" \"$2\"",
-               "sh",      from, to};
-  spec.environment = {"PATH=/usr/bin:/bin", "LC_ALL=C"};
-  spec.as_user = ProcessSpec::Credentials{owner.user, owner.uid, owner.gid};
-  spec.time_limit = kCopyLimit;
-  tools.processes.run(std::move(spec), [from, done](Result<ProcessOutcome> r) {
-    if (!r) return done(fail(r.error()));
-    if (r->exit_code == 0) return done({});
-    done(fail(ErrorCode::refused_by_slurm,
-              fmt::format("cannot copy {}: {}", from,
-                          r->timed_out ? "it took over 10 min" : r->err.substr(0, r->err.find('\n')))));
-  });
+// What versions before `folder` meant by a workdir of "copy": the first run's folder, kept by `sickbay
+// submit` before that run, and copied for each re-run.
+void copy_as_before(VerbTools& tools, const Command& command, const Submission& saved, std::string from,
+                    Answer answer) {
+  const std::string& output_dir = command.args["output_dir"].as_string();
+  const auto run = parse_run_id(command.args["run"].as_string()).value_or(RunId{});
+  constexpr auto kNoBound = std::numeric_limits<std::int64_t>::max();
+  ask_folder(tools, saved,
+             Json::object({{"do", "prepare"},
+                           {"how", "copy"},
+                           {"from", std::move(from)},
+                           {"to", fmt::format("{}/work-r{}", output_dir, run.n)},
+                           {"max_bytes", kNoBound},
+                           {"max_files", kNoBound}}),
+             std::move(answer));
 }
 
 // Looks for what an earlier try may have submitted: the lowest job is bound, held duplicates are cancelled
@@ -98,7 +93,7 @@ void bind_or(VerbTools& tools, const std::string& key, std::uint32_t uid, Answer
 }
 
 void submit_program(VerbTools& tools, const Command& command, bool again, Answer answer) {
-  auto saved = tools.cases.load(parse_case_name(command.subject).value_or(0));
+  auto saved = saved_submission(tools, command);
   if (!saved) return answer(fail(saved.error()));
   const std::uint32_t uid = saved->owner.uid;
   auto submit = [&tools, command, saved = std::move(*saved), answer] {
@@ -110,13 +105,24 @@ void submit_program(VerbTools& tools, const Command& command, bool again, Answer
         answer(submitted(s->job_id, s->submit, s->dropped));
       });
     };
-    if (command.args["workdir"].as_string() != "copy") return place(std::move(order));
-    order.work_dir = fmt::format("{}/work-r{}", order.output_dir, order.run_number);
-    copy_folder(tools, order.output_dir + "/pristine", order.work_dir, saved.owner,
-                [order, answer, place](Status copied) {
-                  if (!copied) return answer(fail(copied.error()));
-                  place(order);
-                });
+    order.work_dir = command.args["folder"].as_string();
+    if (command.args.has("folder") || command.args["workdir"].as_string() != "copy")
+      return place(std::move(order));
+    auto copied = [order, answer, place](Result<Json> made) mutable {
+      if (!made) return answer(fail(made.error()));
+      order.work_dir = (*made)["folder"].as_string();
+      if (order.work_dir.empty())
+        return answer(
+            fail(ErrorCode::refused_by_slurm, "the folder cannot be copied: " + (*made)["why"].as_string()));
+      place(order);
+    };
+    copy_as_before(tools, command, saved, order.output_dir + "/pristine",
+                   [&tools, command, saved, copied](Result<Json> made) mutable {
+                     // A client that does not keep it any more: then the folder as it is now.
+                     if (!made && made.error().code == ErrorCode::not_found)
+                       return copy_as_before(tools, command, saved, saved.work_dir, std::move(copied));
+                     copied(std::move(made));
+                   });
   };
   if (!again) return submit();
   bind_or(tools, run_key(command), uid, answer, std::move(submit));
@@ -128,6 +134,7 @@ void submit_verification(VerbTools& tools, const Command& command, bool again, A
     order.key = run_key(command);
     order.nodes = command.args["nodes"].as_strings();
     order.partition = command.args["partition"].as_string();
+    order.reservation = command.args["reservation"].as_string();
     order.exclusive = command.args["exclusive"].as_bool(true);
     order.script = tools.verification.script;
     order.environment = tools.verification.environment;
@@ -145,14 +152,14 @@ void submit_verification(VerbTools& tools, const Command& command, bool again, A
 }
 
 void release(VerbTools& tools, const Command& command, bool, Answer answer) {
-  tools.manager.release(handle_of(command.args), [answer](Result<bool> r) {
+  tools.manager.release(JobHandle::from_json(command.args), [answer](Result<bool> r) {
     if (!r) return answer(fail(r.error()));
     answer(Json::object());
   });
 }
 
 void cancel(VerbTools& tools, const Command& command, bool, Answer answer) {
-  tools.manager.cancel(handle_of(command.args), [answer](Result<bool> r) {
+  tools.manager.cancel(JobHandle::from_json(command.args), [answer](Result<bool> r) {
     // Not there any more is what was wanted.
     if (!r && r.error().code != ErrorCode::not_found) return answer(fail(r.error()));
     answer(Json::object({{"cancelled", r.value_or(false)}}));
@@ -160,6 +167,11 @@ void cancel(VerbTools& tools, const Command& command, bool, Answer answer) {
 }
 
 }  // namespace
+
+Result<Submission> saved_submission(VerbTools& tools, const Command& command) {
+  const std::string& elsewhere = command.args["submission_of"].as_string();
+  return tools.cases.load(parse_case_name(elsewhere.empty() ? command.subject : elsewhere).value_or(0));
+}
 
 std::span<const VerbRow> run_verbs() {
   static constexpr auto kRows = std::to_array<VerbRow>({

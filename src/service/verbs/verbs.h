@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "model/event.h"
+#include "model/job.h"
 #include "ports/loop.h"
 #include "service/effects.h"
 
@@ -25,19 +26,32 @@ struct VerbTools {
   CaseStore& cases;
   const Config& config;
   Effects::Verification verification;
-  Effects::Examine examine;  ///< may be empty
+  Effects::Examine examine;   ///< may be empty
+  Effects::AskNode ask_node;  ///< may be empty
+  std::string folder_program = "sickbay-folder";
 };
 
 struct VerbRow {
   std::string_view verb;
   /// Answers with the `result` of the command's done event.
   void (*start)(VerbTools& tools, const Command& command, bool again, Done<Json> answer);
+  /// Whether it is tried again while what it needs is busy; else its engine hears `busy` at once, and plans.
+  bool outlasts_busy = true;
 };
 using Answer = Done<Json>;
 
-std::span<const VerbRow> run_verbs();     ///< run_verbs.cc
-std::span<const VerbRow> output_verbs();  ///< output_verbs.cc
-std::span<const VerbRow> node_verbs();    ///< node_verbs.cc
-std::span<const VerbRow> people_verbs();  ///< people_verbs.cc
+/// What the user submitted for the case of a command; that of a task is kept with the case of its array.
+Result<Submission> saved_submission(VerbTools& tools, const Command& command);
+
+std::span<const VerbRow> run_verbs();      ///< run_verbs.cc
+std::span<const VerbRow> output_verbs();   ///< output_verbs.cc
+std::span<const VerbRow> node_verbs();     ///< node_verbs.cc
+std::span<const VerbRow> nonstop_verbs();  ///< nonstop_verbs.cc
+std::span<const VerbRow> people_verbs();   ///< people_verbs.cc
+std::span<const VerbRow> folder_verbs();   ///< folder_verbs.cc
+
+/// Has sickbay-folder do an order (apps/folder/folder_order.h) as the owner of a case.  Errors: those that it
+/// answers with, missing_program, denied, storage_broken (the file system hangs).
+void ask_folder(VerbTools& tools, const Submission& saved, Json order, Answer answer);
 
 }  // namespace sickbay

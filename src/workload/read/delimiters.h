@@ -57,7 +57,9 @@ inline unsigned equal(__m128i v, __m128i w) {
 // The sum of the sixteen bytes.
 inline std::uint32_t sum(__m128i v) {
   const __m128i halves = _mm_sad_epu8(v, _mm_setzero_si128());
-  return static_cast<std::uint32_t>(_mm_cvtsi128_si32(halves) + _mm_cvtsi128_si32(_mm_srli_si128(halves, 8)));
+  // (Not by a shift, whose count GCC 12 does not take for a constant in code that is not optimized.)
+  return static_cast<std::uint32_t>(_mm_cvtsi128_si32(halves) +
+                                    _mm_cvtsi128_si32(_mm_unpackhi_epi64(halves, halves)));
 }
 }  // namespace simd
 #endif

@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::size_t kMaxQuoted = std::size_t{1} << 20;
 constexpr std::size_t kMaxHeader = 4096;  // names; more is no header of jobs
-constexpr std::size_t kNone = std::string_view::npos;
+constexpr std::size_t kNowhere = std::string_view::npos;
 
 // The end of the record that begins at `at` (the offset of its newline, or the text's size); `open`: it ends
 // within quotes.
@@ -33,7 +33,7 @@ std::size_t end_of_record(std::string_view text, std::size_t at, char delimiter,
       ++at;
       while (true) {
         at = text.substr(0, most).find('"', std::min(at, most));
-        if (at == kNone) {
+        if (at == kNowhere) {
           open = true;
           return text.size();
         }
@@ -92,7 +92,7 @@ class CsvReader : public Reader {
 
   std::size_t split(std::string_view text, bool last, std::vector<RecordSpan>& records) const override;
   // A newline may stand between quotes: no place is sure.
-  std::size_t find_start(std::string_view) const override { return kNone; }
+  std::size_t find_start(std::string_view) const override { return kNowhere; }
   bool parse(std::string_view record, Arena& arena, Rows& rows, std::string& reason) const override;
   FieldSet fields() const override { return rows_.fields(); }
   std::string describe() const override { return rows_.describe(); }

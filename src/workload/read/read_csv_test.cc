@@ -2,20 +2,15 @@
 // CSV: dumps of others, maps of columns, quotes, and a naive reader.
 #include <fmt/format.h>
 
-#include <fstream>
-#include <sstream>
-
 #include "workload/read/csv_columns.h"
+#include "workload/read/fixture_test_parts.h"
 #include "workload/read/reader_test_parts.h"
 
 namespace sickbay::workload {
 namespace {
 
 TEST(ReadCsv, ReadsTheDumpOfEagle) {
-  std::ifstream in(std::string(SB_FIXTURES) + "/workload/nrel-eagle.csv");
-  std::ostringstream text;
-  text << in.rdbuf();
-  const auto log = read_log(open_csv, text.str());
+  const auto log = read_log(open_csv, fixture("nrel-eagle.csv"));
   EXPECT_TRUE(log->rejects.empty());
   ASSERT_EQ(log->rows.size(), 43U);
   EXPECT_EQ(

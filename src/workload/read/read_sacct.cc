@@ -39,7 +39,7 @@ std::vector<std::string> pieces(std::string_view text, std::string_view delimite
   }
 }
 
-std::string_view first_line(std::string_view text) {
+std::string_view header_line(std::string_view text) {
   std::string_view line = text.substr(0, text.find('\n'));
   if (line.ends_with('\r')) line.remove_suffix(1);
   return line;
@@ -220,7 +220,7 @@ bool looks_like_sacct(std::string_view head, const ReadOptions& options) {
   std::uint32_t lines = 0;
   head.remove_prefix(sacct::preamble(head, lines));
   sacct::Layout layout;
-  return sacct::find_header(sacct::first_line(head), options, layout);
+  return sacct::find_header(sacct::header_line(head), options, layout);
 }
 
 Result<OpenedReader> open_sacct(std::string_view head, bool /*whole_file*/, const ReadOptions& options) {
@@ -229,7 +229,7 @@ Result<OpenedReader> open_sacct(std::string_view head, bool /*whole_file*/, cons
   opened.format = "sacct";
   const std::size_t before = preamble(head, opened.header_lines);
   const std::string_view rest = head.substr(before);
-  const std::string_view line = first_line(rest);
+  const std::string_view line = header_line(rest);
   Layout layout;
   opened.header_bytes = before;
   if (find_header(line, options, layout)) {

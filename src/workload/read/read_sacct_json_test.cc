@@ -3,26 +3,16 @@
 // 21.08 to 23.11; made-24.11.json was made by hand from the documented shape of data parser v0.0.42.
 #include <fmt/format.h>
 
-#include <fstream>
-#include <sstream>
-
 #include "base/json.h"
+#include "workload/read/fixture_test_parts.h"
 #include "workload/read/json_records.h"
 #include "workload/read/reader_test_parts.h"
 
 namespace sickbay::workload {
 namespace {
 
-std::string fixture(const std::string& name) {
-  std::ifstream in(std::string(SB_FIXTURES) + "/workload/sacct-json/" + name);
-  std::ostringstream text;
-  text << in.rdbuf();
-  EXPECT_FALSE(text.str().empty()) << name;
-  return text.str();
-}
-
 TEST(ReadSacctJson, ReadsSlurm2108) {
-  const auto log = read_log(open_sacct_json, fixture("slurm_21_8_8.json"));
+  const auto log = read_log(open_sacct_json, fixture("sacct-json/slurm_21_8_8.json"));
   ASSERT_EQ(log->rows.size(), 1U) << (log->rejects.empty() ? "" : log->rejects[0]);
   EXPECT_EQ(
       text_of(log->row(0)),
@@ -36,7 +26,7 @@ TEST(ReadSacctJson, ReadsSlurm2108) {
 }
 
 TEST(ReadSacctJson, ReadsSlurm2205To2311) {
-  const auto array = read_log(open_sacct_json, fixture("slurm_22_5_9.json"));
+  const auto array = read_log(open_sacct_json, fixture("sacct-json/slurm_22_5_9.json"));
   ASSERT_EQ(array->rows.size(), 1U);
   EXPECT_EQ(array->row(0).get(Text::job_id), "20247445_100");
   EXPECT_EQ(array->row(0).get(Num::array_task_id), 100);
@@ -44,7 +34,7 @@ TEST(ReadSacctJson, ReadsSlurm2205To2311) {
   EXPECT_EQ(array->row(0).get(Num::gpus), 16);
   std::string before;
   for (const char* name : {"slurm_23_2_6.json", "slurm_23_11_5.json"}) {
-    const auto log = read_log(open_sacct_json, fixture(name));
+    const auto log = read_log(open_sacct_json, fixture(std::string("sacct-json/") + name));
     ASSERT_EQ(log->rows.size(), 1U) << name;
     const Row& row = log->row(0);
     EXPECT_EQ(row.get(Text::state), "RUNNING");
@@ -60,7 +50,7 @@ TEST(ReadSacctJson, ReadsSlurm2205To2311) {
 }
 
 TEST(ReadSacctJson, ReadsSlurm2411WithItsSteps) {
-  const auto log = read_log(open_sacct_json, fixture("made-24.11.json"));
+  const auto log = read_log(open_sacct_json, fixture("sacct-json/made-24.11.json"));
   ASSERT_EQ(log->rows.size(), 4U) << (log->rejects.empty() ? "" : log->rejects[0]);
   const Row& job = log->row(0);
   EXPECT_EQ(job.get(Text::job_id), "812+1");
@@ -113,7 +103,8 @@ TEST(ReadSacctJson, ReadsWaitingArraysAndMemoryPerCore) {
 }
 
 TEST(ReadSacctJson, ReadsOutputsOneBehindTheOther) {
-  const std::string one = fixture("slurm_23_11_5.json"), other = fixture("slurm_22_5_9.json");
+  const std::string one = fixture("sacct-json/slurm_23_11_5.json"),
+                    other = fixture("sacct-json/slurm_22_5_9.json");
   const auto log = read_log(open_sacct_json, one + "\n" + other + one);
   EXPECT_EQ(log->rows.size(), 3U);
   EXPECT_TRUE(log->rejects.empty());
@@ -209,7 +200,9 @@ TEST(ReadSacctJson, AgreesWithAWholeParseOnRandomLogs) {
   }
 }
 
-TEST(ReadSacctJson, SurvivesDamage) { survive_damage(open_sacct_json, fixture("made-24.11.json")); }
+TEST(ReadSacctJson, SurvivesDamage) {
+  survive_damage(open_sacct_json, fixture("sacct-json/made-24.11.json"));
+}
 
 }  // namespace
 }  // namespace sickbay::workload

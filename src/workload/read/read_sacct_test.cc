@@ -5,9 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <fstream>
-#include <iterator>
-
+#include "workload/read/fixture_test_parts.h"
 #include "workload/read/formats.h"
 #include "workload/read/read_sacct_test_parts.h"
 
@@ -52,12 +50,6 @@ ReadLog read_log(std::string_view text, const ReadOptions& options = {}) {
     }
   }
   return log;
-}
-
-std::string fixture(const std::string& name) {
-  std::ifstream in(std::string(SB_FIXTURES) + "/workload/" + name, std::ios::binary);
-  EXPECT_TRUE(in.is_open()) << name;
-  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
 }
 
 Error refusal(std::string_view text, const ReadOptions& options = {}) {

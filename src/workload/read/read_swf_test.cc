@@ -10,13 +10,13 @@
 namespace sickbay::workload {
 namespace {
 
-constexpr const char* kHeader =
+constexpr const char* kSwfHeader =
     "; Version: 2.2\n; Computer: A made one\n; UnixStartTime: 1000000000\n; MaxProcs: 100\n;\n";
 
 TEST(ReadSwf, ReadsAJob) {
   const auto log =
       read_log(open_swf,
-               std::string(kHeader) +
+               std::string(kSwfHeader) +
                    "   15   599850 192180   3477    4     24.5 2048 8  53940 4096  1  12  13  5 2 1 -1 -1\n");
   ASSERT_EQ(log->rows.size(), 1U);
   EXPECT_EQ(
@@ -30,12 +30,12 @@ TEST(ReadSwf, ReadsAJob) {
 
 TEST(ReadSwf, LeavesOutWhatIsMinusOne) {
   const auto log =
-      read_log(open_swf, std::string(kHeader) + "1 0 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1\n");
+      read_log(open_swf, std::string(kSwfHeader) + "1 0 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1\n");
   EXPECT_EQ(text_of(log->row(0)), "job_id=1\njob_id_raw=1\nsubmit_time=1000000000\n");
 }
 
 TEST(ReadSwf, KnowsThatAJobCancelledInTheQueueNeverBegan) {
-  const auto log = read_log(open_swf, std::string(kHeader) +
+  const auto log = read_log(open_swf, std::string(kSwfHeader) +
                                           "1 10 50 0 -1 -1 -1 4 60 -1 5 3 3 -1 1 -1 -1 -1\n"
                                           "2 10 50 7 4 -1 -1 4 60 -1 5 3 3 -1 1 -1 -1 -1\n");
   EXPECT_FALSE(log->row(0).has(Num::start_time));
@@ -60,7 +60,7 @@ TEST(ReadSwf, ReadsNineteenToTwentyOneColumnsWithoutHeader) {
 }
 
 TEST(ReadSwf, RejectsWhatIsNoJob) {
-  const auto log = read_log(open_swf, std::string(kHeader) +
+  const auto log = read_log(open_swf, std::string(kSwfHeader) +
                                           "1 2 3\n"
                                           "1 x 50 0 -1 -1 -1 4 60 -1 5 3 3 -1 1 -1 -1 -1\n"
                                           "; a comment\n\n"
@@ -123,7 +123,7 @@ std::string naive(const std::string& line, std::int64_t begin) {
 
 TEST(ReadSwf, AgreesWithANaiveReaderOnRandomLogs) {
   std::mt19937 random(3);
-  std::string text = kHeader;
+  std::string text = kSwfHeader;
   std::vector<std::string> lines;
   for (int i = 0; i < 500; ++i) {
     std::string line = std::to_string(i + 1);
@@ -155,7 +155,7 @@ TEST(ReadSwf, AgreesWithANaiveReaderOnRandomLogs) {
 }
 
 TEST(ReadSwf, SurvivesDamage) {
-  survive_damage(open_swf, std::string(kHeader) +
+  survive_damage(open_swf, std::string(kSwfHeader) +
                                "1 5 6 7 1 1 1 4 6 1 1 3 3 1 1 1 1 1\n2 5 6 7 1 1 1 4 6 1 1 3 3 1 1 1 1 1\n");
 }
 

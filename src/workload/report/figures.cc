@@ -64,6 +64,12 @@ std::string time_text(std::int64_t micros) {
 
 }  // namespace
 
+double number_of(const duck::Value& value) {
+  if (const auto* whole = std::get_if<std::int64_t>(&value)) return static_cast<double>(*whole);
+  if (const auto* real = std::get_if<double>(&value)) return *real;
+  return NAN;
+}
+
 std::string_view message(const Document& document, std::string_view key, std::string_view fallback) {
   const auto found = document.messages.find(std::string(key));
   return found == document.messages.end() ? fallback : std::string_view(found->second);
@@ -91,12 +97,6 @@ std::string value_text(const Document& document, const duck::Value& value, duck:
 }
 
 namespace {
-
-double number_of(const duck::Value& value) {
-  if (const auto* whole = std::get_if<std::int64_t>(&value)) return static_cast<double>(*whole);
-  if (const auto* real = std::get_if<double>(&value)) return *real;
-  return NAN;
-}
 
 // "3 d 4 h": seconds are told as people say them, as page.js does.
 std::string duration_text(const Document& document, double seconds) {

@@ -25,12 +25,6 @@ bool is_figure(const duck::ResultColumn& column) {
   return column.type == duck::Type::integer || column.type == duck::Type::real;
 }
 
-double number_of(const Value& value) {
-  if (const auto* whole = std::get_if<std::int64_t>(&value)) return static_cast<double>(*whole);
-  if (const auto* real = std::get_if<double>(&value)) return *real;
-  return NAN;
-}
-
 // "day" or "month" where all times of the column fall on the first moment of one.
 std::string grain_of(const duck::ResultTable& table, std::size_t column) {
   bool days = true, months = table.columns[column].name.find("month") != std::string::npos;

@@ -24,6 +24,8 @@ std::string heading_of(const Document& document, const ReportSpec& spec, const d
 /// The unit as people read it: its message "unit.UNIT", else the unit; "" for "none" and "".
 std::string unit_text(const Document& document, std::string_view unit);
 
+/// A number of a report's result, whole or not; NaN for everything else.
+double number_of(const duck::Value& value);
 /// A value as people read it: "12,345.7", "2021-05-01 10:00", "yes"; "" for NULL.  Figures are rounded to
 /// what their unit is worth reading (`unit` may be "": as many digits as a plain number needs).
 std::string value_text(const Document& document, const duck::Value& value, duck::Type type,

@@ -159,7 +159,8 @@ std::string nonce_of(std::string_view body) {
 }
 
 // `text` with {{name}} replaced, once: what was put in is not looked at again.
-std::string filled(std::string_view text, const std::map<std::string, std::string, std::less<>>& values) {
+std::string filled_page(std::string_view text,
+                        const std::map<std::string, std::string, std::less<>>& values) {
   std::string out;
   for (;;) {
     const std::size_t open = text.find("{{"), close = text.find("}}", open == text.npos ? open : open + 2);
@@ -183,16 +184,16 @@ std::string render_html(const Document& document, const PageParts& parts) {
   body += absent_html(document);
   body += "<footer>" + escaped(say(document, "page.self")) + "</footer>\n</main>\n</div>";
   const std::string nonce = nonce_of(body);
-  return filled(parts.page_template,
-                {{"language", escaped(document.language.empty() ? "en" : document.language)},
-                 {"generator", escaped("Sickbay " + document.version)},
-                 {"title", escaped(document.title)},
-                 {"nonce", nonce},
-                 {"css", parts.css},
-                 {"body", std::move(body)},
-                 {"words", json_for_script(script_words(document))},
-                 {"echarts", script_text(parts.echarts)},
-                 {"js", script_text(parts.js)}});
+  return filled_page(parts.page_template,
+                     {{"language", escaped(document.language.empty() ? "en" : document.language)},
+                      {"generator", escaped("Sickbay " + document.version)},
+                      {"title", escaped(document.title)},
+                      {"nonce", nonce},
+                      {"css", parts.css},
+                      {"body", std::move(body)},
+                      {"words", json_for_script(script_words(document))},
+                      {"echarts", script_text(parts.echarts)},
+                      {"js", script_text(parts.js)}});
 }
 
 }  // namespace sickbay::workload

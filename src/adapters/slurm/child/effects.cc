@@ -9,7 +9,8 @@
 #include <cerrno>
 #include <csignal>
 
-#include "adapters/slurm/child/records.h"
+#include "adapters/slurm/child/job_handle.h"
+#include "adapters/slurm/child/node_update.h"
 #include "adapters/slurm/child/slurm_error.h"
 #include "adapters/slurm/key_comment.h"
 #include "base/text.h"
@@ -18,94 +19,9 @@
 namespace sickbay::slurm {
 namespace {
 
-/// A JobHandle as it comes over the socket.
-struct Handle {
-  JobId job_id;
-  std::uint32_t uid;
-  TimePoint submit;
-  std::string key;
-
-  explicit Handle(const Json& args)
-      : job_id(static_cast<JobId>(args["job_id"].as_int())),
-        uid(static_cast<std::uint32_t>(args["uid"].as_int())),
-        submit(from_micros(args["submit"].as_int())),
-        key(args["key"].as_string()) {}
-
-  /// Whether `job` is the one meant.  Its key says so; a job without one (a user's own first run) is known
-  /// by its submit time, which only a requeue changes.
-  bool means(const JobInfo& job) const {
-    if (job.job_id != job_id || job.uid != uid) return false;
-    const bool same_time = submit == job.submit || job.restart_cnt > 0;
-    if (key.empty()) return submit != kNoTime && same_time;
-    return holds_key(job.comment, key) && (submit == kNoTime || same_time);
-  }
-};
-
-/// The job of `id`, or nothing when slurmctld does not know it.
-Result<std::optional<JobInfo>> read_job(JobId id) {
-  job_info_msg_t* raw = nullptr;
-  if (slurm_load_job(&raw, id, kJobs) != SLURM_SUCCESS) {
-    if (errno == ESLURM_INVALID_JOB_ID) return std::optional<JobInfo>();
-    return fail(slurm_error(errno, CallKind::look, fmt::format("reading job {}", id)));
-  }
-  const Jobs answer(raw);
-  for (std::uint32_t i = 0; i < answer->record_count; ++i)
-    if (answer->job_array[i].job_id == id) return std::optional<JobInfo>(job_info(answer->job_array[i]));
-  return std::optional<JobInfo>();
-}
-
-bool is_over(const JobInfo& job) {
-  const auto state = parse_job_state(job.state, job.flags);
-  return state && is_terminal(*state);
-}
-
-tl::unexpected<Error> stranger(const Handle& handle) {
-  return fail(Error(ErrorCode::not_found, fmt::format("job {} is not ours", handle.job_id))
-                  .because(fmt::format("its owner, submit time or comment is not that of {}",
-                                       handle.key.empty() ? "the job meant" : "sickbay:" + handle.key)));
-}
-
-/// slurm.h's structures want char*, and never write to what they are given.
-char* c_text(const std::string& s) { return s.empty() ? nullptr : const_cast<char*>(s.c_str()); }
-
 struct FreeSubmit {
   void operator()(submit_response_msg_t* p) const { slurm_free_submit_response_response_msg(p); }
 };
-
-/// The node of `name` as it is now.
-Result<NodeInfo> read_node(const std::string& name) {
-  node_info_msg_t* raw = nullptr;
-  if (slurm_load_node_single(&raw, c_text(name), SHOW_ALL) != SLURM_SUCCESS)
-    return fail(slurm_error(errno, CallKind::look, "reading node " + name));
-  const Nodes answer(raw);
-  for (std::uint32_t i = 0; i < answer->record_count; ++i)
-    if (answer->node_array[i].name && name == answer->node_array[i].name)
-      return node_info(answer->node_array[i]);
-  return fail(ErrorCode::not_found, fmt::format("slurmctld knows no node {}", quote_for_message(name)));
-}
-
-bool has_flag(const NodeInfo& node, std::string_view flag) {
-  return std::find(node.flags.begin(), node.flags.end(), flag) != node.flags.end();
-}
-
-tl::unexpected<Error> foreign_reason(const NodeInfo& node) {
-  return fail(Error(ErrorCode::conflict, fmt::format("node {} bears the reason {}", node.name,
-                                                     quote_for_message(node.reason, 200)))
-                  .because("Sickbay did not set it, and Slurm would overwrite it")
-                  .remedied_by("whoever set it lifts it (scontrol show node " + node.name + ")"));
-}
-
-Result<Json> update_node(const std::string& name, std::uint32_t state, const std::string& reason) {
-  update_node_msg_t message;
-  slurm_init_update_node_msg(&message);
-  message.node_names = c_text(name);
-  message.node_state = state;
-  message.reason = c_text(reason);
-  message.reason_uid = getuid();
-  if (slurm_update_node(&message) != SLURM_SUCCESS)
-    return fail(slurm_error(errno, CallKind::effect, "changing node " + name));
-  return Json(true);
-}
 
 }  // namespace
 
@@ -149,6 +65,7 @@ Result<Json> submit_verification(const Json& args) {
   job.time_limit =
       static_cast<std::uint32_t>(std::max<std::int64_t>(1, (args["time_limit_s"].as_int() + 59) / 60));
   job.partition = c_text(args["partition"].as_string());
+  job.reservation = c_text(args["reservation"].as_string());
   job.qos = c_text(args["qos"].as_string());
   job.account = c_text(args["account"].as_string());
   job.work_dir = c_text(args["work_dir"].as_string());
@@ -197,7 +114,7 @@ Result<Json> release_job(const Json& args) {
   const Handle handle(args);
   auto job = read_job(handle.job_id);
   if (!job) return fail(std::move(job.error()));
-  if (!*job) return fail(ErrorCode::not_found, fmt::format("slurmctld knows no job {}", handle.job_id));
+  if (!*job) return no_such_job(handle.job_id);
   if (!handle.means(**job)) return stranger(handle);
   if (!(*job)->held || is_over(**job)) return Json(false);
   job_desc_msg_t update;
@@ -241,6 +158,15 @@ Result<Json> undrain_node(const Json& args) {
   if (!node->reason.starts_with(args["prefix"].as_string())) return foreign_reason(*node);
   // Never RESUME: it would also revive a node that an operator has set DOWN.
   return update_node(node->name, NODE_STATE_UNDRAIN, "");
+}
+
+// The reason is replaced where the node has none: who drained it, and why, must stay to be read.
+Result<Json> set_node_down(const Json& args) {
+  auto node = read_node(args["node"].as_string());
+  if (!node) return fail(std::move(node.error()));
+  if (node->state == "DOWN") return Json(false);
+  return update_node(node->name, NODE_STATE_DOWN,
+                     node->reason.empty() ? args["reason"].as_string() : node->reason);
 }
 
 Result<Json> look_at_node(const Json& args) {

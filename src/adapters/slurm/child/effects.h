@@ -20,6 +20,7 @@ Result<Json> release_job(const Json& args);
 Result<Json> cancel_job(const Json& args);
 /// Sets DRAIN with {reason} on {node}; answers whether it had to.
 Result<Json> drain_node(const Json& args);
+Result<Json> set_node_down(const Json& args);
 /// Lifts DRAIN where the reason begins with {prefix}; answers whether it had to.
 Result<Json> undrain_node(const Json& args);
 /// The {node} as it is now.

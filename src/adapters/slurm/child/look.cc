@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <optional>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "adapters/slurm/child/slurm_error.h"
 
@@ -49,9 +50,21 @@ bool Look::one_by_one(std::size_t watched) const {
   return cheaper;
 }
 
-Result<Look::JobsSeen> Look::read_each(const std::vector<JobId>& ids) {
+Result<Look::JobsSeen> Look::read_each(const std::vector<JobId>& ids, const std::vector<JobId>& arrays) {
   JobsSeen seen;
   const auto start = Clock::now();
+  // The number of an array answers with all its tasks.
+  for (const JobId id : arrays) {
+    job_info_msg_t* raw = nullptr;
+    if (slurm_load_job(&raw, id, kJobs) != SLURM_SUCCESS) {
+      const int number = errno;
+      if (number == ESLURM_INVALID_JOB_ID) continue;
+      return fail(slurm_error(number, CallKind::look, "reading a job array"));
+    }
+    const Jobs answer(raw);
+    for (std::uint32_t i = 0; i < answer->record_count; ++i)
+      if (answer->job_array[i].array_job_id == id) seen.tasks.push_back(job_info(answer->job_array[i]));
+  }
   for (const JobId id : ids) {
     job_info_msg_t* raw = nullptr;
     if (slurm_load_job(&raw, id, kJobs) != SLURM_SUCCESS) {
@@ -69,12 +82,12 @@ Result<Look::JobsSeen> Look::read_each(const std::vector<JobId>& ids) {
       if ((found = answer->job_array[i].job_id == id)) seen.jobs.push_back(job_info(answer->job_array[i]));
     if (!found) seen.absent.push_back(id);
   }
-  each_us_ = us_since(start) / static_cast<double>(ids.size());
+  each_us_ = us_since(start) / static_cast<double>(ids.size() + arrays.size());
   each_tried_ = Clock::now();
   return seen;
 }
 
-Result<Look::JobsSeen> Look::read_all(const std::vector<JobId>& ids) {
+Result<Look::JobsSeen> Look::read_all(const std::vector<JobId>& ids, const std::vector<JobId>& arrays) {
   const auto start = Clock::now();
   job_info_msg_t* raw = nullptr;
   if (slurm_load_jobs(0, &raw, kJobs) != SLURM_SUCCESS)
@@ -84,6 +97,10 @@ Result<Look::JobsSeen> Look::read_all(const std::vector<JobId>& ids) {
   for (std::uint32_t i = 0; i < answer->record_count; ++i)
     by_id.emplace(answer->job_array[i].job_id, &answer->job_array[i]);
   JobsSeen seen;
+  if (const std::unordered_set<JobId> wanted(arrays.begin(), arrays.end()); !wanted.empty())
+    for (std::uint32_t i = 0; i < answer->record_count; ++i)
+      if (wanted.contains(answer->job_array[i].array_job_id))
+        seen.tasks.push_back(job_info(answer->job_array[i]));
   for (const JobId id : ids) {
     if (const auto it = by_id.find(id); it != by_id.end())
       seen.jobs.push_back(job_info(*it->second));
@@ -95,9 +112,9 @@ Result<Look::JobsSeen> Look::read_all(const std::vector<JobId>& ids) {
   return seen;
 }
 
-Result<Look::JobsSeen> Look::read_jobs(const std::vector<JobId>& ids) {
-  if (ids.empty()) return JobsSeen();
-  return one_by_one(ids.size()) ? read_each(ids) : read_all(ids);
+Result<Look::JobsSeen> Look::read_jobs(const std::vector<JobId>& ids, const std::vector<JobId>& arrays) {
+  if (ids.empty() && arrays.empty()) return JobsSeen();
+  return one_by_one(ids.size() + arrays.size()) ? read_each(ids, arrays) : read_all(ids, arrays);
 }
 
 Status Look::read_partitions() {
@@ -152,14 +169,15 @@ Result<Json> Look::refresh(const Json& args) {
 }
 
 Result<Json> Look::look_once(const Json& args) {
-  std::vector<JobId> ids;
+  std::vector<JobId> ids, arrays;
   for (const Json& id : args["jobs"].items()) ids.push_back(static_cast<JobId>(id.as_int()));
+  for (const Json& id : args["arrays"].items()) arrays.push_back(static_cast<JobId>(id.as_int()));
   const bool want_nodes = args["nodes"].as_bool(true);
 
   JobsSeen seen;
   std::optional<NodeMap> nodes;
   for (int tries = 1;; ++tries) {
-    auto jobs = read_jobs(ids);
+    auto jobs = read_jobs(ids, arrays);
     if (!jobs) return fail(std::move(jobs.error()));
     if (want_nodes) {
       auto read = read_nodes();
@@ -178,7 +196,9 @@ Result<Json> Look::look_once(const Json& args) {
       return fail(ErrorCode::slurm_away, "slurmctld restarts again and again while it is looked at");
   }
 
-  Json answer = Json::object({{"controller_boot", to_micros(boot_)}, {"jobs", to_array(seen.jobs)}});
+  Json answer = Json::object({{"controller_boot", to_micros(boot_)},
+                              {"jobs", to_array(seen.jobs)},
+                              {"tasks", to_array(seen.tasks)}});
   Json::Array absent;
   for (const JobId id : seen.absent) absent.push_back(id);
   answer.set("absent", std::move(absent));

@@ -22,8 +22,8 @@ namespace sickbay::slurm {
 
 class Look {
  public:
-  /// Args {jobs: [id], nodes: bool}; answers {controller_boot, jobs, absent, nodes, gone, full}.
-  /// The differences are kept only when all of it succeeded, so that a failed look loses none.
+  /// Args {jobs: [id], arrays: [id], nodes: bool}; answers {controller_boot, jobs, tasks, absent, nodes,
+  /// gone, full}. The differences are kept only when all of it succeeded, so that a failed look loses none.
   Result<Json> refresh(const Json& args);
 
  private:
@@ -31,12 +31,13 @@ class Look {
   struct JobsSeen {
     std::vector<JobInfo> jobs;
     std::vector<JobId> absent;
+    std::vector<JobInfo> tasks;
   };
 
   Result<Json> look_once(const Json& args);
-  Result<JobsSeen> read_jobs(const std::vector<JobId>& ids);
-  Result<JobsSeen> read_each(const std::vector<JobId>& ids);
-  Result<JobsSeen> read_all(const std::vector<JobId>& ids);
+  Result<JobsSeen> read_jobs(const std::vector<JobId>& ids, const std::vector<JobId>& arrays);
+  Result<JobsSeen> read_each(const std::vector<JobId>& ids, const std::vector<JobId>& arrays);
+  Result<JobsSeen> read_all(const std::vector<JobId>& ids, const std::vector<JobId>& arrays);
   /// All nodes, or nothing when slurmctld says that none has changed.
   Result<std::optional<NodeMap>> read_nodes();
   Status read_partitions();

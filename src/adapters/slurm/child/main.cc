@@ -18,9 +18,13 @@
 #include <cstdlib>
 #include <functional>
 
+#include "adapters/slurm/child/dependents.h"
 #include "adapters/slurm/child/effects.h"
 #include "adapters/slurm/child/look.h"
 #include "adapters/slurm/child/pending_look.h"
+#include "adapters/slurm/child/replacement.h"
+#include "adapters/slurm/child/running_jobs.h"
+#include "adapters/slurm/child/spare_pool.h"
 #include "adapters/slurm/protocol.h"
 
 namespace sickbay::slurm {
@@ -36,16 +40,28 @@ constexpr auto kCalls = std::to_array<CallRow>({
     {"refresh", [](Look& look, const Json& args) { return look.refresh(args); }},
     {"submit_verification", [](Look&, const Json& args) { return submit_verification(args); }},
     {"find", [](Look&, const Json& args) { return find_jobs(args); }},
+    {"dependents", [](Look&, const Json& args) { return find_dependents(args); }},
     {"release", [](Look&, const Json& args) { return release_job(args); }},
     {"cancel", [](Look&, const Json& args) { return cancel_job(args); }},
     {"drain", [](Look&, const Json& args) { return drain_node(args); }},
     {"undrain", [](Look&, const Json& args) { return undrain_node(args); }},
+    {"set_down", [](Look&, const Json& args) { return set_node_down(args); }},
     {"node", [](Look&, const Json& args) { return look_at_node(args); }},
     {"explain",
      [](Look&, const Json& args) {
        static PendingLook looked;  // keeps what it has read for the next question
        return looked.explain(args);
      }},
+    {"running_jobs", [](Look&, const Json& args) { return list_running_jobs(args); }},
+    {"running_job", [](Look&, const Json& args) { return look_at_running_job(args); }},
+    {"allocate_donor", [](Look&, const Json& args) { return allocate_donor(args); }},
+    {"give_donor", [](Look&, const Json& args) { return give_donor(args); }},
+    {"drop_nodes", [](Look&, const Json& args) { return drop_nodes(args); }},
+    {"set_time_limit", [](Look&, const Json& args) { return set_time_limit(args); }},
+    {"fail_node", [](Look&, const Json& args) { return fail_node(args); }},
+    {"unfail_node", [](Look&, const Json& args) { return unfail_node(args); }},
+    {"set_spare_pool", [](Look&, const Json& args) { return set_spare_pool(args); }},
+    {"spare_pools", [](Look&, const Json& args) { return list_spare_pools(args); }},
     {"configuration", [](Look&, const Json& args) { return read_configuration(args); }},
 });
 

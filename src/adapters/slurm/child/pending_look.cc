@@ -10,6 +10,7 @@
 #include <ctime>
 #include <set>
 
+#include "adapters/slurm/child/fields.h"
 #include "adapters/slurm/child/slurm_error.h"
 #include "base/hostlist.h"
 #include "model/pending_facts.h"
@@ -19,12 +20,6 @@ namespace {
 
 /// An answer that is no older is good enough: the scheduler itself looks at the queue every few seconds.
 constexpr std::chrono::seconds kFresh{2};
-
-std::string text(const char* s) { return s ? s : ""; }
-
-TimePoint time_or_none(time_t t) {
-  return t <= 0 || t >= static_cast<time_t>(NO_VAL) ? kNoTime : from_unix_seconds(t);
-}
 
 /// Slurm's "no limit" and "not set" are numbers, too.
 std::uint32_t number_or_none(std::uint32_t n) { return n == NO_VAL || n == INFINITE ? 0 : n; }

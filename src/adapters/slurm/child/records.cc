@@ -6,6 +6,7 @@
 
 #include <array>
 
+#include "adapters/slurm/child/fields.h"
 #include "model/slurm_state.h"
 
 // The words of enum job_state_reason.  Both are exported by libslurm and print what squeue prints, yet no
@@ -17,13 +18,6 @@ extern "C" {
 
 namespace sickbay::slurm {
 namespace {
-
-std::string text(const char* s) { return s ? s : ""; }
-
-TimePoint time_or_none(time_t t) {
-  // NO_VAL and INFINITE come as times too where slurmctld has none.
-  return t <= 0 || t >= static_cast<time_t>(NO_VAL) ? kNoTime : from_unix_seconds(t);
-}
 
 std::string reason_word(const slurm_job_info_t& record) {
   if (slurm_job_reason_string) return text(slurm_job_reason_string(record.state_reason));
@@ -37,17 +31,17 @@ std::string file_name(void (*resolve)(char*, int, job_info_t*), slurm_job_info_t
   return buffer.data();
 }
 
-std::vector<std::string> words(const char* commas) {
+}  // namespace
+
+std::vector<std::string> comma_words(const char* list) {
   std::vector<std::string> out;
-  for (std::string_view rest = commas ? commas : ""; !rest.empty();) {
+  for (std::string_view rest = list ? list : ""; !rest.empty();) {
     const auto comma = rest.find(',');
     if (comma != 0) out.emplace_back(rest.substr(0, comma));
     rest = comma == std::string_view::npos ? std::string_view() : rest.substr(comma + 1);
   }
   return out;
 }
-
-}  // namespace
 
 JobInfo job_info(slurm_job_info_t& record) {
   JobInfo job;
@@ -75,7 +69,14 @@ JobInfo job_info(slurm_job_info_t& record) {
   const int status = static_cast<int>(record.exit_code);
   if (WIFSIGNALED(status)) job.exit_signal = WTERMSIG(status);
   if (WIFEXITED(status)) job.exit_code = WEXITSTATUS(status);
+  const int step = record.derived_ec == NO_VAL ? 0 : static_cast<int>(record.derived_ec);
+  if (WIFSIGNALED(step)) job.step_exit_signal = WTERMSIG(step);
+  if (WIFEXITED(step)) job.step_exit_code = WEXITSTATUS(step);
   job.reason = reason_word(record);
+  // Only these words tell Slurm's own hold from its owner's: the reason is JobHeldUser for both.
+  if (text(record.state_desc) == "launch failed requeued held") job.reason = kLaunchFailedHeld;
+  job.reservation = text(record.resv_name);
+  if (!started && !ended) job.expected_start = time_or_none(record.start_time);
   const bool limited = record.time_limit != NO_VAL && record.time_limit != INFINITE;
   job.time_limit_s = limited ? std::int64_t{record.time_limit} * 60 : 0;
   job.work_dir = text(record.work_dir);
@@ -83,6 +84,11 @@ JobInfo job_info(slurm_job_info_t& record) {
   if (record.batch_flag) {
     job.std_out = file_name(slurm_get_job_stdout, record);
     job.std_err = file_name(slurm_get_job_stderr, record);
+  }
+  if (record.array_job_id != 0 && record.array_job_id != NO_VAL) {
+    job.array_job_id = record.array_job_id;
+    job.array_task_id = record.array_task_id == NO_VAL ? text(record.array_task_str)
+                                                       : fmt::format("{}", record.array_task_id);
   }
   return job;
 }
@@ -97,12 +103,13 @@ NodeInfo node_info(const node_info_t& record) {
     node.state = fmt::format("UNKNOWN{}", record.node_state & NODE_STATE_BASE);
   }
   node.cpus = record.cpus;
-  node.partitions = words(record.partitions);
+  node.partitions = comma_words(record.partitions);
   node.reason = text(record.reason);
   // slurmctld leaves NO_VAL where nobody set a reason; 0 would read as root.
   node.reason_uid = node.reason.empty() ? 0 : record.reason_uid;
   node.boot_time = time_or_none(record.boot_time);
   node.address = text(record.node_addr);
+  node.port = record.port;
   return node;
 }
 

@@ -4,6 +4,8 @@
 #include <slurm/slurm.h>
 
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "model/job.h"
 
@@ -29,6 +31,9 @@ using Jobs = std::unique_ptr<job_info_msg_t, FreeJobs>;
 using Nodes = std::unique_ptr<node_info_msg_t, FreeNodes>;
 using Partitions = std::unique_ptr<partition_info_msg_t, FreePartitions>;
 using Conf = std::unique_ptr<slurm_conf_t, FreeConf>;
+
+/// The words of a list with commas, as libslurm has many.
+std::vector<std::string> comma_words(const char* list);
 
 /// What slurmctld says of a job.  Times that are only plans (the expected start of a pending job, the
 /// expected end of a running one) are left out: in JobInfo a time is something that happened.

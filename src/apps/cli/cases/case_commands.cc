@@ -15,11 +15,13 @@
 #include "apps/cli/event_text.h"
 #include "apps/cli/follow.h"
 #include "base/text.h"
+#include "model/ids.h"
 
 namespace sickbay::cli {
 namespace {
 
-constexpr std::string_view kTargetHelp = "a case (c17), one of its runs (c17.r2), or a job id";
+constexpr std::string_view kTargetHelp =
+    "a case (c17), one of its runs (c17.r2), a job id, or a task of a job array (1234_7)";
 
 struct WhyOptions {
   std::string target;
@@ -50,7 +52,8 @@ Result<Json> wait_for_verdict(const std::string& target) {
   order.subject = (*view)["case"].as_string();
   order.after = *seq;
   auto followed = follow_events(order, [&](const Event&) {
-    auto next = fetch_patiently(order.subject);
+    // A task of a job array gets a case of its own when it has failed.
+    auto next = fetch_patiently(parse_task_name(target) ? target : order.subject);
     // Away for a moment: the stream will break, too, and come back.
     if (!next && next.error().code == ErrorCode::daemon_away) return true;
     view = std::move(next);
@@ -145,6 +148,7 @@ Result<int> watch_live(const std::string& subject, std::int64_t after) {
     auto api = connect_to_sickbayd();
     if (!api) return true;
     auto answer = subject.empty() ? api->get("/v1/cases?all=0") : fetch_case(*api, subject);
+    if (!answer && answer.error().code == ErrorCode::daemon_away) return true;  // as above, over TCP
     if (!answer) {
       failed = answer.error();
       return false;
@@ -237,6 +241,7 @@ void add_why_command(CLI::App& app, Ending& ending) {
       "  12  non-deterministic: it does not fail each time\n"
       "  13  inconclusive, or the case expired\n"
       "  14  cancelled, out of memory, or its deadline passed\n"
+      "  15  tasks of a job array failed for different causes\n"
       "  20  still under way: no final verdict yet, or the job waits for its start\n"
       "  21  the job waits, and will not start before somebody changes it or the cluster\n\n"
       "Of a job that waits, also one submitted by plain sbatch, it says why, from what slurmctld knows,\n"

@@ -15,7 +15,6 @@
 namespace sickbay::cli {
 namespace {
 
-constexpr std::string_view kGood = "32", kBad = "31", kUnclear = "33", kStrong = "1", kFaint = "2";
 constexpr std::size_t kLastLines = 20;  // of a failed run's output
 
 constexpr auto kCauses = std::to_array<CauseRow>({
@@ -28,6 +27,7 @@ constexpr auto kCauses = std::to_array<CauseRow>({
     {"cancelled", 14, "cancelled", kFaint},
     {"out_of_memory", 14, "out of memory", kUnclear},
     {"deadline", 14, "deadline", kUnclear},
+    {"mixed", 15, "several causes", kUnclear},
 });
 
 // What each state means to somebody who waits; shown while there is no verdict.
@@ -53,14 +53,14 @@ std::string_view outcome_sgr(std::string_view outcome) {
   return outcome == "failed" ? kBad : std::string_view();
 }
 
-std::string safe(const Json& value) { return for_terminal(value.as_string()); }
-
 std::string job_text(const Json& job_id) {
   return job_id.as_int() > 0 ? std::to_string(job_id.as_int()) : "-";
 }
 
-std::string heading(std::string_view text, const TextPage& page) {
-  return "\n" + painted(text, kStrong, page.colours) + "\n";
+// What squeue and sacct call the job of a case: "1234_7" for a task of an array.
+std::string job_name(const Json& view) {
+  const std::string task = safe(view["task"]);
+  return task.empty() ? job_text(view["job_id"]) : task;
 }
 
 TextTable::Page table_page(const TextPage& page, int indent = 2) {
@@ -69,6 +69,13 @@ TextTable::Page table_page(const TextPage& page, int indent = 2) {
 
 std::string sentence_of(const Json& view) {
   if (const Json& verdict = view["verdict"]; verdict.is_object()) return safe(verdict["sentence"]);
+  if (const Json& tasks = view["tasks"]; tasks.is_object() && tasks["count"].as_int() > 0) {
+    std::int64_t failed = 0, ended = 0;
+    for (const Json& row : tasks["failed"].items()) failed += row["count"].as_int();
+    for (const Json& row : tasks["ended"].items()) ended += row["count"].as_int();
+    return fmt::format("{} of {} tasks have ended, {} failed{}", failed + ended, tasks["count"].as_int(),
+                       failed, failed > 0 ? "; Sickbay is finding out why." : ".");
+  }
   for (const StateRow& row : kStates)
     if (row.state == view["state"].as_string()) return std::string(row.sentence);
   return "There is no verdict yet.";
@@ -87,7 +94,11 @@ std::string exit_text(const Json& run) {
   return run["end"].as_int() == 0 ? std::string() : std::to_string(run["exit_code"].as_int());
 }
 
+// The run of another case whose word this one took; empty for a run of its own.
+const std::string& said_by(const Json& run) { return run["verification"]["from"].as_string(); }
+
 std::string duration_text(const Json& run, TimePoint now) {
+  if (!said_by(run).empty()) return {};
   const std::int64_t start = run["start"].as_int(), end = run["end"].as_int();
   if (start == 0) return {};
   if (end != 0) return end >= start ? describe_duration(Micros(end - start)) : std::string();
@@ -97,6 +108,7 @@ std::string duration_text(const Json& run, TimePoint now) {
 }
 
 std::string state_text(const Json& run) {
+  if (!said_by(run).empty()) return "as " + for_terminal(said_by(run));
   std::string text = safe(run["state"]);
   // Of a run that has ended the flag is old news: nobody looks at its nodes again for it.
   const bool ended = run["end"].as_int() != 0;
@@ -199,7 +211,7 @@ std::string verification_text(const Json& view, const TextPage& page) {
 std::string evidence_text(const Json& view, const TextPage& page) {
   using enum TextTable::Column::Align;
   NodeGroups groups;
-  for (const std::string_view side : {"against", "for"})
+  for (const std::string_view side : {"against", "suspect", "for", "told"})
     for (const Json& row : view["evidence"].items())
       if (row["side"].as_string() == side)
         groups.add(row["node"].as_string(), {TextTable::Cell(std::string(side), result_sgr(side)),
@@ -207,6 +219,20 @@ std::string evidence_text(const Json& view, const TextPage& page) {
   TextTable table({{"NODES", left, true}, {"SPEAKS"}, {"EVIDENCE", left, true}, {"RUN"}});
   groups.add_to(table);
   return table.empty() ? std::string() : heading("Evidence by node", page) + table.text(table_page(page));
+}
+
+// The second answer: what is broken, whether it is why the job failed or not.
+std::string faulty_text(const Json& view, const TextPage& page) {
+  using enum TextTable::Column::Align;
+  NodeGroups groups;
+  for (const Json& f : view["verdict"]["faulty"].items()) {
+    const std::string& peer = f["peer"].as_string();
+    groups.add(f["node"].as_string() + (peer.empty() ? "" : " - " + peer),
+               {TextTable::Cell(safe(f["what"]), kBad), safe(f["reason"]), safe(f["by"])});
+  }
+  TextTable table({{"NODES", left, true}, {"WHAT"}, {"REASON", left, true}, {"FOUND BY"}});
+  groups.add_to(table);
+  return table.empty() ? std::string() : heading("Found faulty", page) + table.text(table_page(page));
 }
 
 // The last lines of the latest failed run of P that left some.
@@ -229,6 +255,38 @@ std::string output_text(const Json& view, const TextPage& page) {
   return text;
 }
 
+// The tasks of a job array: those that failed one by one where they have a case, the others by how they
+// ended.
+std::string tasks_text(const Json& view, const TextPage& page) {
+  const Json& tasks = view["tasks"];
+  if (!tasks.is_object()) return {};
+  using enum TextTable::Column::Align;
+  TextTable table({{"TASKS", left, true},
+                   {"COUNT", right},
+                   {"STATE"},
+                   {"EXIT"},
+                   {"NODES"},
+                   {"CASE"},
+                   {"WHAT", left, true}});
+  const auto count = [](const Json& row) { return std::to_string(row["count"].as_int()); };
+  for (const Json& row : tasks["failed"].items()) {
+    const std::string exit = row["exit_signal"].as_int() != 0
+                                 ? fmt::format("signal {}", row["exit_signal"].as_int())
+                                 : std::to_string(row["exit_code"].as_int());
+    std::string what = safe(row["cause"]);
+    if (row["same_as"].is_int()) what = fmt::format("the same failure as task {}", row["same_as"].as_int());
+    table.add({safe(row["tasks"]), count(row), TextTable::Cell(safe(row["state"]), kBad), exit,
+               safe(row["nodes"]), safe(row["case"]), what});
+  }
+  for (const Json& row : tasks["ended"].items())
+    table.add({safe(row["tasks"]), count(row), safe(row["state"]), "", "", "", ""});
+  if (const std::string lost = safe(tasks["lost"]); !lost.empty())
+    table.add({lost, "", "", "", "", "", "lost by Slurm"});
+  if (const std::string left = safe(tasks["left"]); !left.empty())
+    table.add({left, "", "", "", "", "", "not ended, as last noted"});
+  return table.empty() ? std::string() : heading("Tasks", page) + table.text(table_page(page));
+}
+
 std::string bullets(std::string_view title, const Json& lines, const TextPage& page, bool numbered = false) {
   if (lines.items().empty()) return {};
   std::string text = heading(title, page);
@@ -241,7 +299,10 @@ std::string bullets(std::string_view title, const Json& lines, const TextPage& p
 std::string case_line(const Json& view) {
   if (view["case"].as_string().empty()) return "(sickbayd sent no case)";
   std::string text = fmt::format("Case {}", safe(view["case"]));
-  if (view["job_id"].as_int() > 0) text += fmt::format(", job {}", view["job_id"].as_int());
+  if (view["job_id"].as_int() > 0)
+    text += fmt::format(", {} {}", view.has("array") ? "job array" : "job", job_name(view));
+  if (const std::string parent = safe(view["parent"]); !parent.empty())
+    text += fmt::format(" (job {}, a task of {})", view["job_id"].as_int(), parent);
   if (const std::string user = safe(view["owner"]["user"]); !user.empty()) text += " of " + user;
   text += ", opened " + local_time(from_micros(view["opened"].as_int()));
   if (view["closed"].as_int() > 0) text += ", closed " + local_time(from_micros(view["closed"].as_int()));
@@ -285,6 +346,37 @@ std::string waits_text(const Json& view, const TextPage& page) {
   return paragraph("  waits for:  ", claim_of(view, page), page);
 }
 
+// What a re-run waits for, and where one was kept: what the verdict's lines do not say.
+std::string rerun_text(const Json& view, const TextPage& page) {
+  const Json& rerun = view["rerun"];
+  std::string text;
+  if (rerun["question"].is_object() && !is_decided(view))
+    text += paragraph(
+        "  asks:       ",
+        rerun["question"]["text"].as_string() + " (" + rerun["question"]["answers"].as_string() + ")", page);
+  if (!is_decided(view) && rerun["held_by"].size() > 0) {
+    std::string jobs;
+    for (const Json& job : rerun["held_by"].items())
+      jobs += fmt::format("{}{} {} ({}, {})", jobs.empty() ? "" : ", ", job["job_id"].as_int(),
+                          job["name"].as_string(), job["state"].as_string(), job["why"].as_string());
+    text += paragraph("  waits for:  ", "the end of jobs that may use the same files: " + jobs, page);
+  }
+  if (!rerun["kept"].as_string().empty())
+    text += paragraph("  result:     ", "of the run on other nodes, in " + rerun["kept"].as_string(), page);
+  const Json& shared = view["same_failure"];
+  if (shared["joined"].is_string()) text += paragraph("  same as:    ", shared["joined"].as_string(), page);
+  if (const auto followers = shared["followers"].as_strings(); !followers.empty()) {
+    constexpr std::size_t kMost = 8;
+    std::string names = fmt::format(
+        "{}",
+        fmt::join(followers.begin(),
+                  followers.begin() + static_cast<std::ptrdiff_t>(std::min(kMost, followers.size())), ", "));
+    if (followers.size() > kMost) names += fmt::format(" and {} more", followers.size() - kMost);
+    text += paragraph("  shared by:  ", names, page);
+  }
+  return text;
+}
+
 std::string claimed_text(const Json& view, const TextPage& page) {
   if (!view["claim"].is_object() || !waits_text(view, page).empty()) return {};
   return "\n" +
@@ -313,8 +405,14 @@ std::string case_text(const Json& view, const TextPage& page) {
   for (const std::string& line : wrapped(sentence_of(view), page.width))
     text += painted(line, sentence_sgr(view), page.colours) + "\n";
   text += paragraph("", case_line(view), page);
+  if (const std::string asked = safe(view["asked"]); !asked.empty())
+    text += paragraph("  asked for:  ", asked, page);
   text += waits_text(view, page);
+  text += rerun_text(view, page);
   text += verdict_text(view, page);
+  text += faulty_text(view, page);
+  text += tasks_text(view, page);
+  if (!is_decided(view)) text += bullets("Under way", view["under_way"], page);
   text += runs_text(view, page);
   text += verification_text(view, page);
   text += evidence_text(view, page);
@@ -333,7 +431,8 @@ std::string case_brief(const Json& view, const TextPage& page) {
   for (const std::string& line : wrapped(sentence_of(view), page.width))
     text += painted(line, sentence_sgr(view), page.colours) + "\n";
   text += waits_text(view, page);
-  return text + runs_text(view, page);
+  text += rerun_text(view, page);
+  return text + tasks_text(view, page) + runs_text(view, page);
 }
 
 std::string cases_text(const Json& list, const TextPage& page) {
@@ -341,9 +440,12 @@ std::string cases_text(const Json& list, const TextPage& page) {
   TextTable table({{"CASE"}, {"JOB", right}, {"USER"}, {"STATE"}, {"OPENED"}, {"VERDICT", left, true}});
   for (const Json& item : list["items"].items()) {
     const Json& verdict = item["verdict"];
-    table.add({safe(item["case"]), job_text(item["job_id"]), safe(item["user"]), safe(item["state"]),
+    const std::string waits = safe(item["waits_for"]);
+    table.add({safe(item["case"]), job_name(item), safe(item["user"]), safe(item["state"]),
                local_time(from_micros(item["opened"].as_int())),
-               TextTable::Cell(verdict.is_object() ? verdict_label(verdict) : "-", sentence_sgr(item))});
+               TextTable::Cell((verdict.is_object() ? verdict_label(verdict) : "-") +
+                                   (waits.empty() ? "" : ", waits for " + waits),
+                               sentence_sgr(item))});
   }
   if (table.empty())
     return "No cases.  'sickbay submit' opens one; 'sickbay cases --all' shows closed ones too.\n";

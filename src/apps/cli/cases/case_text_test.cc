@@ -75,6 +75,7 @@ TEST_F(CaseText, TellsTheVerdictByExitCode) {
       {R"({"state":"closed","verdict":{"cause":"cancelled","final":true}})", 14, true},
       {R"({"state":"closed","verdict":{"cause":"out_of_memory","final":true}})", 14, true},
       {R"({"state":"closed","verdict":{"cause":"deadline","final":true}})", 14, true},
+      {R"({"state":"closed","verdict":{"cause":"mixed","final":true}})", 15, true},
 
       {R"({"state":"investigating","verdict":{"cause":"b","final":false}})", 20, false},
       {R"({"state":"waiting","verdict":{"cause":"inconclusive","final":false}})", 20, false},
@@ -88,6 +89,27 @@ TEST_F(CaseText, TellsTheVerdictByExitCode) {
     EXPECT_EQ(verdict_exit_code(view), row.exit_code) << row.view;
     EXPECT_EQ(is_decided(view), row.decided) << row.view;
   }
+}
+
+TEST_F(CaseText, ListsTheTasksOfAnArray) {
+  const Json view =
+      Json::parse(R"({"case":"c17","job_id":1234,"array":"0-19%4","state":"investigating","verdict":null,
+      "asked":"task 4 ended as COMPLETED","tasks":{"expression":"0-19%4","count":20,"left":"18-19","running":2,"lost":"",
+      "ended":[{"state":"COMPLETED","tasks":"0-2,4-6,8-17","count":16}],
+      "failed":[{"tasks":"3","count":1,"state":"FAILED","exit_code":1,"exit_signal":0,"nodes":"n1","case":"c18","cause":"program"},
+                {"tasks":"7","count":1,"state":"FAILED","exit_code":1,"exit_signal":0,"same_as":3,"case":"c18"}]}})")
+          .value();
+  const std::string text = case_text(view, page_of(0));
+  EXPECT_TRUE(text.starts_with(
+      "18 of 20 tasks have ended, 2 failed; Sickbay is finding out why.\nCase c17, job array 1234"))
+      << text;
+  for (const char* words : {"asked for:  task 4 ended as COMPLETED", "program", "the same failure as task 3",
+                            "0-2,4-6,8-17", "not ended, as last noted"})
+    EXPECT_NE(text.find(words), text.npos) << words << "\n" << text;
+  const Json task =
+      Json::parse(R"({"case":"c18","job_id":1240,"parent":"c17","task":"1234_3","state":"closed"})").value();
+  EXPECT_NE(case_text(task, page_of(0)).find("Case c18, job 1234_3 (job 1240, a task of c17)"),
+            std::string::npos);
 }
 
 TEST_F(CaseText, PaintsTheSentence) {

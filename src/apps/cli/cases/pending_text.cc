@@ -11,7 +11,6 @@
 namespace sickbay::cli {
 namespace {
 
-constexpr std::string_view kUnclear = "33", kBad = "31", kStrong = "1";
 constexpr std::size_t kStampLength = std::string_view("2026-11-22T14:00:00Z").size();
 
 // Who can see to it, on the wire and for people.
@@ -28,10 +27,6 @@ std::string_view who_text(std::string_view who) {
   for (const WhoRow& row : kWho)
     if (row.who == who) return row.text;
   return who;
-}
-
-std::string heading(std::string_view text, const TextPage& page) {
-  return "\n" + painted(text, kStrong, page.colours) + "\n";
 }
 
 std::string nodes_table(const Json& facts, const TextPage& page) {

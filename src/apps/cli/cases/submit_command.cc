@@ -6,6 +6,7 @@
 // never a job that somebody else submitted.  The user's work comes first: where a case cannot be kept, the
 // job is submitted all the same, with a warning, unless --require-case was given.
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -14,11 +15,13 @@
 
 #include "apps/cli/answer.h"
 #include "apps/cli/cases/batch_script.h"
+#include "apps/cli/cases/inputs.h"
 #include "apps/cli/child.h"
 #include "apps/cli/command_line.h"
 #include "apps/cli/commands.h"
 #include "base/duration.h"
 #include "base/text.h"
+#include "model/sbatch_array.h"
 #include "model/sbatch_reply.h"
 
 namespace sickbay::cli {
@@ -26,47 +29,69 @@ namespace {
 
 struct SubmitOptions {
   bool deliver = false, no_rerun = false, require_case = false, json = false;
-  std::string check, expect_time, workdir = "same";
+  std::string check, expect_time, rerun, workdir, steps;
+
+  /// How the program may run again; empty: as the site says.
+  std::string way() const { return !rerun.empty() ? rerun : no_rerun ? "never" : workdir; }
 };
 
 void define(CLI::App& c, SubmitOptions& o) {
   c.add_flag("--deliver", o.deliver, "if a node was guilty, keep the program's run elsewhere as your result");
-  c.add_flag("--no-rerun", o.no_rerun, "never run the program a second time: only the nodes are tested");
+  c.add_option(
+       "--rerun", o.rerun,
+       "how the program may run again if it fails: in the same folder, in a copy of it, only when you say "
+       "so, or never; without it as the site decides")
+      ->type_name("same|copy|ask|never")
+      ->check(CLI::IsMember({"same", "copy", "ask", "never"}).description(""));
+  c.add_flag("--no-rerun", o.no_rerun, "the old word for --rerun=never");
   c.add_option(
        "--check", o.check,
        "command that judges a completed job, whose output is in the file $SICKBAY_OUTPUT: exit 0 is right")
       ->type_name("CMD");
   c.add_option("--expect-time", o.expect_time, "longest time a good run takes (as sbatch's --time)")
       ->type_name("TIME");
-  c.add_option("--workdir", o.workdir, "where the program runs again: in the same folder or in a copy of it")
+  c.add_option("--workdir", o.workdir, "the old word for --rerun=same and --rerun=copy")
       ->type_name("same|copy")
       ->check(CLI::IsMember({"same", "copy"}).description(""));
+  c.add_option(
+       "--steps", o.steps,
+       "a failed step of a job that completed: tell of it, or take it for a failure (default: the site's)")
+      ->type_name("tell|fail")
+      ->check(CLI::IsMember({"tell", "fail"}).description(""));
   c.add_flag("--require-case", o.require_case, "do not submit when no case can be kept");
   c.add_flag("--json", o.json, "print {\"job_id\", \"case\"}");
+  add_controller_option(c);
 }
 
 constexpr CommandOption kOwn[] = {
     {"deliver", 0, OptionValue::none},     {"no-rerun", 0, OptionValue::none},
     {"check", 0, OptionValue::required},   {"expect-time", 0, OptionValue::required},
     {"workdir", 0, OptionValue::required}, {"require-case", 0, OptionValue::none},
-    {"json", 0, OptionValue::none},
+    {"rerun", 0, OptionValue::required},   {"controller", 0, OptionValue::required},
+    {"steps", 0, OptionValue::required},   {"json", 0, OptionValue::none},
 };
 
 // Options with which sbatch submits nothing, or prints and leaves: no case, nothing to say.
 constexpr std::string_view kNoSubmission[] = {"test-only", "version", "usage"};
 
-// Why a job of this kind gets no case; empty: it gets one.
-std::string kind_without_case(const SbatchLine& line, const std::vector<GivenOption>& in_script) {
+// Why a job of this kind gets no case, and what to do instead; nothing: it gets one.
+std::optional<Error> kind_without_case(const SbatchLine& line, const BatchScript& script,
+                                       const std::vector<GivenOption>& in_script) {
   const auto given = [&](std::string_view name) {
     for (const GivenOption& option : in_script)
       if (option.name == name) return true;
     return line.last(name) != nullptr;
   };
-  if (line.heterogeneous) return "heterogeneous jobs have no case yet";
-  if (given("array") || std::getenv("SBATCH_ARRAY_INX")) return "job arrays have no case yet";
+  const Error no_case(ErrorCode::conflict, "no case is kept for this job");
+  if (line.heterogeneous || has_heterogeneous_line(script.text))
+    return Error(no_case)
+        .because("a heterogeneous job cannot be run again: its components need each other")
+        .remedied_by("where you need to know why it fails, submit each component as a job of its own");
   if (given("clusters") || std::getenv("SBATCH_CLUSTERS") || std::getenv("SLURM_CLUSTERS"))
-    return "a job for another cluster has no case here";
-  return {};
+    return Error(no_case)
+        .because("a job for another cluster has no case here")
+        .remedied_by("submit it on a login host of that cluster");
+  return std::nullopt;
 }
 
 bool allows_requeue(const SbatchLine& line, const std::vector<GivenOption>& in_script) {
@@ -78,6 +103,12 @@ bool allows_requeue(const SbatchLine& line, const std::vector<GivenOption>& in_s
   for (const GivenOption& option : in_script)
     if (option.name == "requeue" || option.name == "no-requeue") allowed = option.name == "requeue";
   return allowed;
+}
+
+bool same_folder(const std::string& one, const std::string& other) {
+  struct stat a = {}, b = {};
+  return ::stat(one.c_str(), &a) == 0 && ::stat(other.c_str(), &b) == 0 && a.st_dev == b.st_dev &&
+         a.st_ino == b.st_ino;
 }
 
 // One submission on its way.
@@ -97,11 +128,8 @@ class SubmitRun {
     const std::vector<GivenOption> directives = in_script ? *in_script : std::vector<GivenOption>();
     requeue_ = allows_requeue(line_, directives);
 
-    if (std::string kind = kind_without_case(line_, directives); !kind.empty()) {
-      Error error = Error(ErrorCode::conflict, "no case is kept for this job")
-                        .because(std::move(kind))
-                        .remedied_by("submit its parts one by one where you need to know why they fail");
-      if (auto going = go_without(std::move(error)); !going) return fail(going.error());
+    if (auto kind = kind_without_case(line_, *script, directives)) {
+      if (auto going = go_without(std::move(*kind)); !going) return fail(going.error());
     } else if (auto opened = open_case(*script, *expect); !opened) {
       Error error = opened.error();
       error.what = "no case is kept for this job: " + error.what;
@@ -138,40 +166,57 @@ class SubmitRun {
     auto api = connect_to_sickbayd();
     if (!api) return fail(api.error());
     api_.emplace(std::move(*api));
-    const Json body = Json::object({{"submission", submission->to_json()},
-                                    {"options", Json::object({{"deliver", options_.deliver},
-                                                              {"rerun", !options_.no_rerun},
-                                                              {"check", options_.check},
-                                                              {"expect_time_s", expect_time_s},
-                                                              {"requeue", requeue_},
-                                                              {"workdir", options_.workdir}})}});
+    const Inputs inputs = find_inputs(line_, *submission, names_of_folder(submission->work_dir));
+    Json files = Json::array();
+    for (const InputFile& file : inputs.files) files.push(file.to_json());
+    Json options = Json::object({{"deliver", options_.deliver},
+                                 {"check", options_.check},
+                                 {"expect_time_s", expect_time_s},
+                                 {"requeue", requeue_}});
+    if (const std::string way = options_.way(); !way.empty()) options.set("rerun", way);
+    if (!options_.steps.empty()) options.set("steps", options_.steps);
+    Json body = Json::object({{"inputs", std::move(files)},
+                              {"script_digest", inputs.script_digest},
+                              {"names_folder", inputs.names_folder},
+                              {"submits_jobs", inputs.submits_jobs},
+                              {"submission", submission->to_json()},
+                              {"options", std::move(options)}});
+    if (array_of(*submission)) body.set("notes", notes_on_array());
     auto answer = api_->post("/v1/cases", body, new_idempotency_key());
     if (!answer) return fail(answer.error());
     case_ = (*answer)["case"].as_string();
     if (case_.empty()) return fail(ErrorCode::internal, "sickbayd opened a case and did not name it");
-    if (options_.workdir == "copy") return keep_pristine(submission->work_dir);
     return {};
   }
 
-  // The folder as it is before the first run, for re-runs: what that run leaves there must not meet them.
-  Status keep_pristine(const std::string& folder) const {
-    ChildSpec child;
-    child.argv = {"sh",
-                  "-c",
-                  "mkdir -p -- \"$1/$2/pristine\" && tar -C \"$1\" --exclude='./sickbay-c*' -cf - . | tar -C "
-                  "\"$1/$2/pristine\" -xpf -",
-                  "sh",
-                  folder,
-                  "sickbay-" + case_};
-    auto code = run_child(child, [](std::string_view) {});
-    if (!code) return fail(code.error());
-    if (*code != 0)
-      return fail(Error(ErrorCode::storage_broken, "the working folder " + folder + " could not be copied")
-                      .remedied_by("free space there, or submit with --workdir=same"));
-    return {};
+  // What was asked for and is not done for the tasks of an array: said now and in the case.
+  Json notes_on_array() const {
+    Json notes = Json::array();
+    const auto add = [&notes](std::string what, std::string_view cause, std::string_view remedy) {
+      notes.push(what);
+      warn(Error(ErrorCode::conflict, std::move(what))
+               .because(std::string(cause))
+               .remedied_by(std::string(remedy)));
+    };
+    if (!options_.check.empty())
+      add("--check is not run for the tasks of a job array", "it would be one more job for each task",
+          "have the script check the result, and end with an exit code other than 0");
+    if (options_.steps == "fail")
+      add("--steps=fail does not count for the tasks of a job array",
+          "of each task only its own end is looked at, not its steps",
+          "have the script end with the exit code of its steps: set -e, or || exit");
+    return notes;
   }
 
-  // Runs the user's own sbatch; its words as given, and --no-requeue behind its options.
+  // The working folder as the kernel names it, and as the user's shell does.
+  static std::vector<std::string> names_of_folder(const std::string& folder) {
+    std::vector<std::string> names{folder};
+    if (const char* pwd = std::getenv("PWD"); pwd && folder != pwd && same_folder(folder, pwd))
+      names.emplace_back(pwd);
+    return names;
+  }
+
+  // Runs the user's own sbatch, its words as given.
   Result<int> run_sbatch(std::optional<std::string> input, bool submits) {
     ChildSpec child;
     child.argv.push_back("sbatch");
@@ -183,7 +228,6 @@ class SubmitRun {
       }
     else
       child.argv.insert(child.argv.end(), line_.passed.begin(), line_.passed.end());
-    if (submits && !case_.empty() && !requeue_) child.argv.push_back("--no-requeue");
     if (line_.script) {
       if (line_.script->starts_with('-')) child.argv.push_back("--");
       child.argv.push_back(*line_.script);
@@ -268,8 +312,11 @@ constexpr std::string_view kFooter =
     "--check CMD runs as a job of one task in the folder of the run; $SICKBAY_OUTPUT names the file that "
     "holds the\n"
     "output of the run.\n"
-    "--no-requeue is added unless you give --requeue: a job that Slurm starts again by itself hides why it "
-    "failed.\n"
+    "A job that Slurm starts again, or that requeues itself, does so as under sbatch; its case goes on with "
+    "it.\n"
+    "A job array has one case, and one more for each of a few tasks that fail: 'sickbay why 1234' lists the\n"
+    "tasks, 'sickbay why 1234_7' tells of one.  --check is not run for them,\n"
+    "and --steps=fail does not count.\n"
     "\n"
     "The job is submitted by your own sbatch, whose output and exit code are kept; the line that names the "
     "case\n"

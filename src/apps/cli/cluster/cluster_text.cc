@@ -8,6 +8,7 @@
 #include <set>
 
 #include "apps/cli/claim_text.h"
+#include "base/hostlist.h"
 #include "base/size.h"
 #include "base/spelling.h"
 #include "base/text.h"
@@ -15,10 +16,6 @@
 
 namespace sickbay::cli {
 namespace {
-
-constexpr std::string_view kGood = "32", kBad = "31", kUnclear = "33";
-
-std::string safe(const Json& value) { return for_terminal(value.as_string()); }
 
 std::string joined(const Json& words, std::string_view gap) {
   std::string text;
@@ -151,6 +148,39 @@ std::string parked_text(std::int64_t parked) {
       parked == 1 ? "it" : "them");
 }
 
+// It was silent while a job that failed, or runs, was on it; nobody blames it for that.
+std::string suspect_lines(const Json& node, const TextPage& page) {
+  std::string text;
+  for (const Json& one : node["suspect"].items())
+    text += paragraph(safe(node["name"]) + ": ",
+                      fmt::format("suspect in {}: has not answered Slurm since {}", safe(one["case"]),
+                                  local_time(from_micros(one["at"].as_int()))),
+                      page);
+  return text;
+}
+
+constexpr auto kSpareStandings = std::to_array<std::pair<std::string_view, std::string_view>>({
+    {"coming", "being reserved"},
+    {"drawn", "on its way into a job"},
+    {"joined", "has joined a job, and leaves the pool"},
+    {"unwell", "down, drained or failing, and leaves the pool"},
+});
+
+// One line for each pool: its nodes look idle, or reserved, and take no work.
+std::string spare_lines(const Json& items, const TextPage& page) {
+  std::map<std::string, std::vector<std::string>> pools;
+  for (const Json& node : items.items())
+    if (node.has("spare")) pools[node["spare"].as_string()].push_back(node["name"].as_string());
+  std::string text;
+  for (const auto& [partition, names] : pools)
+    text += paragraph("",
+                      fmt::format("hot spares of {}: {} ('sickbay spares')",
+                                  partition == "*" ? "the cluster" : for_terminal(partition),
+                                  for_terminal(compress_hostlist(names))),
+                      page);
+  return text;
+}
+
 }  // namespace
 
 Result<Json> chosen_nodes(const Json& list, const std::vector<std::string>& wanted) {
@@ -205,10 +235,57 @@ std::string nodes_text(const Json& items, const Json& list, const TextPage& page
                joined(node["verdicts"], ","), safe(node["reason"])});
     why += service_lines(node, page);
     why += claim_lines(node, page);
+    why += suspect_lines(node, page);
     if (!differ.empty()) why += rules_lines(node, differ, common, page);
   }
   if (table.empty())
     return "sickbayd knows no nodes yet: it has not heard from slurmctld ('sickbay status').\n";
+  why += spare_lines(items, page);
+  std::string text = table.text({.width = page.width, .colours = page.colours});
+  if (!why.empty()) text += "\n" + why;
+  return text;
+}
+
+std::string spares_text(const Json& list, const TextPage& page) {
+  using enum TextTable::Column::Align;
+  if (!list["on"].as_bool())
+    return paragraph("",
+                     "Nodes in running jobs are not replaced here: 'nonstop.on' of sickbay.json is off, and "
+                     "so there are no spares.",
+                     page);
+  TextTable table({{"PARTITION"}, {"READY", right}, {"WANTED", right}, {"SET BY"}, {"NODES", left, true}});
+  std::string why;
+  for (const Json& pool : list["items"].items()) {
+    std::map<std::string, std::vector<std::string>> by_standing;
+    for (const Json& node : pool["nodes"].items())
+      by_standing[node["standing"].as_string()].push_back(node["node"].as_string());
+    const std::int64_t ready = pool["ready"].as_int(), wanted = pool["wanted"].as_int();
+    table.add({safe(pool["partition"]),
+               TextTable::Cell(std::to_string(ready), ready < wanted ? kUnclear : kGood),
+               std::to_string(wanted), pool["set"].is_null() ? "nonstop.conf" : "an operator",
+               for_terminal(compress_hostlist(by_standing["ready"]))});
+    for (const auto& [standing, names] : by_standing) {
+      if (standing == "ready" || names.empty()) continue;
+      std::string_view meaning = standing;
+      for (const auto& [word, text] : kSpareStandings)
+        if (word == standing) meaning = text;
+      why +=
+          paragraph(safe(pool["partition"]) + ": ",
+                    for_terminal(compress_hostlist(names)) + " " + for_terminal(std::string(meaning)), page);
+    }
+    if (ready < wanted && by_standing["coming"].empty())
+      why += paragraph(
+          safe(pool["partition"]) + ": ",
+          fmt::format("{} more as soon as nodes are idle and no job waits for one", wanted - ready), page);
+    if (const std::string error = pool["error"].as_string(); !error.empty())
+      why += paragraph(safe(pool["partition"]) + ": ",
+                       "Slurm did not take the reservation: " + for_terminal(error), page);
+  }
+  if (table.empty())
+    return paragraph("",
+                     "There are no spare pools: HotSpareCount of nonstop.conf names none. "
+                     "'sickbay spares PARTITION COUNT' makes one.",
+                     page);
   std::string text = table.text({.width = page.width, .colours = page.colours});
   if (!why.empty()) text += "\n" + why;
   return text;

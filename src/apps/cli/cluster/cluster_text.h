@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The pages about the cluster and the daemon: `sickbay nodes` and `sickbay status`.  Pure.
+// The pages about the cluster and the daemon: `sickbay nodes`, `sickbay spares` and `sickbay status`.  Pure.
 #pragma once
 #include <string>
 #include <vector>
@@ -17,6 +17,8 @@ Result<Json> chosen_nodes(const Json& list, const std::vector<std::string>& want
 /// The table of `items`, which chosen_nodes() took from `list`, and below it what there is to say of some of
 /// them.  Whose agent has other rules than most agents of the whole list is marked.
 std::string nodes_text(const Json& items, const Json& list, const TextPage& page);
+/// The pools of GET /v1/spares, and below them what there is to say of some.
+std::string spares_text(const Json& list, const TextPage& page);
 std::string status_text(const Json& status, const TextPage& page);
 /// The journal takes events and slurmctld answers.
 bool status_is_good(const Json& status);

@@ -8,10 +8,6 @@
 namespace sickbay::cli {
 namespace {
 
-std::string safe(const Json& value) {
-  return for_terminal(value.is_string() ? value.as_string() : value.dump());
-}
-
 std::string milliseconds(std::int64_t us) { return fmt::format("{:.1f} ms", static_cast<double>(us) / 1000); }
 
 std::string_view colour_of(const std::string& result) {

@@ -19,12 +19,12 @@ namespace {
 
 using diagnose::NhcTaken;
 
-struct ImportOptions {
+struct RulesImportOptions {
   std::string file, nodes, out;
   bool json = false;
 };
 
-Result<int> run_import(const ImportOptions& o) {
+Result<int> run_rules_import(const RulesImportOptions& o) {
   auto text = read_file(o.file, diagnose::kMostNhcBytes);
   if (!text) return fail(about_path(std::move(text.error())));
   std::vector<std::string> cluster;
@@ -72,7 +72,7 @@ Result<int> run_import(const ImportOptions& o) {
 }  // namespace
 
 void add_rules_import(CLI::App& rules, Ending& ending) {
-  auto o = std::make_shared<ImportOptions>();
+  auto o = std::make_shared<RulesImportOptions>();
   CLI::App* c = rules.add_subcommand(
       "import-nhc", "make a specification of an NHC configuration, and list what is not taken");
   c->add_option("FILE", o->file, "nhc.conf")->required();
@@ -83,7 +83,7 @@ void add_rules_import(CLI::App& rules, Ending& ending) {
   c->footer(
       "Checks that a built-in operation equals are taken, others are listed with the reason.\n"
       "doc/formats/specification.md tells which.\n");
-  c->callback([o, &ending] { ending = {run_import(*o), o->json}; });
+  c->callback([o, &ending] { ending = {run_rules_import(*o), o->json}; });
 }
 
 }  // namespace sickbay::cli

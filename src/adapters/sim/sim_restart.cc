@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// slurmctld goes and comes back, and what it then no longer knows.
+#include <algorithm>
+
+#include "adapters/sim/sim_state.h"
+
+namespace sickbay::sim {
+
+void SimCluster::stop_controller(bool killed) {
+  SB_CHECK(!away_, "slurmctld is down already");
+  if (killed) forget_unsaved();
+  away_ = true;
+}
+
+void SimCluster::start_controller() {
+  away_ = false;
+  controller_boot_ = std::max(stamp(loop_.now()), controller_boot_ + std::chrono::seconds(1));
+  schedule_soon();
+}
+
+void SimCluster::restart_controller(bool killed, std::chrono::milliseconds down_for) {
+  stop_controller(killed);
+  loop_.at(loop_.now() + down_for, [this] { start_controller(); });
+}
+
+/// State files are written every save_interval from the start on.  Simplified: what ended stays ended.
+void SimCluster::forget_unsaved() {
+  const Micros since_boot = loop_.now() - controller_boot_;
+  const TimePoint saved = controller_boot_ + since_boot / options_.save_interval * options_.save_interval;
+  for (auto entry = jobs_.begin(); entry != jobs_.end();) {
+    Job& job = *entry->second;
+    const bool forgotten = job.submitted > saved && !job.ended();
+    const bool unreleased = !job.info.held && job.released > saved && !job.ended();
+    if (forgotten || unreleased || (job.running() && job.started > saved)) {
+      // slurmd ends a run that its slurmctld does not know of.
+      if (job.running()) leave_nodes(job);
+      job.info.state = "PENDING";
+      job.info.start = job.info.end = kNoTime;
+      job.info.nodes.clear();
+      queue_.insert(entry->first);
+    }
+    if (forgotten || unreleased) queue_.erase(entry->first);
+    if (unreleased && !forgotten) {
+      job.info.held = true;
+      job.info.reason = "JobHeldUser";
+      job.released = kNoTime;
+    }
+    if (!forgotten) {
+      ++entry;
+      continue;
+    }
+    next_id_ = std::min(next_id_, entry->first);
+    if (const auto ids = by_key_.find(job.key); ids != by_key_.end()) {
+      ids->second.erase(entry->first);
+      if (ids->second.empty()) by_key_.erase(ids);
+    }
+    entry = jobs_.erase(entry);
+  }
+}
+
+}  // namespace sickbay::sim

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "adapters/slurm/child/job_handle.h"
+
+#include <fmt/format.h>
+#include <slurm/slurm_errno.h>
+
+#include <cerrno>
+
+#include "adapters/slurm/child/slurm_error.h"
+#include "adapters/slurm/key_comment.h"
+#include "model/slurm_state.h"
+
+namespace sickbay::slurm {
+
+bool Handle::means(const JobInfo& job) const {
+  if (job.job_id != job_id || job.uid != uid) return false;
+  const bool same_time = submit == job.submit || job.restart_cnt > 0;
+  if (key.empty()) return submit != kNoTime && same_time;
+  return holds_key(job.comment, key) && (submit == kNoTime || same_time);
+}
+
+Result<std::optional<JobInfo>> read_job(JobId id) {
+  job_info_msg_t* raw = nullptr;
+  if (slurm_load_job(&raw, id, kJobs) != SLURM_SUCCESS) {
+    if (errno == ESLURM_INVALID_JOB_ID) return std::optional<JobInfo>();
+    return fail(slurm_error(errno, CallKind::look, fmt::format("reading job {}", id)));
+  }
+  const Jobs answer(raw);
+  for (std::uint32_t i = 0; i < answer->record_count; ++i)
+    if (answer->job_array[i].job_id == id) return std::optional<JobInfo>(job_info(answer->job_array[i]));
+  return std::optional<JobInfo>();
+}
+
+bool is_over(const JobInfo& job) {
+  const auto state = parse_job_state(job.state, job.flags);
+  return state && is_terminal(*state);
+}
+
+tl::unexpected<Error> stranger(const Handle& handle) {
+  return fail(Error(ErrorCode::not_found, fmt::format("job {} is not ours", handle.job_id))
+                  .because(fmt::format("its owner, submit time or comment is not that of {}",
+                                       handle.key.empty() ? "the job meant" : "sickbay:" + handle.key)));
+}
+
+tl::unexpected<Error> no_such_job(JobId id) {
+  return fail(ErrorCode::not_found, fmt::format("slurmctld knows no job {}", id));
+}
+
+}  // namespace sickbay::slurm

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/identify/suspects.h"
+
+#include <algorithm>
+
+namespace sickbay::identify {
+namespace {
+
+void suspect(Case& subject, const Run& run, const std::string& node, TimePoint at) {
+  const bool known = std::any_of(subject.suspects.begin(), subject.suspects.end(), [&](const Suspect& s) {
+    return s.node == node && s.run == run.id && s.cleared_at == kNoTime;
+  });
+  if (!known) subject.suspects.push_back({node, run.id, at, kNoTime});
+}
+
+bool is_on(const Run& run, const std::string& node) {
+  return std::find(run.nodes.begin(), run.nodes.end(), node) != run.nodes.end();
+}
+
+}  // namespace
+
+void note_silence(State& state, const cluster::View& view, TimePoint at) {
+  for (const cluster::View::Change& change : view.changes) {
+    const cluster::Node* node = view.node(change.name);
+    const bool silent = node != nullptr && node->silent();
+    // One that is given up (DOWN) has not answered: its silence has no end until it is back.
+    const bool answers = node != nullptr && !silent && !node->down;
+    if (!silent && !answers) continue;
+    for (const std::int64_t no : state.open) {
+      Case& subject = state.cases.at(no);
+      if (answers) {
+        for (Suspect& s : subject.suspects)
+          if (s.node == change.name && s.cleared_at == kNoTime) s.cleared_at = at;
+        continue;
+      }
+      for (const auto* runs : {&subject.programs, &subject.verifications})
+        for (const Run& run : *runs)
+          if (run.outcome == Outcome::running && is_on(run, change.name))
+            suspect(subject, run, change.name, at);
+    }
+  }
+}
+
+void suspect_silent(Case& subject, const Run& run, const cluster::View& view, TimePoint at) {
+  if (run.outcome != Outcome::running) return;
+  for (const std::string& name : run.nodes)
+    if (const cluster::Node* node = view.node(name); node != nullptr && node->silent())
+      suspect(subject, run, name, at);
+}
+
+std::vector<std::pair<std::int64_t, TimePoint>> suspected_in(const State& state, const std::string& node) {
+  std::vector<std::pair<std::int64_t, TimePoint>> found;
+  for (const std::int64_t no : state.open)
+    for (const Suspect& s : state.cases.at(no).suspects)
+      if (s.node == node && s.cleared_at == kNoTime && (found.empty() || found.back().first != no))
+        found.emplace_back(no, s.at);
+  return found;
+}
+
+}  // namespace sickbay::identify

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+// On a busy cluster V waits for its nodes as long as its case is open: a verdict that comes late is worth
+// more than "inconclusive".  It does not wait for what may never come: nodes that are out of service are left
+// out, and asked about when they are back.  Source: doc/design/identify.md, "Busy clusters".
+#include "engine/identify/verification.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/hostlist.h"
+#include "engine/identify/evidence.h"
+#include "engine/identify/explains.h"
+#include "engine/identify/look.h"
+#include "engine/identify/placement.h"
+#include "engine/identify/verdict.h"
+
+namespace sickbay::identify {
+namespace {
+
+// Verifications of run `n` as it was last submitted: older ones speak of other nodes.
+template <class Visit>
+void each_check_of(const Case& subject, int n, Visit visit) {
+  const Run* judged = subject.program(n);
+  for (const Run& v : subject.verifications)
+    if (v.checks == n && !(judged && v.wanted_at < judged->wanted_at)) visit(v);
+}
+
+bool has_convicted(const Case& subject, int n) {
+  const Run* p = subject.program(n);
+  const bool slow_counts = p && time_matters(*p);
+  bool found = false;
+  each_check_of(subject, n, [&](const Run& v) {
+    for (const NodeResult& r : v.results) found = found || convicts(r, slow_counts);
+  });
+  return found;
+}
+
+bool said_something(const Run& v) {
+  return std::any_of(v.results.begin(), v.results.end(),
+                     [](const NodeResult& r) { return r.result != "unknown"; });
+}
+
+bool in_service(const Known& known, const Run* judged, const std::string& name) {
+  return serves(known.view, name, judged ? judged->job.reservation : "");
+}
+
+}  // namespace
+
+bool is_unread(const Run& v) {
+  return v.outcome != Outcome::not_started && v.outcome != Outcome::lost && v.job.start != kNoTime &&
+         !v.output_read;
+}
+
+std::vector<std::string> judged_nodes(const Case& subject, int n) {
+  std::vector<std::string> names;
+  each_check_of(subject, n, [&](const Run& v) {
+    for (const NodeResult& r : v.results)
+      if (r.peer.empty() && r.result != "unknown") names.push_back(r.node);
+  });
+  return sorted_hosts(std::move(names));
+}
+
+std::vector<std::string> nodes_to_verify(const Known& known, const Case& subject, int n) {
+  std::vector<std::string> nodes;
+  if (n == 0) {
+    if (std::string name = control_node(known, subject); !name.empty()) nodes.push_back(std::move(name));
+    return nodes;
+  }
+  const Run* p = subject.program(n);
+  if (p == nullptr || has_convicted(subject, n)) return nodes;
+  // On a node that is out of service V would wait in the queue.  It is left out, and cannot be acquitted
+  // thereby.
+  for (std::string& name : hosts_without(p->nodes, judged_nodes(subject, n)))
+    if (in_service(known, p, name)) nodes.push_back(std::move(name));
+  return nodes;
+}
+
+bool time_is_over(const Known& known, const Case& subject) {
+  const TimePoint began = subject.began_at();
+  return began != kNoTime && known.now >= began + known.policy.case_limit;
+}
+
+bool may_try_more(const Known& known, const Case& subject, int n) {
+  int tries = 0;
+  each_check_of(subject, n, [&](const Run& v) {
+    const bool said_by_others = !v.results.empty() && !v.results.front().from.empty();
+    if (!said_by_others) tries += v.tries();
+  });
+  return tries < known.policy.verification_attempts && !time_is_over(known, subject);
+}
+
+bool may_verify_more(const Known& known, const Case& subject) {
+  for (int n = 1; n <= 3; ++n) {
+    const Run* p = subject.program(n);
+    // Nobody asks about the nodes of a re-run that completed.  Those of the first run matter in any case.
+    if (p == nullptr || (n > 1 && p->outcome != Outcome::failed)) continue;
+    if (has_convicted(subject, n) || !may_try_more(known, subject, n)) continue;
+    for (const std::string& name : hosts_without(p->nodes, judged_nodes(subject, n)))
+      // A drain or a reservation ends some day; a node that is down, or that Slurm has no more, is not waited
+      // for.
+      if (known.view.node(name) != nullptr && !known.view.is_down(name)) return true;
+  }
+  return false;
+}
+
+bool Look::time_is_over() const { return identify::time_is_over(known_, c_); }
+
+void Look::drive_check(int n) {
+  if (n > 0 && take_words(n)) return;
+  const Run* v = c_.check_of(n);
+  if (v != nullptr) {
+    follow(*v);
+    if (!ended(v->outcome)) return give_up_waiting(*v, c_.program(n));
+    if (is_unread(*v)) return;
+  }
+  // None to ask about: check_of() makes it unknown, or the control's question stays without an answer.
+  const std::vector<std::string> nodes = nodes_to_verify(known_, c_, n);
+  if (nodes.empty()) return;
+  const int next = static_cast<int>(c_.verifications.size()) + 1;
+  // (It tells the others when it ends; where it is cancelled instead, this case is asked again, too.)
+  const Run* p = c_.program(n);
+  if (p && p->outcome == Outcome::failed &&
+      !asked_by_another(known_.state, c_, *p, nodes, known_.now).empty()) {
+    if (known_.now <= acquits_until(*p)) wake(acquits_until(*p) + std::chrono::seconds(1));
+    return;
+  }
+  const auto submit_new = [&] {
+    if (new_verification_) return;
+    new_verification_ = true;
+    submit_verification(n, next, 1, nodes);
+  };
+  if (v == nullptr) return submit_new();
+  const bool said = said_something(*v);
+  if (!may_try_more(known_, c_, n) || (n == 0 && said)) return;
+  // What kept V from speaking of them (storage, a refusal) gets time to pass.  One that waited in vain, or
+  // that Slurm lost, goes again at once, and so do nodes that it was not asked about.
+  const bool spoke_badly = v->outcome != Outcome::lost &&
+                           (v->job.start != kNoTime || v->outcome == Outcome::not_started) &&
+                           !hosts_in_both(v->nodes, nodes).empty();
+  const TimePoint when =
+      v->ended_at + (spoke_badly ? known_.policy.verification_retry : std::chrono::seconds(0));
+  if (known_.now < when) return wake(when);
+  if (said)
+    submit_new();
+  else
+    submit_verification(n, v->id.n, v->attempt + 1, nodes);
+}
+
+bool Look::take_words(int n) {
+  if (new_verification_) return false;
+  const Run* p = c_.program(n);
+  if (p == nullptr || p->outcome != Outcome::failed || has_convicted(c_, n)) return false;
+  const Run* v = c_.check_of(n);
+  // One that is on its way to Slurm, or that runs, speaks soon enough.
+  const bool waits = v && v->live() && v->outcome == Outcome::pending;
+  if (v && !waits && (!ended(v->outcome) || is_unread(*v))) return false;
+  const std::vector<std::string> open = hosts_without(p->nodes, judged_nodes(c_, n));
+  std::vector<std::string> asked = nodes_to_verify(known_, c_, n);
+  if (asked.empty()) asked = open;
+  Json results = Json::array();
+  bool bad = false;
+  TimePoint began = kNever;
+  std::string who;
+  for (const std::string& name : open) {
+    const auto word = word_for(known_.state, c_, *p, name, asked);
+    if (!word || known_.view.is_down(name)) continue;
+    // A file system that is full explains no floating point exception: V shall look at the other nodes, too.
+    bad = bad || explains({name, "", word->result, word->reason, word->fault}, *p);
+    began = std::min(began, word->began);
+    who = word->run;
+    results.push(Json::object(
+        {{"node", name},
+         {"result", word->result},
+         {"reason", fmt::format("{}{}said by {}", word->reason, word->reason.empty() ? "" : "; ", word->run)},
+         {"from", word->run},
+         {"fault", word->fault}}));
+  }
+  if (results.size() == 0) return false;
+  // Part of an answer spares V these nodes where it is not in the queue yet; it is no reason to queue anew.
+  if (waits && !bad && results.size() < open.size()) return false;
+  if (waits) {
+    if (v->cancel_wanted) return false;
+    cancel(*v, who + " has answered for its nodes");
+  }
+  const RunId id{c_.no, RunKind::verification, static_cast<int>(c_.verifications.size()) + 1};
+  new_verification_ = true;
+  record(
+      kVerifiedElsewhere,
+      Json::object(
+          {{"run", id.text()}, {"checks", n}, {"began", to_micros(began)}, {"results", std::move(results)}}));
+  return true;
+}
+
+void Look::give_up_waiting(const Run& v, const Run* p) {
+  if (!v.live() || v.outcome != Outcome::pending) return;
+  // It names its nodes, so it can start on no others.
+  if (std::any_of(v.nodes.begin(), v.nodes.end(),
+                  [&](const std::string& name) { return known_.view.is_down(name); }))
+    return cancel(v, "a node that it waits for went down");
+  // While P is on the nodes itself V may have to wait for it: the time counts from its end.
+  if (!v.release_done || (p && !ended(p->outcome))) return;
+  std::vector<std::string> out;
+  for (const std::string& name : v.nodes)
+    if (!in_service(known_, p, name)) out.push_back(name);
+  if (out.empty()) return;  // they are busy, no more
+  const TimePoint limit =
+      std::max(v.released_at, p ? p->ended_at : kNoTime) + known_.policy.verification_wait;
+  if (known_.now < limit) return wake(limit);
+  cancel(v, fmt::format("{} {} out of service", compress_hostlist(out), out.size() == 1 ? "is" : "are"));
+}
+
+// A conviction is open because no other node has shown that V can pass (decisions.md 22).
+bool Look::needs_control() const {
+  for (int n = 1; n <= 3; ++n)
+    if (check_of(known_, c_, n) == Check::open)
+      if (const Run* v = c_.check_of(n); v && ended(v->outcome) && v->output_read && has_convicted(c_, n))
+        return true;
+  return false;
+}
+
+}  // namespace sickbay::identify

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "service/seats/detect_seat.h"
+
+#include "model/ids.h"
+
+namespace sickbay {
+namespace {
+
+// While a node is complained of: that Slurm has it DOWN, or back, is to be seen soon.
+constexpr std::chrono::milliseconds kLookAtSuspects{1000};
+
+}  // namespace
+
+void DetectSeat::apply(const Event& event) {
+  last_ = event.at;
+  for (const std::string& subject : detect::apply(state_, cluster_.view, event)) touch(subject);
+  // Somebody may go now whom the breaker held, or who had to wait for a claim.
+  if (event.kind == kClaimReleased || event.kind == kBreakerReset)
+    for (const auto& [name, suspect] : state_.nodes)
+      if (!suspect.by.empty()) touch(node_subject(name));
+}
+
+void DetectSeat::touch_all() {
+  for (const auto& [name, suspect] : state_.nodes) touch(node_subject(name));
+}
+
+Seat::Turn DetectSeat::decide(const std::string& subject, TimePoint now) {
+  detect::Decision decision = detect::decide(cluster_, state_, policy_, breaker_, subject, now);
+  return {std::move(decision.claims), std::move(decision.records), std::move(decision.commands),
+          decision.wake_at};
+}
+
+Wish DetectSeat::wish() const {
+  Wish wish;
+  if (detect::wants_nodes(state_, last_)) {
+    wish.nodes_every = kLookAtSuspects;
+    wish.despite_floor = true;
+  }
+  for (const auto& [job, group] : state_.groups) {
+    wish.jobs.push_back({job, group.uid, "", job_subject(job), job_subject(job)});
+    if (group.running && group.nodes.size() > 1) wish.swim_groups.push_back({job, group.nodes});
+  }
+  return wish;
+}
+
+}  // namespace sickbay

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+// What happens to nodes in a scenario.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "base/hostlist.h"
+#include "test/sim_runner/scenario_acts.h"
+#include "test/sim_runner/scenario_run.h"
+
+namespace sickbay::sim {
+namespace {
+
+/// What the agent of `node` says of a rule, as sickbayd takes it in.
+bool find_on(ScenarioRun& run, const std::string& node, const std::string& rule, const std::string& result,
+             const std::string& action = "drain") {
+  if (rule.empty() || !run.world.sickbayd_runs()) return false;
+  Event event;
+  event.subject = fmt::format("f{}", ++run.findings);
+  event.kind = kFinding;
+  event.body = Json::object(
+      {{"node", node},
+       {"specification", "node"},
+       {"rule", rule},
+       {"result", result},
+       {"action", result == "fault" ? action : "none"},
+       {"boot_id", fmt::format("boot {}", to_unix_seconds(run.world.cluster().node(node)->boot_time))},
+       {"text", rule + " is broken"}});
+  run.world.controller().take({std::move(event)});
+  return true;
+}
+
+std::string blanks(std::string text) {
+  std::replace(text.begin(), text.end(), '_', ' ');
+  return text;
+}
+
+/// What can happen to a node.  `value` is the text after '='.
+struct NodeWord {
+  std::string_view name;
+  bool (*act)(ScenarioRun& run, const std::string& node, const std::string& value, const Words& more);
+};
+constexpr auto
+    kNodeWords =
+        std::to_array<NodeWord>(
+            {
+                {"crash",
+                 [](ScenarioRun& run, const std::string& node, const std::string&, const Words&) {
+                   run.world.cluster().crash_node(node);
+                   return true;
+                 }},
+                {"cut",
+                 [](ScenarioRun& run, const std::string& node, const std::string&, const Words&) {
+                   run.world.cluster().cut_node(node);
+                   return true;
+                 }},
+                {"heal",
+                 [](ScenarioRun& run, const std::string& node, const std::string&, const Words&) {
+                   run.world.cluster().heal(node);
+                   return true;
+                 }},
+                {"finding",
+                 [](ScenarioRun& run, const std::string& node, const std::string& rule, const Words&) {
+                   return find_on(run, node, rule, "fault");
+                 }},
+                {"finding-for-reboot",
+                 [](ScenarioRun& run, const std::string& node, const std::string& rule, const Words&) {
+                   return find_on(run, node, rule, "fault", "reboot");
+                 }},
+                {"gone",
+                 [](ScenarioRun& run, const std::string& node, const std::string& rule, const Words&) {
+                   return find_on(run, node, rule, "ok");
+                 }},
+                // By an operator, "drain=REASON" and "down=REASON"; '_' stands for a blank.
+                {"drain",
+                 [](ScenarioRun& run, const std::string& node, const std::string& reason, const Words&) {
+                   run.world.cluster().set_drain(node, reason.empty() ? "disk exchange" : blanks(reason));
+                   return true;
+                 }},
+                {"down",
+                 [](ScenarioRun& run, const std::string& node, const std::string& reason, const Words&) {
+                   run.world.cluster().set_down(node, reason.empty() ? "set by root" : blanks(reason));
+                   return true;
+                 }},
+                {"rank-kill",
+                 [](ScenarioRun& run, const std::string& node, const std::string& value, const Words& more) {
+                   SimNodeFaults faults{.kill_signal = signal_number(value)};
+                   for (const auto& word : more)
+                     if (const auto [key, share] = key_value(word); key == "share")
+                       faults.kill_share = number(share).value_or(0);
+                   run.world.cluster().set_faults(node, faults);
+                   return faults.kill_signal != 0;
+                 }},
+                {"slow",
+                 [](ScenarioRun& run, const std::string& node, const std::string& value, const Words&) {
+                   run.world.cluster().set_faults(node, {.speed = number(value).value_or(0)});
+                   return number(value).value_or(0) > 0;
+                 }},
+                {"loss",
+                 [](ScenarioRun& run, const std::string& node, const std::string& value, const Words&) {
+                   run.world.cluster().set_faults(node, {.loss = number(value).value_or(0)});
+                   return number(value).value_or(0) > 0;
+                 }},
+                {"full",
+                 [](ScenarioRun& run, const std::string& node, const std::string&, const Words&) {
+                   run.world.cluster().set_faults(node, {.full = true});
+                   return true;
+                 }},
+                {"bad-disk",
+                 [](ScenarioRun& run, const std::string& node, const std::string&, const Words&) {
+                   run.world.cluster().set_faults(node, {.bad_disk = true});
+                   return true;
+                 }},
+                {"storage-away",
+                 [](ScenarioRun& run, const std::string& node, const std::string&, const Words&) {
+                   run.world.cluster().set_faults(node, {.storage_away = true});
+                   return true;
+                 }},
+                {"bad-memory",
+                 [](ScenarioRun& run, const std::string& node, const std::string&, const Words&) {
+                   run.world.cluster().set_faults(node, {.bad_memory = true});
+                   return true;
+                 }},
+            });
+
+}  // namespace
+
+Result<Act> node_act(const Words& words) {
+  const auto said = key_value(words[1]);
+  const auto row =
+      std::find_if(kNodeWords.begin(), kNodeWords.end(), [&](const auto& w) { return w.name == said.first; });
+  if (row == kNodeWords.end()) return bad(fmt::format("nothing called '{}' happens to a node", words[1]));
+  return Act([words, row, value = said.second](ScenarioRun& run) -> Status {
+    const auto nodes = expand_hostlist(words[0]);
+    if (!nodes) return fail(nodes.error());
+    for (const auto& node : *nodes) {
+      if (!run.world.cluster().node(node)) return bad(fmt::format("no node '{}' in this cluster", node));
+      if (!row->act(run, node, value, words)) return bad(fmt::format("'{}' has a bad value", words[1]));
+    }
+    return {};
+  });
+}
+
+}  // namespace sickbay::sim
