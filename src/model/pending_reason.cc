@@ -9,6 +9,7 @@
 
 #include "base/duration.h"
 #include "base/hostlist.h"
+#include "model/job.h"
 #include "model/pending_facts.h"
 #include "model/pending_limits.h"
 
@@ -175,6 +176,11 @@ constexpr auto kRows = std::to_array<Row>({
      "the reservation that it was submitted to has been removed, and it is held",
      "take it out of that reservation and release it: 'scontrol update jobid={job} reservationname=', then "
      "'scontrol release {job}'"},
+    // Slurm's reason is JobHeldUser, which is its owner's hold, too; src/adapters/slurm tells them apart.
+    {"", kLaunchFailedHeld, operators, true, hold,
+     "it could not be started on its nodes, and Slurm put it back and holds it",
+     "'scontrol release {job}' tries again; when it comes back, operators look into slurmd's log on its "
+     "nodes"},
     // After 22.05.
     {"", "ReservationInvalid", user, true, other,
      "the reservation {reservation} that it asks for cannot be used by it",

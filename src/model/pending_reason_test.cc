@@ -79,6 +79,8 @@ TEST(PendingReason, SaysWhatAndWho) {
     const char* remedy;
   } rows[] = {
       {"JobHeldUser", PendingCure::user, true, "its owner holds it", "scontrol release 17"},
+      {"launch_failed_requeued_held", PendingCure::operators, true, "could not be started on its nodes",
+       "scontrol release 17"},
       {"JobHeldAdmin", PendingCure::operators, true, "an operator holds it", "scontrol release 17"},
       {"Priority", PendingCure::time, false, "before it in partition batch", "its turn"},
       {"PartitionDown", PendingCure::operators, true, "partition batch down", "set it up again"},
