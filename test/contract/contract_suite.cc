@@ -819,7 +819,7 @@ TEST_F(Contract, ADrainedNodeIsRebootedOnceAndStaysDrained) {
       const auto state = parse_node_state(now.state, now.flags);
       return now.boot_time != kNoTime && state && is_idle(*state);
     };
-    ASSERT_TRUE(until(is_known, std::chrono::seconds(60))) << now.to_json().dump();
+    ASSERT_TRUE(until(is_known, std::chrono::seconds(180))) << now.to_json().dump();
     const TimePoint before = now.boot_time;
     const auto asked = reboot(before);
     ASSERT_TRUE(asked) << asked.error().line();
@@ -832,7 +832,7 @@ TEST_F(Contract, ADrainedNodeIsRebootedOnceAndStaysDrained) {
       const auto state = parse_node_state(now.state, now.flags);
       return booted_since(now.boot_time, before) && state && is_idle(*state);
     };
-    ASSERT_TRUE(until(is_back, std::chrono::seconds(120))) << now.to_json().dump();
+    ASSERT_TRUE(until(is_back, std::chrono::seconds(180))) << now.to_json().dump();
     EXPECT_THAT(now.flags, testing::Contains("DRAIN"));
     EXPECT_THAT(now.reason, testing::StartsWith("sickbay:f1 R3: a hung device"));
     const auto again = reboot(before);

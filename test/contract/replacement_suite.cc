@@ -41,11 +41,11 @@ class Replacement : public testing::Test {
     auto answer = std::make_shared<std::optional<Result<T>>>();
     call([answer](Result<T> result) { *answer = std::move(result); });
     EXPECT_FALSE(answer->has_value()) << "answered from inside the call";
-    if (!cluster->wait([&] { return answer->has_value(); }, seconds(60)))
+    if (!cluster->wait([&] { return answer->has_value(); }, seconds(180)))
       return fail(ErrorCode::internal, "the call never answered");
     return std::move(**answer);
   }
-  bool until(const std::function<bool()>& holds, milliseconds bound = seconds(120)) {
+  bool until(const std::function<bool()>& holds, milliseconds bound = seconds(180)) {
     const TimePoint limit = cluster->loop().now() + bound;
     while (!holds()) {
       if (cluster->loop().now() >= limit) return false;

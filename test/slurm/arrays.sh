@@ -9,7 +9,7 @@ build=$(realpath "${1:?usage: arrays.sh BUILD}")
 work=$(mktemp -d)
 clean_up() { rm -rf "$work"; }
 SECONDS=0
-patience=90
+patience=180
 lab_up --nodes 5 --spares 0 --cpus 4 --no-agents
 
 as() { "$sickbay" lab exec -l "$lab" --user alice -- sh -c "cd; export SICKBAY_DEMO=$build/demo; $*"; }

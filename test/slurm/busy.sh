@@ -11,7 +11,7 @@ programs=$(realpath "$(dirname "$0")/../../demo/programs")
 # shellcheck source=test/slurm/lab.inc
 . "$(dirname "$(realpath "$0")")/lab.inc"
 lab_up --nodes 4 --spares 0 --cpus 2 --no-agents
-patience=90
+patience=180
 
 submit() { as alice "$sickbay submit --parsable -o /dev/null $*"; }
 # shows WHAT JOB FILTER...: each filter holds of the page within $patience.
@@ -39,7 +39,7 @@ page "$failing" && jq -r '.verdict.sentence, .verdict.why[], .under_way[]' "$fol
 patience=$((full_s + 65))
 ends "the answer when they are free" "$failing" '.verdict.cause == "a"' '.verdict.confidence == "high"' \
   '[.runs[] | select(.kind == "verification" and .attempt > 1)] | length == 0'
-patience=90
+patience=180
 case_no=$(jq -r .case "$folder/why.json")
 echo "busy: $(jq -r '.verdict.sentence' "$folder/why.json") ($(lines_of "$case_no" verdict) verdict events)"
 holds "few verdict events" [ "$(lines_of "$case_no" verdict)" -le 8 ]

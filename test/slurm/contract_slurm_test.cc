@@ -89,7 +89,7 @@ class SlurmContractCluster final : public ContractCluster {
                  [this] {
                    return answers({"scontrol", "ping"}, " is UP");
                  },
-                 seconds(60)),
+                 seconds(180)),
              "slurmctld answers again");
   }
   void forget_ended_jobs() override {
@@ -118,7 +118,7 @@ class SlurmContractCluster final : public ContractCluster {
     std::optional<std::string> out;
     runner_->run(std::move(spec),
                  [&out](Result<ProcessOutcome> outcome) { out = outcome ? outcome->out : std::string(); });
-    wait([&out] { return out.has_value(); }, seconds(60));
+    wait([&out] { return out.has_value(); }, seconds(180));
     return out.value_or("");
   }
   bool answers(std::vector<std::string> argv, const char* words) {
@@ -134,7 +134,7 @@ class SlurmContractCluster final : public ContractCluster {
         [&] {
           std::optional<Result<Snapshot>> look;
           manager_->refresh({}, [&look](Result<Snapshot> snapshot) { look = std::move(snapshot); });
-          wait([&look] { return look.has_value(); }, seconds(60));
+          wait([&look] { return look.has_value(); }, seconds(180));
           if (!look || !*look) return false;
           for (const NodeInfo& node : (*look)->nodes) {
             const auto state = parse_node_state(node.state, node.flags);

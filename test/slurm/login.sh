@@ -7,7 +7,7 @@ build=$(realpath "${1:?usage: login.sh BUILD}")
 # shellcheck source=test/slurm/lab.inc
 . "$(dirname "$(realpath "$0")")/lab.inc"
 lab_up --nodes 3 --spares 0 --logins 1
-patience=120
+patience=180
 # at_login USER COMMAND...: there, in the user's home.
 at_login() {
   local user=$1

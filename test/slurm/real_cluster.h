@@ -43,7 +43,7 @@ class RealCluster : public ::testing::Test {
     return std::move(*outcome);
   }
   /// Runs the loop until `met` holds; false after `limit`.
-  bool wait_until(const std::function<bool()>& met, std::chrono::seconds limit = std::chrono::seconds(60));
+  bool wait_until(const std::function<bool()>& met, std::chrono::seconds limit = std::chrono::seconds(180));
   void run_loop_for(std::chrono::milliseconds time);
 
   VerificationOrder verification(const std::string& node, const std::string& script);

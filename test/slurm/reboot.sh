@@ -9,7 +9,7 @@ build=$(realpath "${1:?usage: reboot.sh BUILD}")
 # shellcheck source=test/slurm/lab.inc
 . "$(dirname "$(realpath "$0")")/lab.inc"
 lab_up --nodes 5 --spares 0 --cpus 2
-patience=90
+patience=180
 
 # site REBOOT: into sickbayd's configuration.
 site() {

@@ -9,7 +9,7 @@ programs=$(realpath "$(dirname "$0")/../../demo/programs")
 # shellcheck source=test/slurm/lab.inc
 . "$(dirname "$(realpath "$0")")/lab.inc"
 lab_up --nodes 6 --spares 0 --cpus 2
-patience=120
+patience=180
 
 submit() { as alice "$sickbay submit --parsable -o /dev/null $*"; }
 # ends WHAT JOB FILTER...: its case is closed, and each filter holds of its page.
