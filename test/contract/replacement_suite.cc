@@ -91,7 +91,7 @@ class Replacement : public testing::Test {
   }
   /// Crashes the job's last node, and waits until Slurm has taken it from the job.
   std::string lose_a_node(const JobHandle& handle) {
-    const std::string lost = job(handle).nodes.back();
+    std::string lost = job(handle).nodes.back();
     crashed.push_back(lost);
     cluster->crash_node(lost);
     EXPECT_TRUE(until([&] { return state_of(lost).base == NodeBase::down; }));
