@@ -529,7 +529,9 @@ class World {
       pass(by_time_.empty() ? Micros(1s) : std::max<Micros>(by_time_.begin()->first - now_, 0us));
       settle();
     }
-    wrong(fmt::format("it does not come to rest: {} commands, {} wakes, first {}", flying_.size(),
+    wrong(fmt::format("it does not come to rest: {} commands (the last: {}), {} wakes, first {}",
+                      flying_.size(),
+                      flying_.empty() ? "" : flying_.back().key + " " + flying_.back().args.dump(),
                       by_time_.size(), by_time_.empty() ? "" : by_time_.begin()->second));
   }
 

@@ -441,6 +441,7 @@ void on_donor_seen(Change& c, Job& job, Request& request, const JobInfo* donor) 
 void on_over(Change& c, Job& job) {
   if (job.over) return;
   job.over = true;
+  job.over_at = c.event.at;
   tell(job, Happening::What::ended, {}, {}, c.event.at);
   std::vector<int> live;
   for (const auto& [n, request] : job.requests)

@@ -14,6 +14,8 @@
 namespace sickbay::nonstop {
 namespace {
 
+constexpr std::chrono::seconds kToldFor{2};  // an ended job is known
+
 using Step = Request::Step;
 using What = Request::What;
 
@@ -147,7 +149,11 @@ void decide_job(const Known& k, const Job& job, Decision& decision) {
       works = true;
       go_on(k, job, request, decision);
     }
-  if (job.over && !works) {
+  // A node's loss and the end of its job may come in one look: who listens is told of both before the job is
+  // forgotten.
+  if (job.over && !works && k.now < job.over_at + kToldFor) {
+    decision.wake_at = std::min(decision.wake_at, job.over_at + kToldFor);
+  } else if (job.over && !works) {
     decision.records.push_back(
         new_event(subject, kNonstopClosed, Json::object({{"why", "the job runs no more"}})));
     return;

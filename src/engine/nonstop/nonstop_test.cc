@@ -263,9 +263,13 @@ TEST(NonstopReplace, TheJobEndsWhileItWaits) {
   EXPECT_EQ(w.doing(), "cancel_donor");
   EXPECT_EQ(w.code(a), "EJOBNOTRUN");
   w.done(Json::object());
+  ASSERT_TRUE(w.state.jobs.contains(17)) << "its streams are told first";
+  EXPECT_EQ(w.of_job().happenings.back().what, Happening::What::ended);
+  EXPECT_FALSE(w.is_claimed());
+  EXPECT_EQ(w.code(a), "EJOBNOTRUN");
+  w.pass(2s);
   EXPECT_FALSE(w.state.jobs.contains(17));
   EXPECT_EQ(w.log.back().kind, kNonstopClosed);
-  EXPECT_FALSE(w.is_claimed());
   EXPECT_EQ(w.code(a), "EJOBNOTRUN");
   w.expect_replay();
 }
@@ -274,6 +278,7 @@ TEST(NonstopReplace, ARequeueIsAnotherJob) {
   World w;
   w.nodes("n2", "DOWN");
   w.job(17, {"n4", "n5"}, 60, kNoTime, "", 0, 1'700'009'999);
+  w.pass(2s);
   EXPECT_FALSE(w.state.jobs.contains(17));
   w.job(17, {"n4", "n5"}, 60, kNoTime, "", 0, 1'700'009'999);
   EXPECT_TRUE(w.of_job().faulty.empty());
@@ -417,10 +422,13 @@ TEST(NonstopSpares, AnOperatorSaysHowMany) {
                   Json::object({{"partition", "batch"}, {"count", 1}, {"by", "root"}})));
   w.nodes("n[8-9]", "IDLE");
   EXPECT_THAT(w.open[0].args["nodes"].as_strings(), ElementsAre("n8"));
-  w.failed("refused_by_slurm", "no reservations here");
+  w.failed("busy", "in use");
   EXPECT_EQ(w.doing(), "");
   w.pass(60s);
-  EXPECT_EQ(w.doing(), "set_spare_pool");
+  EXPECT_EQ(w.doing(), "") << "a job has taken it, most likely: which node is idle is seen first";
+  w.nodes("n8", "ALLOCATED");
+  w.nodes("n9", "IDLE");
+  EXPECT_THAT(w.next().args["nodes"].as_strings(), ElementsAre("n9"));
 }
 
 // --- FAIL

@@ -156,6 +156,8 @@ void on_set_end(Change& c, Pool& pool) {
     pool.failed_at = c.event.at;
     pool.why = c.event.body["error"]["what"].as_string();
     pool.asked.clear();
+    // A job may have taken the node that looked idle: another look says which one is.
+    pool.short_look = -1;
     return;
   }
   for (const std::string& node : pool.asked)

@@ -79,10 +79,11 @@ std::string text_of(const Request& r) {
 }
 
 std::string text_of(const Job& job) {
-  std::string text = fmt::format(
-      "j{} uid {} submit {} {} {} het {} limit {} {} changed {} replaced {} over {} q{}", job.id, job.uid,
-      to_micros(job.submit), job.partition, job.batch_host, job.het_job_id, job.limit,
-      to_micros(job.limit_set_at), to_micros(job.changed_at), job.replaced_count, job.over, job.last_request);
+  std::string text =
+      fmt::format("j{} uid {} submit {} {} {} het {} limit {} {} changed {} replaced {} over {} {} q{}",
+                  job.id, job.uid, to_micros(job.submit), job.partition, job.batch_host, job.het_job_id,
+                  job.limit, to_micros(job.limit_set_at), to_micros(job.changed_at), job.replaced_count,
+                  job.over, to_micros(job.over_at), job.last_request);
   for (const Share& share : job.nodes) text += fmt::format(" {}:{}", share.node, share.cpus);
   for (const auto& [node, f] : job.faulty)
     text += fmt::format(" {} {}:{} at {} {}", to_string(f.fault), node, f.cpus, to_micros(f.at), f.credited);

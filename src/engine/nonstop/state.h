@@ -160,6 +160,7 @@ struct Job {
   std::int64_t last_happening = 0;
   std::map<std::string, std::uint16_t> callbacks;  ///< address -> port
   bool over = false;                               ///< it runs no more
+  TimePoint over_at = kNoTime;                     ///< since when
 
   const Share* share(const std::string& node) const;
   int credit() const;
