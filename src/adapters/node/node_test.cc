@@ -397,7 +397,9 @@ TEST(NodeOperations, OfThisMachine) {
   for (const char* name : {"memory", "swap", "cpus", "load", "memory_hogs", "zombies", "processes", "jobs",
                            "tcp", "read_only_mounts", "filesystem", "memory_process"}) {
     const OperationEnd end = machine.run(name);
-    EXPECT_EQ(end.result, Ended::ok) << name << ": " << end.text;
+    // (A job that begins in a lab on this machine just now has no process yet, and that is said.)
+    const bool begins = end.text.find("has no process of its user yet") != std::string::npos;
+    EXPECT_TRUE(end.result == Ended::ok || begins) << name << ": " << end.text;
   }
   const OperationEnd root = machine.run("filesystem", Json::object({{"path", "/nowhere"}}));
   EXPECT_EQ(root.text, "cannot ask the file system at '/nowhere': No such file or directory");
