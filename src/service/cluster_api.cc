@@ -52,6 +52,8 @@ void ClusterEndpoints::list_nodes(Api& api, Call& c) {
       item.set("suspect", std::move(suspect));
       item.set("service", drain::node_view(drains, name));
       item.set("claim", claim_view(api.controller_, node_subject(name)));
+      item.set("silent", detect::complaint_view(api.controller_.seats().detects().state(), name,
+                                                api.controller_.now()));
       items.push(std::move(item));
     }
     // (An initializer list would copy what may be ten thousand nodes.)

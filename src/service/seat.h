@@ -64,8 +64,6 @@ struct Wish {
   /// (View::looks) after which they must be told of once more, also where they look as they did: the engine
   /// has acted since.
   std::map<std::string, std::int64_t> closely;
-  /// Not for the watch: jobs that asked for fast detection of lost nodes, while they run.
-  std::vector<SwimWanted> swim_groups;
 };
 
 class Seat {
@@ -91,6 +89,8 @@ class Seat {
 
   /// What it needs to be looked at.
   virtual Wish wish() const { return {}; }
+  /// Running jobs whose nodes are to watch each other (fast detection of lost nodes).
+  virtual std::vector<SwimWanted> swim_groups() const { return {}; }
   /// Claims that it must hold for what it has done already, which a journal of an older version lacks.
   virtual std::vector<cluster::Claim> owed() const { return {}; }
   /// Raises an event of an older journal to today's version, before anybody takes it in (decisions.md 11).

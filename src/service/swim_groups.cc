@@ -65,7 +65,7 @@ void SwimGroups::refresh() {
   refreshing_ = false;
   std::map<JobId, std::vector<std::string>> wanted;
   for (const auto& seat : controller_.seats().all())
-    for (SwimWanted& one : seat->wish().swim_groups) wanted[one.job_id] = sorted_hosts(std::move(one.nodes));
+    for (SwimWanted& one : seat->swim_groups()) wanted[one.job_id] = sorted_hosts(std::move(one.nodes));
   std::set<std::string> changed;
   std::erase_if(groups_, [&](const auto& entry) {
     if (wanted.contains(entry.first)) return false;

@@ -121,6 +121,34 @@ TEST_F(SwimGroupsTest, WhoMayAskAndForWhat) {
   EXPECT_EQ(detect(id, "slurm")->response.status, 200);
 }
 
+// detect.default: fast.
+TEST_F(SwimGroupsTest, WhereTheSiteWantsItForAllOnlyWhoSaidSlurmIsLeftOut) {
+  config_.detect.fast = true;
+  for (int node = 1; node <= 6; ++node) polls_.push_back(poll(node));
+  daemon_->controller.watch().plan();  // (as at a start)
+  const JobId all = job("4"), one = job("1");
+  pass(10s);
+  ASSERT_TRUE(polls_[0]->answered);
+  const Json groups = body_of(polls_[0])["swim"]["groups"];
+  ASSERT_EQ(groups.size(), 1u);
+  EXPECT_EQ(groups.items()[0]["job"].as_int(), all);
+  EXPECT_EQ(groups.items()[0]["members"].size(), 4u);
+  EXPECT_FALSE(polls_[4]->answered) << "job " << one << " has one node";
+
+  auto next = poll(1, body_of(polls_[0])["swim"]["version"].as_int());
+  EXPECT_EQ(detect(all, "slurm")->response.status, 200);
+  ASSERT_TRUE(next->answered);
+  EXPECT_EQ(body_of(next)["swim"]["groups"].size(), 0u);
+  next = poll(1, body_of(next)["swim"]["version"].as_int());
+  EXPECT_EQ(detect(all, "fast")->response.status, 200);
+  ASSERT_TRUE(next->answered);
+  cluster_.scancel(all);
+  next = poll(1, body_of(next)["swim"]["version"].as_int());
+  pass(20s);
+  ASSERT_TRUE(next->answered);
+  EXPECT_EQ(body_of(next)["swim"]["groups"].size(), 0u) << "it has ended";
+}
+
 TEST_F(SwimGroupsTest, AnAgentThatKnowsNoGroupsIsNoMember) {
   const JobId id = job("2");
   (void)ask("root@10.0.0.1", "GET", "/v1/agent/tasks?node=n1&after=0");

@@ -12,8 +12,7 @@ lab_up --nodes 4 --spares 0
 journal_of() { ctl "$sickbay" journal --json | jq -c "select(.kind == \"$1\")"; }
 has() { [ -n "$(journal_of "$1" | head -n 1)" ]; }
 ask_detect() { # JOB fast|slurm
-  ctl curl -sf --unix-socket "$folder/root/run/sickbay/sickbayd.sock" -H 'Content-Type: application/json' \
-    -d "{\"detect\": \"$2\"}" "http://sickbayd/v1/jobs/$1/detect"
+  "$sickbay" lab exec -l "$lab" --user alice -- "$sickbay" detect "$2" "$1"
 }
 watches() { on "$1" ss -Hlun 'sport = 6831' | grep -q 6831; }
 all_watch() { for node in n1 n2 n3 n4; do watches $node || return 1; done; }

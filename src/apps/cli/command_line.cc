@@ -93,8 +93,9 @@ Error parse_error(CLI::App& app, const CLI::ParseError& e, const std::vector<std
 }
 
 // Commands that ask sickbayd; submit has its own words.
-constexpr std::string_view kAskSickbayd[] = {"why",      "cases",       "watch",   "cancel", "rerun", "nodes",
-                                             "diagnose", "undo-drains", "journal", "status", "spares"};
+constexpr std::string_view kAskSickbayd[] = {"why",     "cases",  "watch",    "cancel",
+                                             "rerun",   "nodes",  "diagnose", "undo-drains",
+                                             "journal", "status", "spares",   "detect"};
 
 }  // namespace
 
@@ -122,6 +123,7 @@ std::unique_ptr<CLI::App> make_command_line(Ending& ending) {
   add_diagnose_command(*app, ending);
   add_undo_drains_command(*app, ending);
   add_spares_command(*app, ending);
+  add_detect_command(*app, ending);
   add_verify_command(*app, ending);
   add_import_command(*app, ending);
   add_report_command(*app, ending);

@@ -119,6 +119,21 @@ TEST_F(TextPages, NodesThatSomebodyElseHasClaimed) {
       "n3: claimed by recover for x5 since 2026-11-21 10:00:00 (2 min): a spare of job 17\n");
 }
 
+TEST_F(TextPages, NodesThatTheirNeighboursDoNotReach) {
+  const Json list = json(R"({"items":[
+    {"name":"n1","state":"IDLE","cpus":4,"usable":true,"silent":null},
+    {"name":"n2","state":"MIXED","cpus":4,"usable":true,"silent":{"job":17,"by":["n1","n3"],"at":1795255200000000,
+     "set_down":false,"held":"it answers sickbayd: it is cut off from its peers, or its agent is slow"}},
+    {"name":"n4","state":"DOWN","cpus":4,"usable":false,"silent":{"job":17,"by":[],"at":1795255200000000,
+     "set_down":true,"held":""}}]})");
+  const std::string text = nodes_text(chosen_nodes(list, {}).value(), list, page_);
+  EXPECT_EQ(
+      text.substr(text.find("\n\n") + 2),
+      "n2: n1, n3 of job 17 cannot reach it; it is let be: it answers sickbayd: it is cut off from its "
+      "peers, or its agent is slow\n"
+      "n4: set DOWN since 2026-11-21 10:00:00 (2 min): no node of job 17 reached it, nor did sickbayd\n");
+}
+
 // A word that drain learns and this page does not would be shown as it is, which explains nothing.
 TEST_F(TextPages, EveryStandingIsExplained) {
   for (const std::string_view standing : drain::standings()) {

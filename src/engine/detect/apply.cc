@@ -70,12 +70,9 @@ void look(State& state, const cluster::View& view, const Event& event, std::vect
 void take_job(State& state, const Event& event, JobId job) {
   const auto it = state.groups.find(job);
   if (event.kind == kDetectAsked) {
-    if (event.body["detect"].as_string() != "fast") {
-      if (it != state.groups.end()) state.groups.erase(it);
-      return;
-    }
     Group& g = state.groups[job];
     g.job = job;
+    g.fast = event.body["detect"].as_string() == "fast";
     g.uid = static_cast<std::uint32_t>(event.body["uid"].as_int());
     g.by = event.body["by"].as_string();
   } else if (it != state.groups.end() && event.kind == kJobLost) {
@@ -84,7 +81,7 @@ void take_job(State& state, const Event& event, JobId job) {
     const JobInfo seen = JobInfo::from_json(event.body["job"]);
     const auto how = parse_job_state(seen.state, seen.flags);
     if (how && is_terminal(*how)) {
-      state.groups.erase(it);
+      it->second.running = false, it->second.ended = true;
       return;
     }
     it->second.running = seen.state == "RUNNING";
@@ -93,7 +90,20 @@ void take_job(State& state, const Event& event, JobId job) {
   }
 }
 
-JobId job_of_subject(std::string_view subject) {
+// As the list of running jobs has it.
+void take_running(State& state, const Event& event, JobId job) {
+  if (event.kind == kJobLost) state.running.erase(job);
+  if (event.kind != kJobSeen) return;
+  const auto nodes = expand_hostlist(event.body["job"]["nodes"].as_string(), kMostNodes);
+  if (nodes && nodes->size() > 1)
+    state.running[job] = sorted_hosts(*nodes);
+  else
+    state.running.erase(job);
+}
+
+}  // namespace
+
+JobId job_of(std::string_view subject) {
   JobId job = 0;
   if (!is_job_subject(subject)) return 0;
   for (const char c : subject.substr(subject.find(':') + 1)) {
@@ -103,16 +113,19 @@ JobId job_of_subject(std::string_view subject) {
   return job;
 }
 
-}  // namespace
-
 std::vector<std::string> apply(State& state, const cluster::View& view, const Event& event) {
   std::vector<std::string> touched;
   if (event.kind == kNodesSeen) {
     look(state, view, event, touched);
     return touched;
   }
-  if (const JobId job = job_of_subject(event.subject); job != 0) {
+  if (const JobId job = job_of(event.subject); job != 0) {
     take_job(state, event, job);
+    touched.push_back(event.subject);
+    return touched;
+  }
+  if (const auto job = parse_running_subject(event.subject)) {
+    take_running(state, event, *job);
     return touched;
   }
   const std::string node(node_of_subject(event.subject));
@@ -151,6 +164,22 @@ bool is_news(const State& state, const std::string& node, const std::vector<std:
   });
 }
 
+Json complaint_view(const State& state, const std::string& node, TimePoint now) {
+  const auto it = state.nodes.find(node);
+  if (it == state.nodes.end()) return {};
+  const Suspect& s = it->second;
+  Json::Array by;
+  TimePoint at = s.set_at;
+  for (const auto& [name, said] : s.by)
+    if (now - said < kFresh) by.push_back(name), at = std::max(at, said);
+  if (by.empty() && !s.ours) return {};
+  return Json::object({{"job", s.job},
+                       {"by", std::move(by)},
+                       {"at", to_micros(at)},
+                       {"set_down", s.ours},
+                       {"held", s.ours ? std::string() : s.held}});
+}
+
 bool is_suspect(const State& state, const std::string& node) {
   const auto it = state.nodes.find(node);
   return it != state.nodes.end() && !it->second.by.empty();
@@ -175,8 +204,10 @@ std::string canonical_text(const State& state) {
     text += "\n";
   }
   for (const auto& [job, g] : state.groups)
-    text += fmt::format("group {} uid={} by={} running={} nodes={}\n", job, g.uid, g.by, g.running,
-                        compress_hostlist(g.nodes));
+    text += fmt::format("group {} fast={} uid={} by={} running={} ended={} nodes={}\n", job, g.fast, g.uid,
+                        g.by, g.running, g.ended, compress_hostlist(g.nodes));
+  for (const auto& [job, nodes] : state.running)
+    text += fmt::format("job {} nodes={}\n", job, compress_hostlist(nodes));
   return text;
 }
 

@@ -10,7 +10,8 @@
 // (engine/cluster/breaker.h).
 //
 // apply() and decide() as in engine/identify.  Subjects: "node:n3" a node that is complained of, "job:17" a
-// job whose nodes are to be watched.  No I/O, no clock.  Source: doc/design/detect.md.
+// job that said how it wants it; "j17", a running job of several nodes, is only listened to.  No I/O, no
+// clock.  Source: doc/design/detect.md.
 #pragma once
 #include <chrono>
 #include <cstdint>
@@ -64,18 +65,23 @@ struct Suspect {
   } numbers;
 };
 
-/// A job whose nodes watch each other.
+/// A job that said how its lost nodes are to be found.
 struct Group {
   JobId job = 0;
+  bool fast = true;  ///< its nodes watch each other; false: Slurm alone, whatever the site's default is
   std::uint32_t uid = 0;
   std::string by;
   std::vector<std::string> nodes;  ///< as last seen running; sorted
   bool running = false;
+  bool ended = false;  ///< seen; decide() forgets it, and the view with it
 };
 
 struct State {
   std::map<std::string, Suspect> nodes;
   std::map<JobId, Group> groups;
+  /// Running jobs of more than one node, with their nodes, sorted; known while somebody has them listed
+  /// (service/watch_nonstop.h).
+  std::map<JobId, std::vector<std::string>> running;
 };
 
 /// Total.  `view` has taken in the event before.  Gives the subjects about which decide() must be asked
@@ -93,10 +99,15 @@ Decision decide(const cluster::Cluster& cluster, const State& state, const Polic
 
 /// Whether the journal must hear that `by` does not reach `node`: not each of the repeats.
 bool is_news(const State& state, const std::string& node, const std::vector<std::string>& by, TimePoint now);
+/// Who does not reach the node, for people: {job, by, at, set_down, held}; null where nobody complains.
+Json complaint_view(const State& state, const std::string& node, TimePoint now);
 /// Whether anybody complains of the node, so that a word of its own is news.
 bool is_suspect(const State& state, const std::string& node);
 /// Whether the engine needs to see nodes at once.
 bool wants_nodes(const State& state, TimePoint now);
+
+/// The job of "job:17"; 0: the subject is none.
+JobId job_of(std::string_view subject);
 
 /// Everything that a replay must bring back, as text.
 std::string canonical_text(const State& state);

@@ -243,7 +243,65 @@ TEST(Detect, AJobsNodesAreThoseItRunsOn) {
   EXPECT_THAT(s.state.groups[17].nodes, testing::ElementsAre("n1", "n2"));
   job.state = "COMPLETED";
   seen();
+  // It closes itself, and the cluster's view of it.
+  const Decision last = decide(s.cluster, s.state, s.policy, s.breaker, "job:17", s.now);
+  ASSERT_EQ(last.records.size(), 1u);
+  EXPECT_EQ(last.records[0].kind, kJobLost);
+  ASSERT_FALSE(s.cluster.view.jobs.empty());
+  s.take(last.records[0]);
   EXPECT_TRUE(s.state.groups.empty());
+  EXPECT_TRUE(s.cluster.view.jobs.empty());
+  EXPECT_TRUE(decide(s.cluster, s.state, s.policy, s.breaker, "job:17", s.now).records.empty());
+}
+
+TEST(Detect, ShowsWhoDoesNotReachANodeAndWhyItIsLetBe) {
+  Scene s;
+  EXPECT_TRUE(complaint_view(s.state, "n3", s.now).is_null());
+  s.policy.act = false;
+  s.complain("n3", {"n1", "n2"});
+  const Json seen = complaint_view(s.state, "n3", s.now);
+  EXPECT_EQ(seen["job"].as_int(), 17);
+  EXPECT_EQ(seen["by"].as_strings(), (std::vector<std::string>{"n1", "n2"}));
+  EXPECT_EQ(seen["held"].as_string(), "observing: detect.act is false");
+  EXPECT_TRUE(complaint_view(s.state, "n3", s.now + kFresh).is_null()) << "they say so no more";
+  s.policy.act = true;
+  s.complain("n4", {"n1", "n2"});
+  EXPECT_TRUE(complaint_view(s.state, "n4", s.now + kFresh)["set_down"].as_bool());
+}
+
+TEST(Detect, WhoSaidSlurmIsRememberedUntilTheEnd) {
+  Scene s;
+  const auto asks = [&](const char* how) {
+    s.take(cluster::event_of("job:17", kDetectAsked,
+                             Json::object({{"detect", how}, {"uid", 1000}, {"by", "alice"}})));
+  };
+  asks("slurm");
+  ASSERT_TRUE(s.state.groups.contains(17));
+  EXPECT_FALSE(s.state.groups[17].fast);
+  asks("fast");
+  EXPECT_TRUE(s.state.groups[17].fast);
+  asks("slurm");
+  s.take(cluster::event_of("job:17", kJobLost, Json::object({{"run", "job:17"}, {"job_id", 17}})));
+  EXPECT_TRUE(s.state.groups.empty());
+}
+
+TEST(Detect, KnowsTheListedJobsOfSeveralNodes) {
+  Scene s;
+  JobInfo job;
+  job.job_id = 17, job.state = "RUNNING", job.nodes = "n[3,1-2]";
+  const auto seen = [&] {
+    s.take(cluster::event_of("j17", kJobSeen, Json::object({{"run", "j17"}, {"job", job.to_json()}})));
+  };
+  seen();
+  EXPECT_THAT(s.state.running[17], testing::ElementsAre("n1", "n2", "n3"));
+  job.nodes = "n1";  // nobody is left to watch it
+  seen();
+  EXPECT_TRUE(s.state.running.empty());
+  job.nodes = "n[1-2]";
+  seen();
+  EXPECT_THAT(s.state.running[17], testing::ElementsAre("n1", "n2"));
+  s.take(cluster::event_of("j17", kJobLost, Json::object({{"run", "j17"}, {"job_id", 17}})));
+  EXPECT_TRUE(s.state.running.empty());
 }
 
 TEST(Detect, AReplayGivesTheSame) {

@@ -8,6 +8,8 @@ namespace {
 
 // While a node is complained of: that Slurm has it DOWN, or back, is to be seen soon.
 constexpr std::chrono::milliseconds kLookAtSuspects{1000};
+// Where the site wants it for all jobs: a job that has just begun is watched as soon as it is listed.
+constexpr std::chrono::seconds kListJobs{5};
 
 }  // namespace
 
@@ -22,6 +24,7 @@ void DetectSeat::apply(const Event& event) {
 
 void DetectSeat::touch_all() {
   for (const auto& [name, suspect] : state_.nodes) touch(node_subject(name));
+  for (const auto& [job, group] : state_.groups) touch(job_subject(job));
 }
 
 Seat::Turn DetectSeat::decide(const std::string& subject, TimePoint now) {
@@ -36,11 +39,21 @@ Wish DetectSeat::wish() const {
     wish.nodes_every = kLookAtSuspects;
     wish.despite_floor = true;
   }
-  for (const auto& [job, group] : state_.groups) {
-    wish.jobs.push_back({job, group.uid, "", job_subject(job), job_subject(job)});
-    if (group.running && group.nodes.size() > 1) wish.swim_groups.push_back({job, group.nodes});
-  }
+  for (const auto& [job, group] : state_.groups)
+    if (!group.ended) wish.jobs.push_back({job, group.uid, "", job_subject(job), job_subject(job)});
+  if (policy_.fast) wish.nonstop_jobs = kListJobs;
   return wish;
+}
+
+std::vector<SwimWanted> DetectSeat::swim_groups() const {
+  std::vector<SwimWanted> wanted;
+  for (const auto& [job, group] : state_.groups)
+    if (group.fast && group.running && group.nodes.size() > 1) wanted.push_back({job, group.nodes});
+  if (!policy_.fast) return wanted;
+  // Who said "slurm" is not watched, whatever the site has for those who say nothing.
+  for (const auto& [job, nodes] : state_.running)
+    if (!state_.groups.contains(job)) wanted.push_back({job, nodes});
+  return wanted;
 }
 
 }  // namespace sickbay

@@ -65,6 +65,19 @@ std::string claim_lines(const Json& node, const TextPage& page) {
   return paragraph("", name + ": claimed by " + claim_text(node["claim"], "node:" + name, page), page);
 }
 
+// Whom its neighbours do not reach, and why it is not set DOWN.
+std::string silent_lines(const Json& node, const TextPage& page) {
+  const Json& silent = node["silent"];
+  if (!silent.is_object()) return {};
+  if (silent["set_down"].as_bool())
+    return fmt::format("{}: set DOWN{}: no node of job {} reached it, nor did sickbayd\n", safe(node["name"]),
+                       since_text(silent["at"], page.now), silent["job"].as_int());
+  std::string text = fmt::format("{}: {} of job {} cannot reach it", safe(node["name"]),
+                                 joined(silent["by"], ", "), silent["job"].as_int());
+  if (const std::string held = safe(silent["held"]); !held.empty()) text += "; it is let be: " + held;
+  return paragraph("", text, page);
+}
+
 // One line for what speaks against a node, and one for each reason.
 std::string service_lines(const Json& node, const TextPage& page) {
   const Json& service = node["service"];
@@ -235,6 +248,7 @@ std::string nodes_text(const Json& items, const Json& list, const TextPage& page
                joined(node["verdicts"], ","), safe(node["reason"])});
     why += service_lines(node, page);
     why += claim_lines(node, page);
+    why += silent_lines(node, page);
     why += suspect_lines(node, page);
     if (!differ.empty()) why += rules_lines(node, differ, common, page);
   }
