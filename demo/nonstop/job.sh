@@ -17,6 +17,7 @@ export SLURM_OVERLAP=1
 mkdir -p "$folder"
 rm -f "$folder/nodes.sh"
 
+alone=0 # failures in a row for which no node went
 for ((try = 0; try < 20; try++)); do
   # --no-kill here, too: the step stays when a node goes, so that rank 0 can act.
   srun --no-kill --mpi=pmi2 "$program" "$@"
@@ -25,10 +26,14 @@ for ((try = 0; try < 20; try++)); do
   echo "job.sh: step $try ended with $code; going on"
   # Where rank 0 itself was lost, nobody has asked for a node yet.
   "${NONSTOP_SH:-nonstop.sh}" -o "$folder" || exit 1
+  ((++alone))
   for nodes in "$folder/nodes.sh" "$folder/smd_job_${SLURM_JOB_ID:?}_nodes.sh"; do
     # shellcheck disable=SC1090 # written by the program, by smd
-    if [ -O "$nodes" ]; then . "$nodes" && rm -f "$nodes"; fi
+    if [ -O "$nodes" ]; then . "$nodes" && rm -f "$nodes" && alone=0; fi
   done
+  # A dead node may break the step before Slurm knows of it: so it is tried again, but not for ever.
+  ((alone < 5)) || { echo "job.sh: $alone steps failed and no node was lost: it is the program" >&2; exit "$code"; }
+  ((alone == 0)) || sleep $((alone * 5))
 done
 echo "job.sh: given up after $try steps" >&2
 exit 1

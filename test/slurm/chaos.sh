@@ -36,6 +36,9 @@ for i in 1 2 3; do until_true "job ${jobs[i]} runs" runs "${jobs[i]}"; done
 begun=$SECONDS
 for i in 1 2 3; do patience=600 until_true "pace $i ends" is_gone "${jobs[i]}"; done
 took=$((SECONDS - begun > 0 ? SECONDS - begun : 1))
+for i in 1 2 3; do
+  [ -s "$home/pace$i/result" ] || { cat "$home/pace$i.out"; echo "chaos: no result without a fault, either" >&2; exit 1; }
+done
 steps=$((first * work_s / took / save * save + save))
 [ $steps -le 1000000 ] || steps=1000000 # heat's bound
 echo "chaos: $first steps of three jobs in $took s; so $steps steps"
