@@ -30,7 +30,8 @@ class Heat : public StubServiceTest, public ::testing::WithParamInterface<std::s
                "#!/bin/sh\nwhile case $1 in --*) true ;; *) false ;; esac; do shift; done\n"
                "echo \"$SLURM_JOB_NODELIST\" >> " +
                    conf.path("ran") + "\nexec mpiexec -n 4 \"$@\"\n");
-    ::chmod(conf.path("bin/srun").c_str(), 0755);
+    conf.write("bin/scontrol", "#!/bin/sh\nprintf 'n%d\\n' 1 2 3 4\n");  // show hostnames
+    for (const char* command : {"bin/srun", "bin/scontrol"}) ::chmod(conf.path(command).c_str(), 0755);
     run("mpiexec -n 1 " + program("heat") + " " + folder("wanted") + kSizes);
     wanted = file("wanted/result");
     ASSERT_EQ(wanted.size(), 64 * 64 * 8 + 24U) << out;
@@ -52,7 +53,8 @@ class Heat : public StubServiceTest, public ::testing::WithParamInterface<std::s
   }
   int run_job(const std::string& before = "") {
     return run("PATH=" + conf.path("bin") +
-               ":$PATH SLURM_JOB_ID=17 SLURM_JOB_NODELIST='n[1-4]' NONSTOP_SH=" SMD_SCRIPTS "/nonstop.sh " +
+               ":$PATH SLURM_JOB_ID=17 SLURMD_NODENAME=n2 SLURM_JOB_NODELIST='n[1-4]' NONSTOP_SH=" SMD_SCRIPTS
+               "/nonstop.sh " +
                before + " " HEAT_JOB " " + program(GetParam()) + " " + conf.path("work") + kSizes);
   }
   // A service whose job has a node in `state` from when `known` says so until it is replaced by n9, at the

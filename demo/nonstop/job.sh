@@ -19,12 +19,15 @@ rm -f "$folder/nodes.sh"
 
 alone=0 # failures in a row for which no node went
 for ((try = 0; try < 20; try++)); do
+  # Rank 0 watches for lost nodes, so it is where this script is: without that node there is no job any more.  A new node's
+  # name may come before it.
+  { echo "$SLURMD_NODENAME" && scontrol show hostnames "$SLURM_JOB_NODELIST" | grep -vx "$SLURMD_NODENAME"; } >"$folder/hosts"
   # --no-kill here, too: the step stays when a node goes, so that rank 0 can act.
-  srun --no-kill --mpi=pmi2 "$program" "$@"
+  SLURM_HOSTFILE=$folder/hosts srun --no-kill --distribution=arbitrary --ntasks="$(wc -l <"$folder/hosts")" --mpi=pmi2 "$program" "$@"
   code=$?
   [ -e "$folder/result" ] && exit 0
   echo "job.sh: step $try ended with $code; going on"
-  # Where rank 0 itself was lost, nobody has asked for a node yet.
+  # Where rank 0 was not told before the step broke, nobody has asked for a node yet.
   "${NONSTOP_SH:-nonstop.sh}" -o "$folder" || exit 1
   ((++alone))
   for nodes in "$folder/nodes.sh" "$folder/smd_job_${SLURM_JOB_ID:?}_nodes.sh"; do

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The API over a controller on the simulated cluster: who may do what, and what is told when it fails.
+#include <fmt/format.h>
+
 #include "service/api_test_parts.h"
 
 namespace sickbay {
@@ -256,6 +258,30 @@ TEST_F(ApiTest, AWaitingJobIsExplainedToItsOwnerAndOperators) {
     EXPECT_EQ(answer->response.status, row.status) << row.target;
     EXPECT_EQ(body_of(answer)["what"].as_string(), row.what);
   }
+  cluster_.scancel(first->job_id);
+  cluster_.scancel(next->job_id);
+  s.sbatch_options = {"--array=0-1"};
+  const auto array = cluster_.sbatch(s);
+  ASSERT_TRUE(array);
+  loop_.run_until(loop_.now() + std::chrono::seconds(1));
+  const auto task = ask("alice", "GET", fmt::format("/v1/jobs/{}/pending", array->job_id + 1));
+  EXPECT_EQ(body_of(task)["what"].as_string(),
+            fmt::format("job {} does not wait: it is RUNNING, a task of job array {} ('sickbay why {}' tells "
+                        "of that)",
+                        array->job_id + 1, array->job_id, array->job_id));
+  cluster_.scancel(array->job_id);
+}
+
+TEST_F(ApiTest, SaysWhyAJobWaits) {
+  Submission s;
+  s.script = "#!/bin/sh\n#SIM hang\n";
+  s.owner = {"alice", 60001, 60001};
+  s.sbatch_options = {"-N6"};
+  s.work_dir = "/home/alice";
+  const auto first = cluster_.sbatch(s), next = cluster_.sbatch(s);
+  ASSERT_TRUE(first && next);
+  loop_.run_until(loop_.now() + std::chrono::seconds(1));
+  const std::string waits = "/v1/jobs/" + std::to_string(next->job_id) + "/pending";
   const Json body = body_of(ask("alice", "GET", waits));
   EXPECT_EQ(
       body["sentence"].as_string(),

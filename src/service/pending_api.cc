@@ -36,10 +36,14 @@ void PendingEndpoints::explain(Api& api, Api::Call& c) {
     if (!c.by_operator && facts->uid != c.request.caller.uid)
       return c.refuse(Error(ErrorCode::denied, fmt::format("job {} belongs to another user", job_id))
                           .remedied_by("its owner and operators may ask why it waits"));
-    if (facts->state != "PENDING")
-      return c.refuse(
-          Error(ErrorCode::conflict, fmt::format("job {} does not wait: it is {}", job_id, facts->state))
-              .remedied_by(fmt::format("'scontrol show job {}' shows it", job_id)));
+    if (facts->state != "PENDING") {
+      std::string what = fmt::format("job {} does not wait: it is {}", job_id, facts->state);
+      // A task that is well has no case of its own; its array may have one.
+      if (const JobId array = facts->request.array_job; array != 0 && array != job_id)
+        what += fmt::format(", a task of job array {} ('sickbay why {}' tells of that)", array, array);
+      return c.refuse(Error(ErrorCode::conflict, std::move(what))
+                          .remedied_by(fmt::format("'scontrol show job {}' shows it", job_id)));
+    }
     // What squeue and scontrol would not show him, nor do we.
     if (facts->private_reservations && !c.by_operator)
       for (PendingReservation& reservation : facts->reservations) reservation.name.clear();

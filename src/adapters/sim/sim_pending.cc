@@ -19,6 +19,7 @@ Result<PendingFacts> SimCluster::pending_facts(JobId job_id) const {
   facts.job_id = job_id;
   facts.uid = job.info.uid;
   facts.state = job.info.state;
+  facts.request.array_job = job.info.array_job_id;
   if (!job.pending()) return facts;
   facts.reason = job.info.reason;
   facts.held = job.info.held;
