@@ -149,6 +149,7 @@ TEST_F(Operations, MemoryBankInShell) {
                 "/sys/devices/system/edac/mc: no ECC memory, or no driver for it");
 }
 
+#ifdef SB_KNOWN_GOOD
 TEST_F(Operations, KnownGoodRunsTheVerificationProgram) {
   OperationCall asked = call("known_good");
   asked.time_limit = std::chrono::seconds(60);
@@ -162,6 +163,7 @@ TEST_F(Operations, KnownGoodRunsTheVerificationProgram) {
   start(elsewhere.path());
   EXPECT_EQ(run(asked).result, Ended::unknown);
 }
+#endif
 
 TEST_F(Operations, KernelLogInPython) {
   node::TestFolder root;
