@@ -2,6 +2,7 @@
 #include "adapters/slurm/program_order.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
