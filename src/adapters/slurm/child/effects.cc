@@ -2,6 +2,7 @@
 #include "adapters/slurm/child/effects.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <slurm/slurm_errno.h>
 #include <unistd.h>
 
@@ -78,13 +79,13 @@ Result<Json> submit_verification(const Json& args) {
   if (slurm_submit_batch_job(&job, &raw) != SLURM_SUCCESS)
     return fail(slurm_error(errno, CallKind::effect, "submitting " + key));
   const std::unique_ptr<submit_response_msg_t, FreeSubmit> answer(raw);
-  Json submitted = Json::object({{"job_id", answer->job_id}});
+  const JobId job_id = job_number(*answer);
+  Json submitted = Json::object({{"job_id", job_id}});
   // Slurm's stamp is read back.  Where that fails the job is there all the same, and find() gives the rest.
-  auto job_now = read_job(answer->job_id);
+  auto job_now = read_job(job_id);
   if (!job_now || !*job_now)
-    return fail(
-        Error(ErrorCode::timed_out, fmt::format("job {} was submitted but cannot be read", answer->job_id))
-            .because(job_now ? "slurmctld lost it" : job_now.error().line()));
+    return fail(Error(ErrorCode::timed_out, fmt::format("job {} was submitted but cannot be read", job_id))
+                    .because(job_now ? "slurmctld lost it" : job_now.error().line()));
   submitted.set("submit", to_micros((*job_now)->submit));
   return submitted;
 }
@@ -119,7 +120,7 @@ Result<Json> release_job(const Json& args) {
   if (!(*job)->held || is_over(**job)) return Json(false);
   job_desc_msg_t update;
   slurm_init_job_desc_msg(&update);
-  update.job_id = handle.job_id;
+  job_number(update) = handle.job_id;
   update.priority = INFINITE;  // what `scontrol release` asks: slurmctld computes a priority
   update.user_id = getuid();
   if (slurm_update_job(&update) != SLURM_SUCCESS)
@@ -134,7 +135,7 @@ Result<Json> cancel_job(const Json& args) {
   if (!*job) return Json(false);
   if (!handle.means(**job)) return stranger(handle);
   if (is_over(**job)) return Json(false);
-  if (slurm_kill_job(handle.job_id, SIGKILL, 0) != SLURM_SUCCESS) {
+  if (kill_job(handle.job_id, SIGKILL) != SLURM_SUCCESS) {
     // It may have ended between the look and the call.
     if (errno == ESLURM_ALREADY_DONE || errno == ESLURM_INVALID_JOB_ID) return Json(false);
     return fail(slurm_error(errno, CallKind::effect, fmt::format("cancelling job {}", handle.job_id)));

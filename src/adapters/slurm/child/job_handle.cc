@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 #include <slurm/slurm_errno.h>
+#include <unistd.h>
 
 #include <cerrno>
 
@@ -13,7 +14,9 @@
 namespace sickbay::slurm {
 
 bool Handle::means(const JobInfo& job) const {
-  if (job.job_id != job_id || job.uid != uid) return false;
+  // From 24.11 on an allocation is its caller's, whatever owner he names: donors are ours.
+  const bool is_his = job.uid == uid || (!key.empty() && job.uid == getuid());
+  if (job.job_id != job_id || !is_his) return false;
   const bool same_time = submit == job.submit || job.restart_cnt > 0;
   if (key.empty()) return submit != kNoTime && same_time;
   return holds_key(job.comment, key) && (submit == kNoTime || same_time);
@@ -21,7 +24,7 @@ bool Handle::means(const JobInfo& job) const {
 
 Result<std::optional<JobInfo>> read_job(JobId id) {
   job_info_msg_t* raw = nullptr;
-  if (slurm_load_job(&raw, id, kJobs) != SLURM_SUCCESS) {
+  if (load_job(&raw, id, kJobs) != SLURM_SUCCESS) {
     if (errno == ESLURM_INVALID_JOB_ID) return std::optional<JobInfo>();
     return fail(slurm_error(errno, CallKind::look, fmt::format("reading job {}", id)));
   }

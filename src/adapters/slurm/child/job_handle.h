@@ -15,7 +15,7 @@ namespace sickbay::slurm {
 struct Handle : JobHandle {
   explicit Handle(const Json& args) : JobHandle(from_json(args)) {}
   /// Whether `job` is the one meant.  Its key says so; a job without one (a user's own first run) is known
-  /// by its submit time, which only a requeue changes.
+  /// by its submit time, which only a requeue changes.  A job of ours (root's) with the key is meant, too.
   bool means(const JobInfo& job) const;
 };
 

@@ -2,6 +2,7 @@
 #include "adapters/slurm/child/spare_pool.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <pwd.h>
 #include <slurm/slurm.h>
 #include <slurm/slurm_errno.h>
