@@ -91,23 +91,10 @@ Result<Json> submit_verification(const Json& args) {
 }
 
 Result<Json> find_jobs(const Json& args) {
-  const std::string key = args["key"].as_string();
-  job_info_msg_t* raw = nullptr;
-  if (slurm_load_job_user(&raw, static_cast<std::uint32_t>(args["uid"].as_int()), kJobs) != SLURM_SUCCESS) {
-    // slurmctld answers so for a user it has no job of.
-    if (errno == ESLURM_INVALID_JOB_ID) return Json::array();
-    return fail(slurm_error(errno, CallKind::look, "looking for " + key));
-  }
-  const Jobs answer(raw);
-  std::vector<JobInfo> found;
-  for (std::uint32_t i = 0; i < answer->record_count; ++i) {
-    slurm_job_info_t& record = answer->job_array[i];
-    if (record.comment && holds_key(record.comment, key)) found.push_back(job_info(record));
-  }
-  std::sort(found.begin(), found.end(),
-            [](const JobInfo& a, const JobInfo& b) { return a.job_id < b.job_id; });
+  auto found = jobs_with_key(args["key"].as_string(), static_cast<std::uint32_t>(args["uid"].as_int()));
+  if (!found) return fail(std::move(found.error()));
   Json::Array jobs;
-  for (const JobInfo& job : found) jobs.push_back(job.to_json());
+  for (const JobInfo& job : *found) jobs.push_back(job.to_json());
   return Json(std::move(jobs));
 }
 

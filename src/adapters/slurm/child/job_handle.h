@@ -19,6 +19,9 @@ struct Handle : JobHandle {
   bool means(const JobInfo& job) const;
 };
 
+/// The user's jobs that hold `key`, and from 24.11 on ours, too: donors, which 22.05 makes their owner's, as
+/// asked. Lowest id first, also those that have ended.
+Result<std::vector<JobInfo>> jobs_with_key(const std::string& key, std::uint32_t uid);
 /// The job of `id`, or nothing when slurmctld does not know it.
 Result<std::optional<JobInfo>> read_job(JobId id);
 bool is_over(const JobInfo& job);

@@ -6,6 +6,8 @@
 #pragma once
 #include <slurm/slurm.h>
 
+#include <cstdio>
+#include <cstdlib>
 #include <type_traits>
 
 #include "model/ids.h"
@@ -14,6 +16,8 @@ extern "C" {
 // 26.05 has the latter in place of the former.
 [[gnu::weak]] void slurm_free_ctl_conf(slurm_conf_t* conf);
 [[gnu::weak]] void slurm_free_conf(slurm_conf_t* conf);
+// Exported by all three and declared by none.
+void slurm_xfree_ptr(void* memory);
 // From 24.11 on gone without a successor (job_cpus.h).
 [[gnu::weak]] int slurm_job_cpus_allocated_on_node_id(job_resources_t* resources, int node);
 }
@@ -25,6 +29,19 @@ inline void free_conf(slurm_conf_t* conf) {
     slurm_free_ctl_conf(conf);
   else if (slurm_free_conf)
     slurm_free_conf(conf);
+}
+
+/// From 24.11 on an allocation is its caller's, whatever user it names (releases between were not looked at).
+inline constexpr bool kAllocatesForOthers = SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(23, 2, 0);
+
+/// Frees the name that slurm_create_reservation() gives: of 26.05 by Slurm's own free, of the others by
+/// libc's.
+inline void free_reservation_name(char* name) {
+#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(25, 5, 0)
+  slurm_xfree_ptr(name);
+#else
+  std::free(name);
+#endif
 }
 
 /// The number of the job that a message is about: 26.05 has put it into a step's name.

@@ -104,31 +104,10 @@ TimePoint guessed_start(JobId donor) {
   return from_unix_seconds(answer->start_time);
 }
 
-/// Adds the donors with `key` among the user's jobs that have not ended.
-Status add_donors(const std::string& key, std::uint32_t uid, std::vector<JobInfo>& found) {
-  job_info_msg_t* raw = nullptr;
-  if (slurm_load_job_user(&raw, uid, kJobs) != SLURM_SUCCESS) {
-    if (errno == ESLURM_INVALID_JOB_ID) return {};
-    return fail(slurm_error(errno, CallKind::look, "looking for " + key));
-  }
-  const Jobs answer(raw);
-  for (std::uint32_t i = 0; i < answer->record_count; ++i) {
-    slurm_job_info_t& record = answer->job_array[i];
-    if (!record.comment || !holds_key(record.comment, key)) continue;
-    JobInfo job = job_info(record);
-    if (!is_over(job)) found.push_back(std::move(job));
-  }
-  return {};
-}
-
-/// The donors with `key` that have not ended, lowest id first: 22.05 makes them their owner's, as asked; from
-/// 24.11 on they are the caller's.
+/// The donors with `key` that have not ended, lowest id first.
 Result<std::vector<JobInfo>> find_donors(const std::string& key, std::uint32_t uid) {
-  std::vector<JobInfo> found;
-  if (auto added = add_donors(key, uid, found); !added) return fail(std::move(added.error()));
-  if (uid != getuid())
-    if (auto added = add_donors(key, getuid(), found); !added) return fail(std::move(added.error()));
-  std::ranges::sort(found, {}, &JobInfo::job_id);
+  auto found = jobs_with_key(key, uid);
+  if (found) std::erase_if(*found, is_over);
   return found;
 }
 
