@@ -56,7 +56,8 @@ TEST(ProgramOrderLine, AnOrdinaryJobIsHeldKeyedAndItsOwners) {
   EXPECT_THAT(made.spec.argv,
               ElementsAre("/usr/bin/sbatch", "--parsable", "--hold", "--comment=sickbay:c17.r2.a1",
                           "--job-name=job.sh", "--output=/home/alice/sickbay-c17/slurm-%j.out",
-                          "--error=/home/alice/sickbay-c17/slurm-%j.err", "--export-file=9", "/dev/stdin"));
+                          "--error=/home/alice/sickbay-c17/slurm-%j.err", "--export-file=9", "--export=ALL",
+                          "/dev/stdin"));
   EXPECT_EQ(made.spec.input, order().submission.script);
   EXPECT_EQ(made.spec.folder, "/home/alice");
   ASSERT_TRUE(made.spec.as_user);
