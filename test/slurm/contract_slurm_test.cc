@@ -87,9 +87,10 @@ class SlurmContractCluster final : public ContractCluster {
     slurmctld().start();
     SB_CHECK(wait(
                  [this] {
+                   slurmctld().start_again_if_ended();
                    return answers({"scontrol", "ping"}, " is UP");
                  },
-                 seconds(60)),
+                 seconds(150)),
              "slurmctld answers again");
   }
   void forget_ended_jobs() override {

@@ -113,4 +113,8 @@ void Slurmctld::start() {
   ours_ = true;
 }
 
+void Slurmctld::start_again_if_ended() {
+  if (ours_ && ::waitpid(pid_, nullptr, WNOHANG) == pid_) start();
+}
+
 }  // namespace sickbay::slurm

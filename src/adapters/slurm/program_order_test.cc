@@ -216,7 +216,7 @@ TEST(ProgramOrderLine, ExportMeansWhatItMeantTheFirstTime) {
     const char* option;
     std::vector<std::string> there, not_there;
   } rows[] = {
-      {"ALL", "-", {"A=1", "B=2", "SLURM_X=3"}, {"SLURM_EXPORT_ENV"}},
+      {"ALL", "ALL", {"A=1", "B=2", "SLURM_X=3"}, {"SLURM_EXPORT_ENV"}},
       {"NONE", "SICKBAY_RUN=2", {"SLURM_X=3", "SLURM_EXPORT_ENV=NONE"}, {"A=", "B="}},
       {"NIL", "SICKBAY_RUN=2", {"SLURM_X=3"}, {"A=", "B="}},
       {"A,C=4", "SICKBAY_RUN=2", {"A=1", "C=4", "SLURM_X=3", "SLURM_EXPORT_ENV=A,C=4"}, {"B="}},
