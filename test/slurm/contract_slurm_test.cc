@@ -87,10 +87,9 @@ class SlurmContractCluster final : public ContractCluster {
     slurmctld().start();
     SB_CHECK(wait(
                  [this] {
-                   slurmctld().start_again_if_ended();
                    return answers({"scontrol", "ping"}, " is UP");
                  },
-                 seconds(150)),
+                 seconds(60)),
              "slurmctld answers again");
   }
   void forget_ended_jobs() override {

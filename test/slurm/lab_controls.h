@@ -24,9 +24,6 @@ class Slurmctld {
   void stop(bool killed);
   /// Starts it as it was started before.  It is ready some time later.
   void start();
-  /// Starts it once more where it has ended since: 24.11 and 26.05 (not 22.05) may find their port not yet
-  /// free, a minute or so after nodes have died ("_open_ports: unable to process fd"), as systemd would.
-  void start_again_if_ended();
   /// Stops it in its tracks, or lets it go on: what a slurmctld under load looks like.
   void freeze();
   void thaw();
