@@ -16,10 +16,10 @@ CTEST_ARGS ?=
 # What the demo runs, which is less than all: tests are not in it.
 demo_programs := sickbay sickbayd sickbay-slurm sickbay-verify sickbay-sim demo_programs
 
-.PHONY: help setup build demo test test-asan test-tsan bench lint format fuzz install clean
+.PHONY: help setup build demo test test-slurm-releases test-asan test-tsan bench lint format fuzz install clean
 
 help: ## this list
-	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-20s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: ## install the Debian packages that are missing (needs root or sudo)
 	@tools/setup
@@ -34,6 +34,11 @@ test: ## build all and run every test; those on a real Slurm need root
 	@tools/setup --quiet
 	@tools/build release
 	@tools/run-tests build/release $(CTEST_ARGS)
+
+test-slurm-releases: ## what matters on Slurm 24.11 and 26.05, in a Debian each has (root; the first time an hour)
+	@tools/setup --quiet
+	@failed=; for release in $$(tools/slurm-release --list | cut -d' ' -f1); do tools/slurm-release "$$release" --test || failed+=" $$release"; done; \
+	[ -z "$$failed" ] || { echo "test-slurm-releases: failed:$$failed" >&2; exit 1; }
 
 test-asan: ## the tests that need no Slurm under AddressSanitizer and UndefinedBehaviorSanitizer
 	@tools/setup --quiet
@@ -68,5 +73,6 @@ install: ## install to PREFIX=/usr/local (DESTDIR is honoured)
 	@tools/build release
 	@DESTDIR='$(DESTDIR)' cmake --install build/release --prefix '$(PREFIX)'
 
-clean: ## remove the build folders
-	rm -rf build
+clean: ## remove the build folders; build/slurm-*/root, the Debians of test-slurm-releases, stay
+	@[ ! -d build ] || find build -mindepth 1 -maxdepth 1 ! -name 'slurm-*' -exec rm -rf {} +
+	rm -rf build/slurm-*/build

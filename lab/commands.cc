@@ -18,6 +18,7 @@
 #include "lab/command_parts.h"
 #include "lab/lab.h"
 #include "lab/machines.h"
+#include "lab/other_release.h"
 
 namespace sickbay::lab {
 
@@ -35,6 +36,9 @@ void add_which(CLI::App& command, const std::shared_ptr<Which>& which, bool posi
 int with_lab(const Which& which, const std::function<Status(const Layout&)>& work) {
   auto layout = load_layout(which.name, which.folder);
   if (!layout) return complain(layout.error());
+  // (Who is not root can do nothing there anyway.)
+  if (::geteuid() == 0)
+    if (auto there = go_to_release(layout->wishes.release); !there) return complain(there.error());
   auto done = work(*layout);
   return done ? 0 : complain(done.error());
 }
@@ -58,12 +62,25 @@ void add_up(CLI::App& lab, int& exit_code) {
       ->allow_extra_args(false);
   c->add_option("--slurm-user", wishes->slurm_user, "who slurmctld runs as: root or slurm")
       ->capture_default_str();
+  c->add_option(
+      "--slurm", wishes->release,
+      "another Slurm than this machine's: a release that tools/slurm-release has made (24.11, 26.05), "
+      "or the folder it made");
   c->add_option("--cpus", wishes->cpus, "CPUs per node, as Slurm is told")->capture_default_str();
   c->add_flag("--sickbayd,!--no-sickbayd", wishes->sickbayd, "start this cluster's sickbayd too (default)");
   c->add_flag("--agents,!--no-agents", wishes->agents,
               "start an agent on each node, with sickbayd (default)");
   c->callback([wishes, &exit_code] {
     const auto begin = std::chrono::steady_clock::now();
+    if (!wishes->release.empty()) {
+      auto there = find_release(wishes->release);
+      if (there) wishes->release = *there;
+      auto gone = there ? go_to_release(*there) : Status(tl::unexpected(there.error()));
+      if (!gone) {
+        exit_code = complain(gone.error());
+        return;
+      }
+    }
     auto layout = bring_up(*wishes, [](const std::string& what) { fmt::print(stderr, "lab: {}\n", what); });
     if (!layout) {
       exit_code = complain(layout.error());
@@ -129,16 +146,18 @@ void add_status(CLI::App& lab, int& exit_code) {
   add_which(*c, which, true);
   c->add_flag("--json", *json, "as JSON");
   c->callback([which, json, &exit_code] {
-    auto state = look_at(which->name, which->folder);
-    if (!state) {
-      exit_code = complain(state.error());
-      return;
-    }
-    if (*json)
-      fmt::print("{}\n", to_json(*state).pretty());
-    else
-      print_state(*state);
-    if (!state->running) exit_code = 1;
+    bool running = false;
+    const int failed = with_lab(*which, [&](const Layout&) -> Status {
+      auto state = look_at(which->name, which->folder);
+      if (!state) return tl::unexpected(state.error());
+      if (*json)
+        fmt::print("{}\n", to_json(*state).pretty());
+      else
+        print_state(*state);
+      running = state->running;
+      return {};
+    });
+    exit_code = failed != 0 ? failed : running ? 0 : 1;
   });
 }
 

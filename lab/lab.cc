@@ -27,6 +27,7 @@
 #include "lab/power.h"
 #include "lab/shown.h"
 #include "lab/slurm_conf.h"
+#include "lab/slurm_version.h"
 
 namespace sickbay::lab {
 namespace {
@@ -50,6 +51,14 @@ Status check_programs() {
               .remedied_by("apt-get install slurmctld slurmd slurmdbd slurm-client munge mariadb-server "
                            "iproute2 iptables (not slurm-wlm-emulator)"));
   return {};
+}
+
+Result<int> slurm_version() {
+  Command c;
+  c.argv = {"slurmctld", "-V"};
+  auto outcome = run_to_end(c, milliseconds{10'000});
+  if (!outcome) return tl::unexpected(outcome.error());
+  return parse_slurm_version(outcome->output);
 }
 
 Result<uid_t> uid_of(const std::string& user) {
@@ -91,7 +100,7 @@ Status write_sickbay_files(const Layout& l) {
 }
 
 // Folders and files, before anything runs.
-Status write_files(const Layout& l) {
+Status write_files(const Layout& l, const SlurmRelease& slurm) {
   struct FolderRow {
     const char* name;
     unsigned mode;
@@ -119,20 +128,22 @@ Status write_files(const Layout& l) {
   auto passwd = read_text("/etc/passwd"), group = read_text("/etc/group");
   if (!passwd) return tl::unexpected(passwd.error());
   if (!group) return tl::unexpected(group.error());
+  const bool confine = slurm_can_confine_memory();
   struct FileRow {
     const char* name;
     std::string text;
     unsigned mode;
   };
-  for (const FileRow& row : {FileRow{"etc/munge.key", std::string(key.data(), key.size()), 0400},
-                             {"etc/slurm.conf", slurm_conf(l, slurm_can_confine_memory()), 0644},
-                             {"etc/slurmdbd.conf", slurmdbd_conf(l), 0600},
-                             {"etc/cgroup.conf", cgroup_conf(slurm_can_confine_memory()), 0644},
-                             {"etc/hosts", hosts_file(l), 0644},
-                             {"etc/passwd", passwd_file(l, *passwd), 0644},
-                             {"etc/group", group_file(*group), 0644},
-                             {"etc/task_prolog", task_prolog(l), 0755},
-                             {"etc/reboot", reboot_program(l), 0755}})
+  for (const FileRow& row :
+       {FileRow{"etc/munge.key", std::string(key.data(), key.size()), 0400},
+        {"etc/slurm.conf", slurm_conf(l, confine), 0644},
+        {"etc/slurmdbd.conf", slurmdbd_conf(l), 0600},
+        {"etc/cgroup.conf", std::string(confine ? slurm.cgroup_memory : slurm.cgroup_none), 0644},
+        {"etc/hosts", hosts_file(l), 0644},
+        {"etc/passwd", passwd_file(l, *passwd), 0644},
+        {"etc/group", group_file(*group), 0644},
+        {"etc/task_prolog", task_prolog(l), 0755},
+        {"etc/reboot", reboot_program(l), 0755}})
     if (auto done = write_text(l.path(row.name), row.text, row.mode); !done) return done;
   if (auto done = write_sickbay_files(l); !done) return done;
   auto uid = uid_of(l.wishes.slurm_user);
@@ -172,8 +183,8 @@ Status await_nodes(const Layout& l) {
   return fail(Error(ErrorCode::timed_out, "not all nodes became idle").because(cause));
 }
 
-Status build(const Layout& l, const CleanupList& list, const Progress& tell) {
-  if (auto done = write_files(l); !done) return done;
+Status build(const Layout& l, int slurm, const CleanupList& list, const Progress& tell) {
+  if (auto done = write_files(l, slurm_release(slurm)); !done) return done;
   tell(fmt::format("starting {} machines", l.hosts().size() + 1));
   if (auto done = start_machine(l, l.controller(), list); !done) return done;
 
@@ -205,7 +216,7 @@ Status build(const Layout& l, const CleanupList& list, const Progress& tell) {
   if (!said || *said != "good")
     return fail(Error(ErrorCode::os, "the database did not start").because(said ? *said : ""));
 
-  tell("starting Slurm");
+  tell("starting Slurm " + slurm_version_text(slurm));
   if (auto done = start_and_wait(l, "slurmdbd", "ctl"); !done) return done;
   if (auto done = add_accounts(l); !done)
     return fail(std::move(done.error()).because(daemon_tail(l, "slurmdbd", "ctl")));
@@ -267,6 +278,8 @@ Result<Layout> bring_up(const Wishes& wishes, const Progress& tell) {
   if (!l) return l;
   if (auto good = check_shown(l->wishes.shown); !good) return tl::unexpected(good.error());
   if (auto found = check_programs(); !found) return tl::unexpected(found.error());
+  auto slurm = slurm_version();
+  if (!slurm) return tl::unexpected(slurm.error());
 
   const std::string standard = default_folder(l->wishes.name);
   const auto taken = [&](const std::string& path) {
@@ -292,7 +305,7 @@ Result<Layout> bring_up(const Wishes& wishes, const Progress& tell) {
     if (done && ::symlink(l->dir().c_str(), standard.c_str()) != 0)
       done = fail(os_error("could not make " + standard));
   }
-  if (done) done = build(*l, list, tell);
+  if (done) done = build(*l, *slurm, list, tell);
   if (done) return l;
   tell("that failed; taking it down again");
   Error error = std::move(done.error());

@@ -54,7 +54,11 @@ struct TextRow {
   std::string Wishes::*field;
 };
 constexpr TextRow kTexts[] = {
-    {"name", &Wishes::name}, {"folder", &Wishes::folder}, {"slurm_user", &Wishes::slurm_user}};
+    {"name", &Wishes::name},
+    {"folder", &Wishes::folder},
+    {"slurm_user", &Wishes::slurm_user},
+    {"release", &Wishes::release},
+};
 
 struct FlagRow {
   const char* key;

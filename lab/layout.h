@@ -30,6 +30,7 @@ struct Wishes {
   int logins = 0;  ///< login hosts: munged and Slurm's commands, and no daemon of Slurm's or ours
   int cpus = 2;    ///< per node, as Slurm is told
   std::string slurm_user = "root";
+  std::string release;  ///< folder of another Slurm than this machine's (other_release.h); empty: this one's
   bool sickbayd = true;
   bool agents = true;  ///< one on each node; only where there is a sickbayd
   /// Folders of the host that all machines see at their own path (shown.h).

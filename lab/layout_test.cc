@@ -8,6 +8,7 @@
 #include "lab/cleanup.h"
 #include "lab/fault_mounts.h"
 #include "lab/slurm_conf.h"
+#include "lab/slurm_version.h"
 #include "lab/watch.h"
 
 namespace sickbay::lab {
@@ -26,7 +27,7 @@ Layout plan(Wishes wishes) {
 TEST(Layout, SurvivesItsOwnFile) {
   Wishes w;
   w.name = "night-2", w.nodes = 3, w.spares = 2, w.cpus = 4, w.slurm_user = "slurm", w.sickbayd = false,
-  w.agents = false, w.shown = {"/root/a b", "/tmp/x/"};
+  w.agents = false, w.release = "/opt/slurm-26.05", w.shown = {"/root/a b", "/tmp/x/"};
   const Layout l = plan(w);
   auto again = parse_layout(print_layout(l));
   ASSERT_TRUE(again.has_value());
@@ -34,6 +35,7 @@ TEST(Layout, SurvivesItsOwnFile) {
   EXPECT_EQ(again->machines().size(), 5u);
   EXPECT_TRUE(again->machines()[3].spare);
   EXPECT_EQ(again->range, l.range);
+  EXPECT_EQ(again->wishes.release, "/opt/slurm-26.05");
   EXPECT_THAT(again->wishes.shown, ElementsAre("/root/a b", "/tmp/x"));
 }
 
@@ -105,6 +107,27 @@ TEST(Layout, TheSlurmHasItsOwnMungeEverywhere) {
   EXPECT_THAT(conf, HasSubstr("PartitionName=small Nodes=n1 "));
   EXPECT_THAT(conf, HasSubstr("PartitionName=spare Nodes=n7 Hidden=YES"));
   EXPECT_THAT(conf, Not(HasSubstr("/etc/slurm")));
+}
+
+struct VersionRow {
+  const char* said;
+  int version, since;
+  const char* cgroup_none;
+};
+TEST(SlurmVersion, EachReleaseHasItsRow) {
+  for (const VersionRow& row : {VersionRow{"slurm-wlm 22.05.8\n", 2205, 2205, "CgroupAutomount=no\n"},
+                                {"slurm 21.08.8-2\n", 2108, 2205, "CgroupAutomount=no\n"},
+                                {"slurm-wlm 24.11.5\n", 2411, 2411, "CgroupPlugin=disabled\n"},
+                                {"slurm-wlm 26.05.5", 2605, 2411, "CgroupPlugin=disabled\n"}}) {
+    auto version = parse_slurm_version(row.said);
+    ASSERT_TRUE(version.has_value()) << row.said;
+    EXPECT_EQ(*version, row.version);
+    EXPECT_EQ(slurm_release(*version).since, row.since) << row.said;
+    EXPECT_EQ(slurm_release(*version).cgroup_none, row.cgroup_none) << row.said;
+  }
+  EXPECT_EQ(slurm_version_text(2205), "22.05");
+  for (const char* text : {"", "slurm", "slurm x.y", "slurm-wlm 24"})
+    EXPECT_FALSE(parse_slurm_version(text).has_value()) << text;
 }
 
 TEST(Layout, AddsItsUsersToThoseOfTheHost) {

@@ -202,6 +202,10 @@ std::vector<std::string> folders_of_program(const std::string& program,
 
 std::vector<std::string> own_folders() { return folders_of_program(own_program_path(), own_libraries()); }
 
+std::string own_checkout() {
+  return checkout_of(fs::path(own_program_path()).parent_path().parent_path().string());
+}
+
 Status check_shown(const std::vector<std::string>& folders) {
   for (const std::string& folder : folders)
     if (auto good = check_folder(folder); !good) return good;

@@ -25,6 +25,9 @@ std::vector<std::string> folders_of_program(const std::string& program,
 /// The same of the running program.
 std::vector<std::string> own_folders();
 
+/// The checkout that the running program was built from; empty where it was installed.
+std::string own_checkout();
+
 /// Whether the machines of a lab will see all of these, and its users may run our programs.  Errors: usage
 /// or not_found, with cause and remedy.  Looks only; before anything is started.
 Status check_shown(const std::vector<std::string>& folders);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Configuration of the lab's Slurm 22.05.
+// Configuration of the lab's Slurm.  What releases must be told apart is in slurm_version.cc.
 #include "lab/slurm_conf.h"
 
 #include <fmt/core.h>
@@ -28,12 +28,6 @@ std::string ended(std::string text) {
 }
 
 }  // namespace
-
-std::string cgroup_conf(bool cgroups) {
-  if (!cgroups) return "CgroupAutomount=no\n";
-  return "CgroupPlugin=cgroup/v1\nCgroupMountpoint=/sys/fs/"
-         "cgroup\nCgroupAutomount=no\nConstrainRAMSpace=yes\n";
-}
 
 std::string slurm_conf(const Layout& l, bool cgroups) {
   const Wishes& w = l.wishes;

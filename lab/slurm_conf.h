@@ -9,7 +9,6 @@ namespace sickbay::lab {
 
 /// `cgroups`: memory limits by task/cgroup; else by sampling.
 std::string slurm_conf(const Layout& layout, bool cgroups);
-std::string cgroup_conf(bool cgroups);
 std::string slurmdbd_conf(const Layout& layout);
 std::string hosts_file(const Layout& layout);
 /// The host's passwd (or group) and the lab's users.  A user or id that the host has already is left as it

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The processor: right on every core, right over the whole class, and all of its time given to the thread.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sched.h>
 
 #include <algorithm>

@@ -2,6 +2,7 @@
 #include "model/nonstop_config.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>

@@ -205,7 +205,8 @@ std::string one_line(std::string_view text) {
 }
 
 // A value in quotes, as SHOW_CONFIG and SHOW_JOB have it; the original's word for nothing is "none".
-std::string quoted(std::string_view text) {
+// (Not named quoted: std::quoted is found for std::string, too, once a header brings it.)
+std::string in_quotes(std::string_view text) {
   std::string out = one_line(text);
   std::replace(out.begin(), out.end(), '"', '\'');
   return fmt::format("\"{}\"", out.empty() ? "none" : out);
@@ -228,9 +229,10 @@ std::string config_text(const NonstopConfig& config) {
   return fmt::format(
       "BackupAddr {} ControlAddr {} Debug {} HotSpareCount {} MaxSpareNodeCount {} Port {} TimeLimitDelay {} "
       "TimeLimitDrop {} TimeLimitExtend {} UserDrainAllow {} UserDrainDeny {}",
-      quoted(config.backup_addr), quoted(config.control_addr), config.debug, quoted(config.hot_spares_text()),
-      config.max_spare_nodes, config.port, config.time_limit_delay, config.time_limit_drop,
-      config.time_limit_extend, quoted(config.drain_allow.text()), quoted(config.drain_deny.text()));
+      in_quotes(config.backup_addr), in_quotes(config.control_addr), config.debug,
+      in_quotes(config.hot_spares_text()), config.max_spare_nodes, config.port, config.time_limit_delay,
+      config.time_limit_drop, config.time_limit_extend, in_quotes(config.drain_allow.text()),
+      in_quotes(config.drain_deny.text()));
 }
 
 std::string job_text(const JobReport& job) {
@@ -239,7 +241,7 @@ std::string job_text(const JobReport& job) {
   return out + fmt::format(
                    "PENDING_JOB_DELAY {} PENDING_JOB_ID {} PENDING_NODE_NAME {} REPLACE_NODE_CNT {} "
                    "TIME_EXTEND_AVAIL {}",
-                   job.pending_delay, job.pending_job, quoted(job.pending_node), job.replaced, job.credit);
+                   job.pending_delay, job.pending_job, in_quotes(job.pending_node), job.replaced, job.credit);
 }
 
 // What stands behind ENOERROR, without the blank before it.

@@ -20,6 +20,8 @@ echo "$*" >> "$WORK/asked"
 exit "$(cat "$WORK/code")"
 E2
 printf '#!/bin/sh\necho 0\n' > "$work/bin/id"
+# This Debian has all but the compiler's runtime of version 14.
+printf '#!/bin/sh\n[ "$2" != libclang-rt-14-dev ]\n' > "$work/bin/apt-cache"
 chmod +x "$work"/bin/*
 # A tree of its own, whose npm list is known; npm brings what lies in tarball.tgz.
 mkdir -p "$work/tree/tools" "$work/made/package/dist"
@@ -52,6 +54,16 @@ grep -q ' update$' "$work/asked" || fail "no update"
 grep -q 'install --no-install-recommends jq$' "$work/asked" || fail "not jq alone: $(cat "$work/asked")"
 grep -q 'policy 101' "$work/asked" || fail "services were free to start"
 [ ! -e "$SB_SETUP_POLICY" ] || fail "policy-rc.d is left behind"
+
+# A|B: one that is installed is enough; else the first that this Debian has.
+echo libclang-rt-14-dev > "$work/missing"
+[ -z "$("$setup" --quiet)" ] || fail "of A|B one is not enough"
+echo libclang-rt-dev >> "$work/missing"
+"$setup" > "$work/out"
+grep -q 'install --no-install-recommends libclang-rt-dev$' "$work/asked" || fail "of A|B not the one there is: $(cat "$work/asked")"
+# --lab wants nothing of the desk.
+[ -z "$("$setup" --quiet --lab)" ] || fail "--lab asks for packages of the desk"
+echo jq > "$work/missing"
 
 echo 100 > "$work/code"
 if "$setup" > "$work/out" 2> "$work/err"; then fail "a failure of apt is not told"; fi

@@ -2,6 +2,7 @@
 #include "test/nonstop_chaos/chaos.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Programs that listen: streams of events, and calls.
+#include <fmt/ranges.h>
+
 #include "test/nonstop_server/nonstop_server_parts.h"
 
 namespace sickbay {

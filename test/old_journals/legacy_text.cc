@@ -2,6 +2,7 @@
 #include "legacy_text.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <set>
 

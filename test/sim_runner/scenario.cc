@@ -2,6 +2,7 @@
 #include "test/sim_runner/scenario.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>

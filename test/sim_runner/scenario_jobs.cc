@@ -2,6 +2,7 @@
 #include "test/sim_runner/scenario_jobs.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/duration.h"
 #include "base/size.h"

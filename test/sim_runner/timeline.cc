@@ -2,6 +2,7 @@
 #include "test/sim_runner/timeline.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>

@@ -62,6 +62,9 @@ Slurmctld::Slurmctld() {
   const std::string proc = "/proc/" + std::to_string(pid_);
   argv_ = zero_ended(whole_file(proc + "/cmdline"));
   environment_ = zero_ended(whole_file(proc + "/environ"));
+  // From 24.11 on a reconfigured slurmctld is a new process, and this is how it was handed the old one's
+  // sockets.
+  std::erase_if(environment_, [](const std::string& one) { return one.starts_with("SLURMCTLD_RECONF"); });
 }
 
 void Slurmctld::stop(bool killed) {

@@ -6,6 +6,7 @@
 
 #include <duktape.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cstdlib>
 #include <cstring>

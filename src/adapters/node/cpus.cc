@@ -2,6 +2,8 @@
 // cpus, machine_checks, load: processors and what they do.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "adapters/node/families.h"
 #include "adapters/node/parse.h"
 #include "adapters/node/words.h"

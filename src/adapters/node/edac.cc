@@ -2,6 +2,8 @@
 // edac, dimm: memory errors as the memory controllers count them.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "adapters/node/families.h"
 
 namespace sickbay::node {

@@ -2,6 +2,8 @@
 // nic, tcp, infiniband: network devices and what TCP makes of them.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "adapters/node/families.h"
 #include "adapters/node/parse.h"
 #include "adapters/node/words.h"

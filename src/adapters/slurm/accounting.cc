@@ -2,6 +2,7 @@
 #include "adapters/slurm/accounting.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <array>
 #include <charconv>

@@ -20,6 +20,19 @@ std::uint32_t minutes_left(const RunningJob& job, TimePoint now) {
   return static_cast<std::uint32_t>(std::clamp<std::int64_t>(left, 1, job.time_limit_min));
 }
 
+/// The GRES in a list like "gres:gpu:2" (22.05) or "cpu=2,gres/gpu:1": from 24.11 on --cpus-per-task stands
+/// there, too.
+std::string gres_in(std::string_view list) {
+  std::string gres;
+  while (!list.empty()) {
+    const std::string_view one = list.substr(0, list.find(','));
+    list.remove_prefix(std::min(list.size(), one.size() + 1));
+    if (!one.starts_with("cpu=") && !one.starts_with("cpu:") && !one.starts_with("mem="))
+      gres += (gres.empty() ? "" : ",") + std::string(one);
+  }
+  return gres;
+}
+
 }  // namespace
 
 Status can_grow(const RunningJob& job) {
@@ -28,12 +41,12 @@ Status can_grow(const RunningJob& job) {
     return fail(Error(ErrorCode::conflict, fmt::format("job {} has lost its batch script", job.job_id))
                     .because(fmt::format("the script ran on {}, which the job has no more", job.batch_host))
                     .remedied_by("cancel the job and submit it again: nothing of it runs any more"));
-  for (const std::string* gres :
+  for (const std::string* list :
        {&job.gres, &job.tres_per_node, &job.tres_per_job, &job.tres_per_socket, &job.tres_per_task})
-    if (!gres->empty())
+    if (const std::string gres = gres_in(*list); !gres.empty())
       return fail(
           Error(ErrorCode::conflict, fmt::format("job {} has GRES and cannot grow", job.job_id))
-              .because(fmt::format("Slurm gives no node to a job that has GRES ({})", *gres))
+              .because(fmt::format("Slurm gives no node to a job that has GRES ({})", gres))
               .remedied_by("let the job go on without the node (drop it), or end it and submit it again"));
   return {};
 }

@@ -160,6 +160,16 @@ TEST(Donor, NotForAJobWithGres) {
   }
 }
 
+TEST(Donor, CpusPerTaskAreNoGres) {
+  RunningJob j = job();
+  j.tres_per_task = "cpu=2";  // 24.11 and 26.05
+  EXPECT_TRUE(donor_request(j, donor_order(), kStart));
+  j.tres_per_task = "cpu=2,gres/gpu:1";
+  const auto refused = donor_request(j, donor_order(), kStart);
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().cause, HasSubstr("(gres/gpu:1)"));
+}
+
 TEST(Donor, APoolDiffersByItsNodesAndUsers) {
   const SparePool is{"batch", "HOT_SPARE_batch", {"n2", "n1"}, {"root"}};
   SparePool same = is, nodes = is, users = is;

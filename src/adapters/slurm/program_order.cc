@@ -2,6 +2,7 @@
 #include "adapters/slurm/program_order.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -184,7 +185,7 @@ void add_limits(const Submission& submission, const UserOptions& options, const 
 /// The job's environment, and the --export that makes sbatch treat it as it did the first time.
 struct JobEnvironment {
   std::string file;
-  std::string export_option;  ///< empty: none
+  std::string export_option;
 };
 
 void set_exported(const std::vector<std::string>& words, const Submission& submission,
@@ -232,8 +233,9 @@ JobEnvironment job_environment(const ProgramOrder& order, const UserOptions& opt
   const std::string run = fmt::format("SICKBAY_RUN={}", order.run_number);
   variables.set(run);
   // Any list but ALL makes slurmd add the user's login environment, as it did at first; a bare NONE would
-  // make sbatch leave our file unread.
-  return {variables.file(), all ? "" : run};
+  // make sbatch leave our file unread.  So does 26.05 where nothing is said; ALL is what 22.05 and 24.11 then
+  // take.
+  return {variables.file(), all ? "ALL" : run};
 }
 
 std::string default_job_name(const Submission& submission) {
@@ -319,7 +321,7 @@ Result<ProgramSubmission> program_submission(const ProgramOrder& order, const Sb
   add("output", output + ".out");
   add("error", output + ".err");
   add("export-file", std::to_string(kExportFd));
-  if (!environment.export_option.empty()) add("export", environment.export_option);
+  add("export", environment.export_option);
   if (moved) add("chdir", order.work_dir);
   // It wins over the script's and over SBATCH_ARRAY_INX, and gives the task its SLURM_ARRAY_TASK_ID again.
   if (order.array_task) add("array", std::to_string(*order.array_task));

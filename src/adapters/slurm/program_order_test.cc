@@ -56,7 +56,8 @@ TEST(ProgramOrderLine, AnOrdinaryJobIsHeldKeyedAndItsOwners) {
   EXPECT_THAT(made.spec.argv,
               ElementsAre("/usr/bin/sbatch", "--parsable", "--hold", "--comment=sickbay:c17.r2.a1",
                           "--job-name=job.sh", "--output=/home/alice/sickbay-c17/slurm-%j.out",
-                          "--error=/home/alice/sickbay-c17/slurm-%j.err", "--export-file=9", "/dev/stdin"));
+                          "--error=/home/alice/sickbay-c17/slurm-%j.err", "--export-file=9", "--export=ALL",
+                          "/dev/stdin"));
   EXPECT_EQ(made.spec.input, order().submission.script);
   EXPECT_EQ(made.spec.folder, "/home/alice");
   ASSERT_TRUE(made.spec.as_user);
@@ -215,7 +216,7 @@ TEST(ProgramOrderLine, ExportMeansWhatItMeantTheFirstTime) {
     const char* option;
     std::vector<std::string> there, not_there;
   } rows[] = {
-      {"ALL", "-", {"A=1", "B=2", "SLURM_X=3"}, {"SLURM_EXPORT_ENV"}},
+      {"ALL", "ALL", {"A=1", "B=2", "SLURM_X=3"}, {"SLURM_EXPORT_ENV"}},
       {"NONE", "SICKBAY_RUN=2", {"SLURM_X=3", "SLURM_EXPORT_ENV=NONE"}, {"A=", "B="}},
       {"NIL", "SICKBAY_RUN=2", {"SLURM_X=3"}, {"A=", "B="}},
       {"A,C=4", "SICKBAY_RUN=2", {"A=1", "C=4", "SLURM_X=3", "SLURM_EXPORT_ENV=A,C=4"}, {"B="}},

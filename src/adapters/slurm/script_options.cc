@@ -27,7 +27,7 @@ std::size_t option_lines(std::string_view script, Each each) {
 
 /// One word as sbatch reads it back from an #SBATCH line: in double quotes a backslash takes the next
 /// character as it is.
-std::string quoted(std::string_view word) {
+std::string in_quotes(std::string_view word) {
   std::string out = "\"";
   for (const char c : word) {
     if (c == '"' || c == '\\') out += '\\';
@@ -42,7 +42,7 @@ std::string with_script_options(std::string_view script, const std::vector<Given
                                 const std::function<bool(const GivenOption&)>& keep) {
   std::string kept(kMark);
   for (const GivenOption& option : options)
-    if (keep(option)) kept += " " + quoted(option.text());
+    if (keep(option)) kept += " " + in_quotes(option.text());
   std::string out;
   bool first = true;
   const std::size_t body = option_lines(script, [&](std::string_view line) {

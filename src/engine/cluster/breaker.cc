@@ -2,6 +2,7 @@
 #include "engine/cluster/breaker.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 

@@ -2,6 +2,7 @@
 #include "engine/cluster/view.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/hostlist.h"
 #include "model/slurm_state.h"

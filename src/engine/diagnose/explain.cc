@@ -2,6 +2,7 @@
 #include "engine/diagnose/explain.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 

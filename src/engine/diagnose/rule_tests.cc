@@ -3,6 +3,7 @@
 #include "engine/diagnose/rule_tests.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 

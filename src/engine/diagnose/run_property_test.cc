@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What holds of every run, over random specifications, answers and orders of ends.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
 #include <random>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A run as text: the names of its states, and the whole for replay equality.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "engine/diagnose/run.h"
 

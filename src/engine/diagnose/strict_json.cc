@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/diagnose/strict_json.h"
 
+#include <fmt/ranges.h>
+
 #include "base/duration.h"
 #include "base/spelling.h"
 

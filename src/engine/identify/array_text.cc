@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Job arrays in words: the verdict of the whole, how one task stands, and the view of the API.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>

@@ -3,6 +3,7 @@
 #include "engine/identify/verdict_text.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 

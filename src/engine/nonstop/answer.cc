@@ -2,6 +2,7 @@
 #include "engine/nonstop/answer.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>

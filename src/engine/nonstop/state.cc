@@ -3,6 +3,7 @@
 #include "engine/nonstop/state.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The agent's way to sickbayd: hello, then one long poll after another; findings and results as they come.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 

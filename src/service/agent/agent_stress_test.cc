@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Stress of the node: only where no job is, and no longer than none is.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "service/agent/agent_test_parts.h"
 

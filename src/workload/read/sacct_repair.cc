@@ -7,6 +7,8 @@
 // the columns beside a JobName are typed.
 #include "workload/read/read_sacct.h"
 
+#include <algorithm>
+
 namespace sickbay::workload::sacct {
 namespace {
 

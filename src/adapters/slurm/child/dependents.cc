@@ -37,7 +37,7 @@ std::string dependency_in_script(JobId id) {
   std::size_t size = 0;
   FILE* out = open_memstream(&text, &size);
   if (out == nullptr) return {};
-  const int rc = slurm_job_batch_script(out, id);
+  const int rc = call_for_job(slurm_job_batch_script, out, id);
   std::fclose(out);
   const std::string script = rc == SLURM_SUCCESS ? std::string(text, size) : std::string();
   std::free(text);

@@ -2,6 +2,7 @@
 #include "adapters/slurm/child/effects.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <slurm/slurm_errno.h>
 #include <unistd.h>
 
@@ -78,35 +79,22 @@ Result<Json> submit_verification(const Json& args) {
   if (slurm_submit_batch_job(&job, &raw) != SLURM_SUCCESS)
     return fail(slurm_error(errno, CallKind::effect, "submitting " + key));
   const std::unique_ptr<submit_response_msg_t, FreeSubmit> answer(raw);
-  Json submitted = Json::object({{"job_id", answer->job_id}});
+  const JobId job_id = job_number(*answer);
+  Json submitted = Json::object({{"job_id", job_id}});
   // Slurm's stamp is read back.  Where that fails the job is there all the same, and find() gives the rest.
-  auto job_now = read_job(answer->job_id);
+  auto job_now = read_job(job_id);
   if (!job_now || !*job_now)
-    return fail(
-        Error(ErrorCode::timed_out, fmt::format("job {} was submitted but cannot be read", answer->job_id))
-            .because(job_now ? "slurmctld lost it" : job_now.error().line()));
+    return fail(Error(ErrorCode::timed_out, fmt::format("job {} was submitted but cannot be read", job_id))
+                    .because(job_now ? "slurmctld lost it" : job_now.error().line()));
   submitted.set("submit", to_micros((*job_now)->submit));
   return submitted;
 }
 
 Result<Json> find_jobs(const Json& args) {
-  const std::string key = args["key"].as_string();
-  job_info_msg_t* raw = nullptr;
-  if (slurm_load_job_user(&raw, static_cast<std::uint32_t>(args["uid"].as_int()), kJobs) != SLURM_SUCCESS) {
-    // slurmctld answers so for a user it has no job of.
-    if (errno == ESLURM_INVALID_JOB_ID) return Json::array();
-    return fail(slurm_error(errno, CallKind::look, "looking for " + key));
-  }
-  const Jobs answer(raw);
-  std::vector<JobInfo> found;
-  for (std::uint32_t i = 0; i < answer->record_count; ++i) {
-    slurm_job_info_t& record = answer->job_array[i];
-    if (record.comment && holds_key(record.comment, key)) found.push_back(job_info(record));
-  }
-  std::sort(found.begin(), found.end(),
-            [](const JobInfo& a, const JobInfo& b) { return a.job_id < b.job_id; });
+  auto found = jobs_with_key(args["key"].as_string(), static_cast<std::uint32_t>(args["uid"].as_int()));
+  if (!found) return fail(std::move(found.error()));
   Json::Array jobs;
-  for (const JobInfo& job : found) jobs.push_back(job.to_json());
+  for (const JobInfo& job : *found) jobs.push_back(job.to_json());
   return Json(std::move(jobs));
 }
 
@@ -119,7 +107,7 @@ Result<Json> release_job(const Json& args) {
   if (!(*job)->held || is_over(**job)) return Json(false);
   job_desc_msg_t update;
   slurm_init_job_desc_msg(&update);
-  update.job_id = handle.job_id;
+  job_number(update) = handle.job_id;
   update.priority = INFINITE;  // what `scontrol release` asks: slurmctld computes a priority
   update.user_id = getuid();
   if (slurm_update_job(&update) != SLURM_SUCCESS)
@@ -134,7 +122,7 @@ Result<Json> cancel_job(const Json& args) {
   if (!*job) return Json(false);
   if (!handle.means(**job)) return stranger(handle);
   if (is_over(**job)) return Json(false);
-  if (slurm_kill_job(handle.job_id, SIGKILL, 0) != SLURM_SUCCESS) {
+  if (kill_job(handle.job_id, SIGKILL) != SLURM_SUCCESS) {
     // It may have ended between the look and the call.
     if (errno == ESLURM_ALREADY_DONE || errno == ESLURM_INVALID_JOB_ID) return Json(false);
     return fail(slurm_error(errno, CallKind::effect, fmt::format("cancelling job {}", handle.job_id)));

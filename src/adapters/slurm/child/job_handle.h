@@ -15,10 +15,13 @@ namespace sickbay::slurm {
 struct Handle : JobHandle {
   explicit Handle(const Json& args) : JobHandle(from_json(args)) {}
   /// Whether `job` is the one meant.  Its key says so; a job without one (a user's own first run) is known
-  /// by its submit time, which only a requeue changes.
+  /// by its submit time, which only a requeue changes.  A job of ours (root's) with the key is meant, too.
   bool means(const JobInfo& job) const;
 };
 
+/// The user's jobs that hold `key`, and from 24.11 on ours, too: donors, which 22.05 makes their owner's, as
+/// asked. Lowest id first, also those that have ended.
+Result<std::vector<JobInfo>> jobs_with_key(const std::string& key, std::uint32_t uid);
 /// The job of `id`, or nothing when slurmctld does not know it.
 Result<std::optional<JobInfo>> read_job(JobId id);
 bool is_over(const JobInfo& job);

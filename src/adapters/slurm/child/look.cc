@@ -56,7 +56,7 @@ Result<Look::JobsSeen> Look::read_each(const std::vector<JobId>& ids, const std:
   // The number of an array answers with all its tasks.
   for (const JobId id : arrays) {
     job_info_msg_t* raw = nullptr;
-    if (slurm_load_job(&raw, id, kJobs) != SLURM_SUCCESS) {
+    if (load_job(&raw, id, kJobs) != SLURM_SUCCESS) {
       const int number = errno;
       if (number == ESLURM_INVALID_JOB_ID) continue;
       return fail(slurm_error(number, CallKind::look, "reading a job array"));
@@ -67,7 +67,7 @@ Result<Look::JobsSeen> Look::read_each(const std::vector<JobId>& ids, const std:
   }
   for (const JobId id : ids) {
     job_info_msg_t* raw = nullptr;
-    if (slurm_load_job(&raw, id, kJobs) != SLURM_SUCCESS) {
+    if (load_job(&raw, id, kJobs) != SLURM_SUCCESS) {
       const int number = errno;
       if (number == ESLURM_INVALID_JOB_ID) {
         seen.absent.push_back(id);

@@ -42,7 +42,7 @@ Result<Json> update_node(const std::string& name, std::uint32_t state, const std
   message.node_names = c_text(name);
   message.node_state = state;
   message.reason = c_text(reason);
-  message.reason_uid = getuid();
+  set_reason_uid(message, getuid());
   if (slurm_update_node(&message) != SLURM_SUCCESS)
     return fail(slurm_error(errno, CallKind::effect, "changing node " + name));
   return Json(true);

@@ -147,7 +147,7 @@ Status PendingLook::renew(Kept<T>& kept, const char* doing, Load load) {
 Result<Json> PendingLook::explain(const Json& args) {
   const auto id = static_cast<JobId>(args["job_id"].as_int());
   job_info_msg_t* raw = nullptr;
-  if (slurm_load_job(&raw, id, kJobs) != SLURM_SUCCESS)
+  if (load_job(&raw, id, kJobs) != SLURM_SUCCESS)
     return fail(slurm_error(errno, CallKind::look, fmt::format("reading job {}", id)));
   const Jobs jobs(raw);
   slurm_job_info_t* record = record_of(*jobs, id);

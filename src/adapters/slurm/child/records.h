@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "adapters/slurm/child/releases.h"
 #include "model/job.h"
 
 namespace sickbay::slurm {
@@ -25,12 +26,18 @@ struct FreePartitions {
   void operator()(partition_info_msg_t* p) const { slurm_free_partition_info_msg(p); }
 };
 struct FreeConf {
-  void operator()(slurm_conf_t* p) const { slurm_free_ctl_conf(p); }
+  void operator()(slurm_conf_t* p) const { free_conf(p); }
+};
+struct FreeAllocation {
+  void operator()(resource_allocation_response_msg_t* p) const {
+    slurm_free_resource_allocation_response_msg(p);
+  }
 };
 using Jobs = std::unique_ptr<job_info_msg_t, FreeJobs>;
 using Nodes = std::unique_ptr<node_info_msg_t, FreeNodes>;
 using Partitions = std::unique_ptr<partition_info_msg_t, FreePartitions>;
 using Conf = std::unique_ptr<slurm_conf_t, FreeConf>;
+using Allocation = std::unique_ptr<resource_allocation_response_msg_t, FreeAllocation>;
 
 /// The words of a list with commas, as libslurm has many.
 std::vector<std::string> comma_words(const char* list);

@@ -2,6 +2,7 @@
 #include "adapters/slurm/child/replacement.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <slurm/slurm_errno.h>
 #include <unistd.h>
 
@@ -11,6 +12,7 @@
 #include <csignal>
 
 #include "adapters/slurm/child/node_update.h"
+#include "adapters/slurm/child/release_codes.h"
 #include "adapters/slurm/child/running_jobs.h"
 #include "adapters/slurm/child/slurm_error.h"
 #include "adapters/slurm/child/spare_pool.h"
@@ -25,16 +27,10 @@ extern "C" void slurm_free_will_run_response_msg(will_run_response_msg_t* answer
 namespace sickbay::slurm {
 namespace {
 
-struct FreeAllocation {
-  void operator()(resource_allocation_response_msg_t* p) const {
-    slurm_free_resource_allocation_response_msg(p);
-  }
-};
-
 /// slurmctld's ways to say that no such nodes are free now.
 constexpr auto kNotNow =
     std::to_array<int>({ESLURM_NODES_BUSY, ESLURM_CAN_NOT_START_IMMEDIATELY, ESLURM_RESERVATION_BUSY,
-                        ESLURM_INTERCONNECT_BUSY, ESLURM_PORTS_BUSY, ESLURM_NODE_NOT_AVAIL,
+                        code::kInterconnectBusy, ESLURM_PORTS_BUSY, ESLURM_NODE_NOT_AVAIL,
                         ESLURM_REQUESTED_PART_CONFIG_UNAVAILABLE, ESLURM_ACCOUNTING_POLICY});
 
 bool expansion_is_permitted() {
@@ -60,7 +56,7 @@ Error allocation_error(int number, JobId job) {
 }
 
 Error update_error(int number, std::string doing) {
-  if (number == ESLURM_JOB_SETTING_DB_INX)
+  if (number == code::kWaitsForSlurmdbd)
     return Error(ErrorCode::busy, "slurmctld changes no job that slurmdbd has not heard of")
         .in(std::move(doing))
         .because(fmt::format("slurmctld answered \"{}\" ({})", slurm_strerror(number), number))
@@ -100,7 +96,7 @@ struct FreeWillRun {
 TimePoint guessed_start(JobId donor) {
   job_desc_msg_t question;
   slurm_init_job_desc_msg(&question);
-  question.job_id = donor;
+  job_number(question) = donor;
   question.user_id = getuid();
   will_run_response_msg_t* raw = nullptr;
   if (slurm_job_will_run2(&question, &raw) != SLURM_SUCCESS || raw == nullptr) return kNoTime;
@@ -110,20 +106,8 @@ TimePoint guessed_start(JobId donor) {
 
 /// The donors with `key` that have not ended, lowest id first.
 Result<std::vector<JobInfo>> find_donors(const std::string& key, std::uint32_t uid) {
-  job_info_msg_t* raw = nullptr;
-  if (slurm_load_job_user(&raw, uid, kJobs) != SLURM_SUCCESS) {
-    if (errno == ESLURM_INVALID_JOB_ID) return std::vector<JobInfo>();
-    return fail(slurm_error(errno, CallKind::look, "looking for " + key));
-  }
-  const Jobs answer(raw);
-  std::vector<JobInfo> found;
-  for (std::uint32_t i = 0; i < answer->record_count; ++i) {
-    slurm_job_info_t& record = answer->job_array[i];
-    if (!record.comment || !holds_key(record.comment, key)) continue;
-    JobInfo job = job_info(record);
-    if (!is_over(job)) found.push_back(std::move(job));
-  }
-  std::ranges::sort(found, {}, &JobInfo::job_id);
+  auto found = jobs_with_key(key, uid);
+  if (found) std::erase_if(*found, is_over);
   return found;
 }
 
@@ -133,7 +117,7 @@ Result<std::optional<Json>> earlier_donor(const DonorOrder& order) {
   if (!donors) return fail(std::move(donors.error()));
   if (donors->empty()) return std::optional<Json>();
   for (std::size_t i = 1; i < donors->size(); ++i)
-    if (slurm_kill_job((*donors)[i].job_id, SIGKILL, 0) != SLURM_SUCCESS && errno != ESLURM_ALREADY_DONE)
+    if (kill_job((*donors)[i].job_id, SIGKILL) != SLURM_SUCCESS && errno != ESLURM_ALREADY_DONE)
       return fail(slurm_error(errno, CallKind::effect, "cancelling a second donor of " + order.key));
   return std::optional<Json>(donor_json(donors->front()));
 }
@@ -180,8 +164,8 @@ Result<JobId> allocate(const DonorRequest& r, JobId for_job) {
   resource_allocation_response_msg_t* raw = nullptr;
   if (slurm_allocate_resources(&job, &raw) != SLURM_SUCCESS || raw == nullptr)
     return fail(allocation_error(errno, for_job));
-  const std::unique_ptr<resource_allocation_response_msg_t, FreeAllocation> answer(raw);
-  return answer->job_id;
+  const Allocation answer(raw);
+  return job_number(*answer);
 }
 
 }  // namespace
@@ -250,12 +234,12 @@ Result<Json> give_donor(const Json& args) {
                       .because(ours ? "its state is " + (*donor)->state : "slurmctld does not know it"));
     job_desc_msg_t shrink;
     slurm_init_job_desc_msg(&shrink);
-    shrink.job_id = donor_handle.job_id;
+    job_number(shrink) = donor_handle.job_id;
     shrink.min_nodes = 0;
     if (auto shrunk = update_job(shrink, doing); !shrunk) return fail(std::move(shrunk.error()));
     job_desc_msg_t grow;
     slurm_init_job_desc_msg(&grow);
-    grow.job_id = job_handle.job_id;
+    job_number(grow) = job_handle.job_id;
     grow.min_nodes = INFINITE;
     if (auto grown = update_job(grow, doing); !grown) return fail(std::move(grown.error()));
     seen = see_job(job_handle);
@@ -267,8 +251,8 @@ Result<Json> give_donor(const Json& args) {
                       .because("it has " + compress_hostlist(seen->job.nodes)));
   }
   // An empty donor stays until somebody ends it.
-  if (lives && slurm_kill_job(donor_handle.job_id, SIGKILL, 0) != SLURM_SUCCESS &&
-      errno != ESLURM_ALREADY_DONE && errno != ESLURM_INVALID_JOB_ID)
+  if (lives && kill_job(donor_handle.job_id, SIGKILL) != SLURM_SUCCESS && errno != ESLURM_ALREADY_DONE &&
+      errno != ESLURM_INVALID_JOB_ID)
     return fail(slurm_error(errno, CallKind::effect, "ending the empty donor"));
   return node_set(seen->job);
 }
@@ -284,7 +268,7 @@ Result<Json> drop_nodes(const Json& args) {
   const std::string list = fmt::format("{}", fmt::join(*left, ","));
   job_desc_msg_t shrink;
   slurm_init_job_desc_msg(&shrink);
-  shrink.job_id = handle.job_id;
+  job_number(shrink) = handle.job_id;
   shrink.req_nodes = c_text(list);
   if (auto shrunk =
           update_job(shrink, fmt::format("taking {} from job {}", compress_hostlist(drop), handle.job_id));
@@ -304,7 +288,7 @@ Result<Json> set_time_limit(const Json& args) {
   if (seen->job.time_limit_min == minutes) return Json(minutes);
   job_desc_msg_t change;
   slurm_init_job_desc_msg(&change);
-  change.job_id = handle.job_id;
+  job_number(change) = handle.job_id;
   change.time_limit = minutes == 0 ? INFINITE : static_cast<std::uint32_t>(minutes);
   if (auto changed = update_job(change, fmt::format("setting the time limit of job {}", handle.job_id));
       !changed)

@@ -9,6 +9,7 @@
 #include <unordered_set>
 
 #include "adapters/slurm/child/fields.h"
+#include "adapters/slurm/child/job_cpus.h"
 #include "adapters/slurm/child/slurm_error.h"
 #include "adapters/slurm/key_comment.h"
 #include "base/hostlist.h"
@@ -55,14 +56,7 @@ RunningJob running_job(slurm_job_info_t& record) {
   job.state = info.state;
   job.flags = info.flags;
   if (auto names = expand_hostlist(info.nodes)) job.nodes = std::move(*names);
-  if (record.job_resrcs != nullptr) {
-    std::vector<std::uint32_t> cpus;
-    for (std::size_t i = 0; i < job.nodes.size(); ++i) {
-      const int n = slurm_job_cpus_allocated_on_node_id(record.job_resrcs, static_cast<int>(i));
-      cpus.push_back(n > 0 ? static_cast<std::uint32_t>(n) : 0);
-    }
-    job.cpus_per_node = group_cpus(cpus);
-  }
+  job.cpus_per_node = cpus_per_node(record, job.nodes);
   job.batch = record.batch_flag != 0;
   job.batch_host = text(record.batch_host);
   job.time_limit_min = info.time_limit_s / 60;
@@ -98,7 +92,7 @@ RunningJob running_job(slurm_job_info_t& record) {
 
 Result<SeenJob> see_job(const Handle& handle) {
   job_info_msg_t* raw = nullptr;
-  if (slurm_load_job(&raw, handle.job_id, kInDetail) != SLURM_SUCCESS)
+  if (load_job(&raw, handle.job_id, kInDetail) != SLURM_SUCCESS)
     return fail(slurm_error(errno, CallKind::look, fmt::format("reading job {}", handle.job_id)));
   const Jobs answer(raw);
   // (The number of an array or of a heterogeneous job answers with all of it.)
@@ -114,7 +108,7 @@ Result<SeenJob> see_job(const Handle& handle) {
 
 Result<std::vector<std::string>> nodes_of_het_job(JobId leader) {
   job_info_msg_t* raw = nullptr;
-  if (slurm_load_job(&raw, leader, kJobs) != SLURM_SUCCESS)
+  if (load_job(&raw, leader, kJobs) != SLURM_SUCCESS)
     return fail(slurm_error(errno, CallKind::look, fmt::format("reading the parts of job {}", leader)));
   const Jobs answer(raw);
   std::vector<std::string> all;
@@ -132,11 +126,14 @@ Result<Json> list_running_jobs(const Json& args) {
     return fail(slurm_error(errno, CallKind::look, "reading all jobs"));
   const Jobs answer(raw);
   Json::Array jobs;
+  std::unordered_set<JobId> known;
   for (std::uint32_t i = 0; i < answer->record_count; ++i) {
     slurm_job_info_t& record = answer->job_array[i];
+    known.insert(record.job_id);
     if ((record.job_state & JOB_STATE_BASE) != JOB_RUNNING || is_donor(record)) continue;
     if (record.num_nodes > 1 || also.contains(record.job_id)) jobs.push_back(running_job(record).to_json());
   }
+  keep_cpus_of(known);
   return Json(std::move(jobs));
 }
 

@@ -8,6 +8,8 @@
 #include <array>
 #include <cerrno>
 
+#include "adapters/slurm/child/release_codes.h"
+
 namespace sickbay::slurm {
 namespace {
 
@@ -25,6 +27,9 @@ constexpr auto kSilences = std::to_array<SilenceRow>({
     {SLURM_UNKNOWN_FORWARD_ADDR, false},
     {ESLURM_IN_STANDBY_MODE, false},
     {ESLURM_IN_STANDBY_USE_BACKUP, false},
+    {code::kConnectTimeout, false},
+    {code::kBackOff, false},
+    {code::kDropped, false},
 
     {SLURM_COMMUNICATIONS_SEND_ERROR, true},
     {SLURM_COMMUNICATIONS_RECEIVE_ERROR, true},
@@ -33,9 +38,16 @@ constexpr auto kSilences = std::to_array<SilenceRow>({
     {SLURMCTLD_COMMUNICATIONS_SEND_ERROR, true},
     {SLURMCTLD_COMMUNICATIONS_RECEIVE_ERROR, true},
     {SLURMCTLD_COMMUNICATIONS_SHUTDOWN_ERROR, true},
-    {SLURM_PROTOCOL_SOCKET_IMPL_ZERO_RECV_LENGTH, true},
-    {SLURM_PROTOCOL_SOCKET_IMPL_NEGATIVE_RECV_LENGTH, true},
-    {SLURM_PROTOCOL_SOCKET_IMPL_NOT_ALL_DATA_SENT, true},
+    {code::kReceivedNothing, true},
+    {code::kReceivedLess, true},
+    {code::kSentLess, true},
+    {code::kBadIncoming, true},
+    {code::kBadOutgoing, true},
+    {code::kBadConnection, true},
+    {code::kWriteTimeout, true},
+    {code::kReadTimeout, true},
+    {code::kQuiesceTimeout, true},
+    {code::kRejected, true},
     {ESLURM_PROTOCOL_INCOMPLETE_PACKET, true},
     {SLURM_PROTOCOL_SOCKET_IMPL_TIMEOUT, true},
     {SLURM_PROTOCOL_SOCKET_ZERO_BYTES_SENT, true},

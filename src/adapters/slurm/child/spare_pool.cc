@@ -2,6 +2,7 @@
 #include "adapters/slurm/child/spare_pool.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <pwd.h>
 #include <slurm/slurm.h>
 #include <slurm/slurm_errno.h>
@@ -98,7 +99,7 @@ Status create(const SparePool& pool) {
   char* name = slurm_create_reservation(&message);
   if (name == nullptr)
     return fail(slurm_error(errno, CallKind::effect, "making the reservation " + pool.reservation));
-  std::free(name);
+  free_reservation_name(name);
   return {};
 }
 

@@ -2,6 +2,7 @@
 #include "apps/cli/cases/case_text.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>

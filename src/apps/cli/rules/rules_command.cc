@@ -2,6 +2,7 @@
 // sickbay rules: is a specification well made, does it do what its tests say, why does a production fire, and
 // what becomes of an NHC configuration (rules_import.cc).
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <filesystem>
