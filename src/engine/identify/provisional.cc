@@ -70,6 +70,10 @@ std::string waits_line(const Known& known, const Run& run) {
 // Nothing for a run that is over: its result stands elsewhere.
 void add_run(const Known& known, const Run& run, std::vector<std::string>& lines) {
   if (ended(run.outcome)) return;
+  // Slurm requeues what lost a node, unless told not to: its owner would ask why it waits again.
+  if (!run.earlier.empty() && !run.earlier.back().down_nodes.empty())
+    lines.push_back(fmt::format("{} lost {}, and Slurm put it back into the queue", run.id.text(),
+                                compress_hostlist(run.earlier.back().down_nodes)));
   if (run.outcome == Outcome::pending)
     lines.push_back(waits_line(known, run));
   else if (run.outcome == Outcome::checking)

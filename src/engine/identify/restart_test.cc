@@ -5,6 +5,7 @@
 
 #include "engine/identify/case_view.h"
 #include "engine/identify/identify.h"
+#include "engine/identify/provisional.h"
 
 namespace sickbay::identify {
 namespace {
@@ -78,6 +79,16 @@ TEST_F(RestartTest, TheNodeThatWasLostIsKeptInWhateverOrderItIsSeen) {
     EXPECT_THAT(case_view(state.cases.at(1)).dump(),
                 HasSubstr("went down during c1.r1 before its restart 1"));
   }
+}
+
+// Found in the demo: a job that asked for its nodes by name waited for the lost one, and nobody said why.
+TEST_F(RestartTest, ItsOwnerIsToldWhyItWaitsAgain) {
+  job_is("RUNNING", 0, "n[1-2]");
+  nodes_are(true, "n2");
+  job_is("PENDING", 1, "");
+  const Policy policy;
+  EXPECT_THAT(under_way({cluster.view, state, policy, now}, state.cases.at(1)),
+              testing::Contains("c1.r1 lost n2, and Slurm put it back into the queue"));
 }
 
 TEST_F(RestartTest, ANodeThatGoesDownLongAfterwardsWasNotLostToIt) {
