@@ -42,7 +42,8 @@ own=$(jq -r '.tasks.failed[0].job_id' "$work/$array.json")
 holds "its own job id finds it, too" so "$own" '.task == "'"${array}"'_3"'
 well=$(ctl sacct -n -X -j "${array}_4" -o jobidraw%20 | tr -d ' ')
 as "$sickbay why $well" >"$work/text" 2>&1 || true
-holds "that of a task that is well leads to the array" grep -q "a task of job array $array ('sickbay why $array'" "$work/text"
+tr -s '\n ' ' ' <"$work/text" >"$work/line"
+holds "that of a task that is well leads to the array" grep -q "a task of job array $array ('sickbay why $array'" "$work/line"
 as "$sickbay why $array" >"$work/text" 2>&1 || true
 holds "the page has a row for each kind of end" grep -q '^  0-2,4-11,13-19 .*18 .*COMPLETED' "$work/text"
 as "$sickbay why ${array}_99" >"$work/text" 2>&1 || true

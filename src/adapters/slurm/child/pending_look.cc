@@ -159,6 +159,7 @@ Result<Json> PendingLook::explain(const Json& args) {
   facts.uid = job.uid;
   facts.user = text(record->user_name);
   facts.state = job.state;
+  facts.request.array_job = number_or_none(record->array_job_id);
   if (job.state != "PENDING") return facts.to_json();
   facts.reason = job.reason;
   facts.reason_detail = text(record->state_desc);
