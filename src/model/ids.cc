@@ -69,6 +69,14 @@ constexpr std::string_view kJobPrefix = "job:";
 std::string job_subject(JobId job) { return std::string(kJobPrefix) + std::to_string(job); }
 bool is_job_subject(std::string_view subject) { return subject.starts_with(kJobPrefix); }
 
+std::optional<JobId> parse_job_subject(std::string_view text) {
+  JobId job = 0;
+  if (!is_job_subject(text)) return std::nullopt;
+  text.remove_prefix(kJobPrefix.size());
+  if (!take_number(text, job) || !text.empty()) return std::nullopt;
+  return job;
+}
+
 std::string running_subject(JobId job) { return "j" + std::to_string(job); }
 std::optional<JobId> parse_running_subject(std::string_view text) {
   JobId job = 0;

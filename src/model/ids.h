@@ -47,6 +47,7 @@ Result<TaskName> parse_task_name(std::string_view);  ///< Errors: bad_input
 
 std::string job_subject(JobId job);  ///< "job:17"
 bool is_job_subject(std::string_view subject);
+std::optional<JobId> parse_job_subject(std::string_view);      ///< nothing where it is none
 std::string running_subject(JobId job);                        ///< "j17": a running job that may lose nodes
 std::optional<JobId> parse_running_subject(std::string_view);  ///< nothing where it is none
 std::string node_subject(std::string_view node);               ///< "node:n3"

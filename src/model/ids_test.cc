@@ -37,6 +37,9 @@ TEST(Ids, RefusesOtherTexts) {
   for (const char* text : {"", "c17", "c17.", "c17.r", "c17.x1", "c17.r0", "c17.r1.a1", "c17.r2 "})
     EXPECT_FALSE(parse_run_id(text)) << text;
   for (const char* text : {"", "f", "f0", "c9", "f9 ", "f-1"}) EXPECT_FALSE(parse_finding_name(text)) << text;
+  for (const char* text : {"", "job:", "job:0", "job:x", "job:17 ", "job:99999999999", "j17", "node:17"})
+    EXPECT_FALSE(parse_job_subject(text)) << text;
+  EXPECT_EQ(parse_job_subject(job_subject(17)), JobId{17});
 }
 
 }  // namespace

@@ -65,11 +65,11 @@ class RealReplacement : public RealCluster {
     const auto done = await<ProcessOutcome>([&](auto answer) { runner_->run(std::move(spec), answer); });
     return done ? done->out + done->err : done.error().line();
   }
+  bool is_all_idle() {
+    return command({"sinfo", "--noheader", "--format=%T", "--partition=main"}) == "idle\n";
+  }
   testing::AssertionResult all_idle() {
-    const bool idle = wait_until([&] {
-      const std::string states = command({"sinfo", "--noheader", "--format=%T", "--partition=main"});
-      return states == "idle\n";
-    });
+    const bool idle = wait_until([&] { return is_all_idle(); });
     return idle ? testing::AssertionSuccess() : testing::AssertionFailure() << as_slurm_sees_it();
   }
   /// For messages: what a person would look at first.
@@ -439,7 +439,7 @@ TEST_F(RealReplacement, ZAJobWithGresIsRefusedBeforeAnythingIsDone) {
   ASSERT_TRUE(wait_until([&] {
     for (const char* node : {"n1", "n2", "n3", "n4"})
       command({"scontrol", "update", std::string("nodename=") + node, "state=resume"});
-    return command({"sinfo", "--noheader", "--format=%T", "--partition=main"}) == "idle\n";
+    return is_all_idle();
   })) << as_slurm_sees_it();
   const Running r = start({"--nodes=2", "--no-kill", "--gres=tape:1"});
   EXPECT_EQ(r.job.gres, "tape:2");

@@ -103,24 +103,14 @@ void take_running(State& state, const Event& event, JobId job) {
 
 }  // namespace
 
-JobId job_of(std::string_view subject) {
-  JobId job = 0;
-  if (!is_job_subject(subject)) return 0;
-  for (const char c : subject.substr(subject.find(':') + 1)) {
-    if (c < '0' || c > '9') return 0;
-    job = job * 10 + static_cast<JobId>(c - '0');
-  }
-  return job;
-}
-
 std::vector<std::string> apply(State& state, const cluster::View& view, const Event& event) {
   std::vector<std::string> touched;
   if (event.kind == kNodesSeen) {
     look(state, view, event, touched);
     return touched;
   }
-  if (const JobId job = job_of(event.subject); job != 0) {
-    take_job(state, event, job);
+  if (const auto job = parse_job_subject(event.subject)) {
+    take_job(state, event, *job);
     touched.push_back(event.subject);
     return touched;
   }

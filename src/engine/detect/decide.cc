@@ -104,11 +104,11 @@ void set_down(const Known& k, const std::string& name, const Suspect& s, Decisio
 Decision decide(const cluster::Cluster& cluster, const State& state, const Policy& policy,
                 const cluster::BreakerPolicy& breaker, const std::string& subject, TimePoint now) {
   Decision decision;
-  if (const JobId job = job_of(subject); job != 0) {
+  if (const auto job = parse_job_subject(subject)) {
     // Nothing else closes it: the view would keep it for good.
-    if (const auto group = state.groups.find(job); group != state.groups.end() && group->second.ended)
+    if (const auto group = state.groups.find(*job); group != state.groups.end() && group->second.ended)
       decision.records.push_back(
-          new_event(subject, kJobLost, Json::object({{"run", subject}, {"job_id", job}})));
+          new_event(subject, kJobLost, Json::object({{"run", subject}, {"job_id", *job}})));
     return decision;
   }
   const std::string name(node_of_subject(subject));

@@ -106,9 +106,6 @@ bool is_suspect(const State& state, const std::string& node);
 /// Whether the engine needs to see nodes at once.
 bool wants_nodes(const State& state, TimePoint now);
 
-/// The job of "job:17"; 0: the subject is none.
-JobId job_of(std::string_view subject);
-
 /// Everything that a replay must bring back, as text.
 std::string canonical_text(const State& state);
 

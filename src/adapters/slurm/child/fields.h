@@ -3,6 +3,7 @@
 #pragma once
 #include <slurm/slurm.h>
 
+#include <cstdint>
 #include <ctime>
 #include <string>
 
@@ -17,5 +18,9 @@ inline std::string text(const char* s) { return s ? s : ""; }
 inline TimePoint time_or_none(time_t t) {
   return t <= 0 || t >= static_cast<time_t>(NO_VAL) ? kNoTime : from_unix_seconds(t);
 }
+
+/// A number of Slurm's; 0 for its "not set" and "no limit", which are numbers, too.
+inline std::uint32_t number_or_none(std::uint32_t n) { return n == NO_VAL || n == INFINITE ? 0 : n; }
+inline std::uint16_t number_or_none(std::uint16_t n) { return n == NO_VAL16 || n == INFINITE16 ? 0 : n; }
 
 }  // namespace sickbay::slurm

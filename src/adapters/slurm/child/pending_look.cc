@@ -21,10 +21,6 @@ namespace {
 /// An answer that is no older is good enough: the scheduler itself looks at the queue every few seconds.
 constexpr std::chrono::seconds kFresh{2};
 
-/// Slurm's "no limit" and "not set" are numbers, too.
-std::uint32_t number_or_none(std::uint32_t n) { return n == NO_VAL || n == INFINITE ? 0 : n; }
-std::uint16_t number_or_none(std::uint16_t n) { return n == NO_VAL16 || n == INFINITE16 ? 0 : n; }
-
 std::int64_t seconds_or_none(std::uint32_t minutes) { return std::int64_t{number_or_none(minutes)} * 60; }
 
 std::vector<std::string> hosts(const char* hostlist) {
@@ -159,13 +155,12 @@ Result<Json> PendingLook::explain(const Json& args) {
   facts.uid = job.uid;
   facts.user = text(record->user_name);
   facts.state = job.state;
-  facts.request.array_job = number_or_none(record->array_job_id);
+  facts.request = request_of(*record);
   if (job.state != "PENDING") return facts.to_json();
   facts.reason = job.reason;
   facts.reason_detail = text(record->state_desc);
   facts.held = job.held;
   facts.expected_start = time_or_none(record->start_time);
-  facts.request = request_of(*record);
   facts.partition_names = job.partition;
 
   auto looked = renew(nodes_, "reading the nodes", [](time_t since, node_info_msg_t** into) {

@@ -19,9 +19,6 @@ namespace {
 
 constexpr std::uint16_t kInDetail = kJobs | SHOW_DETAIL;
 
-// slurmctld says "not asked for" in three ways.
-std::uint32_t count_or_0(std::uint16_t n) { return n == NO_VAL16 || n == INFINITE16 ? 0 : n; }
-
 std::string_view oversubscribe_word(std::uint16_t shared) {
   switch (shared) {
     case JOB_SHARED_NONE:
@@ -77,10 +74,10 @@ RunningJob running_job(slurm_job_info_t& record) {
   if (record.pn_min_memory == NO_VAL64) job.memory_mib = 0, job.memory_per_cpu = false;
   if (auto names = expand_hostlist(text(record.exc_nodes))) job.excluded = std::move(*names);
   job.oversubscribe = oversubscribe_word(record.shared);
-  job.tasks_per_node = count_or_0(record.ntasks_per_node);
-  job.cpus_per_task = count_or_0(record.cpus_per_task);
-  job.threads_per_core = count_or_0(record.threads_per_core);
-  job.core_spec = count_or_0(record.core_spec);
+  job.tasks_per_node = number_or_none(record.ntasks_per_node);
+  job.cpus_per_task = number_or_none(record.cpus_per_task);
+  job.threads_per_core = number_or_none(record.threads_per_core);
+  job.core_spec = number_or_none(record.core_spec);
   if (record.het_job_id != 0 && record.het_job_id != NO_VAL) {
     job.het_job_id = record.het_job_id;
     job.het_offset = record.het_job_offset;
