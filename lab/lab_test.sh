@@ -47,7 +47,9 @@ trap finish EXIT
 say "up is killed at several points"
 killed_at() {  # WHAT CONDITION...: kill -9 of `up` when the condition holds
   local what=$1; shift
-  lab up "k$run" --nodes 2 --spares 0 --no-sickbayd >"$work/up" 2>&1 &
+  : >"$work/up"  # what the one before said is no word of this one
+  # (By its own name: of the function `lab` $! would be a shell, and that would die in its place.)
+  "$sickbay" lab up "k$run" --nodes 2 --spares 0 --no-sickbayd >>"$work/up" 2>&1 &
   local up=$!
   poll 20 "$@" || wrong "up never came to '$what': $(cat "$work/up")"
   kill -9 $up 2>/dev/null
