@@ -16,6 +16,7 @@
 
 #include "ports/http.h"
 #include "ports/lifetime.h"
+#include "ports/tcp_question.h"
 #include "service/agent_tasks.h"
 #include "service/controller.h"
 #include "service/swim_groups.h"
@@ -49,7 +50,6 @@ class Agents {
                   std::shared_ptr<HttpReply> reply);
   /// Asks a node's slurmd, and that of `control`, by TCP: {"answers", "control"}.  `ask` asks an address and
   /// port.
-  using AskByTcp = std::function<void(const std::string& address, std::uint16_t port, Done<bool> done)>;
   void ask_node(const std::string& node, const std::string& control, const AskByTcp& ask, Done<Json> done);
 
   /// What people and engines want of agents.

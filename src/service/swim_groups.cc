@@ -74,20 +74,29 @@ void SwimGroups::refresh() {
   });
   for (auto& [job, nodes] : wanted) {
     std::vector<std::string> members, addresses;
+    std::vector<std::uint16_t> ports;
     for (const std::string& node : nodes) {
       const auto it = members_.find(node);
       if (it == members_.end() || !it->second.can_watch || it->second.address.empty()) continue;
       if (members.size() == kMostSwimMembers) break;
       members.push_back(node);
       addresses.push_back(it->second.address);
+      const auto known = controller_.watch().nodes().find(node);
+      ports.push_back(known == controller_.watch().nodes().end() ? 0 : known->second.port);
     }
-    if (members.size() < 2) members.clear(), addresses.clear();
+    if (members.size() < 2) members.clear(), addresses.clear(), ports.clear();
     Group& group = groups_[job];
     if (group.members == members && group.addresses == addresses) continue;
     changed.insert(group.members.begin(), group.members.end());
     changed.insert(members.begin(), members.end());
     // Another number and key: whoever has left cannot speak for it any more.
-    group = {job, number_of(random_(4)), random_(kKeyBytes), nodes, std::move(members), std::move(addresses)};
+    group = {job,
+             number_of(random_(4)),
+             random_(kKeyBytes),
+             nodes,
+             std::move(members),
+             std::move(addresses),
+             std::move(ports)};
   }
   for (const std::string& node : changed) {
     const bool any =
@@ -106,7 +115,8 @@ Json SwimGroups::news(const std::string& node, std::int64_t version) const {
     if (!has_host(group.members, node)) continue;
     Json members = Json::array();
     for (std::size_t i = 0; i < group.members.size(); ++i)
-      members.push(Json::object({{"node", group.members[i]}, {"address", group.addresses[i]}}));
+      members.push(Json::object(
+          {{"node", group.members[i]}, {"address", group.addresses[i]}, {"slurmd_port", group.ports[i]}}));
     list.push(Json::object(
         {{"job", job}, {"group", group.number}, {"key", hex(group.key)}, {"members", std::move(members)}}));
   }

@@ -46,6 +46,7 @@ class SwimGroups {
     std::string key;
     std::vector<std::string> wanted, members;  ///< sorted
     std::vector<std::string> addresses;        ///< of the members
+    std::vector<std::uint16_t> ports;          ///< of their slurmds; 0 where Slurm tells none
   };
   struct Member {
     std::string address;

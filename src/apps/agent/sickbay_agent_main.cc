@@ -14,6 +14,7 @@
 #include "adapters/munge/munge_credentials.h"
 #include "adapters/net/asio_loop.h"
 #include "adapters/net/signed_client.h"
+#include "adapters/net/tcp_answers.h"
 #include "adapters/net/udp_socket.h"
 #include "adapters/node/job_here.h"
 #include "adapters/node/node_runner.h"
@@ -170,6 +171,9 @@ Status run(const Wish& wish) {
   options.self = process_identity();
   options.lives = [](const std::string& process) { return process_lives(process); };
   options.datagrams = udp_on(*loop);
+  options.ask_by_tcp = [&loop](const std::string& address, std::uint16_t port, Done<bool> said) {
+    ask_by_tcp(*loop, address, port, std::move(said));
+  };
   options.random = [] {
     std::uint32_t number = 0;
     SB_CHECK(::getentropy(&number, sizeof number) == 0, "the kernel gives up to 256 bytes");

@@ -21,6 +21,7 @@ void Work::accuse(SwimIndex member) {
   p.missing.clear();
   p.since = state.clock;
   p.standing = SwimStanding::suspect;
+  actions.doubts.push_back(member);
   spread(member);
 }
 

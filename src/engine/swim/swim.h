@@ -98,6 +98,8 @@ struct Report {
 struct Actions {
   std::vector<SwimMessage> send;  ///< each to its `to`
   std::vector<Report> reports;
+  /// Members whom this one begins to doubt now: Timing::suspicion is left to ask them in another way.
+  std::vector<SwimIndex> doubts;
   TimePoint wake_at = kNever;  ///< call tick() then
 };
 

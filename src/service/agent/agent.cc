@@ -90,7 +90,7 @@ void Agent::start() {
   for (std::size_t i = 0; i < rules_.size(); ++i) plan(i);
   if (sickbayd_ != nullptr && options_.datagrams)
     neighbours_ = std::make_unique<Neighbours>(
-        loop_, options_.node, options_.datagrams, options_.random,
+        loop_, options_.node, options_.datagrams, options_.ask_by_tcp, options_.random,
         [this](Json report) { post_silent(std::move(report)); },
         [this](const std::string& line) { say(line); });
   if (sickbayd_ != nullptr) {

@@ -41,6 +41,7 @@ struct AgentOptions {
   std::function<bool(const std::string& process)> lives;
   /// For groups of nodes that watch each other; without it sickbayd is not told that this agent can.
   OpenDatagrams datagrams;
+  AskByTcp ask_by_tcp;  ///< those that the neighbours do not hear
   swim::Random random;
 };
 

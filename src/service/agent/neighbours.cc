@@ -13,6 +13,8 @@ namespace {
 
 constexpr std::size_t kKeyDigits = 64;
 constexpr std::size_t kMostGroups = 64;  // of one node: jobs that share it
+// What a slurmd's port answered holds for so long: the next report on the same node asks again.
+constexpr std::chrono::milliseconds kAnswerHolds{1500};
 
 std::optional<std::string> bytes_of(std::string_view hex) {
   const auto digit = [](char c) {
@@ -38,16 +40,24 @@ std::uint32_t claimed_group(std::string_view bytes) {
 }  // namespace
 
 struct Neighbours::Group {
+  /// The question to a member's slurmd, by TCP.
+  struct Asked {
+    bool under_way = false, answers = false;
+    TimePoint ended = kNoTime;
+    std::optional<swim::Report> held;  ///< waits for the answer
+  };
   Members members;
   swim::State state;
+  std::map<SwimIndex, Asked> asked;
   Loop::TimerId timer = 0;
 };
 
-Neighbours::Neighbours(Loop& loop, std::string node, OpenDatagrams open, swim::Random random,
+Neighbours::Neighbours(Loop& loop, std::string node, OpenDatagrams open, AskByTcp ask, swim::Random random,
                        std::function<void(Json)> report, std::function<void(const std::string&)> log)
     : loop_(loop),
       node_(std::move(node)),
       open_(std::move(open)),
+      ask_(std::move(ask)),
       random_(std::move(random)),
       report_(std::move(report)),
       log_(std::move(log)) {}
@@ -73,6 +83,8 @@ Result<Neighbours::Members> Neighbours::read(const Json& told) const {
   for (const Json& member : members) {
     m.nodes.push_back(member["node"].as_string());
     m.addresses.push_back(member["address"].as_string());
+    const std::int64_t slurmd = member["slurmd_port"].as_int(0);  // (an older sickbayd tells none)
+    m.slurmd_ports.push_back(slurmd > 0 && slurmd <= 0xFFFF ? static_cast<std::uint16_t>(slurmd) : 0);
   }
   if (std::ranges::count(m.nodes, node_) != 1) return wrong("this node is not in it");
   return m;
@@ -149,20 +161,58 @@ void Neighbours::follow(Group& group, swim::Actions actions) {
     if (socket_)
       socket_->send(group.members.addresses[message.to], port_,
                     seal(format_swim_message(message), group.members.key));
-  if (!actions.reports.empty()) {
-    Json items = Json::array();
-    for (const swim::Report& one : actions.reports) {
-      std::vector<std::string> by;
-      for (const SwimIndex member : one.seen_by) by.push_back(group.members.nodes[member]);
-      items.push(Json::object({{"node", group.members.nodes[one.member]},
-                               {"silent", one.silent},
-                               {"seen_by", by},
-                               {"silent_ms", one.silent_for.count() / 1000}}));
-    }
-    report_(Json::object({{"group", group.members.number}, {"items", std::move(items)}}));
-  }
+  for (const SwimIndex member : actions.doubts) ask(group, member);
+  for (const swim::Report& one : actions.reports) report(group, one);
   loop_.cancel(group.timer);
   group.timer = loop_.at(actions.wake_at, [this, number = group.members.number] { ring(number); });
+}
+
+// --- whoever falls silent is asked by TCP before sickbayd hears of it
+
+void Neighbours::ask(Group& group, SwimIndex member) {
+  const std::uint16_t port = group.members.slurmd_ports[member];
+  Group::Asked& asked = group.asked[member];
+  if (!ask_ || port == 0 || asked.under_way) return;
+  asked.under_way = true;
+  ask_(group.members.addresses[member], port,
+       lifetime_.guard([this, number = group.members.number, member](Result<bool> said) {
+         answered(number, member, said && *said);
+       }));
+}
+
+void Neighbours::answered(std::uint32_t number, SwimIndex member, bool answers) {
+  const auto it = groups_.find(number);
+  if (it == groups_.end()) return;
+  Group::Asked& asked = it->second->asked[member];
+  asked.under_way = false;
+  asked.answers = answers;
+  asked.ended = loop_.now();
+  if (const auto held = std::exchange(asked.held, std::nullopt)) report(*it->second, *held);
+}
+
+void Neighbours::report(Group& group, const swim::Report& one) {
+  Group::Asked& asked = group.asked[one.member];
+  asked.held.reset();
+  if (!one.silent) return say(group, one);
+  const bool fresh = asked.ended != kNoTime && loop_.now() - asked.ended < kAnswerHolds;
+  if (!fresh) ask(group, one.member);
+  if (asked.under_way)
+    asked.held = one;
+  else if (fresh && asked.answers)
+    log_(fmt::format("event=silent_but_answers group={} node={}", group.members.number,
+                     group.members.nodes[one.member]));
+  else
+    say(group, one);
+}
+
+void Neighbours::say(const Group& group, const swim::Report& one) {
+  std::vector<std::string> by;
+  for (const SwimIndex member : one.seen_by) by.push_back(group.members.nodes[member]);
+  Json items = Json::array({Json::object({{"node", group.members.nodes[one.member]},
+                                          {"silent", one.silent},
+                                          {"seen_by", by},
+                                          {"silent_ms", one.silent_for.count() / 1000}})});
+  report_(Json::object({{"group", group.members.number}, {"items", std::move(items)}}));
 }
 
 }  // namespace sickbay::agent

@@ -4,7 +4,9 @@
 // sickbayd says in the answers to the long poll which groups there are (service/swim_groups.h); a group
 // begins when it is told of and ends when it is told of no more.  One UDP socket serves them all; where no
 // group is, there is none, and nothing is done.  Whatever comes must bear the seal of a group's key before it
-// is read.  What the members say of one another goes to `report`. Source: doc/design/detect.md.
+// is read.  What the members say of one another goes to `report`, but for one: whose slurmd's port answers
+// this node by TCP is not lost, whatever its agent does (it may have been started anew where sickbayd cannot
+// tell it its groups).  Source: doc/design/detect.md.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -18,13 +20,15 @@
 #include "ports/datagrams.h"
 #include "ports/lifetime.h"
 #include "ports/loop.h"
+#include "ports/tcp_question.h"
 
 namespace sickbay::agent {
 
 class Neighbours {
  public:
-  /// `report` gets {group, items: [{node, silent, seen_by, silent_ms}]}, to be sent to sickbayd.
-  Neighbours(Loop& loop, std::string node, OpenDatagrams open, swim::Random random,
+  /// `report` gets {group, items: [{node, silent, seen_by, silent_ms}]}, to be sent to sickbayd.  Without
+  /// `ask` whoever is silent is reported unasked.
+  Neighbours(Loop& loop, std::string node, OpenDatagrams open, AskByTcp ask, swim::Random random,
              std::function<void(Json)> report, std::function<void(const std::string& line)> log);
   ~Neighbours();
 
@@ -39,6 +43,7 @@ class Neighbours {
   struct Group;
   struct Members {
     std::vector<std::string> nodes, addresses;
+    std::vector<std::uint16_t> slurmd_ports;  ///< 0: not told
     std::string key;
     std::uint32_t number = 0;
   };
@@ -47,11 +52,16 @@ class Neighbours {
   void end_all();
   void come(std::string_view bytes);
   void follow(Group& group, swim::Actions actions);
+  void ask(Group& group, SwimIndex member);
+  void answered(std::uint32_t number, SwimIndex member, bool answers);
+  void report(Group& group, const swim::Report& one);
+  void say(const Group& group, const swim::Report& one);
   void ring(std::uint32_t number);
 
   Loop& loop_;
   const std::string node_;
   const OpenDatagrams open_;
+  const AskByTcp ask_;
   swim::Random random_;
   const std::function<void(Json)> report_;
   const std::function<void(const std::string&)> log_;
@@ -60,6 +70,7 @@ class Neighbours {
   std::string address_;  ///< that the socket has
   std::uint16_t port_ = 0;
   std::int64_t version_ = 0;
+  Lifetime lifetime_;
 };
 
 }  // namespace sickbay::agent

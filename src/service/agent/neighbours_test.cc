@@ -49,14 +49,21 @@ class NeighboursTest : public testing::Test {
     wire.loop = &loop;
     for (const char* node : {"n1", "n2", "n3"})
       parts[node] = std::make_unique<Neighbours>(
-          loop, node, wire.open(), [this] { return ++random; },
+          loop, node, wire.open(),
+          [this](const std::string& address, std::uint16_t port, Done<bool> said) {
+            EXPECT_EQ(port, 6818);
+            ++questions;
+            loop.at(loop.now() + 1s, [said, answers = slurmds.contains(address)] { said(answers); });
+          },
+          [this] { return ++random; },
           [this, node = std::string(node)](Json report) { reports.emplace_back(node, std::move(report)); },
           [this](const std::string& line) { log.push_back(line); });
   }
   static Json told(std::int64_t version, int group = 7, const std::string& key = std::string(64, 'a')) {
     Json members = Json::array();
     for (const char* n : {"1", "2", "3"})
-      members.push(Json::object({{"node", std::string("n") + n}, {"address", std::string("10.0.0.") + n}}));
+      members.push(Json::object(
+          {{"node", std::string("n") + n}, {"address", std::string("10.0.0.") + n}, {"slurmd_port", 6818}}));
     return Json::object(
         {{"version", version},
          {"port", 6831},
@@ -73,6 +80,8 @@ class NeighboursTest : public testing::Test {
 
   sim::SimLoop loop;
   Wire wire;
+  std::set<std::string> slurmds;  ///< addresses whose slurmd's port answers
+  int questions = 0;
   std::uint32_t random = 0;
   std::map<std::string, std::unique_ptr<Neighbours>> parts;
   std::vector<std::pair<std::string, Json>> reports;
@@ -97,6 +106,26 @@ TEST_F(NeighboursTest, TellWhoFallsSilentByName) {
   }
   EXPECT_TRUE(std::ranges::none_of(reports, [](const auto& r) { return r.first == "n3"; }))
       << "who hears nobody accuses nobody";
+}
+
+// Its agent was started anew, and sickbayd cannot tell it its groups: the node is well.
+TEST_F(NeighboursTest, WhoseSlurmdAnswersIsNotReported) {
+  tell_all(told(1));
+  pass(5s);
+  EXPECT_EQ(questions, 0) << "who is heard is not asked";
+  slurmds.insert("10.0.0.3");
+  parts["n3"] = nullptr;
+  pass(10s);
+  EXPECT_TRUE(reports.empty());
+  EXPECT_THAT(log, testing::Contains("event=silent_but_answers group=7 node=n3"));
+  EXPECT_GE(questions, 4);
+  EXPECT_LT(questions, 20) << "two of them, every 2 s";
+
+  slurmds.clear();  // and now the node dies
+  pass(5s);
+  EXPECT_FALSE(reports.empty());
+  for (const auto& [node, report] : reports)
+    EXPECT_EQ(report["items"].items().at(0)["node"].as_string(), "n3") << node;
 }
 
 TEST_F(NeighboursTest, SendNothingWithoutAGroupAndNothingAfterItsEnd) {
