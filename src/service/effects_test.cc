@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <tuple>
 
 #include "service/effects_test_parts.h"
 
@@ -422,6 +423,34 @@ TEST_F(EffectsTest, OutputIsReadAsWhoeverItBelongsTo) {
 
   processes.outcome.exit_code = 1;
   EXPECT_EQ(code_of(read("c17.r2")), ErrorCode::not_found);
+}
+
+// A verification that was cancelled before its first line acquits nobody, and neither does one of a site's own
+// script that ran into its limit: their exit code is 0, too.
+TEST_F(EffectsTest, OnlyAVerificationThatCameToItsEndSaysSomethingByItsCode) {
+  int number = 0;
+  for (const auto& [state, code, wanted] : std::vector<std::tuple<std::string, int, std::string>>{
+           {"COMPLETED", 0, "ok"},
+           {"FAILED", 1, "unknown"},  // (by which node, it does not say)
+           {"CANCELLED", 0, "unknown"},
+           {"TIMEOUT", 0, "unknown"},
+           {"NODE_FAIL", 0, "unknown"},
+           {"PREEMPTED", 0, "unknown"},
+           {"BOOT_FAIL", 0, "unknown"},
+           {"DEADLINE", 0, "unknown"},
+           {"OUT_OF_MEMORY", 0, "unknown"},
+           {"", 0, "unknown"}}) {
+    const auto said = run({"c17.v1:read" + std::to_string(++number), "c17", "read_output",
+                           Json::object({{"run", "c17.v1"},
+                                         {"out", "/o"},
+                                         {"err", "/e"},
+                                         {"nodes", Json::array({"n1", "n2"})},
+                                         {"exit_code", code},
+                                         {"state", state}})});
+    ASSERT_TRUE(said) << state;
+    ASSERT_EQ((*said)["results"].size(), 2u) << state;
+    for (const Json& node : (*said)["results"].items()) EXPECT_EQ(node["result"].as_string(), wanted) << state;
+  }
 }
 
 TEST_F(EffectsTest, AnOutputWithoutAPlaceIsNotFound) {

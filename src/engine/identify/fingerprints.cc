@@ -64,6 +64,13 @@ End end_of(const Run& run) {
   return {run.job.exit_code, run.job.exit_signal};
 }
 
+// Whether it tells of the launcher's sweeping alone: where one rank ends badly srun ends the others, and its own
+// code is the greatest of all: 7, or 143 where the swept ones were heard in time.
+bool is_swept(const End& end) {
+  const int signal = end.signal != 0 ? end.signal : end.code - 128;
+  return signal == SIGTERM || signal == SIGKILL;
+}
+
 bool has_output(const Run& run) { return run.trace && !run.trace->last_lines.empty(); }
 
 // What the two outputs say, where all that Slurm says of both is the same.
@@ -90,6 +97,10 @@ Likeness likeness_by_exit(const Run& a, const Run& b) {
     return has_output(a) && has_output(b) ? Likeness::different : Likeness::unclear;
   const Likeness said = by_complaints(a, b);
   if (end_of(a) == end_of(b)) return said;
+  if (is_swept(end_of(a)) || is_swept(end_of(b))) {
+    if (said == Likeness::different) return said;
+    return said == Likeness::same && !complaints_of(a).empty() ? Likeness::same : Likeness::unclear;
+  }
   // Another code with the same complaint may be one cause; another code and nothing else to compare is not.
   return said == Likeness::same && !complaints_of(a).empty() ? Likeness::unclear : Likeness::different;
 }

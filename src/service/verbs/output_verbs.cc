@@ -7,6 +7,7 @@
 
 #include "model/fingerprint.h"
 #include "model/ids.h"
+#include "model/slurm_state.h"
 #include "model/verbs.h"
 #include "model/verify_report.h"
 #include "ports/process_runner.h"
@@ -68,6 +69,14 @@ void tail(VerbTools& tools, const std::string& path, std::size_t bytes, const Pr
   });
 }
 
+// The code of a job that came to its own end.  One that was cancelled, ran into its limit or lost a node has
+// the code 0, too, and it says nothing.
+std::optional<int> own_exit_code(const Json& args) {
+  const auto state = parse_job_state(args["state"].as_string());
+  if (!state || (state->base != JobBase::completed && state->base != JobBase::failed)) return std::nullopt;
+  return static_cast<int>(args["exit_code"].as_int());
+}
+
 // P's output is read as its owner: he chose the path. V's is ours.
 void read_output(VerbTools& tools, const Command& command, bool, Answer answer) {
   const auto id = parse_run_id(command.args["run"].as_string());
@@ -87,9 +96,8 @@ void read_output(VerbTools& tools, const Command& command, bool, Answer answer) 
          auto finish = [command, program, answer, text = *out_text](Result<std::string> err_text) {
            const std::string errors = err_text ? *err_text : std::string();
            if (program) return answer(Json::object({{"trace", trace_json(read_fingerprint(text, errors))}}));
-           const VerifyReport report =
-               parse_verify_report(text, errors, command.args["nodes"].as_strings(),
-                                   static_cast<int>(command.args["exit_code"].as_int()));
+           const VerifyReport report = parse_verify_report(
+               text, errors, command.args["nodes"].as_strings(), own_exit_code(command.args));
            answer(Json::object({{"results", results_json(report)}, {"why", report.summary}}));
          };
          if (err.empty() || err == out) return finish(std::string());
