@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // How often sickbayd may ask slurmctld, and the timer of the next look.
 #pragma once
+#include <algorithm>
+#include <chrono>
 #include <functional>
 #include <utility>
 
@@ -10,6 +12,32 @@ namespace sickbay {
 
 /// All looks of one kind together may take one part in so many of slurmctld's time (decisions.md 20).
 inline constexpr int kShareOfTime = 20;
+
+/// That share as an account: looks that somebody waits for may come at once, as many as were saved up, and
+/// then at the pace of the share.  So one question is answered in the time of one look, and a flood of them
+/// costs slurmctld no more than before.
+class ShareOfTime {
+ public:
+  /// What can be saved up: the share of one second.
+  static constexpr Micros kSaved = Micros(std::chrono::seconds(1)) / kShareOfTime;
+
+  /// A look that ended at `now` has cost so much.
+  void spend(Micros cost, TimePoint now) {
+    owed_ = owed_at(now) + cost;
+    at_ = now;
+  }
+  /// When the next one may begin; in the past where it may now.
+  TimePoint ready() const { return owed_ <= kSaved ? at_ : at_ + kShareOfTime * (owed_ - kSaved); }
+
+ private:
+  Micros owed_at(TimePoint now) const {
+    if (at_ == kNoTime) return Micros(0);
+    // A clock that steps back pays nothing off.
+    return std::max(Micros(0), owed_ - std::max(Micros(0), Micros(now - at_)) / kShareOfTime);
+  }
+  Micros owed_{0};
+  TimePoint at_ = kNoTime;
+};
 
 /// Runs a task once, at the earliest of the times that it was asked for since it ran last.
 class EarliestTimer {

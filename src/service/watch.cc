@@ -104,7 +104,7 @@ TimePoint Watch::due(const Wishes& wishes) const {
   TimePoint due = jobs_due(wishes);
   if (wishes.nodes_every != Micros::max())
     due = std::min(due, last_look_ + std::max<Micros>(wishes.nodes_every, kShareOfTime * look_cost_));
-  if (!next_look_waiters_.empty()) due = std::min(due, last_look_ + kShareOfTime * look_cost_);
+  if (!next_look_waiters_.empty()) due = std::min(due, asked_.ready());
   return due;
 }
 
@@ -155,6 +155,7 @@ void Watch::look() {
         // pauses.
         if (snapshot) {
           look_cost_ = std::chrono::duration_cast<Micros>(last_look_ - began);
+          asked_.spend(look_cost_, last_look_);
           if (with_jobs) jobs_look_cost_ = look_cost_;
         }
         ++health_.looks;

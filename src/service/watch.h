@@ -115,6 +115,7 @@ class Watch {
   bool look_again_ = false;  ///< something was seen that could not be told
   TimePoint last_look_ = kNoTime, last_jobs_look_ = kNoTime;
   Micros look_cost_{0}, jobs_look_cost_{0};
+  ShareOfTime asked_;  ///< of looks that somebody waits for
   std::vector<std::function<void(Status)>> node_waiters_;
   std::vector<std::function<void(Status)>> next_look_waiters_;  ///< for whom a look under way is too old
   Health health_;

@@ -16,7 +16,7 @@ namespace sickbay {
 namespace {
 
 constexpr std::chrono::milliseconds kLook{25};  // a loop tells of what can be read, not of what is connected
-constexpr int kLooks = 40, kLooksBetweenTries = 10;
+constexpr int kLooks = 20, kLooksBetweenTries = 6;
 
 struct Asking {
   Loop& loop;

@@ -10,8 +10,8 @@
 
 namespace sickbay {
 
-/// Asks `address` (in numbers) three times within a second, for a question may be lost; `done` comes once,
-/// with true at the first answer. Errors: bad_input (no address), os.
+/// Asks `address` (in numbers) three times within half a second, for a question may be lost; `done` comes
+/// once, with true at the first answer. Errors: bad_input (no address), os.
 void ask_by_tcp(Loop& loop, const std::string& address, std::uint16_t port, Done<bool> done);
 
 }  // namespace sickbay

@@ -13,8 +13,8 @@ namespace {
 
 constexpr std::size_t kKeyDigits = 64;
 constexpr std::size_t kMostGroups = 64;  // of one node: jobs that share it
-// What a slurmd's port answered holds for so long: the next report on the same node asks again.
-constexpr std::chrono::milliseconds kAnswerHolds{1500};
+// What a slurmd's port answered holds for so long: from the doubt to the report, and not to the next one.
+constexpr std::chrono::milliseconds kAnswerHolds{2500};
 
 std::optional<std::string> bytes_of(std::string_view hex) {
   const auto digit = [](char c) {
