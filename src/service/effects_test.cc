@@ -425,8 +425,8 @@ TEST_F(EffectsTest, OutputIsReadAsWhoeverItBelongsTo) {
   EXPECT_EQ(code_of(read("c17.r2")), ErrorCode::not_found);
 }
 
-// A verification that was cancelled before its first line acquits nobody, and neither does one of a site's own
-// script that ran into its limit: their exit code is 0, too.
+// A verification that was cancelled before its first line acquits nobody, and neither does one of a site's
+// own script that ran into its limit: their exit code is 0, too.
 TEST_F(EffectsTest, OnlyAVerificationThatCameToItsEndSaysSomethingByItsCode) {
   int number = 0;
   for (const auto& [state, code, wanted] : std::vector<std::tuple<std::string, int, std::string>>{
@@ -449,7 +449,8 @@ TEST_F(EffectsTest, OnlyAVerificationThatCameToItsEndSaysSomethingByItsCode) {
                                          {"state", state}})});
     ASSERT_TRUE(said) << state;
     ASSERT_EQ((*said)["results"].size(), 2u) << state;
-    for (const Json& node : (*said)["results"].items()) EXPECT_EQ(node["result"].as_string(), wanted) << state;
+    for (const Json& node : (*said)["results"].items())
+      EXPECT_EQ(node["result"].as_string(), wanted) << state;
   }
 }
 

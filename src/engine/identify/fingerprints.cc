@@ -64,8 +64,8 @@ End end_of(const Run& run) {
   return {run.job.exit_code, run.job.exit_signal};
 }
 
-// Whether it tells of the launcher's sweeping alone: where one rank ends badly srun ends the others, and its own
-// code is the greatest of all: 7, or 143 where the swept ones were heard in time.
+// Whether it tells of the launcher's sweeping alone: where one rank ends badly srun ends the others, and its
+// own code is the greatest of all: 7, or 143 where the swept ones were heard in time.
 bool is_swept(const End& end) {
   const int signal = end.signal != 0 ? end.signal : end.code - 128;
   return signal == SIGTERM || signal == SIGKILL;

@@ -96,8 +96,8 @@ void read_output(VerbTools& tools, const Command& command, bool, Answer answer) 
          auto finish = [command, program, answer, text = *out_text](Result<std::string> err_text) {
            const std::string errors = err_text ? *err_text : std::string();
            if (program) return answer(Json::object({{"trace", trace_json(read_fingerprint(text, errors))}}));
-           const VerifyReport report = parse_verify_report(
-               text, errors, command.args["nodes"].as_strings(), own_exit_code(command.args));
+           const VerifyReport report = parse_verify_report(text, errors, command.args["nodes"].as_strings(),
+                                                           own_exit_code(command.args));
            answer(Json::object({{"results", results_json(report)}, {"why", report.summary}}));
          };
          if (err.empty() || err == out) return finish(std::string());
