@@ -157,7 +157,10 @@ TEST_F(OperationProcessTest, HangsAreKilledWithAllTheyStarted) {
     EXPECT_EQ(end.result, Ended::unknown);
     const std::string killed =
         fmt::format("hang did not end within {} and was killed", describe_duration(call.time_limit));
-    EXPECT_EQ(end.text, written("stray") ? killed + " (it left 1 process behind, killed)" : end.text);
+    // (Where the machine is busy the shell that started the stray may be there still, and is counted, too.)
+    if (written("stray") && end.text != killed + " (it left 2 processes behind, killed)") {
+      EXPECT_EQ(end.text, killed + " (it left 1 process behind, killed)");
+    }
     EXPECT_TRUE(end.text.starts_with(killed)) << end.text;
   }
   expect_gone("child");
