@@ -13,6 +13,7 @@
 #include <sstream>
 
 #include "base/json.h"
+#include "base/robust.h"
 #include "report.h"
 
 namespace sickbay::verify {
@@ -22,15 +23,9 @@ namespace {
 constexpr double kWiden = 1.5;
 constexpr double kWidest = 0.9;  ///< beyond this a low bound says nothing
 
-double median_of(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const std::size_t middle = values.size() / 2;
-  return values.size() % 2 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
-}
-
 Baseline::Row row_of(const Metric& metric, const std::vector<double>& values) {
   Baseline::Row row;
-  row.median = median_of(values);
+  row.median = median_of(values).value_or(0);
   row.samples = static_cast<int>(values.size());
   const auto [least, most] = std::minmax_element(values.begin(), values.end());
   const double spread = metric.higher_is_better ? row.median - *least : *most - row.median;

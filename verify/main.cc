@@ -11,6 +11,8 @@
 #include <fstream>
 #include <iostream>
 
+#include "kernel_counters.h"
+#include "machine_kind.h"
 #include "phases.h"
 #include "reach.h"
 
@@ -64,7 +66,8 @@ int main(int argc, char** argv) {
     run_reach(*options, *place, reporter);
     return reporter.done();
   }
-  reporter.start("node");
+  reporter.start("node", machine_kind());
+  const KernelCounters before = read_kernel_counters();
   run_node(*options, reporter);
-  return reporter.done();
+  return reporter.done(what_rose(before, read_kernel_counters()));
 }

@@ -20,21 +20,24 @@
 #include <list>
 #include <map>
 #include <memory>
+#include <tuple>
 
 #include "base/hostlist.h"
+#include "kernel_counters.h"
 #include "net_plan.h"
+#include "pair_numbers.h"
 #include "phases.h"
 #include "seconds.h"
 #include "tcp_counters.h"
+#include "withheld.h"
 
 namespace sickbay::verify {
 namespace {
 
 constexpr int kTagHello = 1, kTagHeard = 2, kTagReady = 3, kTagPing = 4, kTagBlock = 5, kTagCount = 6;
 constexpr std::size_t kNameBytes = 128;
-constexpr double kStall = 0.1;      ///< a round trip this long is a lost segment (TCP waits 0.2 s at least)
-constexpr int kStallsEnough = 5;    ///< more would only cost time
-constexpr double kLeastResent = 3;  ///< fewer segments sent again prove nothing
+constexpr double kStall = 0.1;    ///< a round trip this long is a lost segment (TCP waits 0.2 s at least)
+constexpr int kStallsEnough = 5;  ///< more would only cost time
 constexpr std::uint64_t kPlanSeed = 20260101;
 
 volatile std::sig_atomic_t exit_code_of_alarm = 0;
@@ -107,13 +110,12 @@ struct Line {
   }
 };
 
-/// What one end of a pair saw; both ends exchange it, so that both report alike.
-struct PairNumbers {
-  double trips = 0, stalls = 0, best_us = 0, mean_us = 0, mb_s = 0;
-  double sent = 0, sent_again = 0;              ///< TCP segments during the round trips
-  double block_sent = 0, block_sent_again = 0;  ///< and during the blocks
-  double wrong_blocks = 0, first_wrong = 0;
-};
+/// The counters of what this rank sends, before and after a part of the test: its own connections where it
+/// has any that MPI lets us see, else all of the node's.
+TcpCounters read_counters() {
+  const TcpCounters own = read_own_connections();
+  return own.connections > 0 ? own : read_tcp_counters();
+}
 
 struct PairTest {
   const Options& options;
@@ -127,13 +129,19 @@ struct PairTest {
 
   bool run() {
     if (!line.meet(leader, ready, options.ready_wait)) return false;
-    const TcpCounters before = read_tcp_counters();
+    const TcpCounters before = read_counters();
+    const CpuReading cpu = read_cpu();
+    mine.from = wall_clock();
     if (!(leader ? lead_pings() : follow_pings())) return false;
-    const TcpCounters between = read_tcp_counters();
+    mine.to = wall_clock();
+    mine.waited = cpu_loss(cpu, read_cpu()).busy_share();
+    const TcpCounters between = read_counters();
     if (!(leader ? lead_blocks() : follow_blocks())) return false;
-    const TcpCounters pings = between - before, blocks = read_tcp_counters() - between;
+    const TcpCounters pings = between - before, blocks = read_counters() - between;
     mine.sent = pings.sent;
     mine.sent_again = pings.sent_again;
+    mine.needless = pings.needless;
+    mine.own_connections = before.connections > 0 ? pings.connections : 0;
     mine.block_sent = blocks.sent;
     mine.block_sent_again = blocks.sent_again;
     return leader
@@ -213,39 +221,6 @@ struct PairTest {
   std::size_t bytes() const { return block.size() * sizeof block[0]; }
 };
 
-/// The verdict on a pair that answered to the end.
-Finding judge_pair(const PairTest& test, const Options& options, const std::string& peer) {
-  const PairNumbers& clock = test.leader ? test.mine : test.theirs;
-  // Only the round trips count: one of their segments is one packet.  Blocks travel as bundles of up to 45
-  // segments, and a busy receiver drops one now and then with nothing broken (measured: 45 and 90 of 11900
-  // segments on healthy links of a machine with load 13, and none in the round trips).
-  const double sent = test.mine.sent + test.theirs.sent,
-               again = test.mine.sent_again + test.theirs.sent_again;
-  const double block_sent = test.mine.block_sent + test.theirs.block_sent;
-  const double block_again = test.mine.block_sent_again + test.theirs.block_sent_again;
-  Finding found{.phase = "net", .value = clock.mb_s, .unit = "MB/s", .peer = peer};
-  found.also = {{"latency_us", clock.best_us},
-                {"mean_latency_us", clock.mean_us},
-                {"trips", clock.trips},
-                {"stalls", clock.stalls},
-                {"segments", sent},
-                {"sent_again", again},
-                {"block_segments", block_sent},
-                {"block_sent_again", block_again}};
-  const double wrong = test.mine.wrong_blocks + test.theirs.wrong_blocks;
-  if (wrong > 0) {
-    found.ok = false;
-    found.detail = fmt::format("{:.0f} messages arrived with other contents than were sent", wrong);
-  } else if (again >= kLeastResent && again >= options.loss_ratio * sent) {
-    found.slow = true;
-    found.detail = fmt::format(
-        "{:.0f} of {:.0f} TCP segments were sent again in round trips, {:.0f} of {:.0f} in blocks; {:.0f} of "
-        "{:.0f} round trips took over 0.1 s",
-        again, sent, block_again, block_sent, clock.stalls, clock.trips);
-  }
-  return found;
-}
-
 /// Names of all ranks' nodes before anybody has answered: with one task per node, rank i runs on the i-th
 /// node of the step.
 std::vector<std::string> announced_names(int ranks) {
@@ -320,6 +295,7 @@ int run_net(const Options& options, const Baseline& baseline, int* argc, char***
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   Reporter reporter(node_name(), rank, baseline);
   reporter.start("net");
+  const KernelCounters counted = read_kernel_counters();
 
   const std::vector<Round> plan = net_plan(ranks, options.random_rounds, kPlanSeed);
   std::vector<std::string> names = announced_names(ranks);
@@ -356,7 +332,9 @@ int run_net(const Options& options, const Baseline& baseline, int* argc, char***
                    .seed = static_cast<std::uint64_t>(low) * 1000003 + static_cast<std::uint64_t>(high),
                    .block = std::vector<std::uint64_t>(options.net_block / sizeof(std::uint64_t))});
       if (test->run()) {
-        reporter.report(judge_pair(*test, options, names[peer]));
+        const auto& [clock, other] =
+            test->leader ? std::tie(test->mine, test->theirs) : std::tie(test->theirs, test->mine);
+        reporter.report(judge_pair(clock, other, options, names[peer]));
       } else {
         reporter.report({.phase = "net",
                          .ok = false,
@@ -368,7 +346,7 @@ int run_net(const Options& options, const Baseline& baseline, int* argc, char***
       }
     }
   }
-  const int code = reporter.done();
+  const int code = reporter.done(what_rose(counted, read_kernel_counters()));
   if (!clean) ::_exit(code);
   // A partner that gave up on somebody else does not come to the end with us: a limit.
   MPI_Request all_done;

@@ -116,6 +116,8 @@ const std::vector<OptionRow>& option_rows() {
        [](Options& o, const std::string& v) { return read_number(v, o.random_rounds, 0, 1000); }},
       {"--loss-ratio", "X", "a pair is slow when this share of its round trips' TCP segments is sent again",
        [](Options& o, const std::string& v) { return read_number(v, o.loss_ratio, 0, 1); }},
+      {"--busy-share", "X", "a speed is no word on the node when others had this share of its processor time",
+       [](Options& o, const std::string& v) { return read_number(v, o.busy_share, 0.01, 1); }},
       {"--turn-wait", "SECONDS", "wait at most this long for other ranks on the same kernel",
        [](Options& o, const std::string& v) { return read_number(v, o.turn_wait, 0, 3600); }},
   };

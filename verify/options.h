@@ -31,6 +31,7 @@ struct Options {
   double answer_wait = 15;    ///< within a running test of a pair
   int random_rounds = 3;      ///< over 16 nodes: rounds of random pairs beside the ring
   double loss_ratio = 0.002;  ///< net: slow when this share of a pair's TCP segments is sent again
+  double busy_share = 0.2;    ///< speeds measured while others had more of the processor say nothing
   double turn_wait = 120;     ///< seconds to wait for the other ranks on the same kernel
   std::string baseline;       ///< file; empty: none
 };

@@ -31,25 +31,38 @@ Json line_head(const std::string& node, int rank, std::string phase) {
 Reporter::Reporter(std::string node, int rank, Baseline baseline)
     : node_(std::move(node)), rank_(rank), baseline_(std::move(baseline)) {}
 
-void Reporter::start(const std::string& mode) {
+void Reporter::start(const std::string& mode, const std::string& kind) {
   mode_ = mode;
-  write_line(line_head(node_, rank_, "start").set("mode", mode));
+  Json line = line_head(node_, rank_, "start").set("mode", mode);
+  if (!kind.empty()) line.set("kind", kind);
+  write_line(line);
 }
 
 void Reporter::report(Finding finding) {
-  if (finding.ok) baseline_.judge(finding);
+  bool off_while_busy = false;
+  if (finding.ok) {
+    const bool slow = finding.slow;
+    baseline_.judge(finding);
+    off_while_busy = finding.busy && finding.slow && !slow;
+    if (off_while_busy) finding.slow = false;
+  }
   wrong_ = wrong_ || !finding.ok;
   slow_ = slow_ || finding.slow;
   Json line = line_head(node_, rank_, finding.phase);
   if (!finding.peer.empty()) line.set("peer", finding.peer);
   line.set("ok", finding.ok).set("slow", finding.slow).set("value", finding.value).set("unit", finding.unit);
   line.set("expected", Json::array({number_or_null(finding.lowest), number_or_null(finding.highest)}));
+  if (finding.busy) line.set("busy", true);
+  if (finding.lossy) line.set("lossy", true);
+  if (off_while_busy) line.set("off_while_busy", true);
   for (const auto& [name, value] : finding.also) line.set(name, value);
   write_line(line.set("detail", finding.detail));
 }
 
-int Reporter::done() {
-  write_line(line_head(node_, rank_, "done").set("mode", mode_).set("ok", !wrong_).set("slow", slow_));
+int Reporter::done(const std::string& counted) {
+  Json line = line_head(node_, rank_, "done").set("mode", mode_).set("ok", !wrong_).set("slow", slow_);
+  if (!counted.empty()) line.set("counted", counted);
+  write_line(line);
   return exit_code();
 }
 

@@ -15,8 +15,10 @@ namespace sickbay::verify {
 /// The result of one phase (of one pair of nodes for "net").
 struct Finding {
   std::string phase;
-  bool ok = true;     ///< false: a wrong result, or the phase could not do its work on this node
-  bool slow = false;  ///< right, but slower than stated
+  bool ok = true;      ///< false: a wrong result, or the phase could not do its work on this node
+  bool slow = false;   ///< right, but slower than stated
+  bool busy = false;   ///< others had the processor meanwhile: its speeds are no word on the node
+  bool lossy = false;  ///< net: slow by what was lost, which the other links may explain as noise
   double value = 0;
   std::string unit{};
   std::optional<double> lowest{}, highest{};           ///< the range `value` was expected in
@@ -30,12 +32,15 @@ class Reporter {
  public:
   Reporter(std::string node, int rank, Baseline baseline);
 
-  /// Says that the rank lives: what is missing after this line died on the way.
-  void start(const std::string& mode);
-  /// Judges `finding` by the baseline, then writes its line.
+  /// Says that the rank lives: what is missing after this line died on the way.  `kind`: what machine it is
+  /// (machine_kind.h), where that is of interest.
+  void start(const std::string& mode, const std::string& kind = "");
+  /// Judges `finding` by the baseline, then writes its line.  What is off the baseline while the node was
+  /// busy is told and not called slow.
   void report(Finding finding);
-  /// The last line; returns the program's exit code: 0 all well, 1 something wrong, 3 only slow.
-  int done();
+  /// The last line; returns the program's exit code: 0 all well, 1 something wrong, 3 only slow.  `counted`:
+  /// what the kernel counted meanwhile (kernel_counters.h); "": nothing.
+  int done(const std::string& counted = "");
 
   const std::string& node() const { return node_; }
   int exit_code() const { return wrong_ ? 1 : slow_ ? 3 : 0; }

@@ -10,6 +10,9 @@
 # those that died, who reaches whom by TCP.  Only where all do, the network is measured by MPI: MPI_Init is
 # collective, and one dead link or dead rank holds up all others in it.
 #
+# srun runs here, on the first node.  That it does not reach another is a matter of these two, so who was not
+# reached is asked from two others, too: only whom nobody reaches is at fault.
+#
 #   SICKBAY_VERIFY           the program                   (default: sickbay-verify on the PATH)
 #   SICKBAY_VERIFY_OPTS      options of all steps         (--quick)
 #   SICKBAY_VERIFY_BASELINE  baseline file                 (none)
@@ -33,12 +36,52 @@ step() {
   srun --nodes="$count" --ntasks="$count" --ntasks-per-node=1 --kill-on-bad-exit=0 --time="$limit" "$@"
 }
 
+# nodes_in TEXT PHASE: who printed a line of it.
+nodes_in() {
+  printf '%s\n' "$1" | sed -n 's/^{"sickbay_verify":1,"node":"\([^"]*\)",.*"phase":"'"$2"'".*/\1/p' | sort -u
+}
+# not_in LIST: the lines of standard input that are none of its.
+not_in() { grep -vxF -e "${1:-/}" || true; }
+# say NODE REST: a line of the script's own.
+say() { printf '{"sickbay_verify":1,"node":"%s","rank":0,%s}\n' "$1" "$2" | show >/dev/null; }
+
+here=${SLURMD_NODENAME:-$(hostname -s)}
+say "$here" '"phase":"host"'
 nodes=$SLURM_JOB_NUM_NODES
 # shellcheck disable=SC2086  # the options are words
 alone=$(step "$nodes" --mpi=none "$program" node $SICKBAY_VERIFY_OPTS "$@" | show)
 
-finished=$(printf '%s\n' "$alone" |
-           sed -n 's/^{"sickbay_verify":1,"node":"\([^"]*\)",.*"phase":"done".*/\1/p' | sort -u)
+# A launch that fails on one node ends the step on all: once more, each by itself.
+most_by_itself=64 most_asked_about=4 most_asked=2
+started=$(nodes_in "$alone" start)
+unheard=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | not_in "$started")
+if [ -n "$unheard" ]; then
+  unfinished=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | not_in "$(nodes_in "$alone" 'done')" | head -n "$most_by_itself")
+  # shellcheck disable=SC2086
+  alone=$alone$(for node in $unfinished; do
+    step 1 --nodelist="$node" --mpi=none "$program" node $SICKBAY_VERIFY_OPTS "$@" | show &
+  done; wait)
+  unheard=$(printf '%s\n' "$unfinished" | not_in "$(nodes_in "$alone" start)")
+fi
+finished=$(nodes_in "$alone" 'done')
+
+# ask NODE ABOUT: the same program on ABOUT, started by an srun that runs on NODE.
+ask() {
+  # shellcheck disable=SC2016,SC2086  # the words are for the shell there; Slurm's own of this step would mislead it
+  told=$(step 1 --overlap --nodelist="$1" --mpi=none env -i PATH="$PATH" HOME="$HOME" SLURM_JOB_ID="$SLURM_JOB_ID" \
+         ${SLURM_CONF:+"SLURM_CONF=$SLURM_CONF"} sh -c 'echo asked; exec srun --overlap --nodes=1 --ntasks=1 "$@"' sh \
+         --nodelist="$2" --time="$limit" --mpi=none "$program" node $SICKBAY_VERIFY_OPTS </dev/null | show)
+  case $told in
+    *'"phase":"start"'*) say "$1" '"phase":"launch","peer":"'"$2"'","ok":true,"slow":false,"detail":""' ;;
+    *asked*) say "$1" '"phase":"launch","peer":"'"$2"'","ok":false,"slow":false,"detail":"could not launch from there"' ;;
+  esac
+}
+for node in $(printf '%s\n' "$unheard" | head -n "$most_asked_about"); do
+  for other in $(printf '%s\n' "$finished" | not_in "$here" | head -n "$most_asked"); do
+    ask "$other" "$node"
+  done
+done
+
 count=$(printf '%s\n' "$finished" | grep -c .)
 reach=
 pairs=

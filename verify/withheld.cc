@@ -104,26 +104,25 @@ std::optional<double> quota_of(const std::string& folder, bool v2) {
   return quota / period;
 }
 
-/// Idle time of the processors this thread may use, from /proc/stat.
-std::optional<double> idle_of_allowed(const std::string& root) {
+/// Idle and stolen time of the processors this thread may use, from /proc/stat.
+void read_allowed_processors(const std::string& root, CpuReading& reading) {
   cpu_set_t allowed;
   CPU_ZERO(&allowed);
-  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return std::nullopt;
+  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return;
   std::ifstream in(root + "/proc/stat");
-  double ticks = 0;
-  bool any = false;
+  const double tick = 1 / static_cast<double>(sysconf(_SC_CLK_TCK));
   for (std::string line; std::getline(in, line) && line.rfind("cpu", 0) == 0;) {
     std::istringstream row(line);
     std::string name;
-    double user = 0, nice = 0, system = 0, idle = 0;
+    double user = 0, nice = 0, system = 0, idle = 0, iowait = 0, irq = 0, softirq = 0, steal = 0;
     if (!(row >> name >> user >> nice >> system >> idle) || name.size() < 4) continue;
     const int cpu = std::atoi(name.c_str() + 3);
     if (cpu < 0 || cpu >= CPU_SETSIZE || !CPU_ISSET(cpu, &allowed)) continue;
-    ticks += idle;
-    any = true;
+    reading.idle = reading.idle.value_or(0) + idle * tick;
+    reading.used = reading.used.value_or(0) + (user + nice + system) * tick;
+    ++reading.processors;
+    if (row >> iowait >> irq >> softirq >> steal) reading.stolen = reading.stolen.value_or(0) + steal * tick;
   }
-  if (!any) return std::nullopt;
-  return ticks / static_cast<double>(sysconf(_SC_CLK_TCK));
 }
 
 }  // namespace
@@ -150,7 +149,7 @@ CgroupCpu read_cgroup_cpu(const std::string& root) {
 CpuReading read_cpu(const std::string& root) {
   CpuReading reading;
   reading.throttled = read_cgroup_cpu(root).throttled;
-  reading.idle = idle_of_allowed(root);
+  read_allowed_processors(root, reading);
   std::ifstream schedstat(root + "/proc/thread-self/schedstat");
   double ran = 0, waited = 0;
   if (schedstat >> ran >> waited) reading.waited = waited * 1e-9;
@@ -168,6 +167,13 @@ CpuLoss cpu_loss(const CpuReading& before, const CpuReading& after) {
   double waited = lost;
   if (before.waited && after.waited) waited = std::clamp(*after.waited - *before.waited, 0.0, lost);
   loss.stopped = lost - waited;
+  if (before.used && after.used && after.processors > 0 && loss.wall > 0)
+    loss.foreign =
+        std::clamp((*after.used - *before.used - loss.ran) / (loss.wall * after.processors), 0.0, 1.0);
+  // The sum over all processors it may use: more than this thread lost by it, and never blamed on the node.
+  if (before.stolen && after.stolen)
+    loss.stolen = std::clamp(*after.stolen - *before.stolen, 0.0, loss.stopped);
+  loss.stopped -= loss.stolen;
   if (before.throttled && after.throttled) {
     // cpu.stat counts each processor's share of the group: never more of it than this thread waited.
     loss.throttled = std::clamp(*after.throttled - *before.throttled, 0.0, waited);

@@ -37,6 +37,25 @@ TEST(CpuLoss, BlamesTheNodeOnlyForWhatItWithheld) {
       {"quota, cgroup not readable", {0, 0, 0, {}, 0}, {1, 0.5, 0.5, {}, 1.5}, 0, 0.5, 0, 2},
       {"rivals, cgroup not readable", {0, 0, 0, {}, 3}, {1, 0.5, 0.5, {}, 3}, 0.5, 0, 0, 1},
       {"stopped half of the time", {0, 0, 0, 0, 0}, {1, 0.5, 0, 0, 1}, 0, 0, 0.5, 2},
+      // The clocks are read one after the other: what lies between is no fault of the node.
+      {"ran little on a busy node", {0, 0, 0, 0, 0}, {1.03, 0.11, 0.91, 0, 0}, 0.91, 0, 0.01, 1},
+      {"just too little", {0, 0, 0, 0, 0}, {2, 1.91, 0, 0, 0}, 0, 0, 0.09, 1},
+      {"just enough", {0, 0, 0, 0, 0}, {2, 1.89, 0, 0, 0}, 0, 0, 0.11, 1.0582},
+      // The host of a virtual machine had the processor meanwhile: busy, not stopped.
+      {"stolen by the host",
+       {.waited = 0, .throttled = 0, .stolen = 2},
+       {.wall = 1, .ran = 0.6, .waited = 0, .throttled = 0, .idle = 1, .stolen = 2.4},
+       0,
+       0,
+       0,
+       1},
+      {"stolen, and stopped besides",
+       {.waited = 0, .throttled = 0, .stolen = 2},
+       {.wall = 1, .ran = 0.5, .waited = 0, .throttled = 0, .idle = 1, .stolen = 2.1},
+       0,
+       0,
+       0.4,
+       1.8},
       // Nothing to tell by: nobody is blamed.
       {"no witness", {0, 0, {}, {}, {}}, {1, 0.5, {}, {}, {}}, 0.5, 0, 0, 1},
   };
@@ -47,6 +66,34 @@ TEST(CpuLoss, BlamesTheNodeOnlyForWhatItWithheld) {
     EXPECT_NEAR(loss.stopped, row.stopped, 1e-3) << row.what;
     EXPECT_NEAR(loss.slowdown(), row.slowdown, 1e-3) << row.what;
   }
+}
+
+TEST(CpuLoss, ForeignIsWhatOthersUsedBesideIt) {
+  const auto foreign = [](double used, double ran, int processors) {
+    return cpu_loss({.used = 100, .processors = processors},
+                    {.wall = 2, .ran = ran, .used = 100 + used, .processors = processors})
+        .foreign;
+  };
+  EXPECT_NEAR(foreign(2, 2, 2), 0, 1e-9);
+  EXPECT_NEAR(foreign(4, 2, 2), 0.5, 1e-9) << "the other of two processors";
+  EXPECT_NEAR(foreign(4, 2, 40), 0.025, 1e-9);
+  EXPECT_NEAR(foreign(1.9, 2, 2), 0, 1e-9) << "ticks are coarse";
+  EXPECT_EQ(cpu_loss({}, {.wall = 1, .ran = 1}).foreign, 0) << "not readable";
+}
+
+TEST(CpuLoss, BusyIsWhatOthersHad) {
+  const struct {
+    const char* what;
+    CpuLoss loss;
+    double share;
+  } rows[] = {
+      {"nothing ran", {}, 0},
+      {"alone", {.wall = 1, .ran = 1}, 0},
+      {"load 8 on 2 processors", {.wall = 4, .ran = 1, .waited = 3}, 0.75},
+      {"throttled", {.wall = 2, .ran = 1, .throttled = 1}, 0},
+      {"asleep most of the time", {.wall = 10, .ran = 0.1, .waited = 0.01, .stopped = 9.89}, 0.01 / 0.11},
+  };
+  for (const auto& row : rows) EXPECT_NEAR(row.loss.busy_share(), row.share, 1e-9) << row.what;
 }
 
 TEST(CgroupCpu, ReadsVersionOneUpToTheTop) {

@@ -7,76 +7,21 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
 #include <set>
-#include <unordered_map>
 
 #include "base/hostlist.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "model/node_reason.h"
 #include "model/srun_message.h"
+#include "model/verify_notes.h"
 
 namespace sickbay {
 namespace {
 
 constexpr std::size_t kLongestLine = 64 * 1024;  ///< ours are under 1 KiB
 
-/// What the lines said about one node.
-struct NodeNotes {
-  bool spoke = false;  ///< any line of sickbay-verify
-  bool alone_done = false, net_started = false, net_done = false;
-  std::string absent;      ///< others did not hear it in MPI, and it never came out of MPI_Init
-  std::string last_phase;  ///< the last one that reported
-  std::string wrong, slow;
-  VerifyFault wrong_in = VerifyFault::none;  ///< of the first wrong phase
-  std::string launch, node_failure;
-  int signal = 0;
-  bool oom = false;
-  int exit_code = 0;
-  std::string net_wrong, net_slow;  ///< filled from the links
-};
-
-struct LinkNotes {
-  VerifyResult result = VerifyResult::ok;
-  std::string reason;
-};
-
-using Link = std::pair<std::size_t, std::size_t>;  ///< lower index first
-
-/// What one end said about a pair.
-struct PairNote {
-  std::size_t self, peer;
-  bool by_mpi;
-  VerifyResult result;
-  std::string reason;
-};
-
-struct Notes {
-  const std::vector<std::string>& names;
-  std::vector<NodeNotes> nodes;
-  std::unordered_map<std::string_view, std::size_t> index;
-  std::vector<PairNote> pairs;
-  std::map<Link, LinkNotes> links;  ///< gathered from the pairs
-  bool own_lines = false;
-  bool time_limit = false, swept = false, oom_kill = false;
-  std::string trouble;  ///< the first message that concerns all: could not start, cancelled
-
-  explicit Notes(const std::vector<std::string>& all) : names(all), nodes(all.size()) {
-    for (std::size_t i = 0; i < all.size(); ++i) index.emplace(all[i], i);
-  }
-
-  /// The node called `name`, also when one of the two names is a full domain name.
-  NodeNotes* at(std::string_view name) {
-    const auto i = place(name);
-    return i ? &nodes[*i] : nullptr;
-  }
-  std::optional<std::size_t> place(std::string_view name) const {
-    auto it = index.find(name);
-    if (it == index.end()) it = index.find(name.substr(0, name.find('.')));
-    return it == index.end() ? std::nullopt : std::optional(it->second);
-  }
-};
+using namespace verify_notes;
 
 /// `text` as part of one line: no line ends, no control characters, not too long.
 std::string one_line(std::string_view text) {
@@ -87,47 +32,51 @@ std::string one_line(std::string_view text) {
   return line;
 }
 
-void keep_first(std::string& where, std::string text) {
-  if (where.empty()) where = std::move(text);
-}
-
 void note_pair(Notes& notes, std::size_t self, bool by_mpi, const Json& line) {
   const auto peer = notes.place(line["peer"].as_string());
   if (!peer || *peer == self) return;
   const VerifyResult result = !line["ok"].as_bool()    ? VerifyResult::failed
                               : line["slow"].as_bool() ? VerifyResult::slow
                                                        : VerifyResult::ok;
-  notes.pairs.push_back({self, *peer, by_mpi, result, one_line(line["detail"].as_string())});
-}
-
-/// Makes links of what the ends of the pairs said; the worse end counts.
-///
-/// MPI_Init is collective: a rank that is still in it is silent to all, whatever holds it there.  So a pair
-/// that failed in MPI counts only when both ends came out of it.
-void gather_links(Notes& notes) {
-  for (PairNote& pair : notes.pairs) {
-    if (pair.by_mpi && pair.result == VerifyResult::failed && !notes.nodes[pair.peer].net_started) {
-      keep_first(notes.nodes[pair.peer].absent, "it did not come out of MPI_Init");
-      continue;
-    }
-    LinkNotes& link = notes.links[std::minmax(pair.self, pair.peer)];
-    if (pair.result > link.result) link = {pair.result, std::move(pair.reason)};
-  }
+  PairNote& pair = notes.pairs.emplace_back();
+  pair = {.self = self,
+          .peer = *peer,
+          .by_mpi = by_mpi,
+          .by_launch = line["phase"].as_string() == "launch",
+          .result = result,
+          .reason = one_line(line["detail"].as_string())};
+  if (!line["lost"].is_number()) return;
+  pair.lossy = line["lossy"].as_bool();
+  const auto [low, high] = std::minmax(self, *peer);
+  pair.figures = LinkFigures{low,
+                             high,
+                             line["segments"].as_double(),
+                             line["lost"].as_double(),
+                             line["from"].as_double(),
+                             line["to"].as_double(),
+                             line["busy"].as_bool()};
 }
 
 void note_own_line(Notes& notes, const Json& line) {
   notes.own_lines = true;
   const auto self = notes.place(line["node"].as_string());
   if (!self) return;
+  const std::string phase = one_line(line["phase"].as_string());
+  // The script's own words: it runs there, which its rank may not.
+  if (phase == "host") notes.host = self;
+  if (phase == "launch") note_pair(notes, *self, false, line);
+  if (phase == "host" || phase == "launch") return;
   NodeNotes& node = notes.nodes[*self];
   node.spoke = true;
-  const std::string phase = one_line(line["phase"].as_string());
   const bool net = line["mode"].as_string() == "net";
   if (phase == "start") {
     node.net_started = node.net_started || net;
+    if (!net) keep_first(node.kind, one_line(line["kind"].as_string()));
   } else if (phase == "done") {
     node.net_done = node.net_done || net;
     node.alone_done = node.alone_done || line["mode"].as_string() == "node";
+    if (const std::string more = one_line(line["counted"].as_string()); !more.empty())
+      node.counted += (node.counted.empty() ? "" : "; ") + more;
   } else if (phase == "reach") {
     note_pair(notes, *self, false, line);
   } else if (phase == "net") {
@@ -140,8 +89,13 @@ void note_own_line(Notes& notes, const Json& line) {
       node.wrong_in = phase != "disk"         ? VerifyFault::compute
                       : says_no_space(detail) ? VerifyFault::space
                                               : VerifyFault::disk;
-    } else if (line["slow"].as_bool())
+    } else if (line["slow"].as_bool()) {
       keep_first(node.slow, fmt::format("slow in phase {}: {}", phase, detail));
+    } else if (line["off_while_busy"].as_bool()) {
+      keep_first(node.unsure, fmt::format("busy: others had the processor in phase {}: {}", phase, detail));
+    }
+    if (line["ok"].as_bool() && line["value"].is_number())
+      node.figures[phase] = {"", line["value"].as_double(), line["busy"].as_bool()};
   }
 }
 
@@ -163,7 +117,10 @@ void note_message(Notes& notes, const SrunMessage& message) {
         node->oom = true;
         break;
       case Said::launch_failed:
-        keep_first(node->launch, "could not launch: " + one_line(message.text));
+        if (says_unreached(message.text))
+          notes.unreached.emplace_back(*notes.place(name), "could not launch: " + one_line(message.text));
+        else
+          keep_first(node->launch, "could not launch: " + one_line(message.text));
         break;
       case Said::node_failure:
         keep_first(node->node_failure, "Slurm reports a failure of the node");
@@ -208,62 +165,6 @@ void note_text(Notes& notes, std::string_view text) {
   }
 }
 
-/// The nodes that explain the links at least as bad as `bad`.
-///
-/// The node in most bad pairs is taken out, as long as it is in two at least and in most of its pairs; then
-/// the same again among the rest.  What was taken out counts only when the rest still holds a good pair: in a
-/// network where everything is bad nobody can be named.  O(nodes * links).
-std::set<std::size_t> nodes_to_blame(const Notes& notes, VerifyResult bad) {
-  std::set<std::size_t> named;
-  for (;;) {
-    std::map<std::size_t, std::pair<int, int>> pairs;  // node -> bad, all
-    bool good_pair = false;
-    for (const auto& [link, note] : notes.links) {
-      if (named.count(link.first) || named.count(link.second)) continue;
-      const int is_bad = note.result >= bad ? 1 : 0;
-      good_pair = good_pair || !is_bad;
-      for (const std::size_t end : {link.first, link.second}) {
-        pairs[end].first += is_bad;
-        ++pairs[end].second;
-      }
-    }
-    const auto worst = std::max_element(pairs.begin(), pairs.end(), [](const auto& a, const auto& b) {
-      return a.second.first < b.second.first;
-    });
-    const bool blame =
-        worst != pairs.end() && worst->second.first >= 2 && 2 * worst->second.first > worst->second.second;
-    if (!blame) return good_pair ? named : std::set<std::size_t>();
-    named.insert(worst->first);
-  }
-}
-
-/// Writes what the links say about nodes into their notes; returns the links that no node explains.
-std::vector<LinkVerification> judge_links(Notes& notes) {
-  const auto failed = nodes_to_blame(notes, VerifyResult::failed);
-  const auto slow = nodes_to_blame(notes, VerifyResult::slow);
-  std::vector<LinkVerification> unexplained;
-  std::map<std::size_t, std::pair<int, std::string>> blamed;
-  for (const auto& [link, note] : notes.links) {
-    if (note.result == VerifyResult::ok) continue;
-    const auto& to_blame = note.result == VerifyResult::failed ? failed : slow;
-    const bool explained = to_blame.count(link.first) || to_blame.count(link.second);
-    if (!explained)
-      unexplained.push_back({notes.names[link.first], notes.names[link.second], note.result, note.reason});
-    for (const std::size_t end : {link.first, link.second}) {
-      if (!to_blame.count(end)) continue;
-      auto& [count, example] = blamed[end];
-      ++count;
-      keep_first(example, note.reason);
-    }
-  }
-  for (const auto& [node, what] : blamed) {
-    const std::string reason =
-        fmt::format("its links to {} other nodes are bad: {}", what.first, what.second);
-    (failed.count(node) ? notes.nodes[node].net_wrong : notes.nodes[node].net_slow) = reason;
-  }
-  return unexplained;
-}
-
 std::string after_phase(const NodeNotes& node) {
   if (!node.spoke) return " before its first line";
   if (node.alone_done) return " in the network test";
@@ -306,6 +207,7 @@ Judged judge_node(const NodeNotes& node, const Run& run) {
   if (node.signal != 0 && !run.swept && !run.some_own_fault && !run.all_killed)
     return {failed, fmt::format("its rank was killed by {}{}", signal_name(node.signal), after_phase(node)),
             Fault::died};
+  if (!node.unreached.empty() && !node.alone_done) return {unknown, node.unreached};
   if (!run.own_lines) {  // another site's script: exit codes are all it says
     if (node.exit_code != 0 && !run.all_killed && run.trouble.empty())
       return {failed, fmt::format("its rank ended with exit code {}", node.exit_code), Fault::other};
@@ -321,6 +223,7 @@ Judged judge_node(const NodeNotes& node, const Run& run) {
     return {unknown, run.trouble.empty() ? "it did not report" + after_phase(node) : run.trouble};
   if (!node.slow.empty()) return {slow, node.slow, Fault::slow};
   if (!node.net_slow.empty()) return {slow, node.net_slow, Fault::slow};
+  if (!node.unsure.empty()) return {unknown, node.unsure};
   // 1 and 3 are sickbay-verify's own words for what its lines say already.
   if (node.exit_code != 0 && node.exit_code != 1 && node.exit_code != 3)
     return {unknown, fmt::format("its rank ended with exit code {}", node.exit_code)};
@@ -394,15 +297,19 @@ VerifyReport parse_verify_report(std::string_view out_text, std::string_view err
   Notes notes(nodes);
   note_text(notes, out_text);
   note_text(notes, err_text);
-  gather_links(notes);
   VerifyReport report;
-  report.links = judge_links(notes);
+  report.links = judge_pairs(notes);
   const Run run = look_at_run(notes, exit_code);
   std::set<VerifyResult> seen;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     Judged judged = judge_node(notes.nodes[i], run);
+    if (judged.result != VerifyResult::ok && !notes.nodes[i].counted.empty())
+      judged.reason += fmt::format(" (its kernel counted meanwhile: {})", notes.nodes[i].counted);
     seen.insert(judged.result);
     report.nodes.push_back({nodes[i], judged.result, judged.fault, std::move(judged.reason)});
+    report.nodes.back().kind = notes.nodes[i].kind;
+    for (const auto& [phase, figure] : notes.nodes[i].figures)
+      if (!figure.busy) report.nodes.back().figures.emplace(phase, figure.value);
   }
   for (const LinkVerification& link : report.links) seen.insert(link.result);
   for (const VerifyResult result :

@@ -4,9 +4,11 @@
 // V is any batch script.  Two things are read from its output: the JSON lines of sickbay-verify, and srun's
 // own messages about tasks and nodes, which any script that uses srun leaves.  The rule is decisions.md 22:
 // a node is failed only by a result or a launch error that names it; what is merely missing is unknown, and
-// unknown blames nobody.
+// unknown blames nobody.  What is slow is measured by the other nodes and links of the same run
+// (verify_noise.h), so that a busy machine makes nobody slow.
 #pragma once
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -42,7 +44,9 @@ struct NodeVerification {
   std::string node;
   VerifyResult result = VerifyResult::unknown;
   VerifyFault fault = VerifyFault::none;
-  std::string reason;  ///< one line for people; empty for ok
+  std::string reason;                          ///< one line for people; empty for ok
+  std::string kind = {};                       ///< what machine it is, by its own word
+  std::map<std::string, double> figures = {};  ///< by phase: speeds that were taken while it was not busy
 };
 
 /// V's word on the link between two nodes, where it is not good and no node is named for it.

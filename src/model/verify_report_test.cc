@@ -128,6 +128,9 @@ TEST(VerifyReport, SrunsLinesCountForAnyScript) {
        "n1=unknown n2=unknown n3=unknown n4=unknown"},
       {"launch",
        "srun: error: Task launch for StepId=12.0 failed on node n4: Communication connection failure\n", 1,
+       "n1=unknown n2=unknown n3=unknown n4=unknown n1-n4=failed"},
+      {"launch, refused by the far slurmd",
+       "srun: error: Task launch for StepId=12.0 failed on node n4: Invalid job credential\n", 1,
        "n1=unknown n2=unknown n3=unknown n4=failed"},
       {"node failure", "srun: error: Node failure on n1\n", 1, "n1=failed n2=unknown n3=unknown n4=unknown"},
       {"program not there",
@@ -275,6 +278,116 @@ TEST(VerifyReport, SaysWhatIsWrong) {
   for (int i = 1; i <= static_cast<int>(VerifyFault::other); ++i)
     EXPECT_EQ(verify_fault_from(to_string(static_cast<VerifyFault>(i))), static_cast<VerifyFault>(i));
   EXPECT_EQ(verify_fault_from(""), VerifyFault::other) << "an older version told none";
+}
+
+/// Both ends of a pair with figures; `lossy`: V's own bound calls it slow.
+std::string counted(const std::string& a, const std::string& b, double lost, bool busy, bool lossy) {
+  std::string text;
+  for (const auto& [node, peer] : {std::pair(a, b), std::pair(b, a)})
+    text +=
+        line(node, "net",
+             fmt::format(R"("peer":"{}","ok":true,"slow":{},"value":1,"unit":"MB/s","busy":{},"lossy":{},)"
+                         R"("segments":3254,"sent_again":40,"lost":{},"from":100,"to":102,"detail":"why")",
+                         peer, lossy, busy, lossy, lost));
+  return text;
+}
+
+TEST(VerifyReport, WhatTheKernelCountedIsEvidence) {
+  const std::string out = alone("n1") + line("n2", "start", R"("mode":"node")") +
+                          line("n2", "cpu", R"("ok":true,"slow":true,"detail":"1.4 times")") +
+                          line("n2", "done", R"("mode":"node","counted":"3 core_throttles")");
+  const auto report = parse_verify_report(out, "", {"n1", "n2"}, 3);
+  EXPECT_EQ(report.node("n2")->reason,
+            "slow in phase cpu: 1.4 times (its kernel counted meanwhile: 3 core_throttles)");
+  EXPECT_EQ(report.node("n1")->reason, "");
+}
+
+std::string host(const std::string& node) { return line(node, "host"); }
+std::string launch(const std::string& from, const std::string& to, bool ok) {
+  return line(from, "launch", fmt::format(R"("peer":"{}","ok":{},"slow":false,"detail":"why")", to, ok));
+}
+
+TEST(VerifyReport, ALaunchThatDoesNotArriveNamesAPair) {
+  const std::string cut =
+      "srun: error: Task launch for StepId=12.0 failed on node n4: Communication connection failure\n";
+  const struct {
+    const char* what;
+    std::string out;
+    const char* results;
+  } rows[] = {
+      {"nobody else tried it", host("n1") + alone_on({"n1", "n2", "n3"}),
+       "n1=ok n2=ok n3=ok n4=unknown n1-n4=failed"},
+      {"others reach it", host("n1") + alone_on({"n1", "n2", "n3"}) + launch("n2", "n4", true) + alone("n4"),
+       "n1=ok n2=ok n3=ok n4=ok n1-n4=failed"},
+      {"another does not either", host("n1") + alone_on({"n1", "n2", "n3"}) + launch("n2", "n4", false),
+       "n1=ok n2=ok n3=ok n4=failed"},
+      {"one does and one does not",
+       host("n1") + alone_on(kFour) + launch("n2", "n4", false) + launch("n3", "n4", true),
+       "n1=ok n2=ok n3=ok n4=failed"},
+      {"the script ran elsewhere", host("n2") + alone_on({"n1", "n2", "n3"}),
+       "n1=ok n2=ok n3=ok n4=unknown n2-n4=failed"},
+      {"it does not reach itself", host("n4"), "n1=unknown n2=unknown n3=unknown n4=failed"},
+  };
+  for (const auto& row : rows)
+    EXPECT_EQ(results(parse_verify_report(row.out, cut, kFour, 1)), row.results) << row.what;
+  const auto report = parse_verify_report(rows[0].out, cut, kFour, 1);
+  EXPECT_EQ(report.node("n4")->reason,
+            "n1 could not reach it: could not launch: Communication connection failure");
+  EXPECT_EQ(report.links[0].reason, "could not launch: Communication connection failure");
+}
+
+TEST(VerifyReport, WhatTheMachinesNoiseExplainsIsNotSlow) {
+  const std::vector<std::string> six = {"n1", "n2", "n3", "n4", "n5", "n6"};
+  const auto after = [&](double n1_n2, double others, double of_n3, bool busy) {
+    std::string net = starts(six);
+    for (std::size_t i = 0; i < six.size(); ++i)
+      for (std::size_t j = i + 1; j < six.size(); ++j) {
+        const double lost = six[i] == "n3" || six[j] == "n3" ? of_n3 : i == 0 && j == 1 ? n1_n2 : others;
+        net += counted(six[i], six[j], lost, busy, lost >= 7);
+      }
+    return results(parse_verify_report(alone_on(six) + net + ends(six), "", six));
+  };
+  const std::string well = "n1=ok n2=ok n3=ok n4=ok n5=ok n6=ok";
+  EXPECT_EQ(after(23, 20, 21, true), well) << "all lose alike on a busy machine";
+  EXPECT_EQ(after(23, 0, 0, true), well + " n1-n2=slow") << "only this link loses";
+  EXPECT_EQ(after(1, 1, 40, true), "n1=ok n2=ok n3=slow n4=ok n5=ok n6=ok") << "1 % on a busy machine";
+  EXPECT_EQ(after(2, 1, 160, false), "n1=ok n2=ok n3=slow n4=ok n5=ok n6=ok");
+  EXPECT_THAT(after(23, 20, 21, false), HasSubstr("n1-n2=slow")) << "nobody was busy: the network loses";
+}
+
+std::string speed_of(const std::string& node, double value, bool busy, const std::string& kind) {
+  return line(node, "start", fmt::format(R"("mode":"node","kind":"{}")", kind)) +
+         line(node, "cpu",
+              fmt::format(R"("ok":true,"slow":false,"value":{},"unit":"Mpairs/s","busy":{})", value, busy)) +
+         line(node, "done", R"("mode":"node","ok":true,"slow":false)");
+}
+
+TEST(VerifyReport, ANodeIsMeasuredByItsKind) {
+  const std::vector<std::string> six = {"n1", "n2", "n3", "n4", "n5", "n6"};
+  const auto after = [&](double of_n3, bool busy, const std::string& kind) {
+    std::string out;
+    for (const std::string& node : six)
+      out += node == "n3" ? speed_of(node, of_n3, busy, kind) : speed_of(node, 80, false, "A");
+    return parse_verify_report(out, "", six);
+  };
+  EXPECT_EQ(after(78, false, "A").overall, VerifyResult::ok);
+  EXPECT_EQ(results(after(50, false, "A")), "n1=ok n2=ok n3=slow n4=ok n5=ok n6=ok");
+  EXPECT_EQ(after(50, false, "A").node("n3")->reason,
+            "slow in phase cpu: 50 Mpairs/s, where 5 others of its kind have 80 (at least 64 is usual)");
+  EXPECT_EQ(after(50, true, "A").overall, VerifyResult::ok) << "it waited for others";
+  EXPECT_EQ(after(50, false, "B").overall, VerifyResult::ok) << "an older machine";
+  EXPECT_EQ(after(50, false, "").overall, VerifyResult::ok) << "an older V";
+}
+
+TEST(VerifyReport, OffTheBaselineWhileBusyIsUnknown) {
+  const auto report = parse_verify_report(
+      alone("n1") + line("n2", "start", R"("mode":"node")") +
+          line("n2", "cpu",
+               R"("ok":true,"slow":false,"busy":true,"off_while_busy":true,"detail":"cpu of 20")") +
+          line("n2", "done", R"("mode":"node","ok":true,"slow":false)"),
+      "", {"n1", "n2"}, 0);
+  EXPECT_EQ(results(report), "n1=ok n2=unknown");
+  EXPECT_EQ(report.node("n2")->reason, "busy: others had the processor in phase cpu: cpu of 20");
 }
 
 }  // namespace

@@ -44,11 +44,31 @@ std::string verify_lines(const std::vector<VerifiedNode>& nodes) {
     lines.add(lines.head(nodes[rank], rank, "done").set("mode", mode).set("ok", ok).set("slow", slow));
   };
   std::vector<std::size_t> alive;
+  if (!nodes.empty()) lines.add(lines.head(nodes[0], 0, "host"));
+  const auto cut = [&](std::size_t a, std::size_t b) { return nodes[a].cut_from.count(nodes[b].name) > 0; };
+  const auto launch = [&](std::size_t from, std::size_t to) {
+    const bool ok = !cut(from, to);
+    lines.add(lines.finding(std::move(lines.head(nodes[from], from, "launch").set("peer", nodes[to].name)),
+                            ok, false, 0, "",
+                            ok ? "" : "could not launch: Communication connection failure"));
+    return ok;
+  };
   for (std::size_t rank = 0; rank < nodes.size(); ++rank) {
+    if (cut(0, rank)) {
+      launch(0, rank);
+      bool reached = false;
+      int tried = 0;
+      for (std::size_t from = 1; from < nodes.size() && tried < 2; ++from)
+        if (from != rank && !cut(0, from)) {
+          ++tried;
+          reached = launch(from, rank) || reached;
+        }
+      if (!reached) continue;
+    }
     const VerifiedNode& node = nodes[rank];
     start(rank, "node");
     if (node.killed) continue;
-    alive.push_back(rank);
+    if (!cut(0, rank)) alive.push_back(rank);
     const bool slow = node.speed < 1;
     lines.add(lines.finding(lines.head(node, rank, "cpu"), true, slow, 41.5, "Mpairs/s",
                             slow ? fmt::format("work takes {:.2f} times what it needs: of {:.2f} s {:.2f} s "
@@ -69,6 +89,18 @@ std::string verify_lines(const std::vector<VerifiedNode>& nodes) {
   }
   // The second part runs between the nodes whose rank came to its end.
   if (alive.size() < 2) return std::move(lines).text();
+  const bool all_reached = std::none_of(alive.begin(), alive.end(), [&](std::size_t a) {
+    return std::any_of(alive.begin(), alive.end(), [&](std::size_t b) { return cut(a, b); });
+  });
+  if (!all_reached) {
+    for (const std::size_t a : alive)
+      for (const std::size_t b : alive)
+        if (a != b)
+          lines.add(lines.finding(std::move(lines.head(nodes[a], a, "reach").set("peer", nodes[b].name)),
+                                  !cut(a, b), false, 0, "ms",
+                                  cut(a, b) ? "no connection within 6 s: Connection timed out" : ""));
+    return std::move(lines).text();
+  }
   for (const std::size_t rank : alive) start(rank, "net");
   for (std::size_t i = 0; i < alive.size(); ++i) {
     const VerifiedNode& node = nodes[alive[i]];

@@ -44,6 +44,23 @@ TEST(VerifyLines, LossShowsOnTheLinksOfItsNode) {
     EXPECT_EQ(report.node(good)->result, VerifyResult::ok) << report.node(good)->reason;
 }
 
+TEST(VerifyLines, ACutBetweenTwoNodesIsALinkAndBothAreWell) {
+  const auto cut = [](const std::string& name, const std::string& from) {
+    return VerifiedNode{.name = name, .cut_from = {from}};
+  };
+  // Where the script runs on an end of it, and where it does not.
+  for (const auto& [a, b] : {std::pair(0, 2), std::pair(1, 3)}) {
+    std::vector<VerifiedNode> nodes = {{"n1"}, {"n2"}, {"n3"}, {"n4"}};
+    const auto name = [&](int i) { return nodes[static_cast<std::size_t>(i)].name; };
+    nodes[static_cast<std::size_t>(a)] = cut(name(a), name(b));
+    nodes[static_cast<std::size_t>(b)] = cut(name(b), name(a));
+    const VerifyReport report = parse_verify_report(verify_lines(nodes), "", {"n1", "n2", "n3", "n4"});
+    for (const NodeVerification& node : report.nodes) EXPECT_EQ(node.result, VerifyResult::ok) << node.reason;
+    ASSERT_EQ(report.links.size(), 1U);
+    EXPECT_EQ(report.links[0].node + report.links[0].peer, name(a) + name(b));
+  }
+}
+
 TEST(VerifyLines, ManyNodesHaveARing) {
   std::vector<VerifiedNode> nodes;
   std::vector<std::string> names;

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// cpuinfo names the processor differently on each architecture; the first name that is there is taken.
+#include "machine_kind.h"
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <fstream>
+#include <map>
+
+namespace sickbay::verify {
+namespace {
+
+/// "name : value" without blanks around either.
+std::pair<std::string, std::string> field_of(const std::string& line) {
+  const auto colon = line.find(':');
+  if (colon == std::string::npos) return {};
+  const auto trim = [](const std::string& text) {
+    const auto first = text.find_first_not_of(" \t"), last = text.find_last_not_of(" \t");
+    return first == std::string::npos ? std::string() : text.substr(first, last - first + 1);
+  };
+  return {trim(line.substr(0, colon)), trim(line.substr(colon + 1))};
+}
+
+}  // namespace
+
+std::string machine_kind(const std::string& root) {
+  std::map<std::string, std::string> first;
+  int processors = 0;
+  std::ifstream cpuinfo(root + "/proc/cpuinfo");
+  for (std::string line; std::getline(cpuinfo, line);) {
+    auto [name, value] = field_of(line);
+    if (name == "processor" || name.rfind("processor ", 0) == 0) ++processors;  // (s390: "processor 0")
+    if (!name.empty()) first.emplace(std::move(name), std::move(value));
+  }
+  // x86 and LoongArch; POWER; ARM, where implementer and part are numbers; RISC-V.
+  std::string model;
+  for (const char* name : {"model name", "Model Name", "cpu", "CPU part", "uarch", "isa"})
+    if (const auto it = first.find(name); model.empty() && it != first.end()) model = it->second;
+  if (model.empty() || processors == 0) return "";
+  std::uint64_t kib = 0;
+  std::ifstream meminfo(root + "/proc/meminfo");
+  for (std::string name, unit; meminfo >> name >> kib && name != "MemTotal:"; std::getline(meminfo, unit)) {
+  }
+  // To a GiB: what the firmware keeps for itself differs by some MiB between equal machines.
+  return fmt::format("{} x{}, {} GiB", model, processors, (kib + (1 << 19)) >> 20);
+}
+
+}  // namespace sickbay::verify
