@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+// A handful of files to names and values.
+#include "adapters/node/fleet_facts.h"
+
+#include <fmt/format.h>
+#include <sys/utsname.h>
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include "adapters/node/parse.h"
+#include "adapters/node/tree.h"
+#include "base/text.h"
+
+namespace sickbay {
+namespace {
+
+using node::Tree;
+
+constexpr std::size_t kMostMounts = 64, kMostLinks = 16;
+
+/// File systems that a site mounts.  An allowed list: what the kernel, containers and desktops mount besides
+/// grows with every release.
+constexpr auto kSitesTypes = std::to_array<std::string_view>(
+    {"ext2",      "ext3",     "ext4", "xfs",       "btrfs",          "f2fs",   "jfs",      "vfat",
+     "zfs",       "bcachefs", "nfs",  "nfs4",      "lustre",         "beegfs", "gpfs",     "ceph",
+     "fuse.ceph", "cifs",     "smb3", "glusterfs", "fuse.glusterfs", "pvfs2",  "orangefs", "afs",
+     "panfs",     "wekafs",   "daos", "9p",        "virtiofs",       "tmpfs",  "ocfs2",    "gfs2"});
+/// Places that come and go with logins, jobs and containers, whatever is mounted there.
+constexpr auto kPassing =
+    std::to_array<std::string_view>({"/dev", "/proc", "/sys", "/run", "/snap", "/media", "/var/lib/docker",
+                                     "/var/lib/containers", "/var/lib/kubelet", "/var/run", "/tmp/"});
+
+bool below(std::string_view place, std::string_view folder) {
+  if (folder.ends_with('/')) return place.starts_with(folder);
+  return place.starts_with(folder) && (place.size() == folder.size() || place[folder.size()] == '/');
+}
+
+void add_mounts(const Tree& tree, Json& facts) {
+  const auto text = tree.read("/proc/self/mountinfo");
+  if (!text) return;
+  const std::vector<node::Mount> mounts = node::parse_mountinfo(*text);
+  std::set<std::string, std::less<>> automounted;
+  for (const node::Mount& m : mounts)
+    if (m.type == "autofs") automounted.insert(m.place);
+  const auto stays = [&](const node::Mount& m) {
+    return std::ranges::find(kSitesTypes, m.type) != kSitesTypes.end() &&
+           std::ranges::none_of(kPassing, [&](std::string_view folder) { return below(m.place, folder); }) &&
+           std::ranges::none_of(automounted,
+                                [&](const std::string& folder) { return below(m.place, folder); });
+  };
+  std::size_t told = 0;
+  for (const node::Mount& m : mounts)  // (a later mount on the same place covers an earlier one)
+    if (stays(m) && told++ < kMostMounts) facts.set("mount:" + m.place, m.type);
+}
+
+/// Real devices that are up: those of containers and bridges have no `device`.
+void add_links(const Tree& tree, Json& facts) {
+  std::size_t told = 0;
+  for (const std::string& name : tree.list("/sys/class/net")) {
+    const std::string folder = "/sys/class/net/" + name;
+    if (!tree.exists(folder + "/device") || tree.word(folder + "/operstate") != "up") continue;
+    const auto speed = tree.number(folder + "/speed");
+    if (speed && *speed > 0 && told++ < kMostLinks) facts.set("link:" + name, std::to_string(*speed));
+  }
+}
+
+void add_processor(const Tree& tree, Json& facts) {
+  const auto text = tree.read("/proc/cpuinfo");
+  if (!text) return;
+  std::string model;
+  std::int64_t count = 0;
+  for (std::string_view rest = *text; !rest.empty();) {
+    const std::size_t end = std::min(rest.find('\n'), rest.size());
+    const std::string_view line = rest.substr(0, end);
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+    const std::size_t colon = line.find(':');
+    if (colon == std::string_view::npos) continue;
+    const std::string_view name = trimmed(line.substr(0, colon)), value = trimmed(line.substr(colon + 1));
+    count += name == "processor";
+    // x86, LoongArch; POWER; ARM, where it is a number.
+    if (model.empty() &&
+        (name == "model name" || name == "Model Name" || name == "cpu" || name == "CPU part"))
+      model = value;
+  }
+  if (!model.empty()) facts.set("cpu", model);
+  if (count > 0) facts.set("cores", std::to_string(count));
+}
+
+}  // namespace
+
+Json read_fleet_facts(std::string_view root) {
+  const Tree tree(root);
+  Json facts = Json::object();
+  add_processor(tree, facts);
+  if (const auto text = tree.read("/proc/meminfo"))
+    if (const auto bytes = node::field_of(*text, "MemTotal"))
+      facts.set("memory_mib", std::to_string(*bytes >> 20));
+  if (const std::size_t gpus = tree.list("/proc/driver/nvidia/gpus").size(); gpus > 0)
+    facts.set("gpus", std::to_string(gpus));
+  if (const auto kernel = tree.word("/proc/sys/kernel/osrelease")) facts.set("kernel", *kernel);
+  if (const auto arch = tree.word("/proc/sys/kernel/arch")) {
+    facts.set("arch", *arch);
+  } else if (utsname name{};
+             tree.is_this_machine() && ::uname(&name) == 0) {  // the file is there from 6.1 on
+    facts.set("arch", std::string(name.machine));
+  }
+  if (const auto release = tree.read("/etc/os-release"))
+    for (const std::string_view field : {"VERSION_ID=", "ID="})
+      if (const std::size_t at = ("\n" + *release).find("\n" + std::string(field)); at != std::string::npos) {
+        std::string_view value = std::string_view(*release).substr(at + field.size());
+        value = value.substr(0, value.find('\n'));
+        std::string plain;
+        for (const char c : value)
+          if (c != '"') plain += c;
+        facts.set("os", facts["os"].is_string() ? plain + " " + facts["os"].as_string() : plain);
+      }
+  add_links(tree, facts);
+  add_mounts(tree, facts);
+  return facts;
+}
+
+}  // namespace sickbay
