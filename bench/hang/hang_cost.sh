@@ -1,0 +1,39 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# What it costs a running MPI job that its ranks are looked at: the same program with --hang=off and --hang=notify, alternately, in a lab.
+#   hang_cost.sh BUILD [PAIRS [SECONDS]]
+# Prints what each run did in its time (turns of an exchange, units of arithmetic), the ratio of each pair, and the median ratio.
+set -euo pipefail
+build=$(realpath "${1:?usage: hang_cost.sh BUILD [PAIRS [SECONDS]]}")
+pairs=${2:-10} seconds=${3:-20}
+root=$(dirname "$(realpath "$0")")/../..
+# shellcheck source=test/slurm/lab.inc
+. "$root/test/slurm/lab.inc"
+lab_up --nodes 2 --spares 0
+programs=$folder/home/alice/programs
+mkdir -p "$programs"
+mpicc.mpich -O2 -o "$programs/ranks" "$root/test/slurm/hang/ranks.c"
+cat >"$programs/job.sh" <<JOB
+#!/bin/sh
+exec srun --mpi=pmi2 "$programs/ranks" "\$1" "\$2"
+JOB
+chmod -R a+rX "$programs"
+chown --reference="$folder/home/alice" "$programs" # her jobs write there
+ended() { [ -z "$(ctl squeue -h -j "$1" -o %T 2>/dev/null)" ]; }
+run() { # KIND off|notify: what was done
+  local job
+  job=$(as alice "$sickbay submit --json --hang=$2 --no-rerun -N2 -n2 -t 30 -o $programs/out.%j $programs/job.sh $1 $seconds" | jq .job_id)
+  within $((seconds + 90)) ended "$job" || { echo "job $job does not end" >&2; exit 1; }
+  sed -n 's/^done \([0-9]*\) .*/\1/p' "$programs/out.$job"
+}
+for kind in compute exchange; do
+  ratios=()
+  for ((i = 1; i <= pairs; ++i)); do
+    # Each goes first in every second pair.
+    if [ $((i % 2)) = 0 ]; then with=$(run $kind notify) without=$(run $kind off); else without=$(run $kind off) with=$(run $kind notify); fi
+    ratio=$(awk -v a="$with" -v b="$without" 'BEGIN {printf "%.5f", a / b}')
+    ratios+=("$ratio")
+    echo "$kind pair $i: $without alone, $with watched, ratio $ratio"
+  done
+  printf '%s\n' "${ratios[@]}" | sort -n | awk -v kind=$kind '{r[NR] = $1} END {m = NR % 2 ? r[(NR + 1) / 2] : (r[NR / 2] + r[NR / 2 + 1]) / 2; printf "%s: median ratio %.5f of %d pairs (%.5f to %.5f)\n", kind, m, NR, r[1], r[NR]}'
+done

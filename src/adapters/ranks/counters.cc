@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "adapters/ranks/counters.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "adapters/node/process_table.h"
+#include "adapters/node/words.h"
+
+namespace sickbay::ranks {
+namespace {
+
+constexpr std::size_t kMostTcp = 1 << 20;  // 7,000 connections
+constexpr std::int64_t kMostBytes = std::numeric_limits<std::int64_t>::max() / 4;
+
+std::int64_t ticks_per_second() {
+  static const std::int64_t ticks = std::max<std::int64_t>(1, ::sysconf(_SC_CLK_TCK));
+  return ticks;
+}
+
+std::int64_t added(std::int64_t sum, std::int64_t more) {
+  return std::min(kMostBytes, sum + std::clamp<std::int64_t>(more, 0, kMostBytes));
+}
+
+}  // namespace
+
+RankRound count(const node::Tree& tree, const FoundRank& rank, TimePoint at) {
+  RankRound round;
+  round.at = at;
+  const auto stat = node::process_stat(tree, std::to_string(rank.pid));
+  if (!stat || stat->started != rank.started || stat->state == 'Z') {
+    round.state = 'X';
+    round.why = "it has ended";
+    return round;
+  }
+  round.state = stat->state;
+  round.cpu_us = stat->ticks * (1'000'000 / ticks_per_second());
+  // The first thread's own: /proc/PID/status of a process is that of its first thread.
+  if (const auto status = tree.read(fmt::format("/proc/{}/status", rank.pid), 16384))
+    round.switches = node::field_of(*status, "voluntary_ctxt_switches").value_or(0) +
+                     node::field_of(*status, "nonvoluntary_ctxt_switches").value_or(0);
+  if (const auto io = tree.read(fmt::format("/proc/{}/io", rank.pid), 4096)) {
+    const auto read = node::field_of(*io, "rchar"), written = node::field_of(*io, "wchar");
+    if (read && written) round.io_bytes = added(*read, *written);
+  }
+  return round;
+}
+
+std::vector<ThreadTicks> other_threads(const node::Tree& tree, std::int64_t pid, std::size_t most) {
+  std::vector<ThreadTicks> threads;
+  const std::string folder = fmt::format("/proc/{}/task", pid);
+  for (const std::string& name : tree.list(folder)) {
+    const auto tid = node::to_integer(name);
+    if (!tid || *tid == pid) continue;
+    if (threads.size() == most) break;
+    const auto text = tree.read(fmt::format("{}/{}/stat", folder, name), 4096);
+    const auto stat = text ? node::parse_process_stat(*text) : std::nullopt;
+    if (stat) threads.push_back({*tid, stat->ticks, stat->state});
+  }
+  return threads;
+}
+
+std::int64_t parse_net_dev(std::string_view text) {
+  //  face |bytes packets errs drop fifo frame compressed multicast|bytes ...: two lines of heads
+  std::int64_t sum = 0;
+  while (const auto line = node::next_line(text)) {
+    const std::size_t colon = line->find(':');
+    if (colon == std::string_view::npos) continue;
+    std::string_view rest = line->substr(colon + 1);
+    for (int column = 0; column < 9; ++column) {
+      const auto value = node::to_integer(node::next_word(rest));
+      if (value && (column == 0 || column == 8)) sum = added(sum, *value);
+    }
+  }
+  return sum;
+}
+
+std::int64_t parse_unsent(std::string_view text, std::int64_t uid) {
+  //   0: 0100007F:0016 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 ...
+  std::int64_t sum = 0;
+  while (const auto line = node::next_line(text)) {
+    std::string_view rest = *line;
+    for (int column = 0; column < 3; ++column) node::next_word(rest);
+    const std::string_view state = node::next_word(rest), queues = node::next_word(rest);
+    for (int column = 0; column < 2; ++column) node::next_word(rest);
+    // 01: established.  Of one that listens the columns mean something else.
+    if (state != "01" || node::to_integer(node::next_word(rest)) != uid) continue;
+    sum = added(sum, node::to_integer(queues.substr(0, queues.find(':')), 16).value_or(0));
+  }
+  return sum;
+}
+
+std::optional<std::int64_t> network_bytes(const node::Tree& tree, std::int64_t pid) {
+  const auto text = tree.read(fmt::format("/proc/{}/net/dev", pid));
+  return text ? std::optional(parse_net_dev(*text)) : std::nullopt;
+}
+
+std::optional<std::int64_t> unsent_bytes(const node::Tree& tree, std::int64_t pid, std::int64_t uid) {
+  std::optional<std::int64_t> sum;
+  for (const char* file : {"tcp", "tcp6"})
+    if (const auto text = tree.read(fmt::format("/proc/{}/net/{}", pid, file), kMostTcp))
+      sum = added(sum.value_or(0), parse_unsent(*text, uid));
+  return sum;
+}
+
+}  // namespace sickbay::ranks

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "adapters/ranks/look.h"
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+#include <time.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <random>
+
+#include "adapters/ranks/counters.h"
+#include "adapters/ranks/snapshot.h"
+#include "adapters/ranks/unwind.h"
+
+namespace sickbay::ranks {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::size_t kMostThreadsRead = 64;
+constexpr double kBusyShare = 0.1;  // of a processor: such a thread does something
+constexpr std::size_t kLeastCopy = 32768, kMostCopy = 524288;
+
+// The node's own clock: no step of the calendar's makes a rank wait longer than it did.
+TimePoint uptime() {
+  timespec t{};
+  ::clock_gettime(CLOCK_BOOTTIME, &t);
+  return TimePoint(Micros(static_cast<std::int64_t>(t.tv_sec) * 1'000'000 + t.tv_nsec / 1000));
+}
+
+std::int64_t own_cpu() {
+  rusage use{};
+  ::getrusage(RUSAGE_SELF, &use);
+  return (static_cast<std::int64_t>(use.ru_utime.tv_sec) + use.ru_stime.tv_sec) * 1'000'000 +
+         use.ru_utime.tv_usec + use.ru_stime.tv_usec;
+}
+
+void wait_until(Clock::time_point when) {
+  for (auto now = Clock::now(); now < when; now = Clock::now()) {
+    const auto left = std::chrono::duration_cast<std::chrono::nanoseconds>(when - now).count();
+    const timespec t{left / 1'000'000'000, left % 1'000'000'000};
+    ::nanosleep(&t, nullptr);
+  }
+}
+
+struct Watched {
+  FoundRank found;
+  bool stacks = false;  // are taken
+  Rank rank;
+  std::vector<std::vector<std::size_t>> taken;  // by round: places in `snapshots`, the first thread's first
+  std::map<std::int64_t, std::int64_t> ticks;   // of other threads, at the round before
+};
+
+class Look {
+ public:
+  Look(const node::Tree& tree, FoundRanks found, const LookOrder& order)
+      : tree_(tree), order_(order), uid_(found.uid) {
+    look_.unread = std::move(found.unread);
+    for (FoundRank& one : found.ranks) {
+      Watched w;
+      w.rank.world = one.number.world;
+      w.rank.rank = one.number.rank;
+      w.rank.size = one.number.size;
+      w.rank.pid = one.pid;
+      w.rank.name = one.name;
+      w.found = std::move(one);
+      ranks_.push_back(std::move(w));
+    }
+    choose();
+  }
+
+  void rounds() {
+    const auto began = Clock::now();
+    std::optional<std::int64_t> first_network;
+    for (std::size_t i = 0; i < order_.rounds; ++i) {
+      wait_until(began + order_.every * static_cast<int>(i));
+      round();
+      if (ranks_.empty()) continue;
+      const auto network = network_bytes(tree_, ranks_.front().found.pid);
+      if (i == 0) first_network = network;
+      if (network && first_network && *network >= *first_network)
+        look_.network_bytes = *network - *first_network;
+      if (i + 1 == order_.rounds)
+        look_.unsent_bytes = unsent_bytes(tree_, ranks_.front().found.pid, uid_).value_or(-1);
+    }
+    // Nobody is left stopped for a moment longer than the kernel makes us.
+    for (int tries = 0; let_go() > 0 && tries < 20; ++tries)
+      wait_until(Clock::now() + std::chrono::milliseconds(10));
+  }
+
+  RankLook frames() {
+    const auto began = Clock::now();
+    for (Watched& w : ranks_) {
+      name_frames(w, Clock::now() - began > order_.most_unwinding);
+      look_.ranks.push_back(std::move(w.rank));
+    }
+    look_.cpu_us = own_cpu();
+    look_.at = at_;
+    return std::move(look_);
+  }
+
+ private:
+  // Whose stacks are taken, where they are too many: evenly spread, others at each look.
+  void choose() {
+    if (!order_.stacks || ranks_.empty()) return;
+    const std::size_t all = ranks_.size(), wanted = std::min(all, order_.most_stacks);
+    const std::size_t first = wanted == all ? 0 : std::random_device{}() % all;
+    for (std::size_t i = 0; i < wanted; ++i) ranks_[(first + i * all / wanted) % all].stacks = true;
+    copy_ = std::clamp(order_.most_bytes / std::max<std::size_t>(1, wanted * order_.rounds), kLeastCopy,
+                       kMostCopy);
+  }
+
+  void round() {
+    const auto began = Clock::now();
+    at_ = uptime();
+    for (Watched& w : ranks_) {
+      RankRound now = count(tree_, w.found, at_ = uptime());
+      std::vector<std::size_t> taken;
+      if (now.state != 'X' && order_.stacks) {
+        if (!w.stacks)
+          now.why = fmt::format("of this many ranks only the stacks of {} are taken", order_.most_stacks);
+        else if (Clock::now() - began > order_.most_stopping)
+          now.why = "the time for this round was used up by others";
+        else
+          taken = stacks(w, now);
+      }
+      w.taken.push_back(std::move(taken));
+      w.rank.rounds.push_back(std::move(now));
+    }
+  }
+
+  std::vector<std::size_t> stacks(Watched& w, RankRound& now) {
+    std::vector<std::size_t> taken;
+    // A thread that has not run since stands where it stood.
+    if (now.state == 'S' && !w.taken.empty() && !w.taken.back().empty() &&
+        w.rank.rounds.back().switches == now.switches && w.rank.rounds.back().state == 'S') {
+      taken.push_back(w.taken.back().front());
+    } else if (now.state == 'D') {
+      now.why = "it is in the kernel's uninterruptible sleep, as for storage that does not answer";
+    } else {
+      Snapshot s = take_snapshot(static_cast<pid_t>(w.found.pid), copy_, order_.patience);
+      now.why = s.why;
+      s.data = digest_of_variables(static_cast<pid_t>(w.found.pid));
+      if (s.why.empty()) taken.push_back(keep(std::move(s)));
+    }
+    if (taken.empty()) return taken;
+    // Others that work: of a thread that a rank only waits for nothing is seen in its first one.
+    std::map<std::int64_t, std::int64_t> before = std::move(w.ticks);
+    w.ticks.clear();
+    const bool first = w.rank.rounds.empty();
+    std::vector<ThreadTicks> busy;
+    const double least = kBusyShare * std::chrono::duration<double>(order_.every).count() * 100;
+    for (const ThreadTicks& t : other_threads(tree_, w.found.pid, kMostThreadsRead)) {
+      w.ticks[t.tid] = t.ticks;
+      const auto was = before.find(t.tid);
+      if (!first && was != before.end() && static_cast<double>(t.ticks - was->second) >= least)
+        busy.push_back(t);
+    }
+    std::ranges::sort(busy, [&](const ThreadTicks& a, const ThreadTicks& b) {
+      return a.ticks - before[a.tid] > b.ticks - before[b.tid];
+    });
+    for (std::size_t i = 0; i < busy.size() && taken.size() < kMostThreads; ++i) {
+      Snapshot s = take_snapshot(static_cast<pid_t>(busy[i].tid), copy_, order_.patience);
+      if (s.why.empty()) taken.push_back(keep(std::move(s)));
+    }
+    return taken;
+  }
+
+  std::size_t keep(Snapshot s) {
+    snapshots_.push_back(std::move(s));
+    return snapshots_.size() - 1;
+  }
+
+  void name_frames(Watched& w, bool too_late) {
+    const bool any = std::ranges::any_of(w.taken, [](const auto& one) { return !one.empty(); });
+    std::string why = too_late ? "the time for reading frames was used up by other ranks" : "";
+    std::unique_ptr<Unwinder> unwinder;
+    if (any && !too_late) {
+      auto opened = Unwinder::of(static_cast<pid_t>(w.found.pid));
+      if (opened)
+        unwinder = std::move(*opened);
+      else
+        why = opened.error().what;
+    }
+    std::map<std::size_t, std::uint32_t> known;  // snapshot -> place in rank.stacks
+    for (std::size_t i = 0; i < w.rank.rounds.size(); ++i) {
+      RankRound& round = w.rank.rounds[i];
+      if (!unwinder) {
+        if (round.why.empty() && round.state != 'X') round.why = why;
+        continue;
+      }
+      if (i >= w.taken.size()) continue;
+      for (const std::size_t at : w.taken[i]) {
+        auto place = known.find(at);
+        if (place == known.end()) {
+          RankStack stack = unwinder->frames(snapshots_[at]);
+          const auto same = std::ranges::find(w.rank.stacks, stack);
+          place = known.emplace(at, static_cast<std::uint32_t>(same - w.rank.stacks.begin())).first;
+          if (same == w.rank.stacks.end()) w.rank.stacks.push_back(std::move(stack));
+        }
+        round.stacks.push_back(place->second);
+      }
+    }
+  }
+
+  const node::Tree& tree_;
+  const LookOrder& order_;
+  const std::int64_t uid_;
+  TimePoint at_ = kNoTime;  // now, in this round
+  std::size_t copy_ = kLeastCopy;
+  std::vector<Watched> ranks_;
+  std::vector<Snapshot> snapshots_;
+  RankLook look_;
+};
+
+}  // namespace
+
+Result<RankLook> look_at(const node::Tree& tree, FoundRanks found, const LookOrder& order,
+                         const std::function<Status()>& between) {
+  Look look(tree, std::move(found), order);
+  look.rounds();
+  if (Status given_up = between(); !given_up) return fail(std::move(given_up.error()));
+  return look.frames();
+}
+
+}  // namespace sickbay::ranks

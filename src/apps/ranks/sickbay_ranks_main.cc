@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+// sickbay-ranks: looks at the ranks of a job on this node and prints what it saw, as JSON lines.
+//
+// The agent starts it: whatever a user's file does to the library that reads it ends this process and nobody
+// else.  It bounds its own time and memory, works after everybody else (nice 19), and gives up root before it
+// opens a file of the user's.  Output: doc/formats/ranks.md.
+#include <fmt/format.h>
+#include <grp.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+#include "adapters/node/words.h"
+#include "adapters/ranks/look.h"
+
+namespace sickbay {
+namespace {
+
+constexpr const char* kUsage =
+    "usage: sickbay-ranks JOB [--uid UID] [options]\n"
+    "       sickbay-ranks --pids PID,PID,... [options]\n"
+    "Looks at the ranks of a job on this node several times and prints what it saw, one JSON line for each.\n"
+    "  --uid UID      whose processes; default: the one user, not root, who has some in the job\n"
+    "  --pids LIST    these processes, of one user, instead of a job's\n"
+    "  --rounds N     how often it looks, 1 to 16; default 3\n"
+    "  --every MS     milliseconds from one look to the next, 1 to 60000; default 700\n"
+    "  --most N       ranks whose stacks are taken; default 256\n"
+    "  --no-stacks    counters alone: no process is stopped\n"
+    "Root may look at all processes, others at their own where the system permits it (ptrace(2)).\n";
+constexpr rlim_t kCpuSeconds = 10;
+constexpr rlim_t kMemory = rlim_t{4} << 30;  // a program with its debugging symbols may have 2 GiB, mapped
+
+struct Wish {
+  std::int64_t job = 0, uid = -1;
+  std::vector<std::int64_t> pids;
+  ranks::LookOrder order;
+};
+
+tl::unexpected<Error> misused(std::string what) {
+  return fail(Error(ErrorCode::usage, std::move(what)).remedied_by("see 'sickbay-ranks --help'"));
+}
+
+Result<std::int64_t> number(std::string_view name, const char* text, std::int64_t least, std::int64_t most) {
+  const auto value = text == nullptr ? std::nullopt : node::to_integer(text);
+  if (!value || *value < least || *value > most)
+    return misused(fmt::format("{} needs a number from {} to {}", name, least, most));
+  return *value;
+}
+
+Result<Wish> read_arguments(int argc, char** argv) {
+  Wish wish;
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view arg = argv[i];
+    const auto next = [&]() -> const char* { return i + 1 < argc ? argv[++i] : nullptr; };
+    Result<std::int64_t> value = 0;
+    if (arg == "--uid") {
+      if ((value = number(arg, next(), 0, UINT32_MAX))) wish.uid = *value;
+    } else if (arg == "--rounds") {
+      if ((value = number(arg, next(), 1, kMostRounds))) wish.order.rounds = static_cast<std::size_t>(*value);
+    } else if (arg == "--every") {
+      if ((value = number(arg, next(), 1, 60000))) wish.order.every = std::chrono::milliseconds(*value);
+    } else if (arg == "--most") {
+      if ((value = number(arg, next(), 0, kMostRanksOfNode)))
+        wish.order.most_stacks = static_cast<std::size_t>(*value);
+    } else if (arg == "--no-stacks") {
+      wish.order.stacks = false;
+    } else if (arg == "--pids") {
+      const char* list = next();
+      for (std::string_view rest = list == nullptr ? "" : list; !rest.empty() && value;) {
+        const std::string one(node::next_part(rest, ','));
+        if ((value = number(arg, one.c_str(), 1, INT32_MAX))) wish.pids.push_back(*value);
+      }
+      if (wish.pids.empty() && value) return misused("--pids needs a list of numbers");
+    } else if (!arg.starts_with('-') && wish.job == 0) {
+      if ((value = number("JOB", argv[i], 1, UINT32_MAX))) wish.job = *value;
+    } else {
+      return misused(fmt::format("unknown argument '{}'", arg));
+    }
+    if (!value) return fail(std::move(value.error()));
+  }
+  if ((wish.job == 0) == wish.pids.empty()) return misused("name a job, or processes with --pids");
+  return wish;
+}
+
+// Root is given up for good: from here on the files of that user are read with his rights.
+Status become(std::int64_t uid, std::int64_t pid) {
+  if (::geteuid() != 0 || uid <= 0) return {};
+  struct stat owner {};
+  // Files that his group may read are read with that group.
+  // (Of a process that may not be looked at the folder is root's, and says nothing.)
+  const bool known = ::stat(fmt::format("/proc/{}", pid).c_str(), &owner) == 0 && owner.st_uid == uid;
+  const gid_t group = known && owner.st_gid != 0 ? owner.st_gid : 65534;
+  const uid_t user = static_cast<uid_t>(uid);
+  if (::setgroups(1, &group) != 0 || ::setresgid(group, group, group) != 0 ||
+      ::setresuid(user, user, user) != 0)
+    return fail(Error(ErrorCode::os, "root could not be given up: " + std::string(std::strerror(errno))));
+  return {};
+}
+
+Status run(const Wish& wish) {
+  const node::Tree tree("/");
+  node::ProcessTable table(tree);
+  auto found =
+      wish.pids.empty() ? ranks::find_ranks(table, wish.job, wish.uid) : ranks::name_ranks(table, wish.pids);
+  if (!found) return fail(std::move(found.error()));
+  const std::int64_t uid = found->uid, pid = found->ranks.empty() ? 0 : found->ranks.front().pid;
+  const auto look =
+      ranks::look_at(tree, std::move(*found), wish.order, [uid, pid] { return become(uid, pid); });
+  if (!look) return fail(look.error());
+  const std::string text = format_rank_look(*look);
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)
+    return fail(ErrorCode::os, std::string("the output could not be written: ") + std::strerror(errno));
+  return {};
+}
+
+}  // namespace
+}  // namespace sickbay
+
+int main(int argc, char** argv) {
+  using namespace sickbay;
+  for (int i = 1; i < argc; ++i) {
+    if (std::string_view(argv[i]) == "--help") return std::fputs(kUsage, stdout) < 0;
+    if (std::string_view(argv[i]) == "--version")
+      return std::printf("sickbay-ranks %s\n", SICKBAY_VERSION) < 0;
+  }
+  // The program that is watched goes first; and whatever a file makes of us has an end.
+  ::setpriority(PRIO_PROCESS, 0, 19);
+  const rlimit cpu{kCpuSeconds, kCpuSeconds}, memory{kMemory, kMemory}, none{0, 0};
+  ::setrlimit(RLIMIT_CPU, &cpu);
+  ::setrlimit(RLIMIT_AS, &memory);
+  ::setrlimit(RLIMIT_CORE, &none);
+  const auto wish = read_arguments(argc, argv);
+  const Status done = wish ? run(*wish) : Status(tl::unexpected<Error>(wish.error()));
+  if (done) return 0;
+  std::fprintf(stderr, "%s\n", done.error().message("sickbay-ranks").c_str());
+  return error_row(done.error().code).exit_code;
+}

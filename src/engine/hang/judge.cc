@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/hang/judge.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <tuple>
+
+#include "base/duration.h"
+#include "base/hostlist.h"
+
+namespace sickbay::hang {
+namespace {
+
+constexpr std::int64_t kCarries = 1'000'000;  // bytes a second: less is what polls and other services send
+constexpr std::size_t kMostUnread = 16;
+constexpr auto kWords = std::to_array<std::string_view>({"progress", "suspicion", "hang"});
+constexpr auto kWhys =
+    std::to_array<std::string_view>({"goes_on", "unknown", "deadlock", "in_doubt", "waits_for", "missing",
+                                     "outside", "unread", "no_progress"});
+
+template <class Enum, std::size_t n>
+bool read_word(const std::array<std::string_view, n>& words, const Json& json, Enum& into) {
+  const auto it = std::ranges::find(words, json.as_string());
+  if (it != words.end()) into = static_cast<Enum>(it - words.begin());
+  return it != words.end();
+}
+
+// All ranks of one program, over all nodes.
+struct World {
+  std::string name;
+  std::int64_t size = -1;
+  struct Merged {
+    RankGroup group;
+    std::vector<TaskId> ids;
+  };
+  std::vector<Merged> groups;
+  std::array<std::size_t, 10> standing{};  // ranks, by Standing
+  std::size_t seen = 0;
+  // When all who wait did so: sickbayd's clock.
+  TimePoint from = kNoTime, to = kNever;
+  std::size_t count(Standing s) const { return standing[static_cast<std::size_t>(s)]; }
+};
+
+bool is_wait(Standing s) { return s == Standing::waits || s == Standing::waits_outside; }
+
+void merge(World& world, const RankGroup& one, TimePoint heard) {
+  world.size = std::max(world.size, one.size);
+  world.seen += one.ranks.size();
+  world.standing[static_cast<std::size_t>(one.standing)] += one.ranks.size();
+  // That one has ended counts from when it was seen: others may be about to end, too.
+  if (is_wait(one.standing) || one.standing == Standing::ended) {
+    world.from = std::max(world.from, heard - one.held);
+    world.to = std::min(world.to, heard);
+  }
+  const auto same = std::ranges::find_if(world.groups, [&](const World::Merged& m) {
+    return m.group.standing == one.standing && m.group.call == one.call && m.group.path == one.path;
+  });
+  const std::vector<TaskId> ids = one.ranks.list();
+  if (same == world.groups.end()) {
+    world.groups.push_back({one, ids});
+  } else {
+    same->ids.insert(same->ids.end(), ids.begin(), ids.end());
+    same->group.held = std::min(same->group.held, one.held);
+  }
+}
+
+// Numbers in their order cost nothing to add.
+TaskIds set_of(std::vector<TaskId> ids) {
+  std::ranges::sort(ids);
+  TaskIds set;
+  for (const TaskId id : ids) set.add(id);
+  return set;
+}
+
+// "rank 3 in MPI_Recv < main and ranks 0-2 in MPI_Allreduce"
+std::string where(const RankGroup& g) {
+  return ranks_text(g.ranks) + (g.call.empty() ? "" : " in " + g.call);
+}
+
+struct Finding {
+  Why why = Why::goes_on;
+  Micros held{0}, wanted{0};  // how long it has been so, and must have been so
+  std::vector<RankGroup> groups;
+  TaskIds odd;
+  std::string call, text;
+};
+
+// Who is not where the most are: those who do not wait, else the smallest group where it is less than half.
+std::size_t odd_groups(const std::vector<RankGroup>& groups, bool all_wait) {
+  if (!all_wait)
+    return static_cast<std::size_t>(
+        std::ranges::count_if(groups, [](const RankGroup& g) { return !is_wait(g.standing); }));
+  if (groups.size() < 2) return 0;
+  std::size_t all = 0;
+  for (const RankGroup& g : groups) all += g.ranks.size();
+  const bool alone = groups.size() == 2 || groups[1].ranks.size() > groups[0].ranks.size();
+  return alone && groups[0].ranks.size() * 2 < all ? 1 : 0;
+}
+
+Finding judge_world(World& world, const Policy& policy, bool network_carries, bool all_heard) {
+  Finding f;
+  const std::size_t waiting = world.count(Standing::waits) + world.count(Standing::waits_outside);
+  if (waiting == 0 || world.count(Standing::moves) > 0) return f;
+  f.held = std::max(Micros(0), world.to - world.from);
+  const std::size_t missing = world.size > static_cast<std::int64_t>(world.seen)
+                                  ? static_cast<std::size_t>(world.size) - world.seen
+                                  : 0;
+  const bool all_wait = waiting == world.seen;
+  for (World::Merged& m : world.groups) {
+    m.group.ranks = set_of(std::move(m.ids));
+    f.groups.push_back(std::move(m.group));
+  }
+  // Where all wait the smallest first, for it is the odd one; else those who do not wait.
+  std::ranges::stable_sort(f.groups, [&](const RankGroup& a, const RankGroup& b) {
+    return std::tuple(is_wait(a.standing), a.ranks.size()) < std::tuple(is_wait(b.standing), b.ranks.size());
+  });
+  const std::size_t odd = odd_groups(f.groups, all_wait);
+  for (std::size_t i = 0; i < odd; ++i) f.odd.add(f.groups[i].ranks);
+  const RankGroup& named = odd > 0 ? f.groups.front() : f.groups.back();
+  f.call = named.call;
+  const std::string since = describe_duration(f.held);
+  const std::string program =
+      world.size > 0 ? fmt::format("all {} ranks", world.size) : "all ranks that were seen";
+  if (!all_heard) {
+    f.why = Why::unknown;
+    f.wanted = kNever.time_since_epoch();
+    f.text = "not all nodes of the job tell how their ranks stand";
+  } else if (!all_wait) {
+    const RankGroup& other = f.groups.front();
+    const bool unread = std::ranges::all_of(
+        f.groups, [](const RankGroup& g) { return is_wait(g.standing) || g.standing == Standing::unread; });
+    const bool ended = std::ranges::all_of(
+        f.groups, [](const RankGroup& g) { return is_wait(g.standing) || g.standing == Standing::ended; });
+    const bool paused = world.count(Standing::stopped) + world.count(Standing::starved) > 0;
+    f.why = unread ? Why::unread : Why::waits_for;
+    // Who is stopped or gets no processor goes on when he may: no time makes that a hang.
+    f.wanted = paused ? kNever.time_since_epoch() : ended ? policy.doubtful : policy.late;
+    f.text = fmt::format("{} of {} ranks have waited in MPI for {}; {}", waiting, world.seen, since,
+                         text_of(other));
+  } else if (missing > 0) {
+    f.why = Why::missing;
+    f.wanted = policy.doubtful;
+    f.text = fmt::format("all {} ranks that were seen have waited in MPI for {}; {} of {} are on no node",
+                         world.seen, since, missing, world.size);
+  } else if (world.count(Standing::waits_outside) > 0) {
+    f.why = Why::outside;
+    f.wanted = policy.late;
+    f.text = fmt::format("{} have waited for {}, {} for storage or for other programs", program, since,
+                         ranks_text(f.groups.front().ranks));
+  } else {
+    f.why = network_carries ? Why::in_doubt : Why::deadlock;
+    f.wanted = network_carries ? policy.doubtful : policy.soon;
+    std::string places;
+    for (std::size_t i = 0; i < f.groups.size() && i < 3; ++i)
+      places += (i > 0 ? ", " : "") + where(f.groups[i]);
+    if (f.groups.size() > 3) places += fmt::format(", and {} other groups", f.groups.size() - 3);
+    f.text = fmt::format("{} have waited for each other in MPI for {}: {}{}", program, since, places,
+                         network_carries ? "; the network of their nodes still carries data" : "");
+  }
+  return f;
+}
+
+}  // namespace
+
+std::string_view to_string(Word word) { return kWords[static_cast<std::size_t>(word)]; }
+std::string_view to_string(Why why) { return kWhys[static_cast<std::size_t>(why)]; }
+
+Judgement judge(const std::map<std::string, NodeWord>& words, const std::vector<std::string>& nodes,
+                const Policy& policy, TimePoint now) {
+  Judgement j;
+  std::vector<std::string> silent;
+  std::map<std::string, World> worlds;
+  bool network_carries = false;
+  for (const std::string& node : nodes) {
+    const auto it = words.find(node);
+    if (it == words.end() || now - it->second.heard > policy.fresh) {
+      silent.push_back(node);
+      continue;
+    }
+    const RankReport& report = it->second.report;
+    network_carries |= report.network_rate > kCarries || report.unsent_bytes > 0;
+    for (const RankGroup& one : report.groups) {
+      World& world = worlds[one.world];
+      world.name = one.world;
+      merge(world, one, it->second.heard);
+    }
+    for (const Unread& one : report.unread)
+      if (j.unread.size() < kMostUnread) j.unread.push_back({node + ": " + one.what, one.why});
+  }
+  if (!silent.empty() && j.unread.size() < kMostUnread)
+    j.unread.push_back({compress_hostlist(silent), "its agent tells nothing of the ranks"});
+  std::vector<Finding> findings;
+  for (auto& [name, world] : worlds) {
+    if (world.count(Standing::ended) == world.seen) continue;  // a step that is over
+    findings.push_back(judge_world(world, policy, network_carries, silent.empty()));
+    if (findings.back().why == Why::goes_on) return Judgement{};  // one goes on: so does the job
+  }
+  if (findings.empty()) return Judgement{};
+  // The one that has stood longest speaks for the job; a hang is one only where none can go on.
+  const bool all_hang = std::ranges::all_of(findings, [](const Finding& f) { return f.held >= f.wanted; });
+  Finding& f = *std::ranges::max_element(findings, {}, [](const Finding& one) { return one.held; });
+  j.word = all_hang ? Word::hang : Word::suspicion;
+  j.why = findings.size() > 1 && all_hang ? Why::no_progress : f.why;
+  j.text = std::move(f.text);
+  j.call = f.call;
+  j.odd = f.odd;
+  j.held = f.held;
+  // The most telling: the odd ones at the front, and the largest of the others.
+  if (f.groups.size() > kMostShown) {
+    j.left_out = f.groups.size() - kMostShown;
+    const auto keep_front = f.groups.begin() + kMostShown / 2;
+    f.groups.erase(keep_front, f.groups.end() - kMostShown / 2);
+  }
+  j.groups = std::move(f.groups);
+  return j;
+}
+
+Json to_json(const Judgement& j) {
+  Json groups = Json::array(), unread = Json::array();
+  for (const RankGroup& g : j.groups) groups.push(to_json(g));
+  for (const Unread& one : j.unread) unread.push(Json::object({{"what", one.what}, {"why", one.why}}));
+  return Json::object({{"word", to_string(j.word)},
+                       {"why", to_string(j.why)},
+                       {"text", j.text},
+                       {"call", j.call},
+                       {"odd", j.odd.text()},
+                       {"held_us", j.held.count()},
+                       {"groups", std::move(groups)},
+                       {"left_out", j.left_out},
+                       {"unread", std::move(unread)}});
+}
+
+Result<Judgement> read_judgement(const Json& json) {
+  Judgement j;
+  if (!read_word(kWords, json["word"], j.word) || !read_word(kWhys, json["why"], j.why))
+    return fail(ErrorCode::bad_input, "a judgement on a job's ranks has no such word");
+  j.text = json["text"].as_string();
+  j.call = json["call"].as_string();
+  if (!json["odd"].as_string().empty()) {
+    auto odd = TaskIds::parse(json["odd"].as_string());
+    if (!odd) return fail(std::move(odd.error()));
+    j.odd = std::move(*odd);
+  }
+  j.held = Micros(json["held_us"].as_int());
+  j.left_out = static_cast<std::size_t>(std::max<std::int64_t>(0, json["left_out"].as_int()));
+  for (const Json& one : json["groups"].items()) {
+    auto group = read_rank_group(one);
+    if (!group) return fail(std::move(group.error()));
+    if (j.groups.size() < kMostShown) j.groups.push_back(std::move(*group));
+  }
+  for (const Json& one : json["unread"].items())
+    if (j.unread.size() < kMostUnread) j.unread.push_back({one["what"].as_string(), one["why"].as_string()});
+  return j;
+}
+
+}  // namespace sickbay::hang

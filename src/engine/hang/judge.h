@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// Does a job hang?  From what its nodes tell of its ranks (model/rank_report.h).
+//
+// A deadlock is known at once: every rank of a program waits within MPI for ranks of that program, none has
+// left its call, all at the same time and for `soon`; none is there who could send.  Whatever else there is
+// may end: a rank that computes while others wait is slow, until it has been so for `late`, which only the
+// site can say; storage, and programs that are yet to start, likewise.  Where the network still carries bytes
+// a long message may be on its way: `doubtful`.  A program none of whose ranks waits does not hang.  Pure.
+// Source: doc/design/identify.md, "Hangs".
+#pragma once
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "model/rank_report.h"
+
+namespace sickbay::hang {
+
+struct Policy {
+  Micros soon = std::chrono::seconds(4);       ///< of a wait that nobody can end
+  Micros doubtful = std::chrono::seconds(60);  ///< where data may be on its way, or a rank is missing
+  Micros late = std::chrono::minutes(30);      ///< of a wait for somebody who computes
+  Micros fresh = std::chrono::seconds(30);     ///< how long a node's word holds
+};
+
+/// What a node told last, and when it was heard; sickbayd's clock.
+struct NodeWord {
+  RankReport report;
+  TimePoint heard = kNoTime;
+};
+
+enum class Word : std::uint8_t { progress, suspicion, hang };
+std::string_view to_string(Word word);
+
+/// Why it is held for what it is; the words are those of the API.
+enum class Why : std::uint8_t {
+  goes_on,      ///< progress
+  unknown,      ///< a node tells nothing of late: nothing is decided
+  deadlock,     ///< all ranks wait for each other
+  in_doubt,     ///< they do, and the network carries bytes, or bytes wait to be sent
+  waits_for,    ///< they wait for ranks that do not
+  missing,      ///< they wait, and not all ranks are seen
+  outside,      ///< they wait for storage or for other programs
+  unread,       ///< they wait, and of some nobody can say
+  no_progress,  ///< several programs, none of which goes on, each in its own way
+};
+std::string_view to_string(Why why);
+
+inline constexpr std::size_t kMostShown = 24;  ///< groups of ranks in a judgement
+
+struct Judgement {
+  Word word = Word::progress;
+  Why why = Why::goes_on;
+  std::string text;               ///< one sentence; "" for progress
+  std::string call;               ///< that the odd ranks are in, else that the most are in; "" outside MPI
+  TaskIds odd;                    ///< who is not where the others are; empty where there is no such
+  Micros held{0};                 ///< for so long all who wait have waited
+  std::vector<RankGroup> groups;  ///< of all ranks, the odd ones first, then by size; kMostShown at most
+  std::size_t left_out = 0;       ///< groups that are not shown
+  std::vector<Unread> unread;
+};
+
+/// `nodes`: all nodes of the job.  Those of them that have no rank of it (an empty report) must be heard,
+/// too.
+Judgement judge(const std::map<std::string, NodeWord>& words, const std::vector<std::string>& nodes,
+                const Policy& policy, TimePoint now);
+
+/// {word, why, text, call, odd, held_us, groups, left_out, unread}, and back.  Errors: bad_input.
+Json to_json(const Judgement& judgement);
+Result<Judgement> read_judgement(const Json& json);
+
+}  // namespace sickbay::hang

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/hang/standing.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <functional>
+#include <optional>
+
+#include "model/mpi_call.h"
+
+namespace sickbay::hang {
+namespace {
+
+constexpr double kMovingBytes = 1e6;        // a second, by calls: polling reads a few bytes each time
+constexpr double kIdleShare = 0.02;         // of a processor: less is none
+constexpr Micros kStarvedAfter{1'000'000};  // ticks are hundredths of a second; a busy machine gives some
+constexpr std::chrono::minutes kEndedKept{10};
+constexpr std::size_t kInnerFrames = 8, kOuterFrames = 3;  // of a path
+
+// What moves data, as the libraries of C and MPI name it.
+constexpr auto kCopies = std::to_array<std::string_view>(
+    {"memcpy", "memmove", "memset", "process_vm_readv", "process_vm_writev", "MPIR_Localcopy",
+     "opal_convertor_pack", "opal_convertor_unpack", "yaksa", "uct_mm_ep_am_bcopy", "uct_cma_ep"});
+
+// The first function of the user's, in C and in Fortran.
+bool is_main(std::string_view function) { return function == "main" || function == "MAIN__"; }
+
+struct Place {
+  bool in_mpi = false, copies = false;
+  std::string call;
+  std::vector<std::string> frames;  // of the path, innermost first
+};
+
+// Where a stack stands.
+Place place_of(const RankStack& stack) {
+  Place place;
+  const auto& frames = stack.frames;
+  std::size_t outermost = frames.size();
+  std::optional<std::string> call;
+  for (std::size_t i = 0; i < frames.size(); ++i)
+    if (auto name = mpi_call(frames[i].function)) outermost = i, call = std::move(name);
+  // A function of the user's that MPI calls (an operation, an error handler) is the user's work.
+  const auto users =
+      std::ranges::find_if(frames, [](const RankFrame& f) { return f.program && !mpi_call(f.function); });
+  place.in_mpi = call && static_cast<std::size_t>(users - frames.begin()) > outermost;
+  std::size_t from = 0;
+  if (place.in_mpi) {
+    place.call = *call;
+    place.frames.push_back(*call);
+    from = outermost + 1;
+    for (const std::string_view copy : kCopies)
+      place.copies |= !frames.empty() && frames.front().function.find(copy) != std::string::npos;
+  } else if (users != frames.end() && users != frames.begin()) {
+    // What the user called, not what that is made of: "sleep", not "clock_nanosleep".
+    from = static_cast<std::size_t>(users - frames.begin()) - 1;
+  }
+  for (std::size_t i = from; i < frames.size(); ++i) {
+    if (frames[i].function.starts_with("__libc_start")) break;
+    place.frames.push_back(frames[i].function);
+    if (is_main(frames[i].function)) break;
+  }
+  return place;
+}
+
+std::string path_text(const std::vector<std::string>& frames) {
+  std::string text;
+  const auto add = [&](std::string_view one) {
+    if (!text.empty()) text += " < ";
+    text += one;
+  };
+  const bool cut = frames.size() > kInnerFrames + kOuterFrames + 1;
+  for (std::size_t i = 0; i < frames.size(); ++i) {
+    if (cut && i == kInnerFrames) add("...");
+    if (cut && i >= kInnerFrames && i < frames.size() - kOuterFrames) continue;
+    add(frames[i]);
+  }
+  return text.substr(0, kMostPath);
+}
+
+// Of two paths what they have in common, from main inwards.
+std::vector<std::string> common(const std::vector<std::string>& a, const std::vector<std::string>& b) {
+  const auto [end, other] = std::mismatch(a.rbegin(), a.rend(), b.rbegin(), b.rend());
+  return {end.base(), a.end()};
+}
+
+}  // namespace
+
+Seen see(const Rank& rank) {
+  Seen seen;
+  if (rank.rounds.empty()) {
+    seen.path = "no round was made";
+    return seen;
+  }
+  const RankRound &first = rank.rounds.front(), &last = rank.rounds.back();
+  seen.first = first.at;
+  seen.last = last.at;
+  if (last.state == 'X') {
+    seen.standing = Standing::ended;
+    return seen;
+  }
+  if (last.state == 'T' || last.state == 't') {
+    seen.standing = Standing::stopped;
+    return seen;
+  }
+  std::vector<Place> places;
+  std::vector<std::uint64_t> held;
+  std::optional<std::vector<std::string>> users_thread;
+  bool slept = true, ready = true;
+  std::size_t on_disk = 0;
+  std::string why;
+  for (const RankRound& round : rank.rounds) {
+    slept &= round.state == 'S';
+    ready &= round.state == 'R';
+    on_disk += round.state == 'D';
+    if (!round.why.empty()) why = round.why;
+    if (round.stacks.empty()) continue;
+    const RankStack& stack = rank.stacks[round.stacks.front()];
+    places.push_back(place_of(stack));
+    held.push_back(stack.held);
+    // Another thread that works in the user's code: the first one only waits for it.
+    for (std::size_t i = 1; i < round.stacks.size(); ++i) {
+      const RankStack& other = rank.stacks[round.stacks[i]];
+      const bool users = std::ranges::any_of(other.frames, &RankFrame::program);
+      Place place = place_of(other);
+      if (users && !place.in_mpi) users_thread = std::move(place.frames);
+    }
+  }
+  if (on_disk * 2 > rank.rounds.size() || (on_disk > 0 && places.empty())) {
+    seen.standing = Standing::disk;
+    return seen;
+  }
+  const double seconds = std::chrono::duration<double>(last.at - first.at).count();
+  const bool io = first.io_bytes >= 0 &&
+                  static_cast<double>(last.io_bytes - first.io_bytes) > kMovingBytes * seconds &&
+                  last.io_bytes > first.io_bytes;
+  if (places.empty()) {
+    seen.path = why.empty() ? "no stack was taken" : why;
+    if (io) seen.standing = Standing::moves;
+    return seen;
+  }
+  std::vector<std::string> path = places.front().frames;
+  for (const Place& place : places) path = common(path, place.frames);
+  const double cpu = static_cast<double>(last.cpu_us - first.cpu_us);
+  const bool same = std::ranges::adjacent_find(held, std::not_equal_to<>()) == held.end();
+  const bool in_mpi = std::ranges::all_of(places, &Place::in_mpi);
+  seen.call = in_mpi && !users_thread &&
+                      std::ranges::all_of(places, [&](const Place& p) { return p.call == places[0].call; })
+                  ? places[0].call
+                  : "";
+  seen.path = path_text(users_thread ? *users_thread : path.empty() ? places.back().frames : path);
+  if (ready && cpu <= 0 && last.at - first.at >= kStarvedAfter) {
+    seen.standing = Standing::starved;
+  } else if (users_thread || !in_mpi) {
+    const bool idle = slept && cpu <= kIdleShare * seconds * 1e6 && same && !io && !users_thread;
+    seen.standing = idle ? Standing::still : Standing::computes;
+    seen.held = idle ? held.back() : 0;
+  } else if (!same || io || seen.call.empty() || std::ranges::any_of(places, &Place::copies)) {
+    seen.standing = Standing::moves;
+  } else {
+    seen.standing =
+        what_it_waits_for(seen.call) == MpiWait::outside ? Standing::waits_outside : Standing::waits;
+    seen.held = held.back();
+  }
+  return seen;
+}
+
+RankReport History::take(const RankLook& look) {
+  RankReport report;
+  std::map<std::pair<std::string, std::int64_t>, Known> now;
+  TimePoint begin = kNever, end = look.at;
+  for (const Rank& rank : look.ranks) {
+    Known known{rank.pid, rank.size, see(rank), kNoTime};
+    known.since = known.seen.first;
+    const std::pair key{rank.world, rank.rank};
+    const auto before = known_.find(key);
+    if (before != known_.end()) {
+      const Known& old = before->second;
+      // It may have left the call between two looks only where it holds something else now.
+      if (old.pid == known.pid && old.seen.standing == known.seen.standing &&
+          old.seen.held == known.seen.held && old.seen.path == known.seen.path)
+        known.since = old.since;
+    }
+    if (known.seen.first != kNoTime) begin = std::min(begin, known.seen.first);
+    end = std::max(end, known.seen.last);
+    now.emplace(key, std::move(known));
+  }
+  // Gone since, with its process: when, nobody saw; it is counted from this look.
+  for (auto& [key, known] : known_) {
+    if (now.contains(key) || now.size() >= kMostRanksOfNode) continue;
+    if (known.seen.standing != Standing::ended) {
+      known.seen = Seen{};
+      known.seen.standing = Standing::ended;
+      known.seen.first = known.since = end;
+    }
+    known.seen.last = std::max(known.seen.last, end);
+    if (known.seen.last - known.since < kEndedKept) now.emplace(key, std::move(known));
+  }
+  for (const auto& [key, known] : now) {
+    const auto& [world, rank] = key;
+    const Seen& seen = known.seen;
+    const bool path_matters = seen.standing != Standing::moves;
+    const auto group = std::ranges::find_if(report.groups, [&](const RankGroup& g) {
+      if (g.world != world || g.standing != seen.standing) return false;
+      // Beyond the bound those that go on are one: who they are says enough.
+      if (!path_matters || (report.groups.size() >= kMostGroups / 2 && g.standing == Standing::computes))
+        return true;
+      return g.call == seen.call && g.path == seen.path;
+    });
+    const Micros held = seen.last - known.since;
+    const auto number = static_cast<TaskId>(rank);
+    if (group != report.groups.end()) {
+      group->ranks.add(number);
+      group->size = std::max(group->size, known.size);
+      group->held = std::min(group->held, held);
+    } else if (report.groups.size() < kMostGroups) {
+      RankGroup made{world, known.size, seen.standing, seen.call, seen.path, {}, held};
+      made.ranks.add(number);
+      report.groups.push_back(std::move(made));
+    }
+  }
+  known_ = std::move(now);
+  report.unsent_bytes = look.unsent_bytes;
+  if (look.network_bytes >= 0 && end > begin)
+    report.network_rate = static_cast<std::int64_t>(static_cast<double>(look.network_bytes) /
+                                                    std::chrono::duration<double>(end - begin).count());
+  report.unread = look.unread;
+  return report;
+}
+
+}  // namespace sickbay::hang

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/rank_look.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <tuple>
+
+#include "base/json.h"
+#include "base/text.h"
+
+namespace sickbay {
+namespace {
+
+constexpr std::size_t kMostLookText = std::size_t{32} << 20;
+constexpr std::size_t kMostLookName = 160;
+constexpr std::size_t kMostUnreadOfLook = 64;
+constexpr std::size_t kMostStacks = kMostRounds * kMostThreads;
+constexpr std::int64_t kHighestRank = 4'000'000;  // model/task_ids.h holds sets of them
+
+Json frame_json(const RankFrame& f) {
+  Json json = Json::object({{"f", f.function}, {"m", f.module}});
+  if (f.program) json.set("p", true);
+  return json;
+}
+
+Json rank_json(const Rank& r) {
+  Json rounds = Json::array(), stacks = Json::array();
+  for (const RankRound& one : r.rounds) {
+    Json taken = Json::array();
+    for (const std::uint32_t i : one.stacks) taken.push(i);
+    rounds.push(Json::object({{"at", to_micros(one.at)},
+                              {"state", std::string(1, one.state)},
+                              {"cpu_us", one.cpu_us},
+                              {"switches", one.switches},
+                              {"io_bytes", one.io_bytes},
+                              {"stacks", std::move(taken)},
+                              {"why", one.why}}));
+  }
+  for (const RankStack& one : r.stacks) {
+    Json frames = Json::array();
+    for (const RankFrame& f : one.frames) frames.push(frame_json(f));
+    stacks.push(Json::object(
+        {{"frames", std::move(frames)}, {"held", fmt::format("{:016x}", one.held)}, {"whole", one.whole}}));
+  }
+  return Json::object({{"world", r.world},
+                       {"rank", r.rank},
+                       {"size", r.size},
+                       {"pid", r.pid},
+                       {"name", r.name},
+                       {"rounds", std::move(rounds)},
+                       {"stacks", std::move(stacks)}});
+}
+
+tl::unexpected<Error> no_look(std::string what) { return fail(ErrorCode::bad_input, std::move(what)); }
+
+Result<RankStack> read_stack(const Json& json) {
+  RankStack stack;
+  const auto& frames = json["frames"].items();
+  if (frames.size() > kMostFrames) return no_look("a stack has too many frames");
+  for (const Json& f : frames)
+    stack.frames.push_back({plain_name(f["f"].as_string(), kMostLookName),
+                            plain_name(f["m"].as_string(), kMostLookName), f["p"].as_bool()});
+  const std::string& held = json["held"].as_string();
+  const auto [end, failed] = std::from_chars(held.data(), held.data() + held.size(), stack.held, 16);
+  if (failed != std::errc() || end != held.data() + held.size()) return no_look("'held' is no digest");
+  stack.whole = json["whole"].as_bool();
+  return stack;
+}
+
+Result<Rank> read_rank(const Json& json) {
+  Rank rank;
+  rank.world = plain_name(json["world"].as_string(), kMostLookName);
+  rank.rank = json["rank"].as_int(-1);
+  rank.size = json["size"].as_int(-1);
+  rank.pid = json["pid"].as_int();
+  rank.name = plain_name(json["name"].as_string(), kMostLookName);
+  if (rank.rank < 0 || rank.rank > kHighestRank) return no_look("a rank has no number");
+  if (rank.size < -1 || rank.size > kHighestRank + 1) return no_look("a program has no such size");
+  if (json["stacks"].size() > kMostStacks || json["rounds"].size() > kMostRounds)
+    return no_look("a rank has too many rounds");
+  for (const Json& one : json["stacks"].items()) {
+    auto stack = read_stack(one);
+    if (!stack) return fail(std::move(stack.error()));
+    rank.stacks.push_back(std::move(*stack));
+  }
+  for (const Json& one : json["rounds"].items()) {
+    RankRound round;
+    round.at = from_micros(one["at"].as_int());
+    const std::string& state = one["state"].as_string();
+    round.state = state.size() == 1 && state[0] > ' ' && state[0] <= '~' ? state[0] : '?';
+    round.cpu_us = one["cpu_us"].as_int();
+    round.switches = one["switches"].as_int();
+    round.io_bytes = one["io_bytes"].as_int(-1);
+    round.why = plain_name(one["why"].as_string(), kMostLookName);
+    if (one["stacks"].size() > kMostThreads) return no_look("a round has too many stacks");
+    for (const Json& place : one["stacks"].items()) {
+      const std::int64_t i = place.as_int(-1);
+      if (i < 0 || i >= static_cast<std::int64_t>(rank.stacks.size()))
+        return no_look("a round names a stack that is not there");
+      round.stacks.push_back(static_cast<std::uint32_t>(i));
+    }
+    rank.rounds.push_back(std::move(round));
+  }
+  return rank;
+}
+
+}  // namespace
+
+std::string plain_name(std::string_view text, std::size_t most) {
+  std::string name(text.substr(0, most));
+  for (char& c : name)
+    if (c < ' ' || c > '~') c = '?';
+  return name;
+}
+
+std::string format_rank_look(const RankLook& look) {
+  std::string text;
+  for (const Rank& r : look.ranks) text += rank_json(r).dump() + "\n";
+  Json unread = Json::array();
+  for (const Unread& one : look.unread) unread.push(Json::object({{"what", one.what}, {"why", one.why}}));
+  return text +
+         Json::object({{"end", true},
+                       {"at", to_micros(look.at)},
+                       {"network_bytes", look.network_bytes},
+                       {"unsent_bytes", look.unsent_bytes},
+                       {"cpu_us", look.cpu_us},
+                       {"unread", std::move(unread)}})
+             .dump() +
+         "\n";
+}
+
+Result<RankLook> parse_rank_look(std::string_view text) {
+  if (text.size() > kMostLookText) return no_look("the text is longer than a look at 4096 ranks");
+  RankLook look;
+  bool ended = false;
+  while (!text.empty()) {
+    const std::size_t end = text.find('\n');
+    // A line without its end may be the first part of one.
+    if (end == std::string_view::npos || ended) return no_look("the text goes on after its last whole line");
+    const auto json = Json::parse(text.substr(0, end));
+    text.remove_prefix(end + 1);
+    if (!json) return fail(Error(json.error()).in("reading a look at ranks"));
+    if (!(*json)["end"].as_bool()) {
+      if (look.ranks.size() == kMostRanksOfNode) return no_look("a node has more ranks than are looked at");
+      auto rank = read_rank(*json);
+      if (!rank) return fail(std::move(rank.error()));
+      look.ranks.push_back(std::move(*rank));
+      continue;
+    }
+    ended = true;
+    look.network_bytes = (*json)["network_bytes"].as_int(-1);
+    look.unsent_bytes = (*json)["unsent_bytes"].as_int(-1);
+    look.cpu_us = (*json)["cpu_us"].as_int();
+    look.at = from_micros((*json)["at"].as_int());
+    for (const Json& one : (*json)["unread"].items())
+      if (look.unread.size() < kMostUnreadOfLook)
+        look.unread.push_back({plain_name(one["what"].as_string(), kMostLookName),
+                               plain_name(one["why"].as_string(), kMostLookName)});
+  }
+  if (!ended) return no_look("the text has no last line");
+  std::ranges::stable_sort(look.ranks, [](const Rank& a, const Rank& b) {
+    return std::tie(a.world, a.rank) < std::tie(b.world, b.rank);
+  });
+  return look;
+}
+
+}  // namespace sickbay

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// RankReport: how the ranks of a job on one node stand, in groups, as an agent tells sickbayd.
+//
+// Ten thousand nodes tell each of them, so that what is the same is told once: ranks of one program that
+// stand alike, in the same call and on the same path, are one group.  The merged groups of a whole job are
+// the evidence that the journal keeps.  Source: doc/design/identify.md, "Hangs".
+#pragma once
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/json.h"
+#include "base/time.h"
+#include "model/rank_look.h"
+#include "model/task_ids.h"
+
+namespace sickbay {
+
+/// How a rank stands.
+enum class Standing : std::uint8_t {
+  waits,          ///< within a call of MPI, and has not left it
+  waits_outside,  ///< the same, in a call that waits for storage or for other programs
+  moves,          ///< within MPI, and data or its own place changes
+  computes,       ///< outside MPI, and uses the processor
+  still,          ///< outside MPI, and has not run
+  disk,           ///< in the kernel's uninterruptible sleep
+  stopped,        ///< by a signal or a debugger
+  starved,        ///< would run, and gets no processor
+  ended,          ///< is not there any more
+  unread,         ///< its stack could not be read
+};
+std::string_view to_string(Standing standing);
+
+struct RankGroup {
+  std::string world;
+  std::int64_t size = -1;  ///< of the program; -1 unknown
+  Standing standing = Standing::unread;
+  std::string call;  ///< of MPI, the outermost: "MPI_Recv"; "" outside
+  std::string path;  ///< "MPI_Recv < exchange < main"; of one that is unread, why
+  TaskIds ranks;
+  Micros held{0};  ///< each of them has stood so for at least so long
+  friend bool operator==(const RankGroup&, const RankGroup&) = default;
+};
+
+struct RankReport {
+  std::vector<RankGroup> groups;
+  std::int64_t network_rate = -1;  ///< bytes a second through the node's interfaces; -1 not readable
+  std::int64_t unsent_bytes = -1;  ///< RankLook::unsent_bytes
+  std::vector<Unread> unread;
+  friend bool operator==(const RankReport&, const RankReport&) = default;
+};
+
+inline constexpr std::size_t kMostGroups = 256;  ///< of a node
+inline constexpr std::size_t kMostPath = 600;    ///< characters
+
+Json to_json(const RankGroup& group);
+/// Errors: bad_input.
+Result<RankGroup> read_rank_group(const Json& json);
+Json to_json(const RankReport& report);
+/// Errors: bad_input.
+Result<RankReport> read_rank_report(const Json& json);
+
+/// "ranks 0-2,4-7: MPI_Allreduce < solve < main", the list of ranks cut where it is long.
+std::string text_of(const RankGroup& group);
+/// "rank 3", "ranks 0-2,4-7", "5000 ranks (0,2,4,...)".
+std::string ranks_text(const TaskIds& ranks);
+
+}  // namespace sickbay

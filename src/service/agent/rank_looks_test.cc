@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+// The agent's part, in virtual time: when it looks, and what it tells.
+#include "service/agent/rank_looks.h"
+
+#include <gmock/gmock.h>
+
+#include "adapters/sim/sim_loop.h"
+#include "model/rank_report.h"
+
+namespace sickbay::agent {
+namespace {
+
+using namespace std::chrono_literals;
+
+class RankLooksTest : public testing::Test {
+ protected:
+  RankLooksTest()
+      : looks(
+            loop,
+            [this](JobId job, std::uint32_t uid, Done<RankLook> done) {
+              asked.emplace_back(job, uid);
+              loop.at(loop.now() + 1400ms, [this, done = std::move(done)] { done(answer()); });
+            },
+            [this](Json report) { reports.push_back(std::move(report)); },
+            [this](const std::string& line) { log.push_back(line); }) {}
+
+  Result<RankLook> answer() {
+    if (broken) return fail(ErrorCode::os, "sickbay-ranks was killed by signal 11");
+    RankLook look;
+    look.cpu_us = cpu.count();
+    Rank rank;
+    rank.world = "step 0";
+    rank.size = 1;
+    rank.pid = 7;
+    for (int i = 0; i < 2; ++i) {
+      RankRound round;
+      round.at = loop.now() - 700ms * (1 - i);
+      round.state = 'R';
+      round.cpu_us = i * 700'000;
+      round.stacks = {0};
+      rank.rounds.push_back(round);
+    }
+    RankStack stack;
+    if (waits) stack.frames.push_back({"PMPI_Recv", "libmpi.so", false});
+    stack.frames.push_back({"main", "a.out", true});
+    rank.stacks.push_back(stack);
+    look.ranks.push_back(rank);
+    return look;
+  }
+  static Json told(std::int64_t version, const std::vector<std::pair<int, int>>& jobs) {
+    Json list = Json::array();
+    for (const auto& [job, uid] : jobs)
+      list.push(Json::object({{"job", job}, {"uid", uid}, {"pause_ms", 1500}}));
+    return Json::object({{"version", version}, {"jobs", std::move(list)}});
+  }
+  void pass(std::chrono::milliseconds time) { loop.run_until(loop.now() + time); }
+
+  sim::SimLoop loop;
+  std::vector<std::pair<JobId, std::uint32_t>> asked;
+  std::vector<Json> reports;
+  std::vector<std::string> log;
+  bool waits = true, broken = false;
+  Micros cpu{5000};
+  RankLooks looks;
+};
+
+TEST_F(RankLooksTest, LooksWhileItIsTold) {
+  pass(60s);
+  EXPECT_TRUE(asked.empty()) << "no job asks";
+  looks.take(told(5, {{17, 1000}, {18, 1001}}));
+  EXPECT_EQ(looks.version(), 5);
+  pass(10s);
+  EXPECT_THAT(asked, testing::Contains(std::pair<JobId, std::uint32_t>(17, 1000)));
+  EXPECT_THAT(asked, testing::Contains(std::pair<JobId, std::uint32_t>(18, 1001)));
+  looks.take(told(6, {{18, 1001}}));
+  asked.clear();
+  pass(10s);
+  EXPECT_THAT(asked, testing::Each(std::pair<JobId, std::uint32_t>(18, 1001)));
+  looks.take(told(0, {}));
+  asked.clear();
+  reports.clear();
+  pass(60s);
+  EXPECT_TRUE(asked.empty());
+  EXPECT_TRUE(reports.empty()) << "also what was under way is not told";
+}
+
+TEST_F(RankLooksTest, RootsProcessesAreNeverLookedAt) {
+  looks.take(told(1, {{17, 0}, {-3, 1000}}));
+  pass(10s);
+  EXPECT_TRUE(asked.empty());
+  EXPECT_EQ(log.size(), 2u);
+}
+
+TEST_F(RankLooksTest, OneThatWaitsIsToldOfEachTimeAndHeldGrows) {
+  looks.take(told(1, {{17, 1000}}));
+  pass(12s);
+  ASSERT_GE(reports.size(), 3u);
+  const auto held = [&](std::size_t i) {
+    return reports[i]["report"]["groups"].items()[0]["held_us"].as_int();
+  };
+  EXPECT_EQ(reports[0]["job"].as_int(), 17);
+  EXPECT_LT(held(0), held(1));
+  EXPECT_LT(held(1), held(2));
+  EXPECT_TRUE(read_rank_report(reports[2]["report"]));
+}
+
+TEST_F(RankLooksTest, OneThatGoesOnIsToldOfNowAndThen) {
+  waits = false;
+  looks.take(told(1, {{17, 1000}}));
+  pass(60s);
+  EXPECT_GE(reports.size(), 3u);
+  EXPECT_LE(reports.size(), 5u);
+  // That it waits, and that it goes on again, is told at once.
+  reports.clear();
+  waits = true;
+  pass(4s);
+  EXPECT_GE(reports.size(), 1u);
+  waits = false;
+  reports.clear();
+  pass(4s);
+  EXPECT_EQ(reports.size(), 1u);
+}
+
+TEST_F(RankLooksTest, ADearLookIsMadeRarely) {
+  cpu = 100ms;  // a hundredth of a processor: each 10 s
+  looks.take(told(1, {{17, 1000}}));
+  pass(120s);
+  EXPECT_LE(asked.size(), 12u);
+  EXPECT_GE(asked.size(), 9u);
+}
+
+TEST_F(RankLooksTest, ALookThatFailsIsToldAndTriedAgain) {
+  broken = true;
+  looks.take(told(1, {{17, 1000}}));
+  pass(40s);
+  EXPECT_EQ(log.size(), 1u) << "said once";
+  ASSERT_FALSE(reports.empty());
+  EXPECT_THAT(reports[0]["report"]["unread"].dump(), testing::HasSubstr("signal 11"));
+  broken = false;
+  reports.clear();
+  pass(20s);
+  ASSERT_FALSE(reports.empty());
+  EXPECT_EQ(reports.back()["report"]["groups"].size(), 1u);
+}
+
+}  // namespace
+}  // namespace sickbay::agent

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// RankWatches: whose ranks are looked at, what the agents tell of them, and whether a job hangs.
+//
+// Engines say which runs want it (Seat::ranks_watched).  An agent gets the jobs on its node in the answer to
+// its long poll, as it gets its groups (swim_groups.h), and posts how the ranks stand there; engine/hang
+// makes a judgement of what all nodes told.  Words of agents are kept in memory only: after a restart they
+// come anew.  The journal hears `hang_seen` when a run hangs and `hang_over` when it goes on after all, and
+// no more, whatever the size of the job.  All on the loop's thread.  Source: doc/design/identify.md, "Hangs".
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/hang/judge.h"
+#include "ports/lifetime.h"
+#include "service/controller.h"
+
+namespace sickbay {
+
+class RankWatches {
+ public:
+  /// `wake` is told of nodes whose jobs have changed.  `controller` must outlive it.
+  RankWatches(Loop& loop, Controller& controller, const hang::Policy& policy,
+              std::function<void(const std::string& node)> wake);
+  ~RankWatches();
+
+  /// What the agent of `node` is to be told: {version, jobs: [{job, uid, pause_ms}]}; null where `version` is
+  /// what it has.
+  Json news(const std::string& node, std::int64_t version) const;
+  /// How the ranks of a job stand on a node: {job, report}.  Errors: bad_input, not_found (its ranks are not
+  /// looked at, or not there: it has ended).
+  Status take(const std::string& node, const Json& body);
+  /// The last judgement on a job, for people; null where its ranks are not looked at, or nothing is known
+  /// yet.
+  Json of(JobId job) const;
+
+  std::size_t jobs() const { return jobs_.size(); }
+
+ private:
+  struct Job {
+    RanksWatched watched;
+    std::map<std::string, hang::NodeWord> words;  ///< by node
+    std::optional<hang::Judgement> judged;
+    bool told = false;
+    /// The longest time for which all ranks waited and then went on: a program that does such things needs
+    /// more patience.
+    Micros ended_wait{0}, waiting{0};
+    Loop::TimerId timer = 0;
+  };
+  void refresh_soon();
+  void refresh();
+  void judge_soon(Job& job);
+  void judge(JobId id);
+  Micros pause_of(const Job& job) const;
+
+  Loop& loop_;
+  Controller& controller_;
+  const hang::Policy policy_;
+  const std::function<void(const std::string&)> wake_;
+  std::map<JobId, Job> jobs_;
+  std::map<std::string, std::int64_t> versions_;  ///< by node; none: it has no such job
+  std::int64_t last_version_;
+  bool refreshing_ = false;
+  Lifetime lifetime_;
+};
+
+}  // namespace sickbay

@@ -1,0 +1,134 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Jobs that hang are told of, with rank and call, and jobs that are silent for long are not: C, C++ and Fortran, with and without symbols,
+# MPICH and, where it is there, Open MPI.  Prints the time from the last progress to the word, each and p95.
+#   hang.sh BUILD [KINDS]     KINDS: "hanging", "healthy" or both
+set -euo pipefail
+build=$(realpath "${1:?usage: hang.sh BUILD [hanging|healthy]}")
+kinds=${2:-hanging healthy}
+# shellcheck source=test/slurm/lab.inc
+. "$(dirname "$(realpath "$0")")/lab.inc"
+here=$(dirname "$(realpath "$0")")/hang
+lab_up --nodes 4 --spares 0
+
+programs=$folder/home/alice/programs
+mkdir -p "$programs"
+compile() { # COMPILER SOURCE NAME: with symbols and without
+  command -v "$1" >/dev/null || { echo "no $1: its programs are left out"; return 1; }
+  "$1" -O2 -o "$programs/$3" "$here/$2"
+  strip -o "$programs/$3.stripped" "$programs/$3"
+}
+built=()
+for mpi in mpich openmpi; do
+  for row in "mpicc ranks.c c" "mpicxx ranks.cc cxx" "mpifort ranks.f90 fortran"; do
+    read -r compiler source language <<<"$row"
+    if compile "$compiler.$mpi" "$source" "$mpi.$language"; then built+=("$mpi.$language"); fi
+  done
+done
+
+cat >"$programs/job.sh" <<'JOB'
+#!/bin/sh
+# job.sh PROGRAM KIND SECONDS
+case $1 in
+openmpi*) export OMPI_MCA_btl=self,vader,tcp OMPI_MCA_pml=ob1
+  exec mpirun.openmpi --oversubscribe "$(dirname "$0")/$1" "$2" "$3" ;;
+*) exec srun --mpi=pmi2 "$(dirname "$0")/$1" "$2" "$3" ;;
+esac
+JOB
+# slurmd runs a copy of the script: the folder must be said.
+sed -i "s|\$(dirname \"\$0\")|$programs|g" "$programs/job.sh"
+chmod -R a+rX "$programs"
+chown --reference="$folder/home/alice" "$programs" # her jobs write there
+
+events() { ctl "$sickbay" journal --json | jq -c "select(.kind == \"$1\" and .body.job_id == $2)"; }
+submit() { # PROGRAM KIND SECONDS: prints the job id
+  as alice "$sickbay submit --json --hang=notify --no-rerun -N4 -n4 -t 30 -o $programs/out.%j $programs/job.sh $*" | jq .job_id
+}
+stage_of() { sed -n 's/^ *stage //p' "$programs/out.$1" | head -n 1; }
+has_stage() { [ -n "$(stage_of "$1")" ]; }
+has_hang() { events hang_seen "$1" | grep -q .; }
+in_finalize() { grep -q '^done' "$programs/out.$1" && [ "$(events hang_seen "$1" | jq -r .body.judgement.call)" = MPI_Finalize ]; }
+ended() { [ -z "$(ctl squeue -h -j "$1" -o %T 2>/dev/null)" ]; }
+stop_job() { ctl scancel "$1" >/dev/null 2>&1 || true; within 30 ended "$1" || fail "job $1 does not end"; }
+
+times=()
+hangs() { # PROGRAM KIND ODD CALL PATH: a job that must be told of
+  local job at stage took
+  job=$(submit "$1" "$2" 0)
+  checks=$((checks + 1))
+  if ! within 60 has_stage "$job"; then fail "$1 $2 does not get to its stage"; stop_job "$job"; return; fi
+  if ! within 40 has_hang "$job"; then
+    page "$job"
+    fail "$1 $2 is not told of: $(jq -c .ranks "$folder/why.json")"
+    stop_job "$job"
+    return
+  fi
+  at=$(events hang_seen "$job" | jq .at)
+  stage=$(stage_of "$job")
+  took=$(((at - stage) / 1000))
+  times+=("$took")
+  local judged
+  judged=$(events hang_seen "$job" | jq -c .body.judgement)
+  echo "$1 $2: told after $took ms: $(jq -r .text <<<"$judged")"
+  checks=$((checks + 1))
+  jq -e --arg odd "$3" --arg call "$4" '(.odd == $odd) and ($call == "" or .call == $call)' >/dev/null <<<"$judged" ||
+    fail "$1 $2: not the rank and the call: $judged"
+  if [ -n "${5:-}" ]; then
+    checks=$((checks + 1))
+    jq -e --arg path "$5" '.groups | any(.path | contains($path))' >/dev/null <<<"$judged" ||
+      fail "$1 $2: no path $5: $judged"
+  fi
+  stop_job "$job"
+}
+
+waits_for() { # PROGRAM: rank 1 computes without end; no hang before the long window, but it is named
+  local job
+  job=$(submit "$1" loop 0)
+  checks=$((checks + 1))
+  named() { says "$job" '.ranks.why == "waits_for" and .ranks.odd == "1"'; }
+  { within 60 has_stage "$job" && within 30 named; } || fail "$1 loop: rank 1 is not named: $(jq -c .ranks "$folder/why.json")"
+  as alice "$sickbay why $job" | sed -n '/^Ranks/,/^$/p' || true
+  has_hang "$job" && fail "$1 loop: told as a hang at once"
+  stop_job "$job"
+}
+
+if [[ $kinds == *hanging* ]]; then
+  for program in "${built[@]}"; do
+    suffix=
+    [[ $program == *fortran ]] && suffix=_
+    hangs "$program" recv 3 MPI_Recv "MPI_Recv < exchange$suffix"
+    hangs "$program.stripped" recv 3 MPI_Recv "MPI_Recv < $program.stripped+0x"
+    hangs "$program" order "" "" "MPI_Bcast < disorder$suffix"
+    waits_for "$program"
+  done
+  if [ ${#times[@]} -gt 0 ]; then
+    printf '%s\n' "${times[@]}" | sort -n | awk '{t[NR] = $1} END {i = int(NR * 0.95 + 0.999); print "last progress to HANG: " NR " hangs, median " t[int((NR + 1) / 2)] " ms, p95 " t[i] " ms, longest " t[NR] " ms"}'
+  fi
+  as alice "$sickbay cases" | head -n 20
+fi
+
+if [[ $kinds == *healthy* ]]; then
+  for program in "${built[@]}"; do
+    [[ $program == *.c ]] || continue
+    for kind in slow compute io exchange large; do
+      job=$(submit "$program" "$kind" 40)
+      checks=$((checks + 2))
+      # MPICH 4.0.2 hangs in MPI_Finalize now and then on a busy machine: that is a hang, and to be told of.
+      over() { ended "$job" || { in_finalize "$job" && ctl scancel "$job"; }; }
+      within 120 over || { fail "$program $kind does not end"; ctl scancel "$job" || true; }
+      if in_finalize "$job"; then
+        echo "$program $kind: told of a hang in MPI_Finalize, behind its work"
+      elif has_hang "$job"; then
+        fail "$program $kind: a false alarm: $(events hang_seen "$job")"
+      fi
+      grep -q '^done' "$programs/out.$job" || fail "$program $kind did not do its work: $(tail -n 3 "$programs/out.$job")"
+    done
+  done
+fi
+
+# With cancel the run ends, and its end is a failure.
+job=$(as alice "$sickbay submit --json --hang=cancel --no-rerun -N4 -n4 -t 30 -o $programs/out.%j $programs/job.sh mpich.c recv 0" | jq .job_id)
+until_true "a job that hangs is ended" ended "$job"
+until_true "and that is a failure" says "$job" '.runs[0].outcome == "failed" and .runs[0].hang.why == "deadlock"'
+as alice "$sickbay why $job" || true
+finish
