@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// The black hole engine: a node on which jobs of several users fail soon after their start, while the same
+// kinds of jobs pass elsewhere, is found by that alone.
+//
+// Such a node is free again at once, so the scheduler gives it the next job, and the next.  Nothing on it
+// need look wrong to an agent.  What speaks is what jobs came to (model/job_outcome.h), here as there:
+//
+//     apply()   keeps the last outcomes of each kind of job (a user and a program), bounded and fair: a user
+//               with a thousand failures has no more room than one with ten (recent.h);
+//     judge()   weighs, for a node on which jobs fail, "this node kills what starts on it" against three
+//               other stories: these programs fail anyway, they are broken since a moment ago, something is
+//               wrong everywhere since a moment ago (judge.h).  A sequential test: it may look after every
+//               outcome, and stops at fixed odds;
+//     decide()  says what the journal is to hear: that a node is a black hole, or is one no longer.
+//
+// It acts on nothing: whether the node is drained is the drain engine's, under the one breaker.  No I/O, no
+// clock, no policy: the figures below are part of what a journal means.  The subject of a decision is a node.
+// Source: doc/design/blackhole.md.
+#pragma once
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/blackhole/judge.h"
+#include "engine/blackhole/recent.h"
+#include "engine/cluster/cluster.h"
+#include "model/event.h"
+
+namespace sickbay::blackhole {
+
+/// Names the engine.
+inline constexpr std::string_view kName = "blackhole";
+
+/// A node on which somebody's job failed early.
+struct Node {
+  Series series;        ///< what is weighed: from its first failure on
+  bool black = false;   ///< the journal has heard that it is one
+  bool booted = false;  ///< since it was told: what was weighed is over
+  TimePoint black_at = kNoTime;
+  Evidence told;  ///< as it was told then
+};
+
+struct State {
+  Recent recent;
+  std::map<std::string, Node> nodes;
+};
+
+/// Total.  `view` has taken in the event before.  Gives the nodes about which decide() must be asked again.
+std::vector<std::string> apply(State& state, const cluster::View& view, const Event& event);
+
+struct Decision {
+  std::vector<Event> records;  ///< black_hole, black_hole_over
+};
+/// Pure.  Costs at most kMostCompared outcomes (recent.h), however many jobs the cluster has.
+Decision decide(const State& state, const std::string& node);
+
+/// Whether the service should tell how long running jobs have lived before they end: some node is under
+/// suspicion, and that the same kinds live elsewhere would acquit or convict it.
+bool wants_lives(const State& state);
+
+/// The finding in one sentence: "9 jobs of 4 users failed within 12 s of their start on n3 since 10:02:11;
+/// of the same kinds 37 jobs passed on other nodes, 12 of them in that time".
+std::string sentence(const std::string& node, const Evidence& evidence);
+
+/// A black hole, for people: what `black_hole` said of it and when (`at`); null for another node.
+Json node_view(const State& state, const std::string& node);
+
+/// Everything that a replay must bring back, as text.
+std::string canonical_text(const State& state);
+
+}  // namespace sickbay::blackhole

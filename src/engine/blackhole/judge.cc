@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/blackhole/judge.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "base/hostlist.h"
+
+namespace sickbay::blackhole {
+namespace {
+
+// A priori: how often each of the other stories begins just when this node is looked at.  That users break
+// what they run is daily business; that all of a cluster breaks is a matter of weeks.
+constexpr double kUserBroke = 0.1;
+constexpr double kProgramBroke = 0.02;
+constexpr double kAllBroke = 0.01;
+// The chance with which a black hole kills: all but by accident, or only the jobs that need what it lacks.
+constexpr std::array<double, 2> kKills{0.95, 0.6};
+// Of one user no more than so many jobs here count, of each outcome: all else is the same again.
+constexpr int kMostOfVoice = 8;
+
+struct Counts {
+  int failed = 0, passed = 0;
+  Counts& operator+=(const Counts& other) {
+    failed += other.failed, passed += other.passed;
+    return *this;
+  }
+};
+
+double ln_beta(double a, double b) { return std::lgamma(a) + std::lgamma(b) - std::lgamma(a + b); }
+
+// How likely `here` is, in logarithms, for a chance of failure of which Beta(prior, prior) and `elsewhere`
+// are all that is known.
+double ln_expected(const Counts& here, const Counts& elsewhere, double prior) {
+  const double a = prior + elsewhere.failed, b = prior + elsewhere.passed;
+  return ln_beta(a + here.failed, b + here.passed) - ln_beta(a, b);
+}
+
+double ln_sum(double a, double b) {
+  const double most = std::max(a, b);
+  return most + std::log(std::exp(a - most) + std::exp(b - most));
+}
+
+// What an outcome is to a judgement in which failures lived at most `bar`.
+Counts count(const JobOutcome& outcome, std::chrono::seconds bar) {
+  if (outcome.failed_early()) return {1, 0};
+  if (outcome.neutral) return {};
+  return {0, outcome.ended || outcome.lived >= bar ? 1 : 0};
+}
+
+// What is known of one user's jobs.
+struct Voice {
+  Counts here;
+  Counts since;                         // elsewhere, of the kinds that failed here, since each failed first
+  double own_rate = 0;                  // ln: how likely `here` is by what each of his kinds did elsewhere
+  std::map<std::string, int> programs;  // that failed here -> how often
+};
+
+struct Known {
+  std::map<std::uint32_t, Voice> voices;  // by user
+  std::map<std::string, Counts> since;    // elsewhere, by program, since the start of the series
+  Counts all_since;                       // elsewhere, of anything
+};
+
+// Fills in what the outcomes of one kind say.
+void add_kind(const Recent& recent, const std::string& node, const Series& series, const Kind& kind,
+              std::chrono::seconds bar, Known& known, Evidence& found) {
+  Counts here, elsewhere, since, told;
+  TimePoint first = kNever;
+  const auto is_here = [&](const Kept& kept) {
+    return has_host(kept.outcome.nodes, node) && kept.outcome.start >= series.start;
+  };
+  for (const Kept& kept : recent.of(kind)) {
+    if (!is_here(kept)) continue;
+    const JobOutcome& job = kept.outcome;
+    // (A wide job that failed may have been killed by any of its nodes.)
+    if (job.failed_early() && job.nodes.size() > kNarrow) continue;
+    here += count(job, bar);
+    if (!job.failed_early()) continue;
+    first = std::min(first, job.start);
+    found.examples.push_back(job.job);
+  }
+  for (const Kept& kept : recent.of(kind)) {
+    const JobOutcome& job = kept.outcome;
+    if (has_host(job.nodes, node)) continue;  // what it did here before is this node's past, good or bad
+    const Counts one = count(job, bar);
+    elsewhere += one;
+    if (job.start >= first) since += one;
+    if (job.start >= series.start) told += one;
+  }
+  found.jobs += static_cast<std::size_t>(here.failed);
+  found.passed += static_cast<std::size_t>(here.passed);
+  Voice& voice = known.voices[kind.uid];
+  here.failed = std::min(here.failed, kMostOfVoice);
+  here.passed = std::min(here.passed, kMostOfVoice);
+  voice.here += here;
+  voice.own_rate += ln_expected(here, elsewhere, 0.5);
+  if (here.failed == 0) return;
+  voice.since += since;
+  voice.programs[kind.program] += here.failed;
+  found.kind_passed += static_cast<std::size_t>(elsewhere.passed);
+  found.kind_failed += static_cast<std::size_t>(elsewhere.failed);
+  found.since_passed += static_cast<std::size_t>(told.passed);
+  found.since_failed += static_cast<std::size_t>(told.failed);
+}
+
+// The odds for a black hole that kills with the chance `kills`.
+double odds_of(const Known& known, double kills) {
+  // Half of what convicts, and half of what the mean over kKills may take away: two users can, one cannot.
+  const double most_of_voice = (std::log(kConvicts) + std::log(2.0)) / 2 + 1e-6;
+  double all = 0;
+  Counts here_all;
+  struct Program {
+    double odds = 0, if_hole = 0;
+    Counts here;
+  };
+  std::map<std::string, Program> programs;
+  double if_hole_all = 0;
+  for (const auto& [uid, voice] : known.voices) {
+    const double if_hole = voice.here.failed * std::log(kills) + voice.here.passed * std::log(1 - kills);
+    const double otherwise = ln_sum(std::log(1 - kUserBroke) + voice.own_rate,
+                                    std::log(kUserBroke) + ln_expected(voice.here, voice.since, 1));
+    const double odds = std::min(if_hole - otherwise, most_of_voice);
+    if_hole_all += if_hole;
+    here_all += voice.here;
+    if (voice.programs.empty()) {
+      all += odds;  // his jobs passed: that acquits, whatever program it was
+      continue;
+    }
+    // A user of several programs stands with the one that failed most.
+    Program& program = programs[std::ranges::max_element(voice.programs, {}, [](const auto& entry) {
+                                  return entry.second;
+                                })->first];
+    program.odds += odds;
+    program.if_hole += if_hole;
+    program.here += voice.here;
+  }
+  for (const auto& [name, program] : programs) {
+    const auto since = known.since.find(name);
+    const double broke = std::log(kProgramBroke) +
+                         ln_expected(program.here, since == known.since.end() ? Counts() : since->second, 1);
+    all += std::min(program.odds, program.if_hole - broke);
+  }
+  return std::min(all, if_hole_all - std::log(kAllBroke) - ln_expected(here_all, known.all_since, 1));
+}
+
+}  // namespace
+
+bool Evidence::convicts() const { return odds >= std::log(kConvicts); }
+
+Evidence judge(const Recent& recent, const std::string& node, const Series& series) {
+  Evidence found;
+  if (!series.open()) return found;
+  found.since = series.start;
+  for (const Kind& kind : series.kinds)
+    for (const Kept& kept : recent.of(kind))
+      if (kept.outcome.failed_early() && kept.outcome.start >= series.start &&
+          has_host(kept.outcome.nodes, node))
+        found.longest = std::max(found.longest, kept.outcome.lived);
+  const std::chrono::seconds bar = std::max(kLives, found.longest);
+
+  Known known;
+  for (const Kind& kind : series.kinds) add_kind(recent, node, series, kind, bar, known, found);
+  for (const Kept& kept : recent.all()) {
+    const JobOutcome& job = kept.outcome;
+    if (job.start < series.start || has_host(job.nodes, node)) continue;
+    const Counts one = count(job, bar);
+    known.all_since += one;
+    known.since[job.program] += one;
+  }
+  for (const auto& [uid, voice] : known.voices) found.users += voice.here.failed > 0 ? 1 : 0;
+  found.all_passed = static_cast<std::size_t>(known.all_since.passed);
+  found.all_failed = static_cast<std::size_t>(known.all_since.failed);
+  std::ranges::sort(found.examples);
+  if (found.examples.size() > kMostExamples) found.examples.resize(kMostExamples);
+  // Both kinds of black holes are as likely.
+  found.odds = ln_sum(odds_of(known, kKills[0]), odds_of(known, kKills[1])) - std::log(2.0);
+  return found;
+}
+
+Json Evidence::to_json() const {
+  Json jobs_json = Json::array();
+  for (const JobId job : examples) jobs_json.push(job);
+  // Whole numbers only: a text of the journal must be the same wherever it is written.
+  return Json::object({{"failed", jobs},
+                       {"users", users},
+                       {"passed", passed},
+                       {"jobs", std::move(jobs_json)},
+                       {"since", to_micros(since)},
+                       {"longest", static_cast<std::int64_t>(longest.count())},
+                       {"elsewhere", Json::object({{"passed", kind_passed},
+                                                   {"failed", kind_failed},
+                                                   {"passed_since", since_passed},
+                                                   {"failed_since", since_failed}})},
+                       {"all_since", Json::object({{"passed", all_passed}, {"failed", all_failed}})},
+                       {"odds_milli", static_cast<std::int64_t>(std::lround(odds * 1000))}});
+}
+
+Evidence Evidence::from_json(const Json& json) {
+  const auto size = [](const Json& value) {
+    return static_cast<std::size_t>(std::max<std::int64_t>(0, value.as_int()));
+  };
+  Evidence found;
+  found.jobs = size(json["failed"]);
+  found.users = size(json["users"]);
+  found.passed = size(json["passed"]);
+  for (const Json& job : json["jobs"].items()) found.examples.push_back(static_cast<JobId>(job.as_int()));
+  found.since = from_micros(json["since"].as_int());
+  found.longest = std::chrono::seconds(json["longest"].as_int());
+  found.kind_passed = size(json["elsewhere"]["passed"]);
+  found.kind_failed = size(json["elsewhere"]["failed"]);
+  found.since_passed = size(json["elsewhere"]["passed_since"]);
+  found.since_failed = size(json["elsewhere"]["failed_since"]);
+  found.all_passed = size(json["all_since"]["passed"]);
+  found.all_failed = size(json["all_since"]["failed"]);
+  found.odds = static_cast<double>(json["odds_milli"].as_int()) / 1000;
+  return found;
+}
+
+}  // namespace sickbay::blackhole

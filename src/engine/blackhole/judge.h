@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// judge(): how much more likely the outcomes on one node are if it kills what starts on it than under the
+// best other story.
+//
+// A Bayes factor, made anew from the kept outcomes each time, so that what is learned later (the same kind
+// passes elsewhere AFTER it failed here) counts for failures that came before.  The other stories, and what
+// each of them expects elsewhere:
+//
+//     its own rate     the kind fails like this anyway: Beta(1/2, 1/2) and what it did elsewhere;
+//     broken just now  the user has just broken it: it fails elsewhere too, of what started since.  A priori
+//                      one user in ten; all his failures are one voice, and no voice gives more than half of
+//                      what convicts.  So one user never convicts a node, whatever he does;
+//     a program broke  the same for a program, whoever runs it: one in fifty;
+//     everywhere       something all depend on is away: others fail elsewhere too, of what started since.
+//                      One in a hundred; as long as nobody has passed elsewhere since, it explains anything.
+//
+// A node that kills all, or six of ten: both are tried.  Odds are natural logarithms in here.
+// Source: doc/design/blackhole.md, "The test"; for sequential tests by likelihood ratios Wald 1945, for
+// looking after every outcome Ville's inequality.
+#pragma once
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "engine/blackhole/recent.h"
+
+namespace sickbay::blackhole {
+
+/// Odds at which a node is called a black hole.
+inline constexpr double kConvicts = 1e5;
+/// Jobs of more nodes blame none of them: any other one may have been it.
+inline constexpr std::size_t kNarrow = 8;
+/// A running job counts as passed when it has lived for as long as any that failed here, and at least so
+/// long.
+inline constexpr std::chrono::seconds kLives{10};
+
+/// The jobs on one node that are weighed: those that started since the first of them that failed.
+struct Series {
+  TimePoint start = kNoTime;  ///< of that job; kNoTime: there is no series
+  TimePoint clean = kNoTime;  ///< jobs that started before are of a series that has ended
+  TimePoint last = kNoTime;   ///< when the last failure was told
+  std::set<Kind> kinds;       ///< of jobs that failed or passed here since; at most kMostKindsOfNode
+  std::map<std::uint32_t, int> failed;        ///< by user, since the start
+  std::map<std::uint32_t, int> passed;        ///< likewise
+  std::map<std::uint32_t, int> passed_since;  ///< likewise, since the last failure
+
+  bool open() const { return start != kNoTime; }
+};
+
+/// What was found about one node.
+struct Evidence {
+  double odds = 0;                  ///< natural logarithm; over ln(kConvicts) it is a black hole
+  std::size_t jobs = 0;             ///< that failed early on it since
+  std::size_t users = 0;            ///< whose they were
+  std::size_t passed = 0;           ///< jobs that passed on it since
+  std::vector<JobId> examples;      ///< of those that failed, the first ones, at most kMostExamples
+  TimePoint since = kNoTime;        ///< start of the first of them
+  std::chrono::seconds longest{0};  ///< any of them lived
+  std::size_t kind_passed = 0, kind_failed = 0;    ///< elsewhere, of the kinds that failed here
+  std::size_t since_passed = 0, since_failed = 0;  ///< and of those the jobs that started since
+  std::size_t all_passed = 0, all_failed = 0;      ///< elsewhere since, of all kinds; of a sample
+
+  bool convicts() const;
+  Json to_json() const;
+  static Evidence from_json(const Json& json);
+};
+inline constexpr std::size_t kMostExamples = 10;
+
+Evidence judge(const Recent& recent, const std::string& node, const Series& series);
+
+}  // namespace sickbay::blackhole

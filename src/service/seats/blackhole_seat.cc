@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "service/seats/blackhole_seat.h"
+
+#include "model/ids.h"
+
+namespace sickbay {
+namespace {
+
+// A black hole eats a job in some seconds: the look must not be what ten jobs are lost to.
+constexpr std::chrono::seconds kLookAtAllJobs{5};
+
+}  // namespace
+
+void BlackholeSeat::apply(const Event& event) {
+  for (const std::string& node : blackhole::apply(state_, cluster_.view, event)) touch(node_subject(node));
+}
+
+void BlackholeSeat::touch_all() {
+  for (const auto& [name, node] : state_.nodes)
+    if (node.black || node.series.open()) touch(node_subject(name));
+}
+
+Seat::Turn BlackholeSeat::decide(const std::string& subject, TimePoint /*now*/) {
+  Turn turn;
+  turn.records = blackhole::decide(state_, std::string(node_of_subject(subject))).records;
+  return turn;
+}
+
+Wish BlackholeSeat::wish() const {
+  Wish wish;
+  if (!policy_.all_jobs) return wish;
+  wish.all_jobs = kLookAtAllJobs;
+  wish.lives = blackhole::wants_lives(state_);
+  // When a black hole has booted it is one no longer.
+  for (const auto& [name, node] : state_.nodes)
+    if (node.black) wish.closely.emplace(name, -1);
+  return wish;
+}
+
+}  // namespace sickbay

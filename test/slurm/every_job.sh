@@ -1,0 +1,62 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Jobs without a case on a real Slurm: what `sickbay why` says of those of sbatch, srun and salloc; a case for one that
+# has failed; and a node with a read-only scratch, found from what jobs come to: after how many.
+#   every_job.sh BUILD
+set -euo pipefail
+build=$(realpath "${1:?usage: every_job.sh BUILD}")
+# shellcheck source=test/slurm/lab.inc
+. "$(dirname "$(realpath "$0")")/lab.inc"
+SECONDS=0
+lab_up --nodes 6 --spares 0 --cpus 1
+set_site '{identify: {jobs: "all"}}'
+until_true "sickbayd answers" ctl "$sickbay" status
+
+# told JOB FILTER: what alice is told of it holds.
+told() { as alice "$sickbay why --json $1" >"$folder/told.json" 2>/dev/null || true; jq -e "$2" "$folder/told.json" >/dev/null; }
+plain='.unasked and .verdict.final and .verdict.confidence != "high" and (.verdict.nodes | length) == 0'
+
+# --- plain sbatch, srun, salloc
+job=$(as alice "sbatch --parsable -N1 -o /dev/null --wrap 'exit 3'")
+until_true "sbatch: an answer" told "$job" "$plain and (.verdict.why | tostring | contains(\"exit code 3\"))"
+holds "sbatch: bob is not told" sh -c "! $sickbay lab exec -l $lab --user bob -- $sickbay why $job"
+as alice "$sickbay why $job" || true
+job=$(as alice "srun -Q -N1 sh -c 'echo \$SLURM_JOB_ID; exit 4' 2>/dev/null" || true)
+until_true "srun: an answer" told "$job" "$plain"
+job=$(as alice "salloc -Q -N1 sh -c 'echo \$SLURM_JOB_ID; exit 5' 2>/dev/null" || true)
+until_true "salloc: an answer" told "$job" "$plain"
+holds "salloc: there is no script to try it with" sh -c "! $sickbay lab exec -l $lab --user alice -- $sickbay why -x $job"
+
+# --- a case for a job that has failed
+as alice "printf '#!/bin/sh\nsleep 1\nexit 3\n' >fails.sh"
+job=$(as alice "sbatch --parsable -N1 -t 5 -o fails.out fails.sh")
+until_true "it has failed" told "$job" "$plain"
+code=0
+as alice "timeout 300 $sickbay why --experiment --wait $job" >"$folder/experiment.txt" 2>&1 || code=$?
+checks=$((checks + 1))
+[ "$code" = 10 ] || { fail "the experiment ends with $code, not with 10 (the program)"; cat "$folder/experiment.txt"; }
+holds "the failed job is its first run" told "$job" '.case and (.runs[0].job_id == '"$job"') and (.runs | length) > 1'
+
+# --- a black hole
+work='touch /tmp/mine.$SLURM_JOB_ID || exit 1; sleep 12'
+as_user() { if [ "$1" = root ]; then ctl sh -c "cd /; $2"; else as "$1" "$2"; fi; }
+submit() { # USER COUNT
+  local i
+  for ((i = 0; i < $2; i++)); do as_user "$1" "sbatch -Q -N1 -t 5 -J work_$1 -o /dev/null --wrap '$work'" >/dev/null; done
+}
+users=(alice bob root)
+for user in "${users[@]}"; do submit "$user" 4; done
+until_true "all of a healthy time pass" sh -c "[ -z \"\$($sickbay lab exec -l $lab -- squeue -h)\" ]"
+"$sickbay" lab fault -l "$lab" n1 read-only=/tmp >/dev/null
+for _ in 1 2 3 4 5; do for user in "${users[@]}"; do submit "$user" 2; done; done
+found() { ctl "$sickbay" nodes --json | jq -e '.items[] | select(.name == "n1") | .service.reasons[] | select(.rule == "black_hole")' >/dev/null; }
+eaten() { ctl sacct -X -n -P -N n1 -s FAILED -S now-1hour -o JobName 2>/dev/null | grep -c '^work_' || true; }
+patience=240
+until_true "the black hole is found" found
+echo "found after $(eaten) jobs"
+ctl "$sickbay" nodes n1 || true
+holds "no other node is called one" sh -c "! $sickbay lab exec -l $lab -- $sickbay nodes --json | jq -e '.items[] | select(.name != \"n1\") | .service.reasons[] | select(.rule == \"black_hole\")'"
+job=$(ctl sacct -X -n -P -N n1 -s FAILED -u alice -S now-1hour -o JobID,JobName | sed -n 's/|work_alice$//p' | tail -1)
+until_true "why of a job that died there names the node" told "$job" '.verdict.cause == "b" and .verdict.nodes == ["n1"]'
+as alice "$sickbay why $job" || true
+finish
