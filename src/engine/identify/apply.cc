@@ -12,7 +12,9 @@
 #include "engine/identify/array.h"
 #include "engine/identify/blame.h"
 #include "engine/identify/evidence.h"
+#include "engine/identify/further.h"
 #include "engine/identify/join.h"
+#include "engine/identify/locating.h"
 #include "engine/identify/node_notes.h"
 #include "engine/identify/rerun.h"
 #include "engine/identify/signs.h"
@@ -79,6 +81,8 @@ void on_case_opened(State& s, const View&, Case* c, const Event& e) {
   fresh.options.expect_time_s = o["expect_time_s"].as_int();
   fresh.options.workdir = o["workdir"].as_string_or("same");
   fresh.options.steps_fail = o["steps"].as_string() == "fail";
+  fresh.options.until_verdict = o["until_verdict"].as_bool();
+  fresh.options.hang = o["hang"].as_string_or("off");
   fresh.work_dir = e.body["work_dir"].as_string();
   fresh.output_dir = e.body["output_dir"].as_string();
   fresh.notes = e.body["notes"].as_strings();
@@ -120,6 +124,7 @@ void on_job_seen(State& s, const View& view, Case* c, const Event& e) {
     run->nodes.clear();
     run->down_nodes.clear();
     run->ended_at = kNoTime;
+    run->hang = Json();
   }
   run->job = std::move(job);
   run->seen_at = e.at;
@@ -128,7 +133,10 @@ void on_job_seen(State& s, const View& view, Case* c, const Event& e) {
     if (auto names = expand_hostlist(run->job.nodes))
       run->nodes = hosts_in_either(run->nodes, sorted_hosts(std::move(*names)));
   if (const auto seen = parse_job_state(run->job.state, run->job.flags)) {
-    const Ending ending = ending_of(*seen);
+    Ending ending = ending_of(*seen);
+    // It was ended since it hung, on its owner's word: that is a failure, as its time limit would have been.
+    if (ending.outcome == Outcome::cancelled && run->is_program() && run->hangs() && run->cancel_wanted)
+      ending = {Outcome::failed, Symptom::stall};
     run->symptom = ending.symptom;
     // Its end does not show the reason any more, so the last word while it waited is kept.
     if (ending.outcome == Outcome::pending)
@@ -212,6 +220,21 @@ void on_nodes_seen(State& s, const View& view, Case*, const Event& e) {
     }
 }
 
+void on_hang_seen(State&, const View&, Case* c, const Event& e) {
+  Run* run = c ? run_named(*c, e) : nullptr;
+  // A word on a run before its restart, or on one that has ended meanwhile, is none on this one.
+  if (run == nullptr || ended(run->outcome) || e.body["job_id"].as_int() != run->job.job_id) return;
+  run->hang = e.body["judgement"];
+  run->hang_at = e.at;
+  run->hang_over_at = kNoTime;
+}
+
+void on_hang_over(State&, const View&, Case* c, const Event& e) {
+  Run* run = c ? run_named(*c, e) : nullptr;
+  if (run == nullptr || !run->hangs() || ended(run->outcome)) return;
+  run->hang_over_at = e.at;
+}
+
 void on_cancel_requested(State&, const View&, Case* c, const Event& e) {
   if (c == nullptr) return;
   c->cancel_requested = true;
@@ -263,15 +286,25 @@ constexpr auto kKinds = std::to_array<KindRow>({
     {kJobBound, on_job_bound},
     {kJobLost, on_job_lost},
     {kCancelRequested, on_cancel_requested},
+    {kHangSeen, on_hang_seen},
+    {kHangOver, on_hang_over},
     {kVerdict, on_verdict},
     {kCaseClosed, on_case_closed},
     {kArchived, on_archived},
     {kRerunAsked, on_case<on_rerun_asked>},
     {kRerunAnswered, on_case<on_rerun_answered>},
     {kRerunGivenUp, on_case<on_rerun_given_up>},
+    {kRequeueAsked,
+     [](State& s, const View&, Case* c, const Event& e) {
+       if (c != nullptr) on_requeue_asked(s, *c, e);
+     }},
     {kCaseJoined, [](State& s, const View&, Case* c, const Event& e) { on_case_joined(s, c, e); }},
     {kCaseLeft, [](State& s, const View&, Case* c, const Event& e) { on_case_left(s, c, e); }},
     {kVerifiedElsewhere, on_verified_elsewhere},
+    {kLocated,
+     [](State& s, const View&, Case* c, const Event& e) {
+       if (c != nullptr) on_located(s, *c, e);
+     }},
     {kFinding, [](State& s, const View&, Case*, const Event& e) { take_finding(s, e); }},
     {kArraySeen, on_array_seen},
 });

@@ -163,6 +163,13 @@ void on_done(State& s, const cluster::View& view, Case* c, const Event& e) {
         heard.result = "unknown";
         heard.reason = "a person set it DOWN";
       }
+      if (r["figures"].is_object()) {
+        const std::string& kind = r["kind"].as_string();
+        if (std::string slow = s.speeds.judge(kind, heard.node, r["figures"]);
+            heard.result == "ok" && !slow.empty())
+          heard.result = "slow", heard.fault = to_string(VerifyFault::slow), heard.reason = std::move(slow);
+        s.speeds.keep(kind, heard.node, r["figures"]);
+      }
       run->results.push_back(heard);
       if (!heard.peer.empty()) continue;
       NodeRecord& node = s.records[heard.node];

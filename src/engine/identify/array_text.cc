@@ -22,6 +22,8 @@ struct CauseWords {
 constexpr auto kCauseWords = std::to_array<CauseWords>({
     {Cause::program, "program"},
     {Cause::non_deterministic, "does not repeat"},
+    {Cause::sometimes_program, "program, now and then"},
+    {Cause::sometimes_node, "node, now and then"},
     {Cause::inconclusive, "not decided"},
     {Cause::cancelled, "cancelled"},
     {Cause::out_of_memory, "out of memory"},

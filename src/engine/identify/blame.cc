@@ -6,7 +6,7 @@ namespace sickbay::identify {
 std::vector<std::string> blamed_nodes(const Case& subject) {
   std::vector<std::string> names;
   if (!subject.verdict) return names;
-  if (subject.verdict->cause == Cause::node) names = subject.verdict->nodes;
+  if (names_nodes(subject.verdict->cause)) names = subject.verdict->nodes;
   if (subject.verdict->faulty)
     for (const Faulty& f : *subject.verdict->faulty)
       if (f.peer.empty()) names.push_back(f.node);

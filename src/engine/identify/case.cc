@@ -17,11 +17,11 @@ constexpr auto kSymptoms = std::to_array<std::string_view>(
     {"", "node_dead", "abnormal_exit", "stall", "abnormal_time", "wrong_result", "steps_failed"});
 constexpr auto kCauses =
     std::to_array<std::string_view>({"", "normal", "a", "b", "non_deterministic", "inconclusive", "cancelled",
-                                     "out_of_memory", "deadline", "expired", "mixed"});
+                                     "out_of_memory", "deadline", "expired", "mixed", "c", "d"});
 constexpr auto kConfidences = std::to_array<std::string_view>({"low", "medium", "high"});
 static_assert(kOutcomes.size() == static_cast<std::size_t>(Outcome::not_started) + 1);
 static_assert(kSymptoms.size() == static_cast<std::size_t>(Symptom::steps_failed) + 1);
-static_assert(kCauses.size() == static_cast<std::size_t>(Cause::mixed) + 1);
+static_assert(kCauses.size() == static_cast<std::size_t>(Cause::sometimes_node) + 1);
 
 template <class Enum, std::size_t N>
 Enum from_word(const std::array<std::string_view, N>& words, std::string_view word) {
@@ -57,6 +57,7 @@ Json Verdict::to_json() const {
                             {"next", next},
                             {"rule", rule},
                             {"at", to_micros(at)}});
+  if (!further.is_null()) json.set("further", further);
   if (!faulty) return json;
   Json list = Json::array();
   for (const Faulty& f : *faulty)
@@ -85,6 +86,7 @@ Verdict Verdict::from_json(const Json& json) {
       v.faulty->push_back({f["node"].as_string(), f["peer"].as_string(), f["by"].as_string(),
                            f["what"].as_string(), f["reason"].as_string(), f["drains"].as_bool()});
   }
+  v.further = json["further"];
   v.rule = json["rule"].as_string();
   v.at = from_micros(json["at"].as_int());
   return v;

@@ -12,7 +12,9 @@
 #include <string>
 #include <vector>
 
+#include "base/json.h"
 #include "engine/identify/array_tasks.h"
+#include "engine/identify/further_state.h"
 #include "engine/identify/rerun_state.h"
 #include "model/ids.h"
 #include "model/job.h"
@@ -115,7 +117,10 @@ struct Run {
   TimePoint seen_at = kNoTime;        ///< of the last job_seen
   std::string refusal;                ///< Slurm's words where it said no
   std::optional<Trace> trace;
-  std::vector<NodeResult> results;   ///< of a verification
+  /// Its ranks do not go on (engine/hang), as told last; null where they do, or nobody looked.
+  Json hang;
+  TimePoint hang_at = kNoTime, hang_over_at = kNoTime;  ///< journal stamps; over: they went on after all
+  std::vector<NodeResult> results;                      ///< of a verification
   std::vector<Incarnation> earlier;  ///< of the same job, oldest first; the first and the latest few
 
   std::string key() const { return id.text() + ".a" + std::to_string(attempt); }
@@ -123,6 +128,9 @@ struct Run {
   bool is_verification() const { return id.kind == RunKind::verification; }
   bool is_check() const { return id.kind == RunKind::check; }
   bool live() const { return bound && !ended(outcome); }
+  bool hangs() const { return hang.is_object() && hang_over_at == kNoTime; }
+  /// All its ranks waited for each other: no slow node makes that.
+  bool is_deadlock() const { return hangs() && hang["why"].as_string() == "deadlock"; }
   /// Slurm's 0:53: slurmd could not set up the job's output (tried on 22.05: a folder that is not there, a
   /// shared file system that is not mounted).  No program dies of signal 53.
   bool never_began() const {
@@ -180,6 +188,8 @@ struct Options {
   std::int64_t expect_time_s = 0;  ///< longest time a good run takes; 0 = not said
   std::string workdir = "same";    ///< "same" or "copy"
   bool steps_fail = false;         ///< a failed step of a COMPLETED job is a failure
+  bool until_verdict = false;  ///< a failure that does not repeat is run again until it is known (further.h)
+  std::string hang = "off";    ///< its ranks are watched: "off", "notify", "cancel" (ends a run that hangs)
 };
 
 enum class Cause : std::uint8_t {
@@ -193,11 +203,15 @@ enum class Cause : std::uint8_t {
   out_of_memory,
   deadline,
   expired,
-  mixed  ///< of a job array: its tasks failed for different causes
+  mixed,              ///< of a job array: its tasks failed for different causes
+  sometimes_program,  ///< (c): it fails now and then, wherever it runs
+  sometimes_node,     ///< (d): it fails now and then where a node, or two, take part
 };
-/// On the wire: "normal", "a", "b", "non_deterministic", ...
+/// On the wire: "normal", "a", "b", "c", "d", "non_deterministic", ...
 std::string_view to_string(Cause cause);
 Cause cause_from(std::string_view name);
+/// Of such a verdict `nodes` are the cause.
+constexpr bool names_nodes(Cause cause) { return cause == Cause::node || cause == Cause::sometimes_node; }
 
 enum class Confidence : std::uint8_t { low, medium, high };
 std::string_view to_string(Confidence confidence);
@@ -222,6 +236,7 @@ struct Verdict {
   std::optional<std::vector<Faulty>> faulty;
   Confidence confidence = Confidence::high;
   std::vector<std::string> why, missing, next;
+  Json further;      ///< of further runs: the shares of all hypotheses; null where there were none
   std::string rule;  ///< row of the verdict table
   TimePoint at = kNoTime;
 
@@ -245,11 +260,12 @@ struct Case {
   bool cancel_requested = false;
   std::string cancelled_by;
 
-  Reruns reruns;              ///< whether and how the program may run again (rerun.h)
-  Json inputs;                ///< what P reads, with digests of when it was submitted
-  std::string script_digest;  ///< of script, arguments and options; empty: not known
-  bool names_folder = false;  ///< the script names its folder by its whole path
-  bool submits_jobs = false;  ///< it calls sbatch: run again, it would submit them again
+  Reruns reruns;                       ///< whether and how the program may run again (rerun.h)
+  std::optional<FurtherRuns> further;  ///< asked for, now or before
+  Json inputs;                         ///< what P reads, with digests of when it was submitted
+  std::string script_digest;           ///< of script, arguments and options; empty: not known
+  bool names_folder = false;           ///< the script names its folder by its whole path
+  bool submits_jobs = false;           ///< it calls sbatch: run again, it would submit them again
   // Of the same failure (join.h).
   std::int64_t joined = 0;           ///< the case whose experiment is this one's, too; 0: none
   std::set<std::int64_t> left;       ///< cases that it had joined, and whose verdict does not explain it
@@ -263,10 +279,12 @@ struct Case {
 
   std::string name() const { return case_name(no); }
   bool is_closed() const { return closed != kNoTime; }
-  /// Its time runs from then: from its job's failure, or from when it left the experiment of another case.
+  /// Its time runs from then: from its job's failure, from when it left the experiment of another case, or
+  /// from when further runs were asked for.
   TimePoint began_at() const {
     const TimePoint failed = programs.empty() ? kNoTime : programs.front().ended_at;
-    return failed == kNoTime || left_at == kNoTime ? failed : std::max(failed, left_at);
+    if (failed == kNoTime) return failed;
+    return std::max({failed, left_at, further ? further->asked_at : kNoTime});
   }
   /// The user's own; 0 while there is none.
   JobId job_id() const { return array ? array->job_id : programs.empty() ? 0 : programs.front().job.job_id; }

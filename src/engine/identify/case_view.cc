@@ -5,6 +5,7 @@
 
 #include "base/hostlist.h"
 #include "engine/identify/array.h"
+#include "engine/identify/further.h"
 #include "engine/identify/join.h"
 #include "engine/identify/node_notes.h"
 #include "engine/identify/provisional.h"
@@ -83,6 +84,10 @@ Json run_view(const Run& run) {
                             {"fingerprint", trace_view(run)},
                             {"verification", verification_view(run)}});
   if (!run.earlier.empty()) view.set("earlier", earlier_view(run));
+  if (run.hang.is_object())
+    view.set("hang", Json(run.hang))
+        .set("hang_at", to_micros(run.hang_at))
+        .set("hang_over_at", to_micros(run.hang_over_at));
   return view;
 }
 
@@ -148,6 +153,8 @@ Json options_view(const Options& o, const Reruns& reruns) {
                             {"check", o.check},
                             {"expect_time_s", o.expect_time_s}});
   if (!reruns.checked) view.set("workdir", o.workdir);
+  if (o.until_verdict) view.set("until_verdict", true);
+  if (o.hang != "off") view.set("hang", o.hang);
   return view;
 }
 
@@ -182,6 +189,8 @@ Json case_summary(const Case& c) {
                             {"closed", to_micros(c.closed)},
                             {"waits_for", waits_for(c)}});
   add_job(view, c);
+  for (const Run& run : c.programs)
+    if (run.hangs() && !ended(run.outcome)) view.set("hang", run.hang["text"]);
   return view;
 }
 
@@ -206,6 +215,7 @@ Json case_view(const Case& c) {
   add_job(view, c);
   // (A case of an older version has neither.)
   if (Json reruns = reruns_view(c); !reruns.is_null()) view.set("rerun", std::move(reruns));
+  if (Json further = further_view(c); !further.is_null()) view.set("further", std::move(further));
   if (Json shared = shared_view(c); !shared.is_null()) view.set("same_failure", std::move(shared));
   return view;
 }
@@ -247,7 +257,7 @@ std::string canonical_text(const State& state) {
     if (c.array) line.set("tasks", array_view(state, c));
     text += line.dump() + "\n";
   }
-  return text;
+  return text + state.speeds.canonical_text();
 }
 
 }  // namespace sickbay::identify

@@ -7,6 +7,7 @@
 #include "base/hostlist.h"
 #include "engine/identify/explains.h"
 #include "engine/identify/fingerprints.h"
+#include "engine/identify/locating.h"
 #include "engine/identify/placement.h"
 #include "engine/identify/verdict.h"
 #include "engine/identify/verification.h"
@@ -20,13 +21,15 @@ struct Heard {
   bool all_ok = false;           ///< and no result is in want of anything
   bool passed_here = false;      ///< V has shown on one node of the set that it can pass
 };
-Heard heard(const Run& v, bool slow_counts) {
+Heard heard(const Run& v, const Run* p) {
   Heard h;
   h.all_ok = !v.results.empty();
   for (const NodeResult& r : v.results) {
-    if (convicts(r, slow_counts)) h.bad.push_back(r.node);
-    if (r.result == "unknown" || r.result == "failed") h.all_ok = false;
     if (r.result == "ok" && r.peer.empty()) h.passed_here = true;
+    // Of a third node that was asked which end of a link is at fault no more than that is of interest here.
+    if (p && !concerns(r, *p)) continue;
+    if (p ? is_bad(r, *p) : convicts(r, false)) h.bad.push_back(r.node);
+    if (r.result == "unknown" || r.result == "failed") h.all_ok = false;
   }
   return h;
 }
@@ -67,8 +70,11 @@ Check check_of(const Known& known, const Case& c, int program_run) {
   if (!ended(v->outcome)) return Check::open;
   if (v->outcome == Outcome::lost && v->attempt < known.policy.verification_attempts) return Check::open;
   if (is_unread(*v)) return Check::open;
+  if (is_locating(known, c, program_run)) return Check::open;
 
-  const Heard h = heard(*v, p && time_matters(*p));
+  // Which end of a bad link is at fault is being asked.
+  if (wants_witness(known, c, program_run)) return Check::open;
+  const Heard h = heard(*v, p);
   if (h.bad.empty()) {
     if (!h.all_ok) return Check::unknown;
     // Acquitted is only a set of which V has judged every node: one that it left out may be the sick one.

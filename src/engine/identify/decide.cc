@@ -3,6 +3,7 @@
 // (doc/design/identify.md, "Flow").  Its runs: experiment.cc and follow.cc.
 #include <fmt/format.h>
 
+#include "engine/identify/further.h"
 #include "engine/identify/look.h"
 #include "engine/identify/provisional.h"
 #include "engine/identify/rerun.h"
@@ -29,6 +30,7 @@ void Look::next_steps() {
   if (c_.job_id() == 0) return await_job();
   if (c_.array) return array_steps(*c_.array);
   if (c_.cancel_requested) return finish_cancelled();
+  end_hangs();
   const Run& first = c_.programs.front();
   // Read at once: the user may overwrite the file, and re-runs keep away from the node that it names.  It may
   // also turn a failure into a lack of memory, which needs no experiment.
@@ -45,6 +47,7 @@ void Look::next_steps() {
   // What is final stays, whatever a run that delivers the result still comes to: people and nodes have been
   // told of it.
   if (c_.verdict && c_.verdict->final) return wind_up(*c_.verdict);
+  if (c_.further) return further_steps();
   // The table is asked before anything is started, so that no run begins whose outcome changes nothing.
   auto verdict = judge(known_, c_);
   // What the table has said already is more than an answer of ours that says what is waited for.
@@ -54,6 +57,14 @@ void Look::next_steps() {
     if (!verdict && !(c_.verdict && c_.verdict->rule == provisional_rule(c_)))
       verdict = provisional_verdict(known_, c_);
   }
+  if (verdict && begins_further(c_, *verdict)) {
+    // The table's answer is one on the way to a better one.
+    verdict->final = false;
+    say(*verdict);
+    const Policy& p = known_.policy;
+    return record(kRequeueAsked,
+                  further_order(std::string(kUntilVerdict), p.further_runs, false, p.further_node_hours));
+  }
   if (verdict) {
     add_rerun_words(c_, *verdict);
     say(*verdict);
@@ -62,6 +73,16 @@ void Look::next_steps() {
   if (time_is_over()) return run_out();
   wake(c_.began_at() + known_.policy.case_limit);
   if (has_claim(first)) experiment();
+}
+
+// A run that hangs would only use up its time limit.  Its owner said so when he submitted it (--hang=cancel),
+// the one case in which his own job is ours to end; where another engine works on it, that one has the word.
+void Look::end_hangs() {
+  if (c_.options.hang != "cancel") return;
+  for (const Run& run : c_.programs)
+    if (run.hangs() && run.outcome == Outcome::running && !run.cancel_wanted &&
+        has_claim(c_.programs.front()))
+      cancel(run, "its ranks do not go on: " + run.hang["text"].as_string());
 }
 
 // Whatever still waits in the queue is not waited for any more; the rows of the table take it for an answer
@@ -216,7 +237,7 @@ void Look::say(const Verdict& said) {
   const bool same_question = !c_.reruns.checked || (c_.verdict && c_.verdict->next == v.next);
   if (c_.verdict && c_.verdict->rule == v.rule && c_.verdict->final == v.final &&
       c_.verdict->nodes == v.nodes && c_.verdict->confidence == v.confidence &&
-      c_.verdict->faulty == v.faulty && same_question)
+      c_.verdict->faulty == v.faulty && c_.verdict->further == v.further && same_question)
     return;
   record(kVerdict, v.to_json());
 }

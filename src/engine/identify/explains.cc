@@ -55,7 +55,17 @@ bool convicts(const NodeResult& result, bool slow_counts) {
   return result.result == "failed" || (slow_counts && result.result == "slow");
 }
 
-bool is_bad(const NodeResult& result, const Run& program) { return convicts(result, time_matters(program)); }
+bool concerns(const NodeResult& result, const Run& program) {
+  const auto on = [&](const std::string& name) {
+    return program.nodes.empty() ||
+           std::find(program.nodes.begin(), program.nodes.end(), name) != program.nodes.end();
+  };
+  return on(result.node) && (result.peer.empty() || on(result.peer));
+}
+
+bool is_bad(const NodeResult& result, const Run& program) {
+  return convicts(result, time_matters(program)) && concerns(result, program);
+}
 
 bool is_full(const NodeResult& result) {
   return result.result == "failed" && verify_fault_from(result.fault) == VerifyFault::space;

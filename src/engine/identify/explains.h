@@ -8,7 +8,10 @@ namespace sickbay::identify {
 
 /// V's result convicts its node or link, by itself: failed, or slow where that counts.
 bool convicts(const NodeResult& result, bool slow_counts);
-/// The same, of a run that V was asked about: slow counts where `program` ran out of time.
+/// It is about nodes that `program` ran on: V is run on third nodes, too, to tell which end of a link is at
+/// fault.
+bool concerns(const NodeResult& result, const Run& program);
+/// Both, of a run that V was asked about: slow counts where `program` ran out of time.
 bool is_bad(const NodeResult& result, const Run& program);
 /// Whether such a result can explain how `program` failed.
 bool explains(const NodeResult& result, const Run& program);

@@ -47,7 +47,7 @@ std::vector<Faulty> faulty_of(const Known& known, const Case& c, const Verdict& 
     // Nobody is found faulty by a V that has not shown that it can pass.
     if (v == nullptr || check_of(known, c, p.id.n) != Check::failed) continue;
     for (const NodeResult& r : v->results)
-      if (is_bad(r, p)) list.push_back(by_verification(*v, r, cause));
+      if (convicts(r, time_matters(p))) list.push_back(by_verification(*v, r, cause));
   }
   return list;
 }

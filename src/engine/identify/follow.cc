@@ -23,7 +23,8 @@ Json handle(const Run& run) {
   return Json::object({{"job_id", run.job.job_id},
                        {"uid", run.job.uid},
                        {"submit", to_micros(run.job.submit)},
-                       {"key", run.key()}});
+                       // The first is the user's own submission, which bears none.
+                       {"key", run.is_program() && run.id.n == 1 ? "" : run.key()}});
 }
 
 }  // namespace
@@ -91,6 +92,7 @@ void Look::submit_program(int n, int attempt) {
                             {"output_dir", c_.output_dir},
                             std::move(folder),
                             {"uid", c_.owner.uid}});
+  if (!place.include.empty()) args.set("include", place.include);
   if (c_.parent != 0) args.set("array_task", c_.task.task);
   command(fmt::format("{}.a{}:submit", id.text(), attempt), verb::kSubmitProgram, std::move(args));
 }

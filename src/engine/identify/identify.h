@@ -21,7 +21,9 @@
 #include <vector>
 
 #include "engine/cluster/cluster.h"
+#include "engine/further/posterior.h"
 #include "engine/identify/case.h"
+#include "engine/identify/speeds.h"
 #include "model/event.h"
 
 namespace sickbay::identify {
@@ -38,10 +40,14 @@ struct Policy {
   std::chrono::seconds rerun_wait{24 *
                                   3600};  ///< a re-run queued longer than this: its nodes are not to be had
   std::chrono::seconds control_age{24 * 3600};  ///< a pass of V elsewhere counts this long
+  std::string hang =
+      "off";                ///< where the user does not say: are the ranks of his job watched (Options::hang)
   bool steps_fail = false;  ///< where the user does not say: a failed step of a COMPLETED job is a failure
   int submit_attempts = 3;  ///< of a run that slurmctld lost or that never began
   int max_reruns = 2;       ///< paper 2.2, step 4
-  int array_cases = 8;      ///< cases of tasks of one job array that are open at a time
+  /// Every failed job of the cluster is looked at, not only those with a case (engine/blackhole).
+  bool all_jobs = false;
+  int array_cases = 8;  ///< cases of tasks of one job array that are open at a time
   // Re-runs (rerun.h); 0 is no bound.
   RerunWay rerun = RerunWay::copy;  ///< where the user does not say
   std::int64_t copy_max_bytes = std::int64_t{2} << 30;
@@ -49,6 +55,11 @@ struct Policy {
   std::chrono::seconds ask_wait{24 * 3600};  ///< a question that nobody answers: no re-run
   int ask_above_nodes = 64, ask_above_node_hours = 512;
   int reruns_per_user = 20, reruns_per_script = 4, rerun_node_hours = 1024;  ///< in 24 h
+  // Further runs (further.h).
+  int further_runs = 24;         ///< of one order, at most
+  int further_node_hours = 64;   ///< likewise
+  further::Prior prior;          ///< what is believed before the first run
+  further::Certainty certainty;  ///< when something is said
 };
 
 /// What cases have learnt of a node.  How it stands in Slurm is in the view.
@@ -85,6 +96,7 @@ struct State {
   /// Cases that failed alike as far as Slurm tells, in the order of their failures (join.h).
   std::map<std::string, std::set<std::pair<TimePoint, std::int64_t>>> alike;
   std::map<std::string, std::vector<Word>> words;  ///< by node, oldest first; follows from the cases
+  Speeds speeds;                                   ///< what V measured, in all cases
   std::int64_t last_case = 0;
 };
 

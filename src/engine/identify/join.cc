@@ -64,7 +64,8 @@ bool may_lead(const Known& known, const Case& c, const Case& follower) {
   if (!c.verdict || !c.verdict->final || known.now >= c.closed + kStillHolds) return false;
   if (c.verdict->cause == Cause::node) return blame_holds_for(known, c, follower.programs.front());
   // An experiment that told nothing may tell more today.
-  return c.verdict->cause == Cause::program || c.verdict->cause == Cause::non_deterministic;
+  return c.verdict->cause == Cause::program || c.verdict->cause == Cause::non_deterministic ||
+         c.verdict->cause == Cause::sometimes_program;
 }
 
 std::string job_and_case(const Case& c) {
@@ -82,8 +83,8 @@ bool wants_another_way(const Case& leader, const Case& c) {
 }
 
 bool is_answer(Cause cause) {
-  return cause == Cause::program || cause == Cause::node || cause == Cause::non_deterministic ||
-         cause == Cause::inconclusive;
+  return cause == Cause::program || names_nodes(cause) || cause == Cause::non_deterministic ||
+         cause == Cause::inconclusive || cause == Cause::sometimes_program;
 }
 
 std::string with_path(std::string text, const std::string& theirs, const std::string& own) {
@@ -146,7 +147,7 @@ std::string reason_to_leave(const Case* leader, const Case& c) {
   if (!is_answer(leader->verdict->cause))
     return fmt::format("{} ended as {}, without an answer", leader->name(),
                        to_string(leader->verdict->cause));
-  if (leader->verdict->cause == Cause::node &&
+  if (names_nodes(leader->verdict->cause) &&
       hosts_in_both(sorted_hosts(leader->verdict->nodes), c.programs.front().nodes).empty())
     return fmt::format("{} blames {}, where this job did not run", leader->name(),
                        leader->verdict->nodes.empty() ? "a link" : compress_hostlist(leader->verdict->nodes));
@@ -174,7 +175,7 @@ Verdict shared_verdict(const Case& leader, const Case& c) {
   v.cause = theirs.cause;
   v.confidence = theirs.confidence;
   v.sentence = fmt::format("The same failure as {}. {}", whom, theirs.sentence);
-  if (v.cause == Cause::node) v.nodes = hosts_in_both(sorted_hosts(theirs.nodes), c.programs.front().nodes);
+  if (names_nodes(v.cause)) v.nodes = hosts_in_both(sorted_hosts(theirs.nodes), c.programs.front().nodes);
   // Of a failure that no experiment explains each one more is a fact.
   if (v.cause == Cause::non_deterministic || v.cause == Cause::inconclusive)
     v.why.push_back(

@@ -10,6 +10,7 @@
 //   follow.cc      the life of a run that we submitted, and the commands themselves
 //   rerun_steps.cc what comes before a re-run: questions, the user's other jobs, its folder
 //   join.cc        cases that have the experiment of another one
+//   further_steps.cc  a failure that does not repeat: runs on chosen nodes, one after the other
 #pragma once
 #include <string>
 #include <vector>
@@ -32,6 +33,7 @@ class Look {
   bool has_claim(const Run& first);
   void await_job();
   void finish_cancelled();
+  void end_hangs();
   void finish_without_experiment(const Run& first);
   void end_with(Cause cause, std::string sentence, std::vector<std::string> next = {});
   void wind_up(const Verdict& verdict);
@@ -62,6 +64,9 @@ class Look {
   /// Takes what V said of these nodes for other cases as this case's answer; true where it did.
   bool take_words(int n);
   void give_up_waiting(const Run& verification, const Run* judged);
+  /// Where V fails on the nodes of run `n` without naming one: asks for V on a part of them, or takes the
+  /// answer of the search down.  True while it has something to say (locating.cc).
+  bool locate_by_halves(int n);
   bool needs_control() const;
 
   // --- follow.cc
@@ -84,6 +89,10 @@ class Look {
   void compare_inputs(const Run& run);
   /// True when no copy that we made is left; asks for their end.
   bool copies_are_gone();
+
+  // --- further_steps.cc
+  void further_steps();
+  bool v_may_speak_soon();
 
   // --- join.cc
   /// True while the case has no experiment of its own, for another case of the same failure makes it.

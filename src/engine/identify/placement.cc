@@ -9,6 +9,7 @@
 
 #include "base/hostlist.h"
 #include "engine/identify/fingerprints.h"
+#include "engine/identify/further.h"
 
 namespace sickbay::identify {
 namespace {
@@ -47,7 +48,51 @@ std::size_t given_back_for(int refusals) {
                        : std::size_t{4} << (2 * (refusals - 4));
 }
 
+// A further run: the suspects that it shall include by their names, the others kept away.
+Placement place_chosen(const Known& known, const Case& subject, int n, int refusals) {
+  const std::string& reservation = subject.programs.front().job.reservation;
+  const Suspicion s = suspicion_of(known, subject);
+  const further::NextRun next = next_nodes(s.record, known.policy.prior, room_for(known, subject));
+  Placement place;
+  for (const int i : next.in)
+    // For one that is out of service Slurm would let it wait.
+    if (const std::string& name = s.names[static_cast<std::size_t>(i)]; serves(known.view, name, reservation))
+      place.include.push_back(name);
+
+  std::set<std::string> bad;
+  for (const auto& [name, node] : known.state.records)
+    if (known_bad(known, node) && !has_host(s.names, name)) bad.insert(name);
+  for (int i = 2; i <= n; ++i)
+    if (const Run* run = subject.program(i))
+      for (std::string& name : run->never_began_on()) bad.insert(std::move(name));
+  // Where Slurm finds too few others, the least suspected come back first.
+  const further::Posterior now = posterior(s.record, known.policy.prior);
+  std::vector<std::size_t> left;
+  for (std::size_t i = 0; i < s.names.size(); ++i)
+    if (!has_host(place.include, s.names[i])) left.push_back(i);
+  std::stable_sort(left.begin(), left.end(),
+                   [&](std::size_t a, std::size_t b) { return now.nodes[a] < now.nodes[b]; });
+  for (std::size_t i = 0; i < left.size(); ++i) {
+    const std::string& name = s.names[left[i]];
+    (i < given_back_for(refusals) && !bad.contains(name) ? place.reused : place.exclude).push_back(name);
+  }
+  place.reused = sorted_hosts(std::move(place.reused));
+  place.exclude.insert(place.exclude.end(), bad.begin(), bad.end());
+  place.exclude = hosts_without(sorted_hosts(std::move(place.exclude)), place.include);
+  return place;
+}
+
 }  // namespace
+
+std::vector<std::string> others_for(const Known& known, const Case& subject) {
+  const Run& first = subject.programs.front();
+  std::vector<std::string> others;
+  for (const auto& [name, node] : known.view.nodes)
+    if (shares_partition(node, first.job.partition) && takes_job(node, first.job.reservation) &&
+        !has_host(first.nodes, name) && !known_bad(known, known.record(name)))
+      others.push_back(name);
+  return others;
+}
 
 bool takes_job(const cluster::Node& node, const std::string& reservation) {
   return reservation.empty() ? node.usable : node.only_reserved();
@@ -65,6 +110,7 @@ const NodeRecord& Known::record(const std::string& node) const {
 }
 
 Placement place_rerun(const Known& known, const Case& subject, int n, int refusals) {
+  if (is_chosen_run(subject, n) && !subject.further->rotate) return place_chosen(known, subject, n, refusals);
   const Run& first = subject.programs.front();
   // Used nodes may be given back, suspects not: on a sick node the run would only fail once more.  A node is
   // a suspect here on less than a conviction, since to avoid it costs nothing as long as there are others.
@@ -134,9 +180,9 @@ Placement place_rerun(const Known& known, const Case& subject, int n, int refusa
   return place;
 }
 
-std::string control_node(const Known& known, const Case& subject) {
-  // Outside the case, for a node of the case is in question itself; without a failure of V since its last
-  // pass.
+std::vector<std::string> nodes_outside(const Known& known, const Case& subject, std::size_t most) {
+  // Outside the case, for a node of the case is in question itself.
+  std::vector<std::string> names;
   std::set<std::string> used;
   for (const Run& run : subject.programs) used.insert(run.nodes.begin(), run.nodes.end());
   for (const Run& run : subject.verifications) used.insert(run.nodes.begin(), run.nodes.end());
@@ -144,10 +190,15 @@ std::string control_node(const Known& known, const Case& subject) {
   for (const auto& [name, node] : known.view.nodes) {
     const NodeRecord& record = known.record(name);
     if (node.usable && !used.contains(name) && record.failed_at <= record.passed_at &&
-        shares_partition(node, partition))
-      return name;
+        shares_partition(node, partition) && names.size() < most)
+      names.push_back(name);
   }
-  return "";
+  return names;
+}
+
+std::string control_node(const Known& known, const Case& subject) {
+  const std::vector<std::string> names = nodes_outside(known, subject, 1);
+  return names.empty() ? "" : names.front();
 }
 
 }  // namespace sickbay::identify

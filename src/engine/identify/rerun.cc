@@ -26,17 +26,6 @@ double longest_hours(const Case& c) {
   if (first.job.time_limit_s > 0) return hours(std::chrono::seconds(first.job.time_limit_s));
   return first.job.start == kNoTime ? 0 : hours(first.job.end - first.job.start);
 }
-double node_hours_ahead(const Case& c) {
-  return static_cast<double>(c.programs.front().nodes.size()) * longest_hours(c);
-}
-
-// What a re-run has taken, or still may take.
-double node_hours_of(const Case& c, const Run& run) {
-  if (!ended(run.outcome) && run.outcome != Outcome::checking) return node_hours_ahead(c);
-  if (run.job.start == kNoTime || run.job.end < run.job.start) return 0;
-  return static_cast<double>(run.nodes.size()) * hours(run.job.end - run.job.start);
-}
-
 // Re-runs of the last day, of this case's owner.
 struct Spent {
   int by_user = 0, of_script = 0;
@@ -75,12 +64,7 @@ std::optional<Question> over_budget(const Known& known, const Case& c) {
     return Question{std::string(kBudget),
                     fmt::format("this script has had {} re-runs in 24 h, as many as this site allows unasked",
                                 spent.of_script)};
-  if (p.rerun_node_hours > 0 && spent.node_hours + node_hours_ahead(c) > p.rerun_node_hours)
-    return Question{std::string(kBudget),
-                    fmt::format("with it the re-runs of {} may take over {} node-hours in 24 h, this "
-                                "site's bound",
-                                c.owner.user, p.rerun_node_hours)};
-  return std::nullopt;
+  return over_node_hours(known, c);
 }
 
 std::optional<Question> too_large(const Policy& p, const Case& c) {
@@ -113,6 +97,25 @@ std::string holders_text(const Reruns& r) {
 }
 
 }  // namespace
+
+double node_hours_ahead(const Case& c) {
+  return static_cast<double>(c.programs.front().nodes.size()) * longest_hours(c);
+}
+
+double node_hours_of(const Case& c, const Run& run) {
+  if (!ended(run.outcome) && run.outcome != Outcome::checking) return node_hours_ahead(c);
+  if (run.job.start == kNoTime || run.job.end < run.job.start) return 0;
+  return static_cast<double>(run.nodes.size()) * hours(run.job.end - run.job.start);
+}
+
+std::optional<Question> over_node_hours(const Known& known, const Case& c) {
+  const int bound = known.policy.rerun_node_hours;
+  if (bound == 0 || spent_lately(known, c).node_hours + node_hours_ahead(c) <= bound) return std::nullopt;
+  return Question{
+      std::string(kBudget),
+      fmt::format("with it the re-runs of {} may take over {} node-hours in 24 h, this site's bound",
+                  c.owner.user, bound)};
+}
 
 std::string_view to_string(RerunWay way) { return kWays[static_cast<std::size_t>(way)]; }
 std::optional<RerunWay> rerun_way_from(std::string_view word) {
@@ -157,7 +160,8 @@ std::optional<Question> question_before(const Known& known, const Case& c) {
   if (c.submits_jobs)
     return Question{"submits_jobs",
                     "the script submits jobs itself, and run again it would submit them again"};
-  return over_budget(known, c);
+  // Further runs were asked for, with a budget of their own (further.cc).
+  return c.further ? std::nullopt : over_budget(known, c);
 }
 
 std::string why_no_rerun(const Case& c) {

@@ -34,6 +34,13 @@ struct Question {
 /// folder.
 std::optional<Question> question_before(const Known& known, const Case& subject);
 
+/// What a run of P takes at most: its nodes times its limit, or the first run's time where it has none.
+double node_hours_ahead(const Case& subject);
+/// What a re-run has taken, or still may take.
+double node_hours_of(const Case& subject, const Run& run);
+/// One more re-run would take the re-runs of this user over the site's bound of node-hours in 24 h.
+std::optional<Question> over_node_hours(const Known& known, const Case& subject);
+
 /// Why there is no second run, for the list of what is missing; empty where nothing kept one away.
 std::string why_no_rerun(const Case& subject);
 /// Puts an open question, or who holds the re-run, into a verdict that is not final.

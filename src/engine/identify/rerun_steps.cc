@@ -164,8 +164,10 @@ bool Look::copies_are_gone() {
   if (r.place.stage == PlaceStage::wanted) return false;
   const std::vector<std::string> folders = copies_to_clean(c_);
   if (folders.empty() || r.cleaned) return true;
+  // Each order for further runs may leave copies of its own.
+  const int round = c_.further ? c_.further->round + 1 : 1;
   if (!r.cleaning)
-    command(c_.name() + ":clean", verb::kCleanFolder,
+    command(fmt::format("{}:clean{}", c_.name(), round == 1 ? "" : std::to_string(round)), verb::kCleanFolder,
             Json::object({{"folders", folders}, {"uid", c_.owner.uid}, {"opened", to_micros(c_.opened)}}));
   return false;
 }

@@ -46,6 +46,8 @@ class RerunWorld {
     return std::string("FAILED");
   };
   std::set<std::string> bad;
+  /// V fails there without naming a node.
+  std::function<bool(const Names&)> unnamed = [](const Names&) { return false; };
   std::string message = "error 17: cannot open input";  ///< of failed runs
   std::int64_t time_limit_s = 600;
   /// Another answer than the usual one: a result, or an Error that it fails with.
@@ -193,14 +195,20 @@ class RerunWorld {
     ASSERT_EQ(command.verb, verb::kRelease);
     done(command, Json::object());
     const Json& order = args_of[key + ":submit"];
-    if (run.kind == RunKind::verification) return see(run, id, "COMPLETED", order["nodes"].as_strings());
-    Names nodes;
+    if (run.kind == RunKind::verification) {
+      const Names on = order["nodes"].as_strings();
+      const bool fails = unnamed(on);
+      if (fails) unnamed_.insert(run.text());
+      return see(run, id, fails ? "FAILED" : "COMPLETED", on);
+    }
+    Names nodes = order["include"].as_strings();
     const std::size_t needed = state.cases.at(run.case_no).programs.front().nodes.size();
     for (int i = 1; i <= 8; ++i)
-      if (const std::string name = "n" + std::to_string(i);
-          nodes.size() < needed && !has_host(order["exclude"].as_strings(), name))
+      if (const std::string name = "n" + std::to_string(i); nodes.size() < needed &&
+                                                            !has_host(order["exclude"].as_strings(), name) &&
+                                                            std::ranges::find(nodes, name) == nodes.end())
         nodes.push_back(name);
-    run_program(run, id, nodes);
+    run_program(run, id, sorted_hosts(std::move(nodes)));
   }
 
   Json read(const RunId& run, const Json& args) const {
@@ -209,7 +217,9 @@ class RerunWorld {
       for (const std::string& node : args["nodes"].as_strings())
         results.push(Json::object({{"node", node},
                                    {"peer", ""},
-                                   {"result", bad.contains(node) ? "failed" : "ok"},
+                                   {"result", unnamed_.contains(run.text()) ? "unknown"
+                                              : bad.contains(node)          ? "failed"
+                                                                            : "ok"},
                                    {"reason", "phase cpu"}}));
     const Json trace = run.kind == RunKind::program ? Json::object({{"message", message}}) : Json();
     return Json::object({{"trace", trace}, {"results", std::move(results)}});
@@ -221,6 +231,7 @@ class RerunWorld {
   }
 
   std::vector<Event> events_;
+  std::set<std::string> unnamed_;  // verifications that failed so
   std::set<std::string> keys_;
   JobId next_job_ = 5000;
 };

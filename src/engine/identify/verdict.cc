@@ -67,7 +67,7 @@ std::vector<const NodeResult*> guilty_results(const Known& known, const Case& su
   const Run* v = subject.check_of(1);
   if (p && v)
     for (const NodeResult& r : v->results)
-      if (blame == Blame::s1_full ? is_full(r) : explains(r, *p)) results.push_back(&r);
+      if (blame == Blame::s1_full ? is_full(r) && concerns(r, *p) : explains(r, *p)) results.push_back(&r);
   return results;
 }
 
@@ -106,6 +106,7 @@ void close_columns(const Case& subject, Facts& f) {
 }  // namespace
 
 bool time_matters(const Run& program) {
+  if (program.is_deadlock()) return false;
   return program.symptom == Symptom::stall || program.symptom == Symptom::abnormal_time;
 }
 
@@ -172,7 +173,11 @@ std::optional<Verdict> judge(const Known& known, const Case& subject) {
     told.lost = !subject.programs.front().lost_nodes().empty() || results.empty();
     for (const NodeResult* r : results)
       // A link is no node: neither of its two ends is blamed for it, and none is drained.
-      if (!r->peer.empty()) told.links.push_back(r->node + " - " + r->peer);
+      if (!r->peer.empty()) told.links.push_back(r->node + " and " + r->peer);
+    if (!told.links.empty() && v.nodes.empty() && !ends_without_witness(subject, 1).empty()) {
+      told.unwitnessed = true;
+      v.confidence = std::min(v.confidence, Confidence::medium);
+    }
     const bool only_full =
         !told.lost && std::all_of(results.begin(), results.end(), [](auto* r) { return is_full(*r); });
     if (only_full) {

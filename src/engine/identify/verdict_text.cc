@@ -32,6 +32,9 @@ std::string symptom_words(const Run& run) {
       return fmt::format("lost {} {}", plural(run.lost_nodes().size(), "node"),
                          compress_hostlist(run.lost_nodes()));
     case Symptom::stall:
+      if (run.hangs())
+        return fmt::format("{}hung ({}) {}", then, run.hang["text"].as_string(),
+                           run.cancel_wanted ? "and was ended" : "until its time limit");
       return then + "ran into its time limit";
     case Symptom::abnormal_time:
       return then + "took longer than expected";
@@ -51,38 +54,7 @@ std::string symptom_words(const Run& run) {
 
 // A run that did nothing but use up its time may have been a good one with too short a limit.
 bool limit_may_be_short(const Run& run) {
-  return run.symptom == Symptom::stall && (!run.trace || run.trace->signal_name.empty());
-}
-
-void add_run_lines(const Case& subject, std::vector<std::string>& why) {
-  for (const Run& run : subject.programs) {
-    if (!ended(run.outcome)) continue;
-    const std::string on = run.nodes.empty() ? "" : " on " + compress_hostlist(run.nodes);
-    if (run.outcome == Outcome::ok)
-      why.push_back(fmt::format("{} completed{}", run.id.text(), on));
-    else if (run.outcome == Outcome::failed)
-      why.push_back(fmt::format("{}{} {}", run.id.text(), on, symptom_words(run)));
-    else
-      why.push_back(fmt::format("{} gives no answer: {}{}", run.id.text(), to_string(run.outcome),
-                                run.refusal.empty() ? "" : " (" + run.refusal + ")"));
-  }
-  for (const Run& run : subject.verifications) {
-    if (!ended(run.outcome)) continue;
-    // Good nodes share one line, each bad one has its own: a run on a thousand nodes must stay readable.
-    std::vector<std::string> passed;
-    for (const NodeResult& r : run.results) {
-      if (r.result == "ok" && r.peer.empty())
-        passed.push_back(r.node);
-      else if (r.result != "ok")
-        why.push_back(fmt::format("{} finds {}{} {}: {}", run.id.text(), r.node,
-                                  r.peer.empty() ? "" : " - " + r.peer, r.result, r.reason));
-    }
-    if (!passed.empty())
-      why.push_back(fmt::format("{} passed on {}", run.id.text(), compress_hostlist(passed)));
-    if (run.results.empty())
-      why.push_back(fmt::format("{} gives no answer: {}", run.id.text(),
-                                run.refusal.empty() ? std::string(to_string(run.outcome)) : run.refusal));
-  }
+  return run.symptom == Symptom::stall && !run.hangs() && (!run.trace || run.trace->signal_name.empty());
 }
 
 // What people did to the nodes: without it a reader would wonder why a node that is DOWN is not the cause.
@@ -107,15 +79,17 @@ std::string program_sentence(const Run& first, const Row& row, const Told& told)
         "The program or its input is the cause, or a time limit that is too short: it runs into the limit "
         "{}.",
         where);
-  return fmt::format("The program or its input is {}the cause: it fails {}.",
-                     row.confidence == Confidence::low ? "probably " : "", where);
+  return fmt::format("The program or its input is {}the cause: it {} {}.",
+                     row.confidence == Confidence::low ? "probably " : "", first.hangs() ? "hangs" : "fails",
+                     where);
 }
 
 std::string node_sentence(const Row& row, const Verdict& v, const Told& told) {
   const std::string names = compress_hostlist(v.nodes);
   const bool one = v.nodes.size() == 1, is_final = row.stage == Stage::final || row.stage == Stage::waits;
   if (v.nodes.empty() && !told.links.empty())
-    return fmt::format("The network between {} is the cause.", fmt::join(told.links, ", "));
+    return fmt::format("The link between {} is the cause, and no node by itself{}.",
+                       fmt::join(told.links, ", "), told.unwitnessed ? ", as far as can be told" : "");
   if (v.nodes.empty()) return "A node of the job went down, as Slurm says, without a word on which.";
   if (!is_final)
     return fmt::format("{} {} {}; {}.", names, one ? "is" : "are",
@@ -194,8 +168,23 @@ void advise_on_program(const Case& subject, Verdict& v) {
 }
 
 // Only nodes can be left out or looked at; a link that is blamed has no such advice.
+void advise_on_links(Verdict& v) {
+  for (const Faulty& f : *v.faulty) {
+    if (f.peer.empty()) continue;
+    v.next.push_back(
+        fmt::format("submit again with --exclude={0} or --exclude={1}: a job that has not both is not "
+                    "concerned",
+                    f.node, f.peer));
+    v.next.push_back(
+        fmt::format("operators: look at cables, switch ports, routes and packet filters between {} and "
+                    "{}; neither is drained for it",
+                    f.node, f.peer));
+    return;  // one is enough for whoever reads it; the others stand among the findings
+  }
+}
+
 void advise_on_node(const Case& subject, Verdict& v) {
-  if (v.nodes.empty()) return;
+  if (v.nodes.empty()) return advise_on_links(v);
   v.next.push_back("submit again with --exclude=" + compress_hostlist(v.nodes));
   if (v.confidence == Confidence::low)
     v.next.push_back("clear away what the first run left before you run it again in the same folder");
@@ -203,9 +192,12 @@ void advise_on_node(const Case& subject, Verdict& v) {
   if (std::string line = dependents_advice(subject); !line.empty()) v.next.push_back(std::move(line));
 }
 
-void advise_on_non_deterministic(const Case&, Verdict& v) {
+void advise_on_non_deterministic(const Case& subject, Verdict& v) {
   v.missing.push_back(
       "more runs on chosen sets of nodes, to tell a program that fails now and then from a node that does");
+  if (subject.reruns.checked && !no_more_runs(subject))
+    v.next.push_back("sickbay requeue " + subject.name() +
+                     " makes them: within 24 h of this verdict it runs the program again");
   v.next.push_back("submit again; compare the nodes of failed and good runs (sickbay cases --all)");
 }
 
@@ -300,6 +292,37 @@ Advice advice_for(const Row& row) {
 
 std::string failure_words(const Run& run) { return symptom_words(run); }
 
+void add_run_lines(const Case& subject, std::vector<std::string>& why) {
+  for (const Run& run : subject.programs) {
+    if (!ended(run.outcome)) continue;
+    const std::string on = run.nodes.empty() ? "" : " on " + compress_hostlist(run.nodes);
+    if (run.outcome == Outcome::ok)
+      why.push_back(fmt::format("{} completed{}", run.id.text(), on));
+    else if (run.outcome == Outcome::failed)
+      why.push_back(fmt::format("{}{} {}", run.id.text(), on, symptom_words(run)));
+    else
+      why.push_back(fmt::format("{} gives no answer: {}{}", run.id.text(), to_string(run.outcome),
+                                run.refusal.empty() ? "" : " (" + run.refusal + ")"));
+  }
+  for (const Run& run : subject.verifications) {
+    if (!ended(run.outcome)) continue;
+    // Good nodes share one line, each bad one has its own: a run on a thousand nodes must stay readable.
+    std::vector<std::string> passed;
+    for (const NodeResult& r : run.results) {
+      if (r.result == "ok" && r.peer.empty())
+        passed.push_back(r.node);
+      else if (r.result != "ok")
+        why.push_back(fmt::format("{} finds {}{} {}: {}", run.id.text(), r.node,
+                                  r.peer.empty() ? "" : " - " + r.peer, r.result, r.reason));
+    }
+    if (!passed.empty())
+      why.push_back(fmt::format("{} passed on {}", run.id.text(), compress_hostlist(passed)));
+    if (run.results.empty())
+      why.push_back(fmt::format("{} gives no answer: {}", run.id.text(),
+                                run.refusal.empty() ? std::string(to_string(run.outcome)) : run.refusal));
+  }
+}
+
 void put_in_words(const Case& subject, const Row& row, const Told& told, Verdict& v) {
   v.sentence = sentence_for(subject, row, v, told);
   // A job that completed asked no question: its runs explain nothing.
@@ -312,6 +335,8 @@ void put_in_words(const Case& subject, const Row& row, const Told& told, Verdict
     v.why.push_back(fmt::format("too few other nodes: {} ran on {} of {} again, which lowers the confidence",
                                 subject.program(n)->id.text(), compress_hostlist(nodes),
                                 n == 2 ? "the first run" : "earlier runs"));
+  if (told.unwitnessed)
+    v.why.push_back("no third node could be asked, so one of the two ends may be at fault after all");
   advice_for(row)(subject, v);
 }
 

@@ -11,7 +11,8 @@ namespace sickbay::identify {
 
 /// What a verdict tells besides its row.
 struct Told {
-  std::vector<std::string> links;                  ///< "n1 - n2": network links that V convicts
+  std::vector<std::string> links;                  ///< "n1 and n2": network links that V convicts
+  bool unwitnessed = false;                        ///< no third node could say which end of them it is
   std::map<int, std::vector<std::string>> reused;  ///< by re-run: nodes of earlier runs that it ran on again
   std::string full;        ///< the cause is no more than that this folder of a node is full
   bool lost = false;       ///< a node of the first run went down
@@ -23,5 +24,7 @@ void put_in_words(const Case& subject, const Row& row, const Told& told, Verdict
 
 /// How a failed run failed: "died of SIGBUS on n2".
 std::string failure_words(const Run& run);
+/// One line for each run that has ended, of P and of V.
+void add_run_lines(const Case& subject, std::vector<std::string>& why);
 
 }  // namespace sickbay::identify

@@ -11,6 +11,7 @@
 #include "base/hostlist.h"
 #include "engine/identify/evidence.h"
 #include "engine/identify/explains.h"
+#include "engine/identify/locating.h"
 #include "engine/identify/look.h"
 #include "engine/identify/placement.h"
 #include "engine/identify/verdict.h"
@@ -28,10 +29,9 @@ void each_check_of(const Case& subject, int n, Visit visit) {
 
 bool has_convicted(const Case& subject, int n) {
   const Run* p = subject.program(n);
-  const bool slow_counts = p && time_matters(*p);
   bool found = false;
   each_check_of(subject, n, [&](const Run& v) {
-    for (const NodeResult& r : v.results) found = found || convicts(r, slow_counts);
+    for (const NodeResult& r : v.results) found = found || (p ? is_bad(r, *p) : convicts(r, false));
   });
   return found;
 }
@@ -43,6 +43,21 @@ bool said_something(const Run& v) {
 
 bool in_service(const Known& known, const Run* judged, const std::string& name) {
   return serves(known.view, name, judged ? judged->job.reservation : "");
+}
+
+// Third nodes for a bad link between `ends`: outside the case, else those of its other runs, for which V then
+// waits.  Two, for one of them may be cut off itself.
+std::vector<std::string> witnesses(const Known& known, const Case& subject, int n,
+                                   const std::vector<std::string>& ends) {
+  constexpr std::size_t kMost = 2;
+  std::vector<std::string> names = nodes_outside(known, subject, kMost);
+  for (const Run& run : subject.programs)
+    for (const std::string& name : run.nodes)
+      if (run.id.n != n && names.size() < kMost && !has_host(ends, name) &&
+          std::find(names.begin(), names.end(), name) == names.end() &&
+          in_service(known, subject.program(n), name))
+        names.push_back(name);
+  return names;
 }
 
 }  // namespace
@@ -61,6 +76,32 @@ std::vector<std::string> judged_nodes(const Case& subject, int n) {
   return sorted_hosts(std::move(names));
 }
 
+std::vector<std::string> ends_without_witness(const Case& subject, int n) {
+  const Run* p = subject.program(n);
+  const Run* v = subject.check_of(n);
+  std::vector<std::string> ends;
+  if (p == nullptr || v == nullptr || !ended(v->outcome) || is_unread(*v)) return ends;
+  for (const NodeResult& r : v->results) {
+    if (!is_bad(r, *p)) continue;
+    if (r.peer.empty()) return {};
+    ends.push_back(r.node);
+    ends.push_back(r.peer);
+  }
+  ends = sorted_hosts(std::move(ends));
+  const bool witnessed = std::any_of(v->results.begin(), v->results.end(), [&](const NodeResult& r) {
+    return r.peer.empty() && r.result == "ok" && !has_host(ends, r.node);
+  });
+  return witnessed ? std::vector<std::string>() : ends;
+}
+
+bool wants_witness(const Known& known, const Case& subject, int n) {
+  const std::vector<std::string> ends = ends_without_witness(subject, n);
+  return !ends.empty() && may_try_more(known, subject, n) &&
+         std::all_of(ends.begin(), ends.end(),
+                     [&](const std::string& name) { return in_service(known, subject.program(n), name); }) &&
+         !witnesses(known, subject, n, ends).empty();
+}
+
 std::vector<std::string> nodes_to_verify(const Known& known, const Case& subject, int n) {
   std::vector<std::string> nodes;
   if (n == 0) {
@@ -68,6 +109,11 @@ std::vector<std::string> nodes_to_verify(const Known& known, const Case& subject
     return nodes;
   }
   const Run* p = subject.program(n);
+  if (wants_witness(known, subject, n)) {
+    nodes = ends_without_witness(subject, n);
+    for (std::string& name : witnesses(known, subject, n, nodes)) nodes.push_back(std::move(name));
+    return sorted_hosts(std::move(nodes));
+  }
   if (p == nullptr || has_convicted(subject, n)) return nodes;
   // On a node that is out of service V would wait in the queue.  It is left out, and cannot be acquitted
   // thereby.
@@ -91,10 +137,10 @@ bool may_try_more(const Known& known, const Case& subject, int n) {
 }
 
 bool may_verify_more(const Known& known, const Case& subject) {
-  for (int n = 1; n <= 3; ++n) {
+  for (int n = 1; n <= static_cast<int>(subject.programs.size()); ++n) {
     const Run* p = subject.program(n);
     // Nobody asks about the nodes of a re-run that completed.  Those of the first run matter in any case.
-    if (p == nullptr || (n > 1 && p->outcome != Outcome::failed)) continue;
+    if (n > 1 && p->outcome != Outcome::failed) continue;
     if (has_convicted(subject, n) || !may_try_more(known, subject, n)) continue;
     for (const std::string& name : hosts_without(p->nodes, judged_nodes(subject, n)))
       // A drain or a reservation ends some day; a node that is down, or that Slurm has no more, is not waited
@@ -108,6 +154,7 @@ bool Look::time_is_over() const { return identify::time_is_over(known_, c_); }
 
 void Look::drive_check(int n) {
   if (n > 0 && take_words(n)) return;
+  if (n > 0 && locate_by_halves(n)) return;
   const Run* v = c_.check_of(n);
   if (v != nullptr) {
     follow(*v);
@@ -135,7 +182,7 @@ void Look::drive_check(int n) {
   if (!may_try_more(known_, c_, n) || (n == 0 && said)) return;
   // What kept V from speaking of them (storage, a refusal) gets time to pass.  One that waited in vain, or
   // that Slurm lost, goes again at once, and so do nodes that it was not asked about.
-  const bool spoke_badly = v->outcome != Outcome::lost &&
+  const bool spoke_badly = v->outcome != Outcome::lost && !wants_witness(known_, c_, n) &&
                            (v->job.start != kNoTime || v->outcome == Outcome::not_started) &&
                            !hosts_in_both(v->nodes, nodes).empty();
   const TimePoint when =
@@ -212,7 +259,7 @@ void Look::give_up_waiting(const Run& v, const Run* p) {
 
 // A conviction is open because no other node has shown that V can pass (decisions.md 22).
 bool Look::needs_control() const {
-  for (int n = 1; n <= 3; ++n)
+  for (int n = 1; n <= static_cast<int>(c_.programs.size()); ++n)
     if (check_of(known_, c_, n) == Check::open)
       if (const Run* v = c_.check_of(n); v && ended(v->outcome) && v->output_read && has_convicted(c_, n))
         return true;
