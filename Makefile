@@ -16,7 +16,10 @@ CTEST_ARGS ?=
 # What the demo runs, which is less than all: tests are not in it.
 demo_programs := sickbay sickbayd sickbay-slurm sickbay-verify sickbay-sim demo_programs
 
-.PHONY: help setup build demo test test-slurm-releases test-asan test-tsan bench lint format fuzz install clean
+# What the corpus runs.
+blame_programs := sickbay sickbayd sickbay-agent sickbay-slurm sickbay-verify sickbay_clock_shift blame_programs
+
+.PHONY: help setup build demo test test-slurm-releases test-asan test-tsan bench blame blame-quick lint format fuzz install clean
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-20s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -54,6 +57,17 @@ bench: ## run the benchmarks; figures go to bench/RESULTS.md
 	@tools/setup --quiet
 	@tools/build bench
 	@bench/run build/bench
+
+blame: ## the corpus of faults in labs, hours of it, and its report in bench/blame/RESULTS.md (root; goes on where it was stopped)
+	@tools/setup --quiet
+	@tools/build release $(blame_programs)
+	@bench/blame/run build/release
+	@bench/blame/results
+
+blame-quick: ## ten cases of it, in five minutes, and their report; fails where one is not right (root)
+	@tools/setup --quiet
+	@tools/build release $(blame_programs)
+	@folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT && bench/blame/run build/release --subset quick --folder "$$folder" && bench/blame/report --strict "$$folder/ledger.ndjson"
 
 lint: ## format, layers, licence heads, shell scripts, clang-tidy on changed files
 	@tools/setup --quiet

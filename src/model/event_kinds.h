@@ -18,14 +18,25 @@ inline constexpr std::string_view kJobSeen = "job_seen";  ///< c17 {run, job}: a
 inline constexpr std::string_view kJobLost = "job_lost";  ///< c17 {run, job_id}: nobody knows it any more
 inline constexpr std::string_view kArraySeen =
     "array_seen";  ///< c17 {run, tasks, running, ended, failed}: tasks of a watched job array have ended
+inline constexpr std::string_view kJobsEnded =
+    "jobs_ended";  ///< jobs {outcomes}: what jobs of the whole cluster came to (model/job_outcome.h)
 
 // Said by an engine or an agent, and heard by others.
 inline constexpr std::string_view kFinding = "finding";  ///< f9: what an agent found
 inline constexpr std::string_view kVerdict = "verdict";  ///< c17: what a case comes to
+inline constexpr std::string_view kFleetOdd =
+    "fleet_odd";  ///< fleet {key, what, fact, value, usual, nodes, severity, text} or {key, over}
 inline constexpr std::string_view kCaseClosed = "case_closed";
+inline constexpr std::string_view kHangSeen =
+    "hang_seen";  ///< c17 {run, job_id, judgement}: the ranks of a run do not go on
+inline constexpr std::string_view kHangOver = "hang_over";  ///< c17 {run, job_id, held_us}: they do again
 inline constexpr std::string_view kNonstopClosed =
     "nonstop_closed";  ///< j17 {why}: the job runs no more, and nothing is under way for it
 inline constexpr std::string_view kArchived = "archived";  ///< left by a compaction in the place of a subject
+
+inline constexpr std::string_view kBlackHole =
+    "black_hole";  ///< node:n3 {sentence, ...}: whatever starts there fails; also its rule, to people
+inline constexpr std::string_view kBlackHoleOver = "black_hole_over";  ///< node:n3 {why}
 
 // Said by people.
 inline constexpr std::string_view kUndoDrains = "undo_drains";  ///< cluster {by, nodes, rule, rest_until}

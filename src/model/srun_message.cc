@@ -175,6 +175,17 @@ std::string signal_name(int number) {
   return "signal " + std::to_string(number);
 }
 
+bool says_unreached(std::string_view text) {
+  // slurm_strerror's words for its own errors of communication (22.05 to 25.11), and errno's.
+  constexpr auto kWords = std::to_array<std::string_view>(
+      {"Communication connection failure", "Communication shutdown failure", "Message send failure",
+       "Message receive failure", "Socket timed out", "Zero Bytes were transmitted", "Connection refused",
+       "Connection timed out", "Connection reset", "No route to host", "Network is unreachable",
+       "Host is down"});
+  return std::any_of(kWords.begin(), kWords.end(),
+                     [&](std::string_view words) { return text.find(words) != std::string_view::npos; });
+}
+
 bool is_own_fault(int signal) {
   return std::any_of(kSignals.begin(), kSignals.end(),
                      [&](const SignalRow& row) { return row.number == signal && row.own_fault; });

@@ -40,6 +40,10 @@ struct SrunMessage {
 /// bytes can name a million nodes.  Pass what the reader can use at most.
 std::optional<SrunMessage> read_srun_message(std::string_view line, std::size_t most = 4096);
 
+/// Words of a launch_failed that say no more than that `nodes` were not reached from where srun ran: the
+/// fault may lie at either end or between them.  Any other words are those of the far slurmd, which was
+/// reached.
+bool says_unreached(std::string_view text);
 /// A signal by the C library's words ("Bus error"), also with " (core dumped)" after them; 0 when unknown.
 int signal_of_words(std::string_view words);
 /// "SIGBUS", or "signal 42" where it has no name here.

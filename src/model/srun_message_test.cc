@@ -11,6 +11,15 @@ using Kind = SrunMessage::Kind;
 using Names = std::vector<std::string>;
 using Tasks = std::vector<int>;
 
+TEST(SrunMessage, KnowsWhatNeverArrived) {
+  for (const char* text : {"Communication connection failure", "Socket timed out on send/recv operation",
+                           "Zero Bytes were transmitted or received", "No route to host"})
+    EXPECT_TRUE(says_unreached(text)) << text;
+  for (const char* text : {"", "Invalid job credential", "No space left on device", "Job credential expired",
+                           "Slurmd could not set up environment for batch job"})
+    EXPECT_FALSE(says_unreached(text)) << text;
+}
+
 TEST(SrunMessage, ReadsTheFormsOfSrunAndSlurmstepd) {
   const struct {
     const char* line;

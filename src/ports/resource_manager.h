@@ -25,6 +25,7 @@ struct ProgramOrder {
   Submission submission;
   int run_number = 2;                ///< SICKBAY_RUN in the job's environment
   std::vector<std::string> exclude;  ///< nodes added to the user's own --exclude
+  std::vector<std::string> include;  ///< nodes that it must run on, among others where it takes more
   std::string output_dir;            ///< gets slurm-%j.out and .err of this run; made as the owner
   std::string work_dir;              ///< where it runs; empty: the submission's
   std::optional<TaskId> array_task;  ///< of a job array only this task, as an array of one
@@ -80,15 +81,19 @@ struct RefreshOrder {
   std::vector<JobId> jobs;    ///< watched ones
   std::vector<JobId> arrays;  ///< job arrays of which all records are wanted
   bool nodes = true;
+  bool begun = false;  ///< what the jobs of the whole cluster have come to is wanted, too
 };
 
 /// One consistent look.  Costs slurmctld at most one job query and one node query (decisions.md 20).
 struct Snapshot {
   TimePoint controller_boot = kNoTime;  ///< when it changes, jobs younger than 5 s may be gone
   std::vector<JobInfo> jobs;            ///< of the watched ones, those slurmctld still knows
-  std::vector<JobInfo> tasks;   ///< all records of the arrays; none of one that slurmctld does not know
-  std::vector<JobId> absent;    ///< watched, and unknown to slurmctld: ask history()
-  std::vector<NodeInfo> nodes;  ///< those that differ from the snapshot before (the first: all)
+  std::vector<JobInfo> tasks;  ///< all records of the arrays; none of one that slurmctld does not know
+  /// With `begun`: of all jobs that have started those that have ended, or have come to another age of
+  /// ToldLives (model/job_outcome.h), since the look before.  Some may come again, none is left out.
+  std::vector<JobInfo> begun;
+  std::vector<JobId> absent;            ///< watched, and unknown to slurmctld: ask history()
+  std::vector<NodeInfo> nodes;          ///< those that differ from the snapshot before (the first: all)
   std::vector<std::string> gone_nodes;  ///< no longer in the configuration
 };
 

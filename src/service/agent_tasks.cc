@@ -158,20 +158,30 @@ Json AgentTasks::tasks_after(const std::string& node, std::int64_t after) {
 
 void AgentTasks::wake(const std::string& node) {
   const auto it = polls_.find(node);
-  if (it != polls_.end() && swim_ && !swim_(node, it->second.swim).is_null()) answer_poll(node);
+  if (it != polls_.end() && news(node, it->second.has).size() > 0) answer_poll(node);
 }
 
-void AgentTasks::give(const std::string& node, std::int64_t after, std::int64_t swim,
+// What it does not have yet: its groups, and the jobs whose ranks it looks at.
+Json AgentTasks::news(const std::string& node, Has has) const {
+  Json members = Json::object();
+  if (swim_)
+    if (Json groups = swim_(node, has.swim); !groups.is_null()) members.set("swim", std::move(groups));
+  if (ranks_ && has.ranks >= 0)
+    if (Json jobs = ranks_(node, has.ranks); !jobs.is_null()) members.set("ranks", std::move(jobs));
+  return members;
+}
+
+void AgentTasks::give(const std::string& node, std::int64_t after, Has has,
                       std::shared_ptr<HttpReply> reply) {
   heard_(node);
   answer_poll(node);  // a second poll ends the first: its agent has died, or its connection
   Poll& poll = polls_[node];
   poll.reply = std::move(reply);
   poll.after = after;
-  poll.swim = swim;
+  poll.has = has;
   controller_.watch().with_nodes(kStateAge, [](Status) {});  // so that the answer can tell the node's state
   if (tasks_after(node, after)["items"].size() > 0) return answer_poll(node);
-  if (swim_ && !swim_(node, swim).is_null()) return answer_poll(node);
+  if (news(node, has).size() > 0) return answer_poll(node);
   poll.timer = loop_.at(loop_.now() + kLongPoll, [this, node] {
     heard_(node);  // it waited all the time
     answer_poll(node);
@@ -189,8 +199,8 @@ void AgentTasks::answer_poll(const std::string& node) {
   const auto info = controller_.watch().nodes().find(node);
   if (info != controller_.watch().nodes().end())
     answer.set("slurm", Json::object({{"state", info->second.state}, {"flags", info->second.flags}}));
-  if (swim_)
-    if (Json news = swim_(node, poll.swim); !news.is_null()) answer.set("swim", std::move(news));
+  const Json members = news(node, poll.has);
+  for (const auto& [name, value] : members.members()) answer.set(name, value);
   poll.reply->respond(json_response(200, answer));
 }
 

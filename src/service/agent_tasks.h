@@ -33,12 +33,17 @@ class AgentTasks {
   // For agents.
   /// Answers `reply` with the tasks of `node` numbered over `after`, at once or when there are some, at the
   /// latest after kLongPoll.
-  /// With them come its groups, where they are others than those of version `swim`.
-  void give(const std::string& node, std::int64_t after, std::int64_t swim, std::shared_ptr<HttpReply> reply);
+  /// With them come its groups and the jobs whose ranks it looks at, where they are others than those of the
+  /// versions that it `has`.
+  struct Has {
+    std::int64_t swim = 0, ranks = 0;
+  };
+  void give(const std::string& node, std::int64_t after, Has has, std::shared_ptr<HttpReply> reply);
   /// Who gives an agent its groups (SwimGroups::news), and says by wake() that they have changed.
-  void on_swim(std::function<Json(const std::string& node, std::int64_t version)> news) {
-    swim_ = std::move(news);
-  }
+  using News = std::function<Json(const std::string& node, std::int64_t version)>;
+  void on_swim(News news) { swim_ = std::move(news); }
+  /// The same for jobs whose ranks it looks at (RankWatches::news); an agent that has version -1 cannot.
+  void on_ranks(News news) { ranks_ = std::move(news); }
   void wake(const std::string& node);
   /// The end of a task.  The answer comes when it is durable.
   void take_results(const std::string& node, const Json& body, Done<Json> done);
@@ -64,13 +69,15 @@ class AgentTasks {
   struct Poll {
     std::shared_ptr<HttpReply> reply;
     Loop::TimerId timer = 0;
-    std::int64_t after = 0, swim = 0;
+    std::int64_t after = 0;
+    Has has;
   };
 
   void begin_task(const Event& event);
   void end_task(const Event& event);
   Json tasks_after(const std::string& node, std::int64_t after);
   void answer_poll(const std::string& node);
+  Json news(const std::string& node, Has has) const;
   void expire();
   void answer_task(const Poll& poll, const Task& task);
 
@@ -78,7 +85,7 @@ class AgentTasks {
   Controller& controller_;
   const std::function<void(const std::string&)> heard_;
   const std::function<Json(const std::string&)> view_;
-  std::function<Json(const std::string&, std::int64_t)> swim_;  ///< may be empty
+  News swim_, ranks_;  ///< may be empty
   std::map<std::int64_t, Task> tasks_;
   std::map<std::string, Poll> polls_;                 ///< by node: an agent has one
   std::multimap<std::int64_t, Done<Json>> watchers_;  ///< of tasks, from examine()

@@ -7,6 +7,7 @@
 #include <array>
 
 #include "base/text.h"
+#include "engine/fleet/fleet.h"
 #include "model/ids.h"
 
 namespace sickbay {
@@ -18,6 +19,9 @@ constexpr std::chrono::seconds kAddressAge{60};  // of a name that was looked up
 constexpr std::chrono::minutes kPresent{2};
 constexpr std::size_t kBootsKept = 8;       // of one node; a spool rarely holds findings of three
 constexpr std::size_t kMostDigests = 4096;  // bytes
+constexpr std::size_t kMostFactBytes = 16'384;
+// Clocks are compared to the second: what the way takes is no news.
+constexpr std::chrono::milliseconds kClockStep{500};
 constexpr auto kResults = std::to_array<std::string_view>({"ok", "fault", "unknown"});
 constexpr auto kActions = std::to_array<std::string_view>({"drain", "notify", "reboot", "power_off", "none"});
 
@@ -65,6 +69,17 @@ Result<Json> finding_body(const std::string& node, const Json& item) {
   return body;
 }
 
+// What an agent tells of its node, and what is known of its clock; null where it tells nothing, or no texts.
+Json facts_of(const Json& body, Micros ahead) {
+  Json facts = body["facts"];
+  if (!facts.is_object() || facts.size() == 0 || facts.dump().size() > kMostFactBytes) return {};
+  for (const auto& [name, value] : facts.members())
+    if (!value.is_string()) return {};
+  const auto steps = std::chrono::round<std::chrono::milliseconds>(ahead) / kClockStep;
+  facts.set("clock_ahead_ms", std::to_string(steps * kClockStep.count()));
+  return facts;
+}
+
 }  // namespace
 
 struct Agents::Agent {
@@ -73,6 +88,7 @@ struct Agents::Agent {
   Json digests = Json::object();
   Micros ahead{0};  ///< its clock before ours, at the last hello
   Json journaled;   ///< {version, digests, mode}, as the journal has it
+  Json facts;       ///< likewise
   struct Boot {
     std::string boot_id;
     std::int64_t accepted = 0;  ///< the greatest n that was taken
@@ -116,6 +132,7 @@ void Agents::apply(const Event& event) {
   const std::string node(node_of_subject(event.subject));
   if (node.empty()) return;
   if (event.kind == kAgentSeen) agents_[node].journaled = event.body;
+  if (event.kind == fleet::kFactsSeen) agents_[node].facts = event.body["facts"];
   tasks_.apply(event);
 }
 
@@ -193,9 +210,14 @@ void Agents::hello(const std::string& node, const Json& body, Done<Json> done) {
   Json seen = Json::object({{"version", agent.version}, {"digests", agent.digests}, {"mode", agent.mode}});
   const std::int64_t last = agent.boot(agent.boot_id).durable;
   Json answer = Json::object({{"node", node}, {"last", last}});
-  if (seen == agent.journaled) return done(std::move(answer));
-  controller_.take({new_event(node_subject(node), kAgentSeen, std::move(seen))}, std::move(answer),
-                   std::move(done));
+  std::vector<Event> events;
+  if (!(seen == agent.journaled))
+    events.push_back(new_event(node_subject(node), kAgentSeen, std::move(seen)));
+  if (Json facts = facts_of(body, agent.ahead); !facts.is_null() && !(facts == agent.facts))
+    events.push_back(
+        new_event(node_subject(node), fleet::kFactsSeen, Json::object({{"facts", std::move(facts)}})));
+  if (events.empty()) return done(std::move(answer));
+  controller_.take(std::move(events), std::move(answer), std::move(done));
 }
 
 void Agents::take_findings(const std::string& node, const Json& body, Done<Json> done) {
@@ -256,10 +278,26 @@ void Agents::watch_each_other(std::uint16_t port, std::function<std::string(std:
 }
 
 void Agents::give_tasks(const std::string& node, std::int64_t after, std::optional<std::int64_t> swim,
-                        std::shared_ptr<HttpReply> reply) {
+                        std::shared_ptr<HttpReply> reply, std::optional<std::int64_t> ranks) {
   // (An older agent has no use for groups, and is told of none.)
   if (swim_ && swim) swim_->can_watch(node);
-  tasks_.give(node, after, swim.value_or(0), std::move(reply));
+  tasks_.give(node, after, {swim.value_or(0), ranks.value_or(-1)}, std::move(reply));
+}
+
+// --- agents that look at the ranks of jobs
+
+void Agents::watch_ranks(const hang::Policy& policy) {
+  ranks_ = std::make_unique<RankWatches>(loop_, controller_, policy,
+                                         [this](const std::string& node) { tasks_.wake(node); });
+  tasks_.on_ranks(
+      [this](const std::string& node, std::int64_t version) { return ranks_->news(node, version); });
+}
+
+void Agents::take_ranks(const std::string& node, const Json& body, Done<Json> done) {
+  touch(node);
+  if (!ranks_) return done(fail(ErrorCode::conflict, "ranks are not looked at here"));
+  if (Status taken = ranks_->take(node, body); !taken) return done(fail(std::move(taken.error())));
+  done(Json::object({{"job", body["job"]}}));
 }
 
 void Agents::take_report(const std::string& node, const Json& body, Done<Json> done) {

@@ -19,6 +19,7 @@
 #include "ports/tcp_question.h"
 #include "service/agent_tasks.h"
 #include "service/controller.h"
+#include "service/rank_watches.h"
 #include "service/swim_groups.h"
 
 namespace sickbay {
@@ -47,7 +48,12 @@ class Agents {
   /// The agent's next poll: its tasks over `after`; `swim`: which groups it has, nothing where it knows of
   /// none.
   void give_tasks(const std::string& node, std::int64_t after, std::optional<std::int64_t> swim,
-                  std::shared_ptr<HttpReply> reply);
+                  std::shared_ptr<HttpReply> reply, std::optional<std::int64_t> ranks = std::nullopt);
+  /// Has agents look at the ranks of the runs that engines name.
+  void watch_ranks(const hang::Policy& policy);
+  void take_ranks(const std::string& node, const Json& body, Done<Json> done);
+  /// How the ranks of a job stand (RankWatches::of).
+  Json ranks_of(JobId job) const { return ranks_ ? ranks_->of(job) : Json(); }
   /// Asks a node's slurmd, and that of `control`, by TCP: {"answers", "control"}.  `ask` asks an address and
   /// port.
   void ask_node(const std::string& node, const std::string& control, const AskByTcp& ask, Done<Json> done);
@@ -86,7 +92,8 @@ class Agents {
   std::int64_t last_finding_ = 0;
   std::map<std::string, std::pair<TimePoint, std::vector<std::string>>> addresses_;
   AgentTasks tasks_;
-  std::unique_ptr<SwimGroups> swim_;  ///< may be null
+  std::unique_ptr<SwimGroups> swim_;    ///< may be null
+  std::unique_ptr<RankWatches> ranks_;  ///< likewise
   Lifetime lifetime_;
 };
 

@@ -56,8 +56,13 @@ void AgentEndpoints::tasks(Api& api, Call& c) {
   const auto swim = c.request.query_value("swim");
   const auto version = swim ? number_in(*swim) : std::nullopt;
   if (swim && !version) return c.refuse(Error(ErrorCode::bad_input, "'swim' must be a number"));
-  api.agents_->give_tasks(c.node, *after, version, c.reply);
+  const auto ranks = c.request.query_value("ranks");
+  const auto ranks_version = ranks ? number_in(*ranks) : std::nullopt;
+  if (ranks && !ranks_version) return c.refuse(Error(ErrorCode::bad_input, "'ranks' must be a number"));
+  api.agents_->give_tasks(c.node, *after, version, c.reply, ranks_version);
 }
+
+void AgentEndpoints::ranks(Api& api, Call& c) { api.agents_->take_ranks(c.node, c.body, answer_to(c)); }
 
 void AgentEndpoints::silent(Api& api, Call& c) { api.agents_->take_report(c.node, c.body, answer_to(c)); }
 

@@ -268,6 +268,45 @@ TEST_F(AgentsTest, HelloIsJournaledWhenSomethingIsNew) {
   EXPECT_EQ(daemon_->agents->presence().present, 0u);
 }
 
+TEST_F(AgentsTest, FactsAreJournaledWhenTheyChangeAndComparedAmongLikes) {
+  const auto hello = [&](const std::string& no, Json facts, std::int64_t ahead_us = 0) {
+    return ask(agent_at("10.0.0." + no), "POST", "/v1/agent/hello",
+               Json::object({{"node", "n" + no},
+                             {"boot_id", "b1"},
+                             {"version", "1"},
+                             {"digests", Json::object()},
+                             {"now", to_micros(loop_.now()) + ahead_us},
+                             {"facts", std::move(facts)}}))
+        ->response.status;
+  };
+  const auto count = [&](const char* kind) {
+    return std::ranges::count(journal_.events(), std::string(kind), &Event::kind);
+  };
+  const Json good = Json::object({{"cpu", "Chip"}, {"mount:/home", "nfs4"}});
+  for (const char* no : {"1", "2", "3", "4"}) ASSERT_EQ(hello(no, good), 200);
+  EXPECT_EQ(count("facts_seen"), 4);
+  ASSERT_EQ(hello("3", good, 100'000), 200);
+  EXPECT_EQ(count("facts_seen"), 4) << "a tenth of a second is the way here, not the clock";
+  ASSERT_EQ(hello("3", Json::object({{"cpu", "Chip"}})), 200);
+  EXPECT_EQ(count("facts_seen"), 5);
+  pass(minutes(6));
+  EXPECT_EQ(count("fleet_odd"), 1);
+  const Json items = ask(person("alice"), "GET", "/v1/nodes")->json()["items"];
+  EXPECT_EQ(items.items().at(2)["odd"].items().at(0)["text"].as_string(),
+            "n3 lacks /home (nfs4), which 3 others mount");
+  EXPECT_EQ(items.items().at(1)["odd"].size(), 0U);
+  // What is no object of texts is not taken; the greeting is.
+  ASSERT_EQ(hello("3", Json::object({{"cpu", 7}})), 200);
+  ASSERT_EQ(hello("3", Json("many")), 200);
+  EXPECT_EQ(count("facts_seen"), 5);
+  start();
+  pass(minutes(1));
+  EXPECT_EQ(count("fleet_odd"), 1) << "told once, also through a restart";
+  ASSERT_EQ(hello("3", good), 200);
+  pass(minutes(6));
+  EXPECT_EQ(count("fleet_odd"), 2) << "and its end";
+}
+
 TEST_F(AgentsTest, MetricsSayWhoIsSilent) {
   const auto hello = [&](const std::string& no) {
     ask(agent_at("10.0.0." + no), "POST", "/v1/agent/hello",

@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "engine/identify/array.h"
 #include "service/api_call.h"
+#include "service/failures_api.h"
 #include "service/pending_api.h"
 
 namespace sickbay {
@@ -66,10 +67,12 @@ std::span<const Api::Row> Api::rows() {
       {"POST", "/v1/cases/*/job", Role::owner, CaseEndpoints::bind_job},
       {"POST", "/v1/cases/*/cancel", Role::owner, CaseEndpoints::cancel_case},
       {"POST", "/v1/cases/*/rerun", Role::owner, CaseEndpoints::answer_rerun},
+      {"POST", "/v1/cases/*/requeue", Role::owner, CaseEndpoints::requeue},
       {"GET", "/v1/cases", Role::anyone, CaseEndpoints::list_cases},
       {"GET", "/v1/cases/*", Role::owner, CaseEndpoints::show_case},
       {"GET", "/v1/jobs/*/case", Role::owner, CaseEndpoints::show_case},
       {"GET", "/v1/jobs/*/pending", Role::anyone, PendingEndpoints::explain},
+      {"GET", "/v1/jobs/*/failure", Role::anyone, FailureEndpoints::explain},
       {"GET", "/v1/nodes", Role::anyone, ClusterEndpoints::list_nodes},
       {"POST", "/v1/undo-drains", Role::operators, ClusterEndpoints::undo_drains},
       {"GET", "/v1/spares", Role::anyone, SparesEndpoints::list},
@@ -81,6 +84,7 @@ std::span<const Api::Row> Api::rows() {
       {"POST", "/v1/agent/findings", Role::agent, AgentEndpoints::findings},
       {"POST", "/v1/agent/results", Role::agent, AgentEndpoints::results},
       {"POST", "/v1/agent/silent", Role::agent, AgentEndpoints::silent},
+      {"POST", "/v1/agent/ranks", Role::agent, AgentEndpoints::ranks},
       {"POST", "/v1/jobs/*/detect", Role::anyone, AgentEndpoints::set_detect},
       {"GET", "/v1/events", Role::anyone, EventEndpoints::events},
       {"GET", "/v1/status", Role::anyone, ClusterEndpoints::status},

@@ -54,6 +54,7 @@ class Api {
   friend struct CaseEndpoints;
   friend struct ClusterEndpoints;
   friend struct EventEndpoints;
+  friend struct FailureEndpoints;
   friend struct PendingEndpoints;
   friend struct SparesEndpoints;
   struct Stream;

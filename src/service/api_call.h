@@ -47,6 +47,7 @@ struct CaseEndpoints {
   static void bind_job(Api& api, Call& c);
   static void cancel_case(Api& api, Call& c);
   static void answer_rerun(Api& api, Call& c);
+  static void requeue(Api& api, Call& c);
   static void list_cases(Api& api, Call& c);
   static void show_case(Api& api, Call& c);
 };
@@ -89,6 +90,7 @@ struct AgentEndpoints {
   static void findings(Api& api, Call& c);
   static void results(Api& api, Call& c);
   static void silent(Api& api, Call& c);
+  static void ranks(Api& api, Call& c);
   static void order_diagnosis(Api& api, Call& c);
   static void show_task(Api& api, Call& c);
   /// How lost nodes of a running job are found: for its owner and operators.

@@ -33,10 +33,12 @@ constexpr auto kExpected = std::to_array<Expectation>({
     {"POST", "/v1/cases/*/job", "/v1/cases/c1/job", R"({"job_id":7})", "+++---++-"},
     {"POST", "/v1/cases/*/cancel", "/v1/cases/c1/cancel", "{}", "+++---++-"},
     {"POST", "/v1/cases/*/rerun", "/v1/cases/c1/rerun", R"({"how":"never"})", "+++---++-"},
+    {"POST", "/v1/cases/*/requeue", "/v1/cases/c1/requeue", "{}", "+++---++-"},
     {"GET", "/v1/cases", "/v1/cases", "", "++++--+++"},
     {"GET", "/v1/cases/*", "/v1/cases/c1", "", "+++---++-"},
     {"GET", "/v1/jobs/*/case", "/v1/jobs/7/case", "", "+++---++-"},
     {"GET", "/v1/jobs/*/pending", "/v1/jobs/7/pending", "", "++++--+++"},  // the job's owner: pending_api.cc
+    {"GET", "/v1/jobs/*/failure", "/v1/jobs/7/failure", "", "++++--+++"},  // likewise: failures_api.cc
     {"GET", "/v1/nodes", "/v1/nodes", "", "++++--+++"},
     {"POST", "/v1/undo-drains", "/v1/undo-drains", R"({"nodes":"n1"})", "++----+--"},
     {"GET", "/v1/spares", "/v1/spares", "", "++++--+++"},
@@ -48,6 +50,7 @@ constexpr auto kExpected = std::to_array<Expectation>({
     {"POST", "/v1/agent/findings", "/v1/agent/findings", kHello, "----+----"},
     {"POST", "/v1/agent/results", "/v1/agent/results", kHello, "----+----"},
     {"POST", "/v1/agent/silent", "/v1/agent/silent", kHello, "----+----"},
+    {"POST", "/v1/agent/ranks", "/v1/agent/ranks", kHello, "----+----"},
     {"POST", "/v1/jobs/*/detect", "/v1/jobs/7/detect", R"({"detect":"fast"})",
      "++++--+++"},  // its owner: swim_groups.cc
     {"GET", "/v1/events", "/v1/events", "", "++++--+++"},

@@ -155,6 +155,25 @@ TEST_F(ApiTest, ACaseIsToldHowItsProgramMayRunAgain) {
   EXPECT_EQ(rerun["answered_by"].as_string(), "alice");
 }
 
+TEST_F(ApiTest, FurtherRunsAreAskedForWithinBounds) {
+  ask("alice", "POST", "/v1/cases", submission());
+  for (const auto& [body, what] : {
+           std::pair(R"({"runs":0})", "'runs' must be a number from 1 to 24"),
+           std::pair(R"({"runs":25})", "'runs' must be a number from 1 to 24"),
+           std::pair(R"({"runs":"many"})", "'runs' must be a number from 1 to 24"),
+           std::pair(R"({"node_hours":0})", "'node_hours' must be over 0 and at most 64"),
+           std::pair(R"({"node_hours":65})", "'node_hours' must be over 0 and at most 64"),
+       }) {
+    const auto answer = ask("alice", "POST", "/v1/cases/c1/requeue", body);
+    EXPECT_EQ(answer->response.status, 400) << body;
+    EXPECT_EQ(body_of(answer)["what"].as_string(), what) << body;
+  }
+  // Of an open case nobody knows yet what further runs would be for; an operator's bound is not the site's.
+  for (const char* body : {"{}", R"({"runs":3,"node_hours":1.5,"rotate":true})"})
+    EXPECT_EQ(ask("alice", "POST", "/v1/cases/c1/requeue", body)->response.status, 409) << body;
+  EXPECT_EQ(ask("root", "POST", "/v1/cases/c1/requeue", R"({"node_hours":65})")->response.status, 409);
+}
+
 // Only cases of its tasks run anything again: an answer to the array's own would be lost.
 TEST_F(ApiTest, ACaseOfAnArrayTakesNoAnswerAboutReruns) {
   Json body = Json::parse(submission()).value();

@@ -33,8 +33,14 @@ constexpr auto kOptions = std::to_array<OptionRow>({
     {"check", [](const Json& v) { return v.is_string() && v.as_string().size() <= kCommandBound; },
      "a command of at most 65536 bytes"},
     {"expect_time_s", [](const Json& v) { return v.is_int() && v.as_int() >= 0; }, "a number of seconds"},
+    {"until_verdict", is_flag, "true or false"},
     {"steps", [](const Json& v) { return v.as_string() == "tell" || v.as_string() == "fail"; },
      "\"tell\" or \"fail\""},
+    {"hang",
+     [](const Json& v) {
+       return v.as_string() == "off" || v.as_string() == "notify" || v.as_string() == "cancel";
+     },
+     "\"off\", \"notify\" or \"cancel\""},
     {"workdir", [](const Json& v) { return v.as_string() == "same" || v.as_string() == "copy"; },
      "\"same\" or \"copy\""},
 });

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "engine/identify/array.h"
 #include "engine/identify/case_view.h"
+#include "engine/identify/further.h"
 #include "engine/identify/provisional.h"
 #include "engine/identify/rerun.h"
 #include "model/sbatch_array.h"
@@ -17,6 +18,8 @@
 
 namespace sickbay {
 namespace {
+
+constexpr double kMostNodeHours = 1e6;  // of one order; an operator's, too
 
 Json inputs_json(const std::vector<InputFile>& inputs) {
   Json list = Json::array();
@@ -49,6 +52,9 @@ void CaseEndpoints::open_case(Api& api, Call& c) {
   // The site's word is kept with the case, so that it stays what it was when the site changes its mind.
   if (!wish->options.has("steps"))
     wish->options.set("steps", api.controller_.seats().cases().policy().steps_fail ? "fail" : "tell");
+  if (const std::string& hang = api.controller_.seats().cases().policy().hang;
+      !wish->options.has("hang") && hang != "off")
+    wish->options.set("hang", hang);
   // Who it belongs to is said by the socket, never by the request.
   submission.owner = {c.request.caller.user, c.request.caller.uid, c.request.caller.gid};
   IdentifySeat& cases = api.controller_.seats().cases();
@@ -149,6 +155,41 @@ void CaseEndpoints::answer_rerun(Api& api, Call& c) {
          200, Json::object({{"case", subject.name()}, {"how", identify::to_string(*how)}}));
 }
 
+void CaseEndpoints::requeue(Api& api, Call& c) {
+  const identify::Case& subject = *c.subject;
+  const identify::Policy& policy = api.controller_.seats().cases().policy();
+  const std::int64_t runs = c.body["runs"].as_int(policy.further_runs);
+  const double node_hours = c.body["node_hours"].as_double(policy.further_node_hours);
+  const auto unfit = [](std::string_view name, std::string_view must, const Json& value) {
+    return Error(ErrorCode::bad_input, fmt::format("'{}' must be {}", name, must))
+        .because("it is " + quote_for_message(value.dump()));
+  };
+  const auto number_or_nothing = [&](std::string_view name) {
+    return c.body[name].is_null() || c.body[name].is_number();
+  };
+  if (!number_or_nothing("runs") || runs < 1 || runs > policy.further_runs)
+    return c.refuse(unfit("runs", fmt::format("a number from 1 to {}", policy.further_runs), c.body["runs"])
+                        .remedied_by("the site's bound is identify.further_runs"));
+  // (Written so that what is no number fails, too.)
+  const bool within = node_hours > 0 && (node_hours <= policy.further_node_hours || c.by_operator);
+  if (!number_or_nothing("node_hours") || !within || node_hours > kMostNodeHours)
+    return c.refuse(
+        unfit("node_hours", fmt::format("over 0 and at most {}", policy.further_node_hours),
+              c.body["node_hours"])
+            .remedied_by("operators may give more; the site's bound is identify.further_node_hours"));
+  if (auto refused = identify::refuses_further(subject)) return c.refuse(*refused);
+  // Of a task of a job array it is kept with the array's case.
+  if (!api.cases_.load(subject.parent != 0 ? subject.parent : subject.no))
+    return c.refuse(Error(ErrorCode::conflict, "the program of " + subject.name() + " cannot run again")
+                        .because("what was submitted is not kept any more")
+                        .remedied_by("submit the job again, with --until-verdict"));
+  c.keep(api,
+         {new_event(subject.name(), identify::kRequeueAsked,
+                    identify::further_order(c.request.caller.user, static_cast<int>(runs),
+                                            c.body["rotate"].as_bool(), node_hours))},
+         200, Json::object({{"case", subject.name()}, {"runs", runs}, {"node_hours", node_hours}}));
+}
+
 void CaseEndpoints::list_cases(Api& api, Call& c) {
   const bool all = c.request.query_value("all").value_or("0") == "1";
   const std::string_view user = c.request.query_value("user").value_or("");
@@ -175,6 +216,10 @@ void CaseEndpoints::show_case(Api& api, Call& c) {
   // Asked for a task that has no case of its own.
   if (const auto name = parse_task_name(c.part); name && c.subject->array)
     view.set("asked", identify::task_words(state, *c.subject, name->task));
+  // How its ranks stand at this moment; what is decided of them is in the run that it was decided of.
+  if (api.agents_ != nullptr)
+    if (Json now = api.agents_->ranks_of(c.subject->job_id()); !now.is_null())
+      view.set("ranks", std::move(now));
   const IdentifySeat& seat = api.controller_.seats().cases();
   view.set("under_way", identify::under_way({api.controller_.seats().cluster().view, seat.state(),
                                              seat.policy(), api.controller_.now()},

@@ -16,6 +16,15 @@
 namespace sickbay {
 namespace {
 
+// V's last word on a node, in any case; null where there is none.
+Json verified_view(const identify::State& state, const std::string& node) {
+  const auto words = state.words.find(node);
+  if (words == state.words.end() || words->second.empty()) return {};
+  const identify::Word& last = words->second.back();
+  return Json::object(
+      {{"result", last.result}, {"reason", last.reason}, {"by", last.run}, {"at", to_micros(last.began)}});
+}
+
 constexpr std::chrono::seconds kNodesMaxAge{2};
 
 }  // namespace
@@ -34,6 +43,7 @@ void ClusterEndpoints::list_nodes(Api& api, Call& c) {
     if (!looked && api.controller_.watch().nodes().empty()) return c.refuse(looked.error());
     const drain::Known drains = api.controller_.seats().drains().known(api.controller_.now());
     const auto& pools = api.controller_.seats().nonstop().state().pools;
+    auto odd = fleet::views(api.controller_.seats().fleet().state());
     Json items = Json::array();
     for (const auto& [name, node] : api.controller_.watch().nodes()) {
       Json item = node.to_json();
@@ -54,6 +64,9 @@ void ClusterEndpoints::list_nodes(Api& api, Call& c) {
       item.set("claim", claim_view(api.controller_, node_subject(name)));
       item.set("silent", detect::complaint_view(api.controller_.seats().detects().state(), name,
                                                 api.controller_.now()));
+      item.set("verified", verified_view(api.controller_.seats().cases().state(), name));
+      const auto differs = odd.find(name);
+      item.set("odd", differs == odd.end() ? Json::array() : std::move(differs->second));
       items.push(std::move(item));
     }
     // (An initializer list would copy what may be ten thousand nodes.)

@@ -117,6 +117,13 @@ constexpr auto kKeys = std::to_array<ConfigRow<Config>>({
      [](Config& c, const Json& v) { return take_duration(c.identify.case_limit, v); }},
     {{"identify", "control_age", "duration", "how long a pass of the verification elsewhere counts as its own proof"},
      [](Config& c, const Json& v) { return take_duration(c.identify.control_age, v); }},
+    {{"identify", "jobs", "text", "whose jobs are looked at: \"submitted\", the default, those of 'sickbay submit'; \"all\", what every job of the cluster comes to, too: that is one more query of slurmctld every 5 s, and what finds black holes"},
+     [](Config& c, const Json& v) {
+       std::string word;
+       if (std::string wrong = take_text(word, v); !wrong.empty()) return wrong;
+       c.identify.all_jobs = word == "all";
+       return std::string(word == "submitted" || word == "all" ? "" : "must be \"submitted\" or \"all\"");
+     }},
     {{"identify", "steps", "text", "where the user does not say: \"tell\" of a failed step of a job that completed, or let it \"fail\" the job"},
      [](Config& c, const Json& v) {
        std::string word;
@@ -124,6 +131,15 @@ constexpr auto kKeys = std::to_array<ConfigRow<Config>>({
        c.identify.steps_fail = word == "fail";
        return std::string(word == "tell" || word == "fail" ? "" : "must be \"tell\" or \"fail\"");
      }},
+    {{"identify", "hang", "name", "where the user does not say (--hang): \"off\", the default; \"notify\", the ranks of his job are looked at, and one that hangs is told of; \"cancel\", it is ended, too"},
+     [](Config& c, const Json& v) {
+       const std::string& word = v.as_string();
+       if (word != "off" && word != "notify" && word != "cancel") return std::string("must be \"off\", \"notify\" or \"cancel\"");
+       c.identify.hang = word;
+       return std::string();
+     }},
+    {{"identify", "hang_late", "duration", "ranks that have waited for so long for one that computes, or for storage, hang; a deadlock is known in seconds"},
+     [](Config& c, const Json& v) { return take_duration(c.hang.late, v); }},
     {{"identify", "max_reruns", "number", "re-runs of the program, 1 or 2"},
      [](Config& c, const Json& v) { return take_count(c.identify.max_reruns, v, 1, 2); }},
     {{"identify", "array_cases", "number", "tasks of one job array that have an open case at a time"},
@@ -151,6 +167,14 @@ constexpr auto kKeys = std::to_array<ConfigRow<Config>>({
      [](Config& c, const Json& v) { return take_count(c.identify.reruns_per_script, v, 0, kMost); }},
     {{"identify", "rerun_node_hours", "number", "node-hours of the re-runs of one user in 24 h; 0: no bound"},
      [](Config& c, const Json& v) { return take_count(c.identify.rerun_node_hours, v, 0, kMost); }},
+    {{"identify", "further_runs", "number", "further runs of a program whose failure does not repeat, of one order: sickbay requeue, or --until-verdict"},
+     [](Config& c, const Json& v) { return take_count(c.identify.further_runs, v, 1, 48); }},
+    {{"identify", "further_node_hours", "number", "node-hours of the program that they may take (nodes times time limit)"},
+     [](Config& c, const Json& v) { return take_count(c.identify.further_node_hours, v, 1, kMost); }},
+    {{"identify", "prior_system_percent", "number", "in percent: how often a failure that does not repeat is a node's or a link's, before anything is known of it; 10"},
+     [](Config& c, const Json& v) { return take_percent(c.identify.prior.system, v); }},
+    {{"identify", "prior_link_percent", "number", "in percent of these: a link's; 20"},
+     [](Config& c, const Json& v) { return take_percent(c.identify.prior.links, v); }},
     {{"drain", "act", "yes or no", "false, the default: sickbayd only says which nodes it would drain"},
      [](Config& c, const Json& v) { return take_flag(c.drain.act, v); }},
     {{"drain", "on_verdict", "yes or no", "what a verdict finds faulty is a reason to drain it"},
@@ -191,6 +215,21 @@ constexpr auto kKeys = std::to_array<ConfigRow<Config>>({
        c.detect_port = static_cast<std::uint16_t>(port);
        return wrong;
      }},
+    {{"fleet", "compare", "yes or no", "what agents tell of their nodes is compared, and the odd ones out are findings (design/fleet.md)"},
+     [](Config& c, const Json& v) { return take_flag(c.fleet.on, v); }},
+    {{"fleet", "least", "number", "nodes of a class that a comparison needs, 4"},
+     [](Config& c, const Json& v) {
+       int least = static_cast<int>(c.fleet.least);
+       std::string wrong = take_count(least, v, 3, kMost);
+       c.fleet.least = static_cast<std::size_t>(least);
+       return wrong;
+     }},
+    {{"fleet", "settle", "duration", "so long something must be odd before it is told, \"5m\""},
+     [](Config& c, const Json& v) { return take_duration(c.fleet.settle, v); }},
+    {{"fleet", "quiet", "duration", "an upgrade is over when no node has moved for so long, \"24h\"; who stayed behind is odd then"},
+     [](Config& c, const Json& v) { return take_duration(c.fleet.quiet, v); }},
+    {{"fleet", "drain", "names", "facts whose odd nodes are drained, as \"mount:/home\" or \"link:*\"; default: none"},
+     [](Config& c, const Json& v) { return take_names(c.fleet.drains, v); }},
     {{"notify", "command", "text", "shell command that gets each finding that asks for it, as JSON on its standard input"},
      [](Config& c, const Json& v) {
        std::string wrong = take_text(c.notify.command, v);

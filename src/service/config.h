@@ -13,6 +13,8 @@
 #include "base/result.h"
 #include "engine/detect/detect.h"
 #include "engine/drain/drain.h"
+#include "engine/fleet/fleet.h"
+#include "engine/hang/judge.h"
 #include "engine/identify/identify.h"
 #include "engine/nonstop/nonstop.h"
 
@@ -38,6 +40,7 @@ struct Config {
     std::chrono::seconds time_limit{300};
   } verify;
   identify::Policy identify;
+  hang::Policy hang;
   drain::Policy drain;
   nonstop::Policy nonstop;  ///< its breaker is that of `drain`; its nonstop.conf is read by who serves it
   struct NonstopServer {
@@ -46,6 +49,7 @@ struct Config {
     std::string conf;        ///< nonstop.conf; empty: beside slurm.conf
   } nonstop_server;
   detect::Policy detect;
+  fleet::Policy fleet;
   std::uint16_t detect_port = 6831;  ///< UDP, of agents among themselves
   struct Notify {
     std::string command;  ///< gets each finding that asks for it as JSON on its standard input; empty: none

@@ -2,6 +2,7 @@
 // How often sickbayd may ask slurmctld, and the timer of the next look.
 #pragma once
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <functional>
 #include <utility>
@@ -13,13 +14,31 @@ namespace sickbay {
 /// All looks of one kind together may take one part in so many of slurmctld's time (decisions.md 20).
 inline constexpr int kShareOfTime = 20;
 
+/// What a look costs slurmctld, from how long the last ones took.  One that had to wait (behind an
+/// allocation, a machine that was busy for a moment) took long and cost nothing more: the least of the last
+/// three counts. A slurmctld that is slow is slow three times.  (By the last one alone a look of 250 ms put
+/// the next one off by 5 s, and with it the news of a failed node: measured.)
+class UsualCost {
+ public:
+  void add(Micros cost) { last_[next_++ % last_.size()] = cost; }
+  /// 0 where nothing was added.
+  Micros get() const {
+    return next_ == 0 ? Micros(0) : *std::min_element(last_.begin(), last_.begin() + filled());
+  }
+
+ private:
+  std::ptrdiff_t filled() const { return static_cast<std::ptrdiff_t>(std::min(next_, last_.size())); }
+  std::array<Micros, 3> last_{};
+  std::size_t next_ = 0;
+};
+
 /// That share as an account: looks that somebody waits for may come at once, as many as were saved up, and
 /// then at the pace of the share.  So one question is answered in the time of one look, and a flood of them
 /// costs slurmctld no more than before.
 class ShareOfTime {
  public:
-  /// What can be saved up: the share of one second.
-  static constexpr Micros kSaved = Micros(std::chrono::seconds(1)) / kShareOfTime;
+  /// What can be saved up: the share of ten seconds.  (That of one was used up by twenty questions in a row.)
+  static constexpr Micros kSaved = Micros(std::chrono::seconds(10)) / kShareOfTime;
 
   /// A look that ended at `now` has cost so much.
   void spend(Micros cost, TimePoint now) {

@@ -49,6 +49,16 @@ struct SwimWanted {
   friend bool operator==(const SwimWanted&, const SwimWanted&) = default;
 };
 
+/// A run whose ranks are looked at by the agents of its nodes (service/rank_watches.h).
+struct RanksWatched {
+  JobId job_id = 0;
+  std::uint32_t uid = 0;
+  std::vector<std::string> nodes;  ///< sorted
+  std::string subject, run;        ///< "c17", "c17.r1"
+  bool told = false;               ///< that they do not go on is in the journal
+  friend bool operator==(const RanksWatched&, const RanksWatched&) = default;
+};
+
 /// What an engine needs to see of Slurm just now.  What nobody wishes costs slurmctld nothing.
 struct Wish {
   std::vector<WatchedJob> jobs;
@@ -60,6 +70,12 @@ struct Wish {
   /// The longest time between two looks at all running jobs in which a node may be replaced, told of as
   /// `job_seen` of "j17" (service/watch_nonstop.h); nothing: they need not be looked at.
   std::optional<Micros> nonstop_jobs;
+  /// The longest time between two looks at what all jobs of the cluster have come to, told of as `jobs_ended`
+  /// (service/watch_all.h); nothing: it need not be looked at.  One query of slurmctld, whatever else is
+  /// wished.
+  std::optional<Micros> all_jobs;
+  /// And also how long jobs that run have lived, before that is surely long enough.
+  bool lives = false;
   /// Nodes of which the boot time, the drain and whether they are idle matter, too, and the look
   /// (View::looks) after which they must be told of once more, also where they look as they did: the engine
   /// has acted since.
@@ -91,6 +107,8 @@ class Seat {
   virtual Wish wish() const { return {}; }
   /// Running jobs whose nodes are to watch each other (fast detection of lost nodes).
   virtual std::vector<SwimWanted> swim_groups() const { return {}; }
+  /// Running jobs whose ranks are to be looked at (do they hang?).
+  virtual std::vector<RanksWatched> ranks_watched() const { return {}; }
   /// Claims that it must hold for what it has done already, which a journal of an older version lacks.
   virtual std::vector<cluster::Claim> owed() const { return {}; }
   /// Raises an event of an older journal to today's version, before anybody takes it in (decisions.md 11).

@@ -3,11 +3,18 @@
 
 #include <algorithm>
 
+#include "engine/identify/further.h"
 #include "model/ids.h"
 #include "service/case_store.h"
 #include "service/controller.h"
 
 namespace sickbay {
+namespace {
+
+// What `sickbay requeue` needs; so long it is said that it may be asked for.
+constexpr std::chrono::seconds kUndecided = std::chrono::hours(24);
+
+}  // namespace
 
 Submissions::Submissions(Loop& loop, Controller& controller, CaseStore& cases, std::chrono::seconds keep,
                          Complain complain)
@@ -42,7 +49,9 @@ bool Submissions::settle(std::int64_t no) {
   if (std::ranges::any_of(controller_.ledger().unfinished(),
                           [&](const Command& command) { return command.subject == name; }))
     return false;
-  const TimePoint due = it->second.closed + keep_;
+  // A case that is not decided may be asked for further runs.
+  const bool may_go_on = it->second.verdict && !identify::refuses_further(it->second);
+  const TimePoint due = it->second.closed + (may_go_on ? std::max(keep_, kUndecided) : keep_);
   if (due <= loop_.now()) return remove(no);
   if (std::ranges::none_of(due_, [no](const auto& one) { return one.second == no; })) due_.emplace(due, no);
   wait_for_next();

@@ -3,8 +3,8 @@
 //
 // A submission holds the user's environment, with whatever keys are in it.  It is needed while its case is
 // open, and then until the last command of the case has its result: an effect that is tried again loads it
-// anew.  A submission whose case the journal does not know (a crash between the two writes of a POST, a
-// journal that was put back) is nobody's.
+// anew.  A case that is not decided may be asked for further runs for 24 h.  A submission whose case the
+// journal does not know (a crash between the two writes of a POST, a journal that was put back) is nobody's.
 // What must hold: only the journal's word removes a submission, so events come here once they are durable.
 #pragma once
 #include <chrono>

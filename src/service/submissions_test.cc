@@ -125,6 +125,35 @@ TEST_F(SubmissionsTest, StayWhileACommandOfTheirCaseIsUnderWay) {
   EXPECT_THAT(store_.there, IsEmpty());
 }
 
+// `sickbay requeue` needs it.
+TEST_F(SubmissionsTest, StayForADayWhereTheCaseMayBeAskedForFurtherRuns) {
+  const auto end_as = [this](std::int64_t no, const char* cause) {
+    ASSERT_TRUE(store_.save(no, {}));
+    const std::string name = case_name(no);
+    JobInfo job;
+    job.job_id = static_cast<JobId>(100 + no);
+    job.uid = 1;
+    job.state = "FAILED";
+    job.nodes = "n1";
+    job.exit_code = 1;
+    ASSERT_TRUE(happens(name, identify::kCaseOpened,
+                        Json::object({{"owner", Owner{"alice", 1, 1}.to_json()},
+                                      {"options", Json::object({{"rerun", "copy"}})}})));
+    ASSERT_TRUE(
+        happens(name, identify::kJobBound, Json::object({{"run", name + ".r1"}, {"job_id", job.job_id}})));
+    ASSERT_TRUE(happens(name, kJobSeen, Json::object({{"run", name + ".r1"}, {"job", job.to_json()}})));
+    ASSERT_TRUE(happens(name, kVerdict, Json::object({{"cause", cause}, {"final", true}})));
+    ASSERT_TRUE(close(no));
+  };
+  live();
+  end_as(1, "non_deterministic"), end_as(2, "a"), end_as(3, "inconclusive");
+  EXPECT_THAT(store_.there, ElementsAre(1, 3));
+  pass(hours(23));
+  EXPECT_THAT(store_.there, ElementsAre(1, 3));
+  pass(hours(1));
+  EXPECT_THAT(store_.there, IsEmpty());
+}
+
 TEST_F(SubmissionsTest, StayAsLongAsTheConfigurationSays) {
   config_.keep_submission = hours(48);
   live();

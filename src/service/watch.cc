@@ -5,6 +5,7 @@
 
 #include "base/hostlist.h"
 #include "model/slurm_state.h"
+#include "service/watch_all.h"
 #include "service/watch_array.h"
 
 namespace sickbay {
@@ -84,6 +85,8 @@ Watch::Wishes Watch::wishes() const {
     if (wish.nodes_every)
       all.nodes_every = std::min(
           all.nodes_every, wish.despite_floor ? *wish.nodes_every : std::max(*wish.nodes_every, floor_));
+    if (wish.all_jobs) all.all_every = std::min(all.all_every, std::max(*wish.all_jobs, floor_));
+    all.lives = all.lives || wish.lives;
     for (const auto& [name, look] : wish.closely) {
       const auto [place, fresh] = all.closely.emplace(name, look);
       if (!fresh) place->second = std::max(place->second, look);
@@ -96,14 +99,20 @@ Watch::Wishes Watch::wishes() const {
 TimePoint Watch::jobs_due(const Wishes& wishes) const {
   if (wishes.jobs.empty() && complete_) return kNever;
   if (last_jobs_look_ == kNoTime) return loop_.now();
-  return last_jobs_look_ + std::max<Micros>(floor_, kShareOfTime * jobs_look_cost_);
+  return last_jobs_look_ + std::max<Micros>(floor_, kShareOfTime * jobs_look_cost_.get());
+}
+
+TimePoint Watch::all_due(const Wishes& wishes) const {
+  if (wishes.all_every == Micros::max()) return kNever;
+  if (last_all_look_ == kNoTime) return loop_.now();
+  return last_all_look_ + std::max<Micros>(wishes.all_every, kShareOfTime * all_look_cost_.get());
 }
 
 TimePoint Watch::due(const Wishes& wishes) const {
   if (!node_waiters_.empty() || look_again_ || last_look_ == kNoTime) return loop_.now();
-  TimePoint due = jobs_due(wishes);
+  TimePoint due = std::min(jobs_due(wishes), all_due(wishes));
   if (wishes.nodes_every != Micros::max())
-    due = std::min(due, last_look_ + std::max<Micros>(wishes.nodes_every, kShareOfTime * look_cost_));
+    due = std::min(due, last_look_ + std::max<Micros>(wishes.nodes_every, kShareOfTime * look_cost_.get()));
   if (!next_look_waiters_.empty()) due = std::min(due, asked_.ready());
   return due;
 }
@@ -139,6 +148,8 @@ void Watch::look() {
   RefreshOrder order;
   // A job that two engines watch is asked for once.  Who only wants nodes does not pay for a look at jobs.
   const bool with_jobs = jobs_due(all) <= loop_.now();
+  // All jobs come with one query, and those that are watched with them.
+  order.begun = all_due(all) <= loop_.now();
   std::set<JobId> asked, arrays;
   if (with_jobs)
     for (const WatchedJob& job : all.jobs)
@@ -151,12 +162,15 @@ void Watch::look() {
         looking_ = false;
         last_look_ = loop_.now();
         if (with_jobs) last_jobs_look_ = last_look_;
+        if (order.begun) last_all_look_ = last_look_;
         // A slurmctld that is away costs seconds to find out, and nothing to it: only answers stretch the
         // pauses.
         if (snapshot) {
-          look_cost_ = std::chrono::duration_cast<Micros>(last_look_ - began);
-          asked_.spend(look_cost_, last_look_);
-          if (with_jobs) jobs_look_cost_ = look_cost_;
+          const Micros took = std::chrono::duration_cast<Micros>(last_look_ - began);
+          look_cost_.add(took);
+          if (with_jobs) jobs_look_cost_.add(took);
+          if (order.begun) all_look_cost_.add(took);
+          asked_.spend(look_cost_.get(), last_look_);
         }
         ++health_.looks;
         if (health_.slurm.has_value() != snapshot.has_value() || health_.since == kNoTime)
@@ -190,6 +204,9 @@ void Watch::see(const RefreshOrder& order, Snapshot snapshot) {
   for (Event& event : node_news(wishes().closely)) events.push_back(std::move(event));
   std::vector<WatchedJob> missing;
   for (Event& event : job_news(order, snapshot, missing)) events.push_back(std::move(event));
+
+  if (auto news = outcome_news(snapshot.begun, loop_.now(), wishes().lives))
+    events.push_back(std::move(*news));
 
   const bool first = !complete_;
   complete_ = true;

@@ -74,13 +74,16 @@ class Watch {
   struct Wishes {
     std::vector<WatchedJob> jobs;
     Micros nodes_every = Micros::max();
+    Micros all_every = Micros::max();
+    bool lives = false;
     std::map<std::string, std::int64_t> closely;  ///< node -> the look after which it must be told of
-    bool none() const { return jobs.empty() && nodes_every == Micros::max(); }
+    bool none() const { return jobs.empty() && nodes_every == Micros::max() && all_every == Micros::max(); }
   };
   Wishes wishes() const;
   bool awaited() const { return !node_waiters_.empty() || !next_look_waiters_.empty(); }
   TimePoint due(const Wishes& wishes) const;
   TimePoint jobs_due(const Wishes& wishes) const;
+  TimePoint all_due(const Wishes& wishes) const;
   void look();
   void see(const RefreshOrder& order, Snapshot snapshot);
   std::vector<Event> node_news(const std::map<std::string, std::int64_t>& closely);
@@ -113,8 +116,8 @@ class Watch {
 
   bool started_ = false, complete_ = false, paused_ = false, looking_ = false;
   bool look_again_ = false;  ///< something was seen that could not be told
-  TimePoint last_look_ = kNoTime, last_jobs_look_ = kNoTime;
-  Micros look_cost_{0}, jobs_look_cost_{0};
+  TimePoint last_look_ = kNoTime, last_jobs_look_ = kNoTime, last_all_look_ = kNoTime;
+  UsualCost look_cost_, jobs_look_cost_, all_look_cost_;
   ShareOfTime asked_;  ///< of looks that somebody waits for
   std::vector<std::function<void(Status)>> node_waiters_;
   std::vector<std::function<void(Status)>> next_look_waiters_;  ///< for whom a look under way is too old

@@ -100,7 +100,7 @@ void NonstopWatch::plan() {
   if (waiting_.empty()) {
     const Micros wished = pace();
     if (wished == Micros::max()) return;
-    if (last_look_ != kNoTime) when = last_look_ + std::max<Micros>(wished, kShareOfTime * cost_);
+    if (last_look_ != kNoTime) when = last_look_ + std::max<Micros>(wished, kShareOfTime * cost_.get());
   }
   next_look_.at(when);
 }
@@ -131,7 +131,7 @@ void NonstopWatch::look() {
           plan();
         };
         if (!jobs) return end(fail(jobs.error()));
-        cost_ = std::chrono::duration_cast<Micros>(last_look_ - began);
+        cost_.add(std::chrono::duration_cast<Micros>(last_look_ - began));
         // One that ran not then will not be asked for again.
         std::erase_if(also_, [&](JobId id) {
           return std::ranges::find(*jobs, id, &RunningJob::job_id) == jobs->end();

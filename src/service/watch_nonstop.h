@@ -60,7 +60,7 @@ class NonstopWatch {
   std::vector<std::function<void(Status)>> waiting_;
   bool started_ = false, paused_ = false, looking_ = false;
   TimePoint last_look_ = kNoTime;
-  Micros cost_{0};
+  UsualCost cost_;
   std::uint64_t looks_ = 0;
 };
 

@@ -83,6 +83,13 @@ std::string take_flag(bool& field, const Json& value) {
   return "";
 }
 
+std::string take_percent(double& field, const Json& value) {
+  if (!value.is_number() || !(value.as_double() > 0 && value.as_double() < 100))
+    return "must be a number over 0 and under 100";
+  field = value.as_double() / 100;
+  return "";
+}
+
 std::string take_count(int& field, const Json& value, int least, int most) {
   if (!value.is_int() || value.as_int() < least || value.as_int() > most)
     return fmt::format("must be a whole number from {} to {}", least, most);

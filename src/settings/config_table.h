@@ -64,6 +64,8 @@ std::string take_text(std::string& field, const Json& value);
 std::string take_names(std::vector<std::string>& field, const Json& value);
 std::string take_flag(bool& field, const Json& value);
 std::string take_count(int& field, const Json& value, int least, int most);
+/// A share that is written in percent: 0.1 for 10.  Over 0 and under 100.
+std::string take_percent(double& field, const Json& value);
 template <class Duration>
 std::string take_duration(Duration& field, const Json& value) {
   if (!value.is_string())

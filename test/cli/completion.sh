@@ -14,7 +14,7 @@ completes() {
   printf '%s\n' "${COMPREPLY[@]}" | sort > out
 }
 completes sickbay w; same out <<< $'watch\nwhy'
-completes sickbay why --; same out <<< $'--controller\n--help\n--json\n--wait'
+completes sickbay why --; same out <<< $'--controller\n--experiment\n--help\n--json\n--wait'
 completes sickbay lab u; same out <<< 'up'
 completes sickbay lab up --sp; same out <<< '--spares'
 completes sickbay submit --no-r; same out <<< $'--no-requeue\n--no-rerun'
@@ -27,6 +27,6 @@ sickbay completion fish > sickbay.fish
 says sickbay.fish "-l wait"
 says sickbay.fish "sickbay complete-words cases"
 sickbay completion zsh > sickbay.zsh
-says sickbay.zsh "#compdef sickbay mybatch"
+says sickbay.zsh "#compdef sickbay mybatch myrequeue mytrigger"
 run 66 sickbay completion tcsh
 says err "give bash, zsh or fish"

@@ -22,13 +22,18 @@ is_roff() {  # FILE NAME: groff finds what is no roff
 }
 page sickbay.1 ''
 while read -r command; do page "sickbay-$command.1" "$command"; done < commands
-[ "$rewrite" != --rewrite ] || echo '.so man1/sickbay-submit.1' > "$pages/mybatch.1"
-echo '.so man1/sickbay-submit.1' | diff -u "$pages/mybatch.1" - || fail "mybatch.1 should point to sickbay-submit.1"
+other_name() {  # NAME COMMAND
+  [ "$rewrite" != --rewrite ] || echo ".so man1/sickbay-$2.1" > "$pages/$1.1"
+  echo ".so man1/sickbay-$2.1" | diff -u "$pages/$1.1" - || fail "$1.1 should point to sickbay-$2.1"
+}
+other_name mybatch submit
+other_name myrequeue requeue
+other_name mytrigger trigger
 
 # No page without a command.
 for file in "$pages"/*.1; do
   name=$(basename "$file" .1); name=${name#sickbay-}
-  case $name in sickbay|mybatch|smd|nonstop.sh) continue ;; esac
+  case $name in sickbay|mybatch|myrequeue|mytrigger|smd|nonstop.sh) continue ;; esac
   grep -qx "$name" commands || fail "$file is of no command"
 done
 

@@ -735,6 +735,53 @@ TEST_F(Contract, ACrashedNodeGoesDownAndComesBack) {
   ASSERT_TRUE(until_node(false)) << down.state;
 }
 
+// What peers and a question by TCP found out, Slurm takes from us before its own time-out (SlurmdTimeout).
+TEST_F(Contract, ALostNodeIsSetDownAtOnceAndComesBackByItself) {
+  const std::string victim = cluster->nodes()[3];
+  const JobHandle job = submitted(verification({cluster->nodes()[2], victim}, kRunsUntilKilled));
+  ASSERT_TRUE(release(job));
+  ASSERT_TRUE(until_state(job, "RUNNING")) << last.reason;
+  const auto set_down = [&](const std::string& name) {
+    return ask<bool>([&](auto done) { manager().set_down(name, "Not responding", std::move(done)); });
+  };
+  const auto nobody = set_down("no-such-node");
+  ASSERT_FALSE(nobody);
+  EXPECT_TRUE(nobody.error().code == ErrorCode::not_found ||
+              nobody.error().code == ErrorCode::refused_by_slurm)
+      << nobody.error().line();
+
+  crashed.push_back(victim);
+  cluster->crash_node(victim);
+  const auto first = set_down(victim);
+  ASSERT_TRUE(first) << first.error().line();
+  EXPECT_TRUE(*first);
+  NodeInfo seen;
+  const auto look = [&] {
+    const auto answer = refresh({}, true);
+    if (answer)
+      for (const NodeInfo& node : answer->nodes)
+        if (node.name == victim) seen = node;
+    return parse_node_state(seen.state, seen.flags);
+  };
+  const auto state = look();
+  ASSERT_TRUE(state && state->base == NodeBase::down) << "the next look shows it: " << seen.state;
+  EXPECT_THAT(seen.reason, HasSubstr("ot responding"));
+  const auto again = set_down(victim);
+  ASSERT_TRUE(again) << again.error().line();
+  EXPECT_FALSE(*again) << "it was DOWN";
+  ASSERT_TRUE(until_over(job)) << last.state;
+  EXPECT_EQ(last.state, "NODE_FAIL");
+
+  // With Slurm's own reason ReturnToService=1 takes it back as soon as it answers.
+  cluster->heal_node(victim);
+  crashed.clear();
+  const auto is_back = [&] {
+    const auto now = look();
+    return now && usable(*now);
+  };
+  ASSERT_TRUE(until(is_back, std::chrono::seconds(180))) << seen.to_json().dump();
+}
+
 TEST_F(Contract, DrainsAreOursOrNotTouched) {
   const std::string node = cluster->nodes()[1];
   const auto drain = [&](const char* reason) {

@@ -6,7 +6,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 DESTDIR=$work cmake --install "$SICKBAY_BUILD" --prefix /opt/sickbay > "$work/log"
 to=$work/opt/sickbay
-for file in bin/sickbay bin/mybatch bin/sickbayd bin/sickbay-agent bin/sickbay-verify libexec/sickbay/sickbay-slurm libexec/sickbay/sickbay-folder \
+for file in bin/sickbay bin/mybatch bin/myrequeue bin/mytrigger bin/sickbayd bin/sickbay-agent bin/sickbay-verify libexec/sickbay/sickbay-slurm libexec/sickbay/sickbay-folder libexec/sickbay/sickbay-ranks \
     share/sickbay/sickbay-verify.sh share/sickbay/echarts.min.js lib/sickbay/libsickbay_clock_shift.so \
     share/doc/sickbay/licenses/echarts-Apache-2.0.txt \
     share/man/man1/sickbay-why.1 \

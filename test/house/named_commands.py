@@ -25,7 +25,7 @@ SICKBAY = pathlib.Path(os.environ["SICKBAY_BIN"]) / "sickbay"
 SOURCE = pathlib.Path(os.environ["SICKBAY_SOURCE"])
 
 # The generated scripts and pages name both programs: "sickbay and mybatch".
-NO_COMMANDS = {"and", "mybatch", "itself"}
+NO_COMMANDS = {"and", "mybatch", "myrequeue", "mytrigger", "itself"}
 HIDDEN = {"man", "complete-words"}  # commands that no help lists
 # Behind these another program reads the words, so that options there are none of ours.
 PASSES_ON = {("submit",), ("lab", "exec")}

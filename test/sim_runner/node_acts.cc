@@ -55,6 +55,12 @@ constexpr auto
                    run.world.cluster().cut_node(node);
                    return true;
                  }},
+                {"cut-from",
+                 [](ScenarioRun& run, const std::string& node, const std::string& other, const Words&) {
+                   if (!run.world.cluster().node(other) || other == node) return false;
+                   run.world.cluster().cut_pair(node, other);
+                   return true;
+                 }},
                 {"heal",
                  [](ScenarioRun& run, const std::string& node, const std::string&, const Words&) {
                    run.world.cluster().heal(node);

@@ -32,6 +32,10 @@ Result<Act> job_act(const Words& words) {
          run.world.cancel_case(run.cases[name], "alice");
          return true;
        }},
+      {"requeue-case",
+       [](ScenarioRun& run, const std::string& name) {
+         return run.world.requeue_case(run.cases[name], "alice");
+       }},
       {"rerun-same", answer_rerun<identify::RerunWay::same>},
       {"rerun-copy", answer_rerun<identify::RerunWay::copy>},
       {"rerun-never", answer_rerun<identify::RerunWay::never>},
@@ -51,7 +55,7 @@ Result<Act> job_act(const Words& words) {
     });
   if (words.size() < 3 || !kWords.count(words[2]))
     return bad(
-        "say: job NAME cancel|requeue|preempt|cancel-case|rerun-same|rerun-copy|rerun-never, or "
+        "say: job NAME cancel|requeue|preempt|cancel-case|requeue-case|rerun-same|rerun-copy|rerun-never, or "
         "cancel-task|requeue-task|preempt-task N");
   return Act([name = words[1], act = kWords.at(words[2])](ScenarioRun& run) -> Status {
     if (!run.jobs.count(name)) return bad(fmt::format("no job '{}' yet", name));

@@ -32,6 +32,8 @@ Status job_line(const Words& words, Scenario& into) {
       job.sbatch_options.push_back(value);
     } else if (key == "deliver") {
       job.options.set("deliver", true);
+    } else if (key == "until-verdict") {
+      job.options.set("until_verdict", true);
     } else if (key == "no-rerun") {
       job.options.set("rerun", false);
     } else if (key == "folder") {

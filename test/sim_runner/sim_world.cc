@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "engine/identify/further.h"
 #include "engine/identify/rerun.h"
 #include "model/sbatch_array.h"
 #include "service/case_request.h"
@@ -177,6 +178,16 @@ bool SimWorld::answer_rerun(std::int64_t case_no, identify::RerunWay how, const 
   event.kind = identify::kRerunAnswered;
   event.body = Json::object({{"how", identify::to_string(how)}, {"by", by}});
   controller().take({std::move(event)});
+  return true;
+}
+
+bool SimWorld::requeue_case(std::int64_t case_no, const std::string& by) {
+  const identify::Case* subject = identify::case_of(controller().seats().cases().state(), case_no);
+  if (subject == nullptr || identify::refuses_further(*subject)) return false;
+  const identify::Policy& policy = controller().seats().cases().policy();
+  controller().take(
+      {new_event(case_name(case_no), identify::kRequeueAsked,
+                 identify::further_order(by, policy.further_runs, false, policy.further_node_hours))});
   return true;
 }
 

@@ -10,9 +10,12 @@
 
 #include "base/hostlist.h"
 #include "engine/drain/drain.h"
+#include "engine/identify/further.h"
 #include "engine/identify/join.h"
+#include "engine/identify/locating.h"
 #include "engine/identify/provisional.h"
 #include "engine/identify/rerun.h"
+#include "model/job_outcome.h"
 #include "model/verbs.h"
 
 namespace sickbay::sim {
@@ -45,6 +48,8 @@ std::string intent_text(const Event& event, TimePoint) {
     text += " on " + compress_hostlist(nodes);
   if (const auto names = args["exclude"].as_strings(); !names.empty())
     text += " not on " + compress_hostlist(names);
+  if (const auto names = args["include"].as_strings(); !names.empty())
+    text += " with " + compress_hostlist(names);
   if (const auto names = args["reused"].as_strings(); !names.empty())
     text += " again on " + compress_hostlist(names);
   if (const auto& why = args["why"].as_string(); !why.empty()) text += ": " + why;
@@ -130,6 +135,22 @@ std::string opened_text(const Event& event, TimePoint) {
   return text;
 }
 
+std::string jobs_text(const Event& event, TimePoint) {
+  std::map<std::string, std::vector<std::string>> alike;
+  for (const Json& item : event.body["outcomes"].items()) {
+    const JobOutcome job = JobOutcome::from_json(item);
+    alike[job.failed  ? "failed"
+          : job.ended ? "passed"
+                      : "lives"]
+        .push_back(fmt::format("{} on {}", job.job, compress_hostlist(job.nodes)));
+  }
+  std::vector<std::string> parts;
+  for (const auto& [what, jobs] : alike) parts.push_back(fmt::format("{} {}", what, fmt::join(jobs, ", ")));
+  if (event.body.has("left_out"))
+    parts.push_back(fmt::format("{} left out", event.body["left_out"].as_int()));
+  return fmt::format("{}", fmt::join(parts, "; "));
+}
+
 struct KindRow {
   std::string_view kind;
   std::string (*text)(const Event&, TimePoint start);
@@ -144,6 +165,18 @@ constexpr auto kKinds = std::to_array<KindRow>({
     {kVerdict, verdict_text},
     {kArraySeen, array_text},
     {identify::kCaseOpened, opened_text},
+    {identify::kLocated,
+     [](const Event& event, TimePoint) {
+       const Json& last = event.body["results"].items().back();
+       const std::string& peer = last["peer"].as_string();
+       return fmt::format("located by {}: {}{}{}", event.body["from"].as_string(), last["node"].as_string(),
+                          peer.empty() ? "" : " - ", peer);
+     }},
+    {identify::kRequeueAsked,
+     [](const Event& event, TimePoint) {
+       return fmt::format("{} asks for {} further runs", event.body["by"].as_string(),
+                          event.body["runs"].as_int());
+     }},
     {identify::kJobBound,
      [](const Event& event, TimePoint) {
        return fmt::format("bound to job {}", event.body["job_id"].as_int());
@@ -184,6 +217,11 @@ constexpr auto kKinds = std::to_array<KindRow>({
        return fmt::format("parked by {}: {}", event.body["engine"].as_string(),
                           event.body["why"].as_string());
      }},
+    {kJobsEnded, jobs_text},
+    {kBlackHole,
+     [](const Event& event, TimePoint) { return "black hole: " + event.body["sentence"].as_string(); }},
+    {kBlackHoleOver, [](const Event& event,
+                        TimePoint) { return "no black hole any more: " + event.body["why"].as_string(); }},
     {kUndoDrains,
      [](const Event& event, TimePoint) { return "drains undone by " + event.body["by"].as_string(); }},
     {identify::kRerunAsked,

@@ -17,9 +17,13 @@
 namespace sickbay::slurm {
 namespace {
 
+// As much as can be read: a process may end between the opening of its file in /proc and the reading, which
+// an iterator over the stream would throw for.
 std::string whole_file(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
+  std::ostringstream text;
+  text << in.rdbuf();
+  return text.str();
 }
 
 std::vector<std::string> zero_ended(const std::string& text) {

@@ -26,6 +26,7 @@
 #include "adapters/sim/sim_folders.h"
 #include "adapters/sim/sim_loop.h"
 #include "adapters/sim/sim_request.h"
+#include "model/job_outcome.h"
 #include "ports/node_replacement.h"
 #include "ports/resource_manager.h"
 
@@ -163,6 +164,8 @@ class SimCluster final : public ResourceManager, public NodeReplacement {
 
   void crash_node(const std::string& node);  ///< power off: silent, programs there stop
   void cut_node(const std::string& node);    ///< network down: silent, its programs wait
+  void cut_pair(const std::string& a,
+                const std::string& b);  ///< no packet between these two; slurmctld has all
   void set_faults(const std::string& node, const SimNodeFaults& faults);
   void heal(const std::string& node);  ///< everything above ends; slurmd registers again
   /// slurmctld ends; killed (-9), it forgets what it had not saved, and gives ids again.
@@ -218,6 +221,7 @@ class SimCluster final : public ResourceManager, public NodeReplacement {
   Result<Job*> job_of(const JobHandle& handle);
   std::vector<JobInfo> jobs_with_key(const std::string& key, std::uint32_t uid) const;
   Snapshot look(const RefreshOrder& order);
+  void add_begun(Snapshot& seen);
 
   // sim_submit.cc, sim_restart.cc
   Result<Submitted> accept(SimRequest request, std::unique_ptr<Job> job);
@@ -283,6 +287,7 @@ class SimCluster final : public ResourceManager, public NodeReplacement {
   // sim_programs.cc: what runs on the nodes and what it writes.
   void plan(Job& job);
   bool never_begins(Job& job);
+  bool parts_do_not_meet(Job& job);
   bool finds_no_program(Job& job);
   void plan_program(Job& job);
   void plan_verification(Job& job);
@@ -298,6 +303,7 @@ class SimCluster final : public ResourceManager, public NodeReplacement {
   void mark_down(NodeIndex node, const std::string& reason);
   void lose_job(NodeIndex node);
   Job* running_on(NodeIndex node);
+  bool cut_off(NodeIndex a, NodeIndex b) const { return cut_pairs_.contains({a, b}); }
 
   // sim_background.cc
   void background_step();
@@ -309,11 +315,13 @@ class SimCluster final : public ResourceManager, public NodeReplacement {
   std::mt19937_64 random_;
 
   std::vector<Node> nodes_;
+  std::set<std::pair<NodeIndex, NodeIndex>> cut_pairs_;  ///< each both ways round
   std::unordered_map<std::string, NodeIndex> node_index_;
   std::vector<std::vector<NodeIndex>> partition_nodes_;
   std::vector<std::set<NodeIndex>> idle_;  ///< by partition: up, not drained, without a job
   std::vector<NodeIndex> changed_nodes_;   ///< since the last snapshot that was answered
 
+  ToldLives told_lives_;
   std::map<JobId, std::unique_ptr<Job>> jobs_;  ///< what slurmctld knows, background excepted
   std::map<JobId, std::set<JobId>> arrays_;     ///< all job ids that an array has had
   std::map<std::string, std::set<JobId>> by_key_;

@@ -268,6 +268,16 @@ JobInfo SimCluster::shown(const Job& job) const {
   return info;
 }
 
+void SimCluster::add_begun(Snapshot& seen) {
+  for (const auto& [job_id, job] : jobs_) {
+    if (job->info.start == kNoTime || job->pending() || job->completing()) continue;
+    const TimePoint till = job->ended() ? job->info.end : loop_.now();
+    const auto lived = std::chrono::floor<std::chrono::seconds>(till - job->info.start);
+    if (told_lives_.is_news(job_id, job->info.start, job->ended(), lived)) seen.begun.push_back(job->info);
+  }
+  told_lives_.end_look();
+}
+
 Snapshot SimCluster::look(const RefreshOrder& order) {
   Snapshot seen;
   seen.controller_boot = controller_boot_;
@@ -283,6 +293,7 @@ Snapshot SimCluster::look(const RefreshOrder& order) {
       for (const JobId job_id : ids->second)
         if (const auto found = jobs_.find(job_id); found != jobs_.end())
           seen.tasks.push_back(found->second->info);
+  if (order.begun) add_begun(seen);
   if (!order.nodes) return seen;
   std::sort(changed_nodes_.begin(), changed_nodes_.end());
   for (const NodeIndex index : changed_nodes_) {

@@ -29,6 +29,11 @@ void SimCluster::crash_node(const std::string& name) {
 
 void SimCluster::cut_node(const std::string& name) { silence(index_of(name)); }
 
+void SimCluster::cut_pair(const std::string& a, const std::string& b) {
+  cut_pairs_.insert({index_of(a), index_of(b)});
+  cut_pairs_.insert({index_of(b), index_of(a)});
+}
+
 void SimCluster::silence(NodeIndex index) {
   Node& node = nodes_[index];
   if (node.silent) return;
@@ -96,6 +101,7 @@ void SimCluster::heal(const std::string& name) {
   const NodeIndex index = index_of(name);
   Node& node = nodes_[index];
   node.faults = {};
+  std::erase_if(cut_pairs_, [&](const auto& pair) { return pair.first == index || pair.second == index; });
   loop_.cancel(node.silence_timer);
   if (node.lost_programs) {
     node.boot = from_unix_seconds(to_unix_seconds(loop_.now()));

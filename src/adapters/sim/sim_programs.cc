@@ -18,6 +18,8 @@ namespace {
 
 constexpr double kVerifyWork_s = 20;
 constexpr double kKilledAfter_s = 1;
+constexpr double kNotReachedAfter_s = 10;
+constexpr double kForGood_s = 1e8;
 /// Tried in the lab: NPB SP on 4 nodes took 1.6 times as long at 5 % loss, 3.7 times at 10 %.
 double slowness_of_loss(double loss) { return 1 + 12 * loss + 150 * loss * loss; }
 
@@ -32,7 +34,7 @@ bool SimCluster::chance(double share) {
 void SimCluster::plan(Job& job) {
   job.ending = {};
   job.derived_exit_code = job.derived_exit_signal = 0;
-  if (never_begins(job) || finds_no_program(job)) {
+  if (never_begins(job) || finds_no_program(job) || parts_do_not_meet(job)) {
     job.paced_at = loop_.now();
     job.pace = 0;
     return set_pace(job);
@@ -77,6 +79,29 @@ bool SimCluster::finds_no_program(Job& job) {
   job.ending = {.state = "FAILED", .exit_code = 2, .reason = "NonZeroExitCode"};
   job.work_left_s = kKilledAfter_s;
   return true;
+}
+
+/// Two of its nodes do not reach each other.  Where srun runs on one of them it cannot launch on the other;
+/// else the ranks wait for each other for good.  (A verification finds its own way round.)
+bool SimCluster::parts_do_not_meet(Job& job) {
+  if (job.verification && job.script.find("#SIM") == std::string::npos) return false;
+  for (std::size_t i = 0; i < job.on.size(); ++i)
+    for (std::size_t j = i + 1; j < job.on.size(); ++j) {
+      if (!cut_off(job.on[i], job.on[j])) continue;
+      if (i > 0) {
+        job.work_left_s = kForGood_s;
+        return true;
+      }
+      job.err += fmt::format(
+          "srun: error: Task launch for StepId={}.0 failed on node {}: Communication connection failure\n"
+          "srun: error: Application launch failed: Communication connection failure\n"
+          "srun: Job step aborted\n",
+          job.info.job_id, nodes_[job.on[j]].name);
+      job.ending = {.state = "FAILED", .exit_code = 1, .reason = "NonZeroExitCode"};
+      job.work_left_s = kNotReachedAfter_s;
+      return true;
+    }
+  return false;
 }
 
 /// One rank dies and srun takes the others down: what the user's error file and exit code show.
@@ -176,6 +201,9 @@ void SimCluster::plan_verification(Job& job) {
                      .loss = node.faults.loss,
                      .full = node.faults.full,
                      .bad_disk = node.faults.bad_disk});
+    for (const NodeIndex other : job.on)
+      if (cut_off(index, other)) nodes.back().cut_from.insert(nodes_[other].name);
+    wrong = wrong || !nodes.back().cut_from.empty();
     wrong = wrong || killed || node.faults.bad_memory || node.faults.full || node.faults.bad_disk;
     slow = slow || node.faults.speed < 1 || node.faults.loss > 0;
     // Its ranks make no MPI calls in this part, so the others finish, and srun reports the one.

@@ -21,7 +21,7 @@ Result<Submitted> SimCluster::accept_program(const ProgramOrder& order) {
   auto request = read_request(order.submission);
   if (!request) return fail(request.error());
   const auto dropped = request->not_for_reruns;
-  request->nodelist.clear();
+  request->nodelist = sorted_hosts(order.include);
   request->dependency.clear();
   request->exclude = hosts_in_either(request->exclude, sorted_hosts(order.exclude));
   request->hold = true;

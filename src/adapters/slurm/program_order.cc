@@ -318,6 +318,8 @@ Result<ProgramSubmission> program_submission(const ProgramOrder& order, const Sb
   add("comment", comment_with_key(options->effective("comment").value_or(""), order.key));
   if (own_name.empty()) add("job-name", job_name);
   if (!exclude.empty()) add("exclude", fmt::format("{}", fmt::join(exclude, ",")));
+  // (The user's own list was dropped.  Where the job takes more nodes than these, Slurm adds others.)
+  if (!order.include.empty()) add("nodelist", fmt::format("{}", fmt::join(order.include, ",")));
   add("output", output + ".out");
   add("error", output + ".err");
   add("export-file", std::to_string(kExportFd));

@@ -154,6 +154,7 @@ Snapshot SlurmCluster::snapshot_from(const Json& json) {
   snapshot.controller_boot = from_micros(json["controller_boot"].as_int());
   snapshot.jobs = jobs_from(json["jobs"]);
   snapshot.tasks = jobs_from(json["tasks"]);
+  snapshot.begun = jobs_from(json["begun"]);
   for (const Json& id : json["absent"].items()) snapshot.absent.push_back(static_cast<JobId>(id.as_int()));
   snapshot.gone_nodes = json["gone"].as_strings();
   std::map<std::string, NodeInfo, std::less<>> all;
@@ -178,7 +179,10 @@ void SlurmCluster::refresh(RefreshOrder order, Done<Snapshot> done) {
   for (const JobId id : order.jobs) ids.push_back(id);
   for (const JobId id : order.arrays) arrays.push_back(id);
   ask(Kind::look, "refresh",
-      Json::object({{"jobs", std::move(ids)}, {"arrays", std::move(arrays)}, {"nodes", order.nodes}}),
+      Json::object({{"jobs", std::move(ids)},
+                    {"arrays", std::move(arrays)},
+                    {"nodes", order.nodes},
+                    {"begun", order.begun}}),
       [this, done = std::move(done)](Result<Json> outcome) {
         if (!outcome) return done(fail(std::move(outcome.error())));
         done(snapshot_from(*outcome));

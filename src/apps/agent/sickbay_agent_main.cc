@@ -2,6 +2,7 @@
 // sickbay-agent: joins loop, rules, operations, spool and the way to sickbayd, on one node.
 #include <dirent.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,6 +17,7 @@
 #include "adapters/net/signed_client.h"
 #include "adapters/net/tcp_answers.h"
 #include "adapters/net/udp_socket.h"
+#include "adapters/node/fleet_facts.h"
 #include "adapters/node/job_here.h"
 #include "adapters/node/node_runner.h"
 #include "adapters/node/process_identity.h"
@@ -33,6 +35,8 @@ namespace sickbay::agent {
 namespace {
 
 constexpr std::size_t kConfigBound = 1 << 20;
+constexpr std::chrono::seconds kLookLimit{20};  // three rounds, and 4 s of work at most
+constexpr std::size_t kMostLook = std::size_t{32} << 20;
 constexpr std::chrono::seconds kOnceLimit{50};  // Slurm gives a prolog, epilog or health check 60
 constexpr const char* kUsage =
     "usage: sickbay-agent [--config FILE] [--once] [--check-config] [--help-config] [--version]\n"
@@ -131,6 +135,29 @@ Result<std::vector<std::shared_ptr<const diagnose::Rules>>> load_rules(const Con
   return all;
 }
 
+// By a program of its own: what a user's file does to the library that reads it harms no agent.
+LookAtRanks look_by_program(ProcessRunner& processes) {
+  const std::string program = installed_file("sickbay-ranks");
+  if (program.empty()) return {};
+  return [&processes, program](JobId job, std::uint32_t uid, Done<RankLook> done) {
+    ProcessSpec spec;
+    spec.argv = {program, std::to_string(job), "--uid", std::to_string(uid)};
+    spec.environment = {"PATH=/usr/bin:/bin", "LC_ALL=C"};
+    spec.time_limit = kLookLimit;
+    spec.output_limit = kMostLook;
+    processes.run(std::move(spec), [done = std::move(done)](Result<ProcessOutcome> ended) {
+      if (!ended) return done(fail(std::move(ended.error())));
+      if (ended->timed_out || ended->signal != 0 || ended->exit_code != 0)
+        return done(fail(Error(ended->timed_out ? ErrorCode::timed_out : ErrorCode::os,
+                               ended->timed_out ? "sickbay-ranks did not end in time"
+                               : ended->signal != 0
+                                   ? fmt::format("sickbay-ranks was killed by signal {}", ended->signal)
+                                   : "sickbay-ranks failed: " + ended->err.substr(0, 300))));
+      done(parse_rank_look(ended->out));
+    });
+  };
+}
+
 struct Wish {
   std::string config;
   bool once = false, check_only = false;
@@ -160,6 +187,7 @@ Status run(const Wish& wish) {
   to.from = config->controller.from;
   auto client = to.host.empty() ? nullptr : make_signed_client(*loop, *credentials, to);
   Operations operations(*loop);
+  auto processes = make_process_runner(*loop);
   AgentOptions options;
   options.node = node_name(*config);
   options.boot_id = boot->substr(0, boot->find('\n'));
@@ -168,12 +196,19 @@ Status run(const Wish& wish) {
   options.every = config->periods.every;
   options.log = say;
   options.busy = [] { return a_step_runs_here(); };
+  options.facts = [features = config->node.features] {
+    Json facts = read_fleet_facts();
+    if (!features.empty()) facts.set("features", fmt::format("{}", fmt::join(features, ",")));
+    facts.set("version:sickbay-agent", SICKBAY_VERSION);
+    return facts;
+  };
   options.self = process_identity();
   options.lives = [](const std::string& process) { return process_lives(process); };
   options.datagrams = udp_on(*loop);
   options.ask_by_tcp = [&loop](const std::string& address, std::uint16_t port, Done<bool> said) {
     ask_by_tcp(*loop, address, port, std::move(said));
   };
+  options.look_at_ranks = look_by_program(*processes);
   options.random = [] {
     std::uint32_t number = 0;
     SB_CHECK(::getentropy(&number, sizeof number) == 0, "the kernel gives up to 256 bytes");

@@ -92,6 +92,12 @@ void read_lines(int fd, const std::function<void(std::string_view)>& on_line) {
 
 }  // namespace
 
+std::string shell_quoted(std::string_view text) {
+  std::string out = "'";
+  for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
+}
+
 Result<int> run_child(const ChildSpec& spec, const std::function<void(std::string_view)>& on_line) {
   SB_CHECK(!spec.argv.empty(), "a child needs a program");
   Fd input, read_end, write_end;

@@ -93,9 +93,16 @@ Error parse_error(CLI::App& app, const CLI::ParseError& e, const std::vector<std
 }
 
 // Commands that ask sickbayd; submit has its own words.
-constexpr std::string_view kAskSickbayd[] = {"why",     "cases",  "watch",    "cancel",
-                                             "rerun",   "nodes",  "diagnose", "undo-drains",
-                                             "journal", "status", "spares",   "detect"};
+constexpr std::string_view kAskSickbayd[] = {"why",     "cases",   "watch",  "cancel",   "rerun",
+                                             "requeue", "trigger", "nodes",  "diagnose", "undo-drains",
+                                             "journal", "status",  "spares", "detect"};
+
+// Names that the program is installed under besides its own, after the commands of its first users.
+struct OtherName {
+  std::string_view name, command;
+};
+constexpr auto kOtherNames =
+    std::to_array<OtherName>({{"mybatch", "submit"}, {"myrequeue", "requeue"}, {"mytrigger", "trigger"}});
 
 }  // namespace
 
@@ -119,6 +126,9 @@ std::unique_ptr<CLI::App> make_command_line(Ending& ending) {
   add_watch_command(*app, ending);
   add_cancel_command(*app, ending);
   add_rerun_command(*app, ending);
+  add_requeue_command(*app, ending);
+  add_trigger_command(*app, ending);
+  add_compare_command(*app, ending);
   add_nodes_command(*app, ending);
   add_diagnose_command(*app, ending);
   add_undo_drains_command(*app, ending);
@@ -159,7 +169,8 @@ int parse_command_line(const std::vector<std::string>& words) {
 int run_command_line(int argc, const char* const* argv) {
   std::vector<std::string> words(argv + (argc > 0 ? 1 : 0), argv + argc);
   const std::string_view called = argc > 0 ? argv[0] : "";
-  if (called.substr(called.rfind('/') + 1) == "mybatch") return exit_code_of(run_submit(words));
+  const auto other = std::ranges::find(kOtherNames, called.substr(called.rfind('/') + 1), &OtherName::name);
+  if (other != kOtherNames.end()) words.insert(words.begin(), std::string(other->command));
   if (!words.empty() && words[0] == "submit")
     return exit_code_of(run_submit({words.begin() + 1, words.end()}));
   return parse_command_line(words);

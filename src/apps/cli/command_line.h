@@ -19,7 +19,8 @@ std::unique_ptr<CLI::App> make_command_line(Ending& ending);
 /// Reads the words after "sickbay", runs the command they name, and gives its exit code.
 int parse_command_line(const std::vector<std::string>& words);
 
-/// main's whole work.  Called as mybatch, all words are those of `sickbay submit`.
+/// main's whole work.  Called as mybatch, myrequeue or mytrigger, all words are those of `sickbay submit`,
+/// `sickbay requeue` or `sickbay trigger`.
 int run_command_line(int argc, const char* const* argv);
 
 }  // namespace sickbay::cli

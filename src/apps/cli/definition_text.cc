@@ -133,6 +133,8 @@ Result<std::string> man_page(const CLI::App& app, std::string_view name) {
   text += fmt::format(".SH NAME\n{} \\- {}\n", roff(page), roff(command->get_description()));
   text += ".SH SYNOPSIS\n" + synopsis(*command);
   if (page == "sickbay-submit") text += ".br\n.B mybatch\n\\&...\n";
+  if (page == "sickbay-trigger") text += ".br\n.B mytrigger\n\\&...\n";
+  if (page == "sickbay-requeue") text += ".br\n.B myrequeue\n\\&...\n";
   if (!command->get_footer().empty()) text += ".SH DESCRIPTION\n" + as_is(command->get_footer());
   text += ".SH OPTIONS\n" + option_entries(*command);
   if (const auto inner = shown_commands(*command); !inner.empty()) {

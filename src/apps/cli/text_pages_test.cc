@@ -134,6 +134,22 @@ TEST_F(TextPages, NodesThatTheirNeighboursDoNotReach) {
       "n4: set DOWN since 2026-11-21 10:00:00 (2 min): no node of job 17 reached it, nor did sickbayd\n");
 }
 
+TEST_F(TextPages, NodesThatDifferFromTheirLikes) {
+  const Json list = json(R"({"items":[
+    {"name":"n1","state":"IDLE","cpus":4,"usable":true,"odd":[],"verified":{"result":"slow","reason":"its links are bad",
+     "by":"c3.v1","at":1795255200000000}},
+    {"name":"n2","state":"IDLE","cpus":4,"usable":true,"odd":[
+      {"fact":"mount:/home","severity":"warn","text":"n[2-3] lack /home (nfs4), which 98 others mount","since":1795255200000000}]},
+    {"name":"n3","state":"IDLE","cpus":4,"usable":true,"odd":[
+      {"fact":"mount:/home","severity":"warn","text":"n[2-3] lack /home (nfs4), which 98 others mount","since":1795255200000000},
+      {"fact":"mount:/mnt","severity":"info","text":"n3 mounts /mnt (ext4), which 99 others do not","since":1795255200000000}]}]})");
+  const std::string text = nodes_text(chosen_nodes(list, {}).value(), list, page_);
+  EXPECT_EQ(text.substr(text.find("\n\n") + 2),
+            "n1: found slow by c3.v1 since 2026-11-21 10:00:00 (2 min): its links are bad\n"
+            "warn: n[2-3] lack /home (nfs4), which 98 others mount since 2026-11-21 10:00:00 (2 min)\n"
+            "info: n3 mounts /mnt (ext4), which 99 others do not since 2026-11-21 10:00:00 (2 min)\n");
+}
+
 // A word that drain learns and this page does not would be shown as it is, which explains nothing.
 TEST_F(TextPages, EveryStandingIsExplained) {
   for (const std::string_view standing : drain::standings()) {

@@ -3,8 +3,11 @@
 //
 // It is also the replay, so it has no policy: what a site may set is asked for by decide() alone, and a
 // journal gives the same state under every configuration.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
+#include <cstdint>
 
 #include "base/hostlist.h"
 #include "engine/drain/parts.h"
@@ -168,6 +171,63 @@ void on_verdict(Change& c) {
     for (const std::string& name : body["nodes"].as_strings()) blame(name, body["sentence"].as_string());
 }
 
+// A word for a finding of the fleet that Slurm's reason has room for.
+std::string short_name(std::string_view key) {
+  std::uint32_t hash = 2166136261U;  // FNV-1a
+  for (const char c : key) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619U;
+  return fmt::format("fleet-{:08x}", hash);
+}
+
+// Nodes that differ from their likes in what the site drains for (engine/fleet): a reason while it is told
+// so.
+void on_fleet(Change& c) {
+  const Json& body = c.event.body;
+  const std::string source = short_name(body["key"].as_string());
+  std::vector<std::string> meant;
+  if (body["severity"].as_string() == "drain")
+    if (auto nodes = expand_hostlist(body["nodes"].as_string())) meant = sorted_hosts(std::move(*nodes));
+  for (auto& [name, node] : c.state.nodes) {
+    const auto reason = node.reasons.find(source);
+    if (reason == node.reasons.end() || has_host(meant, name) || reason->second.gone_at != kNoTime) continue;
+    reason->second.gone_at = c.event.at;
+    c.touched.push_back(name);
+  }
+  const std::string rule = "fleet/" + body["fact"].as_string();
+  for (const std::string& name : meant) {
+    Node& node = c.touch(name);
+    const auto [reason, is_new] =
+        node.reasons.try_emplace(source, Reason{.source = source,
+                                                .rule = rule,
+                                                .action = "drain",
+                                                .text = body["text"].as_string(),
+                                                .since = c.event.at,
+                                                .observed = rests(c.state, rule, c.event.at)});
+    if (!is_new) reason->second.gone_at = kNoTime;
+  }
+}
+
+// What jobs of several users came to on the node (engine/blackhole): a fault of the node, whatever its agent
+// says.
+void on_black_hole(Change& c) {
+  const std::string name(node_of_subject(c.event.subject));
+  const std::string rule(kBlackHole);
+  c.touch(name).reasons.insert_or_assign(std::string(kOfJobs),
+                                         Reason{.source = std::string(kOfJobs),
+                                                .rule = rule,
+                                                .action = "drain",
+                                                .text = c.event.body["sentence"].as_string(),
+                                                .since = c.event.at,
+                                                .observed = rests(c.state, rule, c.event.at)});
+}
+void on_black_hole_over(Change& c) {
+  const auto it = c.state.nodes.find(std::string(node_of_subject(c.event.subject)));
+  if (it == c.state.nodes.end()) return;
+  const auto reason = it->second.reasons.find(std::string(kOfJobs));
+  if (reason == it->second.reasons.end()) return;
+  if (reason->second.gone_at == kNoTime) reason->second.gone_at = c.event.at;
+  c.touch(it->first);
+}
+
 // --- our own commands
 
 void on_intent(Change& c) {
@@ -286,9 +346,12 @@ constexpr auto kRows = std::to_array<Row>({
     {kNodesSeen, on_nodes_seen},
     {kFinding, on_finding},
     {kVerdict, on_verdict},
+    {kFleetOdd, on_fleet},
     {kReasonEnded, on_reason_ended},
     {kOverdue, on_overdue},
     {kUndoDrains, on_undo},
+    {kBlackHole, on_black_hole},
+    {kBlackHoleOver, on_black_hole_over},
 });
 
 }  // namespace

@@ -55,7 +55,7 @@ inline constexpr std::chrono::minutes kSayAgain{10};
 
 /// Why a node should be out.
 struct Reason {
-  std::string source;           ///< "f9" the finding, "c17" the case
+  std::string source;           ///< "f9" the finding, "c17" the case, "jobs" what jobs came to there
   std::string rule;             ///< "memory/p2"; "verdict" for a case
   std::string action;           ///< what the finding asks for: "drain", "reboot", "power_off"
   std::string text;             ///< for people
@@ -149,6 +149,8 @@ inline constexpr std::string_view kReasonEnded = "reason_ended";  ///< subject n
 inline constexpr std::string_view kOverdue = "reboot_overdue";    ///< node:n3 {why}: it did not come back
 inline constexpr std::string_view kVerdictRule =
     "verdict";  ///< Reason::rule of a case: what people and undo_drains call it
+/// Reason::source of a black hole: what jobs of several users came to on the node.
+inline constexpr std::string_view kOfJobs = "jobs";
 /// What the reason of our drains begins with in Slurm; only such drains are lifted.
 inline constexpr std::string_view kReasonTag = "sickbay:";
 

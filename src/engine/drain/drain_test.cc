@@ -27,6 +27,30 @@ TEST(Drain, AFaultTakesTheNodeOutAndItsEndBringsItBack) {
   EXPECT_EQ(w.stands("n3"), "in");
 }
 
+TEST(Drain, WhatDiffersFromItsLikesDrainsOnlyWhereTheSiteSaysSo) {
+  World w;
+  w.nodes("n[1-40]", "IDLE");
+  const auto odd = [&](const std::string& nodes, const std::string& severity) {
+    w.say("fleet", kFleetOdd,
+          Json::object({{"key", "odd A mount:/home "},
+                        {"fact", "mount:/home"},
+                        {"nodes", nodes},
+                        {"severity", severity},
+                        {"text", nodes + " lacks /home"}}));
+  };
+  odd("n[3-4]", "warn");
+  EXPECT_THAT(w.did, IsEmpty());
+  odd("n[3-4]", "drain");
+  EXPECT_THAT(w.did, ElementsAre("drain n3", "drain n4"));
+  odd("n4", "drain");
+  w.pass(601s);
+  EXPECT_THAT(w.did, ElementsAre("drain n3", "drain n4", "undrain n3")) << "n3 has it again";
+  w.say("fleet", kFleetOdd, Json::object({{"key", "odd A mount:/home "}, {"over", true}}));
+  w.pass(601s);
+  EXPECT_EQ(w.stands("n4"), "in");
+  EXPECT_THAT(w.did, ElementsAre("drain n3", "drain n4", "undrain n3", "undrain n4"));
+}
+
 TEST(Drain, TheReasonInSlurmNamesFindingAndRule) {
   World w;
   w.nodes("n[1-40]", "IDLE");

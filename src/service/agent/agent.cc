@@ -93,6 +93,10 @@ void Agent::start() {
         loop_, options_.node, options_.datagrams, options_.ask_by_tcp, options_.random,
         [this](Json report) { post_silent(std::move(report)); },
         [this](const std::string& line) { say(line); });
+  if (sickbayd_ != nullptr && options_.look_at_ranks)
+    rank_looks_ = std::make_unique<RankLooks>(
+        loop_, options_.look_at_ranks, [this](Json report) { post_ranks(std::move(report)); },
+        [this](const std::string& line) { say(line); });
   if (sickbayd_ != nullptr) {
     // Ten thousand agents may have started with their nodes.
     later(share_of(options_.node, std::chrono::seconds(2)), [this] { hello(); });

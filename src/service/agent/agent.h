@@ -24,6 +24,7 @@
 #include "service/agent/diagnosis.h"
 #include "service/agent/modes.h"
 #include "service/agent/neighbours.h"
+#include "service/agent/rank_looks.h"
 #include "service/agent/timetable.h"
 
 namespace sickbay::agent {
@@ -43,6 +44,9 @@ struct AgentOptions {
   OpenDatagrams datagrams;
   AskByTcp ask_by_tcp;  ///< those that the neighbours do not hear
   swim::Random random;
+  /// What this node tells for the comparison of the fleet (adapters/node/fleet_facts.h); empty: nothing.
+  std::function<Json()> facts;
+  LookAtRanks look_at_ranks;  ///< without it sickbayd is not told that this agent can
 };
 
 class Agent {
@@ -101,10 +105,13 @@ class Agent {
 
   void ask(HttpQuestion asked, Done<Json> done);
   void hello();
+  /// Reads the facts of the node anew where the last reading is old; true where sickbayd knows others.
+  bool facts_are_news();
   void poll();
   void take_tasks(const Json& answer);
   void post_results(std::int64_t task, Json body);
   void post_silent(Json report);
+  void post_ranks(Json report);
   void deliver();
   void again_later(std::function<void()> what, int& failures);
   HttpQuestion question(const std::string& path, Json body) const;
@@ -137,8 +144,11 @@ class Agent {
   Loop::TimerId stress_watch_ = 0;
   bool delivering_ = false, only_once_ = false;
   std::string greeted_mode_;  ///< mode and period that sickbayd was told
+  Json facts_, told_facts_;   ///< of this node; as sickbayd was told
+  TimePoint facts_at_ = kNoTime;
   int poll_failures_ = 0, deliver_failures_ = 0;
   std::unique_ptr<Neighbours> neighbours_;  ///< may be null
+  std::unique_ptr<RankLooks> rank_looks_;   ///< likewise
   std::function<void()> once_done_;
   std::function<void()> delivered_;  ///< nothing waits any more
   Lifetime lifetime_;

@@ -16,6 +16,7 @@ constexpr std::chrono::seconds kPostLimit{20};
 constexpr std::chrono::seconds kSilentLimit{4};
 constexpr std::chrono::seconds kFirstPause{2}, kLongestPause{60};
 constexpr std::size_t kAtOnce = 200;
+constexpr std::chrono::seconds kFactsAge{120};
 
 }  // namespace
 
@@ -47,9 +48,11 @@ void Agent::hello() {
   Json digests = Json::object();
   for (const auto& rules : rules_)
     digests.set(rules->specification.name, diagnose::digest(rules->specification));
-  const Json body = Json::object(
+  Json body = Json::object(
       {{"version", options_.version}, {"digests", digests}, {"mode", mode_}, {"period", period_}});
-  ask(question("/v1/agent/hello", body), [this](Result<Json> answer) {
+  (void)facts_are_news();
+  if (facts_.size() > 0) body.set("facts", facts_);
+  ask(question("/v1/agent/hello", body), [this, told = facts_](Result<Json> answer) {
     if (!answer) {
       if (poll_failures_ == 0)
         say(fmt::format("event=sickbayd_away what={} cause={}", Json(answer.error().line()).dump(),
@@ -59,15 +62,26 @@ void Agent::hello() {
     say("event=sickbayd_here node=" + options_.node);
     poll_failures_ = 0;
     greeted_mode_ = mode_ + "/" + period_;
+    told_facts_ = told;
     deliver();
     poll();
   });
+}
+
+bool Agent::facts_are_news() {
+  if (!options_.facts) return false;
+  if (facts_at_ == kNoTime || loop_.now() >= facts_at_ + kFactsAge) {
+    facts_ = options_.facts();
+    facts_at_ = loop_.now();
+  }
+  return !(facts_ == told_facts_);
 }
 
 void Agent::poll() {
   HttpQuestion asked;
   asked.target = fmt::format("/v1/agent/tasks?node={}&after={}", options_.node, last_task_);
   if (neighbours_) asked.target += fmt::format("&swim={}", neighbours_->version());
+  if (rank_looks_) asked.target += fmt::format("&ranks={}", rank_looks_->version());
   asked.time_limit = kPollLimit;
   ask(std::move(asked), [this](Result<Json> answer) {
     // Whatever it was, sickbayd may have been another one meanwhile: greet it again.
@@ -75,7 +89,7 @@ void Agent::poll() {
     poll_failures_ = 0;
     take_tasks(*answer);
     deliver();
-    if (greeted_mode_ != mode_ + "/" + period_) return hello();
+    if (greeted_mode_ != mode_ + "/" + period_ || facts_are_news()) return hello();
     poll();
   });
 }
@@ -97,6 +111,7 @@ void Agent::take_tasks(const Json& answer) {
       for (std::size_t i = 0; i < rules_.size(); ++i) plan(i);
   }
   if (neighbours_ && answer["swim"].is_object()) neighbours_->take(answer["swim"]);
+  if (rank_looks_ && answer["ranks"].is_object()) rank_looks_->take(answer["ranks"]);
   for (const Json& item : answer["items"].items()) {
     const std::int64_t task = item["task"].as_int();
     last_task_ = std::max(last_task_, task);
@@ -139,6 +154,16 @@ void Agent::post_silent(Json report) {
   asked.time_limit = kSilentLimit;
   ask(std::move(asked), [this](Result<Json> answer) {
     if (!answer) say("event=report_not_taken what=" + Json(answer.error().line()).dump());
+  });
+}
+
+// Not tried again: the next look is told of in seconds.
+void Agent::post_ranks(Json report) {
+  HttpQuestion asked = question("/v1/agent/ranks", std::move(report));
+  asked.time_limit = kSilentLimit;
+  ask(std::move(asked), [this](Result<Json> answer) {
+    if (!answer && answer.error().code != ErrorCode::not_found)
+      say("event=report_not_taken what=" + Json(answer.error().line()).dump());
   });
 }
 

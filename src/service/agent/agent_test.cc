@@ -64,6 +64,26 @@ TEST_F(AgentTest, WithoutSickbaydItRecordsAndDeliversLater) {
   EXPECT_TRUE(store_->waiting(10)->empty());
 }
 
+TEST_F(AgentTest, FactsAreToldWithTheGreetingAndAgainWhenTheyChange) {
+  start();
+  agent_->start();
+  pass(minutes(1));
+  ASSERT_FALSE(sickbayd_.hellos.empty());
+  EXPECT_FALSE(sickbayd_.hellos.back().has("facts")) << "nothing to tell";
+  facts_ = Json::object({{"mount:/home", "nfs4"}});
+  start();
+  agent_->start();
+  pass(minutes(10));
+  const std::size_t first = sickbayd_.hellos.size();
+  EXPECT_EQ(sickbayd_.hellos.back()["facts"].dump(), R"({"mount:/home":"nfs4"})");
+  pass(minutes(10));
+  EXPECT_EQ(sickbayd_.hellos.size(), first) << "nothing new";
+  facts_ = Json::object({{"kernel", "6"}});
+  pass(minutes(3));
+  EXPECT_EQ(sickbayd_.hellos.size(), first + 1);
+  EXPECT_EQ(sickbayd_.hellos.back()["facts"].dump(), R"({"kernel":"6"})");
+}
+
 TEST_F(AgentTest, AnUnknownEndIsAFindingThatAsksForNothing) {
   operations_.unknown = true;
   start();

@@ -88,6 +88,7 @@ struct Sickbayd : HttpClient {
   explicit Sickbayd(Loop& l) : loop(l) {}
   void ask(HttpQuestion q, Done<Json> done) override {
     asked.push_back(q.target);
+    if (q.target == "/v1/agent/hello") hellos.push_back(Json::parse(q.body).value());
     if (away) return loop.post([done] { done(fail(ErrorCode::daemon_away, "nobody there")); });
     const Json body = Json::parse(q.body.empty() ? "{}" : q.body).value();
     Json answer = Json::object();
@@ -119,8 +120,8 @@ struct Sickbayd : HttpClient {
   bool away = false;
   std::vector<std::string> asked, told;
   std::vector<std::int64_t> numbers;
-  std::vector<Json> results, items;  // items: findings whole, as `told` has them in short
-  std::string state;                 // of the node in Slurm; "": not told
+  std::vector<Json> hellos, results, items;  // items: findings whole, as `told` has them in short
+  std::string state;                         // of the node in Slurm; "": not told
   std::vector<std::string> flags;
   Done<Json> poll;
   int polls = 0;
@@ -155,6 +156,7 @@ class AgentTest : public testing::Test {
     options.busy = [this] { return busy_; };
     options.self = "b1/1/" + std::to_string(++agents_);
     options.lives = [this](const std::string& process) { return process == lives_; };
+    if (!facts_.is_null()) options.facts = [this] { return facts_; };
     agent_ =
         std::make_unique<Agent>(loop_, *store_, operations_, linked ? &sickbayd_ : nullptr, rules_, options);
   }
@@ -182,6 +184,7 @@ class AgentTest : public testing::Test {
   int agents_ = 0;
   std::optional<bool> busy_ = false;  // a job's step runs here
   std::string boot_id_ = "b1";
+  Json facts_;         // that this node tells; null: none
   std::string lives_;  // the process of another agent of this node
 };
 

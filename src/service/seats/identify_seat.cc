@@ -87,6 +87,19 @@ Wish IdentifySeat::wish() const {
   return wish;
 }
 
+std::vector<RanksWatched> IdentifySeat::ranks_watched() const {
+  std::vector<RanksWatched> list;
+  for (const std::int64_t no : state_.open) {
+    const identify::Case& c = state_.cases.at(no);
+    if (c.options.hang == "off") continue;
+    // Its re-runs, too: they would wait for the time limit as the first did.
+    for (const identify::Run& run : c.programs)
+      if (run.bound && run.outcome == identify::Outcome::running && !run.nodes.empty() && !run.cancel_wanted)
+        list.push_back({run.job.job_id, c.owner.uid, run.nodes, c.name(), run.id.text(), run.hangs()});
+  }
+  return list;
+}
+
 // A replay would find this one event in the place of the case.
 void IdentifySeat::forget(const std::string& subject) {
   identify::apply(state_, cluster_.view, new_event(subject, kArchived, Json::object()));

@@ -11,6 +11,8 @@ Seats::Seats(const Config& config) {
   drains_ = seat<DrainSeat>(config.drain);
   nonstop_ = seat<NonstopSeat>(config.nonstop);
   detects_ = seat<DetectSeat>(config.detect, config.drain.breaker);
+  fleet_ = seat<FleetSeat>(config.fleet);
+  blackholes_ = seat<BlackholeSeat>(config.identify);
 }
 Seats::~Seats() = default;
 

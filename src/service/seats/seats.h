@@ -9,8 +9,10 @@
 #include <string>
 #include <vector>
 
+#include "service/seats/blackhole_seat.h"
 #include "service/seats/detect_seat.h"
 #include "service/seats/drain_seat.h"
+#include "service/seats/fleet_seat.h"
 #include "service/seats/identify_seat.h"
 #include "service/seats/nonstop_seat.h"
 
@@ -36,6 +38,8 @@ class Seats {
   const DrainSeat& drains() const { return *drains_; }
   const NonstopSeat& nonstop() const { return *nonstop_; }
   const DetectSeat& detects() const { return *detects_; }
+  const FleetSeat& fleet() const { return *fleet_; }
+  const BlackholeSeat& blackholes() const { return *blackholes_; }
 
   /// Takes in one event: the cluster first, then every engine.
   void apply(const Event& event);
@@ -59,6 +63,8 @@ class Seats {
   DrainSeat* drains_;
   NonstopSeat* nonstop_;
   DetectSeat* detects_;
+  FleetSeat* fleet_;
+  BlackholeSeat* blackholes_;
 };
 
 }  // namespace sickbay

@@ -33,12 +33,19 @@ Json trace_json(const Fingerprint& f) {
 
 Json results_json(const VerifyReport& report) {
   Json list = Json::array();
-  for (const auto& n : report.nodes)
-    list.push(Json::object({{"node", n.node},
-                            {"peer", ""},
-                            {"result", to_string(n.result)},
-                            {"fault", to_string(n.fault)},
-                            {"reason", n.reason}}));
+  for (const auto& n : report.nodes) {
+    Json item = Json::object({{"node", n.node},
+                              {"peer", ""},
+                              {"result", to_string(n.result)},
+                              {"fault", to_string(n.fault)},
+                              {"reason", n.reason}});
+    if (!n.kind.empty() && !n.figures.empty()) {
+      Json figures = Json::object();
+      for (const auto& [phase, value] : n.figures) figures.set(phase, value);
+      item.set("kind", n.kind).set("figures", std::move(figures));
+    }
+    list.push(std::move(item));
+  }
   for (const auto& l : report.links)
     list.push(Json::object(
         {{"node", l.node},

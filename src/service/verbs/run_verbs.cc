@@ -31,6 +31,7 @@ ProgramOrder program_order(const Command& command, const Submission& saved) {
   order.submission = saved;
   order.run_number = static_cast<int>(parse_run_id(command.args["run"].as_string()).value_or(RunId{}).n);
   order.exclude = command.args["exclude"].as_strings();
+  order.include = command.args["include"].as_strings();
   order.output_dir = command.args["output_dir"].as_string();
   if (command.args.has("array_task"))
     order.array_task = static_cast<TaskId>(command.args["array_task"].as_int());

@@ -87,7 +87,26 @@ Result<Look::JobsSeen> Look::read_each(const std::vector<JobId>& ids, const std:
   return seen;
 }
 
-Result<Look::JobsSeen> Look::read_all(const std::vector<JobId>& ids, const std::vector<JobId>& arrays) {
+// A record is made a JobInfo only where it is news: most of a full cluster runs, and was told of.
+void Look::add_begun(const job_info_msg_t& all, JobsSeen& seen) {
+  for (std::uint32_t i = 0; i < all.record_count; ++i) {
+    slurm_job_info_t& record = all.job_array[i];
+    const std::uint32_t base = record.job_state & JOB_STATE_BASE;
+    if (base == JOB_PENDING || base == JOB_SUSPENDED || record.start_time <= 0) continue;
+    const bool ended = base > JOB_SUSPENDED;
+    // slurmctld takes nodes off the list of a completing job as they come free: it is told when it is
+    // through.
+    if (ended && (record.job_state & JOB_COMPLETING) != 0) continue;
+    const time_t till = ended ? record.end_time : all.last_update;
+    if (told_lives_.is_news(record.job_id, from_unix_seconds(record.start_time), ended,
+                            std::chrono::seconds(till - record.start_time)))
+      seen.begun.push_back(job_info(record));
+  }
+  told_lives_.end_look();
+}
+
+Result<Look::JobsSeen> Look::read_all(const std::vector<JobId>& ids, const std::vector<JobId>& arrays,
+                                      bool begun) {
   const auto start = Clock::now();
   job_info_msg_t* raw = nullptr;
   if (slurm_load_jobs(0, &raw, kJobs) != SLURM_SUCCESS)
@@ -107,14 +126,18 @@ Result<Look::JobsSeen> Look::read_all(const std::vector<JobId>& ids, const std::
     else
       seen.absent.push_back(id);
   }
+  if (begun) add_begun(*answer, seen);
   all_us_ = us_since(start);
   all_tried_ = Clock::now();
   return seen;
 }
 
-Result<Look::JobsSeen> Look::read_jobs(const std::vector<JobId>& ids, const std::vector<JobId>& arrays) {
+Result<Look::JobsSeen> Look::read_jobs(const std::vector<JobId>& ids, const std::vector<JobId>& arrays,
+                                       bool begun) {
+  // Who wants to know of all jobs has asked for all, the watched ones among them.
+  if (begun) return read_all(ids, arrays, true);
   if (ids.empty() && arrays.empty()) return JobsSeen();
-  return one_by_one(ids.size() + arrays.size()) ? read_each(ids, arrays) : read_all(ids, arrays);
+  return one_by_one(ids.size() + arrays.size()) ? read_each(ids, arrays) : read_all(ids, arrays, false);
 }
 
 Status Look::read_partitions() {
@@ -163,8 +186,11 @@ Result<TimePoint> Look::read_boot_time() {
 
 Result<Json> Look::refresh(const Json& args) {
   auto answer = look_once(args);
-  // What was read of the nodes is lost with the answer; "not changed since" would hide it for ever.
-  if (!answer) nodes_seen_ = 0;
+  // What was read is lost with the answer; "not changed since" would hide it for ever.
+  if (!answer) {
+    nodes_seen_ = 0;
+    told_lives_ = {};
+  }
   return answer;
 }
 
@@ -173,11 +199,12 @@ Result<Json> Look::look_once(const Json& args) {
   for (const Json& id : args["jobs"].items()) ids.push_back(static_cast<JobId>(id.as_int()));
   for (const Json& id : args["arrays"].items()) arrays.push_back(static_cast<JobId>(id.as_int()));
   const bool want_nodes = args["nodes"].as_bool(true);
+  const bool want_begun = args["begun"].as_bool();
 
   JobsSeen seen;
   std::optional<NodeMap> nodes;
   for (int tries = 1;; ++tries) {
-    auto jobs = read_jobs(ids, arrays);
+    auto jobs = read_jobs(ids, arrays, want_begun);
     if (!jobs) return fail(std::move(jobs.error()));
     if (want_nodes) {
       auto read = read_nodes();
@@ -192,13 +219,15 @@ Result<Json> Look::look_once(const Json& args) {
     boot_ = *boot;
     if (same || first) break;
     nodes_seen_ = 0;
+    told_lives_ = {};
     if (tries == kMostTries)
       return fail(ErrorCode::slurm_away, "slurmctld restarts again and again while it is looked at");
   }
 
   Json answer = Json::object({{"controller_boot", to_micros(boot_)},
                               {"jobs", to_array(seen.jobs)},
-                              {"tasks", to_array(seen.tasks)}});
+                              {"tasks", to_array(seen.tasks)},
+                              {"begun", to_array(seen.begun)}});
   Json::Array absent;
   for (const JobId id : seen.absent) absent.push_back(id);
   answer.set("absent", std::move(absent));

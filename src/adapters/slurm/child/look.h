@@ -17,13 +17,15 @@
 #include "adapters/slurm/child/records.h"
 #include "base/json.h"
 #include "base/result.h"
+#include "model/job_outcome.h"
 
 namespace sickbay::slurm {
 
 class Look {
  public:
-  /// Args {jobs: [id], arrays: [id], nodes: bool}; answers {controller_boot, jobs, tasks, absent, nodes,
-  /// gone, full}. The differences are kept only when all of it succeeded, so that a failed look loses none.
+  /// Args {jobs: [id], arrays: [id], nodes: bool, begun: bool}; answers {controller_boot, jobs, tasks, begun,
+  /// absent, nodes, gone, full}. The differences are kept only when all of it succeeded, so that a failed
+  /// look loses none.
   Result<Json> refresh(const Json& args);
 
  private:
@@ -32,18 +34,21 @@ class Look {
     std::vector<JobInfo> jobs;
     std::vector<JobId> absent;
     std::vector<JobInfo> tasks;
+    std::vector<JobInfo> begun;
   };
 
   Result<Json> look_once(const Json& args);
-  Result<JobsSeen> read_jobs(const std::vector<JobId>& ids, const std::vector<JobId>& arrays);
+  Result<JobsSeen> read_jobs(const std::vector<JobId>& ids, const std::vector<JobId>& arrays, bool begun);
   Result<JobsSeen> read_each(const std::vector<JobId>& ids, const std::vector<JobId>& arrays);
-  Result<JobsSeen> read_all(const std::vector<JobId>& ids, const std::vector<JobId>& arrays);
+  Result<JobsSeen> read_all(const std::vector<JobId>& ids, const std::vector<JobId>& arrays, bool begun);
   /// All nodes, or nothing when slurmctld says that none has changed.
   Result<std::optional<NodeMap>> read_nodes();
   Status read_partitions();
   Result<TimePoint> read_boot_time();
+  void add_begun(const job_info_msg_t& all, JobsSeen& seen);
   bool one_by_one(std::size_t watched) const;
 
+  ToldLives told_lives_;
   TimePoint boot_ = kNoTime;
   time_t conf_seen_ = 0;  ///< slurmctld's stamp of our last answer, for "has it changed since?"
   NodeMap nodes_;

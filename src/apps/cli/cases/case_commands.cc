@@ -10,6 +10,7 @@
 
 #include "apps/cli/answer.h"
 #include "apps/cli/cases/case_text.h"
+#include "apps/cli/cases/experiment.h"
 #include "apps/cli/cases/pending_text.h"
 #include "apps/cli/commands.h"
 #include "apps/cli/event_text.h"
@@ -25,7 +26,7 @@ constexpr std::string_view kTargetHelp =
 
 struct WhyOptions {
   std::string target;
-  bool wait = false, json = false;
+  bool wait = false, json = false, experiment = false;
 };
 
 // The view of a case over a connection of its own.  Whoever waits does not give up because sickbayd is busy,
@@ -80,7 +81,37 @@ Json fetch_pending(ApiClient& api, const std::string& target, Result<Json>& view
   return {};
 }
 
-Result<int> run_why(const WhyOptions& o) {
+// Of a job without a case: what can be said from evidence alone, where the site looks at all jobs.
+void fetch_failure(ApiClient& api, const std::string& target, Result<Json>& view) {
+  if (view || view.error().code != ErrorCode::not_found ||
+      target.find_first_not_of("0123456789") != target.npos)
+    return;
+  auto failure = api.get(fmt::format("/v1/jobs/{}/failure", target));
+  if (failure || failure.error().code == ErrorCode::denied)
+    view = std::move(failure);
+  else if (failure.error().code == ErrorCode::conflict)
+    view.error().cause += "; " + failure.error().what;
+}
+
+// A case for a job that has none yet; nothing is done where it has one.
+Status open_case_for(WhyOptions& o) {
+  auto api = connect_to_sickbayd();
+  if (!api) return fail(api.error());
+  if (auto view = fetch_case(*api, o.target); view || view.error().code != ErrorCode::not_found)
+    return view ? Status() : fail(view.error());
+  if (o.target.size() > 9 || o.target.find_first_not_of("0123456789") != o.target.npos)
+    return fail(Error(ErrorCode::usage, "--experiment wants the number of a job")
+                    .remedied_by("squeue and sacct show it"));
+  auto opened = begin_experiment(*api, static_cast<JobId>(std::stoul(o.target)));
+  if (!opened) return fail(opened.error());
+  fmt::print(stderr, "sickbay: case {} is opened for job {}\n", *opened, o.target);
+  o.target = *opened;
+  return {};
+}
+
+Result<int> run_why(WhyOptions o) {
+  if (o.experiment)
+    if (auto opened = open_case_for(o); !opened) return fail(opened.error());
   Result<Json> view;
   Json pending;
   if (auto target = parse_case_target(o.target); !target) {
@@ -91,7 +122,8 @@ Result<int> run_why(const WhyOptions& o) {
     view = fail(api.error());
   } else {
     view = fetch_case(*api, o.target);
-    pending = fetch_pending(*api, o.target, view);
+    fetch_failure(*api, o.target, view);
+    if (!view || !view->has("unasked")) pending = fetch_pending(*api, o.target, view);
   }
   if (!view && pending.is_null()) return fail(view.error());
   if (o.json) {
@@ -232,6 +264,8 @@ void add_why_command(CLI::App& app, Ending& ending) {
   auto o = std::make_shared<WhyOptions>();
   c->add_option("TARGET", o->target, std::string(kTargetHelp))->required();
   c->add_flag("-w,--wait", o->wait, "wait for the final verdict");
+  c->add_flag("-x,--experiment", o->experiment,
+              "open a case for a job of your own that failed without one, while Slurm has its script");
   c->add_flag("--json", o->json, "print the case, or why the job waits, as JSON (doc/formats/api.md)");
   c->footer(
       "Exit codes tell the verdict:\n"
@@ -242,10 +276,14 @@ void add_why_command(CLI::App& app, Ending& ending) {
       "  13  inconclusive, or the case expired\n"
       "  14  cancelled, out of memory, or its deadline passed\n"
       "  15  tasks of a job array failed for different causes\n"
+      "  16  (c) the program or its input, now and then\n"
+      "  17  (d) a node or a link, now and then\n"
       "  20  still under way: no final verdict yet, or the job waits for its start\n"
       "  21  the job waits, and will not start before somebody changes it or the cluster\n\n"
       "Of a job that waits, also one submitted by plain sbatch, it says why, from what slurmctld knows,\n"
-      "and what would let it run.  You may ask about your own jobs; operators about all.\n");
+      "and what would let it run.  Of one that failed without a case it says what evidence alone tells, "
+      "where\n"
+      "the site looks at all jobs (identify.jobs).  You may ask about your own jobs; operators about all.\n");
   c->callback([o, &ending] { ending = {run_why(*o), o->json}; });
 }
 

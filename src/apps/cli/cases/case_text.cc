@@ -12,6 +12,7 @@
 #include "base/duration.h"
 #include "base/hostlist.h"
 #include "base/text_table.h"
+#include "model/rank_report.h"
 
 namespace sickbay::cli {
 namespace {
@@ -22,6 +23,8 @@ constexpr auto kCauses = std::to_array<CauseRow>({
     {"normal", 0, "normal", kGood},
     {"a", 10, "(a) program", kUnclear},
     {"b", 11, "(b) node", kBad},
+    {"c", 16, "(c) program, now and then", kUnclear},
+    {"d", 17, "(d) node or link, now and then", kBad},
     {"non_deterministic", 12, "non-deterministic", kUnclear},
     {"inconclusive", 13, "inconclusive", kUnclear},
     {"expired", 13, "expired", kFaint},
@@ -68,6 +71,16 @@ TextTable::Page table_page(const TextPage& page, int indent = 2) {
   return {.width = page.width, .colours = page.colours, .indent = indent};
 }
 
+// What is said of a run that hangs and has not ended; in a list it is the member "hang" itself.
+std::string running_hang(const Json& view) {
+  if (view["hang"].is_string()) return safe(view["hang"]);
+  for (const Json& run : view["runs"].items())
+    if (run["hang"].is_object() && run["hang_over_at"].as_int() == 0 &&
+        run["outcome"].as_string() == "running")
+      return safe(run["hang"]["text"]);
+  return {};
+}
+
 std::string sentence_of(const Json& view) {
   if (const Json& verdict = view["verdict"]; verdict.is_object()) return safe(verdict["sentence"]);
   if (const Json& tasks = view["tasks"]; tasks.is_object() && tasks["count"].as_int() > 0) {
@@ -77,6 +90,7 @@ std::string sentence_of(const Json& view) {
     return fmt::format("{} of {} tasks have ended, {} failed{}", failed + ended, tasks["count"].as_int(),
                        failed, failed > 0 ? "; Sickbay is finding out why." : ".");
   }
+  if (const std::string hang = running_hang(view); !hang.empty()) return "The job hangs: " + hang + ".";
   for (const StateRow& row : kStates)
     if (row.state == view["state"].as_string()) return std::string(row.sentence);
   return "There is no verdict yet.";
@@ -160,6 +174,37 @@ std::string runs_text(const Json& view, const TextPage& page) {
                TextTable::Cell(state_text(run), outcome_sgr(run["outcome"].as_string())), exit_text(run),
                duration_text(run, page.now), role_text(run, view)});
   return table.empty() ? std::string() : heading("Runs", page) + table.text(table_page(page));
+}
+
+// The ranks of a program by where they stand, each group on its line.
+std::string judgement_text(const std::string& title, const Json& judgement, const TextPage& page) {
+  std::string text = heading(title, page);
+  if (!judgement["text"].as_string().empty())
+    text += paragraph("  ", for_terminal(judgement["text"].as_string()), page);
+  for (const Json& one : judgement["groups"].items())
+    if (const auto group = read_rank_group(one))
+      text += paragraph("  - ", for_terminal(text_of(*group)), page);
+  if (const std::int64_t left = judgement["left_out"].as_int(); left > 0)
+    text += fmt::format("  - and {} other groups\n", left);
+  for (const Json& one : judgement["unread"].items())
+    text += paragraph("  not read: ", safe(one["what"]) + ": " + safe(one["why"]), page);
+  return text;
+}
+
+std::string ranks_text(const Json& view, const TextPage& page) {
+  std::string text;
+  for (const Json& run : view["runs"].items()) {
+    if (!run["hang"].is_object()) continue;
+    std::string title = fmt::format("HANG of {}, known {}", safe(run["run"]),
+                                    local_time(from_micros(run["hang_at"].as_int())));
+    if (const std::int64_t over = run["hang_over_at"].as_int(); over > 0)
+      title += fmt::format(", over {}: the ranks went on", local_time(from_micros(over)));
+    text += judgement_text(title, run["hang"], page);
+  }
+  // As they stand now: only where that says more.
+  if (text.empty() && view["ranks"]["word"].as_string() == "suspicion")
+    text = judgement_text("Ranks", view["ranks"], page);
+  return text;
 }
 
 // Rows that differ in the node only are one row: of 512 nodes, 511 say the same.
@@ -298,6 +343,8 @@ std::string bullets(std::string_view title, const Json& lines, const TextPage& p
 }
 
 std::string case_line(const Json& view) {
+  if (view.has("unasked"))
+    return fmt::format("Job {} has no case: this is from evidence alone", view["job_id"].as_int());
   if (view["case"].as_string().empty()) return "(sickbayd sent no case)";
   std::string text = fmt::format("Case {}", safe(view["case"]));
   if (view["job_id"].as_int() > 0)
@@ -414,7 +461,7 @@ std::string case_text(const Json& view, const TextPage& page) {
   text += faulty_text(view, page);
   text += tasks_text(view, page);
   if (!is_decided(view)) text += bullets("Under way", view["under_way"], page);
-  text += runs_text(view, page);
+  text += runs_text(view, page) + ranks_text(view, page);
   text += verification_text(view, page);
   text += evidence_text(view, page);
   text += output_text(view, page);
@@ -433,7 +480,7 @@ std::string case_brief(const Json& view, const TextPage& page) {
     text += painted(line, sentence_sgr(view), page.colours) + "\n";
   text += waits_text(view, page);
   text += rerun_text(view, page);
-  return text + tasks_text(view, page) + runs_text(view, page);
+  return text + tasks_text(view, page) + runs_text(view, page) + ranks_text(view, page);
 }
 
 std::string cases_text(const Json& list, const TextPage& page) {

@@ -76,6 +76,8 @@ TEST_F(CaseText, TellsTheVerdictByExitCode) {
       {R"({"state":"closed","verdict":{"cause":"out_of_memory","final":true}})", 14, true},
       {R"({"state":"closed","verdict":{"cause":"deadline","final":true}})", 14, true},
       {R"({"state":"closed","verdict":{"cause":"mixed","final":true}})", 15, true},
+      {R"({"state":"closed","verdict":{"cause":"c","final":true}})", 16, true},
+      {R"({"state":"closed","verdict":{"cause":"d","final":true}})", 17, true},
 
       {R"({"state":"investigating","verdict":{"cause":"b","final":false}})", 20, false},
       {R"({"state":"waiting","verdict":{"cause":"inconclusive","final":false}})", 20, false},

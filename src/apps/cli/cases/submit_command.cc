@@ -21,6 +21,7 @@
 #include "apps/cli/commands.h"
 #include "base/duration.h"
 #include "base/text.h"
+#include "model/output_compare.h"
 #include "model/sbatch_array.h"
 #include "model/sbatch_reply.h"
 
@@ -28,8 +29,8 @@ namespace sickbay::cli {
 namespace {
 
 struct SubmitOptions {
-  bool deliver = false, no_rerun = false, require_case = false, json = false;
-  std::string check, expect_time, rerun, workdir, steps;
+  bool deliver = false, no_rerun = false, require_case = false, until_verdict = false, json = false;
+  std::string check, expect_time, rerun, workdir, steps, compare, tolerance, learn, hang;
 
   /// How the program may run again; empty: as the site says.
   std::string way() const { return !rerun.empty() ? rerun : no_rerun ? "never" : workdir; }
@@ -48,6 +49,15 @@ void define(CLI::App& c, SubmitOptions& o) {
        "--check", o.check,
        "command that judges a completed job, whose output is in the file $SICKBAY_OUTPUT: exit 0 is right")
       ->type_name("CMD");
+  c.add_option(
+       "--compare", o.compare,
+       "output of a good run: a completed job whose output (or OUT, a file that it writes) is another "
+       "result has failed; the nodes must have sickbay")
+      ->type_name("GOOD[=OUT]");
+  c.add_option("--tolerance", o.tolerance, "how far numbers may differ there (sickbay compare)")
+      ->type_name("REL[,ABS]");
+  c.add_option("--learn", o.learn, "output of a second good run: what differs there may differ")
+      ->type_name("FILE");
   c.add_option("--expect-time", o.expect_time, "longest time a good run takes (as sbatch's --time)")
       ->type_name("TIME");
   c.add_option("--workdir", o.workdir, "the old word for --rerun=same and --rerun=copy")
@@ -58,17 +68,28 @@ void define(CLI::App& c, SubmitOptions& o) {
        "a failed step of a job that completed: tell of it, or take it for a failure (default: the site's)")
       ->type_name("tell|fail")
       ->check(CLI::IsMember({"tell", "fail"}).description(""));
+  c.add_flag("--until-verdict", o.until_verdict,
+             "if the failure does not repeat, run it again on chosen nodes until it is known why (sickbay "
+             "requeue)");
+  c.add_option("--hang", o.hang,
+               "look whether the job's ranks go on: not at all, tell when they do not, or end the job then "
+               "and find out why (default: the site's)")
+      ->type_name("off|notify|cancel")
+      ->check(CLI::IsMember({"off", "notify", "cancel"}).description(""));
   c.add_flag("--require-case", o.require_case, "do not submit when no case can be kept");
   c.add_flag("--json", o.json, "print {\"job_id\", \"case\"}");
   add_controller_option(c);
 }
 
 constexpr CommandOption kOwn[] = {
-    {"deliver", 0, OptionValue::none},     {"no-rerun", 0, OptionValue::none},
-    {"check", 0, OptionValue::required},   {"expect-time", 0, OptionValue::required},
-    {"workdir", 0, OptionValue::required}, {"require-case", 0, OptionValue::none},
-    {"rerun", 0, OptionValue::required},   {"controller", 0, OptionValue::required},
-    {"steps", 0, OptionValue::required},   {"json", 0, OptionValue::none},
+    {"deliver", 0, OptionValue::none},       {"no-rerun", 0, OptionValue::none},
+    {"check", 0, OptionValue::required},     {"expect-time", 0, OptionValue::required},
+    {"workdir", 0, OptionValue::required},   {"require-case", 0, OptionValue::none},
+    {"rerun", 0, OptionValue::required},     {"controller", 0, OptionValue::required},
+    {"steps", 0, OptionValue::required},     {"until-verdict", 0, OptionValue::none},
+    {"json", 0, OptionValue::none},          {"compare", 0, OptionValue::required},
+    {"tolerance", 0, OptionValue::required}, {"learn", 0, OptionValue::required},
+    {"hang", 0, OptionValue::required},
 };
 
 // Options with which sbatch submits nothing, or prints and leaves: no case, nothing to say.
@@ -111,6 +132,48 @@ bool same_folder(const std::string& one, const std::string& other) {
          a.st_ino == b.st_ino;
 }
 
+Result<std::string> absolute_path(const std::string& file) {
+  char* found = ::realpath(file.c_str(), nullptr);
+  if (found == nullptr)
+    return fail(Error(ErrorCode::not_found, "there is no file " + quote_for_message(file))
+                    .remedied_by("--compare and --learn take the outputs of good runs"));
+  std::string path(found);
+  std::free(found);
+  return path;
+}
+
+// What judges a completed job: the user's own command, or `sickbay compare` with a known good output.
+Result<std::string> check_command(const SubmitOptions& o) {
+  const auto refuse = [](std::string what, std::string remedy) {
+    return fail(Error(ErrorCode::usage, std::move(what)).remedied_by(std::move(remedy)));
+  };
+  if (o.compare.empty()) {
+    if (!o.tolerance.empty() || !o.learn.empty())
+      return refuse("--tolerance and --learn are for --compare", "give --compare, too");
+    return o.check;
+  }
+  if (!o.check.empty())
+    return refuse("--check and --compare both judge the result",
+                  "give --check alone: its command may run sickbay compare");
+  const std::size_t sign = o.compare.find('=');
+  auto good = absolute_path(o.compare.substr(0, sign));
+  if (!good) return fail(good.error());
+  std::string command =
+      "sickbay compare " + shell_quoted(*good) + " " +
+      (sign == o.compare.npos ? "\"$SICKBAY_OUTPUT\"" : shell_quoted(o.compare.substr(sign + 1)));
+  if (!o.tolerance.empty()) {
+    if (auto tolerance = parse_tolerance(o.tolerance); !tolerance) return fail(tolerance.error());
+    command += " --tolerance=" + shell_quoted(o.tolerance);
+  }
+  if (!o.learn.empty()) {
+    auto second = absolute_path(o.learn);
+    if (!second) return fail(second.error());
+    command += " --learn=" + shell_quoted(*second);
+  }
+  // What could not be compared is no other result: a check that was cancelled says nothing.
+  return command + "\ncode=$?\n[ $code -le 1 ] && exit $code\nscancel \"$SLURM_JOB_ID\"\nsleep 60\n";
+}
+
 // One submission on its way.
 class SubmitRun {
  public:
@@ -121,6 +184,9 @@ class SubmitRun {
       if (line_.last(name)) return run_sbatch(std::nullopt, false);
     auto expect = expected_seconds();
     if (!expect) return fail(expect.error());
+    auto check = check_command(options_);
+    if (!check) return fail(check.error());
+    options_.check = std::move(*check);
     auto script = read_batch_script(line_);
     if (!script) return fail(script.error());
     auto in_script = parse_script_options(script->text);
@@ -175,6 +241,9 @@ class SubmitRun {
                                  {"requeue", requeue_}});
     if (const std::string way = options_.way(); !way.empty()) options.set("rerun", way);
     if (!options_.steps.empty()) options.set("steps", options_.steps);
+    // (Named only where it is asked for: an older sickbayd does not know it.)
+    if (options_.until_verdict) options.set("until_verdict", true);
+    if (!options_.hang.empty()) options.set("hang", options_.hang);
     Json body = Json::object({{"inputs", std::move(files)},
                               {"script_digest", inputs.script_digest},
                               {"names_folder", inputs.names_folder},
@@ -201,6 +270,10 @@ class SubmitRun {
     if (!options_.check.empty())
       add("--check is not run for the tasks of a job array", "it would be one more job for each task",
           "have the script check the result, and end with an exit code other than 0");
+    if (options_.until_verdict)
+      add("--until-verdict does not count for the tasks of a job array",
+          "it would run each of several tasks again many times",
+          "ask for the case of one task with 'sickbay requeue' while that of its array is open");
     if (options_.steps == "fail")
       add("--steps=fail does not count for the tasks of a job array",
           "of each task only its own end is looked at, not its steps",

@@ -78,6 +78,29 @@ std::string silent_lines(const Json& node, const TextPage& page) {
   return paragraph("", text, page);
 }
 
+// What the known-good program last found there, where it is not well.
+std::string verified_lines(const Json& node, const TextPage& page) {
+  const Json& last = node["verified"];
+  const std::string result = safe(last["result"]);
+  if (result.empty() || result == "ok") return {};
+  return paragraph("",
+                   fmt::format("{}: found {} by {}{}: {}", safe(node["name"]), result, safe(last["by"]),
+                               since_text(last["at"], page.now), safe(last["reason"])),
+                   page);
+}
+
+// How it differs from the other nodes of its kind.  Nodes that do in the same way share a sentence: `said`.
+std::string odd_lines(const Json& node, const TextPage& page, std::set<std::string>& said) {
+  std::string text;
+  for (const Json& odd : node["odd"].items())
+    if (said.insert(odd["text"].as_string()).second)
+      text += paragraph("",
+                        fmt::format("{}: {}{}", safe(odd["severity"]), safe(odd["text"]),
+                                    since_text(odd["since"], page.now)),
+                        page);
+  return text;
+}
+
 // One line for what speaks against a node, and one for each reason.
 std::string service_lines(const Json& node, const TextPage& page) {
   const Json& service = node["service"];
@@ -235,6 +258,7 @@ std::string nodes_text(const Json& items, const Json& list, const TextPage& page
                    {"CASES", left, true},
                    {"REASON", left, true}});
   const CommonRules common(list);
+  std::set<std::string> said;
   std::string why;
   for (const Json& node : items.items()) {
     std::string state = safe(node["state"]);
@@ -249,6 +273,8 @@ std::string nodes_text(const Json& items, const Json& list, const TextPage& page
     why += service_lines(node, page);
     why += claim_lines(node, page);
     why += silent_lines(node, page);
+    why += verified_lines(node, page);
+    why += odd_lines(node, page, said);
     why += suspect_lines(node, page);
     if (!differ.empty()) why += rules_lines(node, differ, common, page);
   }
