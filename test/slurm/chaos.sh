@@ -19,6 +19,8 @@ serve_nonstop
 home=$folder/home/alice
 heat=$build/demo/heat
 size=200 save=200
+# A small plate would be done too early: heat takes 1,000,000 steps at the most.
+[ "$work_s" -le 600 ] || size=800 save=1000
 RANDOM=${SEED:-$$}
 echo "chaos: seed ${SEED:-$$}"
 

@@ -52,14 +52,19 @@ Result<Json> wait_for_verdict(const std::string& target) {
   FollowOrder order;
   order.subject = (*view)["case"].as_string();
   order.after = *seq;
-  auto followed = follow_events(order, [&](const Event&) {
+  // The verdict stands in the view; the stream only says when to look.  So that nobody waits for ever for an
+  // event behind which the view could not be had, it is looked at now and then without one.
+  order.tick = std::chrono::seconds(15);
+  auto look = [&] {
     // A task of a job array gets a case of its own when it has failed.
     auto next = fetch_patiently(parse_task_name(target) ? target : order.subject);
-    // Away for a moment: the stream will break, too, and come back.
+    // Away for a moment: it comes back, or the stream says so.
     if (!next && next.error().code == ErrorCode::daemon_away) return true;
     view = std::move(next);
     return view && !is_decided(*view);
-  });
+  };
+  auto followed = follow_events(
+      order, [&](const Event&) { return look(); }, look);
   if (!followed) return fail(followed.error());
   return view;
 }
