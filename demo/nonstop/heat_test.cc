@@ -31,7 +31,10 @@ class Heat : public StubServiceTest, public ::testing::WithParamInterface<std::s
                "echo \"$SLURM_JOB_NODELIST\" >> " +
                    conf.path("ran") + "\nexec mpiexec -n 4 \"$@\"\n");
     conf.write("bin/scontrol", "#!/bin/sh\nprintf 'n%d\\n' 1 2 3 4\n");  // show hostnames
-    for (const char* command : {"bin/srun", "bin/scontrol"}) ::chmod(conf.path(command).c_str(), 0755);
+    // Where there is another MPI beside MPICH, `mpiexec` alone may be the other's.
+    conf.write("bin/mpiexec", "#!/bin/sh\nexec " HEAT_MPIEXEC " \"$@\"\n");
+    for (const char* command : {"bin/srun", "bin/scontrol", "bin/mpiexec"})
+      ::chmod(conf.path(command).c_str(), 0755);
     run("mpiexec -n 1 " + program("heat") + " " + folder("wanted") + kSizes);
     wanted = file("wanted/result");
     ASSERT_EQ(wanted.size(), 64 * 64 * 8 + 24U) << out;
@@ -46,14 +49,14 @@ class Heat : public StubServiceTest, public ::testing::WithParamInterface<std::s
     return {std::istreambuf_iterator<char>(in), {}};
   }
   int run(const std::string& command) {
-    const int status =
-        std::system(("timeout 60 env " + command + " > " + conf.path("out") + " 2>&1").c_str());
+    const int status = std::system(
+        ("timeout 60 env PATH=" + conf.path("bin") + ":$PATH " + command + " > " + conf.path("out") + " 2>&1")
+            .c_str());
     out = file("out");
     return WEXITSTATUS(status);
   }
   int run_job(const std::string& before = "") {
-    return run("PATH=" + conf.path("bin") +
-               ":$PATH SLURM_JOB_ID=17 SLURMD_NODENAME=n2 SLURM_JOB_NODELIST='n[1-4]' NONSTOP_SH=" SMD_SCRIPTS
+    return run("SLURM_JOB_ID=17 SLURMD_NODENAME=n2 SLURM_JOB_NODELIST='n[1-4]' NONSTOP_SH=" SMD_SCRIPTS
                "/nonstop.sh " +
                before + " " HEAT_JOB " " + program(GetParam()) + " " + conf.path("work") + kSizes);
   }

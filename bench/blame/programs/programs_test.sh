@@ -9,6 +9,7 @@ shift
 [ $# -gt 0 ] || set -- is ep lu bt sp
 # A hung run is ended after this; a healthy one takes well below 1 s, even on a busy machine below this.
 limit=${BLAME_TEST_LIMIT:-6}
+mpiexec=$(command -v mpiexec.mpich || command -v mpiexec) # beside another MPI the plain name may be the other's
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
@@ -19,7 +20,7 @@ ulimit -c 0
 run() {
   local rc=0 place=$work/$1
   mkdir -p "$place" # each in a folder of its own: some leave files
-  (cd "$place" && exec timeout -k 1 "$3" mpiexec -launcher fork -n "$2" "$folder/$4" T) >"$1.out" 2>&1 </dev/null || rc=$?
+  (cd "$place" && exec timeout -k 1 "$3" "$mpiexec" -launcher fork -n "$2" "$folder/$4" T) >"$1.out" 2>&1 </dev/null || rc=$?
   echo "$rc" >"$1.rc"
 }
 # ended_well CODE.  Where MPICH hangs in MPI_Finalize the ranks leave by themselves (corpus.c), and mpiexec, which misses
