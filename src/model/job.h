@@ -53,6 +53,14 @@ struct JobInfo {
   friend bool operator==(const JobInfo&, const JobInfo&) = default;
 };
 
+/// A time limit as JobInfo has it, from the minutes that Slurm shows: a year or more is none.  Of a job
+/// without a limit the main scheduler shows none, but the backfill scheduler, where it starts the job, writes
+/// a year of 365 days into its record (measured with 22.05), and which of the two it was is chance.
+inline std::int64_t limit_seconds(std::int64_t minutes) {
+  constexpr std::int64_t kYear = std::int64_t{365} * 24 * 60;
+  return minutes >= kYear ? 0 : minutes * 60;
+}
+
 /// Whether a node that shows the boot time `boot` has booted since `before`.  Slurm reckons a boot time anew
 /// at each registration of the node, so one boot has times that differ by a second or so.
 inline bool booted_since(TimePoint boot, TimePoint before) { return boot > before + std::chrono::seconds(5); }

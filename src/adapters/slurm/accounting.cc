@@ -63,7 +63,7 @@ bool read_limit(Text text, AccountingJob& entry) {
   std::int64_t minutes = 0;
   if (!text.empty() && text[0] >= '0' && text[0] <= '9' && (!read_number(text, minutes) || minutes > kMost))
     return false;
-  entry.job.time_limit_s = minutes * 60;
+  entry.job.time_limit_s = limit_seconds(minutes);
   return true;
 }
 

@@ -82,6 +82,21 @@ TEST(Accounting, WordsForNothingAreNothing) {
   EXPECT_EQ(job.time_limit_s, 0);
 }
 
+TEST(Accounting, AYearIsNoLimit) {
+  // What the backfill scheduler writes where the job has no limit.
+  const struct {
+    const char* minutes;
+    std::int64_t seconds;
+  } rows[] = {{"5", 300}, {"525599", 31535940}, {"525600", 0}, {"1000000", 0}, {"UNLIMITED", 0}};
+  for (const auto& row : rows) {
+    auto fields = good();
+    fields[9] = row.minutes;
+    const auto jobs = parse_sacct(record(fields), kD);
+    ASSERT_TRUE(jobs) << jobs.error().line();
+    EXPECT_EQ((*jobs)[0].job.time_limit_s, row.seconds) << row.minutes;
+  }
+}
+
 TEST(Accounting, UsersTextMayHoldLinesAndBars) {
   auto first = good(), second = good();
   first[13] = "a|b\n99|60001|COMPLETED|0:0|\n";

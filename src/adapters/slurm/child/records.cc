@@ -77,8 +77,7 @@ JobInfo job_info(slurm_job_info_t& record) {
   if (text(record.state_desc) == "launch failed requeued held") job.reason = kLaunchFailedHeld;
   job.reservation = text(record.resv_name);
   if (!started && !ended) job.expected_start = time_or_none(record.start_time);
-  const bool limited = record.time_limit != NO_VAL && record.time_limit != INFINITE;
-  job.time_limit_s = limited ? std::int64_t{record.time_limit} * 60 : 0;
+  job.time_limit_s = limit_seconds(number_or_none(record.time_limit));
   job.work_dir = text(record.work_dir);
   // Resolved here, while slurmctld still knows the job: later nobody can tell what %j was.
   if (record.batch_flag) {
