@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 #include <tuple>
 
 #include "adapters/node/words.h"
@@ -65,6 +66,29 @@ void sort_ranks(std::vector<FoundRank>& ranks) {
 }
 
 std::string shown(const RankNumber& n) { return fmt::format("rank {} of {}", n.rank, n.world); }
+
+// The worlds whose processes started ranks of another: Open MPI's mpirun has srun start an orted on each
+// node, with srun's numbers, and the ranks below it have PMIx's.  An orted waits in no call of MPI; taken for
+// a rank it would look like one that is busy, and no hang would ever be told.
+std::set<std::string> worlds_of_servants(const std::vector<node::ProcessTable::Process>& list,
+                                         const std::vector<Candidate>& candidates) {
+  std::map<std::int64_t, std::int64_t> parents;
+  for (const auto& process : list) parents.emplace(process.stat.pid, process.stat.parent);
+  std::map<std::int64_t, const Candidate*> by_pid;
+  for (const Candidate& one : candidates) by_pid.emplace(one.process->stat.pid, &one);
+  std::set<std::string> worlds;
+  for (const Candidate& one : candidates) {
+    if (!one.number.by_mpi) continue;
+    std::size_t steps =
+        parents.size();  // (a table that was read while processes came and went may have a ring)
+    for (auto at = parents.find(one.process->stat.parent); at != parents.end() && steps > 0;
+         at = parents.find(at->second), --steps)
+      if (const auto above = by_pid.find(at->first); above != by_pid.end() && !above->second->number.by_mpi &&
+                                                     above->second->number.world != one.number.world)
+        worlds.insert(above->second->number.world);
+  }
+  return worlds;
+}
 
 }  // namespace
 
@@ -141,6 +165,7 @@ Result<FoundRanks> find_ranks(node::ProcessTable& table, std::int64_t job, std::
     launched_by_mpi[one.number.world] |= one.number.by_mpi;
     candidates.push_back(std::move(one));
   }
+  for (const std::string& world : worlds_of_servants(**list, candidates)) launched_by_mpi[world] = true;
   std::map<std::pair<std::string, std::int64_t>, std::vector<const Candidate*>> by_number;
   for (const Candidate& one : candidates)
     if (one.number.by_mpi || !launched_by_mpi[one.number.world])

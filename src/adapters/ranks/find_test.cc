@@ -146,6 +146,22 @@ TEST(FindRanks, TheLaunchersOwnServantsAreNoRanks) {
   EXPECT_EQ(m.found(17), "step 0 0/4=102 step 0 1/4=103 ");
 }
 
+TEST(FindRanks, OpenMpisServantsAreNoRanksEither) {
+  // Its orted has srun's number, the rank below it PMIx's; a shell of the user's may stand between.
+  for (const bool shell : {false, true}) {
+    Machine m;
+    const std::string srun = "SLURM_PROCID=1 SLURM_STEP_ID=0 SLURM_STEP_NUM_TASKS=3";
+    const std::string pmix =
+        srun + " OMPI_COMM_WORLD_RANK=2 OMPI_COMM_WORLD_SIZE=4 PMIX_RANK=2 PMIX_NAMESPACE=77.1";
+    m.add(101, 100, "orted", 'S', 1000, srun);
+    if (shell) m.add(102, 101, "sh", 'S', 1000, "HOME=/");
+    m.add(103, shell ? 102 : 101, "a.out", 'R', 1000, pmix, true);
+    // What srun itself started beside it stays a rank.
+    m.add(104, 100, "b.out", 'R', 1000, "SLURM_PROCID=0 SLURM_STEP_ID=1 SLURM_STEP_NUM_TASKS=1");
+    EXPECT_EQ(m.found(17), "77.1 2/4=103 step 1 0/1=104 ");
+  }
+}
+
 TEST(FindRanks, TwoProgramsOfOneNumberAreToldAndNotTaken) {
   Machine m;
   for (int pid = 101; pid < 103; ++pid) m.add(pid, 100, "a.out", 'R', 1000, "PMI_RANK=0 PMI_SIZE=1");
