@@ -62,8 +62,9 @@ std::string sentence(const std::string& node, const Evidence& e) {
                                  plural(e.jobs, "job"), plural(e.users, "user"),
                                  std::max<std::int64_t>(1, e.longest.count()), node, format_clock(e.since));
   if (e.passed > 0) text += fmt::format(" ({} passed there)", e.passed);
-  text += fmt::format("; of the same kinds {} passed on other nodes ({} of them begun after the first failure)",
-                      plural(e.kind_passed, "job"), e.since_passed);
+  text +=
+      fmt::format("; of the same kinds {} passed on other nodes ({} of them begun after the first failure)",
+                  plural(e.kind_passed, "job"), e.since_passed);
   if (e.kind_failed > 0) text += fmt::format(", and {} failed there", e.kind_failed);
   return text;
 }
