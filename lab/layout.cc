@@ -14,20 +14,13 @@
 #include <fstream>
 #include <sstream>
 
+#include "base/fnv.h"
 #include "lab/child.h"
 
 namespace sickbay::lab {
 namespace {
 
 constexpr int kControllerHost = 250;  // of the lab's range; login hosts come after it
-
-// FNV-1a: names that differ get ranges and bridges that differ, mostly; nothing depends on it, since every
-// lab has its bridge in a network namespace of its own.
-std::uint32_t hash_of(const std::string& text) {
-  std::uint32_t h = 2166136261u;
-  for (unsigned char c : text) h = (h ^ c) * 16777619u;
-  return h;
-}
 
 std::string address_of(const Layout& l, int host) { return fmt::format("10.77.{}.{}", l.range, host); }
 
@@ -103,7 +96,9 @@ Result<Layout> plan_layout(Wishes wishes) {
   for (std::string& folder : wishes.shown) folder = plain_path(folder);
   Layout l;
   l.wishes = std::move(wishes);
-  const std::uint32_t h = hash_of(l.wishes.name + l.wishes.folder);
+  // Names that differ get ranges and bridges that differ, mostly; nothing depends on it, since every lab has
+  // its bridge in a network namespace of its own.
+  const std::uint32_t h = fnv32(l.wishes.name + l.wishes.folder);
   l.range = 1 + static_cast<int>(h % 250);
   l.first_port = 17000 + l.range * 8;
   l.bridge = fmt::format("sb-{:08x}", h);

@@ -7,6 +7,9 @@
 #include <cstdint>
 #include <fstream>
 #include <map>
+#include <string_view>
+
+#include "base/text.h"
 
 namespace sickbay::verify {
 namespace {
@@ -15,11 +18,8 @@ namespace {
 std::pair<std::string, std::string> field_of(const std::string& line) {
   const auto colon = line.find(':');
   if (colon == std::string::npos) return {};
-  const auto trim = [](const std::string& text) {
-    const auto first = text.find_first_not_of(" \t"), last = text.find_last_not_of(" \t");
-    return first == std::string::npos ? std::string() : text.substr(first, last - first + 1);
-  };
-  return {trim(line.substr(0, colon)), trim(line.substr(colon + 1))};
+  const std::string_view text = line;
+  return {std::string(trimmed(text.substr(0, colon))), std::string(trimmed(text.substr(colon + 1)))};
 }
 
 }  // namespace

@@ -49,4 +49,6 @@ double at_least_by_chance(std::uint64_t hits, std::uint64_t trials, std::uint64_
   return std::min(sum, 1.0);
 }
 
+double ln_beta(double a, double b) { return std::lgamma(a) + std::lgamma(b) - std::lgamma(a + b); }
+
 }  // namespace sickbay

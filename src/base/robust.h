@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Statistics that a few wrong values cannot bend: median, its spread, and an exact test of two counts.
+// Statistics that a few wrong values cannot bend: median, its spread, and exact weights of counts.
 // Everything that compares nodes with their like (the report of V, the fleet) measures with these.
 #pragma once
 #include <cstdint>
@@ -25,5 +25,8 @@ std::optional<Spread> spread_of(std::span<const double> values);
 /// than trials are taken as that many trials.  O(hits + others_hits).
 double at_least_by_chance(std::uint64_t hits, std::uint64_t trials, std::uint64_t others_hits,
                           std::uint64_t others_trials);
+
+/// ln B(a, b), both over 0: what a hits and b misses weigh under a rate of which nothing is known.
+double ln_beta(double a, double b);
 
 }  // namespace sickbay

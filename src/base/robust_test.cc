@@ -58,5 +58,11 @@ TEST(Robust, ChanceOfACount) {
   EXPECT_GT(at_least_by_chance(23, 3254, 300, 40'000), 0.3);
 }
 
+TEST(Robust, TheWeightOfCounts) {
+  EXPECT_NEAR(ln_beta(1, 1), 0, 1e-12);
+  EXPECT_NEAR(ln_beta(3, 2), std::log(1.0 / 12), 1e-12) << "2! 1! / 4!";
+  EXPECT_NEAR(ln_beta(0.5, 0.5), std::log(std::acos(-1.0)), 1e-12) << "pi";
+}
+
 }  // namespace
 }  // namespace sickbay

@@ -3,6 +3,8 @@
 
 #include <charconv>
 
+#include "base/text.h"
+
 namespace sickbay {
 namespace {
 
@@ -46,6 +48,13 @@ std::string finding_name(std::int64_t finding_no) { return "f" + std::to_string(
 
 Result<std::int64_t> parse_finding_name(std::string_view text) {
   return parse_name(text, 'f', "the name of a finding like f9");
+}
+
+Result<JobId> parse_job_id(std::string_view text) {
+  std::string_view rest = text;
+  JobId job = 0;
+  if (take_number(rest, job) && rest.empty()) return job;
+  return fail(ErrorCode::bad_input, quote_for_message(text) + " is not a job id");
 }
 
 std::string TaskName::text() const { return std::to_string(array_job_id) + "_" + std::to_string(task); }

@@ -35,6 +35,9 @@ Result<RunId> parse_run_id(std::string_view);            ///< Errors: bad_input
 std::string finding_name(std::int64_t finding_no);          ///< "f9"
 Result<std::int64_t> parse_finding_name(std::string_view);  ///< Errors: bad_input
 
+/// "4711"; no sign, and no 0 in front.  Errors: bad_input, with "is not a job id".
+Result<JobId> parse_job_id(std::string_view);
+
 /// What sacct and squeue call a task of a job array: "1234_7".
 struct TaskName {
   JobId array_job_id = 0;

@@ -39,6 +39,9 @@ TEST(Ids, RefusesOtherTexts) {
   for (const char* text : {"", "f", "f0", "c9", "f9 ", "f-1"}) EXPECT_FALSE(parse_finding_name(text)) << text;
   for (const char* text : {"", "job:", "job:0", "job:x", "job:17 ", "job:99999999999", "j17", "node:17"})
     EXPECT_FALSE(parse_job_subject(text)) << text;
+  for (const char* text : {"", "0", "017", "x", "17 ", "-1", "17.0", "4294967296", "12345678901234567890"})
+    EXPECT_EQ(parse_job_id(text).error().what, "'" + std::string(text) + "' is not a job id");
+  EXPECT_EQ(parse_job_id("4294967295"), JobId{4294967295});
   EXPECT_EQ(parse_job_subject(job_subject(17)), JobId{17});
 }
 

@@ -7,17 +7,14 @@
 #include <charconv>
 #include <tuple>
 
-#include "base/json.h"
-#include "base/text.h"
+#include "model/task_ids.h"
 
 namespace sickbay {
 namespace {
 
-constexpr std::size_t kMostLookText = std::size_t{32} << 20;
 constexpr std::size_t kMostLookName = 160;
 constexpr std::size_t kMostUnreadOfLook = 64;
 constexpr std::size_t kMostStacks = kMostRounds * kMostThreads;
-constexpr std::int64_t kHighestRank = 4'000'000;  // model/task_ids.h holds sets of them
 
 Json frame_json(const RankFrame& f) {
   Json json = Json::object({{"f", f.function}, {"m", f.module}});
@@ -76,8 +73,8 @@ Result<Rank> read_rank(const Json& json) {
   rank.size = json["size"].as_int(-1);
   rank.pid = json["pid"].as_int();
   rank.name = plain_name(json["name"].as_string(), kMostLookName);
-  if (rank.rank < 0 || rank.rank > kHighestRank) return no_look("a rank has no number");
-  if (rank.size < -1 || rank.size > kHighestRank + 1) return no_look("a program has no such size");
+  if (rank.rank < 0 || rank.rank > kMostTaskId) return no_look("a rank has no number");
+  if (rank.size < -1 || rank.size > kMostTaskId + 1) return no_look("a program has no such size");
   if (json["stacks"].size() > kMostStacks || json["rounds"].size() > kMostRounds)
     return no_look("a rank has too many rounds");
   for (const Json& one : json["stacks"].items()) {
@@ -115,18 +112,31 @@ std::string plain_name(std::string_view text, std::size_t most) {
   return name;
 }
 
+Json to_json(const std::vector<Unread>& unread) {
+  Json list = Json::array();
+  for (const Unread& one : unread) list.push(Json::object({{"what", one.what}, {"why", one.why}}));
+  return list;
+}
+
+std::vector<Unread> read_unread(const Json& json, std::size_t most) {
+  std::vector<Unread> unread;
+  for (const Json& one : json.items())
+    if (unread.size() < most)
+      unread.push_back({plain_name(one["what"].as_string(), kMostLookName),
+                        plain_name(one["why"].as_string(), kMostLookName)});
+  return unread;
+}
+
 std::string format_rank_look(const RankLook& look) {
   std::string text;
   for (const Rank& r : look.ranks) text += rank_json(r).dump() + "\n";
-  Json unread = Json::array();
-  for (const Unread& one : look.unread) unread.push(Json::object({{"what", one.what}, {"why", one.why}}));
   return text +
          Json::object({{"end", true},
                        {"at", to_micros(look.at)},
                        {"network_bytes", look.network_bytes},
                        {"unsent_bytes", look.unsent_bytes},
                        {"cpu_us", look.cpu_us},
-                       {"unread", std::move(unread)}})
+                       {"unread", to_json(look.unread)}})
              .dump() +
          "\n";
 }
@@ -154,10 +164,7 @@ Result<RankLook> parse_rank_look(std::string_view text) {
     look.unsent_bytes = (*json)["unsent_bytes"].as_int(-1);
     look.cpu_us = (*json)["cpu_us"].as_int();
     look.at = from_micros((*json)["at"].as_int());
-    for (const Json& one : (*json)["unread"].items())
-      if (look.unread.size() < kMostUnreadOfLook)
-        look.unread.push_back({plain_name(one["what"].as_string(), kMostLookName),
-                               plain_name(one["why"].as_string(), kMostLookName)});
+    look.unread = read_unread((*json)["unread"], kMostUnreadOfLook);
   }
   if (!ended) return no_look("the text has no last line");
   std::ranges::stable_sort(look.ranks, [](const Rank& a, const Rank& b) {

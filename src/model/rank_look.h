@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/json.h"
 #include "base/result.h"
 #include "base/time.h"
 
@@ -18,6 +19,7 @@ namespace sickbay {
 
 inline constexpr std::size_t kMostRanksOfNode = 4096;  ///< that one look tells of
 inline constexpr std::size_t kMostFrames = 64;         ///< of one stack
+inline constexpr std::size_t kMostLookText = std::size_t{32} << 20;
 inline constexpr std::size_t kMostRounds = 16;
 inline constexpr std::size_t kMostThreads = 4;  ///< of a rank, whose stacks are taken
 
@@ -84,6 +86,10 @@ struct RankLook {
   std::int64_t cpu_us = 0;  ///< that the look itself took
   friend bool operator==(const RankLook&, const RankLook&) = default;
 };
+
+Json to_json(const std::vector<Unread>& unread);
+/// The first `most` of them, as plain names.
+std::vector<Unread> read_unread(const Json& json, std::size_t most);
 
 /// The first `most` bytes of a name out of a user's file; what is no printable ASCII is '?'.
 std::string plain_name(std::string_view text, std::size_t most);

@@ -20,7 +20,7 @@ struct StandingRow {
   std::string_view words;  // of what is not to be seen in the path
 };
 // In the order of the enumeration.
-constexpr auto kStandings = std::to_array<StandingRow>({
+constexpr auto kStandingRows = std::to_array<StandingRow>({
     {Standing::waits, "waits", ""},
     {Standing::waits_outside, "waits_outside", ""},
     {Standing::moves, "moves", "goes on, in "},
@@ -32,12 +32,15 @@ constexpr auto kStandings = std::to_array<StandingRow>({
     {Standing::ended, "ended", "has ended"},
     {Standing::unread, "unread", "not read: "},
 });
+static_assert(kStandingRows.size() == kStandings);
 
 tl::unexpected<Error> no_report(const char* what) { return fail(ErrorCode::bad_input, what); }
 
 }  // namespace
 
-std::string_view to_string(Standing standing) { return kStandings[static_cast<std::size_t>(standing)].name; }
+std::string_view to_string(Standing standing) {
+  return kStandingRows[static_cast<std::size_t>(standing)].name;
+}
 
 Json to_json(const RankGroup& g) {
   return Json::object({{"world", g.world},
@@ -53,8 +56,8 @@ Result<RankGroup> read_rank_group(const Json& json) {
   RankGroup g;
   g.world = plain_name(json["world"].as_string(), kMostReportName);
   g.size = json["size"].as_int(-1);
-  const auto row = std::ranges::find(kStandings, json["standing"].as_string(), &StandingRow::name);
-  if (row == kStandings.end()) return no_report("a group of ranks has no such standing");
+  const auto row = std::ranges::find(kStandingRows, json["standing"].as_string(), &StandingRow::name);
+  if (row == kStandingRows.end()) return no_report("a group of ranks has no such standing");
   g.standing = row->standing;
   g.call = plain_name(json["call"].as_string(), kMostReportName);
   g.path = plain_name(json["path"].as_string(), kMostPath);
@@ -66,13 +69,12 @@ Result<RankGroup> read_rank_group(const Json& json) {
 }
 
 Json to_json(const RankReport& report) {
-  Json groups = Json::array(), unread = Json::array();
+  Json groups = Json::array();
   for (const RankGroup& g : report.groups) groups.push(to_json(g));
-  for (const Unread& one : report.unread) unread.push(Json::object({{"what", one.what}, {"why", one.why}}));
   return Json::object({{"groups", std::move(groups)},
                        {"network_rate", report.network_rate},
                        {"unsent_bytes", report.unsent_bytes},
-                       {"unread", std::move(unread)}});
+                       {"unread", to_json(report.unread)}});
 }
 
 Result<RankReport> read_rank_report(const Json& json) {
@@ -86,10 +88,7 @@ Result<RankReport> read_rank_report(const Json& json) {
   }
   report.network_rate = json["network_rate"].as_int(-1);
   report.unsent_bytes = json["unsent_bytes"].as_int(-1);
-  for (const Json& one : json["unread"].items())
-    if (report.unread.size() < kMostUnreadOfNode)
-      report.unread.push_back({plain_name(one["what"].as_string(), kMostReportName),
-                               plain_name(one["why"].as_string(), kMostReportName)});
+  report.unread = read_unread(json["unread"], kMostUnreadOfNode);
   return report;
 }
 
@@ -102,7 +101,7 @@ std::string ranks_text(const TaskIds& ranks) {
 }
 
 std::string text_of(const RankGroup& group) {
-  const StandingRow& row = kStandings[static_cast<std::size_t>(group.standing)];
+  const StandingRow& row = kStandingRows[static_cast<std::size_t>(group.standing)];
   return fmt::format("{}: {}{}", ranks_text(group.ranks), row.words, group.path);
 }
 

@@ -29,6 +29,7 @@ enum class Standing : std::uint8_t {
   ended,          ///< is not there any more
   unread,         ///< its stack could not be read
 };
+inline constexpr std::size_t kStandings = static_cast<std::size_t>(Standing::unread) + 1;
 std::string_view to_string(Standing standing);
 
 struct RankGroup {

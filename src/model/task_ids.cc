@@ -11,9 +11,6 @@
 namespace sickbay {
 namespace {
 
-// MaxArraySize is at most 4,000,001 (slurm.conf), and no task id is as high.
-constexpr TaskId kEndOfIds = 4'000'001;
-
 tl::unexpected<Error> bad(std::string_view text) {
   return fail(
       Error(ErrorCode::bad_input, fmt::format("{} names no tasks of an array", quote_for_message(text, 60)))
@@ -49,7 +46,7 @@ Result<TaskIds> TaskIds::parse(std::string_view text) {
     TaskId to = from;
     if (take_char(rest, '-') && !take_number(rest, to)) return bad(text);
     if (take_char(rest, ':') && (!take_number(rest, step) || step == 0)) return bad(text);
-    if (to < from || to >= kEndOfIds) return bad(text);
+    if (to < from || to > kMostTaskId) return bad(text);
     if (step == 1) {
       ids.add(from, to);
       continue;

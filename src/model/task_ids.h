@@ -16,6 +16,9 @@ namespace sickbay {
 
 using TaskId = std::uint32_t;
 
+/// MaxArraySize is at most 4,000,001 (slurm.conf), and no task id is as high.
+inline constexpr TaskId kMostTaskId = 4'000'000;
+
 class TaskIds {
  public:
   /// Reads what `sbatch --array` takes and what scontrol, squeue and sacct print, brackets around it

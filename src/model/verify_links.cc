@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <set>
 
 #include "model/verify_notes.h"
@@ -32,14 +31,7 @@ void discount_noise(Notes& notes) {
 
 /// Names nodes that are slower than their like in the same run, with no baseline needed.
 void compare_nodes(Notes& notes) {
-  struct Compared {
-    std::string_view phase, unit;
-    double floor;  ///< what equal machines differ by anyhow, as a share of the median
-  };
-  // Not the disk: what a sync costs in one second says little of the next.
-  static constexpr auto kCompared =
-      std::to_array<Compared>({{"cpu", "Mpairs/s", 0.20}, {"membw", "MB/s", 0.30}});
-  for (const Compared& what : kCompared) {
+  for (const SpeedRow& what : kSpeeds) {
     std::vector<NodeFigure> figures;
     std::vector<NodeNotes*> whose;
     for (NodeNotes& node : notes.nodes) {

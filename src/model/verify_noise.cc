@@ -6,8 +6,6 @@
 #include <cmath>
 #include <map>
 
-#include "base/robust.h"
-
 namespace sickbay {
 namespace {
 
@@ -74,9 +72,13 @@ bool noise_explains(const LinkFigures& link, std::span<const LinkFigures> all) {
          kChance;
 }
 
+double least_usual(const Spread& usual, double floor) {
+  constexpr double kDeviations = 6;
+  return usual.median - std::max(floor * usual.median, kDeviations * usual.deviation);
+}
+
 std::vector<OddFigure> below_their_kind(std::span<const NodeFigure> figures, double floor) {
   constexpr std::size_t kEnough = 5;
-  constexpr double kDeviations = 6;
   std::map<std::string_view, std::vector<std::size_t>> kinds;
   for (std::size_t i = 0; i < figures.size(); ++i)
     if (!figures[i].kind.empty() && !figures[i].busy) kinds[figures[i].kind].push_back(i);
@@ -86,7 +88,7 @@ std::vector<OddFigure> below_their_kind(std::span<const NodeFigure> figures, dou
     std::vector<double> values;
     for (const std::size_t i : members) values.push_back(figures[i].value);
     const Spread usual = *spread_of(values);
-    const double least = usual.median - std::max(floor * usual.median, kDeviations * usual.deviation);
+    const double least = least_usual(usual, floor);
     std::vector<OddFigure> low;
     for (const std::size_t i : members)
       if (figures[i].value < least) low.push_back({i, usual.median, least, members.size() - 1});

@@ -7,9 +7,13 @@
 // shares an end shares its fault), speed of a node against the nodes of the same kind.  Pure. Source:
 // doc/design/identify.md, "V on a busy machine".
 #pragma once
+#include <array>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
+
+#include "base/robust.h"
 
 namespace sickbay {
 
@@ -31,6 +35,18 @@ struct LinkFigures {
 /// quiet machine many lossy links are many faults, or one switch.  O(n log n) of all links.
 bool noise_explains(const LinkFigures& link, std::span<const LinkFigures> all);
 
+/// A phase whose speed is compared among nodes of one kind; more is better.
+struct SpeedRow {
+  std::string_view phase, unit;
+  double
+      floor;  ///< what equal machines differ by anyhow, and one machine on different days: share of a median
+};
+/// (Not the disk: what a sync costs in one second says little of the next.)
+inline constexpr auto kSpeeds = std::to_array<SpeedRow>({{"cpu", "Mpairs/s", 0.20}, {"membw", "MB/s", 0.30}});
+/// The least that is still usual: less than the median by `floor` of it, or by six deviations where that is
+/// more.
+double least_usual(const Spread& usual, double floor);
+
 /// A figure of one node of the run; more is better.
 struct NodeFigure {
   std::string kind;  ///< what machine it is; only equal kinds are compared, "" with none
@@ -45,9 +61,9 @@ struct OddFigure {
   std::size_t others = 0;
 };
 
-/// The figures that are below what is usual for their kind: less than the median by more than `floor` of it
-/// and by more than six deviations (robust.h).  A kind of fewer than five that were not busy names nobody,
-/// and so does one of which more than a quarter would be named: then it is two kinds.  O(n log n).
+/// The figures that are below what is usual for their kind (least_usual).  A kind of fewer than five that
+/// were not busy names nobody, and so does one of which more than a quarter would be named: then it is two
+/// kinds.  O(n log n).
 std::vector<OddFigure> below_their_kind(std::span<const NodeFigure> figures, double floor);
 
 }  // namespace sickbay

@@ -30,8 +30,8 @@ Result<std::int64_t> case_of_job(const identify::State& state, const std::string
   if (const auto task = parse_task_name(word)) {
     const identify::Case* of = identify::case_of_task(state, *task);
     if (of != nullptr) return of->no;
-  } else if (!word.empty() && word.size() < 10 && std::ranges::all_of(word, is_digit)) {
-    const auto job = state.by_job.find(static_cast<JobId>(std::stoul(word)));
+  } else if (const auto id = parse_job_id(word)) {
+    const auto job = state.by_job.find(*id);
     if (job != state.by_job.end()) return job->second;
   }
   return fail(ErrorCode::not_found, "no case");

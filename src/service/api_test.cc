@@ -161,6 +161,7 @@ TEST_F(ApiTest, FurtherRunsAreAskedForWithinBounds) {
            std::pair(R"({"runs":0})", "'runs' must be a number from 1 to 24"),
            std::pair(R"({"runs":25})", "'runs' must be a number from 1 to 24"),
            std::pair(R"({"runs":"many"})", "'runs' must be a number from 1 to 24"),
+           std::pair(R"({"runs":2.5})", "'runs' must be a number from 1 to 24"),
            std::pair(R"({"node_hours":0})", "'node_hours' must be over 0 and at most 64"),
            std::pair(R"({"node_hours":65})", "'node_hours' must be over 0 and at most 64"),
        }) {

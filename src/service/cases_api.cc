@@ -164,15 +164,15 @@ void CaseEndpoints::requeue(Api& api, Call& c) {
     return Error(ErrorCode::bad_input, fmt::format("'{}' must be {}", name, must))
         .because("it is " + quote_for_message(value.dump()));
   };
-  const auto number_or_nothing = [&](std::string_view name) {
-    return c.body[name].is_null() || c.body[name].is_number();
-  };
-  if (!number_or_nothing("runs") || runs < 1 || runs > policy.further_runs)
+  // (A fraction would be read as if nothing was said.)
+  const bool whole = c.body["runs"].is_null() || c.body["runs"].is_int();
+  if (!whole || runs < 1 || runs > policy.further_runs)
     return c.refuse(unfit("runs", fmt::format("a number from 1 to {}", policy.further_runs), c.body["runs"])
                         .remedied_by("the site's bound is identify.further_runs"));
   // (Written so that what is no number fails, too.)
+  const bool number = c.body["node_hours"].is_null() || c.body["node_hours"].is_number();
   const bool within = node_hours > 0 && (node_hours <= policy.further_node_hours || c.by_operator);
-  if (!number_or_nothing("node_hours") || !within || node_hours > kMostNodeHours)
+  if (!number || !within || node_hours > kMostNodeHours)
     return c.refuse(
         unfit("node_hours", fmt::format("over 0 and at most {}", policy.further_node_hours),
               c.body["node_hours"])

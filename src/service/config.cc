@@ -119,25 +119,18 @@ constexpr auto kKeys = std::to_array<ConfigRow<Config>>({
      [](Config& c, const Json& v) { return take_duration(c.identify.control_age, v); }},
     {{"identify", "jobs", "text", "whose jobs are looked at: \"submitted\", the default, those of 'sickbay submit'; \"all\", what every job of the cluster comes to, too: that is one more query of slurmctld every 5 s, and what finds black holes"},
      [](Config& c, const Json& v) {
-       std::string word;
-       if (std::string wrong = take_text(word, v); !wrong.empty()) return wrong;
+       std::string word, wrong = take_word(word, v, {"submitted", "all"});
        c.identify.all_jobs = word == "all";
-       return std::string(word == "submitted" || word == "all" ? "" : "must be \"submitted\" or \"all\"");
+       return wrong;
      }},
     {{"identify", "steps", "text", "where the user does not say: \"tell\" of a failed step of a job that completed, or let it \"fail\" the job"},
      [](Config& c, const Json& v) {
-       std::string word;
-       if (std::string wrong = take_text(word, v); !wrong.empty()) return wrong;
+       std::string word, wrong = take_word(word, v, {"tell", "fail"});
        c.identify.steps_fail = word == "fail";
-       return std::string(word == "tell" || word == "fail" ? "" : "must be \"tell\" or \"fail\"");
+       return wrong;
      }},
     {{"identify", "hang", "name", "where the user does not say (--hang): \"off\", the default; \"notify\", the ranks of his job are looked at, and one that hangs is told of; \"cancel\", it is ended, too"},
-     [](Config& c, const Json& v) {
-       const std::string& word = v.as_string();
-       if (word != "off" && word != "notify" && word != "cancel") return std::string("must be \"off\", \"notify\" or \"cancel\"");
-       c.identify.hang = word;
-       return std::string();
-     }},
+     [](Config& c, const Json& v) { return take_word(c.identify.hang, v, {"off", "notify", "cancel"}); }},
     {{"identify", "hang_late", "duration", "ranks that have waited for so long for one that computes, or for storage, hang; a deadlock is known in seconds"},
      [](Config& c, const Json& v) { return take_duration(c.hang.late, v); }},
     {{"identify", "max_reruns", "number", "re-runs of the program, 1 or 2"},
@@ -202,9 +195,9 @@ constexpr auto kKeys = std::to_array<ConfigRow<Config>>({
      [](Config& c, const Json& v) { return take_duration(c.drain.reboot_rest, v); }},
     {{"detect", "default", "text", "how nodes of a job that says nothing are found to be lost: \"slurm\", the default, or \"fast\": its nodes watch each other"},
      [](Config& c, const Json& v) {
-       if (v.as_string() != "slurm" && v.as_string() != "fast") return std::string("must be \"slurm\" or \"fast\"");
-       c.detect.fast = v.as_string() == "fast";
-       return std::string();
+       std::string word, wrong = take_word(word, v, {"slurm", "fast"});
+       c.detect.fast = word == "fast";
+       return wrong;
      }},
     {{"detect", "act", "yes or no", "a node that its peers and sickbayd do not reach is set DOWN; false: sickbayd only says which"},
      [](Config& c, const Json& v) { return take_flag(c.detect.act, v); }},

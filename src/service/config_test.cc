@@ -46,6 +46,10 @@ TEST(Config, NamesThePlaceAndTheNearestKey) {
            Row{"{\"agent\": {\"listen\": \"6830\"}}",
                "x.json:1:22: 'agent.listen' must be \"off\" or an address and a port, as "
                "\"0.0.0.0:6830\" or \"[::]:6830\""},
+           Row{"{\"identify\": {\"jobs\": \"some\"}}",
+               "x.json:1:23: 'identify.jobs' must be \"submitted\" or \"all\""},
+           Row{"{\"identify\": {\"hang\": 1}}",
+               "x.json:1:23: 'identify.hang' must be \"off\", \"notify\" or \"cancel\""},
            Row{"[]", "x.json:1:1: the configuration must be an object, not array"},
        }) {
     auto config = parse_config(row.text, "x.json");

@@ -3,12 +3,11 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <set>
 
 #include "base/hostlist.h"
-#include "base/text.h"
 #include "engine/identify/unasked.h"
+#include "model/ids.h"
 
 namespace sickbay {
 namespace {
@@ -62,13 +61,10 @@ Evidence evidence_of(const JobOutcome& job, const Seats& seats) {
 }  // namespace
 
 void FailureEndpoints::explain(Api& api, Api::Call& c) {
-  const bool digits = !c.part.empty() && c.part.size() < 10 && c.part[0] != '0' &&
-                      std::all_of(c.part.begin(), c.part.end(), is_digit);
-  if (!digits)
-    return c.refuse(
-        Error(ErrorCode::bad_input, fmt::format("{} is not a job id", quote_for_message(c.part))));
+  const auto asked = parse_job_id(c.part);
+  if (!asked) return c.refuse(asked.error());
   const Seats& seats = api.controller_.seats();
-  const blackhole::Kept* kept = seats.blackholes().state().recent.job(static_cast<JobId>(std::stoul(c.part)));
+  const blackhole::Kept* kept = seats.blackholes().state().recent.job(*asked);
   if (kept == nullptr)
     return c.refuse(
         Error(ErrorCode::not_found, fmt::format("nothing is kept of job {}", c.part))

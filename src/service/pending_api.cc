@@ -3,10 +3,8 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
-#include "base/text.h"
 #include "engine/pending/explain.h"
+#include "model/ids.h"
 
 namespace sickbay {
 namespace {
@@ -25,13 +23,9 @@ Json answer_of(const PendingFacts& facts, TimePoint now) {
 }  // namespace
 
 void PendingEndpoints::explain(Api& api, Api::Call& c) {
-  const bool digits = !c.part.empty() && c.part.size() < 10 && c.part[0] != '0' &&
-                      std::all_of(c.part.begin(), c.part.end(), is_digit);
-  if (!digits)
-    return c.refuse(
-        Error(ErrorCode::bad_input, fmt::format("{} is not a job id", quote_for_message(c.part))));
-  const auto job_id = static_cast<JobId>(std::stoul(c.part));
-  api.manager_.explain(job_id, [&api, c, job_id](Result<PendingFacts> facts) {
+  const auto asked = parse_job_id(c.part);
+  if (!asked) return c.refuse(asked.error());
+  api.manager_.explain(*asked, [&api, c, job_id = *asked](Result<PendingFacts> facts) {
     if (!facts) return c.refuse(facts.error());
     if (!c.by_operator && facts->uid != c.request.caller.uid)
       return c.refuse(Error(ErrorCode::denied, fmt::format("job {} belongs to another user", job_id))

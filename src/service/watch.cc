@@ -201,12 +201,12 @@ void Watch::see(const RefreshOrder& order, Snapshot snapshot) {
     unsettled_.insert(name);
     nodes_.erase(name);
   }
-  for (Event& event : node_news(wishes().closely)) events.push_back(std::move(event));
+  const Wishes wished = wishes();
+  for (Event& event : node_news(wished.closely)) events.push_back(std::move(event));
   std::vector<WatchedJob> missing;
   for (Event& event : job_news(order, snapshot, missing)) events.push_back(std::move(event));
 
-  if (auto news = outcome_news(snapshot.begun, loop_.now(), wishes().lives))
-    events.push_back(std::move(*news));
+  if (auto news = outcome_news(snapshot.begun, loop_.now(), wished.lives)) events.push_back(std::move(*news));
 
   const bool first = !complete_;
   complete_ = true;

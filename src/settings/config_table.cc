@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/spelling.h"
 
 namespace sickbay {
@@ -67,6 +69,18 @@ std::string take_text(std::string& field, const Json& value) {
   if (!value.is_string()) return fmt::format("must be a string, not {}", value.type_name());
   field = value.as_string();
   return "";
+}
+
+std::string take_word(std::string& field, const Json& value, std::initializer_list<std::string_view> words) {
+  if (value.is_string() && std::ranges::find(words, value.as_string()) != words.end()) {
+    field = value.as_string();
+    return "";
+  }
+  std::string wrong = "must be ";
+  std::size_t left = words.size();
+  for (const std::string_view word : words)
+    wrong += fmt::format("\"{}\"{}", word, --left > 1 ? ", " : left == 1 ? " or " : "");
+  return wrong;
 }
 
 std::string take_names(std::vector<std::string>& field, const Json& value) {

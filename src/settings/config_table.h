@@ -7,6 +7,7 @@
 #pragma once
 #include <chrono>
 #include <functional>
+#include <initializer_list>
 #include <span>
 #include <string>
 #include <string_view>
@@ -61,6 +62,8 @@ std::string describe_rows(std::span<const ConfigRow<C>> rows) {
 
 // How values are taken: what is wrong with them, or "".
 std::string take_text(std::string& field, const Json& value);
+/// One of `words`.
+std::string take_word(std::string& field, const Json& value, std::initializer_list<std::string_view> words);
 std::string take_names(std::vector<std::string>& field, const Json& value);
 std::string take_flag(bool& field, const Json& value);
 std::string take_count(int& field, const Json& value, int least, int most);

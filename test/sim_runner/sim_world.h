@@ -43,9 +43,9 @@ class SimWorld {
   void submit(const Submission& submission, const Json& options, Done<std::int64_t> done) {
     submit(submission, options, Json::object(), std::move(done));
   }
-  /// `sickbay rerun`.  False: the case is closed.
   /// `sickbay requeue` with the site's bounds; false where the case refuses it.
   bool requeue_case(std::int64_t case_no, const std::string& by);
+  /// `sickbay rerun`.  False: the case is closed.
   bool answer_rerun(std::int64_t case_no, identify::RerunWay how, const std::string& by);
   /// `sickbay cancel`.
   void cancel_case(std::int64_t case_no, const std::string& by);

@@ -18,8 +18,6 @@ static const int kPoints[size_count] = {12, 24, 36, 48};
 static const double kTime = 1.5;  // of all steps together
 static double dt;                 // of one
 
-static double flow_at(const double u[quantities]) { return 1 + 0.1 * u[0]; }
-
 // to = N(u) at own inner points.
 static void apply_operator(const struct Slab* s, double* u, double* to) {
   const double first = 1 / (2 * s->h), second = kViscosity / (s->h * s->h);
@@ -175,12 +173,9 @@ int main(int argc, char** argv) {
     corpus_step(&c, step, slab_values(&s, u));
     exchange_planes(&c, &s, u);
     apply_operator(&s, u, right);
-    for (size_t p = 0; p < points; ++p) flow[p] = flow_at(at(&s, u, 0, 0, s.begin) + p * quantities);
-    double *r = at(&s, right, 0, 0, s.begin), *f = at(&s, force, 0, 0, s.begin),
-           *x = at(&s, u, 0, 0, s.begin);
-    for (size_t v = 0; v < points * quantities; ++v) r[v] = dt * (f[v] - r[v]);
+    make_right_side(&s, dt, u, force, right, flow);
     solve(&c, &s, &t, right, flow, above);
-    for (size_t v = 0; v < points * quantities; ++v) x[v] += r[v];
+    add_to(&s, u, right);
   }
   const double at_end = slab_error(&s, u, solution);
   return corpus_end(&c, slab_digest(&s, u), not_nearer(at_start, at_end, 4));

@@ -23,7 +23,6 @@ static double number(const char* name, double standard) {
 }
 
 // --- it waits for ever
-// ---------------------------------------------------------------------------------------
 
 // Everybody receives before anybody sends.
 static void recv_deadlock(struct Corpus* c, struct Values* v) {
@@ -93,7 +92,6 @@ static void sleeps_for_ever(struct Corpus* c, struct Values* v) {
 }
 
 // --- it dies
-// ---------------------------------------------------------------------------------------------------
 
 static volatile int deepest, bottom = -1;
 // (The frame is used after the call, so that the compiler makes no loop of it.)
@@ -218,7 +216,6 @@ static void memory_leak(struct Corpus* c, struct Values* v) {
 }
 
 // --- it gives a wrong result, sometimes or always
-// --------------------------------------------------------------
 
 static void wrong_result(struct Corpus* c, struct Values* v) {
   (void)c;
@@ -271,7 +268,6 @@ static void data_race(struct Corpus* c, struct Values* v) {
 }
 
 // --- it takes its time
-// --------------------------------------------------------------------------------------
 
 static volatile double sink;
 static void work_for(double seconds) {

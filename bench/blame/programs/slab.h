@@ -57,6 +57,25 @@ static inline void fill_slab(const struct Slab* s, double* solution, double* sta
         }
 }
 
+// g: how fast the values at a point carry themselves along.
+static inline double flow_at(const double u[quantities]) { return 1 + 0.1 * u[0]; }
+
+// The right side of a step in time: `right` has N(u) and becomes dt (force - N(u)); `flow` gets g at own
+// points.
+static inline void make_right_side(const struct Slab* s, double dt, double* u, double* force, double* right,
+                                   double* flow) {
+  const size_t values = (size_t)(s->end - s->begin) * s->plane;
+  const double *x = at(s, u, 0, 0, s->begin), *f = at(s, force, 0, 0, s->begin);
+  double* r = at(s, right, 0, 0, s->begin);
+  for (size_t p = 0; p < values / quantities; ++p) flow[p] = flow_at(x + p * quantities);
+  for (size_t v = 0; v < values; ++v) r[v] = dt * (f[v] - r[v]);
+}
+// And its end: u += change, at own points.
+static inline void add_to(const struct Slab* s, double* u, double* change) {
+  double *x = at(s, u, 0, 0, s->begin), *d = at(s, change, 0, 0, s->begin);
+  for (size_t v = 0; v < (size_t)(s->end - s->begin) * s->plane; ++v) x[v] += d[v];
+}
+
 // Own values, for corpus_step(): what it may change is a point in the middle.
 static inline struct Values slab_values(const struct Slab* s, double* field) {
   const int k = (s->end - s->begin - 1) / 2;

@@ -3,9 +3,9 @@
 // with scalar pentadiagonal systems along each line, for differences of fourth order that damp.  Written from
 // the published description.
 //
-//   u_t + c g(u) (u_x + u_y + u_z) = nu lap u - eps h^3 (u_xxxx + u_yyyy + u_zzzz) - R u + f,   g(u) = 1 +
-//   u_0 / 10 (I + dt Lx) (I + dt Ly) (I + dt Lz) du = dt (f - N(u)),     c: the diagonal of the flow, another
-//   for each quantity
+//   u_t + c g(u) (u_x + u_y + u_z) = nu lap u - eps h^3 (u_xxxx + u_yyyy + u_zzzz) - R u + f
+//   (I + dt Lx) (I + dt Ly) (I + dt Lz) du = dt (f - N(u)),     g(u) = 1 + u_0 / 10
+//   c: the diagonal of the flow, another for each quantity
 //
 // Ranks have slabs of planes along k.  Lines along z run through all ranks: elimination goes up from rank to
 // rank, rows of lines in a pipeline, and substitution comes down again.
@@ -17,7 +17,6 @@ static const int kPoints[size_count] = {16, 28, 40, 56};
 static const double kDamping = 0.02, kTime = 1.5;  // kTime: of all steps together
 static double dt;                                  // of one
 
-static double flow_at(const double u[quantities]) { return 1 + 0.1 * u[0]; }
 // Whether the difference of fourth order has all its points.
 static int damped(int i, int n) { return i >= 2 && i < n - 2; }
 
@@ -173,10 +172,7 @@ int main(int argc, char** argv) {
     corpus_step(&c, step, slab_values(&s, u));
     exchange_planes(&c, &s, u);
     apply_operator(&s, u, right);
-    for (size_t p = 0; p < points; ++p) flow[p] = flow_at(at(&s, u, 0, 0, s.begin) + p * quantities);
-    double *r = at(&s, right, 0, 0, s.begin), *f = at(&s, force, 0, 0, s.begin),
-           *x = at(&s, u, 0, 0, s.begin);
-    for (size_t v = 0; v < points * quantities; ++v) r[v] = dt * (f[v] - r[v]);
+    make_right_side(&s, dt, u, force, right, flow);
     for (int k = s.begin; k < s.end; ++k) {
       if (k == 0 || k == s.n - 1) continue;
       const double* g = flow + (size_t)(k - s.begin) * n * n;
@@ -185,7 +181,7 @@ int main(int argc, char** argv) {
       for (int i = 1; i < s.n - 1; ++i) solve_line(s.n, s.h, at(&s, right, i, 0, k), s.row, g + i, n, line);
     }
     solve_along_k(&c, &s, right, flow, rows, edge);
-    for (size_t v = 0; v < points * quantities; ++v) x[v] += r[v];
+    add_to(&s, u, right);
   }
   const double at_end = slab_error(&s, u, solution);
   return corpus_end(&c, slab_digest(&s, u), not_nearer(at_start, at_end, 4));

@@ -11,6 +11,7 @@
 
 #include "adapters/node/parse.h"
 #include "adapters/node/tree.h"
+#include "adapters/node/words.h"
 #include "base/text.h"
 
 namespace sickbay {
@@ -71,13 +72,11 @@ void add_processor(const Tree& tree, Json& facts) {
   if (!text) return;
   std::string model;
   std::int64_t count = 0;
-  for (std::string_view rest = *text; !rest.empty();) {
-    const std::size_t end = std::min(rest.find('\n'), rest.size());
-    const std::string_view line = rest.substr(0, end);
-    rest.remove_prefix(std::min(end + 1, rest.size()));
-    const std::size_t colon = line.find(':');
+  std::string_view rest = *text;
+  while (const auto line = node::next_line(rest)) {
+    const std::size_t colon = line->find(':');
     if (colon == std::string_view::npos) continue;
-    const std::string_view name = trimmed(line.substr(0, colon)), value = trimmed(line.substr(colon + 1));
+    const std::string_view name = trimmed(line->substr(0, colon)), value = trimmed(line->substr(colon + 1));
     count += name == "processor";
     // x86, LoongArch; POWER; ARM, where it is a number.
     if (model.empty() &&

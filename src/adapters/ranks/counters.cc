@@ -16,16 +16,16 @@ namespace {
 constexpr std::size_t kMostTcp = 1 << 20;  // 7,000 connections
 constexpr std::int64_t kMostBytes = std::numeric_limits<std::int64_t>::max() / 4;
 
-std::int64_t ticks_per_second() {
-  static const std::int64_t ticks = std::max<std::int64_t>(1, ::sysconf(_SC_CLK_TCK));
-  return ticks;
-}
-
 std::int64_t added(std::int64_t sum, std::int64_t more) {
   return std::min(kMostBytes, sum + std::clamp<std::int64_t>(more, 0, kMostBytes));
 }
 
 }  // namespace
+
+std::int64_t ticks_per_second() {
+  static const std::int64_t ticks = std::max<std::int64_t>(1, ::sysconf(_SC_CLK_TCK));
+  return ticks;
+}
 
 RankRound count(const node::Tree& tree, const FoundRank& rank, TimePoint at) {
   RankRound round;

@@ -15,6 +15,9 @@ namespace sickbay::ranks {
 /// The rank as it stands at `at`; state 'X' where it has ended, or its number is another process's now.
 RankRound count(const node::Tree& tree, const FoundRank& rank, TimePoint at);
 
+/// By which the kernel counts processor time.
+std::int64_t ticks_per_second();
+
 /// A thread of a rank, and the processor time that it has used, in ticks.
 struct ThreadTicks {
   std::int64_t tid = 0, ticks = 0;

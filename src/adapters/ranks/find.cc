@@ -10,17 +10,17 @@
 #include <tuple>
 
 #include "adapters/node/words.h"
+#include "model/task_ids.h"
 
 namespace sickbay::ranks {
 namespace {
 
 constexpr std::size_t kMostEnvironment = 1 << 20;
 constexpr std::size_t kMostWorldName = 80;
-constexpr std::int64_t kMostOfWorld = 4'000'000;  // model/task_ids.h holds sets of them
 
 std::optional<std::int64_t> count_in(std::string_view text) {
   const auto value = node::to_integer(text);
-  if (!value || *value < 0 || *value > kMostOfWorld) return std::nullopt;
+  if (!value || *value < 0 || *value > kMostTaskId) return std::nullopt;
   return value;
 }
 

@@ -151,7 +151,8 @@ class Look {
     w.ticks.clear();
     const bool first = w.rank.rounds.empty();
     std::vector<ThreadTicks> busy;
-    const double least = kBusyShare * std::chrono::duration<double>(order_.every).count() * 100;
+    const double least = kBusyShare * std::chrono::duration<double>(order_.every).count() *
+                         static_cast<double>(ticks_per_second());
     for (const ThreadTicks& t : other_threads(tree_, w.found.pid, kMostThreadsRead)) {
       w.ticks[t.tid] = t.ticks;
       const auto was = before.find(t.tid);

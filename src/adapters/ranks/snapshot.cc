@@ -16,6 +16,10 @@
 #include <memory>
 #include <set>
 
+#include "adapters/node/tree.h"
+#include "base/fnv.h"
+#include "base/text.h"
+
 namespace sickbay::ranks {
 namespace {
 
@@ -36,9 +40,7 @@ std::string why_not(int error, pid_t tid) {
       std::fopen(fmt::format("/proc/{}/status", tid).c_str(), "re"), &std::fclose);
   char line[256];
   while (status && std::fgets(line, sizeof line, status.get()) != nullptr)
-    if (std::strncmp(line, "TracerPid:", 10) == 0) tracer = std::string(line + 10);
-  tracer.erase(0, std::min(tracer.find_first_not_of(" \t"), tracer.size()));
-  tracer.erase(std::min(tracer.find_last_not_of(" \t\n") + 1, tracer.size()));
+    if (std::strncmp(line, "TracerPid:", 10) == 0) tracer = trimmed(line + 10);
   if (!tracer.empty() && tracer != "0") return "process " + tracer + " traces it already";
   return "the system does not permit to trace it";
 }
@@ -168,11 +170,13 @@ std::size_t let_go() {
   return owed().size();
 }
 
+std::string program_of(pid_t pid) {
+  return node::Tree("/").link(fmt::format("/proc/{}/exe", pid)).value_or("");
+}
+
 std::uint64_t digest_of_variables(pid_t pid) {
   constexpr std::size_t kMostVariables = 131072;
-  char target[4096];
-  const ssize_t n = ::readlink(fmt::format("/proc/{}/exe", pid).c_str(), target, sizeof target);
-  const std::string program(target, n > 0 ? static_cast<std::size_t>(n) : 0);
+  const std::string program = program_of(pid);
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> maps(
       std::fopen(fmt::format("/proc/{}/maps", pid).c_str(), "re"), &std::fclose);
   std::vector<std::uint8_t> bytes;
@@ -196,9 +200,7 @@ std::uint64_t digest_of_variables(pid_t pid) {
     const ssize_t got = ::process_vm_readv(pid, &here, 1, &there, 1, 0);
     bytes.resize(before + (got > 0 ? static_cast<std::size_t>(got) : 0));
   }
-  std::uint64_t digest = 0xcbf29ce484222325ULL;  // FNV-1a
-  for (const std::uint8_t byte : bytes) digest = (digest ^ byte) * 0x100000001b3ULL;
-  return bytes.empty() ? 0 : digest;
+  return bytes.empty() ? 0 : fnv64({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
 }
 
 #if defined(__aarch64__)

@@ -38,6 +38,9 @@ struct Snapshot {
 /// soon as it would.
 Snapshot take_snapshot(pid_t tid, std::size_t most, std::chrono::milliseconds patience);
 
+/// The program that process `pid` runs, by its path; "" where that cannot be read.
+std::string program_of(pid_t pid);
+
 /// Digest of what stands in the static variables of process `pid`'s program (its own, no library's), in the
 /// first 128 KiB of them: a program that counts its steps there goes on, although its stack may look the
 /// same. 0 where it cannot be read.

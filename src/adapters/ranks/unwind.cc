@@ -13,6 +13,7 @@
 #include <cstring>
 #include <vector>
 
+#include "base/fnv.h"
 #include "model/mpi_call.h"
 
 namespace sickbay::ranks {
@@ -35,13 +36,10 @@ int no_debuginfo(Dwfl_Module*, void**, const char*, Dwarf_Addr, const char*, con
   return -1;
 }
 
-// FNV-1a, 64 bits.
-void mix(std::uint64_t& digest, const std::uint8_t* bytes, std::size_t size) {
-  for (std::size_t i = 0; i < size; ++i) digest = (digest ^ bytes[i]) * 0x100000001b3ULL;
+void mix(std::uint64_t& digest, const void* bytes, std::size_t size) {
+  digest = fnv64({static_cast<const char*>(bytes), size}, digest);
 }
-void mix(std::uint64_t& digest, std::uint64_t number) {
-  mix(digest, reinterpret_cast<const std::uint8_t*>(&number), sizeof number);
-}
+void mix(std::uint64_t& digest, std::uint64_t number) { mix(digest, &number, sizeof number); }
 
 std::string readable(const char* symbol) {
   if (symbol[0] != '_' || symbol[1] != 'Z') return std::string(symbol).substr(0, kMostFunction);
@@ -162,9 +160,7 @@ Result<std::unique_ptr<Unwinder>> Unwinder::of(pid_t pid) {
                                                       : ErrorCode::os,
                 "what the process has loaded cannot be listed: " + why);
   }
-  char target[4096];
-  const ssize_t n = ::readlink(fmt::format("/proc/{}/exe", pid).c_str(), target, sizeof target);
-  if (n > 0) parts->program.assign(target, static_cast<std::size_t>(n));
+  parts->program = program_of(pid);
   return std::unique_ptr<Unwinder>(new Unwinder(std::move(parts)));
 }
 
@@ -195,7 +191,7 @@ RankStack Unwinder::frames(const Snapshot& snapshot) {
     if (mpi_call(name.function)) user = i + 1, own_mpi = name.program;
     stack.frames.push_back({name.function, name.module, name.program});
   }
-  stack.held = 0xcbf29ce484222325ULL;
+  stack.held = kFnvBegin;
   if (user > 0 && !own_mpi) mix(stack.held, snapshot.data);
   if (user == all) return stack;  // nothing outside it was found: there is nothing to compare
   const Place& outside = p.places[user];

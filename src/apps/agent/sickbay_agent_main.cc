@@ -36,7 +36,6 @@ namespace {
 
 constexpr std::size_t kConfigBound = 1 << 20;
 constexpr std::chrono::seconds kLookLimit{20};  // three rounds, and 4 s of work at most
-constexpr std::size_t kMostLook = std::size_t{32} << 20;
 constexpr std::chrono::seconds kOnceLimit{50};  // Slurm gives a prolog, epilog or health check 60
 constexpr const char* kUsage =
     "usage: sickbay-agent [--config FILE] [--once] [--check-config] [--help-config] [--version]\n"
@@ -144,7 +143,7 @@ LookAtRanks look_by_program(ProcessRunner& processes) {
     spec.argv = {program, std::to_string(job), "--uid", std::to_string(uid)};
     spec.environment = {"PATH=/usr/bin:/bin", "LC_ALL=C"};
     spec.time_limit = kLookLimit;
-    spec.output_limit = kMostLook;
+    spec.output_limit = kMostLookText;
     processes.run(std::move(spec), [done = std::move(done)](Result<ProcessOutcome> ended) {
       if (!ended) return done(fail(std::move(ended.error())));
       if (ended->timed_out || ended->signal != 0 || ended->exit_code != 0)

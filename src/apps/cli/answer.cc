@@ -100,8 +100,7 @@ Result<CaseTarget> parse_case_target(std::string_view word) {
     if (parse_case_name(name) && (name == word || parse_run_id(word)))
       return CaseTarget{fmt::format("/v1/cases/{}", name)};
   }
-  if ((all_digits(word) && word.size() <= 10 && word[0] != '0') || parse_task_name(word))
-    return CaseTarget{fmt::format("/v1/jobs/{}/case", word)};
+  if (parse_job_id(word) || parse_task_name(word)) return CaseTarget{fmt::format("/v1/jobs/{}/case", word)};
   Error error(ErrorCode::usage, fmt::format("{} names neither a case nor a job", quote_for_message(word)));
   error.remedy_text =
       "give a case (c17), a run (c17.r2), a job id (4711) or a task of a job array (4711_3); 'sickbay cases' "

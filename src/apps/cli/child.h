@@ -25,7 +25,7 @@ struct ChildSpec {
 /// Errors: missing_program, denied, os.
 Result<int> run_child(const ChildSpec& spec, const std::function<void(std::string_view line)>& on_line);
 
-/// `text` as one word of the shell.
+/// `text` as one word, in single quotes: for sh and bash, zsh and fish alike.
 std::string shell_quoted(std::string_view text);
 
 }  // namespace sickbay::cli

@@ -97,13 +97,6 @@ constexpr std::string_view kAskSickbayd[] = {"why",     "cases",   "watch",  "ca
                                              "requeue", "trigger", "nodes",  "diagnose", "undo-drains",
                                              "journal", "status",  "spares", "detect"};
 
-// Names that the program is installed under besides its own, after the commands of its first users.
-struct OtherName {
-  std::string_view name, command;
-};
-constexpr auto kOtherNames =
-    std::to_array<OtherName>({{"mybatch", "submit"}, {"myrequeue", "requeue"}, {"mytrigger", "trigger"}});
-
 }  // namespace
 
 void add_controller_option(CLI::App& command) {

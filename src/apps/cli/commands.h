@@ -5,7 +5,9 @@
 // error that ended it.  What CLI11 holds here (names, options, help, footers) is the one definition: --help,
 // man pages and completion come from it.
 #pragma once
+#include <array>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace CLI {
@@ -15,6 +17,13 @@ class App;
 namespace sickbay::cli {
 
 struct Ending;
+
+/// Names that the program is installed under besides its own, after the commands of its first users.
+struct OtherName {
+  std::string_view name, command;
+};
+inline constexpr auto kOtherNames =
+    std::to_array<OtherName>({{"mybatch", "submit"}, {"myrequeue", "requeue"}, {"mytrigger", "trigger"}});
 
 void add_submit_command(CLI::App& app, Ending& ending);
 void add_why_command(CLI::App& app, Ending& ending);

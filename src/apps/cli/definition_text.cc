@@ -8,6 +8,7 @@
 #include <array>
 
 #include "apps/cli/answer.h"
+#include "apps/cli/commands.h"
 #include "apps/cli/completion.h"
 #include "base/spelling.h"
 #include "base/text.h"
@@ -132,9 +133,9 @@ Result<std::string> man_page(const CLI::App& app, std::string_view name) {
   text += fmt::format(".TH {} 1 \"\" \"sickbay {}\" \"Sickbay\"\n", roff(title), SICKBAY_VERSION);
   text += fmt::format(".SH NAME\n{} \\- {}\n", roff(page), roff(command->get_description()));
   text += ".SH SYNOPSIS\n" + synopsis(*command);
-  if (page == "sickbay-submit") text += ".br\n.B mybatch\n\\&...\n";
-  if (page == "sickbay-trigger") text += ".br\n.B mytrigger\n\\&...\n";
-  if (page == "sickbay-requeue") text += ".br\n.B myrequeue\n\\&...\n";
+  for (const OtherName& other : kOtherNames)
+    if (page == fmt::format("sickbay-{}", other.command))
+      text += fmt::format(".br\n.B {}\n\\&...\n", other.name);
   if (!command->get_footer().empty()) text += ".SH DESCRIPTION\n" + as_is(command->get_footer());
   text += ".SH OPTIONS\n" + option_entries(*command);
   if (const auto inner = shown_commands(*command); !inner.empty()) {

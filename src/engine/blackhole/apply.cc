@@ -152,10 +152,10 @@ std::vector<std::string> apply(State& state, const cluster::View& view, const Ev
   } else if (event.kind == kUndoDrains) {
     const std::string& rule = event.body["rule"].as_string();
     if (!rule.empty() && rule != kBlackHole) return touched;
-    const auto meant = expand_hostlist(event.body["nodes"].as_string());
+    const auto said = expand_hostlist(event.body["nodes"].as_string());
+    const std::vector<std::string> meant = sorted_hosts(said.value_or(std::vector<std::string>()));
     for (auto& [name, node] : state.nodes)
-      if (node.black && (!meant || meant->empty() || has_host(sorted_hosts(*meant), name)))
-        mend(state, name, event.at);
+      if (node.black && (meant.empty() || has_host(meant, name))) mend(state, name, event.at);
   }
   return touched;
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/counted.h"
 #include "engine/blackhole/blackhole.h"
 #include "model/ids.h"
 
@@ -20,12 +21,8 @@ std::string why_over(const Node& node) {
   for (const auto& [uid, count] : node.series.passed_since) passed += count;
   const std::size_t users = node.series.passed_since.size();
   if (passed < (users > 1 ? kPasses : kPassesOfOne)) return {};
-  return fmt::format("{} jobs of {} user{} have passed on it since the last failure", passed, users,
-                     users == 1 ? "" : "s");
-}
-
-std::string plural(std::size_t n, std::string_view noun) {
-  return fmt::format("{} {}{}", n, noun, n == 1 ? "" : "s");
+  return fmt::format("{} jobs of {} have passed on it since the last failure", passed,
+                     counted(users, "user"));
 }
 
 }  // namespace
@@ -59,12 +56,12 @@ bool wants_lives(const State& state) {
 
 std::string sentence(const std::string& node, const Evidence& e) {
   std::string text = fmt::format("{} of {} failed within {} s of their start on {} since {}",
-                                 plural(e.jobs, "job"), plural(e.users, "user"),
+                                 counted(e.jobs, "job"), counted(e.users, "user"),
                                  std::max<std::int64_t>(1, e.longest.count()), node, format_clock(e.since));
   if (e.passed > 0) text += fmt::format(" ({} passed there)", e.passed);
   text +=
       fmt::format("; of the same kinds {} passed on other nodes ({} of them begun after the first failure)",
-                  plural(e.kind_passed, "job"), e.since_passed);
+                  counted(e.kind_passed, "job"), e.since_passed);
   if (e.kind_failed > 0) text += fmt::format(", and {} failed there", e.kind_failed);
   return text;
 }

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/hostlist.h"
+#include "base/robust.h"
 
 namespace sickbay::blackhole {
 namespace {
@@ -27,8 +28,6 @@ struct Counts {
     return *this;
   }
 };
-
-double ln_beta(double a, double b) { return std::lgamma(a) + std::lgamma(b) - std::lgamma(a + b); }
 
 // How likely `here` is, in logarithms, for a chance of failure of which Beta(prior, prior) and `elsewhere`
 // are all that is known.

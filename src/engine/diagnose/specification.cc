@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "base/duration.h"
+#include "base/fnv.h"
 #include "base/size.h"
 #include "model/builtin_operations.h"
 
@@ -126,11 +127,7 @@ Json to_json(const Specification& s) {
 }
 
 std::string digest(const Specification& specification) {
-  std::uint64_t hash =
-      0xcbf29ce484222325u;  // FNV-1a: it tells versions apart, it does not guard against anybody
-  for (const char c : to_json(specification).dump())
-    hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
-  return fmt::format("{:016x}", hash);
+  return fmt::format("{:016x}", fnv64(to_json(specification).dump()));
 }
 
 const Period* find_period(const Specification& specification, std::chrono::minutes time_of_day, NodeUse use) {

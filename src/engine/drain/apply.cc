@@ -7,8 +7,8 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdint>
 
+#include "base/fnv.h"
 #include "base/hostlist.h"
 #include "engine/drain/parts.h"
 #include "model/ids.h"
@@ -172,11 +172,7 @@ void on_verdict(Change& c) {
 }
 
 // A word for a finding of the fleet that Slurm's reason has room for.
-std::string short_name(std::string_view key) {
-  std::uint32_t hash = 2166136261U;  // FNV-1a
-  for (const char c : key) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619U;
-  return fmt::format("fleet-{:08x}", hash);
-}
+std::string short_name(std::string_view key) { return fmt::format("fleet-{:08x}", fnv32(key)); }
 
 // Nodes that differ from their likes in what the site drains for (engine/fleet): a reason while it is told
 // so.

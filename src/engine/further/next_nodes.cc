@@ -67,10 +67,6 @@ void fit(std::vector<int>& in, const std::vector<int>& order, const Room& room) 
   in.assign(has.begin(), has.end());
 }
 
-}  // namespace
-
-namespace {
-
 // Sets that were tried.  When there are as many as a posterior hears, another one would tell nothing.
 std::set<std::vector<int>> tried_sets(const Record& record) {
   std::set<std::vector<int>> sets;

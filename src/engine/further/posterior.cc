@@ -10,12 +10,12 @@
 #include <bit>
 #include <cmath>
 
+#include "base/robust.h"
+
 namespace sickbay::further {
 namespace {
 
 using Mask = std::uint32_t;
-
-double log_beta(double a, double b) { return std::lgamma(a) + std::lgamma(b) - std::lgamma(a + b); }
 
 struct Counts {
   int failed = 0, ok = 0;
@@ -137,7 +137,7 @@ Posterior posterior(const Record& record, const Prior& prior) {
   for (int failed = 0; failed <= sets.all.failed; ++failed)
     for (int ok = 0; ok <= sets.all.ok; ++ok)
       by_counts[static_cast<std::size_t>(failed) * columns + static_cast<std::size_t>(ok)] =
-          log_beta(1 + failed, 1 + ok) + (sets.all.failed - failed) * std::log(prior.stray) +
+          ln_beta(1 + failed, 1 + ok) + (sets.all.failed - failed) * std::log(prior.stray) +
           (sets.all.ok - ok) * std::log1p(-prior.stray);
   std::vector<double> log_guilty(sets.count());
   for (Mask m = 0; m < sets.count(); ++m) {
@@ -146,7 +146,7 @@ Posterior posterior(const Record& record, const Prior& prior) {
         by_counts[static_cast<std::size_t>(with.failed) * columns + static_cast<std::size_t>(with.ok)];
   }
 
-  const double program = std::log(1 - of_nodes - of_links) + log_beta(1 + sets.all.failed, 1 + sets.all.ok);
+  const double program = std::log(1 - of_nodes - of_links) + ln_beta(1 + sets.all.failed, 1 + sets.all.ok);
   std::vector<double> nodes(n);
   for (std::size_t i = 0; i < n; ++i) nodes[i] = std::log(of_nodes / suspects) + log_guilty[sets.masks[i]];
   for (const auto& [node, evidence] : record.of_node)

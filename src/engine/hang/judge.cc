@@ -29,14 +29,13 @@ bool read_word(const std::array<std::string_view, n>& words, const Json& json, E
 
 // All ranks of one program, over all nodes.
 struct World {
-  std::string name;
   std::int64_t size = -1;
   struct Merged {
     RankGroup group;
     std::vector<TaskId> ids;
   };
   std::vector<Merged> groups;
-  std::array<std::size_t, 10> standing{};  // ranks, by Standing
+  std::array<std::size_t, kStandings> standing{};  // ranks, by Standing
   std::size_t seen = 0;
   // When all who wait did so: sickbayd's clock.
   TimePoint from = kNoTime, to = kNever;
@@ -182,9 +181,7 @@ Judgement judge(const std::map<std::string, NodeWord>& words, const std::vector<
     const RankReport& report = it->second.report;
     network_carries |= report.network_rate > kCarries || report.unsent_bytes > 0;
     for (const RankGroup& one : report.groups) {
-      World& world = worlds[one.world];
-      world.name = one.world;
-      merge(world, one, it->second.heard);
+      merge(worlds[one.world], one, it->second.heard);
     }
     for (const Unread& one : report.unread)
       if (j.unread.size() < kMostUnread) j.unread.push_back({node + ": " + one.what, one.why});
@@ -218,9 +215,8 @@ Judgement judge(const std::map<std::string, NodeWord>& words, const std::vector<
 }
 
 Json to_json(const Judgement& j) {
-  Json groups = Json::array(), unread = Json::array();
+  Json groups = Json::array();
   for (const RankGroup& g : j.groups) groups.push(to_json(g));
-  for (const Unread& one : j.unread) unread.push(Json::object({{"what", one.what}, {"why", one.why}}));
   return Json::object({{"word", to_string(j.word)},
                        {"why", to_string(j.why)},
                        {"text", j.text},
@@ -229,7 +225,7 @@ Json to_json(const Judgement& j) {
                        {"held_us", j.held.count()},
                        {"groups", std::move(groups)},
                        {"left_out", j.left_out},
-                       {"unread", std::move(unread)}});
+                       {"unread", to_json(j.unread)}});
 }
 
 Result<Judgement> read_judgement(const Json& json) {

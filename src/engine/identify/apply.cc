@@ -270,6 +270,11 @@ template <void (*change)(Case&, const Event&)>
 void on_case(State&, const View&, Case* c, const Event& e) {
   if (c != nullptr) change(*c, e);
 }
+// And those that need the rest of the state for it.
+template <void (*change)(State&, Case&, const Event&)>
+void on_case(State& s, const View&, Case* c, const Event& e) {
+  if (c != nullptr) change(s, *c, e);
+}
 
 struct KindRow {
   std::string_view kind;
@@ -294,17 +299,11 @@ constexpr auto kKinds = std::to_array<KindRow>({
     {kRerunAsked, on_case<on_rerun_asked>},
     {kRerunAnswered, on_case<on_rerun_answered>},
     {kRerunGivenUp, on_case<on_rerun_given_up>},
-    {kRequeueAsked,
-     [](State& s, const View&, Case* c, const Event& e) {
-       if (c != nullptr) on_requeue_asked(s, *c, e);
-     }},
+    {kRequeueAsked, on_case<on_requeue_asked>},
     {kCaseJoined, [](State& s, const View&, Case* c, const Event& e) { on_case_joined(s, c, e); }},
     {kCaseLeft, [](State& s, const View&, Case* c, const Event& e) { on_case_left(s, c, e); }},
     {kVerifiedElsewhere, on_verified_elsewhere},
-    {kLocated,
-     [](State& s, const View&, Case* c, const Event& e) {
-       if (c != nullptr) on_located(s, *c, e);
-     }},
+    {kLocated, on_case<on_located>},
     {kFinding, [](State& s, const View&, Case*, const Event& e) { take_finding(s, e); }},
     {kArraySeen, on_array_seen},
 });

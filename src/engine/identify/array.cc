@@ -32,7 +32,7 @@ bool is_open(const State& state, const TaskFailure& failure) {
 
 // The verdict blames a node that this task has run on, or none at all: then it explains the task as well.
 bool explains(const Case& c, const TaskFailure& failure) {
-  if (!c.verdict || c.verdict->cause != Cause::node) return true;
+  if (!c.verdict || !names_nodes(c.verdict->cause)) return true;
   return !hosts_in_both(sorted_hosts(c.verdict->nodes), failure.nodes).empty();
 }
 
@@ -52,7 +52,7 @@ const TaskFailure* same_failure(const State& state, const TaskArray& array, cons
     const Case* c = case_of(state, other.case_no);
     if (c == nullptr || !explains(*c, failure)) continue;
     // A node that both have used says more than an exit code that both have.
-    if (c->verdict && c->verdict->cause == Cause::node) return &other;
+    if (c->verdict && names_nodes(c->verdict->cause)) return &other;
     if (alike == nullptr) alike = &other;
   }
   return alike;

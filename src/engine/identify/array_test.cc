@@ -205,6 +205,16 @@ TEST(JobArray, ANodeExplainsOnlyTasksThatRanOnIt) {
             "5 of 10 tasks failed: node n3 (c2, c3, c4 and 1 task that failed alike), program (c5).");
 }
 
+TEST(JobArray, NeitherDoesOneThatMakesThemFailNowAndThen) {
+  Array a("0-9");
+  a.see("5-9", all_fail(4, "n3"));
+  for (const TaskId task : {0U, 1U, 2U}) a.decide_task(task, "d", {"n3"});
+  EXPECT_EQ(task_words(a.state, a.c1(), 3),
+            "task 3 failed (FAILED, exit code 1): the same failure as task 0, c2");
+  a.see("", {{4, "n5"}});
+  EXPECT_EQ(a.with_case(), "0-2,4") << "n3 does not explain what failed on n5";
+}
+
 TEST(JobArray, WhatPeopleEndedHasNotFailed) {
   Array a("0-5");
   a.see("0-1", {});

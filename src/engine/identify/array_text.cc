@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/counted.h"
 #include "base/hostlist.h"
 #include "engine/identify/array.h"
 
@@ -53,8 +54,6 @@ std::string cause_words(const Case& c) {
   const auto row = std::ranges::find(kCauseWords, c.verdict->cause, &CauseWords::cause);
   return std::string(row != kCauseWords.end() ? row->words : "not decided");
 }
-
-std::string task_s(std::size_t n) { return fmt::format("{} task{}", n, n == 1 ? "" : "s"); }
 
 std::string exit_words(const TaskFailure& failure) {
   if (failure.exit_signal != 0) return fmt::format("{}, signal {}", failure.state, failure.exit_signal);
@@ -107,10 +106,10 @@ std::string failure_list(const State& state, const TaskArray& array, const std::
   }
   std::vector<std::string> texts;
   for (const Group& g : groups)
-    texts.push_back(
-        fmt::format("{} ({}{})", g.words, fmt::join(g.cases, ", "),
-                    g.others == 0 ? "" : fmt::format(" and {} that failed alike", task_s(g.others))));
-  if (unknown > 0) texts.push_back(fmt::format("{} not looked into", task_s(unknown)));
+    texts.push_back(fmt::format(
+        "{} ({}{})", g.words, fmt::join(g.cases, ", "),
+        g.others == 0 ? "" : fmt::format(" and {} that failed alike", counted(g.others, "task"))));
+  if (unknown > 0) texts.push_back(fmt::format("{} not looked into", counted(unknown, "task")));
   return fmt::format("{}", fmt::join(texts, ", "));
 }
 
@@ -138,15 +137,15 @@ Verdict array_verdict(const State& state, const Case& subject) {
   v.rule = "array";
   std::string others;  // that ended neither well nor by a failure
   for (const auto& [word, tasks] : array.ended) {
-    v.why.push_back(fmt::format("{} {}: {}", task_s(tasks.size()), lower(word), tasks.text()));
+    v.why.push_back(fmt::format("{} {}: {}", counted(tasks.size(), "task"), lower(word), tasks.text()));
     const auto row = std::ranges::find(kStateCauses, word, &StateCause::state);
     if (row == kStateCauses.end()) continue;
     causes.insert(row->cause);
-    others += fmt::format(" {} ended as {}.", task_s(tasks.size()), word);
+    others += fmt::format(" {} ended as {}.", counted(tasks.size(), "task"), word);
   }
   if (!array.lost.empty()) {
     causes.insert(Cause::inconclusive);
-    others += fmt::format(" Slurm has lost {}: {}.", task_s(array.lost.size()), array.lost.text());
+    others += fmt::format(" Slurm has lost {}: {}.", counted(array.lost.size(), "task"), array.lost.text());
   }
   TaskIds failed;
   for (const auto& [task, failure] : array.failures) {
@@ -178,8 +177,8 @@ Verdict array_verdict(const State& state, const Case& subject) {
     v.sentence = others.empty() ? "All tasks completed; nothing to explain."
                                 : "No task of the array failed by itself." + others;
   else
-    v.sentence = fmt::format("{} of {} failed: {}.{}", array.failures.size(), task_s(array.tasks.size()),
-                             failure_list(state, array, alike), others);
+    v.sentence = fmt::format("{} of {} failed: {}.{}", array.failures.size(),
+                             counted(array.tasks.size(), "task"), failure_list(state, array, alike), others);
   if (!failed.empty())
     v.next.push_back(
         fmt::format("when the cause is gone, submit these tasks again: --array={}", failed.text()));

@@ -5,37 +5,23 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
-#include <array>
-#include <optional>
 #include <vector>
 
-#include "base/robust.h"
+#include "model/verify_noise.h"
 
 namespace sickbay::identify {
 namespace {
 
 constexpr std::size_t kKept = 8;  // figures of one node
 constexpr std::size_t kOthers = 5, kPast = 3;
-constexpr double kDeviations = 6;
 constexpr std::size_t kMostKinds = 64;  // kinds are words of V's output: a script may print any
-
-struct PhaseRow {
-  std::string_view phase, unit;
-  double floor;  ///< what equal machines differ by anyhow, and one machine on different days
-};
-constexpr auto kPhases = std::to_array<PhaseRow>({{"cpu", "Mpairs/s", 0.20}, {"membw", "MB/s", 0.30}});
-
-double least_of(const Spread& usual, double floor) {
-  return usual.median - std::max(floor * usual.median, kDeviations * usual.deviation);
-}
 
 }  // namespace
 
 std::string Speeds::judge(const std::string& kind, const std::string& node, const Json& figures) const {
   const auto of_kind = kinds.find(kind);
   if (of_kind == kinds.end()) return "";
-  for (const PhaseRow& row : kPhases) {
+  for (const SpeedRow& row : kSpeeds) {
     const auto of_phase = of_kind->second.find(std::string(row.phase));
     if (!figures[row.phase].is_number() || of_phase == of_kind->second.end()) continue;
     const double value = figures[row.phase].as_double();
@@ -44,7 +30,7 @@ std::string Speeds::judge(const std::string& kind, const std::string& node, cons
       if (name != node && !values.empty()) others.push_back(values.back());
     if (others.size() >= kOthers) {
       const Spread usual = *spread_of(others);
-      if (const double least = least_of(usual, row.floor); value < least)
+      if (const double least = least_usual(usual, row.floor); value < least)
         return fmt::format(
             "slow in phase {}: {:.4g} {}, where {} other nodes of its kind have {:.4g} (at least {:.4g} "
             "is usual)",
@@ -54,7 +40,7 @@ std::string Speeds::judge(const std::string& kind, const std::string& node, cons
     if (own == of_phase->second.end() || own->second.size() < kPast) continue;
     const std::vector<double> past(own->second.begin(), own->second.end());
     const Spread usual = *spread_of(past);
-    if (const double least = least_of(usual, row.floor); value < least)
+    if (const double least = least_usual(usual, row.floor); value < least)
       return fmt::format("slow in phase {}: {:.4g} {}, where it had {:.4g} itself before (median of {})",
                          row.phase, value, row.unit, usual.median, past.size());
   }
@@ -63,7 +49,7 @@ std::string Speeds::judge(const std::string& kind, const std::string& node, cons
 
 void Speeds::keep(const std::string& kind, const std::string& node, const Json& figures) {
   if (kind.empty() || (kinds.size() >= kMostKinds && !kinds.contains(kind))) return;
-  for (const PhaseRow& row : kPhases) {
+  for (const SpeedRow& row : kSpeeds) {
     if (!figures[row.phase].is_number()) continue;
     auto& values = kinds[kind][std::string(row.phase)][node];
     values.push_back(figures[row.phase].as_double());

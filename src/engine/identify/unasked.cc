@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/counted.h"
 #include "base/hostlist.h"
 #include "base/result.h"
 
@@ -61,10 +62,6 @@ constexpr auto kRows = std::to_array<Row>({
      "jobs of its kind pass on other nodes, and others' jobs on its own: something was different this time"},
     {"U19", e_any, n_any, o_any, k_any, Cause::inconclusive, low, "nothing is known that could tell"},
 });
-
-std::string plural(std::size_t n, std::string_view noun) {
-  return fmt::format("{} {}{}", n, noun, n == 1 ? "" : "s");
-}
 
 constexpr int kSegv = 11, kAbrt = 6, kFpe = 8, kIll = 4, kNoOutput = 53;
 bool is_crash(int signal) { return signal == kSegv || signal == kAbrt || signal == kFpe || signal == kIll; }
@@ -193,7 +190,7 @@ Verdict judge(const Evidence& e, TimePoint now) {
         e.others_passed, e.others_failed));
   if (e.kin_passed + e.kin_failed > 0)
     v.why.push_back(fmt::format("on other nodes {} of its kind passed at the time, and {} failed",
-                                plural(e.kin_passed, "job"), e.kin_failed));
+                                counted(e.kin_passed, "job"), e.kin_failed));
   v.missing.emplace_back(
       "the program was not run again, and its nodes were not verified: the job was not submitted through "
       "Sickbay");

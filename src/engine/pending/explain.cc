@@ -7,6 +7,7 @@
 #include <array>
 #include <optional>
 
+#include "base/counted.h"
 #include "base/duration.h"
 #include "base/hostlist.h"
 #include "engine/pending/dependency_text.h"
@@ -32,9 +33,6 @@ struct Question {
   std::uint32_t wanted() const { return std::max(facts.request.min_nodes, 1U); }
 };
 
-std::string counted(std::uint32_t n, std::string_view noun) {
-  return fmt::format("{} {}{}", n, noun, n == 1 ? "" : "s");
-}
 std::string_view is_are(std::uint32_t n) { return n == 1 ? "is" : "are"; }
 
 std::string wanted_text(const Question& q) {

@@ -3,6 +3,8 @@
 
 #include <ctime>
 
+#include "base/fnv.h"
+
 namespace sickbay::agent {
 
 std::chrono::seconds pause_of(const diagnose::Specification& specification, const diagnose::Period& period,
@@ -19,8 +21,7 @@ std::chrono::minutes time_of_day(TimePoint at) {
 }
 
 Micros share_of(std::string_view name, Micros range) {
-  std::uint64_t hash = 14695981039346656037u;  // FNV-1a, then its bits are spread
-  for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211u;
+  std::uint64_t hash = fnv64(name);  // then its bits are spread
   hash ^= hash >> 33;
   hash *= 0xff51afd7ed558ccdu;
   hash ^= hash >> 33;

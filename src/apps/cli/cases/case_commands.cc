@@ -88,9 +88,7 @@ Json fetch_pending(ApiClient& api, const std::string& target, Result<Json>& view
 
 // Of a job without a case: what can be said from evidence alone, where the site looks at all jobs.
 void fetch_failure(ApiClient& api, const std::string& target, Result<Json>& view) {
-  if (view || view.error().code != ErrorCode::not_found ||
-      target.find_first_not_of("0123456789") != target.npos)
-    return;
+  if (view || view.error().code != ErrorCode::not_found || !parse_job_id(target)) return;
   auto failure = api.get(fmt::format("/v1/jobs/{}/failure", target));
   if (failure || failure.error().code == ErrorCode::denied)
     view = std::move(failure);
@@ -104,10 +102,11 @@ Status open_case_for(WhyOptions& o) {
   if (!api) return fail(api.error());
   if (auto view = fetch_case(*api, o.target); view || view.error().code != ErrorCode::not_found)
     return view ? Status() : fail(view.error());
-  if (o.target.size() > 9 || o.target.find_first_not_of("0123456789") != o.target.npos)
+  const auto job = parse_job_id(o.target);
+  if (!job)
     return fail(Error(ErrorCode::usage, "--experiment wants the number of a job")
                     .remedied_by("squeue and sacct show it"));
-  auto opened = begin_experiment(*api, static_cast<JobId>(std::stoul(o.target)));
+  auto opened = begin_experiment(*api, *job);
   if (!opened) return fail(opened.error());
   fmt::print(stderr, "sickbay: case {} is opened for job {}\n", *opened, o.target);
   o.target = *opened;

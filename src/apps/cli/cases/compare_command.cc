@@ -10,6 +10,7 @@
 #include "adapters/posix/files.h"
 #include "apps/cli/answer.h"
 #include "apps/cli/commands.h"
+#include "base/counted.h"
 #include "base/text_table.h"
 #include "model/output_compare.h"
 
@@ -51,7 +52,7 @@ Result<int> run_compare(const CompareOptions& o) {
     print_json(Json::object(
         {{"same", found.same()}, {"different_lines", found.different_lines}, {"first", std::move(lines)}}));
   } else if (!found.same()) {
-    print(fmt::format("{} line{} differ{}\n", found.different_lines, found.different_lines == 1 ? "" : "s",
+    print(fmt::format("{} differ{}\n", counted(found.different_lines, "line"),
                       found.different_lines == 1 ? "s" : ""));
     for (const OutputDifference& d : found.first)
       print(fmt::format("  line {}: '{}' is '{}' in {}\n", d.line, for_terminal(d.reference),
