@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "beat.h"
 #include "ep.h"
 #include "phases.h"
 #include "seconds.h"
@@ -78,6 +79,7 @@ Finding cpu_phase(const Options& options) {
     const double begun = thread_seconds();
     sums += ep_sums(k * slice, slice);
     best = std::min(best, thread_seconds() - begun);
+    tick();
   }
   const CpuLoss loss = cpu_loss(before, read_cpu());
   const double mean = loss.wall / static_cast<double>(slices);

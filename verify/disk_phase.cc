@@ -11,6 +11,7 @@
 #include <cstring>
 #include <vector>
 
+#include "beat.h"
 #include "phases.h"
 #include "seconds.h"
 
@@ -70,6 +71,7 @@ Finding disk_phase(const Options& options) {
   const double begun = seconds_now();
   bool going = true;
   for (std::uint64_t k = 0; going && k < blocks; ++k) {
+    tick();
     fill_block(block, k);
     going = transfer(::pwrite, fd, reinterpret_cast<const char*>(block.data()), kBlock, k * kBlock);
   }
@@ -80,6 +82,7 @@ Finding disk_phase(const Options& options) {
   // Pages that are clean now are dropped, so that the device itself answers.
   if (going) ::posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
   for (std::uint64_t k = 0; going && k < blocks; ++k) {
+    tick();
     fill_block(block, k);
     going = transfer(::pread, fd, reinterpret_cast<char*>(read.data()), kBlock, k * kBlock);
     if (!going) {

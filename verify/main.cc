@@ -2,7 +2,8 @@
 // sickbay-verify: the known-good program that is run to see whether nodes are good.
 //
 // Modes, so that a rank that dies takes no other down and its node is known: "node" talks to nobody, "reach"
-// talks without MPI, "net" does nothing but talk by MPI.  Usage: options.cc.  Lines: report.h.
+// talks without MPI, "net" does nothing but talk by MPI.  "watch" runs the srun of such a step and ends it
+// when somebody is waited for in vain.  Usage: options.cc.  Lines: report.h.
 #include <unistd.h>
 
 #include <cstdio>
@@ -11,10 +12,12 @@
 #include <fstream>
 #include <iostream>
 
+#include "beat.h"
 #include "kernel_counters.h"
 #include "machine_kind.h"
 #include "phases.h"
 #include "reach.h"
+#include "watch.h"
 
 namespace {
 
@@ -26,11 +29,6 @@ constexpr int kUsageExit = 2;
 int complain(const Error& error, int exit_code) {
   std::fprintf(stderr, "%s\n", error.message("sickbay-verify").c_str());
   return exit_code;
-}
-
-int rank_of_slurm() {
-  const char* text = std::getenv("SLURM_PROCID");
-  return text ? std::atoi(text) : 0;
 }
 
 int record_baseline(const std::string& path) {
@@ -58,7 +56,10 @@ int main(int argc, char** argv) {
     baseline = std::move(*loaded);
   }
   if (options->mode == "net") return run_net(*options, baseline, &argc, &argv);
+  if (options->mode == "watch")
+    return run_watched(options->ranks, {options->silence, options->stuck}, options->grace, options->command);
   Reporter reporter(node_name(), rank_of_slurm(), std::move(baseline));
+  const Beat beat(node_name(), rank_of_slurm(), options->beat);
   if (options->mode == "reach") {
     const auto place = step_place();
     if (!place) return complain(place.error(), kUsageExit);

@@ -11,6 +11,7 @@
 #include <fstream>
 #include <memory>
 
+#include "beat.h"
 #include "phases.h"
 #include "seconds.h"
 #include "turn.h"
@@ -82,6 +83,7 @@ Misread run_pattern(const Pattern& pattern, std::uint64_t* words, std::uint64_t 
   Misread bad;
   for (int reading = 0; reading < pattern.readings; ++reading) {
     forget_memory();
+    tick();
     for (std::uint64_t i = 0; i < count; ++i) {
       const std::uint64_t got = words[i], wanted = pattern.word(i);
       if (got != wanted && bad.count++ == 0) bad = {1, i, got, wanted};
@@ -147,6 +149,7 @@ Finding membw_phase(const Options& options) {
     for (std::size_t i = 0; i < count; ++i) a[i] = b[i] + scale * c[i];
     forget_memory();
     best = std::min(best, thread_seconds() - begun);
+    tick();
   }
   found.value = 3.0 * static_cast<double>(count) * sizeof(double) / best * 1e-6;
   // Small whole numbers are exact in a double: equality is right here.

@@ -23,6 +23,7 @@
 #include <tuple>
 
 #include "base/hostlist.h"
+#include "beat.h"
 #include "kernel_counters.h"
 #include "net_plan.h"
 #include "pair_numbers.h"
@@ -69,6 +70,7 @@ bool complete(MPI_Request& request, double limit, Waiting how) {
     if (done) return true;
     const double waited = seconds_now() - begun;
     if (waited > limit) return false;
+    tick();
     if (how == Waiting::idle)
       ::usleep(waited < 0.05 ? 200 : 2000);
     else if (waited < 0.001)
@@ -281,6 +283,7 @@ bool greet(std::list<Greeting>& greetings, const std::string& name, double limit
       }
       return all;
     }
+    tick();
     ::usleep(500);
   }
 }
@@ -288,6 +291,7 @@ bool greet(std::list<Greeting>& greetings, const std::string& name, double limit
 }  // namespace
 
 int run_net(const Options& options, const Baseline& baseline, int* argc, char*** argv) {
+  const Beat beat(node_name(), rank_of_slurm(), options.beat);  // (from before MPI_Init, which waits for all)
   MPI_Init(argc, argv);
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   int rank = 0, ranks = 1;

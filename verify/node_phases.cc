@@ -37,6 +37,11 @@ void run_node(const Options& options, Reporter& reporter) {
       reporter.report(watched(run, options));
 }
 
+int rank_of_slurm() {
+  const char* text = std::getenv("SLURM_PROCID");
+  return text ? std::atoi(text) : 0;
+}
+
 std::string node_name() {
   if (const char* name = std::getenv("SLURMD_NODENAME"); name && *name) return name;
   char host[256] = {};

@@ -118,6 +118,16 @@ const std::vector<OptionRow>& option_rows() {
        [](Options& o, const std::string& v) { return read_number(v, o.loss_ratio, 0, 1); }},
       {"--busy-share", "X", "a speed is no word on the node when others had this share of its processor time",
        [](Options& o, const std::string& v) { return read_number(v, o.busy_share, 0.01, 1); }},
+      {"--beat", "SECONDS", "say that it goes on, so often; for watch",
+       [](Options& o, const std::string& v) { return read_number(v, o.beat, 0.1, 60); }},
+      {"--ranks", "N", "watch: ranks of the step",
+       [](Options& o, const std::string& v) { return read_number(v, o.ranks, 1, 1e6); }},
+      {"--silence", "SECONDS", "watch: until a rank of which nothing is heard is waited for in vain",
+       [](Options& o, const std::string& v) { return read_number(v, o.silence, 0.5, 3600); }},
+      {"--stuck", "SECONDS", "watch: the same of one that lives and does not go on",
+       [](Options& o, const std::string& v) { return read_number(v, o.stuck, 0.5, 3600); }},
+      {"--grace", "SECONDS", "watch: until a command that does not end is killed",
+       [](Options& o, const std::string& v) { return read_number(v, o.grace, 0, 3600); }},
       {"--turn-wait", "SECONDS", "wait at most this long for other ranks on the same kernel",
        [](Options& o, const std::string& v) { return read_number(v, o.turn_wait, 0, 3600); }},
   };
@@ -135,9 +145,13 @@ Result<Options> parse_options(const std::vector<std::string>& args) {
     options.baseline = args[1];
     return options;
   }
-  if (options.mode != "node" && options.mode != "reach" && options.mode != "net")
+  if (options.mode != "node" && options.mode != "reach" && options.mode != "net" && options.mode != "watch")
     return fail(ErrorCode::usage, "'" + options.mode + "' is no mode");
   for (std::size_t i = 1; i < args.size(); ++i) {
+    if (options.mode == "watch" && args[i] == "--") {
+      options.command.assign(args.begin() + static_cast<std::ptrdiff_t>(i) + 1, args.end());
+      break;
+    }
     const auto& rows = option_rows();
     const auto row =
         std::find_if(rows.begin(), rows.end(), [&](const OptionRow& r) { return r.name == args[i]; });
@@ -151,12 +165,15 @@ Result<Options> parse_options(const std::vector<std::string>& args) {
     if (auto applied = row->apply(options, value); !applied)
       return fail(std::move(applied.error()).in("reading " + std::string(row->name)));
   }
+  if (options.mode == "watch" && options.command.empty())
+    return fail(ErrorCode::usage, "watch takes -- and the command to watch");
   return options;
 }
 
 std::string usage_text() {
   std::string text =
       "usage: sickbay-verify node|reach|net [options]  (started by srun, one task per node)\n"
+      "       sickbay-verify watch [options] -- srun ... (ends it when a rank is waited for in vain)\n"
       "       sickbay-verify baseline FILE < lines   (records the baseline from the lines of a good run)\n"
       "Checks nodes with work whose result is known; one JSON line per rank and phase on standard output.\n"
       "  node  processor, memory, memory bandwidth and disk of each node alone, without communication\n"

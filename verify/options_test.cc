@@ -40,6 +40,8 @@ TEST(Options, RefusesWhatItDoesNotKnow) {
       {"node", "--slow-ratio", "0.5"},
       {"net", "--pings", "many"},
       {"node", "--cpu-class", "Z"},
+      {"watch", "--ranks", "2"},
+      {"watch", "--"},
       {"baseline"},
       {"baseline", "a", "b"},
   };
@@ -48,6 +50,13 @@ TEST(Options, RefusesWhatItDoesNotKnow) {
     ASSERT_FALSE(options) << (args.empty() ? "no argument" : args.back());
     EXPECT_EQ(options.error().code, ErrorCode::usage);
   }
+}
+
+TEST(Options, WatchTakesACommandWithOptionsOfItsOwn) {
+  const auto options = parse_options({"watch", "--ranks", "3", "--", "srun", "--quick", "--ranks"});
+  ASSERT_TRUE(options);
+  EXPECT_EQ(options->ranks, 3);
+  EXPECT_EQ(options->command, (std::vector<std::string>{"srun", "--quick", "--ranks"}));
 }
 
 TEST(Options, HelpNamesEachOption) {

@@ -23,5 +23,7 @@ int run_net(const Options& options, const Baseline& baseline, int* argc, char***
 
 /// Name of this node: SLURMD_NODENAME, else the host name up to its first dot.
 std::string node_name();
+/// SLURM_PROCID; 0 outside of Slurm.
+int rank_of_slurm();
 
 }  // namespace sickbay::verify

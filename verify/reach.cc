@@ -24,6 +24,7 @@
 #include <utility>
 
 #include "base/hostlist.h"
+#include "beat.h"
 #include "net_plan.h"
 #include "seconds.h"
 
@@ -221,6 +222,7 @@ void run_reach(const Options& options, const StepPlace& place, Reporter& reporte
   std::set<int> greeted_by;
   const double since = seconds_now();
   for (double now = since; now - since < options.hello_wait; now = seconds_now()) {
+    tick();
     bool all = true;
     std::vector<pollfd> waiting = {{door.fd(), POLLIN, 0}};
     for (Partner& partner : partners) {

@@ -28,6 +28,10 @@ Json line_head(const std::string& node, int rank, std::string phase) {
 
 }  // namespace
 
+void say_alive(const std::string& node, int rank, std::uint64_t ticks) {
+  write_line(line_head(node, rank, "alive").set("ticks", static_cast<std::int64_t>(ticks)));
+}
+
 Reporter::Reporter(std::string node, int rank, Baseline baseline)
     : node_(std::move(node)), rank_(rank), baseline_(std::move(baseline)) {}
 

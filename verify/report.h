@@ -4,6 +4,7 @@
 // One line per rank and phase, each written by a single write(2), so that lines of ranks that share a pipe
 // never mix and a rank that dies has said all it knew.  Reader: src/model/verify_report.h.
 #pragma once
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -26,6 +27,9 @@ struct Finding {
   std::string detail{};                                ///< one sentence for people
   std::vector<std::pair<std::string, double>> also{};  ///< further numbers, by name
 };
+
+/// Prints the line of a rank that goes on (beat.h).
+void say_alive(const std::string& node, int rank, std::uint64_t ticks);
 
 /// Writes the lines of one rank and remembers the worst of them.
 class Reporter {

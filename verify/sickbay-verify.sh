@@ -10,6 +10,9 @@
 # those that died, who reaches whom by TCP.  Only where all do, the network is measured by MPI: MPI_Init is
 # collective, and one dead link or dead rank holds up all others in it.
 #
+# Each rank says that it goes on, and the program's own `watch` runs srun here: when nobody goes on who has not
+# come to his end, it says who was silent and ends the step, long before its limit.
+#
 # srun runs here, on the first node.  That it does not reach another is a matter of these two, so who was not
 # reached is asked from two others, too: only whom nobody reaches is at fault.
 #
@@ -17,6 +20,7 @@
 #   SICKBAY_VERIFY_OPTS      options of all steps         (--quick)
 #   SICKBAY_VERIFY_BASELINE  baseline file                 (none)
 #   SICKBAY_VERIFY_LIMIT     time limit of each step       (minutes or as srun --time takes it; 4)
+#   SICKBAY_VERIFY_WATCH     options of the watch          (--silence 30)
 #   SICKBAY_VERIFY_MPI       srun --mpi of the last step (pmi2)
 # Exit code: 0 all well, 1 a wrong result or a dead rank, 3 right but slow.
 program=${SICKBAY_VERIFY:-sickbay-verify}
@@ -30,11 +34,21 @@ if [ -n "$SICKBAY_VERIFY_BASELINE" ]; then set -- --baseline "$SICKBAY_VERIFY_BA
 exec 3>&1
 show() { while IFS= read -r line; do printf '%s\n' "$line" >&3; printf '%s\n' "$line"; done; }
 
+# The program may not run on this very node, whose storage is away say: then there is the limit of a step alone.
+beat=
+if [ "$(timeout -s KILL 20 "$program" watch --ranks 1 -- echo on 2>/dev/null)" = on ]; then beat="--beat 2"; fi
+
 # step NODES SRUN-ARGUMENTS...: one task on each node; a task's death ends neither the others nor the script.
 step() {
   count=$1; shift
-  srun --nodes="$count" --ntasks="$count" --ntasks-per-node=1 --kill-on-bad-exit=0 --time="$limit" "$@"
+  # shellcheck disable=SC2086  # options are words
+  set -- srun $overlap --nodes="$count" --ntasks="$count" --ntasks-per-node=1 --kill-on-bad-exit=0 --time="$limit" "$@"
+  # shellcheck disable=SC2086
+  [ -z "$beat" ] || set -- "$program" watch $SICKBAY_VERIFY_WATCH --ranks "$count" -- "$@"
+  "$@"
 }
+# What a step that was ended has left may take a while to go: the next ones do not wait for its room.
+overlap=
 
 # nodes_in TEXT PHASE: who printed a line of it.
 nodes_in() {
@@ -49,17 +63,19 @@ here=${SLURMD_NODENAME:-$(hostname -s)}
 say "$here" '"phase":"host"'
 nodes=$SLURM_JOB_NUM_NODES
 # shellcheck disable=SC2086  # the options are words
-alone=$(step "$nodes" --mpi=none "$program" node $SICKBAY_VERIFY_OPTS "$@" | show)
+alone=$(step "$nodes" --mpi=none "$program" node $SICKBAY_VERIFY_OPTS $beat "$@" | show)
 
 # A launch that fails on one node ends the step on all: once more, each by itself.
 most_by_itself=64 most_asked_about=4 most_asked=2
 started=$(nodes_in "$alone" start)
+silent=$(nodes_in "$alone" silent)
+[ -z "$silent" ] || overlap=--overlap
 unheard=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | not_in "$started")
 if [ -n "$unheard" ]; then
-  unfinished=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | not_in "$(nodes_in "$alone" 'done')" | head -n "$most_by_itself")
+  unfinished=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | not_in "$(nodes_in "$alone" 'done')" | not_in "$silent" | head -n "$most_by_itself")
   # shellcheck disable=SC2086
   alone=$alone$(for node in $unfinished; do
-    step 1 --nodelist="$node" --mpi=none "$program" node $SICKBAY_VERIFY_OPTS "$@" | show &
+    step 1 --nodelist="$node" --mpi=none "$program" node $SICKBAY_VERIFY_OPTS $beat "$@" | show &
   done; wait)
   unheard=$(printf '%s\n' "$unfinished" | not_in "$(nodes_in "$alone" start)")
 fi
@@ -70,7 +86,7 @@ ask() {
   # shellcheck disable=SC2016,SC2086  # the words are for the shell there; Slurm's own of this step would mislead it
   told=$(step 1 --overlap --nodelist="$1" --mpi=none env -i PATH="$PATH" HOME="$HOME" SLURM_JOB_ID="$SLURM_JOB_ID" \
          ${SLURM_CONF:+"SLURM_CONF=$SLURM_CONF"} sh -c 'echo asked; exec srun --overlap --nodes=1 --ntasks=1 "$@"' sh \
-         --nodelist="$2" --time="$limit" --mpi=none "$program" node $SICKBAY_VERIFY_OPTS </dev/null | show)
+         --nodelist="$2" --time="$limit" --mpi=none "$program" node $SICKBAY_VERIFY_OPTS $beat </dev/null | show)
   case $told in
     *'"phase":"start"'*) say "$1" '"phase":"launch","peer":"'"$2"'","ok":true,"slow":false,"detail":""' ;;
     *asked*) say "$1" '"phase":"launch","peer":"'"$2"'","ok":false,"slow":false,"detail":"could not launch from there"' ;;
@@ -90,12 +106,13 @@ steps=$nodes
 if [ "$count" -ge 2 ]; then
   list=$(printf '%s\n' "$finished" | paste -s -d ,)
   # shellcheck disable=SC2086
-  reach=$(step "$count" --nodelist="$list" --mpi=none "$program" reach $SICKBAY_VERIFY_OPTS "$@" | show)
+  reach=$(step "$count" --nodelist="$list" --mpi=none "$program" reach $SICKBAY_VERIFY_OPTS $beat "$@" | show)
   steps=$((steps + count))
+  [ -z "$(nodes_in "$reach" silent)" ] || overlap=--overlap
   if [ "$(printf '%s\n' "$reach" | grep -c '"phase":"done".*"ok":true')" -eq "$count" ]; then
     # shellcheck disable=SC2086
     pairs=$(step "$count" --nodelist="$list" --mpi="${SICKBAY_VERIFY_MPI:-pmi2}" \
-            "$program" net $SICKBAY_VERIFY_OPTS "$@" | show)
+            "$program" net $SICKBAY_VERIFY_OPTS $beat "$@" | show)
     steps=$((steps + count))
   else
     unmeasured="not all nodes reach each other"

@@ -11,7 +11,8 @@ namespace sickbay::verify {
 
 class Turn {
  public:
-  /// Waits for the turn, at most `seconds`; after that the measurement goes on without it.
+  /// Waits for the turn, at most `seconds`; after that the measurement goes on without it, and so do all
+  /// later ones.
   explicit Turn(double seconds);
   ~Turn();
   Turn(const Turn&) = delete;

@@ -71,7 +71,12 @@ std::vector<BuiltinOperation> builtin_system_rows() {
        {},
        {{"tcp_sent", integer, "count", "segments sent since the last call; null at the first", "at least 0"},
         {"tcp_retransmitted_percent", fraction, "percent",
-         "share of them sent again; null where none was sent", "0 to 100"}}},
+         "share of them sent again; null where none was sent", "0 to 100"},
+        {"tcp_lost_percent", fraction, "percent",
+         "share of them lost: sent again though the other end had not got them, without calls that nobody "
+         "takes; the lower one of this call and the last; null at the first two, and without "
+         "/proc/net/netstat",
+         "0 to 100"}}},
       {"infiniband",
        collect,
        here,

@@ -130,7 +130,9 @@ std::vector<LinkVerification> judge_links(Notes& notes) {
     if (note.result == VerifyResult::ok) continue;
     const auto& to_blame = note.result == VerifyResult::failed ? failed : slow;
     const bool explained = to_blame.count(link.first) || to_blame.count(link.second);
-    if (!explained)
+    // (One that was waited for in vain answered nobody: that says nothing of the link.)
+    const bool silent = !notes.nodes[link.first].silent.empty() || !notes.nodes[link.second].silent.empty();
+    if (!explained && !(silent && note.result == VerifyResult::failed))
       unexplained.push_back({notes.names[link.first], notes.names[link.second], note.result, note.reason});
     for (const std::size_t end : {link.first, link.second}) {
       if (!to_blame.count(end)) continue;

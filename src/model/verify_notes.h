@@ -19,8 +19,9 @@ namespace sickbay::verify_notes {
 struct NodeNotes {
   bool spoke = false;  ///< any line of sickbay-verify
   bool alone_done = false, net_started = false, net_done = false;
-  std::string absent;      ///< others did not hear it in MPI, and it never came out of MPI_Init
-  std::string last_phase;  ///< the last one that reported
+  std::string absent;             ///< others did not hear it in MPI, and it never came out of MPI_Init
+  std::string silent, silent_in;  ///< V waited for its rank in vain: why, and in which mode
+  std::string last_phase;         ///< the last one that reported
   std::string wrong, slow;
   std::string kind;    ///< what machine it is
   std::string unsure;  ///< a speed that is off the baseline and was taken while others had the processor

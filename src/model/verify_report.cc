@@ -65,9 +65,15 @@ void note_own_line(Notes& notes, const Json& line) {
   // The script's own words: it runs there, which its rank may not.
   if (phase == "host") notes.host = self;
   if (phase == "launch") note_pair(notes, *self, false, line);
-  if (phase == "host" || phase == "launch") return;
+  if (phase == "host" || phase == "launch" || phase == "alive") return;
   NodeNotes& node = notes.nodes[*self];
   node.spoke = true;
+  if (phase == "silent") {  // the step was ended for it: what dies now is being swept away
+    keep_first(node.silent, one_line(line["detail"].as_string()));
+    keep_first(node.silent_in, one_line(line["mode"].as_string()));
+    notes.swept = true;
+    return;
+  }
   const bool net = line["mode"].as_string() == "net";
   if (phase == "start") {
     node.net_started = node.net_started || net;
@@ -204,6 +210,11 @@ Judged judge_node(const NodeNotes& node, const Run& run) {
   if (full) return {failed, node.wrong, Fault::space};
   if (node.oom || (node.signal == 9 && run.oom_kill))
     return {unknown, "its rank was killed for its memory" + after_phase(node)};
+  if (!node.silent.empty() && !node.alone_done) {
+    // (Where nobody came to his end it may be what all of them wait for.)
+    if (run.some_done) return {failed, "it fell silent: " + node.silent, Fault::stopped};
+    return {unknown, "it fell silent: " + node.silent};
+  }
   if (node.signal != 0 && !run.swept && !run.some_own_fault && !run.all_killed)
     return {failed, fmt::format("its rank was killed by {}{}", signal_name(node.signal), after_phase(node)),
             Fault::died};
@@ -228,6 +239,10 @@ Judged judge_node(const NodeNotes& node, const Run& run) {
   if (node.exit_code != 0 && node.exit_code != 1 && node.exit_code != 3)
     return {unknown, fmt::format("its rank ended with exit code {}", node.exit_code)};
   if (!node.absent.empty()) return {unknown, node.absent};
+  if (!node.silent.empty())
+    return {unknown, fmt::format("it fell silent in {}: {}",
+                                 node.silent_in == "reach" ? "the test of connections" : "the network test",
+                                 node.silent)};
   if (node.net_started && !node.net_done) return {unknown, "its network test did not come to an end"};
   return {ok, ""};
 }

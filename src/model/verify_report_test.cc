@@ -105,6 +105,52 @@ TEST(VerifyReport, ARankThatDiesNamesItsNodeAndTheSweepingNamesNobody) {
   EXPECT_EQ(report.node("n3")->reason, "its rank died of SIGBUS after phase cpu");
 }
 
+std::string silent(const std::string& node, const std::string& mode) {
+  return line(node, "silent",
+              fmt::format(R"("mode":"{}","ok":false,"slow":false,"detail":"nothing was heard of it")", mode));
+}
+const char* const kEnded =
+    "srun: forcing job termination\nsrun: Job step aborted: Waiting up to 32 seconds for job step to "
+    "finish.\n"
+    "slurmstepd: error: *** STEP 12.0 ON n1 CANCELLED AT 2026-11-21T10:00:00 ***\n";
+
+TEST(VerifyReport, WhoIsWaitedForInVainFailsWhereOthersCameToTheirEnd) {
+  const std::string begun = line("n3", "start", R"("mode":"node")") + line("n3", "alive", R"("ticks":7)");
+  const auto report =
+      parse_verify_report(alone_on({"n1", "n2", "n4"}) + begun + good("n3", "cpu") + silent("n3", "node"),
+                          std::string(kEnded) + "srun: error: n3: task 2: Killed\n", kFour, 1);
+  EXPECT_EQ(results(report), "n1=ok n2=ok n3=failed n4=ok");
+  EXPECT_EQ(report.node("n3")->fault, VerifyFault::stopped);
+  EXPECT_EQ(report.node("n3")->reason, "it fell silent: nothing was heard of it");
+  // Nobody else came to an end: it may be what all wait for.
+  EXPECT_EQ(results(parse_verify_report(begun + silent("n3", "node"), kEnded, {"n3"}, 1)), "n3=unknown");
+  EXPECT_EQ(results(parse_verify_report(
+                line("n1", "start", R"("mode":"node")") + silent("n1", "node") + begun + silent("n3", "node"),
+                kEnded, {"n1", "n3"}, 1)),
+            "n1=unknown n3=unknown");
+}
+
+TEST(VerifyReport, ItsOwnDeathSaysMoreThanItsSilence) {
+  const std::string out = alone_on({"n1", "n2", "n4"}) + line("n3", "start", R"("mode":"node")");
+  const auto report = parse_verify_report(
+      out + silent("n3", "node"), "srun: error: n3: task 2: Bus error\n" + std::string(kEnded), kFour, 1);
+  EXPECT_EQ(report.node("n3")->reason, "its rank died of SIGBUS in its first phase");
+}
+
+TEST(VerifyReport, SilenceBetweenTwoNodesSaysNothingOfTheirLink) {
+  const std::vector<std::string> two = {"n1", "n2"};
+  const std::string both = alone_on(two) + starts(two);
+  EXPECT_EQ(
+      results(parse_verify_report(both + pair("n1", "n2", "bad") + silent("n2", "net"), kEnded, two, 1)),
+      "n1=unknown n2=unknown");
+  // With all others it is the node.
+  std::string out = alone_on(kFour) + starts(kFour) + pair("n1", "n2") + pair("n1", "n4") + pair("n2", "n4");
+  for (const char* other : {"n1", "n2", "n4"}) out += pair("n3", other, "bad");
+  EXPECT_EQ(
+      results(parse_verify_report(out + ends({"n1", "n2", "n4"}) + silent("n3", "net"), kEnded, kFour, 1)),
+      "n1=ok n2=ok n3=failed n4=ok");
+}
+
 TEST(VerifyReport, SrunsLinesCountForAnyScript) {
   const struct {
     const char* what;

@@ -154,7 +154,7 @@ fault n2 zombies=200 tell_zombie_flood notify
 fault n3 clock=+120 drain_clock_off drain
 
 port=7000
-for loss in 1 5 10; do
+for loss in 5 10; do  # (under 2 % it may be a busy machine)
   port=$((port + 1))
   traffic n4 n5 "$port"
   fault n4 "loss=$loss%" tell_network_loses notify

@@ -39,9 +39,12 @@ class Counters {
     if (first || now < before) return std::nullopt;
     return Change{now - before, std::chrono::duration_cast<std::chrono::microseconds>(at - when)};
   }
+  /// What was told under `key` at the last call, null at the first; `told` is kept for the next.
+  Json told_before(const std::string& key, const Json& told) { return std::exchange(told_[key], told); }
 
  private:
   std::map<std::string, std::pair<std::int64_t, std::chrono::steady_clock::time_point>> seen_;
+  std::map<std::string, Json> told_;
 };
 
 /// One call of a built-in operation.

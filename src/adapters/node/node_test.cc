@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Built-in operations on recorded machines: what each finds, and why it finds nothing where it does not.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -138,7 +139,8 @@ const Row kRows[] = {
      "/sys/class/net has no device '../../../proc'"},
     {"garbage", "nic", "{}", Ended::unknown, "{}",
      "/proc/net/route has no default route: give the argument `device`"},
-    {"vm", "tcp", "{}", Ended::ok, R"({"tcp_sent":null,"tcp_retransmitted_percent":null})", ""},
+    {"vm", "tcp", "{}", Ended::ok,
+     R"({"tcp_sent":null,"tcp_retransmitted_percent":null,"tcp_lost_percent":null})", ""},
     {"garbage", "tcp", "{}", Ended::unknown, "{}", "/proc/net/snmp has no OutSegs and RetransSegs of Tcp"},
     {"server", "infiniband", "{}", Ended::ok,
      R"({"ib_ports":2,"ib_ports_active":1,"ib_rate_lowest":100.0,"ib_errors_new":null})", ""},
@@ -294,7 +296,8 @@ TEST(NodeOperations, CountsSinceTheLastCall) {
   tree.write("/sys/fs/cgroup/cpu/nodes/n3/cpu.stat", "throttled_time 9000000000000\n");
   EXPECT_EQ(machine.run("edac").outputs["memory_corrected_new"], Json(8));
   const Json tcp = machine.run("tcp").outputs;
-  EXPECT_EQ(tcp.dump(), R"({"tcp_sent":10000,"tcp_retransmitted_percent":5.0})");
+  // (A kernel without TcpExt does not tell what was sent again for nothing.)
+  EXPECT_EQ(tcp.dump(), R"({"tcp_sent":10000,"tcp_retransmitted_percent":5.0,"tcp_lost_percent":null})");
   EXPECT_EQ(machine.run("disks").outputs["disk_errors_new"], Json(2));
   EXPECT_EQ(machine.run("infiniband").outputs["ib_errors_new"], Json(2));
   EXPECT_EQ(machine.run("nic", Json::object({{"device", "bond0"}})).outputs["nic_errors_new"], Json(3));
@@ -305,6 +308,43 @@ TEST(NodeOperations, CountsSinceTheLastCall) {
   tree.write("/sys/devices/system/edac/mc/mc0/ce_count", "1\n");
   EXPECT_TRUE(machine.run("edac").outputs["memory_corrected_new"].is_null());
   EXPECT_EQ(machine.run("edac").outputs["memory_corrected_new"], Json(0));
+}
+
+TEST(NodeOperations, WhatTcpLostIsNotWhatItSentAgain) {
+  struct Look {
+    std::string_view why;
+    int sent, again, needless, opening;  // since the last look
+    std::string_view lost;
+  };
+  constexpr Look kLooks[] = {
+      {"the first look has no count", 0, 0, 0, 0, "null"},
+      {"the first share has none before it", 10000, 500, 0, 0, "null"},
+      {"as much again", 10000, 500, 0, 0, "5.0"},
+      {"more: the look before still had less", 10000, 1000, 0, 0, "5.0"},
+      {"a busy host: all had arrived the first time", 10000, 300, 300, 0, "0.0"},
+      {"one burst of 450", 10000, 450, 0, 0, "0.0"},
+      {"and quiet again", 10000, 0, 0, 0, "0.0"},
+      {"a peer that is away is asked again and again", 1000, 100, 0, 100, "0.0"},
+      {"still", 1000, 100, 0, 100, "0.0"},
+      {"a network that doubles packets", 1000, 100, 5000, 0, "0.0"},
+      {"nothing was sent", 0, 0, 0, 0, "null"},
+      {"the look before has no share", 1000, 100, 0, 0, "null"},
+  };
+  TestFolder tree;
+  Machine machine(tree.path());
+  Look sum{};
+  for (const Look& look : kLooks) {
+    sum = {"",
+           sum.sent + look.sent,
+           sum.again + look.again,
+           sum.needless + look.needless,
+           sum.opening + look.opening,
+           ""};
+    tree.write("/proc/net/snmp", fmt::format("Tcp: OutSegs RetransSegs\nTcp: {} {}\n", sum.sent, sum.again));
+    tree.write("/proc/net/netstat",
+               fmt::format("TcpExt: TCPDSACKRecv TCPSynRetrans\nTcpExt: {} {}\n", sum.needless, sum.opening));
+    EXPECT_EQ(machine.run("tcp").outputs["tcp_lost_percent"].dump(), look.lost) << look.why;
+  }
 }
 
 TEST(NodeOperations, FilesThatVanishOrBlockAreUnknown) {
