@@ -45,6 +45,13 @@ void wait_until(Clock::time_point when) {
   }
 }
 
+// A thread that did not stop in time stops later: where it waited for a processor, as soon as it has one.  It
+// would stand until the next round, which would then tell of a rank that is stopped: it is let go at once.
+void let_go_until(Clock::time_point when) {
+  while (let_go() > 0 && Clock::now() < when)
+    wait_until(std::min(when, Clock::now() + std::chrono::milliseconds(2)));
+}
+
 struct Watched {
   FoundRank found;
   bool stacks = false;  // are taken
@@ -75,7 +82,9 @@ class Look {
     const auto began = Clock::now();
     std::optional<std::int64_t> first_network;
     for (std::size_t i = 0; i < order_.rounds; ++i) {
-      wait_until(began + order_.every * static_cast<int>(i));
+      const auto next = began + order_.every * static_cast<int>(i);
+      let_go_until(next);
+      wait_until(next);
       round();
       if (ranks_.empty()) continue;
       const auto network = network_bytes(tree_, ranks_.front().found.pid);
@@ -86,8 +95,7 @@ class Look {
         look_.unsent_bytes = unsent_bytes(tree_, ranks_.front().found.pid, uid_).value_or(-1);
     }
     // Nobody is left stopped for a moment longer than the kernel makes us.
-    for (int tries = 0; let_go() > 0 && tries < 20; ++tries)
-      wait_until(Clock::now() + std::chrono::milliseconds(10));
+    let_go_until(Clock::now() + std::chrono::milliseconds(200));
   }
 
   RankLook frames() {

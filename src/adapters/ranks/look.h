@@ -19,8 +19,9 @@ struct LookOrder {
   std::size_t rounds = 3;                ///< 1 to kMostRounds
   std::chrono::milliseconds every{700};  ///< from round to round
   bool stacks = true;
-  std::size_t most_stacks = 256;                   ///< ranks whose stacks are taken; chosen anew at each look
-  std::chrono::milliseconds patience{50};          ///< for one thread to stop
+  std::size_t most_stacks = 256;  ///< ranks whose stacks are taken; chosen anew at each look
+  /// For one thread to stop; on a busy machine it must get a processor first, and costs nothing until then.
+  std::chrono::milliseconds patience{300};
   std::chrono::milliseconds most_stopping{1000};   ///< of one round, for all snapshots
   std::chrono::milliseconds most_unwinding{3000};  ///< for all frames together
   std::size_t most_bytes = std::size_t{64} << 20;  ///< of all copies of stacks

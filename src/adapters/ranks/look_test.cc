@@ -122,6 +122,24 @@ TEST(Look, OneThatIsStoppedStaysSo) {
   EXPECT_EQ(stat->state, 'T');
 }
 
+TEST(Look, OneThatDidNotStopInTimeIsNotFoundStopped) {
+  // Without patience hardly any thread stops in time, as none does that waits for a processor.
+  const Target target(SB_PLAIN, "spin");
+  ASSERT_TRUE(target.has_run());
+  LookOrder order = quick();
+  order.rounds = kMostRounds;
+  order.every = std::chrono::milliseconds(20);
+  order.patience = std::chrono::milliseconds(0);
+  const Rank rank = seen(target, order);
+  std::string states, why;
+  for (const RankRound& round : rank.rounds) {
+    states += round.state;
+    why += round.why;
+  }
+  EXPECT_EQ(states.find('t'), std::string::npos) << states;
+  EXPECT_THAT(why, HasSubstr("did not stop within 0 ms"));
+}
+
 TEST(Look, OneThatHasEndedMeanwhile) {
   Target target(SB_PLAIN, "spin");
   const FoundRanks found = target.found();

@@ -150,9 +150,10 @@ Snapshot take_snapshot(pid_t tid, std::size_t most, std::chrono::milliseconds pa
     ::nanosleep(&wait, nullptr);
   }
   owed().insert(tid);
-  s.why =
-      fmt::format("it did not stop within {} ms: it is in a call of the kernel that cannot be interrupted",
-                  patience.count());
+  s.why = fmt::format(
+      "it did not stop within {} ms: it gets no processor, or is in a call of the kernel that cannot be "
+      "interrupted",
+      patience.count());
   return s;
 }
 
