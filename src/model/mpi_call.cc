@@ -25,6 +25,9 @@ std::optional<std::string> mpi_call(std::string_view name) {
   // A symbol's version ("MPI_Recv@@LIBMPI_1") is no part of its name.
   name = name.substr(0, name.find('@'));
   if (name.starts_with('P') || name.starts_with('p')) name.remove_prefix(1);
+  // Open MPI's Fortran bindings: ompi_recv_f, of which mpi_recv_ is another name.  (Without its _f a function
+  // of that kind is one within the library.)
+  if (name.starts_with("ompi_") && name.ends_with("_f")) name.remove_prefix(1);
   const bool c = name.starts_with("MPI_");
   if (!c && !name.starts_with("mpi_")) return std::nullopt;
   name.remove_prefix(4);
