@@ -10,6 +10,7 @@
 #include "engine/identify/launch.h"
 #include "engine/identify/placement.h"
 #include "engine/identify/rerun.h"
+#include "engine/identify/usual_time.h"
 #include "engine/identify/verdict_text.h"
 #include "engine/identify/verification.h"
 
@@ -202,6 +203,7 @@ std::optional<Verdict> judge(const Known& known, const Case& subject) {
   }
   v.faulty = faulty_of(known, subject, v);
   put_in_words(subject, *row, told, v);
+  if (row->cause == Cause::normal) add_usual_time(known.state, subject, v);
   return v;
 }
 
