@@ -14,12 +14,14 @@ constexpr auto kReasons = std::to_array<SlurmReasonRow>({
     {"Not responding", "slurmctld: no answer to its pings for SlurmdTimeout"},
     {"Node unexpectedly rebooted", "slurmctld: it registered with a boot that nobody asked for"},
     {"Kill task failed", "slurmd: processes of a job did not end within UnkillableStepTimeout"},
-    {"batch job complete failure", "slurmd: it could not report the end of a batch job"},
+    {"batch job complete failure", "slurmctld: slurmd could not start a batch job, or not tell of its end",
+     true},
+    // (Not the node's own: what slurmctld has forgotten runs there still.)
     {"Duplicate jobid", "slurmctld: the node says that a job runs there already"},
-    {"Job env setup error", "slurmd: the environment of a job could not be made"},
-    {"Prolog error", "slurmctld: the prolog failed"},
+    {"Job env setup error", "slurmd: the environment of a job could not be made", true},
+    {"Prolog error", "slurmctld: the prolog failed", true},
     {"Epilog error", "slurmctld: the epilog failed"},
-    {"SlurmdSpoolDir is full", "slurmd: no room for the job's script"},
+    {"SlurmdSpoolDir is full", "slurmd: no room for the job's script", true},
     {"Low RealMemory", "slurmctld: it registered with less memory than configured"},
     {"Low TmpDisk", "slurmctld: it registered with less disk than configured"},
     {"Low socket*core", "slurmctld: it registered with fewer cores than configured"},
@@ -36,6 +38,13 @@ constexpr auto kWriteWords = std::to_array<std::string_view>(
     {"disk is full", "disk full", "system full", "cannot write", "can't write", "could not write",
      "unable to write", "write error", "error writing", "write failed", "failed to write"});
 
+const SlurmReasonRow* row_of(std::string_view text) {
+  text = trimmed(text);
+  const auto row = std::find_if(kReasons.begin(), kReasons.end(),
+                                [&](const SlurmReasonRow& each) { return text.starts_with(each.begins); });
+  return row == kReasons.end() ? nullptr : &*row;
+}
+
 template <std::size_t N>
 bool has_any(std::string_view text, const std::array<std::string_view, N>& words) {
   std::string lower(text);
@@ -48,10 +57,11 @@ bool has_any(std::string_view text, const std::array<std::string_view, N>& words
 
 std::span<const SlurmReasonRow> slurm_reasons() { return kReasons; }
 
-bool is_slurms_reason(std::string_view text) {
-  text = trimmed(text);
-  return std::any_of(kReasons.begin(), kReasons.end(),
-                     [&](const SlurmReasonRow& row) { return text.starts_with(row.begins); });
+bool is_slurms_reason(std::string_view text) { return row_of(text) != nullptr; }
+
+bool says_no_launch(std::string_view text) {
+  const SlurmReasonRow* row = row_of(text);
+  return row != nullptr && row->no_launch;
 }
 
 DownBy who_set_down(std::string_view now, std::string_view before, bool silent) {

@@ -23,10 +23,13 @@ struct NodeReason {
 struct SlurmReasonRow {
   std::string_view begins;  ///< what the text begins with
   std::string_view source;  ///< which part of Slurm says so, and when
+  bool no_launch = false;   ///< it drains a node on which a job could not be started, for the node's own sake
 };
 std::span<const SlurmReasonRow> slurm_reasons();
 /// Whether these are Slurm's own words.
 bool is_slurms_reason(std::string_view text);
+/// Whether they are those of a node that could not start a job.
+bool says_no_launch(std::string_view text);
 
 enum class DownBy : std::uint8_t { nobody, slurm, operators };
 

@@ -38,6 +38,24 @@ TEST(NodeReason, EveryRowIsKnownAndHasASource) {
   EXPECT_FALSE(is_slurms_reason(""));
 }
 
+TEST(NodeReason, KnowsANodeThatCouldNotStartAJob) {
+  const struct {
+    const char* text;
+    bool no_launch;
+  } rows[] = {
+      {"SlurmdSpoolDir is full", true},
+      {"batch job complete failure", true},
+      {"Prolog error [slurm@2026-01-01T00:00:00]", true},
+      {"Job env setup error", true},
+      {"Duplicate jobid", false},
+      {"Epilog error", false},
+      {"Kill task failed", false},
+      {"prolog is being tested", false},
+      {"", false},
+  };
+  for (const auto& row : rows) EXPECT_EQ(says_no_launch(row.text), row.no_launch) << row.text;
+}
+
 TEST(NodeReason, KnowsNoSpaceFromAnotherFailureToWrite) {
   EXPECT_TRUE(says_no_space("cannot write in /tmp: No space left on device"));
   EXPECT_TRUE(says_no_space("write: Disk quota exceeded"));

@@ -123,6 +123,11 @@ constexpr auto
                    run.world.cluster().set_faults(node, {.storage_away = true});
                    return true;
                  }},
+                {"spool-full",
+                 [](ScenarioRun& run, const std::string& node, const std::string&, const Words&) {
+                   run.world.cluster().set_faults(node, {.spool_full = true});
+                   return true;
+                 }},
                 {"bad-memory",
                  [](ScenarioRun& run, const std::string& node, const std::string&, const Words&) {
                    run.world.cluster().set_faults(node, {.bad_memory = true});

@@ -111,8 +111,10 @@ Result<Act> slurmctld_act(const Words& words) {
   const auto down = duration_word(words, "for");
   if (!down) return fail(down.error());
   if (words[1] != "killed" && words[1] != "restarted") return bad("slurmctld is killed or restarted");
-  return Act([killed = words[1] == "killed", down = *down](ScenarioRun& run) -> Status {
-    run.world.cluster().restart_controller(killed, down);
+  // What slurmd runs and slurmctld has forgotten: "Duplicate jobid" when it is to start again.
+  const bool runs_stay = std::find(words.begin(), words.end(), "runs-stay") != words.end();
+  return Act([killed = words[1] == "killed", down = *down, runs_stay](ScenarioRun& run) -> Status {
+    run.world.cluster().restart_controller(killed, down, runs_stay);
     return {};
   });
 }

@@ -67,9 +67,11 @@ struct SimNodeFaults {
   bool storage_away = false;  ///< the shared storage is not mounted there
   bool full = false;          ///< /tmp has no room: programs that write there fail, and disk tests do
   bool bad_disk = false;      ///< what is written to /tmp comes back otherwise: disk tests fail
+  bool spool_full = false;    ///< slurmd has no room for a job's script: none starts there
 
   bool any() const {
-    return kill_signal != 0 || speed != 1.0 || loss != 0.0 || bad_memory || storage_away || full || bad_disk;
+    return kill_signal != 0 || speed != 1.0 || loss != 0.0 || bad_memory || storage_away || full ||
+           bad_disk || spool_full;
   }
 };
 
@@ -169,10 +171,11 @@ class SimCluster final : public ResourceManager, public NodeReplacement {
   void set_faults(const std::string& node, const SimNodeFaults& faults);
   void heal(const std::string& node);  ///< everything above ends; slurmd registers again
   /// slurmctld ends; killed (-9), it forgets what it had not saved, and gives ids again.
-  void stop_controller(bool killed);
+  /// `runs_stay`: what it had not saved of runs goes on, and their nodes refuse a second run of the same job.
+  void stop_controller(bool killed, bool runs_stay = false);
   void start_controller();
   /// Both, with that time in between.
-  void restart_controller(bool killed, std::chrono::milliseconds down_for);
+  void restart_controller(bool killed, std::chrono::milliseconds down_for, bool runs_stay = false);
   /// The next `times` calls named `call` ("submit_program", "release", ...) meet `fault`.
   void fail_calls(const std::string& call, SimCallFault fault, int times = 1);
   /// Each call meets lost_request or lost_answer with these shares.
@@ -227,7 +230,7 @@ class SimCluster final : public ResourceManager, public NodeReplacement {
   Result<Submitted> accept(SimRequest request, std::unique_ptr<Job> job);
   Result<Submitted> accept_program(const ProgramOrder& order);
   Result<Submitted> accept_verification(const VerificationOrder& order);
-  void forget_unsaved();
+  void forget_unsaved(bool runs_stay);
 
   // sim_dependents.cc: who waits for whom.
   std::vector<Dependent> dependents_of(const DependentsOrder& order) const;
@@ -280,12 +283,14 @@ class SimCluster final : public ResourceManager, public NodeReplacement {
   void end(Job& job, const Ending& ending);
   void finish(Job& job);
   void put_back(Job& job, const std::string& old_state);
+  void fail_launch(Job& job);
   void leave_nodes(Job& job);
   void account(const Job& job, const std::string& state);
   void purge(JobId job_id);
 
   // sim_programs.cc: what runs on the nodes and what it writes.
   void plan(Job& job);
+  bool not_launched(Job& job);
   bool never_begins(Job& job);
   bool parts_do_not_meet(Job& job);
   bool finds_no_program(Job& job);

@@ -284,6 +284,36 @@ TEST_F(SimClusterTest, AKilledControllerForgetsWhatItHadNotSavedAndGivesIdsAgain
   EXPECT_EQ(submit("run=1s", {"-N1"}), unsaved);
 }
 
+// As a real one does, whose slurmd goes on with what its slurmctld has forgotten.
+TEST_F(SimClusterTest, ARunThatStaysIsNotStartedASecondTimeAndItsJobIsHeld) {
+  const JobId held = submit("run=1h", {"-N1", "--no-requeue"});
+  loop.run_until(loop.now() + seconds(2));
+  cluster.restart_controller(true, seconds(3), true);
+  loop.run_until(loop.now() + seconds(5));
+  EXPECT_EQ(cluster.job(held)->state, "PENDING");
+  EXPECT_EQ(cluster.job(held)->reason, kLaunchFailedHeld);
+  EXPECT_TRUE(cluster.job(held)->held);
+  EXPECT_EQ(cluster.node("n1")->reason, "Duplicate jobid");
+  EXPECT_TRUE(cluster.release_hold(held));
+  loop.run_until(loop.now() + seconds(200));
+  EXPECT_EQ(cluster.job(held)->state, "RUNNING");
+}
+
+TEST_F(SimClusterTest, ANodeWithoutRoomInItsSpoolStartsNothingAndIsDrained) {
+  cluster.set_faults("n1", {.spool_full = true});
+  const JobId held = submit("run=30s", {"-N2"});
+  loop.run_until(loop.now() + seconds(1));
+  EXPECT_EQ(cluster.job(held)->reason, kLaunchFailedHeld);
+  EXPECT_EQ(cluster.node("n1")->reason, "SlurmdSpoolDir is full");
+  cluster.heal("n1");
+  cluster.set_faults("n1", {.spool_full = true});
+  const JobId ended = submit("run=30s", {"-N2", "--no-requeue"});
+  loop.run_until(loop.now() + seconds(1));
+  EXPECT_EQ(cluster.job(ended)->state, "CANCELLED");
+  EXPECT_EQ(cluster.job(ended)->exit_signal, 0);
+  EXPECT_FALSE(cluster.read_output(cluster.job(ended)->std_out));
+}
+
 TEST(SimClusterScale, TenThousandNodesAndOtherPeoplesJobs) {
   const auto timeline = [](std::uint64_t seed) {
     SimLoop loop;

@@ -80,6 +80,19 @@ void SimCluster::put_back(Job& job, const std::string& old_state) {
   tell(job);
 }
 
+/// Tried on 22.05: the node is drained, and the job goes back to the queue and is held for good.  One that
+/// may not go back is cancelled, as if somebody had done that; but not where a run that slurmctld has
+/// forgotten is in its way.
+void SimCluster::fail_launch(Job& job) {
+  set_drain(nodes_[job.on.front()].name, job.ending.refusal);
+  if (!job.may_requeue && !job.ending.is_there) return end(job, {.state = "CANCELLED", .began = false});
+  put_back(job, "REQUEUED");
+  job.info.held = true;
+  job.info.reason = kLaunchFailedHeld;
+  queue_.erase(job.info.job_id);
+  tell(job);
+}
+
 void SimCluster::account(const Job& job, const std::string& state) {
   JobInfo info = job.info;
   info.state = state;

@@ -107,6 +107,7 @@ void SimCluster::heal(const std::string& name) {
     node.boot = from_unix_seconds(to_unix_seconds(loop_.now()));
     lose_job(index);
   }
+  node.runs_still = 0;
   node.silent = node.lost_programs = node.not_responding = node.down = node.drain = node.fail =
       node.reboot_issued = false;
   node.reason.clear();

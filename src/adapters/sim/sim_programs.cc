@@ -34,7 +34,7 @@ bool SimCluster::chance(double share) {
 void SimCluster::plan(Job& job) {
   job.ending = {};
   job.derived_exit_code = job.derived_exit_signal = 0;
-  if (never_begins(job) || finds_no_program(job) || parts_do_not_meet(job)) {
+  if (not_launched(job) || never_begins(job) || finds_no_program(job) || parts_do_not_meet(job)) {
     job.paced_at = loop_.now();
     job.pace = 0;
     return set_pace(job);
@@ -47,6 +47,21 @@ void SimCluster::plan(Job& job) {
   job.paced_at = loop_.now();
   job.pace = 0;
   set_pace(job);
+}
+
+/// slurmd on the first node refuses to start it, and Slurm drains that node with its words.
+bool SimCluster::not_launched(Job& job) {
+  Node& node = nodes_[job.on.front()];
+  const bool twice = node.runs_still == job.info.job_id;
+  if (!twice && !node.faults.spool_full) return false;
+  // By then the run before has been found and ended, on all its nodes.
+  if (twice)
+    for (Node& each : nodes_)
+      if (each.runs_still == job.info.job_id) each.runs_still = 0;
+  job.ending = {
+      .began = false, .refusal = twice ? "Duplicate jobid" : "SlurmdSpoolDir is full", .is_there = twice};
+  job.work_left_s = 0;
+  return true;
 }
 
 /// Tried on 22.05: where the first node cannot open the output, the job ends in the second it starts, with
@@ -237,6 +252,7 @@ void SimCluster::set_pace(Job& job) {
 }
 
 void SimCluster::work_done(Job& job) {
+  if (!job.ending.refusal.empty()) return fail_launch(job);
   if (job.ending.requeues) {
     requeue(job.info.job_id);
     return;

@@ -6,9 +6,9 @@
 
 namespace sickbay::sim {
 
-void SimCluster::stop_controller(bool killed) {
+void SimCluster::stop_controller(bool killed, bool runs_stay) {
   SB_CHECK(!away_, "slurmctld is down already");
-  if (killed) forget_unsaved();
+  if (killed) forget_unsaved(runs_stay);
   away_ = true;
 }
 
@@ -18,13 +18,13 @@ void SimCluster::start_controller() {
   schedule_soon();
 }
 
-void SimCluster::restart_controller(bool killed, std::chrono::milliseconds down_for) {
-  stop_controller(killed);
+void SimCluster::restart_controller(bool killed, std::chrono::milliseconds down_for, bool runs_stay) {
+  stop_controller(killed, runs_stay);
   loop_.at(loop_.now() + down_for, [this] { start_controller(); });
 }
 
 /// State files are written every save_interval from the start on.  Simplified: what ended stays ended.
-void SimCluster::forget_unsaved() {
+void SimCluster::forget_unsaved(bool runs_stay) {
   const Micros since_boot = loop_.now() - controller_boot_;
   const TimePoint saved = controller_boot_ + since_boot / options_.save_interval * options_.save_interval;
   for (auto entry = jobs_.begin(); entry != jobs_.end();) {
@@ -33,6 +33,8 @@ void SimCluster::forget_unsaved() {
     const bool unreleased = !job.info.held && job.released > saved && !job.ended();
     if (forgotten || unreleased || (job.running() && job.started > saved)) {
       // slurmd ends a run that its slurmctld does not know of.
+      if (runs_stay)
+        for (const NodeIndex node : job.on) nodes_[node].runs_still = entry->first;
       if (job.running()) leave_nodes(job);
       job.info.state = "PENDING";
       job.info.start = job.info.end = kNoTime;

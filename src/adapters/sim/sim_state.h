@@ -32,6 +32,7 @@ struct SimCluster::Node {
   // What is so.
   bool silent = false;         ///< slurmd is not heard
   bool lost_programs = false;  ///< it was powered off: what ran here is gone even if it comes back
+  JobId runs_still = 0;        ///< a job of which slurmctld has forgotten that it runs here
   SimNodeFaults faults;
   Loop::TimerId silence_timer = 0;
   // What the last snapshot said.
@@ -46,6 +47,8 @@ struct SimCluster::Ending {
   std::string reason = "None";
   bool began = true;      ///< false: no output
   bool requeues = false;  ///< not an end: it goes back to the queue
+  std::string refusal;    ///< slurmd's, that starts nothing: why its node is drained
+  bool is_there = false;  ///< it refuses since the job runs there already
   int crashes_nodes = 0;  ///< not an end: that many nodes go, and the rest waits
 };
 

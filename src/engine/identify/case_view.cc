@@ -7,6 +7,7 @@
 #include "engine/identify/array.h"
 #include "engine/identify/further.h"
 #include "engine/identify/join.h"
+#include "engine/identify/launch.h"
 #include "engine/identify/node_notes.h"
 #include "engine/identify/provisional.h"
 #include "engine/identify/rerun.h"
@@ -158,7 +159,13 @@ Json options_view(const Options& o, const Reruns& reruns) {
   return view;
 }
 
-Json verdict_view(const Case& c) { return c.verdict ? c.verdict->to_json() : Json(); }
+Json verdict_view(const Case& c) {
+  if (!c.verdict) return {};
+  // It said what the job waited for, and nothing of that stays.
+  const bool over = c.verdict->rule == kRuleNotStarted && !c.verdict->final && !c.programs.empty() &&
+                    !is_held_by_slurm(c.programs.front());
+  return over ? Json() : c.verdict->to_json();
+}
 
 // What squeue and sacct call its job: "1234", "1234_7" for a task of an array.
 void add_job(Json& view, const Case& c) {

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "engine/identify/further.h"
+#include "engine/identify/launch.h"
 #include "engine/identify/look.h"
 #include "engine/identify/provisional.h"
 #include "engine/identify/rerun.h"
@@ -14,6 +15,8 @@ namespace {
 
 // A preempted job that Slurm will run again is back in the queue by then.
 constexpr std::chrono::seconds kRequeueGrace{60};
+// Slurm may drain a node a moment after it has ended the job that could not start there.
+constexpr std::chrono::seconds kDrainGrace{5};
 
 /// The rule of a verdict that no row of the table gave.
 constexpr std::string_view kEnd = "end";
@@ -38,7 +41,8 @@ void Look::next_steps() {
   // Only the user's own check says whether a COMPLETED run failed after all.
   for (const Run& run : c_.programs)
     if (run.outcome == Outcome::checking) drive_result_check(run);
-  if (!ended(first.outcome)) return;
+  if (!ended(first.outcome)) return await_end(first);
+  if (!c_.further && fails_to_launch(first)) return;
   // Paper 000, 2.2, step 3: these outcomes explain themselves.
   if (first.outcome != Outcome::ok && first.outcome != Outcome::failed)
     return finish_without_experiment(first);
@@ -132,6 +136,34 @@ void Look::finish_cancelled() {
   if (cancel_own_runs("the case was cancelled")) return;
   end_with(Cause::cancelled, fmt::format("The investigation was cancelled{}.",
                                          c_.cancelled_by.empty() ? "" : " by " + c_.cancelled_by));
+}
+
+// Slurm holds for good what it could not start.  That is told, and the job stays its owner's: when he
+// releases it, the case goes on.  It does not wait for that for ever.
+void Look::await_end(const Run& first) {
+  const TimePoint limit = first.seen_at + known_.policy.case_limit;
+  const auto verdict = verdict_while_held(known_, c_, known_.now >= limit);
+  if (!verdict) return;
+  say(*verdict);
+  if (verdict->final) return close();
+  wake(limit);
+}
+
+// Slurm's word is enough, and the program never ran: no experiment could say more.
+bool Look::fails_to_launch(const Run& first) {
+  if (c_.verdict && c_.verdict->final && c_.verdict->rule == kRuleLaunch) {
+    wind_up(*c_.verdict);
+    return true;
+  }
+  if (c_.verdict && c_.verdict->final) return false;
+  if (const auto verdict = verdict_of_failed_launch(known_, c_)) {
+    say(*verdict);
+    wind_up(*verdict);
+    return true;
+  }
+  if (!may_be_failed_launch(first) || known_.now >= first.ended_at + kDrainGrace) return false;
+  wake(first.ended_at + kDrainGrace);
+  return true;
 }
 
 void Look::finish_without_experiment(const Run& first) {

@@ -32,6 +32,9 @@ class Look {
   /// Whether this case may start runs for its job; else it asks for the claim.
   bool has_claim(const Run& first);
   void await_job();
+  void await_end(const Run& first);
+  /// True where Slurm could not start the job, or may be about to say so.
+  bool fails_to_launch(const Run& first);
   void finish_cancelled();
   void end_hangs();
   void finish_without_experiment(const Run& first);

@@ -8,6 +8,7 @@
 #include "base/duration.h"
 #include "base/hostlist.h"
 #include "engine/identify/evidence.h"
+#include "engine/identify/launch.h"
 #include "engine/identify/rerun.h"
 #include "engine/identify/verdict.h"
 #include "engine/identify/verdict_text.h"
@@ -56,6 +57,10 @@ std::string on_nodes(const Run& run) {
 }
 
 std::string waits_line(const Known& known, const Run& run) {
+  // (One of ours is held while it is being submitted.)
+  const bool ours = run.id.n > 1 || !run.is_program();
+  if (const std::string held = hold_words(run); !held.empty() && (!ours || run.release_done))
+    return fmt::format("{} waits: {}", name_of(run), held);
   std::string text =
       fmt::format("{} waits for {}{}", name_of(run),
                   run.is_verification() && !run.nodes.empty() ? compress_hostlist(run.nodes) : "free nodes",

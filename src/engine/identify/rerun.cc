@@ -10,6 +10,7 @@
 
 #include "base/duration.h"
 #include "base/text.h"
+#include "engine/identify/launch.h"
 
 namespace sickbay::identify {
 namespace {
@@ -211,6 +212,8 @@ std::vector<std::string> copies_to_clean(const Case& c) {
 
 std::string waits_for(const Case& c) {
   if (c.is_closed()) return "";
+  if (!c.programs.empty() && is_held_by_slurm(c.programs.front()))
+    return fmt::format("a release: scontrol release {}", c.programs.front().job.job_id);
   if (c.joined != 0) return "the verdict of " + case_name(c.joined);
   if (!c.reruns.given_up.empty()) return "";
   if (c.reruns.asking) return "an answer: sickbay rerun " + c.name();

@@ -74,10 +74,11 @@ void on_rerun_given_up(Case& subject, const Event& event);
 inline constexpr std::string_view kBudget = "budget";
 
 // In the place of a row's id, for verdicts that the table did not give.
-inline constexpr std::string_view kRuleAsk = "ask", kRuleHeld = "held", kRuleJoin = "join";
+inline constexpr std::string_view kRuleAsk = "ask", kRuleHeld = "held", kRuleJoin = "join",
+                                  kRuleNotStarted = "not_started";
 /// A verdict that only said what is waited for: nothing of it stays when that is over.
 inline bool is_waiting_rule(std::string_view rule) {
-  return rule == kRuleAsk || rule == kRuleHeld || rule == kRuleJoin;
+  return rule == kRuleAsk || rule == kRuleHeld || rule == kRuleJoin || rule == kRuleNotStarted;
 }
 
 inline constexpr std::string_view kRerunAsked = "rerun_asked";

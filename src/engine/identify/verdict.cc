@@ -7,8 +7,10 @@
 #include "base/hostlist.h"
 #include "engine/identify/explains.h"
 #include "engine/identify/fingerprints.h"
+#include "engine/identify/launch.h"
 #include "engine/identify/placement.h"
 #include "engine/identify/rerun.h"
+#include "engine/identify/usual_time.h"
 #include "engine/identify/verdict_text.h"
 #include "engine/identify/verification.h"
 
@@ -115,7 +117,7 @@ bool tries_again(const Known& known, const Case& subject, const Run& run) {
   // Lost, preempted, taken off its node, or on one that could not begin it: the same order may well succeed.
   // The first run is the user's, and never begins anew by our hand.
   if (run.outcome == Outcome::lost || run.outcome == Outcome::no_failure ||
-      (run.id.n > 1 && (run.never_began() || run.was_taken())))
+      (run.id.n > 1 && (run.never_began() || run.was_taken() || failed_to_launch(known, run))))
     return run.attempt < known.policy.submit_attempts;
   if (!run.refused_its_nodes() || run.refusals() > kMostRefusals) return false;
   // Worth it only where the next list gives back a node that this one kept away.
@@ -201,6 +203,7 @@ std::optional<Verdict> judge(const Known& known, const Case& subject) {
   }
   v.faulty = faulty_of(known, subject, v);
   put_in_words(subject, *row, told, v);
+  if (row->cause == Cause::normal) add_usual_time(known.state, subject, v);
   return v;
 }
 

@@ -63,13 +63,13 @@ enum class Blame : std::uint8_t {
   s1_full,  ///< those without room
 };
 
-/// What a row that decides nothing is in want of.  Its words and its advice follow from that.
+/// What a row is in want of.  Of one that decides nothing the words and the advice follow from that.
 enum class Lack : std::uint8_t {
-  nothing,       ///< the row decides
+  nothing,
   verification,  ///< V's word on the nodes of the failed run
   second_run,    ///< a second outcome of P
   third_run,     ///< a third one, which is under way
-  one_way,       ///< runs that fail alike
+  one_way,       ///< runs that all fail alike
   good_nodes,    ///< a run on nodes that are well
   safe_place,    ///< P seems to take nodes down: a run where it can do no harm
   output_place,  ///< the first run never began: whether its output folder was there

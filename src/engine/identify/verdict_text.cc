@@ -234,15 +234,25 @@ void ask_for_runs(const Case& subject, Verdict& v) {
       compress_hostlist(subject.programs.front().nodes));
 }
 
+// Where the later runs were in copies, these were made of the folder as the first run left it.
+void advise_on_leftovers(const Case& subject, Verdict& v) {
+  const auto place = subject.reruns.copies.empty() ? "" : " (the later runs had copies of it)";
+  v.next.push_back(
+      fmt::format("what the first run left in {}{} may be why later ones fail (a lock, a half-written file): "
+                  "look there, and clear it away before you submit again",
+                  run_folder(subject), place));
+}
+
 void ask_for_one_way(const Case& subject, Verdict& v) {
   v.missing.push_back("runs that fail alike: the failures above differ");
-  if (subject.options.workdir == "same")
-    v.next.push_back(
-        "what the first run left in the working folder may be why later ones fail: look there, or submit "
-        "with "
-        "--workdir=copy");
+  advise_on_leftovers(subject, v);
   if (const Run& first = subject.programs.front(); !first.job.std_out.empty())
     v.next.push_back("compare the last output lines of the runs, from " + first.job.std_out + " on");
+}
+
+void advise_on_program_and_leftovers(const Case& subject, Verdict& v) {
+  ask_for_one_way(subject, v);
+  advise_on_program(subject, v);
 }
 
 void ask_for_good_nodes(const Case&, Verdict& v) {
@@ -260,7 +270,7 @@ using Advice = void (*)(const Case&, Verdict&);
 Advice advice_for(const Row& row) {
   switch (row.cause) {
     case Cause::program:
-      return advise_on_program;
+      return row.lack == Lack::one_way ? advise_on_program_and_leftovers : advise_on_program;
     case Cause::node:
       return advise_on_node;
     case Cause::non_deterministic:
