@@ -31,7 +31,11 @@ Finding watched(Finding (*phase)(const Options&), const Options& options) {
 
 void run_node(const Options& options, Reporter& reporter) {
   static constexpr std::pair<std::string_view, Finding (*)(const Options&)> kPhases[] = {
-      {"cpu", cpu_phase}, {"memory", memory_phase}, {"membw", membw_phase}, {"disk", disk_phase}};
+      {"cpu", cpu_phase},
+      {"memory", memory_phase},
+      {"membw", membw_phase},
+      {"disk", disk_phase},
+      {"storage", storage_phase}};
   for (const auto& [name, run] : kPhases)
     if (std::find(options.phases.begin(), options.phases.end(), name) != options.phases.end())
       reporter.report(watched(run, options));

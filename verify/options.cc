@@ -47,11 +47,11 @@ Status read_number(const std::string& text, Number& into, double least, double m
 }
 
 Status read_phases(const std::string& text, Options& o) {
-  static const std::set<std::string> known = {"cpu", "memory", "membw", "disk"};
+  static const std::set<std::string> known = {"cpu", "memory", "membw", "disk", "storage"};
   std::vector<std::string> phases;
   std::istringstream in(text);
   for (std::string name; std::getline(in, name, ',');) {
-    if (!known.count(name)) return bad_value(name, "one of cpu, memory, membw, disk");
+    if (!known.count(name)) return bad_value(name, "one of cpu, memory, membw, disk, storage");
     phases.push_back(name);
   }
   if (phases.empty()) return bad_value(text, "a list of phases");
@@ -79,7 +79,7 @@ const std::vector<OptionRow>& option_rows() {
   static const std::vector<OptionRow> rows = {
       {"--quick", "", "a few seconds a node instead of up to a minute; put it first",
        [](Options& o, const std::string&) { return preset_quick(o); }},
-      {"--phases", "LIST", "node: which of cpu,memory,membw,disk",
+      {"--phases", "LIST", "node: which of cpu,memory,membw,disk,storage",
        [](Options& o, const std::string& v) { return read_phases(v, o); }},
       {"--baseline", "FILE", "values off this cluster's recorded baseline are slow",
        [](Options& o, const std::string& v) -> Status { return o.baseline = v, Status(); }},
@@ -98,6 +98,10 @@ const std::vector<OptionRow>& option_rows() {
        [](Options& o, const std::string& v) { return read_bytes(v, o.disk, 4096); }},
       {"--disk-folder", "DIR", "where",
        [](Options& o, const std::string& v) -> Status { return o.disk_folder = v, Status(); }},
+      {"--folder", "DIR", "the job's: is it there",
+       [](Options& o, const std::string& v) -> Status { return o.folder = v, Status(); }},
+      {"--storage-wait", "SECONDS", "until a shared file system that says nothing is away",
+       [](Options& o, const std::string& v) { return read_number(v, o.storage_wait, 1, 3600); }},
       {"--net-block", "SIZE", "one message of the network bandwidth test",
        [](Options& o, const std::string& v) { return read_bytes(v, o.net_block, 1024); }},
       {"--net-blocks", "N", "messages per pair",
@@ -176,7 +180,7 @@ std::string usage_text() {
       "       sickbay-verify watch [options] -- srun ... (ends it when a rank is waited for in vain)\n"
       "       sickbay-verify baseline FILE < lines   (records the baseline from the lines of a good run)\n"
       "Checks nodes with work whose result is known; one JSON line per rank and phase on standard output.\n"
-      "  node  processor, memory, memory bandwidth and disk of each node alone, without communication\n"
+      "  node  processor, memory, memory bandwidth, disk and shared storage of each node alone\n"
       "  reach which nodes can talk to which, by TCP, without MPI\n"
       "  net   each pair of nodes (ring and random pairs over 16 nodes), by MPI\n"
       "exit code: 0 all well, 1 something wrong, 2 usage, 3 right but slow\n\n";

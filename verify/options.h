@@ -15,13 +15,15 @@ inline constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
 /// What is to be done and how much of it.  The defaults are the long preset; --quick is the short one.
 struct Options {
   std::string mode;  ///< "node", "reach", "net", "watch" or "baseline"
-  std::vector<std::string> phases = {"cpu", "memory", "membw", "disk"};
+  std::vector<std::string> phases = {"cpu", "memory", "membw", "disk", "storage"};
   char cpu_class = 'W';
   double slow_ratio = 1.05;           ///< cpu: slow when work takes this much longer than the processor needs
   std::uint64_t memory = 512 * kMiB;  ///< bytes under test
   std::uint64_t membw = 96 * kMiB;    ///< bytes of the three vectors together
   std::uint64_t disk = 64 * kMiB;     ///< bytes written and read back
   std::string disk_folder = "/tmp";
+  std::string folder;              ///< of the job; empty: none is looked for
+  double storage_wait = 20;        ///< seconds for the shared file systems to answer
   std::uint64_t net_block = kMiB;  ///< bytes of one message of the bandwidth test
   int net_blocks = 32;
   int pings = 2000;

@@ -16,6 +16,9 @@ Finding membw_phase(const Options& options);
 /// Writes, syncs, reads back and compares a file.  Value: MB/s written, sync included.
 Finding disk_phase(const Options& options);
 
+/// The shared file systems and the job's folder (storage_phase.h).  Value: seconds until all answered.
+Finding storage_phase(const Options& options);
+
 /// The phases of `options` in their order.
 void run_node(const Options& options, Reporter& reporter);
 /// All pairs by MPI (net_phase.cc).  Returns the exit code; may end the process when a peer went silent.

@@ -60,6 +60,12 @@ void Reporter::report(Finding finding) {
   if (finding.lossy) line.set("lossy", true);
   if (off_while_busy) line.set("off_while_busy", true);
   for (const auto& [name, value] : finding.also) line.set(name, value);
+  for (const auto& [name, value] : finding.words) line.set(name, value);
+  if (finding.phase == "storage") {
+    Json places = Json::object();
+    for (const auto& [place, said] : finding.places) places.set(place, said);
+    line.set("places", std::move(places));
+  }
   write_line(line.set("detail", finding.detail));
 }
 

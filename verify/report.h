@@ -5,6 +5,7 @@
 // never mix and a rank that dies has said all it knew.  Reader: src/model/verify_report.h.
 #pragma once
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -22,10 +23,12 @@ struct Finding {
   bool lossy = false;  ///< net: slow by what was lost, which the other links may explain as noise
   double value = 0;
   std::string unit{};
-  std::optional<double> lowest{}, highest{};           ///< the range `value` was expected in
-  std::string peer{};                                  ///< net: the node at the other end
-  std::string detail{};                                ///< one sentence for people
-  std::vector<std::pair<std::string, double>> also{};  ///< further numbers, by name
+  std::optional<double> lowest{}, highest{};                 ///< the range `value` was expected in
+  std::string peer{};                                        ///< net: the node at the other end
+  std::string detail{};                                      ///< one sentence for people
+  std::vector<std::pair<std::string, double>> also{};        ///< further numbers, by name
+  std::vector<std::pair<std::string, std::string>> words{};  ///< further words, by name
+  std::map<std::string, std::string> places{};  ///< storage: what each said, "" where it answered
 };
 
 /// Prints the line of a rank that goes on (beat.h).

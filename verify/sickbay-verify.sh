@@ -21,6 +21,7 @@
 #   SICKBAY_VERIFY_BASELINE  baseline file                 (none)
 #   SICKBAY_VERIFY_LIMIT     time limit of each step       (minutes or as srun --time takes it; 4)
 #   SICKBAY_VERIFY_WATCH     options of the watch          (--silence 30)
+#   SICKBAY_VERIFY_FOLDER    the folder of the job that failed: is it there (that of this job)
 #   SICKBAY_VERIFY_MPI       srun --mpi of the last step (pmi2)
 # Exit code: 0 all well, 1 a wrong result or a dead rank, 3 right but slow.
 program=${SICKBAY_VERIFY:-sickbay-verify}
@@ -28,6 +29,8 @@ limit=${SICKBAY_VERIFY_LIMIT:-4}
 # UCX catches signals to print stacks; here only how a rank died is of interest, and srun tells that.
 export UCX_HANDLE_ERRORS="${UCX_HANDLE_ERRORS:-none}"
 if [ -n "$SICKBAY_VERIFY_BASELINE" ]; then set -- --baseline "$SICKBAY_VERIFY_BASELINE"; else set --; fi
+folder=${SICKBAY_VERIFY_FOLDER:-$SLURM_SUBMIT_DIR}
+[ -z "$folder" ] || set -- "$@" --folder "$folder"
 
 # The job's own output is also what decides on the second step; no temporary file: a full or read-only /tmp
 # is one of the faults to be found.

@@ -15,6 +15,13 @@
 
 namespace sickbay::verify_notes {
 
+/// What a node said of its shared storage.
+struct StorageNotes {
+  bool told = false;
+  std::map<std::string, std::string> places;  ///< mount points: "" it answered, else why not
+  std::string folder, mount, folder_is;       ///< the job's folder, what it is mounted by, "there" or why not
+};
+
 /// What the lines said about one node.
 struct NodeNotes {
   bool spoke = false;  ///< any line of sickbay-verify
@@ -33,7 +40,9 @@ struct NodeNotes {
   bool oom = false;
   int exit_code = 0;
   std::string net_wrong, net_slow;  ///< filled from the links
-  std::string counted;              ///< by its kernel meanwhile
+  StorageNotes storage;
+  std::string storage_wrong;  ///< filled from what the others have
+  std::string counted;        ///< by its kernel meanwhile
 };
 
 struct LinkNotes {
@@ -85,6 +94,9 @@ struct Notes {
 inline void keep_first(std::string& where, std::string text) {
   if (where.empty()) where = std::move(text);
 }
+
+/// Holds what each node said of its storage against the others, and writes who lacks what others have.
+void judge_storage(Notes& notes);
 
 /// Compares what is to be compared among the nodes and links of the run, and writes what the links say about
 /// nodes into their notes; returns the links that no node explains.

@@ -57,6 +57,15 @@ void note_pair(Notes& notes, std::size_t self, bool by_mpi, const Json& line) {
                              line["busy"].as_bool()};
 }
 
+void note_storage(StorageNotes& storage, const Json& line) {
+  storage.told = true;
+  for (const auto& [place, said] : line["places"].members())
+    storage.places.emplace(one_line(place), one_line(said.as_string()));
+  storage.folder = one_line(line["folder"].as_string());
+  storage.mount = one_line(line["mount"].as_string());
+  storage.folder_is = one_line(line["folder_is"].as_string());
+}
+
 void note_own_line(Notes& notes, const Json& line) {
   notes.own_lines = true;
   const auto self = notes.place(line["node"].as_string());
@@ -88,6 +97,7 @@ void note_own_line(Notes& notes, const Json& line) {
   } else if (phase == "net") {
     note_pair(notes, *self, true, line);
   } else {
+    if (phase == "storage") note_storage(node.storage, line);
     node.last_phase = phase;
     const std::string detail = one_line(line["detail"].as_string());
     if (!line["ok"].as_bool() && node.wrong.empty()) {
@@ -100,7 +110,7 @@ void note_own_line(Notes& notes, const Json& line) {
     } else if (line["off_while_busy"].as_bool()) {
       keep_first(node.unsure, fmt::format("busy: others had the processor in phase {}: {}", phase, detail));
     }
-    if (line["ok"].as_bool() && line["value"].is_number())
+    if (line["ok"].as_bool() && line["value"].is_number() && phase != "storage")
       node.figures[phase] = {"", line["value"].as_double(), line["busy"].as_bool()};
   }
 }
@@ -206,6 +216,7 @@ Judged judge_node(const NodeNotes& node, const Run& run) {
   if (!node.launch.empty())
     return {failed, node.launch, says_no_space(node.launch) ? Fault::space : Fault::launch};
   if (!node.node_failure.empty()) return {failed, node.node_failure, Fault::lost};
+  if (!node.storage_wrong.empty()) return {failed, node.storage_wrong, Fault::storage};
   if (!node.net_wrong.empty()) return {failed, node.net_wrong, Fault::network};
   if (full) return {failed, node.wrong, Fault::space};
   if (node.oom || (node.signal == 9 && run.oom_kill))
@@ -288,8 +299,9 @@ std::string_view to_string(VerifyResult result) {
 }
 
 namespace {
-constexpr std::array<std::string_view, 11> kFaults = {"",     "compute", "disk", "space", "network", "launch",
-                                                      "died", "stopped", "lost", "slow",  "other"};
+constexpr std::array<std::string_view, 12> kFaults = {"",        "compute", "disk",   "storage",
+                                                      "space",   "network", "launch", "died",
+                                                      "stopped", "lost",    "slow",   "other"};
 static_assert(kFaults.size() == static_cast<std::size_t>(VerifyFault::other) + 1);
 }  // namespace
 
@@ -314,6 +326,7 @@ VerifyReport parse_verify_report(std::string_view out_text, std::string_view err
   note_text(notes, err_text);
   VerifyReport report;
   report.links = judge_pairs(notes);
+  judge_storage(notes);
   const Run run = look_at_run(notes, exit_code);
   std::set<VerifyResult> seen;
   for (std::size_t i = 0; i < nodes.size(); ++i) {

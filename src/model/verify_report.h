@@ -25,6 +25,7 @@ enum class VerifyFault : std::uint8_t {
   none,     ///< nothing is, or V cannot say
   compute,  ///< arithmetic or memory gave something else than it must
   disk,     ///< what was written came back otherwise, or not at all
+  storage,  ///< a shared file system that others have is not there, or does not answer
   space,    ///< a file system is full: a user's doing as a rule, and no fault of the machine
   network,  ///< data between nodes
   launch,   ///< Slurm could start nothing there

@@ -151,6 +151,61 @@ TEST(VerifyReport, SilenceBetweenTwoNodesSaysNothingOfTheirLink) {
       "n1=ok n2=ok n3=failed n4=ok");
 }
 
+std::string storage(const std::string& node, const std::string& places, const std::string& mount,
+                    const std::string& is) {
+  return line(node, "start", R"("mode":"node")") +
+         line(
+             node, "storage",
+             fmt::format(
+                 R"("ok":true,"slow":false,"places":{{{}}},"folder":"/home/a/run","mount":"{}","folder_is":"{}")",
+                 places, mount, is)) +
+         line(node, "done", R"("mode":"node","ok":true,"slow":false)");
+}
+
+TEST(VerifyReport, WhoseStorageIsAwayByWhatTheOthersHave) {
+  const char *const kHangs = "no answer within 20 s", *const kMissing = "No such file or directory";
+  const auto place = [](const char* says) { return fmt::format(R"("/home":"{}")", says); };
+  struct Row {
+    std::string_view what;
+    std::string n1, n2;  // of two nodes
+    std::string_view results, reason;
+  };
+  for (const Row& row : std::initializer_list<Row>{
+           {"all is there", storage("n1", place(""), "/home", "there"),
+            storage("n2", place(""), "/home", "there"), "n1=ok n2=ok", ""},
+           {"stale on one", storage("n1", place(""), "/home", "there"),
+            storage("n2", place("Stale file handle"), "/home", "Stale file handle"), "n1=ok n2=failed",
+            "its storage is away: /home: Stale file handle; it answers on 1 other"},
+           {"the server is away", storage("n1", place(kHangs), "/home", kHangs),
+            storage("n2", place(kHangs), "/home", kHangs), "n1=ok n2=ok", ""},
+           {"not mounted on one", storage("n1", place(""), "/home", "there"),
+            storage("n2", "", "/", kMissing), "n1=ok n2=failed",
+            "its storage is away: it lacks /home, which 1 other mounts, with the job's folder /home/a/run "
+            "(No such "
+            "file or directory)"},
+           {"the folder was removed", storage("n1", place(""), "/home", kMissing),
+            storage("n2", place(""), "/home", kMissing), "n1=ok n2=ok", ""},
+           {"a local folder that one node has", storage("n1", "", "/", "there"),
+            storage("n2", "", "/", kMissing), "n1=ok n2=ok", ""},
+           {"removed, and another has a local one", storage("n1", "", "/", "there"),
+            storage("n2", place(""), "/home", kMissing), "n1=ok n2=ok", ""},
+           {"hangs, on no shared mount of its own", storage("n1", "", "/x", "there"),
+            storage("n2", "", "/x", kHangs), "n1=ok n2=failed",
+            "its storage is away: /home/a/run: no answer within 20 s; it is there on 1 other"},
+           {"a mount that the job does not need", storage("n1", R"("/scratch":"")", "/", "there"),
+            storage("n2", "", "/", "there"), "n1=ok n2=ok", ""},
+           {"one says nothing of it", alone("n1"), storage("n2", place(kHangs), "/home", kHangs),
+            "n1=ok n2=ok", ""},
+       }) {
+    const auto report = parse_verify_report(row.n1 + row.n2, "", {"n1", "n2"}, 0);
+    EXPECT_EQ(results(report), row.results) << row.what;
+    if (!row.reason.empty()) {
+      EXPECT_EQ(report.node("n2")->reason, row.reason) << row.what;
+      EXPECT_EQ(report.node("n2")->fault, VerifyFault::storage) << row.what;
+    }
+  }
+}
+
 TEST(VerifyReport, SrunsLinesCountForAnyScript) {
   const struct {
     const char* what;

@@ -22,6 +22,7 @@ constexpr std::size_t kMostDigests = 4096;  // bytes
 constexpr std::size_t kMostFactBytes = 16'384;
 // Clocks are compared to the second: what the way takes is no news.
 constexpr std::chrono::milliseconds kClockStep{500};
+constexpr std::chrono::seconds kClockIsOff{30};
 constexpr auto kResults = std::to_array<std::string_view>({"ok", "fault", "unknown"});
 constexpr auto kActions = std::to_array<std::string_view>({"drain", "notify", "reboot", "power_off", "none"});
 
@@ -251,6 +252,9 @@ void Agents::take_findings(const std::string& node, const Json& body, Done<Json>
     boot.accepted = n;
     boots.push_back(boot.boot_id);
     if (now - from_micros(item["at"].as_int()) > kLate) finding->set("late", true);
+    // Where its clock is off, what it stamped must not be held against times of ours.
+    if (const Micros ahead = now - controller_.now(); std::chrono::abs(ahead) >= kClockIsOff)
+      finding->set("clock_ahead_us", ahead.count());
     events.push_back(new_event(finding_name(++last_finding_), kFinding, std::move(*finding)));
   }
   Json answer =

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/hostlist.h"
+#include "engine/identify/signs.h"
 #include "engine/identify/unasked.h"
 #include "model/ids.h"
 
@@ -16,8 +17,6 @@ using identify::unasked::Evidence;
 
 // What "at the time" is: so long before its start others may have started, or its own kind elsewhere.
 constexpr std::chrono::hours kBefore{1};
-// An agent looks once in a while: what it finds this soon after the job's end was there before it.
-constexpr std::chrono::seconds kAfterwards{600};
 
 // What engines know, put together as the table wants it (engine/identify/unasked.h).
 Evidence evidence_of(const JobOutcome& job, const Seats& seats) {
@@ -34,7 +33,7 @@ Evidence evidence_of(const JobOutcome& job, const Seats& seats) {
     const auto& records = seats.cases().state().records;
     if (const auto record = records.find(node); record != records.end())
       for (const identify::Sign& sign : record->second.signs)
-        if (sign.at <= end + kAfterwards && (sign.gone_at == kNoTime || sign.gone_at >= job.start))
+        if (identify::was_there(sign, job.start, end))
           e.findings.emplace_back(node, sign.source + " " + sign.rule + ": " + sign.text);
   }
   std::set<std::uint32_t> failed_users;

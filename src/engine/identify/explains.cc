@@ -43,6 +43,7 @@ constexpr auto kRows = std::to_array<FaultRow>({
     {VerifyFault::other, by_any, any_signal},
     {VerifyFault::stopped, by_exit | by_stall | by_time | by_death, any_signal},
     {VerifyFault::disk, by_exit | by_stall | by_time | by_result, signal_of_a_disk},
+    {VerifyFault::storage, by_exit | by_stall | by_time | by_result, signal_of_a_disk},
     {VerifyFault::network, by_exit | by_stall | by_time | by_result, signal_of_a_network},
     {VerifyFault::launch, by_exit | by_stall | by_death, any_signal},
     {VerifyFault::slow, by_stall | by_time, any_signal},

@@ -105,14 +105,17 @@ void Look::submit_verification(int checks, int n, int attempt, const std::vector
   const bool alone =
       p && (time_matters(*p) || !ended(p->outcome)) && c_.programs.front().symptom != Symptom::abnormal_exit;
   const RunId id{c_.no, RunKind::verification, n};
-  command(fmt::format("{}.a{}:submit", id.text(), attempt), verb::kSubmitVerification,
-          Json::object({{"run", id.text()},
-                        {"attempt", attempt},
-                        {"checks", checks},
-                        {"nodes", nodes},
-                        {"exclusive", alone},
-                        {"reservation", p ? p->job.reservation : ""},
-                        {"partition", c_.programs.front().job.partition}}));
+  Json args = Json::object({{"run", id.text()},
+                            {"attempt", attempt},
+                            {"checks", checks},
+                            {"nodes", nodes},
+                            {"exclusive", alone},
+                            {"reservation", p ? p->job.reservation : ""},
+                            {"partition", c_.programs.front().job.partition}});
+  // Where the user's job ran: a node on which that is not there could not have run it.
+  if (const std::string& folder = c_.programs.front().job.work_dir; !folder.empty())
+    args.set("folder", folder);
+  command(fmt::format("{}.a{}:submit", id.text(), attempt), verb::kSubmitVerification, std::move(args));
 }
 
 void Look::cancel(const Run& run, const std::string& why) {

@@ -12,12 +12,15 @@ constexpr std::size_t kMostOnANode = 16;  // the oldest go first
 
 // Both times come from other clocks than ours, and are compared as they are: data, not an order.
 bool fits(const Sign& sign, const Run& run) {
-  if (run.job.start == kNoTime) return false;
-  const bool before_its_end = run.job.end == kNoTime || sign.at <= run.job.end + kAfterwards;
-  return before_its_end && (sign.gone_at == kNoTime || sign.gone_at >= run.job.start);
+  return run.job.start != kNoTime && was_there(sign, run.job.start, run.job.end);
 }
 
 }  // namespace
+
+bool was_there(const Sign& sign, TimePoint start, TimePoint end) {
+  const bool before_its_end = end == kNoTime || sign.at <= end + kAfterwards;
+  return before_its_end && (sign.gone_at == kNoTime || sign.gone_at >= start);
+}
 
 void gather_signs(const State& state, Case& subject, const Run& run) {
   for (const std::string& name : run.nodes) {
@@ -37,7 +40,10 @@ void take_finding(State& state, const Event& event) {
   const Json& body = event.body;
   const std::string& name = body["node"].as_string();
   const std::string rule = body["specification"].as_string() + "/" + body["rule"].as_string();
-  const TimePoint at = from_micros(body["at"].as_int());
+  // Set right where the agent's clock is off.  What it found it may have stamped before the clock went wrong:
+  // the earlier time holds, for a fault that stood before a run counts as much as one of its time.
+  const TimePoint stamp = from_micros(body["at"].as_int());
+  const TimePoint at = stamp - std::chrono::microseconds(body["clock_ahead_us"].as_int());
   auto& signs = state.records[name].signs;
   if (body["result"].as_string() == "ok") {
     for (Sign& sign : signs)
@@ -45,7 +51,7 @@ void take_finding(State& state, const Event& event) {
     return;
   }
   if (body["result"].as_string() != "fault") return;
-  signs.push_back({event.subject, rule, body["text"].as_string(), at, kNoTime});
+  signs.push_back({event.subject, rule, body["text"].as_string(), std::min(at, stamp), kNoTime});
   if (signs.size() > kMostOnANode) signs.erase(signs.begin());
   for (const std::int64_t no : state.open) {
     Case& subject = state.cases.at(no);

@@ -12,6 +12,8 @@ namespace sickbay::identify {
 /// Takes in a finding of an agent (subject f9): a fault is kept with its node until it is said to be gone,
 /// and goes to every open case with a run that it fits.
 void take_finding(State& state, const Event& event);
+/// Whether what was found there stood while a job ran from `start` to `end` (kNoTime: it still runs).
+bool was_there(const Sign& sign, TimePoint start, TimePoint end);
 /// Gives `subject` the signs on the nodes of `run` that fit its time.
 void gather_signs(const State& state, Case& subject, const Run& run);
 

@@ -68,6 +68,21 @@ void add_node_notes(const Case& subject, std::vector<std::string>& why) {
         why.push_back(fmt::format("{} of {} {}", note.node, run.id.text(), words_of(note)));
 }
 
+// What agents found on its nodes decides nothing; where nothing else decides, it is what to look at next.
+void add_signs(const Case& subject, Verdict& v) {
+  std::vector<std::string> nodes;
+  for (const CaseSign& s : subject.signs) {
+    if (s.run != subject.programs.front().id) continue;
+    v.why.push_back(fmt::format("{}: {} {}: {}", s.node, s.sign.source, s.sign.rule, s.sign.text));
+    nodes.push_back(s.node);
+  }
+  if (nodes.empty()) return;
+  nodes = sorted_hosts(std::move(nodes));
+  v.next.push_back(
+      fmt::format("look at what was found on {} first (sickbay nodes); submit again with --exclude={}",
+                  compress_hostlist(nodes), compress_hostlist(nodes)));
+}
+
 // --- one sentence for a cause
 
 // "all" where V acquits the nodes of every failed run, else "too": on some of them it is acquitted.
@@ -298,6 +313,14 @@ Advice advice_for(const Row& row) {
   return [](const Case&, Verdict&) {};
 }
 
+// How V's job ended says nothing of why it does not speak: a good end least of all.
+std::string why_silent(const Run& v) {
+  if (!v.refusal.empty()) return v.refusal;
+  if (v.outcome == Outcome::ok || v.outcome == Outcome::failed)
+    return "its job has ended, and what it said was not read";
+  return std::string(to_string(v.outcome));
+}
+
 }  // namespace
 
 std::string failure_words(const Run& run) { return symptom_words(run); }
@@ -328,8 +351,7 @@ void add_run_lines(const Case& subject, std::vector<std::string>& why) {
     if (!passed.empty())
       why.push_back(fmt::format("{} passed on {}", run.id.text(), compress_hostlist(passed)));
     if (run.results.empty())
-      why.push_back(fmt::format("{} gives no answer: {}", run.id.text(),
-                                run.refusal.empty() ? std::string(to_string(run.outcome)) : run.refusal));
+      why.push_back(fmt::format("{} gives no answer: {}", run.id.text(), why_silent(run)));
   }
 }
 
@@ -340,6 +362,7 @@ void put_in_words(const Case& subject, const Row& row, const Told& told, Verdict
     v.why.push_back(std::string(row.why));
     add_run_lines(subject, v.why);
     add_node_notes(subject, v.why);
+    if (row.cause == Cause::inconclusive) add_signs(subject, v);
   }
   for (const auto& [n, nodes] : told.reused)
     v.why.push_back(fmt::format("too few other nodes: {} ran on {} of {} again, which lowers the confidence",

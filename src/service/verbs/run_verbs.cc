@@ -139,6 +139,8 @@ void submit_verification(VerbTools& tools, const Command& command, bool again, A
     order.exclusive = command.args["exclusive"].as_bool(true);
     order.script = tools.verification.script;
     order.environment = tools.verification.environment;
+    if (const std::string& folder = command.args["folder"].as_string(); !folder.empty())
+      order.environment.push_back("SICKBAY_VERIFY_FOLDER=" + folder);
     order.output_dir = tools.config.verify.folder;
     order.time_limit = tools.config.verify.time_limit;
     order.qos = tools.config.verify.qos;
