@@ -21,6 +21,9 @@ inline constexpr std::string_view kArraySeen =
 inline constexpr std::string_view kJobsEnded =
     "jobs_ended";  ///< jobs {outcomes}: what jobs of the whole cluster came to (model/job_outcome.h)
 
+inline constexpr std::string_view kQueueSeen =
+    "queue_seen";  ///< cluster {partitions}: jobs wait there that free nodes could start
+
 // Said by an engine or an agent, and heard by others.
 inline constexpr std::string_view kFinding = "finding";  ///< f9: what an agent found
 inline constexpr std::string_view kVerdict = "verdict";  ///< c17: what a case comes to
@@ -37,6 +40,13 @@ inline constexpr std::string_view kArchived = "archived";  ///< left by a compac
 inline constexpr std::string_view kBlackHole =
     "black_hole";  ///< node:n3 {sentence, ...}: whatever starts there fails; also its rule, to people
 inline constexpr std::string_view kBlackHoleOver = "black_hole_over";  ///< node:n3 {why}
+
+// Of rounds of verification (engine/patrol).
+inline constexpr std::string_view kVerified =
+    "verified";  ///< p3 {run, began, alone, results}: V's words on nodes, outside of any case
+inline constexpr std::string_view kPatrolBlames =
+    "patrol_blames";  ///< p3 {run, faulty}: nodes that V fails on, while it has passed on another
+inline constexpr std::string_view kPatrolClosed = "patrol_closed";  ///< p3 {why, ...}: the round is over
 
 // Said by people.
 inline constexpr std::string_view kUndoDrains = "undo_drains";  ///< cluster {by, nodes, rule, rest_until}
@@ -78,7 +88,7 @@ constexpr int newest_version(std::string_view kind) {
 /// After an event of such a kind nothing more will be done for its subject: it holds no claim, and its
 /// commands are history.
 inline constexpr auto kClosingKinds =
-    std::to_array<std::string_view>({kCaseClosed, kNonstopClosed, kArchived});
+    std::to_array<std::string_view>({kCaseClosed, kNonstopClosed, kPatrolClosed, kArchived});
 constexpr bool closes_subject(std::string_view kind) {
   return std::ranges::find(kClosingKinds, kind) != kClosingKinds.end();
 }

@@ -57,6 +57,29 @@ Result<JobId> parse_job_id(std::string_view text) {
   return fail(ErrorCode::bad_input, quote_for_message(text) + " is not a job id");
 }
 
+std::string patrol_name(std::int64_t round) { return "p" + std::to_string(round); }
+
+Result<std::int64_t> parse_patrol_name(std::string_view text) {
+  return parse_name(text, 'p', "the name of a verification round like p3");
+}
+
+std::string PatrolRunId::text() const { return patrol_name(round) + ".v" + std::to_string(n); }
+
+Result<PatrolRunId> parse_patrol_run(std::string_view text) {
+  PatrolRunId id;
+  const auto dot = text.find(".v");
+  if (dot != std::string_view::npos) {
+    const auto round = parse_patrol_name(text.substr(0, dot));
+    std::string_view rest = text.substr(dot + 2);
+    if (round && take_number(rest, id.n) && rest.empty()) {
+      id.round = *round;
+      return id;
+    }
+  }
+  return fail(ErrorCode::bad_input,
+              quote_for_message(text) + " is not a run of a verification round like p3.v1");
+}
+
 std::string TaskName::text() const { return std::to_string(array_job_id) + "_" + std::to_string(task); }
 
 Result<TaskName> parse_task_name(std::string_view text) {

@@ -38,6 +38,18 @@ Result<std::int64_t> parse_finding_name(std::string_view);  ///< Errors: bad_inp
 /// "4711"; no sign, and no 0 in front.  Errors: bad_input, with "is not a job id".
 Result<JobId> parse_job_id(std::string_view);
 
+/// "p3": a round of verification of idle nodes (engine/patrol), and "p3.v1", its first run of V.
+struct PatrolRunId {
+  std::int64_t round = 0;
+  int n = 1;  ///< from 1
+
+  std::string text() const;
+  friend auto operator<=>(const PatrolRunId&, const PatrolRunId&) = default;
+};
+std::string patrol_name(std::int64_t round);               ///< "p3"
+Result<std::int64_t> parse_patrol_name(std::string_view);  ///< Errors: bad_input
+Result<PatrolRunId> parse_patrol_run(std::string_view);    ///< Errors: bad_input
+
 /// What sacct and squeue call a task of a job array: "1234_7".
 struct TaskName {
   JobId array_job_id = 0;

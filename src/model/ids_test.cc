@@ -31,6 +31,15 @@ TEST(Ids, TasksOfArrays) {
     EXPECT_FALSE(parse_task_name(text)) << text;
 }
 
+TEST(Ids, RoundsOfVerification) {
+  EXPECT_EQ(parse_patrol_name("p3").value_or(0), 3);
+  EXPECT_EQ(patrol_name(3), "p3");
+  for (const char* text : {"p3.v1", "p12.v345"}) EXPECT_EQ(parse_patrol_run(text)->text(), text);
+  for (const char* text : {"", "p", "p0", "c3", "p3 "}) EXPECT_FALSE(parse_patrol_name(text)) << text;
+  for (const char* text : {"", "p3", "p3.", "p3.v", "p3.v0", "p3.r1", "p3.v1.a1", "c3.v1", "p3.v1 "})
+    EXPECT_FALSE(parse_patrol_run(text)) << text;
+}
+
 TEST(Ids, RefusesOtherTexts) {
   for (const char* text : {"", "c", "c0", "c01", "17", "c17x", "c-1", "c99999999999999999999", "C17"})
     EXPECT_FALSE(parse_case_name(text)) << text;

@@ -275,6 +275,12 @@ std::string_view to_string(PendingCure cure) {
   return kNames[static_cast<std::size_t>(cure)];
 }
 
+bool waits_for_nodes(std::string_view word) {
+  const PendingReason reason = pending_reason(word);
+  // A word that nobody here knows may well be that.
+  return !reason.known || (reason.about == PendingSubject::nodes && !reason.lasting);
+}
+
 std::vector<PendingReason> pending_reasons() {
   std::vector<PendingReason> all;
   for (const Row& row : kRows) all.push_back(reason_of(row));

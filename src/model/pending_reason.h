@@ -49,6 +49,8 @@ struct PendingReason {
 /// The row of a word.  Total: a word without a row comes back as itself, with known == false.  Where Slurm
 /// gives two reasons one word, the first.
 PendingReason pending_reason(std::string_view word);
+/// Whether jobs that wait for this could start if more nodes were free.
+bool waits_for_nodes(std::string_view word);
 /// All rows, in the order of slurm.h: for tests and documentation.
 std::vector<PendingReason> pending_reasons();
 

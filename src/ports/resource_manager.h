@@ -57,6 +57,15 @@ struct VerificationOrder {
   bool exclusive = true;    ///< whole nodes: where V is to say whether a node is slow
   std::chrono::seconds time_limit{300};
   std::string qos, account;  ///< empty: the account's default
+  bool last = false;  ///< behind everybody else in the queue (Slurm's nice), and with no QOS of its own
+};
+
+/// Jobs that wait, as one number for each partition and reason.
+struct WaitingJobs {
+  std::string partition;  ///< one of those that they ask for; a job that asks for two is in both
+  std::string reason;     ///< Slurm's word (model/pending_reason.h)
+  std::size_t jobs = 0;
+  friend auto operator<=>(const WaitingJobs&, const WaitingJobs&) = default;
 };
 
 struct Submitted {
@@ -127,6 +136,9 @@ class ResourceManager {
   /// singletons of its name, lowest id first.  What a job depends on counts as it was submitted: a dependency
   /// that has come true is shown no more.  Left out: the job itself, our own, those that can never start.
   virtual void dependents(DependentsOrder order, Done<std::vector<Dependent>> done) = 0;
+  /// What waits in the queue, ordered by partition and reason: all jobs that are not held, but those that we
+  /// submitted for no user (rounds of verification, "p3.v1").  One query of slurmctld for all jobs.
+  virtual void waiting(Done<std::vector<WaitingJobs>> done) = 0;
   /// Lets a held job start.  Done already: ok.  Errors: not_found (no such job, or a stranger has its id).
   virtual void release(JobHandle job, Done<bool> done) = 0;
   /// Ends a job (pending or running).  Ended or gone already: ok, with false.  A stranger's job: not_found.

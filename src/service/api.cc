@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The table of endpoints, and how a request finds its row.  A new endpoint is a row of kEndpoints, a function
-// in the file of its subject (cases_api.cc, cluster_api.cc, spares_api.cc, events_api.cc, agents_api.cc), and
-// a paragraph in doc/formats/api.md.
+// in the file of its subject (cases_api.cc, cluster_api.cc, spares_api.cc, patrol_api.cc, events_api.cc,
+// agents_api.cc), and a paragraph in doc/formats/api.md.
 #include "service/api.h"
 
 #include <fmt/format.h>
@@ -77,6 +77,9 @@ std::span<const Api::Row> Api::rows() {
       {"POST", "/v1/undo-drains", Role::operators, ClusterEndpoints::undo_drains},
       {"GET", "/v1/spares", Role::anyone, SparesEndpoints::list},
       {"POST", "/v1/spares", Role::operators, SparesEndpoints::set},
+      {"GET", "/v1/patrol", Role::anyone, PatrolEndpoints::show},
+      {"POST", "/v1/patrol", Role::operators, PatrolEndpoints::ask},
+      {"POST", "/v1/patrol/stop", Role::operators, PatrolEndpoints::stop},
       {"POST", "/v1/nodes/*/diagnose", Role::operators, AgentEndpoints::order_diagnosis},
       {"GET", "/v1/tasks/*", Role::operators, AgentEndpoints::show_task},
       {"POST", "/v1/agent/hello", Role::agent, AgentEndpoints::hello},

@@ -68,6 +68,17 @@ struct SparesEndpoints {
   static void list(Api& api, Call& c);
   static void set(Api& api, Call& c);
 };
+/// patrol_api.cc.
+struct PatrolEndpoints {
+  using Call = Api::Call;
+  static void ask(Api& api, Call& c);
+  static void stop(Api& api, Call& c);
+  static void show(Api& api, Call& c);
+
+ private:
+  static void plan(Api& api, Call& c, const std::vector<std::string>& nodes, int budget);
+};
+
 /// The pools there are, or are to be (doc/formats/api.md).
 Json spares_view(const Controller& controller);
 

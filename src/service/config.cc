@@ -223,6 +223,14 @@ constexpr auto kKeys = std::to_array<ConfigRow<Config>>({
      [](Config& c, const Json& v) { return take_duration(c.fleet.quiet, v); }},
     {{"fleet", "drain", "names", "facts whose odd nodes are drained, as \"mount:/home\" or \"link:*\"; default: none"},
      [](Config& c, const Json& v) { return take_names(c.fleet.drains, v); }},
+    {{"patrol", "budget", "number", "nodes that one round of 'sickbay verify --fleet' takes, where it is not said"},
+     [](Config& c, const Json& v) { return take_count(c.patrol.budget, v, 1, 100000); }},
+    {{"patrol", "together", "number", "nodes of one of its verifications, 8"},
+     [](Config& c, const Json& v) { return take_count(c.patrol.together, v, 1, 1000); }},
+    {{"patrol", "fresh", "duration", "a node that was verified since then is left out, but where it is named; \"24h\""},
+     [](Config& c, const Json& v) { return take_duration(c.patrol.fresh, v); }},
+    {{"patrol", "time", "duration", "a round takes no more nodes after this; \"1h\""},
+     [](Config& c, const Json& v) { return take_duration(c.patrol.time, v); }},
     {{"notify", "command", "text", "shell command that gets each finding that asks for it, as JSON on its standard input"},
      [](Config& c, const Json& v) {
        std::string wrong = take_text(c.notify.command, v);
@@ -252,7 +260,8 @@ constexpr auto kKeys = std::to_array<ConfigRow<Config>>({
 
 Result<Config> parse_config(std::string_view text, std::string_view source) {
   auto config = read_config<Config>(text, source, kPage, kKeys);
-  if (config) config->nonstop.breaker = config->drain.breaker;  // one for all engines
+  if (config)
+    config->nonstop.breaker = config->patrol.breaker = config->drain.breaker;  // one for all engines
   return config;
 }
 

@@ -17,6 +17,7 @@
 #include "engine/hang/judge.h"
 #include "engine/identify/identify.h"
 #include "engine/nonstop/nonstop.h"
+#include "engine/patrol/patrol.h"
 
 namespace sickbay {
 
@@ -50,6 +51,7 @@ struct Config {
   } nonstop_server;
   detect::Policy detect;
   fleet::Policy fleet;
+  patrol::Policy patrol;             ///< its breaker is that of `drain`
   std::uint16_t detect_port = 6831;  ///< UDP, of agents among themselves
   struct Notify {
     std::string command;  ///< gets each finding that asks for it as JSON on its standard input; empty: none

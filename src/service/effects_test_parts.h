@@ -47,6 +47,7 @@ class Manager final : public ResourceManager {
   void dependents(DependentsOrder order, Done<std::vector<Dependent>> done) override {
     cluster_.dependents(std::move(order), done);
   }
+  void waiting(Done<std::vector<WaitingJobs>> done) override { cluster_.waiting(done); }
   void release(JobHandle job, Done<bool> done) override { cluster_.release(std::move(job), done); }
   void cancel(JobHandle job, Done<bool> done) override { cluster_.cancel(std::move(job), done); }
   void refresh(RefreshOrder o, Done<Snapshot> done) override { cluster_.refresh(std::move(o), done); }

@@ -76,6 +76,9 @@ struct Wish {
   std::optional<Micros> all_jobs;
   /// And also how long jobs that run have lived, before that is surely long enough.
   bool lives = false;
+  /// With each look at the nodes also which partitions jobs wait for, told of as `queue_seen` when the wish
+  /// begins and when that changes.  One query of slurmctld for all jobs.
+  bool queue = false;
   /// Nodes of which the boot time, the drain and whether they are idle matter, too, and the look
   /// (View::looks) after which they must be told of once more, also where they look as they did: the engine
   /// has acted since.

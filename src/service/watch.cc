@@ -7,6 +7,7 @@
 #include "model/slurm_state.h"
 #include "service/watch_all.h"
 #include "service/watch_array.h"
+#include "service/watch_queue.h"
 
 namespace sickbay {
 namespace {
@@ -69,6 +70,7 @@ void Watch::resume() {
   // What was seen and not kept is told with a look of now, not from memory: the last look may be older than
   // what we have done to a node since, and would look as if somebody had undone it.
   look_again_ = !unsettled_.empty();
+  queue_told_ = false;
   nonstop_.resume();
   plan();
 }
@@ -87,6 +89,7 @@ Watch::Wishes Watch::wishes() const {
           all.nodes_every, wish.despite_floor ? *wish.nodes_every : std::max(*wish.nodes_every, floor_));
     if (wish.all_jobs) all.all_every = std::min(all.all_every, std::max(*wish.all_jobs, floor_));
     all.lives = all.lives || wish.lives;
+    all.queue = all.queue || wish.queue;
     for (const auto& [name, look] : wish.closely) {
       const auto [place, fresh] = all.closely.emplace(name, look);
       if (!fresh) place->second = std::max(place->second, look);
@@ -157,39 +160,57 @@ void Watch::look() {
         (job.array ? order.arrays : order.jobs).push_back(job.job_id);
   const TimePoint began = loop_.now();
   auto this_look = std::exchange(next_look_waiters_, {});
-  manager_.refresh(
-      order, [this, began, with_jobs, order, this_look = std::move(this_look)](Result<Snapshot> snapshot) {
-        looking_ = false;
-        last_look_ = loop_.now();
-        if (with_jobs) last_jobs_look_ = last_look_;
-        if (order.begun) last_all_look_ = last_look_;
-        // A slurmctld that is away costs seconds to find out, and nothing to it: only answers stretch the
-        // pauses.
-        if (snapshot) {
-          const Micros took = std::chrono::duration_cast<Micros>(last_look_ - began);
-          look_cost_.add(took);
-          if (with_jobs) jobs_look_cost_.add(took);
-          if (order.begun) all_look_cost_.add(took);
-          asked_.spend(look_cost_.get(), last_look_);
-        }
-        ++health_.looks;
-        if (health_.slurm.has_value() != snapshot.has_value() || health_.since == kNoTime)
-          health_.since = last_look_;
-        if (snapshot) {
-          health_.slurm = {};
-          see(order, std::move(*snapshot));
-        } else {
-          health_.slurm = fail(snapshot.error());
-        }
-        for (auto& then : std::exchange(node_waiters_, {})) then(health_.slurm);
-        for (const auto& then : this_look) then(health_.slurm);
-        plan();
-      });
+  auto looked = [this, began, with_jobs, order, this_look = std::move(this_look)](
+                    const std::optional<std::vector<WaitingJobs>>& queue, Result<Snapshot> snapshot) {
+    looking_ = false;
+    last_look_ = loop_.now();
+    if (with_jobs) last_jobs_look_ = last_look_;
+    if (order.begun) last_all_look_ = last_look_;
+    // A slurmctld that is away costs seconds to find out, and nothing to it: only answers stretch the
+    // pauses.
+    if (snapshot) {
+      const Micros took = std::chrono::duration_cast<Micros>(last_look_ - began);
+      look_cost_.add(took);
+      if (with_jobs) jobs_look_cost_.add(took);
+      if (order.begun) all_look_cost_.add(took);
+      asked_.spend(look_cost_.get(), last_look_);
+    }
+    ++health_.looks;
+    if (health_.slurm.has_value() != snapshot.has_value() || health_.since == kNoTime)
+      health_.since = last_look_;
+    if (snapshot) {
+      health_.slurm = {};
+      see(order, queue, std::move(*snapshot));
+    } else {
+      health_.slurm = fail(snapshot.error());
+    }
+    for (auto& then : std::exchange(node_waiters_, {})) then(health_.slurm);
+    for (const auto& then : this_look) then(health_.slurm);
+    plan();
+  };
+  if (!all.queue)
+    return manager_.refresh(order, [looked](Result<Snapshot> snapshot) { looked({}, std::move(snapshot)); });
+  // The queue first: who is told of an idle node shall know who waited for it.
+  manager_.waiting([this, order, looked](Result<std::vector<WaitingJobs>> queue) {
+    if (!queue) return looked({}, fail(std::move(queue.error())));
+    manager_.refresh(order, [looked, queue = std::move(*queue)](Result<Snapshot> snapshot) {
+      looked(queue, std::move(snapshot));
+    });
+  });
 }
 
-void Watch::see(const RefreshOrder& order, Snapshot snapshot) {
+void Watch::see(const RefreshOrder& order, const std::optional<std::vector<WaitingJobs>>& queue,
+                Snapshot snapshot) {
   if (!paused_) look_again_ = false;
   std::vector<Event> events;
+  if (queue) {
+    const std::set<std::string> wanted = wanted_partitions(*queue);
+    if (!queue_told_ || wanted != view_.wanted_partitions)
+      events.push_back(
+          new_event("cluster", kQueueSeen,
+                    Json::object({{"partitions", std::vector<std::string>(wanted.begin(), wanted.end())}})));
+  }
+  queue_told_ = queue.has_value();
   if (snapshot.controller_boot != kNoTime && snapshot.controller_boot != view_.controller_boot)
     events.push_back(
         new_event("cluster", kControllerSeen, Json::object({{"boot", to_micros(snapshot.controller_boot)}})));

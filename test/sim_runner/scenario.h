@@ -25,6 +25,7 @@
 // adapters/sim/sim_behaviour.h. `no-output-folder` of a job, `storage-away` of a node: a run there never
 // begins (0:53).  `folder=100G`, `files=1000000` and `input=FILE` give a job a folder of its own; `edit NAME
 // FILE`, `remove-folder NAME`, `storage free=1G` and `storage fills` (in the next copy) are acts on it.
+// `verify-fleet [NODES] [budget=N]` asks for a round of verification, `verify-fleet stop` ends it.
 // `background full from=1s for=3h run=40m` fills all idle nodes with other people's jobs, whose queue is that
 // long.
 #pragma once

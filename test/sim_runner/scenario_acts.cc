@@ -207,6 +207,36 @@ Result<Act> undo_act(const Words& words) {
   });
 }
 
+/// "verify-fleet [NODES] [budget=N]", "verify-fleet stop".
+Result<Act> patrol_act(const Words& words) {
+  std::string nodes;
+  std::optional<int> budget;
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    const auto [key, value] = key_value(words[i]);
+    if (key == "budget")
+      budget = static_cast<int>(number(value).value_or(0));
+    else
+      nodes = words[i];
+  }
+  return Act([nodes, budget](ScenarioRun& run) -> Status {
+    PatrolSeat& seat = run.world.controller().seats().patrols();
+    const patrol::Round* open = seat.state().open();
+    if (nodes == "stop") {
+      if (open == nullptr) return bad("no round is open");
+      run.world.controller().take(
+          {new_event(open->name(), patrol::kPatrolStop, Json::object({{"by", "root"}}))});
+      return {};
+    }
+    const std::int64_t no = seat.new_round();
+    if (no == 0) return bad("a round is open");
+    run.world.controller().take({new_event(
+        patrol_name(no), patrol::kPatrolAsked,
+        Json::object(
+            {{"by", "root"}, {"nodes", nodes}, {"budget", budget.value_or(seat.policy().budget)}}))});
+    return {};
+  });
+}
+
 }  // namespace
 
 const std::map<std::string, Result<Act> (*)(const Words&)>& act_words() {
@@ -217,7 +247,7 @@ const std::map<std::string, Result<Act> (*)(const Words&)>& act_words() {
       {"edit", folder_act},       {"remove-folder", folder_act},
       {"storage", storage_act},   {"cancel", run_act},
       {"hold", run_act},          {"release", run_act},
-      {"priority", run_act},
+      {"priority", run_act},      {"verify-fleet", patrol_act},
   };
   return kActs;
 }

@@ -128,6 +128,7 @@ ScenarioResult ScenarioRun::result() {
   const auto unfinished = [&] {
     return world.loop().elapsed() <= last || !world.sickbayd_runs() || cases.size() < with_case ||
            !world.controller().seats().cases().state().open.empty() ||
+           world.controller().seats().patrols().state().open() != nullptr ||
            drain::wants_nodes(world.controller().seats().cluster(),
                               world.controller().seats().drains().state());
   };
@@ -149,6 +150,10 @@ void ScenarioRun::check_rules(ScenarioResult& result) {
     if (seen && is_terminal(*seen)) continue;
     const std::string key = key_in_comment(job.comment);
     const auto no = parse_case_name(key.substr(0, key.find('.')));
+    const auto round = parse_patrol_run(key);
+    if (const patrol::Round* open = world.controller().seats().patrols().state().open();
+        round && (open == nullptr || open->no != round->round))
+      result.broken.push_back(fmt::format("job {} ({}) outlives its round: {}", job.job_id, key, job.state));
     if (no && !state.open.count(*no))
       result.broken.push_back(fmt::format("job {} ({}) outlives its case: {}", job.job_id, key, job.state));
   }

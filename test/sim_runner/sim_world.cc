@@ -67,6 +67,7 @@ class SimWorld::TimedManager final : public ResourceManager {
   void dependents(DependentsOrder order, Done<std::vector<Dependent>> done) override {
     manager_.dependents(std::move(order), std::move(done));
   }
+  void waiting(Done<std::vector<WaitingJobs>> done) override { manager_.waiting(std::move(done)); }
   void drain(std::string node, std::string reason, Done<bool> done) override {
     manager_.drain(std::move(node), std::move(reason), std::move(done));
   }

@@ -15,6 +15,7 @@
 #include "engine/identify/locating.h"
 #include "engine/identify/provisional.h"
 #include "engine/identify/rerun.h"
+#include "engine/patrol/patrol.h"
 #include "model/job_outcome.h"
 #include "model/verbs.h"
 
@@ -246,6 +247,43 @@ constexpr auto kKinds = std::to_array<KindRow>({
        for (const Json& r : event.body["results"].items())
          text += fmt::format(" {}={} ({})", r["node"].as_string(), r["result"].as_string(),
                              r["from"].as_string());
+       return text;
+     }},
+    {patrol::kPatrolAsked,
+     [](const Event& event, TimePoint) {
+       const std::string& nodes = event.body["nodes"].as_string();
+       return fmt::format("{} asks for verification of {}, at most {}", event.body["by"].as_string(),
+                          nodes.empty() ? "idle nodes" : nodes, event.body["budget"].as_int());
+     }},
+    {patrol::kPatrolStop,
+     [](const Event& event, TimePoint) { return "stop asked for by " + event.body["by"].as_string(); }},
+    {kQueueSeen,
+     [](const Event& event, TimePoint) {
+       const auto names = event.body["partitions"].as_strings();
+       return names.empty() ? "no job waits for nodes" : "jobs wait for nodes of " + joined(names);
+     }},
+    {kVerified,
+     [](const Event& event, TimePoint) {
+       std::string text = event.body["run"].as_string() + " says:";
+       for (const Json& r : event.body["results"].items()) {
+         const std::string& peer = r["peer"].as_string();
+         text += fmt::format(" {}{}{}={}", r["node"].as_string(), peer.empty() ? "" : "-", peer,
+                             r["result"].as_string());
+       }
+       return text;
+     }},
+    {kPatrolBlames,
+     [](const Event& event, TimePoint) {
+       std::string text = event.body["run"].as_string() + " blames:";
+       for (const Json& f : event.body["faulty"].items())
+         text += fmt::format(" {} ({})", f["node"].as_string(), f["reason"].as_string());
+       return text;
+     }},
+    {kPatrolClosed,
+     [](const Event& event, TimePoint) {
+       std::string text = "patrol_closed: " + event.body["why"].as_string();
+       for (const auto& [name, value] : event.body.members())
+         if (name != "why") text += fmt::format("; {} {}", name, value.as_string());
        return text;
      }},
     {identify::kCancelRequested,

@@ -108,6 +108,7 @@ class SimCluster final : public ResourceManager, public NodeReplacement {
   void submit_verification(VerificationOrder order, Done<Submitted> done) override;
   void find(std::string key, std::uint32_t uid, Done<std::vector<JobInfo>> done) override;
   void dependents(DependentsOrder order, Done<std::vector<Dependent>> done) override;
+  void waiting(Done<std::vector<WaitingJobs>> done) override;
   void release(JobHandle job, Done<bool> done) override;
   void cancel(JobHandle job, Done<bool> done) override;
   void refresh(RefreshOrder order, Done<Snapshot> done) override;

@@ -193,6 +193,20 @@ void SimCluster::reboot(RebootOrder order, Done<bool> done) {
   });
 }
 
+void SimCluster::waiting(Done<std::vector<WaitingJobs>> done) {
+  answer<std::vector<WaitingJobs>>("waiting", std::move(done), [this] {
+    std::map<std::pair<std::string, std::string>, std::size_t> found;
+    for (const JobId job_id : queue_) {
+      const Job& job = *jobs_.at(job_id);
+      if (!job.info.held && !parse_patrol_run(job.key))
+        ++found[{options_.partitions[job.partition].name, job.info.reason}];
+    }
+    std::vector<WaitingJobs> list;
+    for (const auto& [where, jobs] : found) list.push_back({where.first, where.second, jobs});
+    return Result<std::vector<WaitingJobs>>(std::move(list));
+  });
+}
+
 void SimCluster::dependents(DependentsOrder order, Done<std::vector<Dependent>> done) {
   answer<std::vector<Dependent>>("dependents", std::move(done), [this, order = std::move(order)] {
     return Result<std::vector<Dependent>>(dependents_of(order));

@@ -58,7 +58,10 @@ Result<Submitted> SimCluster::accept_verification(const VerificationOrder& order
   request.hold = true;
   auto job = std::make_unique<Job>();
   job->verification = true;
-  if (!order.qos.empty()) {
+  if (order.last) {
+    job->priority = -1;
+    priorities_ = true;
+  } else if (!order.qos.empty()) {
     job->priority = 1000;  // a QOS for it has one above users' jobs
     priorities_ = true;
   }

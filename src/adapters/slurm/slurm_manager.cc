@@ -57,6 +57,7 @@ class SlurmCluster final : public ResourceManager {
   void submit_verification(VerificationOrder order, Done<Submitted> done) override;
   void find(std::string key, std::uint32_t uid, Done<std::vector<JobInfo>> done) override;
   void dependents(DependentsOrder order, Done<std::vector<Dependent>> done) override;
+  void waiting(Done<std::vector<WaitingJobs>> done) override;
   void release(JobHandle job, Done<bool> done) override { yes_no("release", job.to_json(), std::move(done)); }
   void cancel(JobHandle job, Done<bool> done) override { yes_no("cancel", job.to_json(), std::move(done)); }
   void refresh(RefreshOrder order, Done<Snapshot> done) override;
@@ -257,6 +258,7 @@ void SlurmCluster::submit_verification(VerificationOrder order, Done<Submitted> 
                             {"account", order.account},
                             {"work_dir", order.output_dir},
                             {"exclusive", order.exclusive},
+                            {"last", order.last},
                             {"std_out", output + ".out"},
                             {"std_err", output + ".err"}});
   make_folder(account, 022, order.output_dir,
@@ -373,6 +375,17 @@ void SlurmCluster::find(std::string key, std::uint32_t uid, Done<std::vector<Job
           done(std::move(found));
         });
       });
+}
+
+void SlurmCluster::waiting(Done<std::vector<WaitingJobs>> done) {
+  ask(Kind::look, "waiting", Json::object(), [done = std::move(done)](Result<Json> outcome) {
+    if (!outcome) return done(fail(std::move(outcome.error())));
+    std::vector<WaitingJobs> list;
+    for (const Json& row : (*outcome)["waiting"].items())
+      list.push_back({row["partition"].as_string(), row["reason"].as_string(),
+                      static_cast<std::size_t>(row["jobs"].as_int())});
+    done(std::move(list));
+  });
 }
 
 void SlurmCluster::dependents(DependentsOrder order, Done<std::vector<Dependent>> done) {

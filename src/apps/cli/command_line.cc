@@ -95,7 +95,7 @@ Error parse_error(CLI::App& app, const CLI::ParseError& e, const std::vector<std
 // Commands that ask sickbayd; submit has its own words.
 constexpr std::string_view kAskSickbayd[] = {"why",     "cases",   "watch",  "cancel",   "rerun",
                                              "requeue", "trigger", "nodes",  "diagnose", "undo-drains",
-                                             "journal", "status",  "spares", "detect"};
+                                             "journal", "status",  "spares", "detect",   "verify"};
 
 }  // namespace
 

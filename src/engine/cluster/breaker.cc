@@ -110,6 +110,15 @@ Breaker::Held Breaker::held(const BreakerPolicy& policy, const View& view, const
   return {};
 }
 
+std::size_t Breaker::room(const BreakerPolicy& policy, const View& view, const Claims& claims,
+                          const std::string& partition, TimePoint now) const {
+  if (!held_by_recent_of(policy, view, partition, now).why.empty()) return 0;
+  const auto most =
+      static_cast<std::size_t>(share(nodes_of(view, partition).size(), policy.most_out_percent, 0));
+  const std::size_t out = claims.out_of(partition, now);
+  return out < most ? most - out : 0;
+}
+
 Breaker::Leave Breaker::ask(const BreakerPolicy& policy, const View& view, const Claims& claims,
                             const std::string& node, const std::string& by, TimePoint now) const {
   Leave leave;

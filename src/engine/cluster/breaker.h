@@ -57,6 +57,11 @@ class Breaker {
   /// May `node` leave, for `by`?  Pure; the leave is taken when a command with `draws` is intended.
   Leave ask(const BreakerPolicy& policy, const View& view, const Claims& claims, const std::string& node,
             const std::string& by, TimePoint now) const;
+  /// How many more nodes of the partition may be out at one time by the second bound, if none leaves for
+  /// good: none while the first bound is reached.  For who keeps nodes busy for minutes and gives them back
+  /// whenever they are wanted: it asks here, and draws nothing.
+  std::size_t room(const BreakerPolicy& policy, const View& view, const Claims& claims,
+                   const std::string& partition, TimePoint now) const;
   /// Of the first bound alone: for a node that is out already and would be taken away for longer.
   Held held_by_recent(const BreakerPolicy& policy, const View& view, const std::string& node,
                       TimePoint now) const;

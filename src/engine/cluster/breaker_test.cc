@@ -57,6 +57,27 @@ TEST(Breaker, BoundsOfThoseOut) {
   }
 }
 
+// For who keeps nodes busy for minutes: what the second bound leaves, and nothing while the first is reached.
+TEST(Breaker, RoomIsWhatTheSecondBoundLeaves) {
+  Breakers b;
+  b.policy.most = 2;
+  b.policy.most_percent = 100;
+  b.see("n[1-20]", "IDLE");
+  const auto room = [&b] {
+    return b.breaker().room(b.policy, b.cluster.view, b.cluster.claims, "batch", b.now);
+  };
+  EXPECT_EQ(room(), 4U);
+  ASSERT_TRUE(b.take_out("n1"));
+  EXPECT_EQ(room(), 3U);
+  b.claim("node:n5", "patrol", "p1", false);
+  EXPECT_EQ(room(), 3U) << "who asks counts his own";
+  ASSERT_TRUE(b.take_out("n2"));
+  EXPECT_EQ(room(), 0U) << "two have left in this hour";
+  b.now += b.policy.window;
+  EXPECT_EQ(room(), 2U);
+  EXPECT_EQ(b.breaker().room(b.policy, b.cluster.view, b.cluster.claims, "nowhere", b.now), 1U);
+}
+
 TEST(Breaker, SaysWhenItIsWorthAskingAgain) {
   Breakers b;
   b.policy.most_out_percent = 100;

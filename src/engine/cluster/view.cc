@@ -65,6 +65,9 @@ void apply(View& view, const Event& event) {
     for (const Json& group : event.body["groups"].items()) see_group(view, group);
   } else if (event.kind == kControllerSeen) {
     view.controller_boot = from_micros(event.body["boot"].as_int());
+  } else if (event.kind == kQueueSeen) {
+    const std::vector<std::string> names = event.body["partitions"].as_strings();
+    view.wanted_partitions = {names.begin(), names.end()};
   } else if (event.kind == kJobSeen) {
     JobInfo job = JobInfo::from_json(event.body["job"]);
     const JobKey key{job.job_id, event.subject, event.body["run"].as_string()};
@@ -89,6 +92,8 @@ std::string canonical_text(const View& view) {
                         n.look, n.reason ? fmt::format("{} by {}", n.reason->text, n.reason->uid) : "");
   for (const auto& [name, nodes] : view.partitions)
     text += fmt::format("partition {} {}\n", name, fmt::join(nodes, ","));
+  if (!view.wanted_partitions.empty())
+    text += fmt::format("jobs wait for {}\n", fmt::join(view.wanted_partitions, ","));
   for (const auto& [key, job] : view.jobs)
     text += fmt::format("{} {} {}\n", key.subject, key.run, job.to_json().dump());
   return text;

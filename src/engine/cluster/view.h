@@ -39,6 +39,9 @@ struct View {
   TimePoint controller_boot = kNoTime;                      ///< slurmctld's
   std::map<JobKey, JobInfo> jobs;  ///< as last seen, until the subject that watches them is closed
   std::int64_t looks = 0;          ///< how many nodes_seen there were
+  /// Partitions in which jobs wait that free nodes could start.  Known only while an engine wishes it
+  /// (Wish::queue); what stands here before its first queue_seen is old.
+  std::set<std::string> wanted_partitions{};
 
   /// What the event that was applied last changed.
   struct Change {

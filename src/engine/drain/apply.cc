@@ -342,6 +342,7 @@ constexpr auto kRows = std::to_array<Row>({
     {kNodesSeen, on_nodes_seen},
     {kFinding, on_finding},
     {kVerdict, on_verdict},
+    {kPatrolBlames, on_verdict},  // V fails there, outside of any case: the same word against the node
     {kFleetOdd, on_fleet},
     {kReasonEnded, on_reason_ended},
     {kOverdue, on_overdue},

@@ -242,6 +242,12 @@ TEST(Drain, OnlyWhatAVerdictFindsFaultyDrains) {
   EXPECT_THAT(w.did, IsEmpty());
   say("a", Json::array({found("n5", "", true)}));
   EXPECT_THAT(w.did, ElementsAre("diagnose n5", "drain n5"));
+  // V on an idle node says the same of it as V within a case.
+  w.say("p1", kPatrolBlames,
+        Json::object(
+            {{"run", "p1.v1"}, {"faulty", Json::array({found("n5", "", true), found("n6", "n7", true)})}}));
+  EXPECT_EQ(w.state.nodes.at("n5").reasons.at("p1").rule, "verdict");
+  EXPECT_FALSE(w.state.nodes.contains("n6"));
   EXPECT_EQ(w.state.nodes.at("n5").reasons.at("c1").text, "verification failed: its rank died");
 }
 

@@ -303,6 +303,7 @@ constexpr auto kKinds = std::to_array<KindRow>({
     {kCaseJoined, [](State& s, const View&, Case* c, const Event& e) { on_case_joined(s, c, e); }},
     {kCaseLeft, [](State& s, const View&, Case* c, const Event& e) { on_case_left(s, c, e); }},
     {kVerifiedElsewhere, on_verified_elsewhere},
+    {kVerified, [](State& s, const View&, Case*, const Event& e) { on_verified(s, e); }},
     {kLocated, on_case<on_located>},
     {kFinding, [](State& s, const View&, Case*, const Event& e) { take_finding(s, e); }},
     {kArraySeen, on_array_seen},

@@ -6,12 +6,12 @@
 #include <algorithm>
 
 #include "base/hostlist.h"
+#include "engine/cluster/heard_results.h"
 #include "engine/identify/apply.h"
 #include "engine/identify/evidence.h"
 #include "engine/identify/join.h"
 #include "engine/identify/rerun.h"
 #include "model/verbs.h"
-#include "model/verify_report.h"
 
 namespace sickbay::identify {
 
@@ -124,6 +124,8 @@ void on_done(State& s, const cluster::View& view, Case* c, const Event& e) {
     run->bound = true;
     run->job.job_id = static_cast<JobId>(result["job_id"].as_int());
     run->job.submit = from_micros(result["submit"].as_int());
+    // (Of a verification: the service's account is the verb's to know.)
+    if (result.has("uid")) run->job.uid = static_cast<std::uint32_t>(result["uid"].as_int());
     // Told once, though each re-run drops the same options of the user's (decisions.md 19).
     for (const Json& dropped : result["dropped"].items())
       note_once(*c, dropped.as_string() + " was dropped: a re-run must be free to choose");
@@ -153,23 +155,10 @@ void on_done(State& s, const cluster::View& view, Case* c, const Event& e) {
     }
     // Kept with the case, and with the node: other cases keep their re-runs away from it, and a pass shows
     // that V works on this cluster (decisions.md 22).  Links are the case's own matter.
-    for (const Json& r : result["results"].items()) {
+    const Json results = cluster::hear_results(view, s.speeds, result["results"]);
+    for (const Json& r : results.items()) {
       NodeResult heard{r["node"].as_string(),   r["peer"].as_string(),  r["result"].as_string(),
                        r["reason"].as_string(), r["fault"].as_string(), ""};
-      // V ended there by somebody's hand: that is no word on the node.
-      if (const cluster::Node* shown = view.node(heard.node);
-          shown && shown->down_by == DownBy::operators &&
-          verify_fault_from(heard.fault) == VerifyFault::lost) {
-        heard.result = "unknown";
-        heard.reason = "a person set it DOWN";
-      }
-      if (r["figures"].is_object()) {
-        const std::string& kind = r["kind"].as_string();
-        if (std::string slow = s.speeds.judge(kind, heard.node, r["figures"]);
-            heard.result == "ok" && !slow.empty())
-          heard.result = "slow", heard.fault = to_string(VerifyFault::slow), heard.reason = std::move(slow);
-        s.speeds.keep(kind, heard.node, r["figures"]);
-      }
       run->results.push_back(heard);
       if (!heard.peer.empty()) continue;
       NodeRecord& node = s.records[heard.node];

@@ -59,13 +59,16 @@ bool covers(const State& state, const Word& word, const std::vector<std::string>
 
 }  // namespace
 
-void remember_words(State& state, const Case& subject, const Run& v) {
+namespace {
+
+// `name`: of the run, to people.
+void keep_words(State& state, const Case& subject, const Run& v, const std::string& name) {
   if (!v.is_verification() || v.job.start == kNoTime) return;
   for (const NodeResult& r : v.results) {
     if (!r.peer.empty() || r.result == "unknown" || !r.from.empty()) continue;
     if (r.result == "ok" && has_bad_link(v, r.node)) continue;
     auto& words = state.words[r.node];
-    words.push_back({v.id.text(), subject.no, v.job.start, v.alone, r.result, r.reason, r.fault});
+    words.push_back({name, subject.no, v.job.start, v.alone, r.result, r.reason, r.fault});
     if (words.size() > kWordsOfANode) words.erase(words.begin());
     for (const std::int64_t no : state.open) {
       Case& other = state.cases.at(no);
@@ -74,6 +77,31 @@ void remember_words(State& state, const Case& subject, const Run& v) {
           show(other, run, r.node, words.back());
     }
   }
+}
+
+}  // namespace
+
+void remember_words(State& state, const Case& subject, const Run& v) {
+  keep_words(state, subject, v, v.id.text());
+}
+
+void on_verified(State& state, const Event& event) {
+  Case none;
+  Run v;
+  v.id.kind = RunKind::verification;
+  v.job.start = from_micros(event.body["began"].as_int());
+  v.alone = event.body["alone"].as_bool(true);
+  for (const Json& r : event.body["results"].items()) {
+    v.results.push_back({r["node"].as_string(), r["peer"].as_string(), r["result"].as_string(),
+                         r["reason"].as_string(), r["fault"].as_string()});
+    const NodeResult& heard = v.results.back();
+    if (r["figures"].is_object()) state.speeds.keep(r["kind"].as_string(), heard.node, r["figures"]);
+    if (!heard.peer.empty()) continue;
+    NodeRecord& node = state.records[heard.node];
+    if (heard.result == "ok" || heard.result == "slow") node.passed_at = event.at;
+    if (heard.result == "failed") node.failed_at = event.at, node.failed_case = 0;
+  }
+  keep_words(state, none, v, event.body["run"].as_string());
 }
 
 void gather_words(const State& state, Case& subject, const Run& run) {

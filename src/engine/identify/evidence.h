@@ -38,4 +38,7 @@ void note_reservation(Case& subject, const Run& verification);
 /// Slurm's DerivedExitCode says that a step failed.
 bool has_failed_step(const JobInfo& job);
 
+/// `verified`: what V said of nodes outside of any case (engine/patrol) is evidence as that of another case.
+void on_verified(State& state, const Event& event);
+
 }  // namespace sickbay::identify

@@ -709,5 +709,34 @@ TEST(Advice, ADeliveredRunTellsHowDependentsAreReleased) {
   EXPECT_THAT(dependents_advice(c), HasSubstr("is your result"));
 }
 
+// What V said of idle nodes is a word as that of another case.
+TEST(Evidence, ARoundOfVerificationLeavesWords) {
+  State state;
+  const cluster::View view;
+  const TimePoint began = from_unix_seconds(1'800'000'000);
+  const auto said = [](const std::string& node, const std::string& peer, const std::string& result) {
+    return Json::object(
+        {{"node", node}, {"peer", peer}, {"result", result}, {"fault", ""}, {"reason", "why"}});
+  };
+  Event event = new_event(
+      "p3", kVerified,
+      Json::object(
+          {{"run", "p3.v1"},
+           {"began", to_micros(began)},
+           {"alone", true},
+           {"results", Json::array({said("n1", "", "ok"), said("n2", "", "failed"), said("n3", "", "ok"),
+                                    said("n3", "n4", "slow"), said("n5", "", "unknown")})}}));
+  event.at = began + std::chrono::minutes(1);
+  apply(state, view, event);
+  ASSERT_EQ(state.words.at("n1").size(), 1U);
+  EXPECT_EQ(state.words.at("n1")[0].run, "p3.v1");
+  EXPECT_EQ(state.words.at("n1")[0].began, began);
+  EXPECT_EQ(state.words.at("n2")[0].result, "failed");
+  EXPECT_FALSE(state.words.contains("n3")) << "an end of a link that is not well";
+  EXPECT_FALSE(state.words.contains("n5"));
+  EXPECT_EQ(state.records.at("n2").failed_at, event.at);
+  EXPECT_EQ(state.records.at("n1").passed_at, event.at);
+}
+
 }  // namespace
 }  // namespace sickbay::identify

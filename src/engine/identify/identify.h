@@ -23,8 +23,8 @@
 #include "engine/cluster/cluster.h"
 #include "engine/further/posterior.h"
 #include "engine/identify/case.h"
-#include "engine/identify/speeds.h"
 #include "model/event.h"
+#include "model/verify_speeds.h"
 
 namespace sickbay::identify {
 

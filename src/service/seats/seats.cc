@@ -13,6 +13,7 @@ Seats::Seats(const Config& config) {
   detects_ = seat<DetectSeat>(config.detect, config.drain.breaker);
   fleet_ = seat<FleetSeat>(config.fleet);
   blackholes_ = seat<BlackholeSeat>(config.identify);
+  patrols_ = seat<PatrolSeat>(config.patrol);
 }
 Seats::~Seats() = default;
 

@@ -15,6 +15,7 @@
 #include "service/seats/fleet_seat.h"
 #include "service/seats/identify_seat.h"
 #include "service/seats/nonstop_seat.h"
+#include "service/seats/patrol_seat.h"
 
 namespace sickbay {
 
@@ -40,6 +41,8 @@ class Seats {
   const DetectSeat& detects() const { return *detects_; }
   const FleetSeat& fleet() const { return *fleet_; }
   const BlackholeSeat& blackholes() const { return *blackholes_; }
+  PatrolSeat& patrols() { return *patrols_; }
+  const PatrolSeat& patrols() const { return *patrols_; }
 
   /// Takes in one event: the cluster first, then every engine.
   void apply(const Event& event);
@@ -65,6 +68,7 @@ class Seats {
   DetectSeat* detects_;
   FleetSeat* fleet_;
   BlackholeSeat* blackholes_;
+  PatrolSeat* patrols_;
 };
 
 }  // namespace sickbay

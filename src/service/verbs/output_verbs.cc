@@ -87,9 +87,10 @@ std::optional<int> own_exit_code(const Json& args) {
 // P's output is read as its owner: he chose the path. V's is ours.
 void read_output(VerbTools& tools, const Command& command, bool, Answer answer) {
   const auto id = parse_run_id(command.args["run"].as_string());
-  if (!id) return answer(fail(ErrorCode::internal, "read_output of no run: " + command.key));
+  const bool of_patrol = parse_patrol_run(command.args["run"].as_string()).has_value();
+  if (!id && !of_patrol) return answer(fail(ErrorCode::internal, "read_output of no run: " + command.key));
   ProcessSpec::Credentials as{tools.config.verify.user, tools.verification.uid, tools.verification.gid};
-  const bool program = id->kind == RunKind::program;
+  const bool program = id && id->kind == RunKind::program;
   if (program) {
     auto saved = saved_submission(tools, command);
     if (!saved) return answer(fail(saved.error()));

@@ -129,7 +129,13 @@ void submit_program(VerbTools& tools, const Command& command, bool again, Answer
   bind_or(tools, run_key(command), uid, answer, std::move(submit));
 }
 
-void submit_verification(VerbTools& tools, const Command& command, bool again, Answer answer) {
+void submit_verification(VerbTools& tools, const Command& command, bool again, Answer told) {
+  // Whose job it is: engines do not know the service's account.
+  const std::uint32_t uid = tools.verification.uid;
+  const Answer answer = [uid, told = std::move(told)](Result<Json> done) {
+    if (done && uid != 0) done->set("uid", uid);
+    told(std::move(done));
+  };
   auto submit = [&tools, command, answer] {
     VerificationOrder order;
     order.key = run_key(command);
@@ -143,7 +149,9 @@ void submit_verification(VerbTools& tools, const Command& command, bool again, A
       order.environment.push_back("SICKBAY_VERIFY_FOLDER=" + folder);
     order.output_dir = tools.config.verify.folder;
     order.time_limit = tools.config.verify.time_limit;
-    order.qos = tools.config.verify.qos;
+    order.last = command.args["last"].as_bool();
+    // The QOS is for V that somebody waits for.
+    if (!order.last) order.qos = tools.config.verify.qos;
     order.account = tools.config.verify.account;
     tools.manager.submit_verification(std::move(order), [answer](Result<Submitted> s) {
       if (!s) return answer(fail(s.error()));
@@ -151,7 +159,7 @@ void submit_verification(VerbTools& tools, const Command& command, bool again, A
     });
   };
   if (!again) return submit();
-  bind_or(tools, run_key(command), tools.verification.uid, answer, std::move(submit));
+  bind_or(tools, run_key(command), uid, answer, std::move(submit));
 }
 
 void release(VerbTools& tools, const Command& command, bool, Answer answer) {

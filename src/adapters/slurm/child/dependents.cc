@@ -8,7 +8,9 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "adapters/slurm/child/records.h"
@@ -89,6 +91,31 @@ Result<Json> find_dependents(const Json& args) {
   Json list = Json::array();
   for (Found& job : jobs) list.push(std::move(job.json));
   return found.set("array_job_id", array).set("jobs", std::move(list));
+}
+
+// Only the few fields that are asked for are read: a full queue has a hundred thousand records.
+Result<Json> list_waiting_jobs() {
+  job_info_msg_t* raw = nullptr;
+  if (slurm_load_jobs(0, &raw, kJobs) != SLURM_SUCCESS)
+    return fail(slurm_error(errno, CallKind::look, "reading the queue"));
+  const Jobs answer(raw);
+  std::map<std::pair<std::string, std::string>, std::int64_t> found;
+  for (std::uint32_t i = 0; i < answer->record_count; ++i) {
+    slurm_job_info_t& record = answer->job_array[i];
+    if ((record.job_state & JOB_STATE_BASE) != JOB_PENDING || record.priority == 0) continue;
+    if (record.comment && parse_patrol_run(key_in(record.comment))) continue;
+    const std::string reason = job_info(record).reason;
+    std::string_view names = record.partition ? record.partition : "";
+    while (!names.empty()) {
+      const std::size_t comma = std::min(names.find(','), names.size());
+      ++found[{std::string(names.substr(0, comma)), reason}];
+      names.remove_prefix(std::min(comma + 1, names.size()));
+    }
+  }
+  Json list = Json::array();
+  for (const auto& [where, jobs] : found)
+    list.push(Json::object({{"partition", where.first}, {"reason", where.second}, {"jobs", jobs}}));
+  return Json::object({{"waiting", std::move(list)}});
 }
 
 }  // namespace sickbay::slurm

@@ -20,6 +20,8 @@
 namespace sickbay::slurm {
 namespace {
 
+constexpr std::uint32_t kMostNice = 1'000'000'000;  // Slurm takes up to 2^31 - 3
+
 struct FreeSubmit {
   void operator()(submit_response_msg_t* p) const { slurm_free_submit_response_response_msg(p); }
 };
@@ -63,6 +65,8 @@ Result<Json> submit_verification(const Json& args) {
   job.min_cpus = count;
   // On whole nodes where V is to judge speed: a node that others load would be called slow for it.
   if (args["exclusive"].as_bool(true)) job.shared = 0;
+  // Behind all jobs of users: these nodes are tried because nobody wants them.
+  if (args["last"].as_bool()) job.nice = NICE_OFFSET + kMostNice;
   job.time_limit =
       static_cast<std::uint32_t>(std::max<std::int64_t>(1, (args["time_limit_s"].as_int() + 59) / 60));
   job.partition = c_text(args["partition"].as_string());

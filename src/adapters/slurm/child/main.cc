@@ -41,6 +41,7 @@ constexpr auto kCalls = std::to_array<CallRow>({
     {"submit_verification", [](Look&, const Json& args) { return submit_verification(args); }},
     {"find", [](Look&, const Json& args) { return find_jobs(args); }},
     {"dependents", [](Look&, const Json& args) { return find_dependents(args); }},
+    {"waiting", [](Look&, const Json&) { return list_waiting_jobs(); }},
     {"release", [](Look&, const Json& args) { return release_job(args); }},
     {"cancel", [](Look&, const Json& args) { return cancel_job(args); }},
     {"drain", [](Look&, const Json& args) { return drain_node(args); }},

@@ -3,11 +3,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <map>
 #include <set>
 
 #include "apps/cli/claim_text.h"
+#include "base/duration.h"
 #include "base/hostlist.h"
 #include "base/size.h"
 #include "base/spelling.h"
@@ -76,6 +78,20 @@ std::string silent_lines(const Json& node, const TextPage& page) {
                                  joined(silent["by"], ", "), silent["job"].as_int());
   if (const std::string held = safe(silent["held"]); !held.empty()) text += "; it is let be: " + held;
   return paragraph("", text, page);
+}
+
+// The known-good program's last word on a node, and how old it is.
+TextTable::Cell verified_cell(const Json& node, const TextPage& page) {
+  const Json& last = node["verified"];
+  if (!last.is_object()) return TextTable::Cell("");
+  const std::string result = safe(last["result"]);
+  const auto age =
+      std::chrono::duration_cast<std::chrono::minutes>(page.now - from_micros(last["at"].as_int()));
+  return TextTable::Cell(
+      fmt::format("{} {} ago", result, describe_duration(std::max(age, std::chrono::minutes(0)))),
+      result == "ok"       ? kGood
+      : result == "failed" ? kBad
+                           : kUnclear);
 }
 
 // What the known-good program last found there, where it is not well.
@@ -254,6 +270,7 @@ std::string nodes_text(const Json& items, const Json& list, const TextPage& page
                    {"TAKES WORK"},
                    {"SERVICE"},
                    {"CLAIM"},
+                   {"VERIFIED"},
                    {"RULES"},
                    {"CASES", left, true},
                    {"REASON", left, true}});
@@ -268,6 +285,7 @@ std::string nodes_text(const Json& items, const Json& list, const TextPage& page
     table.add({safe(node["name"]), TextTable::Cell(state, usable ? kGood : kBad),
                std::to_string(node["cpus"].as_int()), joined(node["partitions"], ","), usable ? "yes" : "no",
                service_cell(node["service"]), tells_more(node["claim"]) ? safe(node["claim"]["holder"]) : "",
+               verified_cell(node, page),
                differ.empty() ? TextTable::Cell("") : TextTable::Cell("differ", kUnclear),
                joined(node["verdicts"], ","), safe(node["reason"])});
     why += service_lines(node, page);

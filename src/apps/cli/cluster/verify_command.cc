@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// sickbay verify: the known-good program on chosen nodes, as a job of whoever asks.
+// sickbay verify: the known-good program on chosen nodes, as a job of whoever asks; with --fleet sickbayd's
+// matter (verify_fleet.h).
 //
-// Nothing of sickbayd is needed: sinfo tells the idle nodes, sbatch --wait runs V, and what V printed is read
-// with the same reader that a case uses (model/verify_report.h), so both judge alike.  The output is written
-// into the current folder, which nodes and caller are taken to share, as with any batch job.
+// Nothing of sickbayd is needed for the former: sinfo tells the idle nodes, sbatch --wait runs V, and what V
+// printed is read with the same reader that a case uses (model/verify_report.h), so both judge alike.  The
+// output is written into the current folder, which nodes and caller are taken to share, as with any batch
+// job.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -18,6 +20,7 @@
 #include "adapters/posix/installed_file.h"
 #include "apps/cli/answer.h"
 #include "apps/cli/child.h"
+#include "apps/cli/cluster/verify_fleet.h"
 #include "apps/cli/commands.h"
 #include "apps/cli/page.h"
 #include "base/duration.h"
@@ -36,6 +39,8 @@ constexpr int kNodeFailed = 1;  // "the answer is no"
 struct VerifyOptions {
   std::string nodes, partition, baseline, script, time_limit = "10";
   bool full = false, keep = false, json = false;
+  bool fleet = false;
+  VerifyFleetOptions of_fleet;
 };
 
 // Slurm knows the partition.  (sinfo itself says nothing about one that it does not know.)
@@ -239,11 +244,42 @@ void add_verify_command(CLI::App& app, Ending& ending) {
       ->type_name("FILE");
   c->add_flag("--keep", o->keep, "keep the output files also when all is well");
   c->add_flag("--json", o->json, "print the report as JSON");
+  auto* fleet =
+      c->add_flag("--fleet", o->fleet,
+                  "sickbayd verifies idle nodes, those first that were verified longest ago; HOSTLIST: only "
+                  "these, whenever they are idle (for operators)");
+  c->add_option("--budget", o->of_fleet.budget,
+                "with --fleet: so many nodes at most; default: 'patrol.budget'")
+      ->type_name("NUMBER")
+      ->check(CLI::PositiveNumber)
+      ->needs(fleet);
+  c->add_flag("--wait", o->of_fleet.wait, "with --fleet: until the round is over, then tell what was found")
+      ->needs(fleet);
+  auto* dry_run = c->add_flag("--dry-run", o->of_fleet.dry_run,
+                              "with --fleet: only say which nodes it would take, and why not "
+                              "the others")
+                      ->needs(fleet);
+  auto* show = c->add_flag("--show", o->of_fleet.show, "with --fleet: the round that is open, or was last")
+                   ->needs(fleet)
+                   ->excludes(dry_run);
+  c->add_flag("--stop", o->of_fleet.stop, "with --fleet: end the round that is open")
+      ->needs(fleet)
+      ->excludes(dry_run)
+      ->excludes(show);
   c->footer(
       "The job runs as you, in the current folder, which the nodes must share.\n"
+      "With --fleet they are jobs of the service, behind all others in the queue, ended where users' jobs "
+      "come to\n"
+      "wait for these nodes, and never on more nodes at one time than the breaker lets be out. A node that "
+      "fails\n"
+      "is drained as a verdict would drain it ('drain.act'); a slow one is told.\n"
       "Exit codes: 0 no node failed; 1 a node or link failed; slow and unknown ones are named, and are no "
       "failure.\n");
-  c->callback([o, &ending] { ending = {run_verify(*o), o->json}; });
+  c->callback([o, &ending] {
+    o->of_fleet.nodes = o->nodes;
+    o->of_fleet.json = o->json;
+    ending = {o->fleet ? run_verify_fleet(o->of_fleet) : run_verify(*o), o->json};
+  });
 }
 
 }  // namespace sickbay::cli

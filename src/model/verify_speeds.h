@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What V measured on nodes, in all cases: the fleet is the baseline, and each node's own past is.
+// What V measured on nodes, whoever asked for it: the fleet is the baseline, and each node's own past is.
 //
 // A file of recorded figures (verify.baseline) is for sites that make one.  Without it a node is held against
 // the other nodes of its kind (median and MAD of their latest figures) and against what it measured itself
@@ -12,7 +12,7 @@
 
 #include "base/json.h"
 
-namespace sickbay::identify {
+namespace sickbay {
 
 /// Of one kind of machine: phase -> node -> its figures, oldest first.
 using SpeedsOfKind = std::map<std::string, std::map<std::string, std::deque<double>>>;
@@ -30,4 +30,4 @@ struct Speeds {
   std::string canonical_text() const;
 };
 
-}  // namespace sickbay::identify
+}  // namespace sickbay

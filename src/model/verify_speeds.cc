@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Figures against the others and against the past.
-#include "engine/identify/speeds.h"
+#include "model/verify_speeds.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -9,7 +9,7 @@
 
 #include "model/verify_noise.h"
 
-namespace sickbay::identify {
+namespace sickbay {
 namespace {
 
 constexpr std::size_t kKept = 8;  // figures of one node
@@ -66,4 +66,4 @@ std::string Speeds::canonical_text() const {
   return text;
 }
 
-}  // namespace sickbay::identify
+}  // namespace sickbay

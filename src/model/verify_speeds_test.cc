@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Figures of nodes over days, and which of them are slow.
-#include "engine/identify/speeds.h"
+#include "model/verify_speeds.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace sickbay::identify {
+namespace sickbay {
 namespace {
 
 using ::testing::HasSubstr;
@@ -62,4 +62,4 @@ TEST(Speeds, OnlyTheLatestFewAreKept) {
 }
 
 }  // namespace
-}  // namespace sickbay::identify
+}  // namespace sickbay

@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: Apache-2.0
+// apply(): rounds, their runs of V, and what V said of nodes, here and in cases.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+
+#include "base/hostlist.h"
+#include "engine/cluster/heard_results.h"
+#include "engine/patrol/patrol.h"
+#include "model/event_kinds.h"
+#include "model/slurm_state.h"
+#include "model/verbs.h"
+
+namespace sickbay::patrol {
+namespace {
+
+// The run that a key is about: "p3.v1:release" -> p3.v1.  Null for other keys.
+Run* run_of_key(State& state, std::string_view key) {
+  const auto id = parse_patrol_run(key.substr(0, key.find(':')));
+  const auto round = id ? state.rounds.find(id->round) : state.rounds.end();
+  if (round == state.rounds.end() || id->n < 1 || id->n > static_cast<int>(round->second.runs.size()))
+    return nullptr;
+  return &round->second.runs[static_cast<std::size_t>(id->n - 1)];
+}
+
+Round* round_of(State& state, const Event& event) {
+  const auto no = parse_patrol_name(event.subject);
+  const auto it = no ? state.rounds.find(*no) : state.rounds.end();
+  return it == state.rounds.end() ? nullptr : &it->second;
+}
+
+// Nodes of which it said nothing are tried again, with a bound; where it gave way to others, as often as it
+// does so.
+void settle(Round& round, Run& run) {
+  run.told = true;
+  for (const std::string& node : run.nodes)
+    if (!run.yielded && !round.said.contains(node)) ++round.vain[node];
+}
+
+void end_run(Round& round, Run& run) {
+  if (run.ended) return;
+  run.ended = true;
+  if (!run.speaks()) settle(round, run);
+}
+
+// --- what V said
+
+void take_words(State& state, const Json& results, const std::string& by, TimePoint at) {
+  for (const Json& r : results.items()) {
+    const std::string& result = r["result"].as_string();
+    if (!r["peer"].as_string().empty() || result == "unknown") continue;
+    NodeRecord& node = state.nodes[r["node"].as_string()];
+    node.said_at = at;
+    node.by = by;
+    node.result = result;
+    node.reason = r["reason"].as_string();
+    // A slow node did all its work rightly: V itself is sound.
+    if (result == "ok" || result == "slow") node.passed_at = at;
+  }
+}
+
+// --- events
+
+bool on_asked(State& state, const cluster::View&, const Event& event) {
+  const auto no = parse_patrol_name(event.subject);
+  if (!no) return false;
+  state.last = std::max(state.last, *no);
+  Round& round = state.rounds[*no];
+  round = Round{};
+  round.no = *no;
+  round.by = event.body["by"].as_string();
+  round.asked_at = event.at;
+  if (auto nodes = expand_hostlist(event.body["nodes"].as_string()))
+    round.named = sorted_hosts(std::move(*nodes));
+  round.budget = static_cast<int>(event.body["budget"].as_int());
+  return true;
+}
+
+bool on_stop(State& state, const cluster::View&, const Event& event) {
+  Round* round = round_of(state, event);
+  if (round == nullptr || !round->open()) return false;
+  if (round->stopped_by.empty()) round->stopped_by = event.body["by"].as_string();
+  return true;
+}
+
+bool on_claimed(State& state, const cluster::View& view, const Event& event) {
+  const auto no = parse_patrol_name(event.body["by"].as_string());
+  const auto round = no ? state.rounds.find(*no) : state.rounds.end();
+  const std::string node(node_of_subject(event.subject));
+  if (event.body["holder"].as_string() != kName || round == state.rounds.end() || node.empty()) return false;
+  round->second.taken[node] = view.looks;
+  return true;
+}
+
+bool on_claim_released(State& state, const cluster::View&, const Event& event) {
+  if (event.body["holder"].as_string() == kName)
+    for (auto& [no, round] : state.rounds) round.taken.erase(std::string(node_of_subject(event.subject)));
+  return true;  // of whomever: a node may be free now
+}
+
+bool on_intent(State& state, const cluster::View&, const Event& event) {
+  Round* round = round_of(state, event);
+  if (round == nullptr) return false;
+  const std::string& did = event.body["verb"].as_string();
+  const Json& args = event.body["args"];
+  if (did == verb::kSubmitVerification) {
+    const auto id = parse_patrol_run(args["run"].as_string());
+    if (!id || id->n != static_cast<int>(round->runs.size()) + 1) return false;
+    Run& run = round->runs.emplace_back();
+    run.id = *id;
+    run.nodes = sorted_hosts(args["nodes"].as_strings());
+    run.partition = args["partition"].as_string();
+    for (const std::string& node : run.nodes) round->taken.erase(node);
+  } else if (Run* run = run_of_key(state, event.body["key"].as_string())) {
+    if (did == verb::kRelease) run->release_asked = true;
+    if (did == verb::kCancel) {
+      run->yielded = true;
+      if (run->cancelled.empty()) run->cancelled = args["why"].as_string();
+    }
+  }
+  return true;
+}
+
+bool on_done(State& state, const cluster::View& view, const Event& event) {
+  const std::string& key = event.body["key"].as_string();
+  const std::string& did = event.body["verb"].as_string();
+  const Json& result = event.body["result"];
+  Run* run = run_of_key(state, key);
+  if (run == nullptr) {
+    // V within a case: a pass of it shows that V works, as one of ours does.
+    if (did == verb::kReadOutput && result.has("results"))
+      take_words(state, cluster::hear_results(view, state.speeds, result["results"]),
+                 key.substr(0, std::min(key.find(".a"), key.find(':'))), event.at);
+    return false;
+  }
+  Round& round = state.rounds.at(run->id.round);
+  if (did == verb::kSubmitVerification) {
+    run->bound = true;
+    run->job.job_id = static_cast<JobId>(result["job_id"].as_int());
+    run->job.submit = from_micros(result["submit"].as_int());
+    run->job.uid = static_cast<std::uint32_t>(result["uid"].as_int());
+  } else if (did == verb::kRelease) {
+    run->release_done = true;
+    run->released_at = event.at;
+  } else if (did == verb::kReadOutput) {
+    run->output_read = true;
+    run->results = cluster::hear_results(view, state.speeds, result["results"]);
+    take_words(state, run->results, run->id.text(), event.at);
+    for (const Json& r : run->results.items())
+      if (r["peer"].as_string().empty() && r["result"].as_string() != "unknown")
+        round.said[r["node"].as_string()] = r["result"].as_string();
+    if (run->results.size() == 0) {
+      run->refusal = result["why"].as_string_or("V left no result");
+      settle(round, *run);
+    }
+  }
+  return true;
+}
+
+bool on_failed(State& state, const cluster::View&, const Event& event) {
+  Run* run = run_of_key(state, event.body["key"].as_string());
+  if (run == nullptr) return false;
+  Round& round = state.rounds.at(run->id.round);
+  const std::string& did = event.body["verb"].as_string();
+  run->refusal = event.body["error"]["what"].as_string();
+  // Refused, gone, or in the queue for good: the round goes on without it, and says so.
+  if (did == verb::kSubmitVerification || did == verb::kRelease || did == verb::kCancel) {
+    if (run->cancelled.empty()) run->cancelled = run->refusal;
+    end_run(round, *run);
+  } else if (did == verb::kReadOutput) {
+    run->output_read = true;
+    settle(round, *run);
+  }
+  return true;
+}
+
+bool on_job(State& state, const cluster::View&, const Event& event) {
+  Run* run = run_of_key(state, event.body["run"].as_string());
+  if (run == nullptr || !run->bound) return false;
+  Round& round = state.rounds.at(run->id.round);
+  if (event.kind == kJobLost) {
+    run->cancelled = "Slurm knows nothing of it any more";
+    end_run(round, *run);
+    return true;
+  }
+  run->job = JobInfo::from_json(event.body["job"]);
+  const auto state_word = parse_job_state(run->job.state, run->job.flags);
+  if (state_word && is_terminal(*state_word)) end_run(round, *run);
+  return true;
+}
+
+bool on_verified(State& state, const cluster::View&, const Event& event) {
+  Run* run = run_of_key(state, event.body["run"].as_string());
+  if (run == nullptr) return false;
+  settle(state.rounds.at(run->id.round), *run);
+  return true;
+}
+
+bool on_blames(State& state, const cluster::View&, const Event& event) {
+  Run* run = run_of_key(state, event.body["run"].as_string());
+  if (run == nullptr) return false;
+  for (const Json& found : event.body["faulty"].items()) run->blamed.insert(found["node"].as_string());
+  return true;
+}
+
+bool on_closed(State& state, const cluster::View&, const Event& event) {
+  if (Round* round = round_of(state, event)) {
+    round->closed_at = event.at;
+    round->why = event.body["why"].as_string();
+    round->taken.clear();
+  }
+  return false;
+}
+
+bool on_archived(State& state, const cluster::View&, const Event& event) {
+  if (const auto no = parse_patrol_name(event.subject)) {
+    state.rounds.erase(*no);
+    state.last = std::max(state.last, *no);
+  }
+  return false;
+}
+
+bool on_queue(State& state, const cluster::View&, const Event&) {
+  for (auto& [no, round] : state.rounds)
+    if (round.open()) round.queue_known = true;
+  return true;
+}
+
+struct KindRow {
+  std::string_view kind;
+  bool (*apply)(State&, const cluster::View&, const Event&);
+};
+constexpr auto kKinds = std::to_array<KindRow>({
+    {kPatrolAsked, on_asked},
+    {kPatrolStop, on_stop},
+    {kClaimed, on_claimed},
+    {kClaimReleased, on_claim_released},
+    {kIntent, on_intent},
+    {kDone, on_done},
+    {kFailed, on_failed},
+    {kJobSeen, on_job},
+    {kJobLost, on_job},
+    {kVerified, on_verified},
+    {kPatrolBlames, on_blames},
+    {kPatrolClosed, on_closed},
+    {kArchived, on_archived},
+    {kQueueSeen, on_queue},
+    {kNodesSeen, [](State&, const cluster::View&, const Event&) { return true; }},
+    {kBreakerReset, [](State&, const cluster::View&, const Event&) { return true; }},
+});
+
+}  // namespace
+
+bool Run::speaks() const {
+  const auto seen = parse_job_state(job.state, job.flags);
+  if (!seen || !began() || !cancelled.empty()) return false;
+  return seen->base == JobBase::completed || seen->base == JobBase::failed ||
+         seen->base == JobBase::timeout || seen->base == JobBase::node_fail;
+}
+
+int Round::spent() const {
+  int nodes = 0;
+  for (const Run& run : runs)
+    if (!run.ended || run.began()) nodes += static_cast<int>(run.nodes.size());
+  return nodes;
+}
+
+const Round* State::open() const {
+  // The newest are the last, and an older one is never open beside it.
+  return rounds.empty() || !rounds.rbegin()->second.open() ? nullptr : &rounds.rbegin()->second;
+}
+
+bool apply(State& state, const cluster::View& view, const Event& event) {
+  for (const KindRow& row : kKinds)
+    if (row.kind == event.kind) return row.apply(state, view, event) && state.open() != nullptr;
+  return false;
+}
+
+std::vector<Watched> watched(const State& state) {
+  std::vector<Watched> list;
+  if (const Round* round = state.open())
+    for (const Run& run : round->runs)
+      if (run.bound && !run.ended)
+        list.push_back({run.job.job_id, run.job.uid, run.key(), round->name(), run.id.text()});
+  return list;
+}
+
+std::string canonical_text(const State& state) {
+  std::string text = fmt::format("patrol last {}\n", state.last);
+  for (const auto& [no, r] : state.rounds) {
+    text += fmt::format("{} by {} asked {} closed {} [{}] budget {} stopped '{}' queue {} why '{}'\n",
+                        r.name(), r.by, to_micros(r.asked_at), to_micros(r.closed_at),
+                        fmt::join(r.named, ","), r.budget, r.stopped_by, r.queue_known, r.why);
+    for (const auto& [node, look] : r.taken) text += fmt::format("  taken {} {}\n", node, look);
+    for (const auto& [node, said] : r.said) text += fmt::format("  said {} {}\n", node, said);
+    for (const auto& [node, times] : r.vain) text += fmt::format("  vain {} {}\n", node, times);
+    for (const Run& v : r.runs)
+      text +=
+          fmt::format("  {} [{}] {} {} {}{}{}{}{}{}{} released {} '{}' '{}' [{}] {}\n", v.id.text(),
+                      fmt::join(v.nodes, ","), v.partition, v.job.to_json().dump(), v.bound, v.release_asked,
+                      v.release_done, v.ended, v.output_read, v.told, v.yielded, to_micros(v.released_at),
+                      v.cancelled, v.refusal, fmt::join(v.blamed, ","), v.results.dump());
+  }
+  for (const auto& [name, n] : state.nodes)
+    text += fmt::format("patrol node {} passed {} said {} by {}: {} {}\n", name, to_micros(n.passed_at),
+                        to_micros(n.said_at), n.by, n.result, n.reason);
+  return text + state.speeds.canonical_text();
+}
+
+}  // namespace sickbay::patrol

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which nodes are taken next, and why the others are not.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "base/duration.h"
+#include "base/hostlist.h"
+#include "engine/patrol/patrol.h"
+
+namespace sickbay::patrol {
+namespace {
+
+constexpr int kMostVain = 3;          ///< runs of V that may say nothing of a node
+constexpr std::size_t kWindow = 256;  ///< nodes that are looked at closely at one time
+
+constexpr auto kWords =
+    std::to_array<std::string_view>({"ready", "running", "done", "given_up", "out", "fresh", "claimed",
+                                     "busy", "wanted", "breaker", "budget"});
+static_assert(kWords.size() == static_cast<std::size_t>(Standing::budget) + 1);
+
+class Chooser {
+ public:
+  Chooser(const Sight& sight, const State& state, const Policy& policy, const Round& round, TimePoint now)
+      : sight_(sight), state_(state), policy_(policy), round_(round), now_(now) {}
+
+  std::map<std::string, Choice> result() {
+    std::vector<std::string> names = round_.named;
+    if (names.empty())
+      for (const auto& [name, node] : sight_.cluster.view.nodes) names.push_back(name);
+    names = sorted_hosts(std::move(names));
+    for (const Run& run : round_.runs)
+      if (!run.ended)
+        for (const std::string& name : run.nodes) hold(name);
+    for (const auto& [name, look] : round_.taken) hold(name);
+    // Those first that nobody has looked at for the longest time.
+    std::ranges::stable_sort(names, {}, [this](const std::string& name) { return last_said(name); });
+    left_ = round_.budget - round_.spent() - static_cast<int>(round_.taken.size());
+    std::map<std::string, Choice> choices;
+    for (const std::string& name : names) choices[name] = choose(name);
+    return choices;
+  }
+
+ private:
+  TimePoint last_said(const std::string& name) const {
+    const auto it = state_.nodes.find(name);
+    return it == state_.nodes.end() ? kNoTime : it->second.said_at;
+  }
+
+  void hold(const std::string& name) {
+    held_.insert(name);
+    if (const cluster::Node* node = sight_.cluster.view.node(name))
+      for (const std::string& partition : node->partitions) ++in_[partition];
+  }
+
+  Choice choose(const std::string& name) {
+    if (held_.contains(name)) return {Standing::running, ""};
+    if (const auto said = round_.said.find(name); said != round_.said.end())
+      return {Standing::done, said->second};
+    if (const auto vain = round_.vain.find(name); vain != round_.vain.end() && vain->second >= kMostVain)
+      return {Standing::given_up, fmt::format("{} runs said nothing of it", vain->second)};
+    const cluster::Node* node = sight_.cluster.view.node(name);
+    if (node == nullptr) return {Standing::out, "Slurm has no such node"};
+    if (!node->usable) return {Standing::out, node->state};
+    if (const TimePoint last = last_said(name);
+        round_.named.empty() && last != kNoTime && now_ < last + policy_.fresh) {
+      const auto ago = std::chrono::duration_cast<std::chrono::seconds>(now_ - last);
+      return {Standing::fresh, fmt::format("verified {} ago by {}: {}", describe_duration(ago),
+                                           state_.nodes.at(name).by, state_.nodes.at(name).result)};
+    }
+    if (const cluster::Claim* claim = sight_.cluster.claims.find(node_subject(name), now_))
+      return {Standing::claimed, fmt::format("{} for {}", claim->holder, claim->by)};
+    for (const std::string& partition : node->partitions)
+      if (sight_.wanted.contains(partition))
+        return {Standing::wanted, "jobs wait for partition " + partition};
+    if (!sight_.idle(name)) return {Standing::busy, ""};
+    // Of two reasons to wait the one that lasts longer is told.
+    if (left_ <= 0)
+      return {Standing::budget, fmt::format("{} nodes are the budget of a round", round_.budget)};
+    for (const std::string& partition : node->partitions)
+      if (in_[partition] >= room(partition))
+        return {Standing::breaker,
+                "as many nodes of " + partition + " as may be are out or under verification"};
+    for (const std::string& partition : node->partitions) ++in_[partition];
+    --left_;
+    return {};
+  }
+
+  std::size_t room(const std::string& partition) {
+    const auto [it, is_new] = room_.try_emplace(partition, 0);
+    if (is_new)
+      it->second = sight_.cluster.breaker.room(policy_.breaker, sight_.cluster.view, sight_.cluster.claims,
+                                               partition, now_);
+    return it->second;
+  }
+
+  const Sight& sight_;
+  const State& state_;
+  const Policy& policy_;
+  const Round& round_;
+  TimePoint now_;
+  int left_ = 0;
+  std::set<std::string> held_;
+  std::map<std::string, std::size_t> in_;    ///< partition -> nodes under verification
+  std::map<std::string, std::size_t> room_;  ///< partition -> how many may be
+};
+
+}  // namespace
+
+std::string_view to_string(Standing standing) { return kWords[static_cast<std::size_t>(standing)]; }
+
+std::map<std::string, Choice> choose(const Sight& sight, const State& state, const Policy& policy,
+                                     const Round& round, TimePoint now) {
+  return Chooser(sight, state, policy, round, now).result();
+}
+
+std::map<std::string, std::int64_t> looked_at(const cluster::Cluster& cluster, const State& state,
+                                              const Policy& policy, TimePoint now) {
+  std::map<std::string, std::int64_t> looks;
+  const Round* round = state.open();
+  if (round == nullptr || !round->stopped_by.empty()) return looks;
+  for (const auto& [name, look] : round->taken) looks[name] = look;
+  // Whether it is idle is what a close look tells: here it counts as if it were.
+  const Sight sight{cluster, cluster.view.wanted_partitions, [](const std::string&) { return true; }};
+  std::vector<std::string> names;
+  for (const auto& [name, choice] : choose(sight, state, policy, *round, now))
+    if (choice.standing == Standing::ready || choice.standing == Standing::breaker ||
+        choice.standing == Standing::budget)
+      names.push_back(name);
+  // Where they are many, others each minute: those of the first minute may be busy for days.
+  const auto minute = std::chrono::duration_cast<std::chrono::minutes>(now - round->asked_at).count();
+  const std::size_t first =
+      names.size() <= kWindow ? 0 : static_cast<std::size_t>(minute) * kWindow % names.size();
+  for (std::size_t i = 0; i < std::min(kWindow, names.size()); ++i)
+    looks.emplace(names[(first + i) % names.size()], -1);
+  return looks;
+}
+
+}  // namespace sickbay::patrol

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+// The patrol: idle nodes are verified before a user's job meets their faults.
+//
+// Memory is scrubbed while nobody asks for it; this is the same for nodes.  A round ("p3") is asked for by an
+// operator.  It takes nodes that are idle, that nobody claims and that no waiting job could start on, those
+// first that were verified longest ago, a few at one time, and runs V on them as a job of ours that stands
+// behind all others in the queue.  Where jobs come to wait for these nodes, V is ended.  What V said is told
+// (`verified`), and is evidence to cases as V's word for another case is.  A node that V fails on, while it
+// has passed on another node within a day, is told to the drain engine (`patrol_blames`), which does with it
+// what it does with a verdict.
+//
+// apply() and decide() as in engine/identify; the subject of a decision is a round, and one is open at a
+// time. No I/O, no clock.  Source: doc/design/verify_fleet.md; doc/design/decisions.md 21, 22, 25.
+#pragma once
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/cluster/cluster.h"
+#include "model/event.h"
+#include "model/job.h"
+#include "model/verify_speeds.h"
+
+namespace sickbay::patrol {
+
+/// Names the engine: in claims, for one.
+inline constexpr std::string_view kName = "patrol";
+
+/// What a site may set (configuration `patrol`).
+struct Policy {
+  int budget = 64;                    ///< nodes of one round, where nobody says another number
+  int together = 8;                   ///< nodes of one run of V
+  std::chrono::seconds fresh{86400};  ///< a node verified since then is left out, but where it is named
+  std::chrono::seconds time{3600};    ///< a round takes no more nodes after it
+  std::chrono::seconds start_wait{
+      60};  ///< V that has not begun by then is taken back: its nodes are not idle
+  std::chrono::seconds proof_age{86400};  ///< so near a pass on another node must be, to show that V is sound
+  cluster::BreakerPolicy breaker;         ///< of all engines
+};
+
+/// One run of V.
+struct Run {
+  PatrolRunId id;
+  std::vector<std::string> nodes;  ///< sorted
+  std::string partition;
+  JobInfo job;  ///< as last seen
+  TimePoint released_at = kNoTime;
+  bool bound = false, release_asked = false, release_done = false, ended = false, output_read = false;
+  bool told = false;             ///< `verified` is in the journal, or there is nothing to tell
+  bool yielded = false;          ///< we ended it for others' sake, or since somebody stopped the round
+  std::string cancelled;         ///< why we ended it; empty: we did not
+  std::string refusal;           ///< why it said nothing
+  Json results;                  ///< as heard (engine/cluster/heard_results.h)
+  std::set<std::string> blamed;  ///< nodes of which patrol_blames has told
+
+  std::string key() const { return id.text(); }
+  bool began() const { return job.start != kNoTime; }
+  /// Its output is worth reading: it came to its own end, or Slurm's.
+  bool speaks() const;
+  /// Nothing more will come of it.
+  bool settled() const { return ended && told; }
+};
+
+struct Round {
+  std::int64_t no = 0;
+  std::string by;  ///< who asked
+  TimePoint asked_at = kNoTime, closed_at = kNoTime;
+  std::vector<std::string> named;  ///< the nodes that were asked for, sorted; empty: all
+  int budget = 0;
+  std::string stopped_by;  ///< empty: nobody
+  std::vector<Run> runs;
+  std::map<std::string, std::int64_t> taken;  ///< claimed, no run yet -> View::looks then
+  std::map<std::string, std::string> said;    ///< node -> its result in this round: "ok", "failed", "slow"
+  std::map<std::string, int> vain;            ///< node -> runs of V that said nothing of it
+  bool queue_known = false;                   ///< a queue_seen came since it was asked for
+  std::string why;                            ///< it closed
+
+  std::string name() const { return patrol_name(no); }
+  bool open() const { return closed_at == kNoTime; }
+  /// Nodes that were given to a V that began, or that may.
+  int spent() const;
+};
+
+/// V's last words on a node, whoever asked.
+struct NodeRecord {
+  TimePoint passed_at = kNoTime, said_at = kNoTime;
+  std::string by, result, reason;  ///< the last word
+};
+
+struct State {
+  std::map<std::int64_t, Round> rounds;
+  std::int64_t last = 0;  ///< number of the last round
+  std::map<std::string, NodeRecord> nodes;
+  Speeds speeds;
+
+  /// The round that is open, or null.
+  const Round* open() const;
+};
+
+/// Total; `view` has taken in the event before.  True: decide() must be asked about the open round.
+bool apply(State& state, const cluster::View& view, const Event& event);
+
+struct Decision {
+  std::vector<cluster::Claim> claims;
+  std::vector<Command> commands;  ///< submit_verification, release, cancel, read_output
+  std::vector<Event> records;     ///< verified, patrol_blames, patrol_closed, claim_released
+  TimePoint wake_at = kNever;
+};
+Decision decide(const cluster::Cluster& cluster, const State& state, const Policy& policy, const Round& round,
+                TimePoint now);
+
+/// Why a node is taken next, or not.
+enum class Standing : std::uint8_t {
+  ready,     ///< it is taken
+  running,   ///< V is on it, or about to be
+  done,      ///< verified in this round
+  given_up,  ///< V said nothing of it, again and again
+  out,       ///< down, drained, reserved: not in service
+  fresh,     ///< verified not long ago
+  claimed,   ///< another part of Sickbay is at work on it
+  busy,      ///< a job has it
+  wanted,    ///< jobs wait for its partition
+  breaker,   ///< the breaker leaves no room now
+  budget,    ///< the budget of the round is spent
+};
+std::string_view to_string(Standing standing);
+
+/// What a choice looks at.  The engine takes all of it from the cluster; who only asks what would be taken
+/// has newer facts.
+struct Sight {
+  const cluster::Cluster& cluster;
+  const std::set<std::string>& wanted;  ///< partitions that jobs wait for
+  std::function<bool(const std::string& node)> idle;
+};
+
+struct Choice {
+  Standing standing = Standing::ready;
+  std::string why;  ///< for people; empty where the standing says all
+};
+/// How every node that the round is about stands, by name.
+std::map<std::string, Choice> choose(const Sight& sight, const State& state, const Policy& policy,
+                                     const Round& round, TimePoint now);
+
+/// A job whose changes the engine needs.
+struct Watched {
+  JobId job_id = 0;
+  std::uint32_t uid = 0;
+  std::string key, subject, run;
+};
+std::vector<Watched> watched(const State& state);
+/// Nodes that must be looked at closely, and the look after which each must be told of once more.
+std::map<std::string, std::int64_t> looked_at(const cluster::Cluster& cluster, const State& state,
+                                              const Policy& policy, TimePoint now);
+
+/// A round for people: {round, open, by, asked_at, budget, spent, verified, running, ...}.
+Json round_view(const Round& round);
+
+/// Everything that a replay must bring back, as text.
+std::string canonical_text(const State& state);
+
+// Words of the journal (doc/formats/journal.md); those that others hear are in model/event_kinds.h.
+inline constexpr std::string_view kPatrolAsked = "patrol_asked";  ///< p3 {by, nodes, budget}
+inline constexpr std::string_view kPatrolStop = "patrol_stop";    ///< p3 {by}
+
+}  // namespace sickbay::patrol

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "service/seats/patrol_seat.h"
+
+namespace sickbay {
+namespace {
+
+// While a round is open: who is idle, and whether jobs of users wait.
+constexpr std::chrono::seconds kLook{10};
+
+}  // namespace
+
+void PatrolSeat::apply(const Event& event) {
+  last_ = event.at;
+  if (!patrol::apply(state_, cluster_.view, event)) return;
+  closely_.reset();
+  touch_all();
+}
+
+void PatrolSeat::touch_all() {
+  if (const patrol::Round* round = state_.open()) touch(round->name());
+}
+
+Seat::Turn PatrolSeat::decide(const std::string& subject, TimePoint now) {
+  const auto no = parse_patrol_name(subject);
+  const auto round = no ? state_.rounds.find(*no) : state_.rounds.end();
+  if (round == state_.rounds.end()) return {};
+  patrol::Decision decision = patrol::decide(cluster_, state_, policy_, round->second, now);
+  return {std::move(decision.claims), std::move(decision.records), std::move(decision.commands),
+          decision.wake_at};
+}
+
+Wish PatrolSeat::wish() const {
+  Wish wish;
+  if (state_.open() == nullptr) return wish;
+  wish.nodes_every = kLook;
+  wish.queue = true;
+  if (!closely_) closely_ = patrol::looked_at(cluster_, state_, policy_, last_);
+  wish.closely = *closely_;
+  for (patrol::Watched& w : patrol::watched(state_))
+    wish.jobs.push_back({w.job_id, w.uid, std::move(w.key), std::move(w.subject), std::move(w.run)});
+  return wish;
+}
+
+void PatrolSeat::forget(const std::string& subject) {
+  patrol::apply(state_, cluster_.view, new_event(subject, kArchived, Json::object()));
+}
+
+std::int64_t PatrolSeat::new_round() {
+  if (state_.open() != nullptr || last_given_ > state_.last) return 0;
+  last_given_ = state_.last + 1;
+  return last_given_;
+}
+
+}  // namespace sickbay

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// The contract of ResourceManager::waiting(): what waits in the queue, on every cluster.
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include "model/pending_reason.h"
+#include "test/contract/contract_cluster.h"
+
+namespace sickbay::contract {
+namespace {
+
+using std::chrono::seconds;
+
+class Queue : public testing::Test {
+ protected:
+  void SetUp() override { cluster = make_contract_cluster(); }
+  void TearDown() override {
+    for (const auto& handle : handles)
+      (void)ask<bool>([&](auto done) { cluster->manager().cancel(handle, std::move(done)); });
+  }
+  template <class T, class Call>
+  Result<T> ask(Call call) {
+    auto answer = std::make_shared<std::optional<Result<T>>>();
+    call([answer](Result<T> result) { *answer = std::move(result); });
+    EXPECT_FALSE(answer->has_value()) << "answered from inside the call";
+    if (!cluster->wait([&] { return answer->has_value(); }, seconds(180)))
+      return fail(ErrorCode::internal, "the call never answered");
+    return std::move(**answer);
+  }
+  bool until(const std::function<bool()>& holds) {
+    const TimePoint limit = cluster->loop().now() + seconds(180);
+    while (!holds()) {
+      if (cluster->loop().now() >= limit) return false;
+      (void)cluster->wait([] { return false; }, std::chrono::milliseconds(250));
+    }
+    return true;
+  }
+  JobId user_job(std::vector<std::string> options) {
+    Submission p;
+    p.owner = cluster->user();
+    p.script = "#!/bin/bash\n#SIM hang\nexec sleep 3600\n";
+    p.script_name = "program.sh";
+    p.sbatch_options = std::move(options);
+    p.environment = {"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=/", "LANG=C"};
+    p.work_dir = cluster->folder();
+    const JobId id = cluster->sbatch(p);
+    EXPECT_GT(id, 0U);
+    handles.push_back({.job_id = id, .uid = cluster->user().uid, .submit = seen(id).submit, .key = ""});
+    return id;
+  }
+  JobInfo seen(JobId job) {
+    const auto look = ask<Snapshot>(
+        [&](auto done) { cluster->manager().refresh({.jobs = {job}, .arrays = {}, .nodes = false}, done); });
+    return look && !look->jobs.empty() ? look->jobs.front() : JobInfo();
+  }
+  /// Jobs that wait for nodes.
+  std::size_t waiting() {
+    const auto found =
+        ask<std::vector<WaitingJobs>>([&](auto done) { cluster->manager().waiting(std::move(done)); });
+    EXPECT_TRUE(found) << found.error().line();
+    std::size_t jobs = 0;
+    if (found)
+      for (const WaitingJobs& row : *found) {
+        EXPECT_FALSE(row.partition.empty());
+        if (waits_for_nodes(row.reason)) jobs += row.jobs;
+      }
+    return jobs;
+  }
+
+  std::unique_ptr<ContractCluster> cluster;
+  std::vector<JobHandle> handles;
+};
+
+// One that is held waits for no node.  V of a round waits behind everybody, and keeps nobody away.
+TEST_F(Queue, CountsWhoWaitsForNodes) {
+  EXPECT_EQ(waiting(), 0U);
+  const std::string node = cluster->nodes().front();
+  const JobId runs = user_job({"-N1", "--exclusive", "-t5", "-w", node});
+  ASSERT_TRUE(until([&] { return seen(runs).state == "RUNNING"; }));
+  user_job({"-N1", "-t5", "--hold"});
+  VerificationOrder order;
+  order.key = "p" + std::to_string(to_unix_seconds(cluster->loop().now())) + ".v1";
+  order.nodes = {node};
+  order.script = "#!/bin/bash\n#SIM run=1s\nexit 0\n";
+  order.environment = {"PATH=/usr/local/bin:/usr/bin:/bin"};
+  order.output_dir = cluster->folder() + "/verify";
+  order.last = true;
+  const auto v =
+      ask<Submitted>([&](auto done) { cluster->manager().submit_verification(order, std::move(done)); });
+  ASSERT_TRUE(v) << v.error().line();
+  handles.push_back(
+      {.job_id = v->job_id, .uid = cluster->verification_uid(), .submit = v->submit, .key = order.key});
+  ASSERT_TRUE(ask<bool>([&](auto done) { cluster->manager().release(handles.back(), std::move(done)); }));
+  EXPECT_TRUE(until([&] { return seen(v->job_id).reason != "None"; }));
+  EXPECT_EQ(waiting(), 0U);
+  const JobId waits = user_job({"-N1", "--exclusive", "-t5", "-w", node});
+  EXPECT_TRUE(until([&] { return waiting() == 1; }));
+  // Whoever came first: the user's job goes before V.
+  ASSERT_TRUE(ask<bool>([&](auto done) { cluster->manager().cancel(handles.front(), std::move(done)); }));
+  EXPECT_TRUE(until([&] { return seen(waits).state == "RUNNING"; }));
+  EXPECT_EQ(seen(v->job_id).state, "PENDING");
+}
+
+}  // namespace
+}  // namespace sickbay::contract
