@@ -15,7 +15,7 @@ programs=$folder/home/alice/programs
 mkdir -p "$programs"
 compile() { # COMPILER SOURCE NAME: with symbols and without
   command -v "$1" >/dev/null || { echo "no $1: its programs are left out"; return 1; }
-  "$1" -O2 -o "$programs/$3" "$here/$2"
+  (cd "$programs" && "$1" -O2 -o "$3" "$here/$2") # (Fortran leaves its modules where it runs)
   strip -o "$programs/$3.stripped" "$programs/$3"
 }
 built=()
