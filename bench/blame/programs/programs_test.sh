@@ -17,10 +17,18 @@ export UCX_TLS=tcp,self UCX_NET_DEVICES=lo UCX_HANDLE_ERRORS=none BLAME_TELL=1 B
 ulimit -c 0
 
 # run NAME RANKS LIMIT PROGRAM: its output in NAME.out, its exit code in NAME.rc (124: it had to be ended).
+# Where mpiexec itself breaks down ("process manager error", once in some hundred runs on a busy machine), nothing was
+# learned of the program, and it is run again.
 run() {
-  local rc=0 place=$work/$1
-  mkdir -p "$place" # each in a folder of its own: some leave files
-  (cd "$place" && exec timeout -k 1 "$3" "$mpiexec" -launcher fork -n "$2" "$folder/$4" T) >"$1.out" 2>&1 </dev/null || rc=$?
+  local rc place=$work/$1 try
+  for try in 1 2 3; do
+    rc=0
+    rm -rf "$place"
+    mkdir -p "$place" # each in a folder of its own: some leave files
+    (cd "$place" && exec timeout -k 1 "$3" "$mpiexec" -launcher fork -n "$2" "$folder/$4" T) >"$1.out" 2>&1 </dev/null || rc=$?
+    grep -q '^\[mpiexec@.*process manager error' "$1.out" || break
+    echo "$1: try $try: mpiexec broke down" >&2
+  done
   echo "$rc" >"$1.rc"
 }
 # ended_well CODE.  Where MPICH hangs in MPI_Finalize the ranks leave by themselves (corpus.c), and mpiexec, which misses
@@ -66,8 +74,8 @@ ends=(
   'division_trap 8 signal.8' 'aborts 6 assertion' 'bus_error 7 signal.7' 'illegal_instruction 4 signal.4'
   'exit_code 7|1 residual.grows' 'truncated_message any truncat' 'file_missing 2 cannot.open.mesh' 'leftovers 6 assertion'
   'file_leak 1 too.many.open.files'
-  'memory_leak 1 out.of.memory' 'wrong_input 2 number.of.steps' 'wrong_result 3 wrong.result' 'wrong_result+unchecked ok'
-  'uninitialised+bad 11 signal.11' 'uninitialised+good ok' 'data_race+bad 3 wrong.result' 'data_race+good ok'
+  'memory_leak 1 out.of.memory' 'wrong_input 2 number.of.steps' 'wrong_result 3|9 wrong.result' 'wrong_result+unchecked ok'
+  'uninitialised+bad 11 signal.11' 'uninitialised+good ok' 'data_race+bad 3|9 wrong.result' 'data_race+good ok'
   'slow_rank ok' 'quiet_compute ok' 'quiet_wait ok' 'quiet_io ok' 'exit_code+rarely ok'
 )
 # variant NAME: what stands in the environment for it.
