@@ -38,6 +38,15 @@ TEST_F(PatrolApi, ARoundFromAskingToItsEnd) {
   EXPECT_EQ(round()["round"].as_string(), "p1") << "kept";
 }
 
+TEST_F(PatrolApi, ARoundMayFollowAtOnce) {
+  ask("ops", "POST", "/v1/patrol", R"({"nodes":"n1"})");
+  for (int i = 0; i < 600 && (i == 0 || round()["open"].as_bool()); ++i) pass(seconds(1));
+  EXPECT_EQ(ask("ops", "POST", "/v1/patrol", R"({"nodes":"n2"})")->response.status, 201);
+  pass(minutes(5));
+  EXPECT_FALSE(round()["open"].as_bool()) << "no look came between the two, and the queue is as it was";
+  EXPECT_EQ(round()["results"]["ok"].as_string(), "n2");
+}
+
 TEST_F(PatrolApi, ADryRunBeginsNothing) {
   const auto answer = ask("ops", "POST", "/v1/patrol", R"({"dry_run":true,"budget":3})");
   pass(seconds(5));

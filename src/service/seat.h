@@ -79,6 +79,8 @@ struct Wish {
   /// With each look at the nodes also which partitions jobs wait for, told of as `queue_seen` when the wish
   /// begins and when that changes.  One query of slurmctld for all jobs.
   bool queue = false;
+  /// The seat has not been told since its wish began, which may be sooner after the last one than any look.
+  bool queue_untold = false;
   /// Nodes of which the boot time, the drain and whether they are idle matter, too, and the look
   /// (View::looks) after which they must be told of once more, also where they look as they did: the engine
   /// has acted since.

@@ -90,6 +90,7 @@ Watch::Wishes Watch::wishes() const {
     if (wish.all_jobs) all.all_every = std::min(all.all_every, std::max(*wish.all_jobs, floor_));
     all.lives = all.lives || wish.lives;
     all.queue = all.queue || wish.queue;
+    all.queue_untold = all.queue_untold || wish.queue_untold;
     for (const auto& [name, look] : wish.closely) {
       const auto [place, fresh] = all.closely.emplace(name, look);
       if (!fresh) place->second = std::max(place->second, look);
@@ -203,9 +204,10 @@ void Watch::see(const RefreshOrder& order, const std::optional<std::vector<Waiti
                 Snapshot snapshot) {
   if (!paused_) look_again_ = false;
   std::vector<Event> events;
+  const Wishes wished = wishes();
   if (queue) {
     const std::set<std::string> wanted = wanted_partitions(*queue);
-    if (!queue_told_ || wanted != view_.wanted_partitions)
+    if (!queue_told_ || wished.queue_untold || wanted != view_.wanted_partitions)
       events.push_back(
           new_event("cluster", kQueueSeen,
                     Json::object({{"partitions", std::vector<std::string>(wanted.begin(), wanted.end())}})));
@@ -222,7 +224,6 @@ void Watch::see(const RefreshOrder& order, const std::optional<std::vector<Waiti
     unsettled_.insert(name);
     nodes_.erase(name);
   }
-  const Wishes wished = wishes();
   for (Event& event : node_news(wished.closely)) events.push_back(std::move(event));
   std::vector<WatchedJob> missing;
   for (Event& event : job_news(order, snapshot, missing)) events.push_back(std::move(event));

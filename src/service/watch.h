@@ -75,7 +75,7 @@ class Watch {
     std::vector<WatchedJob> jobs;
     Micros nodes_every = Micros::max();
     Micros all_every = Micros::max();
-    bool lives = false, queue = false;
+    bool lives = false, queue = false, queue_untold = false;
     std::map<std::string, std::int64_t> closely;  ///< node -> the look after which it must be told of
     bool none() const { return jobs.empty() && nodes_every == Micros::max() && all_every == Micros::max(); }
   };

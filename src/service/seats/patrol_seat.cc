@@ -31,9 +31,11 @@ Seat::Turn PatrolSeat::decide(const std::string& subject, TimePoint now) {
 
 Wish PatrolSeat::wish() const {
   Wish wish;
-  if (state_.open() == nullptr) return wish;
+  const patrol::Round* round = state_.open();
+  if (round == nullptr) return wish;
   wish.nodes_every = kLook;
   wish.queue = true;
+  wish.queue_untold = !round->queue_known;
   if (!closely_) closely_ = patrol::looked_at(cluster_, state_, policy_, last_);
   wish.closely = *closely_;
   for (patrol::Watched& w : patrol::watched(state_))
