@@ -47,7 +47,7 @@ struct SimCluster::Ending {
   std::string reason = "None";
   bool began = true;      ///< false: no output
   bool requeues = false;  ///< not an end: it goes back to the queue
-  std::string refusal;    ///< slurmd's, that starts nothing: why its node is drained
+  std::string refusal{};  ///< slurmd's, that starts nothing: why its node is drained
   bool is_there = false;  ///< it refuses since the job runs there already
   int crashes_nodes = 0;  ///< not an end: that many nodes go, and the rest waits
 };

@@ -198,7 +198,8 @@ TEST(Patrol, Standings) {
       {"a job has it", [](World& w) { w.nodes("n1", "ALLOCATED", false); }, {}, "n1", "busy"},
       {"claimed",
        [](World& w) {
-         w.take(cluster::Claims::claimed({.on = "node:n1", .holder = "drain", .by = "node:n1"}));
+         w.take(
+             cluster::Claims::claimed({.on = "node:n1", .holder = "drain", .by = "node:n1", .reason = ""}));
        },
        {},
        "n1",
@@ -209,7 +210,8 @@ TEST(Patrol, Standings) {
       {"two are out by us",
        [](World& w) {
          for (const char* on : {"node:n8", "node:n9"})
-           w.take(cluster::Claims::claimed({.on = on, .holder = "drain", .by = on, .out = true}));
+           w.take(
+               cluster::Claims::claimed({.on = on, .holder = "drain", .by = on, .reason = "", .out = true}));
        },
        {},
        "n1",
