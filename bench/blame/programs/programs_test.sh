@@ -42,22 +42,31 @@ healthy() {
     tail -n5 "$1.healthy.$2.out"
   fi
 }
-# fault PROGRAM NAME END [TEXT]: END: hang, ok, any (some code that is not 0), or the exit code, or codes ("7|1").  Two
+# fault PROGRAM NAME END [TEXT]: END: hang, ok, any (some code that is not 0), or the exit code, or codes ("3|9").  Two
 # ranks.
+# What mpiexec says of a run is chance in two ways (2 of 100 runs of exit_code; once in some thousand): it first hears of
+# the other rank, which ends with 1 since its connection is gone; and it ends before it has handed on the last words of
+# those that it ends.  Such a run is made again, twice at most.
 fault() {
-  local program=$1 name=$2 end=$3 text=${4:-} run_limit=60 rc bad=
+  local program=$1 name=$2 end=$3 text=${4:-} run_limit=60 rc bad try
   [ "$end" != hang ] || run_limit=$limit
-  BLAME_FAULT=${name%%+*} run "$program.$name" 2 "$run_limit" "$program"
-  rc=$(cat "$program.$name.rc")
-  case $end in
-    hang) [ "$rc" = 124 ] || [ "$rc" = 137 ] || bad=1 ;;
-    any) [ "$rc" != 0 ] && [ "$rc" != 124 ] || bad=1 ;;
-    ok) ended_well "$rc" && grep -q "^$program: digest" "$program.$name.out" || bad=1 ;;
-    *) [[ "|$end|" == *"|$rc|"* ]] || bad=1 ;;
-  esac
-  # It must be the fault, and not something else on the way to it.
-  [[ $name == wrong_input || $name == *+rarely ]] || grep -q "shows ${name%%+*} in step" "$program.$name.out" || bad=1
-  [ -z "$text" ] || grep -qiE "$text" "$program.$name.out" || bad=1
+  for try in 1 2 3; do
+    bad=
+    BLAME_FAULT=${name%%+*} run "$program.$name" 2 "$run_limit" "$program"
+    rc=$(cat "$program.$name.rc")
+    case $end in
+      hang) [ "$rc" = 124 ] || [ "$rc" = 137 ] || bad=code ;;
+      any) [ "$rc" != 0 ] && [ "$rc" != 124 ] || bad=code ;;
+      ok) ended_well "$rc" && grep -q "^$program: digest" "$program.$name.out" || bad=code ;;
+      *) [[ "|$end|" == *"|$rc|"* ]] || bad=code ;;
+    esac
+    [ -z "$bad" ] || [ "$rc" = 1 ] || break
+    # It must be the fault, and not something else on the way to it.
+    [[ $name == wrong_input || $name == *+rarely ]] || grep -q "shows ${name%%+*} in step" "$program.$name.out" || bad=words
+    [ -z "$text" ] || grep -qiE "$text" "$program.$name.out" || bad=words
+    [ -n "$bad" ] || break
+    echo "$program.$name: try $try: exit code $rc, $bad" >&2
+  done
   if [ -n "$bad" ]; then
     echo "FAILED: $program with $name: exit code $rc, wanted $end${text:+ and \"$text\"}:"
     tail -n5 "$program.$name.out"
@@ -65,14 +74,13 @@ fault() {
 }
 
 # (mpiexec gives the number of the signal as its exit code.)
-# exit_code: in 2 of 100 runs mpiexec first hears of the other rank, which ends with 1 since its connection is gone.
 # name+VARIANT: a second row of a fault; the words after it stand in `variant` below.
 ends=(
   'recv_deadlock hang' 'send_deadlock hang' 'tag_mismatch hang' 'collective_order hang' 'missing_collective hang'
   'endless_loop hang' 'livelock hang' 'sleeps_for_ever hang'
   'stack_overflow 11 signal.11' 'out_of_bounds 11 signal.11' 'null_pointer 11 signal.11' 'heap_corruption 6 signal.6'
   'division_trap 8 signal.8' 'aborts 6 assertion' 'bus_error 7 signal.7' 'illegal_instruction 4 signal.4'
-  'exit_code 7|1 residual.grows' 'truncated_message any truncat' 'file_missing 2 cannot.open.mesh' 'leftovers 6 assertion'
+  'exit_code 7 residual.grows' 'truncated_message any truncat' 'file_missing 2 cannot.open.mesh' 'leftovers 6 assertion'
   'file_leak 1 too.many.open.files'
   'memory_leak 1 out.of.memory' 'wrong_input 2 number.of.steps' 'wrong_result 3|9 wrong.result' 'wrong_result+unchecked ok'
   'uninitialised+bad 11 signal.11' 'uninitialised+good ok' 'data_race+bad 3|9 wrong.result' 'data_race+good ok'
