@@ -90,7 +90,7 @@ int main(int argc, char** argv) {
   return 0;
 }
 C
-mpicc -O1 -o "$work/hello" "$work/hello.c" || wrong "mpicc"
+"$(command -v mpicc.mpich || echo mpicc)" -O1 -o "$work/hello" "$work/hello.c" || wrong "mpicc"
 for name in a$run b$run; do
   expect "hello in $name" "rank 1 of 2 on n2, uid 60001, sum 1" "$(in_lab "$name" srun -N2 --mpi=pmi2 "$work/hello" 2>&1)"
 done

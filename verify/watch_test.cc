@@ -142,7 +142,7 @@ TEST(RunWatched, HandsOnLinesAndTheExitCode) {
 TEST(RunWatched, TellsWhoIsSilentAndEndsItsCommand) {
   const std::string said =
       fmt::format("echo '{}'; echo '{}'; echo '{}'; ", start(0), start(1), line(0, "done"));
-  const auto end = watched(said + "trap 'echo ended; exit 0' TERM; sleep 300 & wait");
+  const auto end = watched(said + "trap 'echo ended; kill $!; exit 0' TERM; sleep 300 & wait");
   EXPECT_EQ(end.code, 1);
   EXPECT_THAT(end.out, HasSubstr(line(0, "done") + "\n"));
   EXPECT_THAT(end.out, HasSubstr(R"("node":"n1","rank":1,"phase":"silent","mode":"node","ok":false)"));
