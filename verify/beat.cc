@@ -10,12 +10,12 @@
 namespace sickbay::verify {
 namespace {
 
-std::atomic<std::uint64_t> done{0};
+std::atomic<std::uint64_t> ticked{0};
 
 }  // namespace
 
-void tick() { done.fetch_add(1, std::memory_order_relaxed); }
-std::uint64_t ticks() { return done.load(std::memory_order_relaxed); }
+void tick() { ticked.fetch_add(1, std::memory_order_relaxed); }
+std::uint64_t ticks() { return ticked.load(std::memory_order_relaxed); }
 
 Beat::Beat(std::string node, int rank, double every) {
   if (every <= 0) return;
