@@ -14,7 +14,7 @@
 
 #include "base/hostlist.h"
 #include "model/slurm_state.h"
-#include "test/contract/contract_cluster.h"
+#include "test/contract/contract_test.h"
 
 namespace sickbay::contract {
 namespace {
@@ -36,42 +36,13 @@ const char* const kExits3 = "#!/bin/bash\n#SIM run=1s exit=3\nsleep 1\nexit 3\n"
 const char* const kDies = "#!/bin/bash\n#SIM run=1s killed=SIGTERM\nsleep 1\nkill -TERM $$\nsleep 60\n";
 const char* const kRunsUntilKilled = "#!/bin/bash\n#SIM hang\nexec sleep 3600\n";
 
-class Contract : public testing::Test {
+class Contract : public ContractTest {
  protected:
-  void SetUp() override { cluster = make_contract_cluster(); }
+  Contract() : ContractTest(kAnswerLimit, kJobLimit) {}
   void TearDown() override {
     if (controller_stopped) cluster->start_controller();
     for (const auto& name : crashed) cluster->heal_node(name);
-    for (const auto& handle : handles)
-      (void)ask<bool>([&](auto done) { manager().cancel(handle, std::move(done)); });
-  }
-
-  ResourceManager& manager() { return cluster->manager(); }
-
-  /// Makes a call and waits for its answer.
-  template <class T, class Call>
-  Result<T> ask(Call call) {
-    auto answer = std::make_shared<std::optional<Result<T>>>();
-    auto at_once = std::make_shared<bool>(true);
-    call([answer, at_once](Result<T> result) {
-      EXPECT_FALSE(*at_once) << "answered from inside the call";
-      EXPECT_FALSE(answer->has_value()) << "answered twice";
-      *answer = std::move(result);
-    });
-    *at_once = false;
-    if (!cluster->wait([&] { return answer->has_value(); }, kAnswerLimit))
-      return fail(ErrorCode::internal, "the call never answered");
-    return std::move(**answer);
-  }
-
-  /// Asks again and again, at most every quarter of a second, until it holds.
-  bool until(const std::function<bool()>& holds, milliseconds bound = kJobLimit) {
-    const TimePoint limit = cluster->loop().now() + bound;
-    while (!holds()) {
-      if (cluster->loop().now() >= limit) return false;
-      (void)cluster->wait([] { return false; }, milliseconds(250));
-    }
-    return true;
+    ContractTest::TearDown();
   }
 
   /// A key that no test before used, also on a cluster that is shared by many runs.
@@ -192,8 +163,6 @@ class Contract : public testing::Test {
     return look ? look->controller_boot : kNoTime;
   }
 
-  std::unique_ptr<ContractCluster> cluster;
-  std::vector<JobHandle> handles;
   std::vector<std::string> crashed;
   bool controller_stopped = false;
   JobInfo last;  ///< what until_state() and until_over() saw last

@@ -2,42 +2,17 @@
 // The contract of ResourceManager::waiting(): what waits in the queue, on every cluster.
 #include <gtest/gtest.h>
 
-#include <functional>
-#include <memory>
-#include <optional>
-
 #include "model/pending_reason.h"
-#include "test/contract/contract_cluster.h"
+#include "test/contract/contract_test.h"
 
 namespace sickbay::contract {
 namespace {
 
 using std::chrono::seconds;
 
-class Queue : public testing::Test {
+class Queue : public ContractTest {
  protected:
-  void SetUp() override { cluster = make_contract_cluster(); }
-  void TearDown() override {
-    for (const auto& handle : handles)
-      (void)ask<bool>([&](auto done) { cluster->manager().cancel(handle, std::move(done)); });
-  }
-  template <class T, class Call>
-  Result<T> ask(Call call) {
-    auto answer = std::make_shared<std::optional<Result<T>>>();
-    call([answer](Result<T> result) { *answer = std::move(result); });
-    EXPECT_FALSE(answer->has_value()) << "answered from inside the call";
-    if (!cluster->wait([&] { return answer->has_value(); }, seconds(180)))
-      return fail(ErrorCode::internal, "the call never answered");
-    return std::move(**answer);
-  }
-  bool until(const std::function<bool()>& holds) {
-    const TimePoint limit = cluster->loop().now() + seconds(180);
-    while (!holds()) {
-      if (cluster->loop().now() >= limit) return false;
-      (void)cluster->wait([] { return false; }, std::chrono::milliseconds(250));
-    }
-    return true;
-  }
+  Queue() : ContractTest(seconds(180), seconds(180)) {}
   JobId user_job(std::vector<std::string> options) {
     Submission p;
     p.owner = cluster->user();
@@ -69,9 +44,6 @@ class Queue : public testing::Test {
       }
     return jobs;
   }
-
-  std::unique_ptr<ContractCluster> cluster;
-  std::vector<JobHandle> handles;
 };
 
 // One that is held waits for no node.  V of a round waits behind everybody, and keeps nobody away.

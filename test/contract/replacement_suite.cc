@@ -10,7 +10,7 @@
 #include "base/hostlist.h"
 #include "model/slurm_state.h"
 #include "ports/node_replacement.h"
-#include "test/contract/contract_cluster.h"
+#include "test/contract/contract_test.h"
 
 namespace sickbay::contract {
 namespace {
@@ -23,36 +23,18 @@ using testing::UnorderedElementsAreArray;
 
 const char* const kRunsUntilKilled = "#!/bin/bash\n#SIM hang\nexec sleep 3600\n";
 
-class Replacement : public testing::Test {
+class Replacement : public ContractTest {
  protected:
-  void SetUp() override { cluster = make_contract_cluster(); }
+  Replacement() : ContractTest(seconds(180), seconds(180)) {}
   void TearDown() override {
     for (const auto& name : crashed) cluster->heal_node(name);
     for (const auto& pool : pools) (void)set_pool({pool.partition, pool.reservation, {}});
     for (const auto& name : failed)
       (void)ask<bool>([&](auto done) { port().unfail_node(name, "sickbay:fail ", done); });
-    for (const auto& handle : handles)
-      (void)ask<bool>([&](auto done) { cluster->manager().cancel(handle, std::move(done)); });
+    ContractTest::TearDown();
   }
   NodeReplacement& port() { return cluster->manager().node_replacement(); }
 
-  template <class T, class Call>
-  Result<T> ask(Call call) {
-    auto answer = std::make_shared<std::optional<Result<T>>>();
-    call([answer](Result<T> result) { *answer = std::move(result); });
-    EXPECT_FALSE(answer->has_value()) << "answered from inside the call";
-    if (!cluster->wait([&] { return answer->has_value(); }, seconds(180)))
-      return fail(ErrorCode::internal, "the call never answered");
-    return std::move(**answer);
-  }
-  bool until(const std::function<bool()>& holds, milliseconds bound = seconds(180)) {
-    const TimePoint limit = cluster->loop().now() + bound;
-    while (!holds()) {
-      if (cluster->loop().now() >= limit) return false;
-      (void)cluster->wait([] { return false; }, milliseconds(250));
-    }
-    return true;
-  }
   static std::string line(const Error& error) { return error.line() + ": " + error.cause; }
 
   JobInfo seen(JobId job) {
@@ -121,8 +103,6 @@ class Replacement : public testing::Test {
     return ask<SparePool>([&](auto done) { port().set_spare_pool(pool, done); });
   }
 
-  std::unique_ptr<ContractCluster> cluster;
-  std::vector<JobHandle> handles;
   std::vector<std::string> crashed, failed;
   std::vector<SparePool> pools;
   std::map<std::string, NodeState> states;
