@@ -132,6 +132,16 @@ class ApiTest : public ::testing::Test {
     return Json::parse(answer->response.body).value_or(Json());
   }
 
+  /// All events, a line each.
+  std::string journal_text() {
+    std::string text;
+    (void)journal_.read(0, [&](const Event& event) {
+      text += event.text() + "\n";
+      return true;
+    });
+    return text;
+  }
+
   static std::string submission() {
     Submission s;
     s.script = "#!/bin/sh\n#SIM run=30s\n";

@@ -58,14 +58,6 @@ class RankWatchesTest : public ApiTest {
     (void)tell(2, id, Standing::waits, "MPI_Barrier < main", held);
     pass(1s);
   }
-  std::string journal_text() {
-    std::string text;
-    (void)journal_.read(0, [&](const Event& event) {
-      text += event.text() + "\n";
-      return true;
-    });
-    return text;
-  }
   int count(const std::string& kind) {
     int n = 0;
     (void)journal_.read(0, [&](const Event& event) {

@@ -75,14 +75,6 @@ class SwimGroupsTest : public ApiTest {
         return body_of(answer)["swim"]["groups"].items()[0]["group"].as_int();
     return -1;
   }
-  std::string journal_text() {
-    std::string text;
-    (void)journal_.read(0, [&](const Event& event) {
-      text += event.text() + "\n";
-      return true;
-    });
-    return text;
-  }
   bool is_down(const std::string& node) { return cluster_.node(node)->state == "DOWN"; }
 
   std::vector<std::shared_ptr<Answer>> polls_;
