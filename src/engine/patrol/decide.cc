@@ -6,7 +6,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <ranges>
+#include <map>
+#include <optional>
 #include <set>
 
 #include "base/hostlist.h"
@@ -24,6 +25,15 @@ bool may_be_taken_yet(Standing standing) {
          standing == Standing::wanted || standing == Standing::breaker;
 }
 
+// What V said in this round -> the nodes, as a hostlist.
+std::map<std::string, std::string> nodes_by_result(const Round& round) {
+  std::map<std::string, std::vector<std::string>> names;
+  for (const auto& [name, result] : round.said) names[result].push_back(name);
+  std::map<std::string, std::string> lists;
+  for (auto& [result, nodes] : names) lists[result] = compress_hostlist(sorted_hosts(std::move(nodes)));
+  return lists;
+}
+
 class Step {
  public:
   Step(const cluster::Cluster& cluster, const State& state, const Policy& policy, const Round& round,
@@ -34,8 +44,8 @@ class Step {
     if (!round_.open()) return {};
     for (const Run& run : round_.runs) follow(run);
     // The newest first: why it is given back is the last run's matter.
-    for (const Run& run : std::views::reverse(round_.runs))
-      if (run.settled()) give_back(run.nodes, run.cancelled.empty() ? "verified" : run.cancelled);
+    for (auto run = round_.runs.rbegin(); run != round_.runs.rend(); ++run)
+      if (run->settled()) give_back(run->nodes, run->cancelled.empty() ? "verified" : run->cancelled);
     tell();
     const bool over = now_ >= round_.asked_at + policy_.time;
     if (!over) wake(round_.asked_at + policy_.time);
@@ -173,13 +183,20 @@ class Step {
     return node != nullptr && node->usable && node->idle;
   }
 
+  // Asked for twice in a step that takes nobody, over all nodes of the cluster.
+  const std::map<std::string, Choice>& choices() {
+    if (!choices_)
+      choices_ = choose({cluster_, cluster_.view.wanted_partitions,
+                         [this](const std::string& name) { return is_idle(name); }},
+                        state_, policy_, round_, now_);
+    return *choices_;
+  }
+
   // Claims a few, of one partition: V is one job, and a job is in one.
   void take() {
     if (!round_.queue_known) return;
-    const Sight sight{cluster_, cluster_.view.wanted_partitions,
-                      [this](const std::string& name) { return is_idle(name); }};
     std::vector<std::string> ready;
-    for (const auto& [name, choice] : choose(sight, state_, policy_, round_, now_))
+    for (const auto& [name, choice] : choices())
       if (choice.standing == Standing::ready) ready.push_back(name);
     ready = sorted_hosts(std::move(ready));
     std::string partition;
@@ -230,19 +247,15 @@ class Step {
     std::string why = over ? "its time is over" : "";
     if (!round_.stopped_by.empty()) why = "stopped by " + round_.stopped_by;
     if (why.empty()) {
-      const Sight sight{cluster_, cluster_.view.wanted_partitions,
-                        [this](const std::string& name) { return is_idle(name); }};
       bool budget = false;
-      for (const auto& [name, choice] : choose(sight, state_, policy_, round_, now_)) {
+      for (const auto& [name, choice] : choices()) {
         if (may_be_taken_yet(choice.standing)) return;
         budget = budget || choice.standing == Standing::budget;
       }
       why = budget ? "its budget is spent" : "all nodes are done";
     }
-    std::map<std::string, std::vector<std::string>> said;
-    for (const auto& [name, result] : round_.said) said[result].push_back(name);
     Json body = Json::object({{"why", why}});
-    for (auto& [result, names] : said) body.set(result, compress_hostlist(sorted_hosts(std::move(names))));
+    for (const auto& [result, nodes] : nodes_by_result(round_)) body.set(result, nodes);
     out_.records.push_back(new_event(round_.name(), kPatrolClosed, std::move(body)));
   }
 
@@ -253,6 +266,7 @@ class Step {
   TimePoint now_;
   Decision out_;
   std::set<std::string> given_back_;
+  std::optional<std::map<std::string, Choice>> choices_;
 };
 
 }  // namespace
@@ -263,10 +277,8 @@ Decision decide(const cluster::Cluster& cluster, const State& state, const Polic
 }
 
 Json round_view(const Round& round) {
-  std::map<std::string, std::vector<std::string>> said;
-  for (const auto& [name, result] : round.said) said[result].push_back(name);
   Json results = Json::object(), runs = Json::array();
-  for (auto& [result, names] : said) results.set(result, compress_hostlist(sorted_hosts(std::move(names))));
+  for (const auto& [result, nodes] : nodes_by_result(round)) results.set(result, nodes);
   for (const Run& run : round.runs) {
     Json found = Json::array();
     for (const Json& r : run.results.items())
