@@ -136,6 +136,7 @@ std::string format_rank_look(const RankLook& look) {
                        {"network_bytes", look.network_bytes},
                        {"unsent_bytes", look.unsent_bytes},
                        {"cpu_us", look.cpu_us},
+                       {"goes_on", look.goes_on},
                        {"unread", to_json(look.unread)}})
              .dump() +
          "\n";
@@ -163,6 +164,7 @@ Result<RankLook> parse_rank_look(std::string_view text) {
     look.network_bytes = (*json)["network_bytes"].as_int(-1);
     look.unsent_bytes = (*json)["unsent_bytes"].as_int(-1);
     look.cpu_us = (*json)["cpu_us"].as_int();
+    look.goes_on = (*json)["goes_on"].as_bool();
     look.at = from_micros((*json)["at"].as_int());
     look.unread = read_unread((*json)["unread"], kMostUnreadOfLook);
   }

@@ -84,6 +84,9 @@ struct RankLook {
   /// round; -1 not readable.
   std::int64_t unsent_bytes = -1;
   std::int64_t cpu_us = 0;  ///< that the look itself took
+  /// It was a glance (adapters/ranks/glance.h): each program that it was to look for goes on, and nothing
+  /// else was looked at.
+  bool goes_on = false;
   friend bool operator==(const RankLook&, const RankLook&) = default;
 };
 

@@ -31,6 +31,8 @@ enum class Standing : std::uint8_t {
 };
 inline constexpr std::size_t kStandings = static_cast<std::size_t>(Standing::unread) + 1;
 std::string_view to_string(Standing standing);
+/// Within a call of MPI that it has not left.
+constexpr bool is_wait(Standing s) { return s == Standing::waits || s == Standing::waits_outside; }
 
 struct RankGroup {
   std::string world;

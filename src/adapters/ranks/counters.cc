@@ -2,6 +2,7 @@
 #include "adapters/ranks/counters.h"
 
 #include <fmt/format.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -25,6 +26,13 @@ std::int64_t added(std::int64_t sum, std::int64_t more) {
 std::int64_t ticks_per_second() {
   static const std::int64_t ticks = std::max<std::int64_t>(1, ::sysconf(_SC_CLK_TCK));
   return ticks;
+}
+
+std::int64_t own_cpu() {
+  rusage use{};
+  ::getrusage(RUSAGE_SELF, &use);
+  return (static_cast<std::int64_t>(use.ru_utime.tv_sec) + use.ru_stime.tv_sec) * 1'000'000 +
+         use.ru_utime.tv_usec + use.ru_stime.tv_usec;
 }
 
 RankRound count(const node::Tree& tree, const FoundRank& rank, TimePoint at) {

@@ -15,6 +15,8 @@ namespace sickbay::ranks {
 /// The rank as it stands at `at`; state 'X' where it has ended, or its number is another process's now.
 RankRound count(const node::Tree& tree, const FoundRank& rank, TimePoint at);
 
+/// Processor time that this process has used, in microseconds.
+std::int64_t own_cpu();
 /// By which the kernel counts processor time.
 std::int64_t ticks_per_second();
 

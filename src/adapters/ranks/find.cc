@@ -10,6 +10,7 @@
 #include <tuple>
 
 #include "adapters/node/words.h"
+#include "adapters/ranks/mapped.h"
 #include "model/task_ids.h"
 
 namespace sickbay::ranks {
@@ -31,8 +32,8 @@ struct Candidate {
 };
 
 bool has_mpi(const node::Tree& tree, std::int64_t pid) {
-  const auto maps = tree.read(fmt::format("/proc/{}/maps", pid));
-  return maps && (maps->find("/libmpi") != std::string::npos || maps->find("/libpmpi") != std::string::npos);
+  return std::ranges::any_of(mapped_by(tree, pid),
+                             [](const Mapped& one) { return is_mpi_library(one.path); });
 }
 
 // Of the processes of one rank the one that computes; nullptr where that cannot be told.

@@ -2,7 +2,6 @@
 #include "adapters/ranks/look.h"
 
 #include <fmt/format.h>
-#include <sys/resource.h>
 #include <time.h>
 
 #include <algorithm>
@@ -28,13 +27,6 @@ TimePoint uptime() {
   timespec t{};
   ::clock_gettime(CLOCK_BOOTTIME, &t);
   return TimePoint(Micros(static_cast<std::int64_t>(t.tv_sec) * 1'000'000 + t.tv_nsec / 1000));
-}
-
-std::int64_t own_cpu() {
-  rusage use{};
-  ::getrusage(RUSAGE_SELF, &use);
-  return (static_cast<std::int64_t>(use.ru_utime.tv_sec) + use.ru_stime.tv_sec) * 1'000'000 +
-         use.ru_utime.tv_usec + use.ru_stime.tv_usec;
 }
 
 void wait_until(Clock::time_point when) {

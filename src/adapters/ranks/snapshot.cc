@@ -17,6 +17,7 @@
 #include <set>
 
 #include "adapters/node/tree.h"
+#include "adapters/ranks/mapped.h"
 #include "base/fnv.h"
 #include "base/text.h"
 
@@ -47,13 +48,8 @@ std::string why_not(int error, pid_t tid) {
 
 // Where the mapping that holds `sp` ends; 0 where none does.
 std::uint64_t stack_end(pid_t tid, std::uint64_t sp) {
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> maps(
-      std::fopen(fmt::format("/proc/{}/maps", tid).c_str(), "re"), &std::fclose);
-  char line[512];
-  while (maps && std::fgets(line, sizeof line, maps.get()) != nullptr) {
-    unsigned long long from = 0, to = 0;
-    if (std::sscanf(line, "%llx-%llx", &from, &to) == 2 && from <= sp && sp < to) return to;
-  }
+  for (const Mapped& one : mapped_by(node::Tree("/"), tid))
+    if (one.from <= sp && sp < one.to) return one.to;
   return 0;
 }
 
@@ -178,26 +174,19 @@ std::string program_of(pid_t pid) {
 std::uint64_t digest_of_variables(pid_t pid) {
   constexpr std::size_t kMostVariables = 131072;
   const std::string program = program_of(pid);
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> maps(
-      std::fopen(fmt::format("/proc/{}/maps", pid).c_str(), "re"), &std::fclose);
+  if (program.empty()) return 0;
   std::vector<std::uint8_t> bytes;
-  char line[4608];
-  unsigned long long behind = 0;  // where a mapping of the program ended: variables that begin as zero follow
-  while (maps && !program.empty() && std::fgets(line, sizeof line, maps.get()) != nullptr) {
-    unsigned long long from = 0, to = 0;
-    char rights[8] = "";
-    int path = 0;
-    if (std::sscanf(line, "%llx-%llx %7s %*s %*s %*s %n", &from, &to, rights, &path) < 3) continue;
-    std::string_view name(line + path);
-    while (name.ends_with('\n')) name.remove_suffix(1);
-    const bool of_program = name == program || (name.empty() && from == behind);
-    if (name == program) behind = to;
-    if (!of_program || rights[1] != 'w') continue;
-    const std::size_t before = bytes.size(), more = std::min<std::size_t>(kMostVariables - before, to - from);
+  std::uint64_t behind = 0;  // where a mapping of the program ended: variables that begin as zero follow
+  for (const Mapped& one : mapped_by(node::Tree("/"), pid)) {
+    const bool of_program = one.path == program || (one.path.empty() && one.from == behind);
+    if (one.path == program) behind = one.to;
+    if (!of_program || !one.writable) continue;
+    const std::size_t before = bytes.size(),
+                      more = std::min<std::size_t>(kMostVariables - before, one.to - one.from);
     if (more == 0) break;
     bytes.resize(before + more);
     const iovec here{bytes.data() + before, more};
-    const iovec there{reinterpret_cast<void*>(from), more};
+    const iovec there{reinterpret_cast<void*>(one.from), more};
     const ssize_t got = ::process_vm_readv(pid, &here, 1, &there, 1, 0);
     bytes.resize(before + (got > 0 ? static_cast<std::size_t>(got) : 0));
   }

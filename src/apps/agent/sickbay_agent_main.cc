@@ -138,9 +138,15 @@ Result<std::vector<std::shared_ptr<const diagnose::Rules>>> load_rules(const Con
 LookAtRanks look_by_program(ProcessRunner& processes) {
   const std::string program = installed_file("sickbay-ranks");
   if (program.empty()) return {};
-  return [&processes, program](JobId job, std::uint32_t uid, Done<RankLook> done) {
+  return [&processes, program](const RankLookOrder& order, Done<RankLook> done) {
     ProcessSpec spec;
-    spec.argv = {program, std::to_string(job), "--uid", std::to_string(uid)};
+    spec.argv = {program, std::to_string(order.job), "--uid", std::to_string(order.uid)};
+    if (!order.glance.empty()) {
+      std::vector<std::string> programs;
+      for (const auto& ranks : order.glance) programs.push_back(fmt::format("{}", fmt::join(ranks, ",")));
+      spec.argv.insert(spec.argv.end(), {"--glance", fmt::format("{}", fmt::join(programs, "/")), "--seen",
+                                         std::to_string(to_micros(order.seen))});
+    }
     spec.environment = {"PATH=/usr/bin:/bin", "LC_ALL=C"};
     spec.time_limit = kLookLimit;
     spec.output_limit = kMostLookText;

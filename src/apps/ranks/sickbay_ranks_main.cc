@@ -18,6 +18,8 @@
 #include <string>
 
 #include "adapters/node/words.h"
+#include "adapters/ranks/counters.h"
+#include "adapters/ranks/glance.h"
 #include "adapters/ranks/look.h"
 
 namespace sickbay {
@@ -33,6 +35,11 @@ constexpr const char* kUsage =
     "  --every MS     milliseconds from one look to the next, 1 to 60000; default 700\n"
     "  --most N       ranks whose stacks are taken; default 256\n"
     "  --no-stacks    counters alone: no process is stopped\n"
+    "  --glance LIST --seen US\n"
+    "                 processes of ranks, PID,PID/PID,PID with a '/' between programs, that were looked at "
+    "US\n"
+    "                 microseconds after the node's start: where one of each program runs outside MPI, that\n"
+    "                 is all that is said; else they are looked at as ever\n"
     "Root may look at all processes, others at their own where the system permits it (ptrace(2)).\n";
 constexpr rlim_t kCpuSeconds = 10;
 constexpr rlim_t kMemory = rlim_t{4} << 30;  // a program with its debugging symbols may have 2 GiB, mapped
@@ -41,6 +48,7 @@ struct Wish {
   std::int64_t job = 0, uid = -1;
   std::vector<std::int64_t> pids;
   ranks::LookOrder order;
+  ranks::GlanceOrder glance;
 };
 
 tl::unexpected<Error> misused(std::string what) {
@@ -52,6 +60,18 @@ Result<std::int64_t> number(std::string_view name, const char* text, std::int64_
   if (!value || *value < least || *value > most)
     return misused(fmt::format("{} needs a number from {} to {}", name, least, most));
   return *value;
+}
+
+Result<std::vector<std::int64_t>> read_list(std::string_view name, std::string_view list) {
+  std::vector<std::int64_t> pids;
+  while (!list.empty()) {
+    const std::string one(node::next_part(list, ','));
+    const auto value = number(name, one.c_str(), 1, INT32_MAX);
+    if (!value) return fail(value.error());
+    pids.push_back(*value);
+  }
+  if (pids.empty()) return misused(fmt::format("{} needs a list of numbers", name));
+  return pids;
 }
 
 Result<Wish> read_arguments(int argc, char** argv) {
@@ -73,11 +93,18 @@ Result<Wish> read_arguments(int argc, char** argv) {
       wish.order.stacks = false;
     } else if (arg == "--pids") {
       const char* list = next();
-      for (std::string_view rest = list == nullptr ? "" : list; !rest.empty() && value;) {
-        const std::string one(node::next_part(rest, ','));
-        if ((value = number(arg, one.c_str(), 1, INT32_MAX))) wish.pids.push_back(*value);
+      auto pids = read_list(arg, list == nullptr ? "" : list);
+      if (!pids) return fail(std::move(pids.error()));
+      wish.pids = std::move(*pids);
+    } else if (arg == "--glance") {
+      const char* list = next();
+      for (std::string_view rest = list == nullptr ? "" : list; !rest.empty();) {
+        auto pids = read_list(arg, node::next_part(rest, '/'));
+        if (!pids) return fail(std::move(pids.error()));
+        wish.glance.programs.push_back(std::move(*pids));
       }
-      if (wish.pids.empty() && value) return misused("--pids needs a list of numbers");
+    } else if (arg == "--seen") {
+      if ((value = number(arg, next(), 1, INT64_MAX))) wish.glance.seen = from_micros(*value);
     } else if (!arg.starts_with('-') && wish.job == 0) {
       if ((value = number("JOB", argv[i], 1, UINT32_MAX))) wish.job = *value;
     } else {
@@ -85,6 +112,9 @@ Result<Wish> read_arguments(int argc, char** argv) {
     }
     if (!value) return fail(std::move(value.error()));
   }
+  wish.glance.uid = wish.uid;
+  if (!wish.glance.programs.empty() && (wish.uid < 0 || wish.glance.seen == kNoTime))
+    return misused("--glance needs --uid and --seen");
   if ((wish.job == 0) == wish.pids.empty()) return misused("name a job, or processes with --pids");
   return wish;
 }
@@ -104,8 +134,21 @@ Status become(std::int64_t uid, std::int64_t pid) {
   return {};
 }
 
+Status print(const RankLook& look) {
+  const std::string text = format_rank_look(look);
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)
+    return fail(ErrorCode::os, std::string("the output could not be written: ") + std::strerror(errno));
+  return {};
+}
+
 Status run(const Wish& wish) {
   const node::Tree tree("/");
+  if (!wish.glance.programs.empty() && ranks::surely_goes_on(tree, wish.glance)) {
+    RankLook look;
+    look.goes_on = true;
+    look.cpu_us = ranks::own_cpu();
+    return print(look);
+  }
   node::ProcessTable table(tree);
   auto found =
       wish.pids.empty() ? ranks::find_ranks(table, wish.job, wish.uid) : ranks::name_ranks(table, wish.pids);
@@ -114,10 +157,7 @@ Status run(const Wish& wish) {
   const auto look =
       ranks::look_at(tree, std::move(*found), wish.order, [uid, pid] { return become(uid, pid); });
   if (!look) return fail(look.error());
-  const std::string text = format_rank_look(*look);
-  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)
-    return fail(ErrorCode::os, std::string("the output could not be written: ") + std::strerror(errno));
-  return {};
+  return print(*look);
 }
 
 }  // namespace

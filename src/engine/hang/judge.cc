@@ -42,8 +42,6 @@ struct World {
   std::size_t count(Standing s) const { return standing[static_cast<std::size_t>(s)]; }
 };
 
-bool is_wait(Standing s) { return s == Standing::waits || s == Standing::waits_outside; }
-
 void merge(World& world, const RankGroup& one, TimePoint heard) {
   world.size = std::max(world.size, one.size);
   world.seen += one.ranks.size();

@@ -11,11 +11,24 @@ namespace {
 
 constexpr std::size_t kMostJobs = 64;  // of a node
 constexpr std::chrono::seconds kAfterFailure{10};
+constexpr std::size_t kMostGlanced = 64;  // of a program: enough to find one that is outside MPI
 
 bool somebody_waits(const RankReport& report) {
-  return std::ranges::any_of(report.groups, [](const RankGroup& g) {
-    return g.standing == Standing::waits || g.standing == Standing::waits_outside;
+  return std::ranges::any_of(report.groups, [](const RankGroup& g) { return is_wait(g.standing); });
+}
+
+bool waits(const RankReport& report, const Rank& rank) {
+  return std::ranges::any_of(report.groups, [&](const RankGroup& g) {
+    return g.world == rank.world && is_wait(g.standing) && g.ranks.contains(static_cast<TaskId>(rank.rank));
   });
+}
+
+// Whether some rank of each program here does not wait, so that these programs do not hang.
+bool all_go_on(const RankReport& report) {
+  std::map<std::string_view, bool> goes_on;
+  for (const RankGroup& g : report.groups)
+    goes_on[g.world] |= g.standing == Standing::moves || g.standing == Standing::computes;
+  return !goes_on.empty() && std::ranges::all_of(goes_on, [](const auto& one) { return one.second; });
 }
 
 }  // namespace
@@ -61,8 +74,29 @@ void RankLooks::take(const Json& told) {
 void RankLooks::look(JobId id) {
   const auto it = jobs_.find(id);
   if (it == jobs_.end()) return;
-  it->second->timer = 0;
-  look_(id, it->second->uid, lifetime_.guard([this, id](Result<RankLook> looked) { seen(id, looked); }));
+  Job& job = *it->second;
+  job.timer = 0;
+  RankLookOrder order{id, job.uid, {}, kNoTime};
+  if (!job.ranks.empty() && loop_.now() - job.whole_at < kWholeEvery) {
+    order.glance = job.ranks;
+    order.seen = job.seen;
+  }
+  look_(order, lifetime_.guard([this, id](Result<RankLook> looked) { seen(id, looked); }));
+}
+
+void RankLooks::take_whole(Job& job, const RankLook& look) {
+  job.report = job.history.take(look);
+  job.whole_at = loop_.now();
+  job.seen = look.at;
+  job.ranks.clear();
+  const bool go_on = all_go_on(job.report);
+  job.waited = go_on ? 0 : job.waited + 1;
+  if (!go_on) return;
+  std::map<std::string_view, std::vector<std::int64_t>> programs;
+  for (const Rank& rank : look.ranks)
+    if (auto& pids = programs[rank.world]; pids.size() < kMostGlanced && !waits(job.report, rank))
+      pids.push_back(rank.pid);
+  for (auto& [world, pids] : programs) job.ranks.push_back(std::move(pids));
 }
 
 void RankLooks::seen(JobId id, const Result<RankLook>& looked) {
@@ -70,13 +104,20 @@ void RankLooks::seen(JobId id, const Result<RankLook>& looked) {
   // (It may have been told anew meanwhile, and looks already.)
   if (it == jobs_.end() || it->second->timer != 0) return;
   Job& job = *it->second;
-  RankReport report;
+  const bool glance = looked && looked->goes_on;
   Micros pause = job.pause;
   if (looked) {
-    report = job.history.take(*looked);
+    if (!glance) take_whole(job, *looked);
     job.failed = false;
-    pause = std::max(pause, std::min<Micros>(kLongestPause, Micros(looked->cpu_us) * kBudget));
-  } else {
+    const Micros cost(looked->cpu_us);
+    if (glance || job.waited == 0)
+      pause = std::max(pause, std::min<Micros>(kGoesOnPause, cost * kGlanceBudget));
+    if (!glance && (job.waited == 0 || job.waited >= kFirstLooks))
+      pause = std::max(pause, std::min<Micros>(kLongestPause, cost * kBudget));
+  }
+  RankReport report = job.report;
+  if (!looked) {
+    report = {};
     report.unread.push_back({"the ranks", looked.error().line()});
     pause = std::max<Micros>(pause, kAfterFailure);
     if (!std::exchange(job.failed, true))

@@ -2,15 +2,21 @@
 // RankLooks: this node's part in seeing whether jobs hang.
 //
 // sickbayd says in the answers to the long poll of which jobs (service/rank_watches.h).  Of each the ranks
-// are looked at again and again by a program of its own (sickbay-ranks), with pauses so long that it uses at
-// most a hundredth of a processor; what engine/hang makes of it is told to sickbayd while somebody waits, and
-// else now and then.  Where no job asks, nothing is done.  Source: doc/design/identify.md, "Hangs".
+// are looked at again and again by a program of its own (sickbay-ranks); what engine/hang makes of it is told
+// to sickbayd while somebody waits, and else now and then.  Where no job asks, nothing is done.
+//
+// Looks cost the job time.  As long as each of its programs has a rank here that does not wait, there is no
+// hang, and whether that is still so a glance tells for a fifth of the cost (adapters/ranks/glance.h); a
+// whole look is made now and then.  Where all wait here the looks are whole, with pauses so long that they
+// use at most a hundredth of a processor: but for the first ones, for who hangs is to be told of in seconds.
+// Source: doc/design/identify.md, "Hangs".
 #pragma once
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/json.h"
 #include "engine/hang/standing.h"
@@ -20,8 +26,16 @@
 
 namespace sickbay::agent {
 
-/// Looks once at the ranks of a job of `uid` on this node.
-using LookAtRanks = std::function<void(JobId job, std::uint32_t uid, Done<RankLook> done)>;
+/// One look at the ranks of a job of `uid` on this node.
+struct RankLookOrder {
+  JobId job = 0;
+  std::uint32_t uid = 0;
+  /// Not empty: a glance is enough, whether one of each program's ranks goes on; these, which were seen at
+  /// `seen` (since the node's start).
+  std::vector<std::vector<std::int64_t>> glance;
+  TimePoint seen = kNoTime;
+};
+using LookAtRanks = std::function<void(const RankLookOrder& order, Done<RankLook> done)>;
 
 class RankLooks {
  public:
@@ -36,8 +50,12 @@ class RankLooks {
   std::int64_t version() const { return version_; }
   std::size_t jobs() const { return jobs_.size(); }
 
-  static constexpr int kBudget = 100;  ///< one part of so many of a processor
+  static constexpr int kBudget = 100;            ///< one part of so many of a processor: whole looks
+  static constexpr int kGlanceBudget = 1000;     ///< likewise, while the job surely goes on
+  static constexpr std::size_t kFirstLooks = 3;  ///< at ranks that wait, before the budget holds
   static constexpr std::chrono::seconds kLongestPause{30}, kTellAnyway{15};
+  static constexpr std::chrono::seconds kGoesOnPause{3};  ///< the longest while it goes on: it may hang next
+  static constexpr std::chrono::seconds kWholeEvery{30};  ///< between two whole looks, at the most
 
  private:
   struct Job {
@@ -45,11 +63,18 @@ class RankLooks {
     Micros pause{0};
     hang::History history;
     Loop::TimerId timer = 0;
+    RankReport report;  ///< of the last whole look
+    /// Of the last whole look, where no program of the job waits as a whole: all ranks here, by program.
+    std::vector<std::vector<std::int64_t>> ranks;
+    TimePoint seen = kNoTime;      ///< its time, since the node's start
+    TimePoint whole_at = kNoTime;  ///< and by our clock
+    std::size_t waited = 0;        ///< whole looks in a row that found a program waiting
     TimePoint told_at = kNoTime;
     bool told_wait = false, failed = false;
   };
   void look(JobId id);
   void seen(JobId id, const Result<RankLook>& looked);
+  void take_whole(Job& job, const RankLook& look);
 
   Loop& loop_;
   const LookAtRanks look_;

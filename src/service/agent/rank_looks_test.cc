@@ -4,6 +4,8 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
+
 #include "adapters/sim/sim_loop.h"
 #include "model/rank_report.h"
 
@@ -17,9 +19,12 @@ class RankLooksTest : public testing::Test {
   RankLooksTest()
       : looks(
             loop,
-            [this](JobId job, std::uint32_t uid, Done<RankLook> done) {
-              asked.emplace_back(job, uid);
-              loop.at(loop.now() + 1400ms, [this, done = std::move(done)] { done(answer()); });
+            [this](const RankLookOrder& order, Done<RankLook> done) {
+              asked.emplace_back(order.job, order.uid);
+              glances.push_back(order.glance);
+              const bool enough = !order.glance.empty() && !waits && !broken;
+              loop.at(loop.now() + (enough ? 10ms : 1400ms),
+                      [this, enough, done = std::move(done)] { done(enough ? glanced() : answer()); });
             },
             [this](Json report) { reports.push_back(std::move(report)); },
             [this](const std::string& line) { log.push_back(line); }) {}
@@ -47,6 +52,12 @@ class RankLooksTest : public testing::Test {
     look.ranks.push_back(rank);
     return look;
   }
+  Result<RankLook> glanced() const {
+    RankLook look;
+    look.goes_on = true;
+    look.cpu_us = glance_cpu.count();
+    return look;
+  }
   static Json told(std::int64_t version, const std::vector<std::pair<int, int>>& jobs) {
     Json list = Json::array();
     for (const auto& [job, uid] : jobs)
@@ -59,8 +70,9 @@ class RankLooksTest : public testing::Test {
   std::vector<std::pair<JobId, std::uint32_t>> asked;
   std::vector<Json> reports;
   std::vector<std::string> log;
+  std::vector<std::vector<std::vector<std::int64_t>>> glances;  ///< of each look, asked or not
   bool waits = true, broken = false;
-  Micros cpu{5000};
+  Micros cpu{5000}, glance_cpu{3000};
   RankLooks looks;
 };
 
@@ -125,8 +137,51 @@ TEST_F(RankLooksTest, ADearLookIsMadeRarely) {
   cpu = 100ms;  // a hundredth of a processor: each 10 s
   looks.take(told(1, {{17, 1000}}));
   pass(120s);
-  EXPECT_LE(asked.size(), 12u);
-  EXPECT_GE(asked.size(), 9u);
+  // (The first ones come at once: who hangs is to be told of in seconds.)
+  EXPECT_LE(asked.size(), 14u);
+  EXPECT_GE(asked.size(), 11u);
+}
+
+TEST_F(RankLooksTest, WhileItGoesOnGlancesDo) {
+  waits = false;
+  cpu = 22ms;
+  looks.take(told(1, {{17, 1000}}));
+  pass(300s);
+  const auto whole = std::ranges::count_if(glances, [](const auto& g) { return g.empty(); });
+  EXPECT_GE(whole, 8) << "at least each 30 s, and what hangs is looked at by name";
+  EXPECT_LE(whole, 11);
+  const auto glanced = static_cast<std::int64_t>(glances.size()) - whole;
+  EXPECT_GE(glanced, 80) << "each 3 s: it may hang next";
+  EXPECT_EQ(glances[1], (std::vector<std::vector<std::int64_t>>{{7}}));
+  const Micros used = whole * cpu + glanced * glance_cpu;
+  EXPECT_LT(used.count(), 300 * 2000) << "a five-hundredth of a processor";
+  // Reports go on, or sickbayd would not know what to think of this node.
+  EXPECT_GE(reports.size(), 18u);
+}
+
+TEST_F(RankLooksTest, OneThatBeginsToWaitIsSeenInSecondsAndLookedAtWhole) {
+  waits = false;
+  cpu = 22ms;
+  looks.take(told(1, {{17, 1000}}));
+  pass(40s);
+  reports.clear();
+  glances.clear();
+  waits = true;
+  pass(9s);
+  // Within 9 s its node can say that it has waited for 4 s.
+  ASSERT_GE(reports.size(), 2u);
+  EXPECT_GE(reports.back()["report"]["groups"].items()[0]["held_us"].as_int(), 4'000'000);
+  for (std::size_t i = 1; i < glances.size(); ++i) EXPECT_TRUE(glances[i].empty()) << "a wait is looked at";
+}
+
+TEST_F(RankLooksTest, ADearLookIsMadeRarelyAlsoWhileItGoesOn) {
+  waits = false;
+  cpu = glance_cpu = 200ms;
+  looks.take(told(1, {{17, 1000}}));
+  pass(120s);
+  EXPECT_LE(asked.size(), 40u);
+  const auto whole = std::ranges::count_if(glances, [](const auto& g) { return g.empty(); });
+  EXPECT_LE(whole, 4) << "a hundredth of a processor";
 }
 
 TEST_F(RankLooksTest, ALookThatFailsIsToldAndTriedAgain) {
