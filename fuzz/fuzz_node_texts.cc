@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// All parsers of adapters/node on the same bytes: total, within the bounds of a specification's values.
+// All parsers of what a node's kernel and programs write (adapters/node, base/mount_table.h) on the same
+// bytes: total, within the bounds of a specification's values.
 #include "adapters/node/parse.h"
+#include "base/mount_table.h"
 #include "property.h"
 
 namespace {

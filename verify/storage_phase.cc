@@ -9,15 +9,14 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <sstream>
-#include <string_view>
 
+#include "base/mount_table.h"
 #include "beat.h"
 #include "phases.h"
 #include "seconds.h"
@@ -26,37 +25,6 @@ namespace sickbay::verify {
 namespace {
 
 constexpr std::size_t kMostPlaces = 24;  // (a line of a phase stays under 4 KiB)
-
-/// File systems whose data is on other machines.  An allowed list: others cannot go away by themselves.
-constexpr auto kFromElsewhere = std::to_array<std::string_view>(
-    {"nfs", "nfs4", "lustre", "gpfs", "beegfs", "ceph", "fuse.ceph", "cifs", "smb3", "glusterfs",
-     "fuse.glusterfs", "pvfs2", "orangefs", "afs", "panfs", "wekafs", "9p", "virtiofs", "fuse.sshfs"});
-
-struct Mounted {
-  std::string place, type;
-};
-
-/// "36 35 0:30 ROOT MOUNTPOINT options ... - TYPE source" (proc_pid_mountinfo(5)); blanks are written as
-/// \040.
-std::vector<Mounted> mounts_in(const std::string& text) {
-  std::vector<Mounted> mounts;
-  std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);) {
-    const auto dash = line.find(" - ");
-    if (dash == std::string::npos) continue;
-    std::istringstream head(line.substr(0, dash)), tail(line.substr(dash + 3));
-    std::string id, parent, device, root, place, type;
-    if (!(head >> id >> parent >> device >> root >> place) || !(tail >> type)) continue;
-    for (std::size_t at; (at = place.find("\\040")) != std::string::npos;) place.replace(at, 4, " ");
-    mounts.push_back({place, type});
-  }
-  return mounts;
-}
-
-bool below(const std::string& path, const std::string& place) {
-  return place == "/" ||
-         (path.rfind(place, 0) == 0 && (path.size() == place.size() || path[place.size()] == '/'));
-}
 
 /// In a child of a process with threads: nothing but calls of the kernel.
 [[noreturn]] void ask_in_child(const char* place) {
@@ -112,12 +80,12 @@ PlaceWords ask_places(const std::vector<std::string>& places, double limit) {
 }
 
 std::vector<std::string> shared_places(const std::string& text, std::size_t most) {
-  const std::vector<Mounted> mounts = mounts_in(text);
+  const std::vector<Mount> mounts = parse_mountinfo(text);
   std::vector<std::string> places;
-  for (const Mounted& m : mounts) {
-    if (std::find(kFromElsewhere.begin(), kFromElsewhere.end(), m.type) == kFromElsewhere.end()) continue;
-    const bool comes_and_goes = std::any_of(mounts.begin(), mounts.end(), [&](const Mounted& other) {
-      return other.type == "autofs" && below(m.place, other.place);
+  for (const Mount& m : mounts) {
+    if (!is_from_elsewhere(m.type)) continue;
+    const bool comes_and_goes = std::any_of(mounts.begin(), mounts.end(), [&](const Mount& other) {
+      return other.type == "autofs" && lies_below(m.place, other.place);
     });
     if (!comes_and_goes && places.size() < most) places.push_back(m.place);
   }
@@ -126,8 +94,8 @@ std::vector<std::string> shared_places(const std::string& text, std::size_t most
 
 std::string mount_of(const std::string& text, const std::string& folder) {
   std::string best = "/";
-  for (const Mounted& m : mounts_in(text))
-    if (m.type != "autofs" && below(folder, m.place) && m.place.size() > best.size()) best = m.place;
+  for (const Mount& m : parse_mountinfo(text))
+    if (m.type != "autofs" && lies_below(folder, m.place) && m.place.size() > best.size()) best = m.place;
   return best;
 }
 

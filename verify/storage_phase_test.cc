@@ -23,11 +23,12 @@ constexpr char kMounts[] =
     "31 22 0:41 / /a\\040b rw - lustre mgs:/x rw\n"
     "32 22 0:42 / /auto rw - autofs map rw\n"
     "33 32 0:43 / /auto/alice rw - nfs4 server:/alice rw\n"
+    "35 22 0:44 / /t\\011b\\134c rw - fuse.daos dfuse rw\n"
     "34 22 8:3 / /scratch rw - ext4 /dev/sdb rw\n"
     "garbage\n- - -\n";
 
 TEST(Storage, PlacesFromElsewhere) {
-  EXPECT_THAT(shared_places(kMounts, 9), ElementsAre("/home", "/a b"));
+  EXPECT_THAT(shared_places(kMounts, 9), ElementsAre("/home", "/a b", "/t\tb\\c"));
   EXPECT_THAT(shared_places(kMounts, 1), ElementsAre("/home"));
   EXPECT_EQ(mount_of(kMounts, "/home/alice/run"), "/home");
   EXPECT_EQ(mount_of(kMounts, "/homes/alice"), "/");

@@ -11,6 +11,8 @@
 #include <sstream>
 #include <vector>
 
+#include "base/mount_table.h"
+
 namespace sickbay::verify {
 namespace {
 
@@ -43,13 +45,6 @@ struct CgroupPlace {
   bool v2 = false;
 };
 
-bool has_word(const std::string& list, const std::string& word) {
-  std::istringstream in(list);
-  for (std::string item; std::getline(in, item, ',');)
-    if (item == word) return true;
-  return false;
-}
-
 /// The hierarchies that can throttle this process: v1's "cpu", and v2 where its cpu controller is there.
 std::vector<CgroupPlace> cgroup_places(const std::string& root) {
   std::string path_v1, path_v2;
@@ -63,28 +58,23 @@ std::vector<CgroupPlace> cgroup_places(const std::string& root) {
     if (controllers.empty()) {
       path_v2 = line.substr(second + 1);
       in_v2 = true;
-    } else if (has_word(controllers, "cpu")) {
+    } else if (has_option(controllers, "cpu")) {
       path_v1 = line.substr(second + 1);
       in_v1 = true;
     }
   }
   std::vector<CgroupPlace> places;
-  std::ifstream mounts(root + "/proc/self/mountinfo");
-  for (std::string line; std::getline(mounts, line);) {
-    // "36 35 0:30 ROOT MOUNTPOINT options ... - TYPE source SUPER_OPTIONS" (proc_pid_mountinfo(5))
-    const auto dash = line.find(" - ");
-    if (dash == std::string::npos) continue;
-    std::istringstream head(line.substr(0, dash)), tail(line.substr(dash + 3));
-    std::string id, parent, device, mount_root, mount_point, type, source, super;
-    head >> id >> parent >> device >> mount_root >> mount_point;
-    tail >> type >> source >> super;
-    const bool v2 = type == "cgroup2" && in_v2;
-    const bool v1 = type == "cgroup" && in_v1 && has_word(super, "cpu");
+  std::ifstream in(root + "/proc/self/mountinfo");
+  std::ostringstream text;
+  text << in.rdbuf();
+  for (const Mount& m : parse_mountinfo(text.str())) {
+    const bool v2 = m.type == "cgroup2" && in_v2;
+    const bool v1 = m.type == "cgroup" && in_v1 && has_option(m.filesystem_options, "cpu");
     if (!v1 && !v2) continue;
     std::string path = v2 ? path_v2 : path_v1;
-    if (mount_root != "/" && path.rfind(mount_root, 0) == 0) path.erase(0, mount_root.size());
+    if (m.root != "/" && path.rfind(m.root, 0) == 0) path.erase(0, m.root.size());
     if (path == "/") path.clear();
-    places.push_back({root + mount_point, path, v2});
+    places.push_back({root + m.place, path, v2});
   }
   return places;
 }

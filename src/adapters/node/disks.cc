@@ -4,7 +4,7 @@
 
 #include "adapters/node/families.h"
 #include "adapters/node/parse.h"
-#include "adapters/node/words.h"
+#include "base/words.h"
 
 namespace sickbay::node {
 namespace {

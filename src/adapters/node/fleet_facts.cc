@@ -11,8 +11,9 @@
 
 #include "adapters/node/parse.h"
 #include "adapters/node/tree.h"
-#include "adapters/node/words.h"
+#include "base/mount_table.h"
 #include "base/text.h"
+#include "base/words.h"
 
 namespace sickbay {
 namespace {
@@ -21,38 +22,38 @@ using node::Tree;
 
 constexpr std::size_t kMostMounts = 64, kMostLinks = 16;
 
-/// File systems that a site mounts.  An allowed list: what the kernel, containers and desktops mount besides
-/// grows with every release.
-constexpr auto kSitesTypes = std::to_array<std::string_view>(
-    {"ext2",      "ext3",     "ext4", "xfs",       "btrfs",          "f2fs",   "jfs",      "vfat",
-     "zfs",       "bcachefs", "nfs",  "nfs4",      "lustre",         "beegfs", "gpfs",     "ceph",
-     "fuse.ceph", "cifs",     "smb3", "glusterfs", "fuse.glusterfs", "pvfs2",  "orangefs", "afs",
-     "panfs",     "wekafs",   "daos", "9p",        "virtiofs",       "tmpfs",  "ocfs2",    "gfs2"});
+/// File systems on this machine, or on disks that it shares, that a site mounts.  An allowed list: what the
+/// kernel, containers and desktops mount besides grows with every release.
+constexpr auto kLocalTypes =
+    std::to_array<std::string_view>({"ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs", "jfs", "vfat", "zfs",
+                                     "bcachefs", "tmpfs", "ocfs2", "gfs2"});
 /// Places that come and go with logins, jobs and containers, whatever is mounted there.
 constexpr auto kPassing =
     std::to_array<std::string_view>({"/dev", "/proc", "/sys", "/run", "/snap", "/media", "/var/lib/docker",
                                      "/var/lib/containers", "/var/lib/kubelet", "/var/run", "/tmp/"});
 
-bool below(std::string_view place, std::string_view folder) {
-  if (folder.ends_with('/')) return place.starts_with(folder);
-  return place.starts_with(folder) && (place.size() == folder.size() || place[folder.size()] == '/');
+/// Whether a site mounts this type; what a user mounts for himself (sshfs) comes and goes with him.
+bool is_a_sites(std::string_view type) {
+  return std::ranges::find(kLocalTypes, type) != kLocalTypes.end() ||
+         (is_from_elsewhere(type) && type != "fuse.sshfs");
 }
 
 void add_mounts(const Tree& tree, Json& facts) {
   const auto text = tree.read("/proc/self/mountinfo");
   if (!text) return;
-  const std::vector<node::Mount> mounts = node::parse_mountinfo(*text);
+  const std::vector<Mount> mounts = parse_mountinfo(*text);
   std::set<std::string, std::less<>> automounted;
-  for (const node::Mount& m : mounts)
+  for (const Mount& m : mounts)
     if (m.type == "autofs") automounted.insert(m.place);
-  const auto stays = [&](const node::Mount& m) {
-    return std::ranges::find(kSitesTypes, m.type) != kSitesTypes.end() &&
-           std::ranges::none_of(kPassing, [&](std::string_view folder) { return below(m.place, folder); }) &&
+  const auto stays = [&](const Mount& m) {
+    return is_a_sites(m.type) &&
+           std::ranges::none_of(kPassing,
+                                [&](std::string_view folder) { return lies_below(m.place, folder); }) &&
            std::ranges::none_of(automounted,
-                                [&](const std::string& folder) { return below(m.place, folder); });
+                                [&](const std::string& folder) { return lies_below(m.place, folder); });
   };
   std::size_t told = 0;
-  for (const node::Mount& m : mounts)  // (a later mount on the same place covers an earlier one)
+  for (const Mount& m : mounts)  // (a later mount on the same place covers an earlier one)
     if (stays(m) && told++ < kMostMounts) facts.set("mount:" + m.place, m.type);
 }
 
@@ -73,7 +74,7 @@ void add_processor(const Tree& tree, Json& facts) {
   std::string model;
   std::int64_t count = 0;
   std::string_view rest = *text;
-  while (const auto line = node::next_line(rest)) {
+  while (const auto line = next_line(rest)) {
     const std::size_t colon = line->find(':');
     if (colon == std::string_view::npos) continue;
     const std::string_view name = trimmed(line->substr(0, colon)), value = trimmed(line->substr(colon + 1));

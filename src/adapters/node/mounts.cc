@@ -9,6 +9,7 @@
 
 #include "adapters/node/families.h"
 #include "adapters/node/parse.h"
+#include "base/mount_table.h"
 #include "base/text.h"
 
 namespace sickbay::node {

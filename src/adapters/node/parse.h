@@ -47,20 +47,6 @@ std::optional<std::int64_t> parse_uid(std::string_view status);
 std::optional<std::int64_t> job_of_cgroup(std::string_view cgroup);
 std::optional<std::int64_t> job_of_title(std::string_view title);
 
-/// One line of /proc/self/mountinfo.
-struct Mount {
-  std::string place, type, source;
-  bool read_only = false;  ///< this mount, or the file system
-  bool filesystem_read_only = false;
-};
-std::vector<Mount> parse_mountinfo(std::string_view text);
-/// A line of /etc/fstab.
-struct FstabLine {
-  std::string source, place, type, options;
-  bool has(std::string_view option) const;
-};
-std::vector<FstabLine> parse_fstab(std::string_view text);
-
 /// Two lines "Tcp: NAMES" and "Tcp: NUMBERS" of /proc/net/snmp, by name.
 std::map<std::string, std::int64_t, std::less<>> parse_snmp(std::string_view text, std::string_view protocol);
 /// Device of the default route in /proc/net/route with the lowest metric; "" where there is none.

@@ -3,8 +3,9 @@
 #include <algorithm>
 
 #include "adapters/node/parse.h"
-#include "adapters/node/words.h"
 #include "base/json.h"
+#include "base/text.h"
+#include "base/words.h"
 
 namespace sickbay::node {
 namespace {

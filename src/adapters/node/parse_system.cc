@@ -1,36 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parsers of what the kernel and its configuration say: processes, mounts, network, users, Slurm, time.
+// Parsers of what the kernel and its configuration say: processes, network, users, Slurm, time.
 #include <algorithm>
 #include <limits>
 
 #include "adapters/node/parse.h"
-#include "adapters/node/words.h"
+#include "base/text.h"
+#include "base/words.h"
 
 namespace sickbay::node {
 namespace {
-
-// Paths of /proc and fstab write blanks and backslashes as \040.
-std::string unescaped(std::string_view text) {
-  std::string plain;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '\\' && i + 3 < text.size()) {
-      const auto code = to_integer(text.substr(i + 1, 3), 8);
-      if (code && *code > 0 && *code < 256) {
-        plain += static_cast<char>(*code);
-        i += 3;
-        continue;
-      }
-    }
-    plain += text[i];
-  }
-  return plain;
-}
-
-bool has_option(std::string_view options, std::string_view wanted) {
-  while (!options.empty())
-    if (next_part(options, ',') == wanted) return true;
-  return false;
-}
 
 // A job number behind `mark`, ended by a character of `ends` or the end.
 std::optional<std::int64_t> number_behind(std::string_view text, std::string_view mark,
@@ -93,43 +71,6 @@ std::optional<std::int64_t> job_of_cgroup(std::string_view cgroup) {
 std::optional<std::int64_t> job_of_title(std::string_view title) {
   if (!title.starts_with("slurmstepd: [")) return std::nullopt;
   return number_behind(title, "[", ".]");
-}
-
-std::vector<Mount> parse_mountinfo(std::string_view text) {
-  // 36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw,errors=continue
-  std::vector<Mount> mounts;
-  while (const auto line = next_line(text)) {
-    std::string_view rest = *line;
-    for (int i = 0; i < 4; ++i) next_word(rest);
-    Mount m;
-    m.place = unescaped(next_word(rest));
-    const std::string_view options = next_word(rest);
-    while (!rest.empty() && next_word(rest) != "-") {
-    }
-    m.type = next_word(rest);
-    m.source = unescaped(next_word(rest));
-    m.filesystem_read_only = has_option(next_word(rest), "ro");
-    m.read_only = m.filesystem_read_only || has_option(options, "ro");
-    if (!m.place.empty() && !m.type.empty()) mounts.push_back(std::move(m));
-  }
-  return mounts;
-}
-
-bool FstabLine::has(std::string_view option) const { return has_option(options, option); }
-
-std::vector<FstabLine> parse_fstab(std::string_view text) {
-  std::vector<FstabLine> lines;
-  while (const auto line = next_line(text)) {
-    std::string_view rest = trimmed(*line);
-    if (rest.empty() || rest.front() == '#') continue;
-    FstabLine found;
-    found.source = unescaped(next_word(rest));
-    found.place = unescaped(next_word(rest));
-    found.type = next_word(rest);
-    found.options = next_word(rest);
-    if (!found.type.empty()) lines.push_back(std::move(found));
-  }
-  return lines;
 }
 
 std::map<std::string, std::int64_t, std::less<>> parse_snmp(std::string_view text,

@@ -4,7 +4,8 @@
 
 #include "adapters/node/families.h"
 #include "adapters/node/parse.h"
-#include "adapters/node/words.h"
+#include "base/text.h"
+#include "base/words.h"
 
 namespace sickbay::node {
 

@@ -7,7 +7,8 @@
 
 #include <algorithm>
 
-#include "adapters/node/words.h"
+#include "base/text.h"
+#include "base/words.h"
 
 namespace sickbay::node {
 

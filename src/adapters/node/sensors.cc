@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "adapters/node/families.h"
-#include "adapters/node/words.h"
+#include "base/words.h"
 
 namespace sickbay::node {
 namespace {

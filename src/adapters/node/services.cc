@@ -7,7 +7,8 @@
 
 #include "adapters/node/families.h"
 #include "adapters/node/process_table.h"
-#include "adapters/node/words.h"
+#include "base/text.h"
+#include "base/words.h"
 
 namespace sickbay::node {
 namespace {

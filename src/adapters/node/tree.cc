@@ -13,8 +13,8 @@
 #include <cstring>
 #include <memory>
 
-#include "adapters/node/words.h"
 #include "base/text.h"
+#include "base/words.h"
 
 namespace sickbay::node {
 namespace {

@@ -9,7 +9,7 @@
 #include <limits>
 
 #include "adapters/node/process_table.h"
-#include "adapters/node/words.h"
+#include "base/words.h"
 
 namespace sickbay::ranks {
 namespace {
@@ -61,7 +61,7 @@ std::vector<ThreadTicks> other_threads(const node::Tree& tree, std::int64_t pid,
   std::vector<ThreadTicks> threads;
   const std::string folder = fmt::format("/proc/{}/task", pid);
   for (const std::string& name : tree.list(folder)) {
-    const auto tid = node::to_integer(name);
+    const auto tid = to_integer(name);
     if (!tid || *tid == pid) continue;
     if (threads.size() == most) break;
     const auto text = tree.read(fmt::format("{}/{}/stat", folder, name), 4096);
@@ -74,12 +74,12 @@ std::vector<ThreadTicks> other_threads(const node::Tree& tree, std::int64_t pid,
 std::int64_t parse_net_dev(std::string_view text) {
   //  face |bytes packets errs drop fifo frame compressed multicast|bytes ...: two lines of heads
   std::int64_t sum = 0;
-  while (const auto line = node::next_line(text)) {
+  while (const auto line = next_line(text)) {
     const std::size_t colon = line->find(':');
     if (colon == std::string_view::npos) continue;
     std::string_view rest = line->substr(colon + 1);
     for (int column = 0; column < 9; ++column) {
-      const auto value = node::to_integer(node::next_word(rest));
+      const auto value = to_integer(next_word(rest));
       if (value && (column == 0 || column == 8)) sum = added(sum, *value);
     }
   }
@@ -89,14 +89,14 @@ std::int64_t parse_net_dev(std::string_view text) {
 std::int64_t parse_unsent(std::string_view text, std::int64_t uid) {
   //   0: 0100007F:0016 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 ...
   std::int64_t sum = 0;
-  while (const auto line = node::next_line(text)) {
+  while (const auto line = next_line(text)) {
     std::string_view rest = *line;
-    for (int column = 0; column < 3; ++column) node::next_word(rest);
-    const std::string_view state = node::next_word(rest), queues = node::next_word(rest);
-    for (int column = 0; column < 2; ++column) node::next_word(rest);
+    for (int column = 0; column < 3; ++column) next_word(rest);
+    const std::string_view state = next_word(rest), queues = next_word(rest);
+    for (int column = 0; column < 2; ++column) next_word(rest);
     // 01: established.  Of one that listens the columns mean something else.
-    if (state != "01" || node::to_integer(node::next_word(rest)) != uid) continue;
-    sum = added(sum, node::to_integer(queues.substr(0, queues.find(':')), 16).value_or(0));
+    if (state != "01" || to_integer(next_word(rest)) != uid) continue;
+    sum = added(sum, to_integer(queues.substr(0, queues.find(':')), 16).value_or(0));
   }
   return sum;
 }

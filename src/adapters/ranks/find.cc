@@ -9,8 +9,8 @@
 #include <set>
 #include <tuple>
 
-#include "adapters/node/words.h"
 #include "adapters/ranks/mapped.h"
+#include "base/words.h"
 #include "model/task_ids.h"
 
 namespace sickbay::ranks {
@@ -20,7 +20,7 @@ constexpr std::size_t kMostEnvironment = 1 << 20;
 constexpr std::size_t kMostWorldName = 80;
 
 std::optional<std::int64_t> count_in(std::string_view text) {
-  const auto value = node::to_integer(text);
+  const auto value = to_integer(text);
   if (!value || *value < 0 || *value > kMostTaskId) return std::nullopt;
   return value;
 }
@@ -110,7 +110,7 @@ RankNumber rank_number(std::string_view environment) {
               {"SLURM_STEP_NUM_TASKS", &slurm_size, nullptr},
               {"SLURM_STEP_ID", nullptr, &step}};
   while (!environment.empty()) {
-    const std::string_view entry = node::next_part(environment, '\0');
+    const std::string_view entry = next_part(environment, '\0');
     const std::size_t equals = entry.find('=');
     if (equals == std::string_view::npos) continue;
     for (const auto& row : rows) {

@@ -5,7 +5,7 @@
 
 #include <optional>
 
-#include "adapters/node/words.h"
+#include "base/words.h"
 
 namespace sickbay::ranks {
 namespace {
@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t kMostMaps = 4 << 20;  // 40,000 mappings
 
 std::optional<std::uint64_t> address(std::string_view text) {
-  const auto value = node::to_integer(text, 16);
+  const auto value = to_integer(text, 16);
   return value && *value >= 0 ? std::optional(static_cast<std::uint64_t>(*value)) : std::nullopt;
 }
 
@@ -22,14 +22,14 @@ std::optional<std::uint64_t> address(std::string_view text) {
 std::vector<Mapped> parse_maps(std::string_view text) {
   // 7f1c0a000000-7f1c0a021000 r-xp 00001000 fe:01 1234      /usr/lib/libmpich.so.12
   std::vector<Mapped> all;
-  while (const auto line = node::next_line(text)) {
+  while (const auto line = next_line(text)) {
     std::string_view rest = *line;
-    const std::string_view range = node::next_word(rest), rights = node::next_word(rest);
+    const std::string_view range = next_word(rest), rights = next_word(rest);
     const std::size_t dash = range.find('-');
     if (dash == std::string_view::npos || rights.size() < 3) continue;
     const auto from = address(range.substr(0, dash)), to = address(range.substr(dash + 1));
     if (!from || !to) continue;  // [vsyscall] is beyond what a process has
-    for (int column = 0; column < 3; ++column) node::next_word(rest);
+    for (int column = 0; column < 3; ++column) next_word(rest);
     const std::size_t begin = rest.find_first_not_of(' ');
     all.push_back({*from, *to, rights[1] == 'w', rights[2] == 'x',
                    std::string(begin == std::string_view::npos ? "" : rest.substr(begin))});

@@ -17,10 +17,10 @@
 #include <cstring>
 #include <string>
 
-#include "adapters/node/words.h"
 #include "adapters/ranks/counters.h"
 #include "adapters/ranks/glance.h"
 #include "adapters/ranks/look.h"
+#include "base/words.h"
 
 namespace sickbay {
 namespace {
@@ -56,7 +56,7 @@ tl::unexpected<Error> misused(std::string what) {
 }
 
 Result<std::int64_t> number(std::string_view name, const char* text, std::int64_t least, std::int64_t most) {
-  const auto value = text == nullptr ? std::nullopt : node::to_integer(text);
+  const auto value = text == nullptr ? std::nullopt : to_integer(text);
   if (!value || *value < least || *value > most)
     return misused(fmt::format("{} needs a number from {} to {}", name, least, most));
   return *value;
@@ -65,7 +65,7 @@ Result<std::int64_t> number(std::string_view name, const char* text, std::int64_
 Result<std::vector<std::int64_t>> read_list(std::string_view name, std::string_view list) {
   std::vector<std::int64_t> pids;
   while (!list.empty()) {
-    const std::string one(node::next_part(list, ','));
+    const std::string one(next_part(list, ','));
     const auto value = number(name, one.c_str(), 1, INT32_MAX);
     if (!value) return fail(value.error());
     pids.push_back(*value);
@@ -99,7 +99,7 @@ Result<Wish> read_arguments(int argc, char** argv) {
     } else if (arg == "--glance") {
       const char* list = next();
       for (std::string_view rest = list == nullptr ? "" : list; !rest.empty();) {
-        auto pids = read_list(arg, node::next_part(rest, '/'));
+        auto pids = read_list(arg, next_part(rest, '/'));
         if (!pids) return fail(std::move(pids.error()));
         wish.glance.programs.push_back(std::move(*pids));
       }

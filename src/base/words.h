@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lines, words and numbers of the texts that kernels write.  For the parsers of this folder.
+// Lines, words and numbers of the texts that kernels write.
 #pragma once
 #include <algorithm>
 #include <charconv>
@@ -8,9 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/text.h"
-
-namespace sickbay::node {
+namespace sickbay {
 
 /// The next line of `rest`, which is shortened; nothing at the end.
 inline std::optional<std::string_view> next_line(std::string_view& rest) {
@@ -56,4 +54,4 @@ inline std::optional<double> to_fraction(std::string_view text) {
   return value;
 }
 
-}  // namespace sickbay::node
+}  // namespace sickbay
