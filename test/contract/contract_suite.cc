@@ -621,6 +621,15 @@ TEST_F(Contract, ExplainsAHeldJob) {
   EXPECT_EQ(nodes_that_are(*facts, NodeHurdle::idle), sorted_hosts(cluster->nodes()));
 }
 
+// What backfill writes into the record of a job without a limit that it starts; requeued, the job waits with
+// it.
+TEST_F(Contract, ExplainsALimitOfAYearAsNone) {
+  const JobHandle job = submitted(program(kSucceeds, {"-N1", "-t365-0"}));
+  const auto facts = explain(job.job_id);
+  ASSERT_TRUE(facts) << facts.error().line();
+  EXPECT_EQ(facts->request.time_limit_s, 0);
+}
+
 TEST_F(Contract, ExplainsThatNodesAreInUse) {
   const std::size_t all = cluster->nodes().size();
   const JobHandle first =

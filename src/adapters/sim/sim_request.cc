@@ -32,7 +32,7 @@ bool read_limit(std::string_view text, SimRequest& into) {
   const auto limit = parse_time_limit(text);
   if (!limit) return false;
   if (limit->kind != TimeLimit::Kind::partition_limit)
-    into.time_limit_s = std::chrono::seconds(limit->minutes()).count();
+    into.time_limit_s = limit_seconds(limit->minutes().count());
   return true;
 }
 

@@ -13,6 +13,7 @@
 #include "adapters/slurm/child/fields.h"
 #include "adapters/slurm/child/slurm_error.h"
 #include "base/hostlist.h"
+#include "model/job.h"
 #include "model/pending_facts.h"
 
 namespace sickbay::slurm {
@@ -83,7 +84,7 @@ PendingRequest request_of(const slurm_job_info_t& record) {
   request.dependency = text(record.dependency);
   request.account = text(record.account);
   request.qos = text(record.qos);
-  request.time_limit_s = seconds_or_none(record.time_limit);
+  request.time_limit_s = limit_seconds(number_or_none(record.time_limit));
   request.begin = time_or_none(record.eligible_time);
   request.deadline = time_or_none(record.deadline);
   request.array_job = number_or_none(record.array_job_id);
