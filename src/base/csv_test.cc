@@ -25,5 +25,23 @@ TEST(Csv, QuotesWhatWouldEndACell) {
   }
 }
 
+TEST(Csv, CutsALineIntoItsCells) {
+  using Cells = std::vector<std::string>;
+  const struct {
+    std::string_view line;
+    std::optional<Cells> cells;
+  } rows[] = {
+      {"", Cells{""}},
+      {"a,b", Cells{"a", "b"}},
+      {"a,", Cells{"a", ""}},
+      {R"("a,b",c)", Cells{"a,b", "c"}},
+      {R"("a ""b""","")", Cells{R"(a "b")", ""}},
+      {R"(a"b,c)", Cells{R"(a"b)", "c"}},
+      {R"("a)", std::nullopt},
+      {R"("a"b,c)", std::nullopt},
+  };
+  for (const auto& row : rows) EXPECT_EQ(csv_cells(row.line), row.cells) << row.line;
+}
+
 }  // namespace
 }  // namespace sickbay
