@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::uint32_t kBurst = UINT32_MAX;  // no node
 constexpr std::uint32_t kOther = UINT32_MAX;  // no job of ours
-constexpr std::size_t kMostPeriods = 10'000;
+constexpr std::size_t kMostSimulated = 10'000;
 
 struct Event {
   double at;
@@ -52,7 +52,7 @@ Pace pace_of(const LocalLevel& level, const Setting& setting, double warm, Rando
   if (!setting.draw_rates) drawn.variance = drawn.drift = drawn.scatter = 0;
   std::size_t count = 1;
   if (!drawn.constant() && drawn.period_h > 0)
-    count = std::min(static_cast<std::size_t>(setting.hours / drawn.period_h) + 1, kMostPeriods);
+    count = std::min(static_cast<std::size_t>(setting.hours / drawn.period_h) + 1, kMostSimulated);
   return Pace(future_of(drawn, count, random), warm, std::max(drawn.period_h, 1e-6));
 }
 
