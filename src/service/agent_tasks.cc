@@ -14,6 +14,7 @@ namespace sickbay {
 namespace {
 
 constexpr std::string_view kDiagnosed = "diagnosed";
+constexpr std::string_view kActEnded = "act_ended";
 constexpr std::chrono::seconds kStateAge{60};  // how old a node's state may be that an agent is told
 constexpr std::chrono::seconds kSweep{60};
 constexpr std::size_t kTasksKept = 200;        // with their results
@@ -25,12 +26,19 @@ struct AgentTasks::Task {
   std::int64_t id = 0;
   std::string node, mode, by;
   bool repair = false;
+  Json order;       ///< of an act; null for a diagnosis
+  std::string key;  ///< of the command that wants it
   TimePoint wanted = kNoTime, given = kNoTime, ended = kNoTime;
-  std::string outcome;    ///< "" while it is not over
-  Json result;            ///< what the agent sent; null after a restart
-  Json summary;           ///< {task, outcome, findings, faults, unknown}
+  std::string outcome;  ///< "" while it is not over
+  Json result;          ///< what the agent sent; null after a restart
+  Json summary;  ///< {task, outcome, findings, faults, unknown}; of an act {task, outcome, answer, error}
   std::list<Poll> polls;  ///< of people who wait for its end
 
+  bool is_act() const { return order.is_object(); }
+  TimePoint due() const {
+    if (is_act()) return given == kNoTime ? wanted + kActLife : given + kActRun;
+    return given == kNoTime ? wanted + kLife : given + kRun;
+  }
   Json json() const {
     const char* state = !outcome.empty() ? "over" : given != kNoTime ? "running" : "waiting";
     return Json::object({{"task", id},
@@ -60,8 +68,8 @@ AgentTasks::~AgentTasks() {
 }
 
 void AgentTasks::apply(const Event& event) {
-  if (event.kind == kDiagnoseWanted) begin_task(event);
-  if (event.kind == kDiagnosed) end_task(event);
+  if (event.kind == kDiagnoseWanted || event.kind == kActWanted) begin_task(event);
+  if (event.kind == kDiagnosed || event.kind == kActEnded) end_task(event);
 }
 
 void AgentTasks::begin_task(const Event& event) {
@@ -72,6 +80,10 @@ void AgentTasks::begin_task(const Event& event) {
   task.mode = event.body["mode"].as_string();
   task.repair = event.body["repair"].as_bool();
   task.by = event.body["by"].as_string();
+  if (event.kind == kActWanted) {
+    task.order = event.body["order"];
+    task.key = event.body["key"].as_string();
+  }
   task.wanted = event.at;
   last_ = std::max(last_, task.id);
   tasks_.emplace(task.id, std::move(task));
@@ -91,17 +103,29 @@ void AgentTasks::end_task(const Event& event) {
     loop_.cancel(poll.timer);
     answer_task(poll, task);
   }
+  tell_watchers(task);
+}
+
+void AgentTasks::tell_watchers(const Task& task) {
   const auto [first, last] = watchers_.equal_range(task.id);
   std::vector<Done<Json>> watching;
   for (auto watcher = first; watcher != last; ++watcher) watching.push_back(std::move(watcher->second));
   watchers_.erase(first, last);
+  const Json summary = task.summary;
   for (const auto& watcher : watching) {
     if (task.outcome == "expired")
-      watcher(fail(Error(ErrorCode::timed_out, "no agent on " + task.node + " has done the diagnosis")));
-    else
+      watcher(
+          fail(Error(ErrorCode::timed_out, fmt::format("no agent on {} has done the {}", task.node,
+                                                       task.is_act() ? "restart or look" : "diagnosis"))));
+    else if (!task.is_act())
       watcher(Json::object({{"passed", task.outcome == "passed"},
-                            {"faults", event.body["faults"]},
-                            {"unknown", event.body["unknown"]}}));
+                            {"faults", summary["faults"]},
+                            {"unknown", summary["unknown"]}}));
+    else if (task.outcome == "done")
+      watcher(summary["answer"]);
+    else
+      watcher(fail(Error(ErrorCode::conflict, summary["error"]["what"].as_string())
+                       .because(summary["error"]["cause"].as_string())));
   }
 }
 
@@ -114,6 +138,14 @@ void AgentTasks::take_results(const std::string& node, const Json& body, Done<Js
     return done(fail(ErrorCode::not_found, fmt::format("{} has no task {}", node, body["task"].as_int())));
   Task& task = it->second;
   if (!task.outcome.empty()) return done(Json::object({{"task", task.id}}));  // said before
+  if (task.is_act()) {
+    Json ended = Json::object({{"task", task.id},
+                               {"outcome", body["whole"].as_bool() ? "done" : "failed"},
+                               {"answer", body["answer"]},
+                               {"error", body["error"]}});
+    return controller_.take({new_event(node_subject(node), kActEnded, std::move(ended))},
+                            Json::object({{"task", task.id}}), std::move(done));
+  }
   std::int64_t findings = 0, faults = 0, unknown = 0;
   for (const Json& run : body["runs"].items())
     for (const Json& finding : run["findings"].items()) {
@@ -150,8 +182,11 @@ Json AgentTasks::tasks_after(const std::string& node, std::int64_t after) {
     if (task.node != node || !task.outcome.empty()) continue;
     if (task.given == kNoTime) task.given = loop_.now();
     next = task.id;
-    items.push(Json::object(
-        {{"task", task.id}, {"kind", "diagnose"}, {"mode", task.mode}, {"repair", task.repair}}));
+    if (task.is_act())
+      items.push(Json::object({{"task", task.id}, {"kind", "component"}, {"order", task.order}}));
+    else
+      items.push(Json::object(
+          {{"task", task.id}, {"kind", "diagnose"}, {"mode", task.mode}, {"repair", task.repair}}));
   }
   return Json::object({{"items", std::move(items)}, {"next", next}});
 }
@@ -210,25 +245,55 @@ void AgentTasks::order(const std::string& node, const Json& wish, const std::str
   if (!is_diagnosis_mode(mode))
     return done(fail(Error(ErrorCode::bad_input, "no mode " + quote_for_message(mode))
                          .remedied_by("choose quick, deep or extended")));
-  const auto order_it = [this, node, mode, by, repair = wish["repair"].as_bool(), mark = std::move(mark),
-                         done = std::move(done)](Status looked) {
-    if (!controller_.watch().nodes().contains(node)) {
-      if (!looked) return done(fail(looked.error()));
-      std::vector<std::string> names;
-      for (const auto& [name, info] : controller_.watch().nodes()) names.push_back(name);
-      const std::string near = did_you_mean(node, names);
-      return done(
-          fail(Error(ErrorCode::not_found, "no node " + quote_for_message(node))
-                   .remedied_by(near.empty() ? "'sickbay nodes' lists them" : "did you mean " + near + "?")));
-    }
+  with_node(node, [this, node, mode, by, repair = wish["repair"].as_bool(), mark = std::move(mark),
+                   done = std::move(done)](Status there) {
+    if (!there) return done(fail(std::move(there.error())));
     // A number whose order is refused stays unused.
     std::vector<Event> events{
         new_event(node_subject(node), kDiagnoseWanted,
                   Json::object({{"task", ++last_}, {"mode", mode}, {"repair", repair}, {"by", by}}))};
     const Json answer = Json::object({{"task", last_}});
     if (!mark || mark(events, answer)) controller_.take(std::move(events), answer, done);
-  };
-  controller_.watch().with_nodes(kStateAge, lifetime_.guard(order_it));
+  });
+}
+
+// `then` hears whether Slurm has the node; where nobody can say, why.
+void AgentTasks::with_node(const std::string& node, std::function<void(Status)> then) {
+  controller_.watch().with_nodes(kStateAge, lifetime_.guard([this, node,
+                                                             then = std::move(then)](Status looked) {
+    if (controller_.watch().nodes().contains(node)) return then({});
+    if (!looked) return then(fail(looked.error()));
+    std::vector<std::string> names;
+    for (const auto& [name, info] : controller_.watch().nodes()) names.push_back(name);
+    const std::string near = did_you_mean(node, names);
+    then(fail(Error(ErrorCode::not_found, "no node " + quote_for_message(node))
+                  .remedied_by(near.empty() ? "'sickbay nodes' lists them" : "did you mean " + near + "?")));
+  }));
+}
+
+void AgentTasks::act(const std::string& node, const std::string& key, const Json& order, Done<Json> done) {
+  const auto before =
+      std::ranges::find_if(tasks_, [&](const auto& entry) { return entry.second.key == key; });
+  if (!key.empty() && before != tasks_.end()) {
+    watchers_.emplace(before->first, std::move(done));
+    if (!before->second.outcome.empty())
+      loop_.post(lifetime_.guard([this, id = before->first] {
+        if (const auto it = tasks_.find(id); it != tasks_.end()) tell_watchers(it->second);
+      }));
+    return;
+  }
+  with_node(node, [this, node, key, order, done = std::move(done)](Status there) {
+    if (!there) return done(fail(std::move(there.error())));
+    const std::int64_t task = ++last_;
+    watchers_.emplace(task, done);
+    controller_.take({new_event(node_subject(node), kActWanted,
+                                Json::object({{"task", task}, {"key", key}, {"order", order}}))},
+                     lifetime_.guard([this, task](Status kept) {
+                       if (kept) return;
+                       const auto watcher = watchers_.extract(task);
+                       if (!watcher.empty()) watcher.mapped()(fail(std::move(kept.error())));
+                     }));
+  });
 }
 
 void AgentTasks::examine(const std::string& node, const std::string& mode, Done<Json> done) {
@@ -269,10 +334,11 @@ void AgentTasks::expire() {
   for (auto& [id, task] : tasks_) {
     if (!task.outcome.empty()) continue;
     open = true;
-    const TimePoint end = task.given == kNoTime ? task.wanted + kLife : task.given + kRun;
-    if (loop_.now() < end) continue;
-    events.push_back(new_event(node_subject(task.node), kDiagnosed,
-                               Json::object({{"task", id}, {"mode", task.mode}, {"outcome", "expired"}})));
+    if (loop_.now() < task.due()) continue;
+    Json body = Json::object({{"task", id}, {"outcome", "expired"}});
+    if (!task.is_act()) body.set("mode", task.mode);
+    events.push_back(
+        new_event(node_subject(task.node), task.is_act() ? kActEnded : kDiagnosed, std::move(body)));
   }
   if (!events.empty()) controller_.take(std::move(events));
   if (open) sweep_ = loop_.at(loop_.now() + kSweep, [this] { expire(); });

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // AgentTasks: what sickbayd wants the agents to do, and the long polls that carry it.
 //
-// A task is a diagnosis of one node.  It waits here until its agent's long poll takes it (decisions.md 6),
-// and ends with the agent's results or when its time has run out.  Tasks are events, so that they outlive
-// sickbayd; their whole results are kept in memory only.  Who may ask is checked elsewhere (agents.h).
-// Source: doc/design/diagnose.md, "Endpoints".
+// A task is a diagnosis of one node, or an act on its components.  It waits here until its agent's long poll
+// takes it (decisions.md 6), and ends with the agent's results or when its time has run out.  Tasks are
+// events, so that they outlive sickbayd; their whole results are kept in memory only.  Who may ask is checked
+// elsewhere (agents.h). Source: doc/design/diagnose.md, "Endpoints".
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -58,11 +58,20 @@ class AgentTasks {
   /// A diagnosis to its end, for the verb `diagnose`: {"passed", "faults", "unknown"}.  Errors: timed_out,
   /// and those of order().
   void examine(const std::string& node, const std::string& mode, Done<Json> done);
+  /// An act on components of `node` (service/agent/component_restarts.h), for the verbs restart_component and
+  /// check_component, and what the agent answered.  One that was ordered under the same `key` before is
+  /// waited for, or answered from what came of it: it is not ordered again.  Errors: timed_out (no agent took
+  /// it, or none ended it), not_found (no such node), conflict (what the agent said).
+  void act(const std::string& node, const std::string& key, const Json& order, Done<Json> done);
 
   static constexpr std::string_view kDiagnoseWanted = "diagnose_wanted";  ///< a task begins
+  static constexpr std::string_view kActWanted = "act_wanted";            ///< likewise, of components
   static constexpr std::chrono::seconds kLongPoll{30};
   static constexpr std::chrono::minutes kLife{30};  ///< of a task that no agent takes
   static constexpr std::chrono::hours kRun{4};      ///< of a task that was taken and has no end
+  static constexpr std::chrono::minutes kActLife{
+      2};  ///< of an act that no agent takes: somebody waits for it
+  static constexpr std::chrono::minutes kActRun{30};  ///< of one that was taken
 
  private:
   struct Task;
@@ -75,6 +84,8 @@ class AgentTasks {
 
   void begin_task(const Event& event);
   void end_task(const Event& event);
+  void tell_watchers(const Task& task);
+  void with_node(const std::string& node, std::function<void(Status)> then);
   Json tasks_after(const std::string& node, std::int64_t after);
   void answer_poll(const std::string& node);
   Json news(const std::string& node, Has has) const;

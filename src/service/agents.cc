@@ -20,6 +20,7 @@ constexpr std::chrono::minutes kPresent{2};
 constexpr std::size_t kBootsKept = 8;       // of one node; a spool rarely holds findings of three
 constexpr std::size_t kMostDigests = 4096;  // bytes
 constexpr std::size_t kMostFactBytes = 16'384;
+constexpr std::size_t kMostComponentBytes = 16'384;
 // Clocks are compared to the second: what the way takes is no news.
 constexpr std::chrono::milliseconds kClockStep{500};
 constexpr std::chrono::seconds kClockIsOff{30};
@@ -90,6 +91,7 @@ struct Agents::Agent {
   Micros ahead{0};  ///< its clock before ours, at the last hello
   Json journaled;   ///< {version, digests, mode}, as the journal has it
   Json facts;       ///< likewise
+  Json components;  ///< likewise
   struct Boot {
     std::string boot_id;
     std::int64_t accepted = 0;  ///< the greatest n that was taken
@@ -134,6 +136,7 @@ void Agents::apply(const Event& event) {
   if (node.empty()) return;
   if (event.kind == kAgentSeen) agents_[node].journaled = event.body;
   if (event.kind == fleet::kFactsSeen) agents_[node].facts = event.body["facts"];
+  if (event.kind == kComponentsSeen) agents_[node].components = event.body["components"];
   tasks_.apply(event);
 }
 
@@ -217,6 +220,11 @@ void Agents::hello(const std::string& node, const Json& body, Done<Json> done) {
   if (Json facts = facts_of(body, agent.ahead); !facts.is_null() && !(facts == agent.facts))
     events.push_back(
         new_event(node_subject(node), fleet::kFactsSeen, Json::object({{"facts", std::move(facts)}})));
+  if (const Json& components = body["components"];
+      components.is_array() && components.dump().size() <= kMostComponentBytes &&
+      !(components == agent.components) && (components.size() > 0 || agent.components.size() > 0))
+    events.push_back(
+        new_event(node_subject(node), kComponentsSeen, Json::object({{"components", components}})));
   if (events.empty()) return done(std::move(answer));
   controller_.take(std::move(events), std::move(answer), std::move(done));
 }

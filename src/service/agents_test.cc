@@ -591,5 +591,81 @@ TEST_F(AgentsTest, AnExaminationIsAnsweredOrExpires) {
   EXPECT_THAT(answers[1], HasSubstr("no agent on n4"));
 }
 
+TEST_F(AgentsTest, WhatAnAgentCanRestartIsJournaledWhenItChanges) {
+  const auto hello = [&](Json components) {
+    return ask(agent_at("10.0.0.3"), "POST", "/v1/agent/hello",
+               Json::object({{"node", "n3"},
+                             {"boot_id", "b1"},
+                             {"version", "1"},
+                             {"digests", Json::object()},
+                             {"components", std::move(components)}}))
+        ->response.status;
+  };
+  const auto seen = [&] {
+    return std::ranges::count(journal_.events(), std::string("components_seen"), &Event::kind);
+  };
+  const Json one = Json::array({Json::object({{"name", "slurmd"}, {"takes_us", 5}})});
+  ASSERT_EQ(hello(Json::array()), 200);
+  ASSERT_EQ(hello(Json("none")), 200);
+  EXPECT_EQ(seen(), 0);
+  ASSERT_EQ(hello(one), 200);
+  ASSERT_EQ(hello(one), 200);
+  EXPECT_EQ(seen(), 1);
+  start();
+  ASSERT_EQ(hello(one), 200);
+  EXPECT_EQ(seen(), 1) << "the journal remembers";
+  ASSERT_EQ(hello(Json::array()), 200);
+  EXPECT_EQ(seen(), 2) << "that there are none any more, too";
+}
+
+TEST_F(AgentsTest, AnActIsOrderedOncePerKeyAndAnswered) {
+  const Json order = Json::object({{"act", "restart"}, {"components", Json::array({"slurmd"})}});
+  std::vector<std::string> answers;
+  const auto listen = [&](Result<Json> r) { answers.push_back(r ? r->dump() : r.error().line()); };
+  const auto act = [&](const char* node, const char* key) {
+    daemon_->agents->tasks().act(node, key, order, listen);
+    pass(milliseconds(100));
+  };
+  act("n3", "r1.s1");
+  act("n3", "r1.s1");  // the same command, met again
+  const auto poll = ask(agent_at("10.0.0.3"), "GET", "/v1/agent/tasks?node=n3&after=0");
+  ASSERT_EQ(poll->json()["items"].size(), 1u) << poll->response.body;
+  const Json task = poll->json()["items"].items()[0];
+  EXPECT_EQ(task["kind"].as_string(), "component");
+  EXPECT_EQ(task["order"].dump(), order.dump());
+  const Json said = Json::object({{"restarted", true}, {"cured", true}});
+  const auto results_of = [&](const Json& of, bool whole) {
+    Json body = Json::object({{"node", "n3"}, {"task", of["task"]}, {"whole", whole}});
+    return whole ? body.set("answer", said)
+                 : body.set("error", Json::object({{"what", "not permitted"}, {"cause", "repair.allowed"}}));
+  };
+  ask(agent_at("10.0.0.3"), "POST", "/v1/agent/results", results_of(task, true));
+  ASSERT_EQ(answers.size(), 2u) << "both who wait";
+  EXPECT_EQ(answers[0], said.dump());
+  EXPECT_EQ(answers[1], said.dump());
+  // Said again by the agent, and asked again after a start of sickbayd: it is done already.
+  EXPECT_EQ(ask(agent_at("10.0.0.3"), "POST", "/v1/agent/results", results_of(task, false))->response.status,
+            200);
+  start();
+  act("n3", "r1.s1");
+  ASSERT_EQ(answers.size(), 3u);
+  EXPECT_EQ(answers[2], said.dump());
+  // What the agent refuses.
+  act("n3", "r1.s2");
+  const Json second =
+      ask(agent_at("10.0.0.3"), "GET", "/v1/agent/tasks?node=n3&after=1")->json()["items"].items()[0];
+  ask(agent_at("10.0.0.3"), "POST", "/v1/agent/results", results_of(second, false));
+  ASSERT_EQ(answers.size(), 4u);
+  EXPECT_THAT(answers[3], HasSubstr("not permitted"));
+  // Nobody takes it; no such node.
+  act("n4", "r1.s3");
+  pass(AgentTasks::kActLife + minutes(2));
+  ASSERT_EQ(answers.size(), 5u);
+  EXPECT_THAT(answers[4], HasSubstr("no agent on n4"));
+  act("n33", "r1.s4");
+  ASSERT_EQ(answers.size(), 6u);
+  EXPECT_THAT(answers[5], HasSubstr("no node 'n33'"));
+}
+
 }  // namespace
 }  // namespace sickbay

@@ -16,8 +16,8 @@ namespace {
 constexpr std::chrono::seconds kFirstPause{1}, kLongestPause{30};
 
 const VerbRow* row_of(std::string_view verb) {
-  for (const auto rows :
-       {run_verbs(), output_verbs(), node_verbs(), nonstop_verbs(), people_verbs(), folder_verbs()})
+  for (const auto rows : {run_verbs(), output_verbs(), node_verbs(), recover_verbs(), nonstop_verbs(),
+                          people_verbs(), folder_verbs()})
     for (const VerbRow& row : rows)
       if (row.verb == verb) return &row;
   return nullptr;
@@ -71,9 +71,10 @@ struct Effects::Work {
 
 Effects::Effects(Loop& loop, ResourceManager& manager, ProcessRunner& processes, CaseStore& cases,
                  const Config& config, Verification v)
-    : work_(new Work{{loop, manager, processes, cases, config, std::move(v), {}, {}}}) {}
+    : work_(new Work{{loop, manager, processes, cases, config, std::move(v), {}, {}, {}}}) {}
 Effects::~Effects() = default;
 
+void Effects::set_act_on_node(ActOnNode act) { work_->tools.act_on_node = std::move(act); }
 void Effects::set_examine(Examine examine) { work_->tools.examine = std::move(examine); }
 void Effects::set_ask_node(AskNode ask) { work_->tools.ask_node = std::move(ask); }
 void Effects::set_folder_program(std::string path) { work_->tools.folder_program = std::move(path); }

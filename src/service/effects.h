@@ -37,6 +37,10 @@ class Effects {
   using Examine = std::function<void(const std::string& node, const std::string& mode, Done<Json> done)>;
   /// Who does it; without it, where agents are not listened to, the verb `diagnose` fails with conflict.
   void set_examine(Examine examine);
+  /// How an agent acts on components of its node: node, key of the command, order (agent_tasks.h, act()).
+  using ActOnNode =
+      std::function<void(const std::string& node, const std::string& key, const Json& order, Done<Json>)>;
+  void set_act_on_node(ActOnNode act);
 
   /// How a node is asked by TCP whether it answers, and `control` with it: {"answers": bool, "control":
   /// bool}.

@@ -386,6 +386,28 @@ TEST_F(EffectsTest, ADiagnosisNeedsAgents) {
   EXPECT_TRUE((*answer)["passed"].as_bool());
 }
 
+TEST_F(EffectsTest, AnActOnANodeGoesToItsAgentUnderTheCommandsKey) {
+  const Command restart{
+      "r1.s1", "r1", "restart_component",
+      Json::object({{"node", "n2"}, {"components", Json::array({"munged", "slurmd"})}, {"check", "slurmd"}})};
+  const Command check{"r1.s1.check", "r1", "check_component",
+                      Json::object({{"node", "n2"}, {"components", Json::array()}})};
+  EXPECT_EQ(code_of(run(restart)), ErrorCode::conflict);
+  std::vector<std::string> heard;
+  effects->set_act_on_node(
+      [&](const std::string& node, const std::string& key, const Json& order, Done<Json> done) {
+        heard.push_back(node + " " + key + " " + order.dump());
+        loop.post([=] { done(Json::object({{"well", true}})); });
+      });
+  // Again: the same key, so that nothing is restarted twice.
+  for (const bool again : {false, true}) EXPECT_TRUE(run(restart, again));
+  EXPECT_TRUE((*run(check))["well"].as_bool());
+  ASSERT_EQ(heard.size(), 3u);
+  EXPECT_EQ(heard[0], R"(n2 r1.s1 {"act":"restart","components":["munged","slurmd"],"check":"slurmd"})");
+  EXPECT_EQ(heard[1], heard[0]);
+  EXPECT_EQ(heard[2], R"(n2 r1.s1.check {"act":"check","components":[]})");
+}
+
 TEST_F(EffectsTest, TheSitesCommandHearsOfAFindingWithoutRights) {
   const Command notify{"f9:notify", "f9", "notify",
                        Json::object({{"finding", Json::object({{"rule", "$(reboot)"}})}})};

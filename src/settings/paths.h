@@ -19,6 +19,7 @@ struct Paths {
   std::string socket() const { return run() + "/sickbayd.sock"; }
 
   std::string agent_config() const { return root + "/etc/sickbay/agent.json"; }
+  std::string components() const { return root + "/etc/sickbay/components.d"; }
   std::string agent_state() const { return root + "/var/lib/sickbay-agent"; }
 
   /// From the environment variable SICKBAY_ROOT (none: the real system).

@@ -38,7 +38,8 @@ constexpr std::size_t kConfigBound = 1 << 20;
 constexpr std::chrono::seconds kLookLimit{20};  // three rounds, and 4 s of work at most
 constexpr std::chrono::seconds kOnceLimit{50};  // Slurm gives a prolog, epilog or health check 60
 constexpr const char* kUsage =
-    "usage: sickbay-agent [--config FILE] [--once] [--check-config] [--help-config] [--version]\n"
+    "usage: sickbay-agent [--config FILE] [--once] [--check-config] [--help-config] [--help-components] "
+    "[--version]\n"
     "Examines this node by its rules and tells sickbayd.  Runs in the foreground as root.\n"
     "  --once          one run in quick mode, for Slurm's HealthCheckProgram, prolog or epilog; always ends "
     "with 0,\n"
@@ -108,7 +109,7 @@ Status read_folder(const std::string& folder, std::vector<diagnose::Specificatio
         name.ends_with(".schema.json"))
       continue;
     auto text = read_file(folder + "/" + name, diagnose::kMostSpecificationBytes);
-    if (!text) return fail(std::move(text.error()).in("reading the rules"));
+    if (!text) return fail(std::move(text.error()).in("reading " + folder));
     files.push_back({folder + "/" + name, std::move(*text)});
   }
   return {};
@@ -175,6 +176,11 @@ Status run(const Wish& wish) {
   DuktapePredicates compiler;
   auto rules = load_rules(*config, paths, compiler);
   if (!rules) return fail(std::move(rules.error()));
+  std::vector<diagnose::SpecificationFile> component_files;
+  if (Status read = read_folder(paths.components(), component_files); !read)
+    return fail(std::move(read.error()));
+  auto components = read_components(component_files);
+  if (!components) return fail(std::move(components.error()));
   if (wish.check_only) return {};
   if (::geteuid() != 0)
     return fail(Error(ErrorCode::not_root, "sickbay-agent must run as root")
@@ -214,6 +220,8 @@ Status run(const Wish& wish) {
     ask_by_tcp(*loop, address, port, std::move(said));
   };
   options.look_at_ranks = look_by_program(*processes);
+  options.components = std::move(*components);
+  options.processes = processes.get();
   options.random = [] {
     std::uint32_t number = 0;
     SB_CHECK(::getentropy(&number, sizeof number) == 0, "the kernel gives up to 256 bytes");
@@ -243,6 +251,7 @@ int main(int argc, char** argv) {
     const std::string arg = argv[i];
     if (arg == "--help" || arg == "-h") return std::fputs(agent::kUsage, stdout) < 0;
     if (arg == "--version") return std::printf("sickbay-agent %s\n", SICKBAY_VERSION) < 0;
+    if (arg == "--help-components") return std::fputs(agent::describe_component_keys().c_str(), stdout) < 0;
     if (arg == "--help-config") return std::fputs(agent::describe_config().c_str(), stdout) < 0;
     if (arg == "--check-config") {
       wish.check_only = true;

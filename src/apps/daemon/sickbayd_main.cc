@@ -129,6 +129,10 @@ Status run(const std::string& config_path, bool check_only) {
   if (auto replayed = controller.replay(); !replayed) return replayed;
   if (const std::size_t swept = submissions.sweep(); swept > 0)
     say(fmt::format("event=swept submissions={}", swept));
+  effects.set_act_on_node(
+      [&agents](const std::string& node, const std::string& key, const Json& order, Done<Json> done) {
+        agents.tasks().act(node, key, order, std::move(done));
+      });
   effects.set_examine([&agents](const std::string& node, const std::string& mode, Done<Json> done) {
     agents.tasks().examine(node, mode, std::move(done));
   });

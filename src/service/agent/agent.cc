@@ -97,6 +97,10 @@ void Agent::start() {
     rank_looks_ = std::make_unique<RankLooks>(
         loop_, options_.look_at_ranks, [this](Json report) { post_ranks(std::move(report)); },
         [this](const std::string& line) { say(line); });
+  if (sickbayd_ != nullptr && options_.processes != nullptr)
+    component_restarts_ =
+        std::make_unique<ComponentRestarts>(loop_, *options_.processes, store_, options_.components,
+                                            options_.repair, [this](const std::string& line) { say(line); });
   if (sickbayd_ != nullptr) {
     // Ten thousand agents may have started with their nodes.
     later(share_of(options_.node, std::chrono::seconds(2)), [this] { hello(); });

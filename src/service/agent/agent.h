@@ -21,6 +21,7 @@
 #include "ports/agent_store.h"
 #include "ports/http_client.h"
 #include "ports/lifetime.h"
+#include "service/agent/component_restarts.h"
 #include "service/agent/diagnosis.h"
 #include "service/agent/modes.h"
 #include "service/agent/neighbours.h"
@@ -47,6 +48,9 @@ struct AgentOptions {
   /// What this node tells for the comparison of the fleet (adapters/node/fleet_facts.h); empty: nothing.
   std::function<Json()> facts;
   LookAtRanks look_at_ranks;  ///< without it sickbayd is not told that this agent can
+  /// What this node can restart by itself, and what runs it; without the latter nothing.
+  std::vector<ComponentSpec> components;
+  ProcessRunner* processes = nullptr;
 };
 
 class Agent {
@@ -109,6 +113,7 @@ class Agent {
   bool facts_are_news();
   void poll();
   void take_tasks(const Json& answer);
+  void take_component_task(std::int64_t task, const Json& order);
   void post_results(std::int64_t task, Json body);
   void post_silent(Json report);
   void post_ranks(Json report);
@@ -147,8 +152,9 @@ class Agent {
   Json facts_, told_facts_;   ///< of this node; as sickbayd was told
   TimePoint facts_at_ = kNoTime;
   int poll_failures_ = 0, deliver_failures_ = 0;
-  std::unique_ptr<Neighbours> neighbours_;  ///< may be null
-  std::unique_ptr<RankLooks> rank_looks_;   ///< likewise
+  std::unique_ptr<Neighbours> neighbours_;                 ///< may be null
+  std::unique_ptr<RankLooks> rank_looks_;                  ///< likewise
+  std::unique_ptr<ComponentRestarts> component_restarts_;  ///< likewise
   std::function<void()> once_done_;
   std::function<void()> delivered_;  ///< nothing waits any more
   Lifetime lifetime_;

@@ -52,6 +52,7 @@ void Agent::hello() {
       {{"version", options_.version}, {"digests", digests}, {"mode", mode_}, {"period", period_}});
   (void)facts_are_news();
   if (facts_.size() > 0) body.set("facts", facts_);
+  if (component_restarts_) body.set("components", components_view(component_restarts_->components()));
   ask(question("/v1/agent/hello", body), [this, told = facts_](Result<Json> answer) {
     if (!answer) {
       if (poll_failures_ == 0)
@@ -116,6 +117,10 @@ void Agent::take_tasks(const Json& answer) {
     const std::int64_t task = item["task"].as_int();
     last_task_ = std::max(last_task_, task);
     if (tasks_.contains(task)) continue;
+    if (item["kind"].as_string() == "component" && component_restarts_) {
+      take_component_task(task, item["order"]);
+      continue;
+    }
     if (item["kind"].as_string() != "diagnose" || rules_.empty()) {
       post_results(
           task,
@@ -134,6 +139,18 @@ void Agent::take_tasks(const Json& answer) {
       order(std::move(wanted), true);
     }
   }
+}
+
+void Agent::take_component_task(std::int64_t task, const Json& order) {
+  say(fmt::format("event=task task={} act={}", task, order["act"].as_string()));
+  component_restarts_->take(task, order, [this, task](Result<Json> answer) {
+    Json body = Json::object({{"whole", answer.has_value()}, {"runs", Json::array()}});
+    if (answer)
+      body.set("answer", std::move(*answer));
+    else
+      body.set("error", Json::object({{"what", answer.error().what}, {"cause", answer.error().cause}}));
+    post_results(task, std::move(body));
+  });
 }
 
 void Agent::post_results(std::int64_t task, Json body) {

@@ -26,8 +26,9 @@ struct VerbTools {
   CaseStore& cases;
   const Config& config;
   Effects::Verification verification;
-  Effects::Examine examine;   ///< may be empty
-  Effects::AskNode ask_node;  ///< may be empty
+  Effects::Examine examine;        ///< may be empty
+  Effects::AskNode ask_node;       ///< may be empty
+  Effects::ActOnNode act_on_node;  ///< may be empty
   std::string folder_program = "sickbay-folder";
 };
 
@@ -46,6 +47,7 @@ Result<Submission> saved_submission(VerbTools& tools, const Command& command);
 std::span<const VerbRow> run_verbs();      ///< run_verbs.cc
 std::span<const VerbRow> output_verbs();   ///< output_verbs.cc
 std::span<const VerbRow> node_verbs();     ///< node_verbs.cc
+std::span<const VerbRow> recover_verbs();  ///< recover_verbs.cc
 std::span<const VerbRow> nonstop_verbs();  ///< nonstop_verbs.cc
 std::span<const VerbRow> people_verbs();   ///< people_verbs.cc
 std::span<const VerbRow> folder_verbs();   ///< folder_verbs.cc

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// Verbs of recoveries: restart_component, check_component.  Both are done by the node's agent, which gets
+// them as a task.  The task is kept under the command's key, so that a command that is met twice waits for
+// the first one's end; and an agent that ended in the midst of a restart says so in place of restarting again
+// (service/agent/component_restarts.h).  Source: doc/design/recover.md.
+#include <array>
+
+#include "model/verbs.h"
+#include "service/verbs/verbs.h"
+
+namespace sickbay {
+namespace {
+
+void act(VerbTools& tools, const Command& command, std::string_view what, Answer answer) {
+  if (!tools.act_on_node)
+    return tools.loop.post(
+        [answer] { answer(fail(ErrorCode::conflict, "agents are not listened to here")); });
+  Json order = Json::object({{"act", std::string(what)}, {"components", command.args["components"]}});
+  if (command.args.has("check")) order.set("check", command.args["check"]);
+  tools.act_on_node(command.args["node"].as_string(), command.key, order, std::move(answer));
+}
+
+void restart_component(VerbTools& tools, const Command& command, bool, Answer answer) {
+  act(tools, command, "restart", std::move(answer));
+}
+void check_component(VerbTools& tools, const Command& command, bool, Answer answer) {
+  act(tools, command, "check", std::move(answer));
+}
+
+}  // namespace
+
+std::span<const VerbRow> recover_verbs() {
+  static constexpr auto kRows = std::to_array<VerbRow>({
+      {verb::kRestartComponent, restart_component},
+      {verb::kCheckComponent, check_component},
+  });
+  return kRows;
+}
+
+}  // namespace sickbay
