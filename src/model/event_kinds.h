@@ -41,12 +41,28 @@ inline constexpr std::string_view kBlackHole =
     "black_hole";  ///< node:n3 {sentence, ...}: whatever starts there fails; also its rule, to people
 inline constexpr std::string_view kBlackHoleOver = "black_hole_over";  ///< node:n3 {why}
 
+inline constexpr std::string_view kOverdue = "reboot_overdue";  ///< node:n3 {why}: it did not come back
+
 // Of rounds of verification (engine/patrol).
 inline constexpr std::string_view kVerified =
     "verified";  ///< p3 {run, began, alone, results}: V's words on nodes, outside of any case
 inline constexpr std::string_view kPatrolBlames =
     "patrol_blames";  ///< p3 {run, faulty}: nodes that V fails on, while it has passed on another
 inline constexpr std::string_view kPatrolClosed = "patrol_closed";  ///< p3 {why, ...}: the round is over
+
+// Of recoveries (engine/recover), and what they are made from.
+inline constexpr std::string_view kRecoveryOpened =
+    "recovery_opened";  ///< r3 {class, node, component, source, text, rule, job}: a fault to be cured by a
+                        ///< restart
+inline constexpr std::string_view kLeaveWanted =
+    "leave_wanted";  ///< r3 {node, action: "reboot" or "drain", text}: to the drain engine
+inline constexpr std::string_view kRecoveryClosed =
+    "recovery_closed";  ///< r3 {outcome: "cured", "given_up", "refused" or "gone", node, component, why, ...}
+inline constexpr std::string_view kComponentsSeen =
+    "components_seen";  ///< node:n3 {components [{name, needs, takes_us}]}: what its agent can restart
+inline constexpr std::string_view kNodesDepend =
+    "nodes_depend";  ///< cluster {sets [hostlist], by}: nodes that are restarted together; replaces those
+                     ///< before
 
 // Said by people.
 inline constexpr std::string_view kUndoDrains = "undo_drains";  ///< cluster {by, nodes, rule, rest_until}
@@ -92,7 +108,7 @@ constexpr int newest_version(std::string_view kind) {
 /// After an event of such a kind nothing more will be done for its subject: it holds no claim, and its
 /// commands are history.
 inline constexpr auto kClosingKinds =
-    std::to_array<std::string_view>({kCaseClosed, kNonstopClosed, kPatrolClosed, kArchived});
+    std::to_array<std::string_view>({kCaseClosed, kNonstopClosed, kPatrolClosed, kRecoveryClosed, kArchived});
 constexpr bool closes_subject(std::string_view kind) {
   return std::ranges::find(kClosingKinds, kind) != kClosingKinds.end();
 }

@@ -80,6 +80,12 @@ Result<PatrolRunId> parse_patrol_run(std::string_view text) {
               quote_for_message(text) + " is not a run of a verification round like p3.v1");
 }
 
+std::string recovery_name(std::int64_t recovery) { return "r" + std::to_string(recovery); }
+
+Result<std::int64_t> parse_recovery_name(std::string_view text) {
+  return parse_name(text, 'r', "the name of a recovery like r3");
+}
+
 std::string TaskName::text() const { return std::to_string(array_job_id) + "_" + std::to_string(task); }
 
 Result<TaskName> parse_task_name(std::string_view text) {

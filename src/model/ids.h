@@ -50,6 +50,9 @@ std::string patrol_name(std::int64_t round);               ///< "p3"
 Result<std::int64_t> parse_patrol_name(std::string_view);  ///< Errors: bad_input
 Result<PatrolRunId> parse_patrol_run(std::string_view);    ///< Errors: bad_input
 
+std::string recovery_name(std::int64_t recovery);            ///< "r3": engine/recover
+Result<std::int64_t> parse_recovery_name(std::string_view);  ///< Errors: bad_input
+
 /// What sacct and squeue call a task of a job array: "1234_7".
 struct TaskName {
   JobId array_job_id = 0;

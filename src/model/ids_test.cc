@@ -40,6 +40,13 @@ TEST(Ids, RoundsOfVerification) {
     EXPECT_FALSE(parse_patrol_run(text)) << text;
 }
 
+TEST(Ids, Recoveries) {
+  EXPECT_EQ(parse_recovery_name("r3").value_or(0), 3);
+  EXPECT_EQ(recovery_name(12), "r12");
+  for (const char* text : {"", "r", "r0", "r03", "c3", "r3.s1", "r3 ", "c17.r2"})
+    EXPECT_FALSE(parse_recovery_name(text)) << text;
+}
+
 TEST(Ids, RefusesOtherTexts) {
   for (const char* text : {"", "c", "c0", "c01", "17", "c17x", "c-1", "c99999999999999999999", "C17"})
     EXPECT_FALSE(parse_case_name(text)) << text;

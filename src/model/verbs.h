@@ -24,6 +24,14 @@ inline constexpr std::string_view kReboot = "reboot";
 inline constexpr std::string_view kDiagnose = "diagnose";
 inline constexpr std::string_view kAskNode = "ask_node";
 inline constexpr std::string_view kSetDown = "set_down";
+// Recoveries (engine/recover).
+inline constexpr std::string_view kRestartComponent =
+    "restart_component";  ///< {node, components (in this order), check} -> {restarted, cured, took_us, said}
+inline constexpr std::string_view kCheckComponent =
+    "check_component";  ///< {node, components; none: all} -> {well, said}; may be repeated
+inline constexpr std::string_view kRequeueJob =
+    "requeue_job";  ///< {job_id, uid, restart_cnt, level, nodes} -> {requeued, said}; done where the count is
+                    ///< higher
 // Running jobs that lose nodes (ports/node_replacement.h).
 inline constexpr std::string_view kAllocateDonor = "allocate_donor";
 inline constexpr std::string_view kGiveDonor = "give_donor";

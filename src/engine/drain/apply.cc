@@ -224,6 +224,30 @@ void on_black_hole_over(Change& c) {
   c.touch(it->first);
 }
 
+// A recovery wants the node restarted as a whole, or, for a part of its hardware, out of service
+// (engine/recover).
+void on_leave_wanted(Change& c) {
+  const Json& body = c.event.body;
+  const std::string rule(kRecoveryRule);
+  c.touch(body["node"].as_string())
+      .reasons.try_emplace(c.event.subject, Reason{.source = c.event.subject,
+                                                   .rule = rule,
+                                                   .action = body["action"].as_string(),
+                                                   .text = body["text"].as_string(),
+                                                   .since = c.event.at,
+                                                   .observed = rests(c.state, rule, c.event.at)});
+}
+// What it gave up stays out, until a person has looked.
+void on_recovery_closed(Change& c) {
+  if (c.event.body["outcome"].as_string() == "given_up") return;
+  for (auto& [name, node] : c.state.nodes) {
+    const auto reason = node.reasons.find(c.event.subject);
+    if (reason == node.reasons.end() || reason->second.gone_at != kNoTime) continue;
+    reason->second.gone_at = c.event.at;
+    c.touched.push_back(name);
+  }
+}
+
 // --- our own commands
 
 void on_intent(Change& c) {
@@ -349,6 +373,8 @@ constexpr auto kRows = std::to_array<Row>({
     {kUndoDrains, on_undo},
     {kBlackHole, on_black_hole},
     {kBlackHoleOver, on_black_hole_over},
+    {kLeaveWanted, on_leave_wanted},
+    {kRecoveryClosed, on_recovery_closed},
 });
 
 }  // namespace

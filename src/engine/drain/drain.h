@@ -146,9 +146,10 @@ bool wants_nodes(const cluster::Cluster& cluster, const State& state);
 
 // Words of the journal (doc/formats/journal.md).
 inline constexpr std::string_view kReasonEnded = "reason_ended";  ///< subject node:n3, body {source, why}
-inline constexpr std::string_view kOverdue = "reboot_overdue";    ///< node:n3 {why}: it did not come back
 inline constexpr std::string_view kVerdictRule =
     "verdict";  ///< Reason::rule of a case: what people and undo_drains call it
+/// Reason::rule of a recovery, whose name ("r3") is the source.
+inline constexpr std::string_view kRecoveryRule = "recover";
 /// Reason::source of a black hole: what jobs of several users came to on the node.
 inline constexpr std::string_view kOfJobs = "jobs";
 /// What the reason of our drains begins with in Slurm; only such drains are lifted.

@@ -67,6 +67,64 @@ TEST(Reboot, TheIntentHoldsBootTimeAndOurReason) {
     }
 }
 
+// What engine/recover wants of a node as a whole.
+struct Recovering : Rebooting {
+  void wants(const std::string& action) {
+    say("r3", kLeaveWanted,
+        Json::object(
+            {{"step", 1}, {"cell", 0}, {"node", "n3"}, {"action", action}, {"text", "slurmd: it hangs"}}));
+  }
+  void closed(const std::string& outcome) {
+    say("r3", kRecoveryClosed, Json::object({{"outcome", outcome}, {"node", "n3"}}));
+  }
+};
+
+TEST(Reboot, ARecoveryHasItsNodeRestartedAndBackWhenItIsOver) {
+  for (const char* outcome : {"cured", "gone", "refused"}) {
+    Recovering w;
+    w.wants("reboot");
+    EXPECT_THAT(w.acts(), ElementsAre("drain n3", "reboot n3"));
+    w.boots();
+    w.pass(1h);
+    EXPECT_EQ(w.stands("n3"), "out") << "until it was seen whether that helped";
+    w.closed(outcome);
+    w.pass(601s);
+    EXPECT_THAT(w.acts(), ElementsAre("drain n3", "reboot n3", "undrain n3")) << outcome;
+  }
+}
+
+TEST(Reboot, WhatARecoveryGaveUpStaysOut) {
+  for (const char* action : {"reboot", "drain"}) {
+    Recovering w;
+    w.wants(action);
+    w.boots();
+    w.closed("given_up");
+    w.pass(24h);
+    EXPECT_EQ(w.stands("n3"), "out") << action;
+    w.say("cluster", kUndoDrains, Json::object({{"by", "root"}, {"nodes", "n3"}, {"rule", "recover"}}));
+    EXPECT_EQ(w.acts().back(), "undrain n3");
+  }
+}
+
+TEST(Reboot, RecoveriesDoNotRebootANodeInACircle) {
+  Recovering w;
+  w.wants("reboot");
+  w.boots();
+  w.closed("cured");
+  w.pass(601s);
+  w.say("r4", kLeaveWanted, Json::object({{"node", "n3"}, {"action", "reboot"}, {"text", "again"}}));
+  w.pass(1h);
+  EXPECT_THAT(w.acts(), ElementsAre("drain n3", "reboot n3", "undrain n3", "drain n3"));
+}
+
+TEST(Reboot, OnlyObservedARecoveryTakesNothing) {
+  Recovering w;
+  w.policy.act = false;
+  w.wants("reboot");
+  w.closed("given_up");
+  EXPECT_THAT(w.acts(), IsEmpty());
+}
+
 TEST(Reboot, ByDefaultPeopleDoIt) {
   Rebooting w;
   w.policy.reboot = Policy().reboot;

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+// Recoveries as values: in the journal, for people, and as the text that a replay must bring back.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/hostlist.h"
+#include "engine/recover/recover.h"
+
+namespace sickbay::recover {
+namespace {
+
+std::vector<std::string> hosts(const Json& hostlist) {
+  auto nodes = expand_hostlist(hostlist.as_string());
+  return nodes ? sorted_hosts(std::move(*nodes)) : std::vector<std::string>{};
+}
+
+}  // namespace
+
+Json FaultJob::to_json() const {
+  Json list = Json::array();
+  for (const std::vector<std::string>& domain : domains) list.push(compress_hostlist(domain));
+  return Json::object({{"job_id", job_id},
+                       {"uid", uid},
+                       {"restart_cnt", restart_cnt},
+                       {"nodes", compress_hostlist(nodes)},
+                       {"domains", std::move(list)},
+                       {"alone", alone}});
+}
+
+FaultJob FaultJob::from_json(const Json& json) {
+  FaultJob job;
+  job.job_id = static_cast<JobId>(json["job_id"].as_int());
+  job.uid = static_cast<std::uint32_t>(json["uid"].as_int());
+  job.restart_cnt = static_cast<std::uint32_t>(json["restart_cnt"].as_int());
+  job.nodes = hosts(json["nodes"]);
+  for (const Json& domain : json["domains"].items()) job.domains.push_back(hosts(domain));
+  job.alone = json["alone"].as_bool();
+  return job;
+}
+
+Json Fault::to_json() const {
+  Json json = Json::object({{"class", to_string(of)},
+                            {"node", node},
+                            {"component", component},
+                            {"source", source},
+                            {"text", text}});
+  if (!rule.empty()) json.set("rule", rule);
+  if (job.job_id != 0) json.set("job", job.to_json());
+  return json;
+}
+
+Fault Fault::from_json(const Json& json) {
+  Fault fault;
+  // A word of a newer version: nothing that we would restart.
+  fault.of = fault_class_from(json["class"].as_string()).value_or(FaultClass::cluster);
+  fault.node = json["node"].as_string();
+  fault.component = json["component"].as_string();
+  fault.source = json["source"].as_string();
+  fault.text = json["text"].as_string();
+  fault.rule = json["rule"].as_string();
+  fault.job = FaultJob::from_json(json["job"]);
+  return fault;
+}
+
+std::string StepTaken::key(std::int64_t recovery) const {
+  return fmt::format("{}.s{}", recovery_name(recovery), n);
+}
+
+const StepTaken* Recovery::under_way() const {
+  return steps.empty() || steps.back().ended != kNoTime ? nullptr : &steps.back();
+}
+
+Json recovery_view(const Recovery& recovery) {
+  Json steps = Json::array();
+  for (const StepTaken& step : recovery.steps) {
+    const PlannedCell& cell = recovery.plan.path[step.cell];
+    steps.push(Json::object({{"step", step.n},
+                             {"cell", cell.cell},
+                             {"level", to_string(cell.level)},
+                             {"began_at", to_micros(step.began)},
+                             {"ended_at", step.ended == kNoTime ? Json() : Json(to_micros(step.ended))},
+                             {"restarted", step.restarted},
+                             {"cured", step.cured},
+                             {"took_us", step.took.count()},
+                             {"said", step.said}}));
+  }
+  const bool over = !recovery.open();
+  return Json::object({{"recovery", recovery.name()},
+                       {"open", !over},
+                       {"fault", recovery.fault.to_json()},
+                       {"opened_at", to_micros(recovery.opened_at)},
+                       {"closed_at", over ? Json(to_micros(recovery.closed_at)) : Json()},
+                       {"outcome", over ? Json(to_string(recovery.outcome)) : Json()},
+                       {"why", recovery.why},
+                       {"acts", recovery.acts},
+                       {"plan", plan_view(recovery.plan)},
+                       {"steps", std::move(steps)}});
+}
+
+std::map<std::string, std::int64_t> looked_at(const State& state) {
+  std::map<std::string, std::int64_t> nodes;
+  for (const std::int64_t no : state.open)
+    if (const StepTaken* step = state.recoveries.at(no).under_way(); step != nullptr && step->handed)
+      for (const auto& [name, boot] : step->boots) nodes[name] = 0;
+  return nodes;
+}
+
+std::vector<Watched> watched(const State& state) {
+  std::vector<Watched> list;
+  for (const std::int64_t no : state.open) {
+    const FaultJob& job = state.recoveries.at(no).fault.job;
+    if (job.job_id != 0 && !job.ended)
+      list.push_back({job.job_id, job.uid, recovery_name(no), recovery_name(no) + ".job"});
+  }
+  return list;
+}
+
+std::string canonical_text(const State& state) {
+  std::string text = fmt::format("recover last {} open [{}]\n", state.last, fmt::join(state.open, ","));
+  for (const auto& [no, r] : state.recoveries) {
+    text += fmt::format(
+        "{} {} opened {} closed {} {} '{}' planned {} acts {} gone {} job ended {} stopped '{}' {}\n",
+        r.name(), r.fault.to_json().dump(), to_micros(r.opened_at), to_micros(r.closed_at),
+        to_string(r.outcome), r.why, r.planned, r.acts, r.source_gone, r.fault.job.ended, r.stopped_by,
+        plan_view(r.plan).dump());
+    for (const StepTaken& s : r.steps) {
+      text += fmt::format("  {} cell {} began {} ended {} {}{}{}{}{} rebooting {} took {} [{}] '{}' '{}'",
+                          s.key(no), s.cell, to_micros(s.began), to_micros(s.ended), s.handed, s.checking,
+                          s.restarted, s.cured, s.unknown, to_micros(s.rebooting), s.took.count(),
+                          fmt::join(s.back, ","), s.overdue, s.said);
+      for (const auto& [name, boot] : s.boots) text += fmt::format(" {} {}", name, to_micros(boot));
+      text += "\n";
+    }
+  }
+  for (const auto& [no, fault] : state.wanted)
+    text += fmt::format("wanted {} {}\n", no, fault.to_json().dump());
+  for (const auto& [name, list] : state.components) {
+    text += fmt::format("components {}:", name);
+    for (const Component& c : list)
+      text += fmt::format(" {} [{}] {}", c.name, fmt::join(c.needs, ","), c.takes.count());
+    text += "\n";
+  }
+  for (const auto& set : state.dependent) text += fmt::format("dependent [{}]\n", fmt::join(set, ","));
+  for (const auto& [cell, cure] : state.last_cures)
+    text += fmt::format("last cure {} {} {} {} {} {}\n", cell, to_micros(cure.at), cure.cell, cure.kind,
+                        cure.fault, to_string(cure.level));
+  for (const auto& [cell, times] : state.opened) {
+    text += fmt::format("opened {}", cell);
+    for (const TimePoint at : times) text += fmt::format(" {}", to_micros(at));
+    text += "\n";
+  }
+  return text + state.rates.canonical_text();
+}
+
+}  // namespace sickbay::recover
