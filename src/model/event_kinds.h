@@ -67,10 +67,6 @@ inline constexpr std::string_view kNodesDepend =
 // Said by people.
 inline constexpr std::string_view kUndoDrains = "undo_drains";  ///< cluster {by, nodes, rule, rest_until}
 
-// Of recoveries (engine/recover), and what they are made from.
-inline constexpr std::string_view kComponentsSeen =
-    "components_seen";  ///< node:n3 {components [{name, needs, takes_us}]}: what its agent can restart
-
 // Shared state of all engines (engine/cluster).
 inline constexpr std::string_view kClaimed = "claimed";  ///< node:n3, job:17 {holder, by, reason, until, out}
 inline constexpr std::string_view kClaimReleased = "claim_released";  ///< node:n3, job:17 {holder, why}

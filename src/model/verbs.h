@@ -41,11 +41,6 @@ inline constexpr std::string_view kSetTimeLimit = "set_time_limit";
 inline constexpr std::string_view kFailNode = "fail_node";
 inline constexpr std::string_view kUnfailNode = "unfail_node";
 inline constexpr std::string_view kSetSparePool = "set_spare_pool";
-// Recoveries (engine/recover).
-inline constexpr std::string_view kRestartComponent =
-    "restart_component";  ///< {node, components (in this order), check} -> {restarted, cured, took_us, said}
-inline constexpr std::string_view kCheckComponent =
-    "check_component";  ///< {node, components; none: all} -> {well, said}; may be repeated
 // People.
 inline constexpr std::string_view kNotify = "notify";
 

@@ -72,7 +72,6 @@ constexpr auto kKinds = std::to_array<KindRow>({
     {"agent_seen", {"version", "mode"}, ""},
     {"diagnose_wanted", {"task", "mode", "by"}, ""},
     {"diagnosed", {"task", "outcome", "faults", "unknown"}, ""},
-    {"components_seen", {}, ""},
     {"act_wanted", {"task", "key"}, ""},
     {"act_ended", {"task", "outcome"}, ""},
     {"nonstop_asked", {"what", "nodes", "minutes", "reason", "uid", "job"}, ""},
