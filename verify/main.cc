@@ -57,7 +57,9 @@ int main(int argc, char** argv) {
   }
   if (options->mode == "net") return run_net(*options, baseline, &argc, &argv);
   if (options->mode == "watch")
-    return run_watched(options->ranks, {options->silence, options->stuck}, options->grace, options->command);
+    return run_watched(
+        Watch(options->ranks, {options->silence, options->stuck, options->first}, options->nodes),
+        options->grace, options->command);
   Reporter reporter(node_name(), rank_of_slurm(), std::move(baseline));
   const Beat beat(node_name(), rank_of_slurm(), options->beat);
   if (options->mode == "reach") {

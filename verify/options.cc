@@ -10,6 +10,7 @@
 #include <set>
 #include <sstream>
 
+#include "base/hostlist.h"
 #include "base/size.h"
 #include "ep.h"
 
@@ -130,6 +131,15 @@ const std::vector<OptionRow>& option_rows() {
        [](Options& o, const std::string& v) { return read_number(v, o.silence, 0.5, 3600); }},
       {"--stuck", "SECONDS", "watch: the same of one that lives and does not go on",
        [](Options& o, const std::string& v) { return read_number(v, o.stuck, 0.5, 3600); }},
+      {"--first", "SECONDS",
+       "watch: until a step of which nobody is heard is waited for in vain, with --nodes",
+       [](Options& o, const std::string& v) { return read_number(v, o.first, 0.5, 3600); }},
+      {"--nodes", "LIST", "watch: where the ranks are, in their order; who is never heard is then named",
+       [](Options& o, const std::string& v) -> Status {
+         auto nodes = expand_hostlist(v);
+         if (!nodes) return fail(ErrorCode::usage, nodes.error().what);
+         return o.nodes = std::move(*nodes), Status();
+       }},
       {"--grace", "SECONDS", "watch: until a command that does not end is killed",
        [](Options& o, const std::string& v) { return read_number(v, o.grace, 0, 3600); }},
       {"--turn-wait", "SECONDS", "wait at most this long for other ranks on the same kernel",

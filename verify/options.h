@@ -38,6 +38,8 @@ struct Options {
   double beat = 0;                   ///< seconds between two words that it goes on; 0: none
   int ranks = 1;                     ///< watch: of the step
   double silence = 30;               ///< watch: seconds until one that says nothing is given up
+  double first = 150;                ///< watch: seconds until a step of which nobody is heard is given up
+  std::vector<std::string> nodes;    ///< watch: of the step, one for each rank; empty: not told
   double stuck = 120;                ///< watch: seconds until one is given up that lives and does not go on
   double grace = 45;                 ///< watch: seconds until an srun that does not end is killed
   std::vector<std::string> command;  ///< watch: the srun

@@ -91,14 +91,13 @@ class Lines {
 
 }  // namespace
 
-int run_watched(int ranks, WatchLimits limits, double grace, const std::vector<std::string>& command) {
+int run_watched(Watch watch, double grace, const std::vector<std::string>& command) {
   std::array<int, 2> ends{};
   if (command.empty() || ::pipe2(ends.data(), O_CLOEXEC) != 0) return kCannotRun;
   const pid_t child = start(command, ends[1]);
   ::close(ends[1]);
   Lines lines(ends[0]);
   if (child < 0) return kCannotRun;
-  Watch watch(ranks, limits);
   double ending_since = -1;
   bool killed = false;
   double before = seconds_now();

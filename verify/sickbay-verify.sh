@@ -42,12 +42,14 @@ beat=
 if [ "$(timeout -s KILL 20 "$program" watch --ranks 1 -- echo on 2>/dev/null)" = on ]; then beat="--beat 2"; fi
 
 # step NODES SRUN-ARGUMENTS...: one task on each node; a task's death ends neither the others nor the script.
+# Where `known` has the nodes, who never says a word is named; not at first, for to start may take long.
+known=
 step() {
   count=$1; shift
   # shellcheck disable=SC2086  # options are words
   set -- srun $overlap --nodes="$count" --ntasks="$count" --ntasks-per-node=1 --kill-on-bad-exit=0 --time="$limit" "$@"
   # shellcheck disable=SC2086
-  [ -z "$beat" ] || set -- "$program" watch $SICKBAY_VERIFY_WATCH --ranks "$count" -- "$@"
+  [ -z "$beat" ] || set -- "$program" watch $SICKBAY_VERIFY_WATCH ${known:+--nodes "$known"} --ranks "$count" -- "$@"
   "$@"
 }
 # What a step that was ended has left may take a while to go: the next ones do not wait for its room.
@@ -78,6 +80,7 @@ if [ -n "$unheard" ]; then
   unfinished=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | not_in "$(nodes_in "$alone" 'done')" | not_in "$silent" | head -n "$most_by_itself")
   # shellcheck disable=SC2086
   alone=$alone$(for node in $unfinished; do
+    known=$node
     step 1 --nodelist="$node" --mpi=none "$program" node $SICKBAY_VERIFY_OPTS $beat "$@" | show &
   done; wait)
   unheard=$(printf '%s\n' "$unfinished" | not_in "$(nodes_in "$alone" start)")
@@ -87,7 +90,7 @@ finished=$(nodes_in "$alone" 'done')
 # ask NODE ABOUT: the same program on ABOUT, started by an srun that runs on NODE.
 ask() {
   # shellcheck disable=SC2016,SC2086  # the words are for the shell there; Slurm's own of this step would mislead it
-  told=$(step 1 --overlap --nodelist="$1" --mpi=none env -i PATH="$PATH" HOME="$HOME" SLURM_JOB_ID="$SLURM_JOB_ID" \
+  told=$(known=$2; step 1 --overlap --nodelist="$1" --mpi=none env -i PATH="$PATH" HOME="$HOME" SLURM_JOB_ID="$SLURM_JOB_ID" \
          ${SLURM_CONF:+"SLURM_CONF=$SLURM_CONF"} sh -c 'echo asked; exec srun --overlap --nodes=1 --ntasks=1 "$@"' sh \
          --nodelist="$2" --time="$limit" --mpi=none "$program" node $SICKBAY_VERIFY_OPTS $beat </dev/null | show)
   case $told in
@@ -108,6 +111,7 @@ unmeasured=
 steps=$nodes
 if [ "$count" -ge 2 ]; then
   list=$(printf '%s\n' "$finished" | paste -s -d ,)
+  known=$list  # they have spoken before
   # shellcheck disable=SC2086
   reach=$(step "$count" --nodelist="$list" --mpi=none "$program" reach $SICKBAY_VERIFY_OPTS $beat "$@" | show)
   steps=$((steps + count))

@@ -4,13 +4,17 @@
 // A stopped process, a frozen control group or a disk that never answers would hold up the whole step until
 // its time limit, and all that is known until then is that it is not over.  So the ranks tell that they go on
 // (beat.h), and the step is ended as soon as nobody who has not come to his end goes on.  It is not ended
-// while anybody does: one that is silent costs the others nothing.  Nothing is concluded about a rank that
-// was never heard: to start one may take long.
+// while anybody does: one that is silent costs the others nothing.
+//
+// To start a rank may take long, so nothing is concluded about one that was never heard, but where the nodes
+// of the step are named: then who has not said his first word when it is ended is named as silent, too, and
+// one of which nobody was heard is ended, though nobody began.
 #pragma once
 #include <cstdint>
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace sickbay::verify {
@@ -18,6 +22,8 @@ namespace sickbay::verify {
 struct WatchLimits {
   double silence = 30;  ///< seconds without a line; a rank beats every two
   double stuck = 120;   ///< seconds in which it beats, and its work does not go on
+  double first =
+      150;  ///< seconds without the first word of any: longer than srun takes to say that it cannot launch
 };
 
 /// A rank that was waited for in vain.
@@ -31,17 +37,19 @@ struct Gone {
 /// Pure: lines and time come from outside.
 class Watch {
  public:
-  Watch(int ranks, WatchLimits limits) : ranks_(ranks), limits_(limits) {}
+  /// `nodes`: where the ranks are, one on each, in their order; empty: not known.
+  Watch(int ranks, WatchLimits limits, std::vector<std::string> nodes = {})
+      : ranks_(ranks), limits_(limits), nodes_(std::move(nodes)) {}
 
   /// Takes in a line of the step; true where people and V's reader want it, false for a mere "alive".
   bool hear(std::string_view line);
   /// So much time went by in which lines could have been heard.  (Where the watcher itself did not run,
   /// nothing is known of the others.)
   void pass(double seconds);
-  /// Somebody was heard, not all have come to their end, and nobody who has not goes on.
+  /// Not all have come to their end, and nobody who has not goes on.
   bool in_vain() const;
-  /// Who was heard and does not go on.  Of a step of "net" those alone that are silent: who merely waits
-  /// there waits for them.
+  /// Who does not go on.  Of a step of "net" those alone that are silent: who merely waits there waits for
+  /// them.
   std::vector<Gone> gone() const;
 
  private:
@@ -56,8 +64,9 @@ class Watch {
   }
   int ranks_;
   WatchLimits limits_;
+  std::vector<std::string> nodes_;
   std::map<int, Rank> heard_;
-  double quiet_ = 0;  ///< since the last line of anybody
+  double quiet_ = 0;  ///< since anybody said something new
 };
 
 /// The line of a rank that is gone.
@@ -67,6 +76,6 @@ std::string line_of(const Gone& gone);
 /// for in vain the lines of those who are gone follow, and it is ended: by SIGTERM, which srun makes a
 /// SIGKILL of all its tasks, and where that does not end it by SIGKILL after `grace` seconds.  Returns its
 /// exit code, or 1 where it was ended.
-int run_watched(int ranks, WatchLimits limits, double grace, const std::vector<std::string>& command);
+int run_watched(Watch watch, double grace, const std::vector<std::string>& command);
 
 }  // namespace sickbay::verify

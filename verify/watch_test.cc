@@ -25,7 +25,7 @@ std::string start(int rank, const std::string& mode = "node") {
 }
 std::string alive(int rank, int ticks) { return line(rank, "alive", fmt::format(R"(,"ticks":{})", ticks)); }
 
-constexpr WatchLimits kLimits{30, 120};
+constexpr WatchLimits kLimits{30, 120, 90};
 
 std::string names(const Watch& watch) {
   std::string text;
@@ -104,6 +104,46 @@ TEST(Watch, WhoWasNeverHeardMayYetCome) {
   EXPECT_EQ(names(watch), "") << "and nothing is said of it";
 }
 
+TEST(Watch, WhoNeverSaidAWordIsNamedWhereNodesAreKnown) {
+  Watch watch(3, kLimits, {"n0", "n1", "n2"});
+  for (int rank = 0; rank < 2; ++rank) watch.hear(start(rank)), watch.hear(line(rank, "done"));
+  watch.pass(59);
+  EXPECT_FALSE(watch.in_vain());
+  watch.pass(1);
+  EXPECT_TRUE(watch.in_vain());
+  ASSERT_EQ(names(watch), "n2 ");
+  EXPECT_EQ(watch.gone()[0].rank, 2);
+  EXPECT_EQ(watch.gone()[0].mode, "node");
+  EXPECT_EQ(watch.gone()[0].detail,
+            "it did not say its first word within 60 s, while 2 of 3 came to the end");
+
+  // Tried by itself, with nobody beside it.
+  Watch alone(1, kLimits, {"n2"});
+  alone.pass(89);
+  EXPECT_FALSE(alone.in_vain());
+  alone.pass(1);
+  EXPECT_TRUE(alone.in_vain());
+  EXPECT_EQ(names(alone), "n2 ");
+  alone.hear(alive(2, 0));
+  EXPECT_FALSE(alone.in_vain()) << "it came after all";
+}
+
+// The others beat, and stand in MPI_Init, which is collective.
+TEST(Watch, WhoWaitsInMpiForOneThatNeverBeganIsNotNamed) {
+  for (const bool known : {false, true}) {
+    Watch watch(3, kLimits, known ? std::vector<std::string>{"n0", "n1", "n2"} : std::vector<std::string>());
+    for (int rank = 0; rank < 2; ++rank) watch.hear(start(rank, "net"));
+    for (int i = 0; i < 119; ++i) {
+      watch.pass(1);
+      for (int rank = 0; rank < 2; ++rank) watch.hear(alive(rank, 0));
+    }
+    EXPECT_FALSE(watch.in_vain());
+    watch.pass(1);
+    EXPECT_TRUE(watch.in_vain());
+    EXPECT_EQ(names(watch), known ? "n2 " : "");
+  }
+}
+
 TEST(Watch, WhoWaitsInMpiWaitsForTheSilentOne) {
   Watch watch(3, kLimits);
   for (int rank = 0; rank < 3; ++rank) watch.hear(alive(rank, 0));
@@ -126,7 +166,7 @@ struct Watched {
 };
 Watched watched(const std::string& script, int ranks = 2, double grace = 20) {
   ::testing::internal::CaptureStdout();
-  const int code = run_watched(ranks, kShort, grace, {"sh", "-c", script});
+  const int code = run_watched(Watch(ranks, kShort), grace, {"sh", "-c", script});
   return {code, ::testing::internal::GetCapturedStdout()};
 }
 
@@ -136,7 +176,7 @@ TEST(RunWatched, HandsOnLinesAndTheExitCode) {
   EXPECT_EQ(end.code, 3);
   EXPECT_EQ(end.out, start(0) + "\n" + line(0, "done") + "\nno end of line");
   EXPECT_EQ(watched("kill -9 $$").code, 128 + 9);
-  EXPECT_EQ(run_watched(1, kShort, 1, {"/no/such/srun"}), 127);
+  EXPECT_EQ(run_watched(Watch(1, kShort), 1, {"/no/such/srun"}), 127);
 }
 
 TEST(RunWatched, TellsWhoIsSilentAndEndsItsCommand) {
@@ -164,6 +204,17 @@ TEST(RunWatched, AStoppedRankIsSilentAndOneThatWorksIsNot) {
   EXPECT_THAT(end.out, HasSubstr(line(0, "done")));
   EXPECT_THAT(end.out, HasSubstr(R"("node":"n1","rank":1,"phase":"silent")"));
   EXPECT_THAT(end.out, Not(HasSubstr(R"("node":"n0","rank":0,"phase":"silent")")));
+}
+
+TEST(RunWatched, NamesARankThatStandsBeforeItsFirstWord) {
+  ::testing::internal::CaptureStdout();
+  const int code = run_watched(
+      Watch(1, {3, 9, 2}, {"n7"}), 20,
+      {"sh", "-c",
+       "sh -c 'kill -STOP $$' & p=$!; trap 'kill -KILL $p; exit 0' TERM; while :; do wait; done"});
+  const std::string out = ::testing::internal::GetCapturedStdout();
+  EXPECT_EQ(code, 1);
+  EXPECT_THAT(out, HasSubstr(R"("node":"n7","rank":0,"phase":"silent","mode":"node","ok":false)"));
 }
 
 TEST(Beat, SaysThatItGoesOn) {
