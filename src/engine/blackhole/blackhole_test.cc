@@ -45,6 +45,17 @@ TEST(BlackHole, SaysWhatSpeaksAgainstIt) {
   EXPECT_TRUE(node_view(world.state, "n2").is_null());
 }
 
+// A wide job may have been killed by any of its nodes: how long it lived is no measure for the others.
+TEST(BlackHole, AWideJobDoesNotSayHowLongOthersLive) {
+  World world = healthy_day(4);
+  world.dies(1, program_of(1), "n1");
+  world.run(1, program_of(1), {"n1", "n11", "n12", "n13", "n14", "n15", "n16", "n17", "n18"}, true,
+            std::chrono::seconds(170));
+  eaten_until_found(world, 4);
+  ASSERT_TRUE(world.black("n1"));
+  EXPECT_EQ(node_view(world.state, "n1")["longest"].as_int(), 5);
+}
+
 // None of these is one, however long it goes on.
 struct Innocent {
   const char* what;

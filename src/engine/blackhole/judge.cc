@@ -48,6 +48,9 @@ Counts count(const JobOutcome& outcome, std::chrono::seconds bar) {
   return {0, outcome.ended || outcome.lived >= bar ? 1 : 0};
 }
 
+// A wide job that failed may have been killed by any of its nodes: it is no word about one of them.
+bool is_failure_here(const JobOutcome& job) { return job.failed_early() && job.nodes.size() <= kNarrow; }
+
 // What is known of one user's jobs.
 struct Voice {
   Counts here;
@@ -73,10 +76,9 @@ void add_kind(const Recent& recent, const std::string& node, const Series& serie
   for (const Kept& kept : recent.of(kind)) {
     if (!is_here(kept)) continue;
     const JobOutcome& job = kept.outcome;
-    // (A wide job that failed may have been killed by any of its nodes.)
-    if (job.failed_early() && job.nodes.size() > kNarrow) continue;
+    if (job.failed_early() && !is_failure_here(job)) continue;
     here += count(job, bar);
-    if (!job.failed_early()) continue;
+    if (!is_failure_here(job)) continue;
     first = std::min(first, job.start);
     found.examples.push_back(job.job);
   }
@@ -154,7 +156,7 @@ Evidence judge(const Recent& recent, const std::string& node, const Series& seri
   found.since = series.start;
   for (const Kind& kind : series.kinds)
     for (const Kept& kept : recent.of(kind))
-      if (kept.outcome.failed_early() && kept.outcome.start >= series.start &&
+      if (is_failure_here(kept.outcome) && kept.outcome.start >= series.start &&
           has_host(kept.outcome.nodes, node))
         found.longest = std::max(found.longest, kept.outcome.lived);
   const std::chrono::seconds bar = std::max(kLives, found.longest);
