@@ -13,6 +13,24 @@ namespace sickbay::fleet {
 namespace {
 
 constexpr std::size_t kMostFacts = 256;  ///< of one node: an agent bounds them, another sender may not
+/// What a node has lacked for so long it need not have had: that nodes lack it now says as much.
+constexpr std::chrono::hours kLackIsOld{24};
+
+/// Versions come and go for years, and so do names of mounts.
+void forget_unused_words(State& state) {
+  std::vector<bool> used(state.words.size());
+  const auto use = [&](int word) {
+    if (word != kLacks) used[static_cast<std::size_t>(word)] = true;
+  };
+  for (const auto& [name, node] : state.nodes)
+    for (const Fact& fact : node.facts) use(fact.name), use(fact.value), use(fact.before);
+  const std::vector<int> now = state.words.keep(used);
+  const auto renumber = [&](int& word) {
+    if (word != kLacks) word = now[static_cast<std::size_t>(word)];
+  };
+  for (auto& [name, node] : state.nodes)  // (their order stays, for that of the numbers does)
+    for (Fact& fact : node.facts) renumber(fact.name), renumber(fact.value), renumber(fact.before);
+}
 
 /// Takes in a whole report: what it does not name any more is lacking from now on.
 bool take_facts(State& state, const std::string& name, const Json& facts, TimePoint at) {
@@ -28,6 +46,7 @@ bool take_facts(State& state, const std::string& name, const Json& facts, TimePo
   std::vector<Fact> next;
   auto old = node.facts.begin();
   const auto lose = [&](const Fact& fact) {
+    if (fact.value == kLacks && fact.since + kLackIsOld < at) return;
     next.push_back(fact);
     if (fact.value == kLacks) return;
     next.back() = {.name = fact.name, .value = kLacks, .before = fact.value, .since = at, .moved = true};
@@ -49,6 +68,7 @@ bool take_facts(State& state, const std::string& name, const Json& facts, TimePo
   }
   for (; old != node.facts.end(); ++old) lose(*old);
   node.facts = std::move(next);
+  if (state.words.are_many()) forget_unused_words(state);
   return changed;
 }
 
@@ -61,6 +81,21 @@ int Words::number(std::string_view word) {
   const auto [it, added] = numbers_.emplace(std::string(word), static_cast<int>(words_.size()));
   words_.push_back(&it->first);
   return it->second;
+}
+
+std::vector<int> Words::keep(const std::vector<bool>& used) {
+  std::vector<int> now(words_.size(), -1);
+  std::vector<const std::string*> kept;
+  for (std::size_t i = 0; i < words_.size(); ++i)
+    if (used[i]) {
+      now[i] = static_cast<int>(kept.size());
+      kept.push_back(words_[i]);
+    }
+  std::erase_if(numbers_, [&](const auto& entry) { return !used[static_cast<std::size_t>(entry.second)]; });
+  for (auto& [word, number] : numbers_) number = now[static_cast<std::size_t>(number)];
+  words_ = std::move(kept);
+  many_ = std::max(kFew, 2 * words_.size());
+  return now;
 }
 
 int Words::find(std::string_view word) const {

@@ -230,15 +230,21 @@ class Comparison {
     return fmt::format("{} and {} more", compress_hostlist(first), nodes.size() - kMostNamed);
   }
 
+  // Of a rollout that goes on nothing is told; of odd nodes who they are, how bad it is, and what is usual.
+  // How many have that changes with each node that comes and goes: by a tenth it is another sentence.
+  static bool says_the_same(const Told& before, const Told& now) {
+    const std::size_t more = std::max(before.agree, now.agree), less = std::min(before.agree, now.agree);
+    return before.nodes == now.nodes && before.severity == now.severity && before.usual == now.usual &&
+           10 * (more - less) <= more;
+  }
+
   void tell() {
     for (const auto& [key, told] : state_.told)
       if (!wanted_.contains(key)) record(key, Json::object({{"over", true}}));
     for (const auto& [key, told] : wanted_) {
       const auto before = state_.told.find(key);
-      // Of a rollout that goes on nothing is told; of odd nodes who they are, and how bad it is.
       const bool same = before != state_.told.end() && before->second.kind == told.kind &&
-                        (told.kind == Kind::rollout ||
-                         (before->second.nodes == told.nodes && before->second.severity == told.severity));
+                        (told.kind == Kind::rollout || says_the_same(before->second, told));
       if (!same) record(key, told.to_json());
     }
   }

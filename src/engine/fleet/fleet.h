@@ -54,9 +54,16 @@ class Words {
   const std::string& word(int number) const { return *words_[static_cast<std::size_t>(number)]; }
   std::size_t size() const { return words_.size(); }
 
+  /// There are so many that it is time to ask which of them are in use.
+  bool are_many() const { return words_.size() >= many_; }
+  /// Forgets all but `used` (by number).  Gives the new number of each that is kept, in the same order.
+  std::vector<int> keep(const std::vector<bool>& used);
+
  private:
+  static constexpr std::size_t kFew = 4096;
   std::map<std::string, int, std::less<>> numbers_;
   std::vector<const std::string*> words_;  ///< keys of `numbers_`, which stay where they are
+  std::size_t many_ = kFew;
 };
 
 inline constexpr int kLacks = -1;  ///< in the place of a value

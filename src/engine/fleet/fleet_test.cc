@@ -281,6 +281,42 @@ TEST(Fleet, GoneNodesAreForgottenAndOffIsOff) {
   EXPECT_THAT(s.look_after(10min), IsEmpty());
 }
 
+// What was told is a sentence with figures in it: who comes later must not read those of last year.
+TEST(Fleet, WhatIsUsualIsToldAnewWhenItIsAnother) {
+  Scene s;
+  s.fill(1, 10, kUsual);
+  s.tell("n3", without(kUsual, "mount:/home"));
+  EXPECT_THAT(s.look_after(10min), ElementsAre("warn: n3 lacks /home (nfs4), which 9 others mount"));
+  s.fill(11, 11, kUsual);
+  EXPECT_THAT(s.look_after(10min), IsEmpty()) << "one more is the same sentence";
+  s.fill(12, 30, kUsual);
+  EXPECT_THAT(s.look_after(10min), ElementsAre("warn: n3 lacks /home (nfs4), which 29 others mount"));
+  for (int i = 1; i <= 30; ++i)
+    if (i != 3) s.tell(fmt::format("n{}", i), with(kUsual, "mount:/home", "lustre"));
+  EXPECT_THAT(s.look_after(10min), ElementsAre("warn: n3 lacks /home (lustre), which 29 others mount"));
+}
+
+// Nodes that live for years tell of ten thousand versions and of mounts that came and went.
+TEST(Fleet, WordsThatNobodyUsesAnyMoreAreForgotten) {
+  Scene s;
+  s.fill(1, 10, kUsual);
+  (void)s.look_after(10min);
+  for (int i = 0; i < 20'000; ++i) {
+    s.now += 1h;
+    s.tell("n1",
+           with(with(kUsual, "version:agent", fmt::format("1.{}", i)), fmt::format("mount:/m{}", i), "xfs"));
+  }
+  EXPECT_LT(s.state.words.size(), 5000U);
+  EXPECT_LT(s.state.nodes.at("n1").facts.size(), 50U);
+  s.tell("n2", without(kUsual, "mount:/home"));
+  s.tell("n1", kUsual);
+  EXPECT_THAT(s.look_after(25h), ::testing::Contains("warn: n2 lacks /home (nfs4), which 9 others mount"))
+      << "the words that are left mean what they meant";
+  State again;
+  for (const Event& event : s.log) (void)apply(again, s.view, event);
+  EXPECT_EQ(canonical_text(again), canonical_text(s.state));
+}
+
 TEST(Fleet, AReplayGivesTheSameState) {
   Scene s;
   s.fill(1, 10, kUsual);
