@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: Apache-2.0
+// Store: restoring and verifying.
+//
+// A restore writes every file beside its place, on several threads; when all of all processes were read and
+// found right, they take their names.  So a damaged image changes nothing in the folder of the program.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <unordered_set>
+
+#include "base/text.h"
+#include "checkpoint/store.h"
+#include "checkpoint/workers.h"
+
+namespace sickbay::checkpoint {
+namespace {
+
+constexpr std::string_view kAside = ".sickbay-restoring";
+constexpr std::uint64_t kReadPart = 8 << 20;  ///< raw bytes of one task
+
+struct ReadWorker {
+  Unsqueezer unsqueezer;
+  std::string scratch, raw;
+};
+
+// An image with the packs it stands on: packs[0] is its own.
+struct OpenPacks {
+  std::vector<PackReader> packs;
+};
+
+Result<PackReader> open_as(Files& files, const std::string& folder, const std::string& name,
+                           const Digest& digest) {
+  auto pack = PackReader::open(files, folder, name);
+  if (!pack) return pack;
+  if (pack->digest() != digest)
+    return fail(damaged(fmt::format("the pack {} is another one than its checkpoint's", name)));
+  return pack;
+}
+
+Result<OpenPacks> open_packs(Files& files, const std::string& folder, const Image& image) {
+  OpenPacks open;
+  auto own = open_as(files, folder, image.pack, image.digest);
+  if (!own) return tl::unexpected<Error>(std::move(own.error()));
+  const std::vector<Base> bases = own->index().bases;
+  open.packs.push_back(std::move(*own));
+  for (const Base& base : bases) {
+    auto pack = open_as(files, folder, base.name, base.digest);
+    if (!pack) return tl::unexpected<Error>(std::move(pack.error()));
+    open.packs.push_back(std::move(*pack));
+  }
+  return open;
+}
+
+// Chunks that one thread reads and writes at one place.
+struct Piece {
+  std::size_t image = 0, file = 0;
+  std::uint64_t at = 0, size = 0;  ///< in the file
+  ChunkRun run;
+};
+
+// The pieces of a file, or what its runs and its size do not agree on.
+Status cut_in_pieces(const OpenPacks& open, std::size_t image, std::size_t number,
+                     std::vector<Piece>& pieces) {
+  const PackedFile& file = open.packs[0].index().files[number];
+  std::uint64_t at = 0;
+  for (const ChunkRun& run : file.runs) {
+    const auto& chunks = open.packs[run.pack].index().chunks;
+    if (run.first > chunks.size() || run.count > chunks.size() - run.first)
+      return fail(damaged(fmt::format("{} is of chunks that {} does not have", quote_for_message(file.name),
+                                      open.packs[run.pack].name())));
+    Piece piece{image, number, at, 0, {run.pack, run.first, 0}};
+    for (std::uint32_t i = run.first; i < run.first + run.count; ++i) {
+      if (piece.size >= kReadPart) {
+        pieces.push_back(piece);
+        piece = {image, number, at, 0, {run.pack, i, 0}};
+      }
+      ++piece.run.count;
+      piece.size += chunks[i].raw;
+      at += chunks[i].raw;
+    }
+    pieces.push_back(piece);
+  }
+  if (at != file.size)
+    return fail(
+        damaged(fmt::format("{} has {} bytes, its chunks {}", quote_for_message(file.name), file.size, at)));
+  return {};
+}
+
+std::string folder_of(const std::string& path) { return path.substr(0, path.rfind('/')); }
+
+// Files of the program on their way to their places.
+class Staged {
+ public:
+  Staged(Files& files, std::string target) : files_(files), target_(std::move(target)) {}
+  ~Staged() {
+    outs_.clear();
+    for (const std::string& path : paths_) (void)files_.remove(path + std::string(kAside));
+  }
+
+  Status make(const PackedFile& file) {
+    const std::string path = target_ + "/" + file.name;
+    if (!names_.insert(path).second)
+      return fail(Error(ErrorCode::conflict,
+                        fmt::format("two processes left a file {}", quote_for_message(file.name)))
+                      .remedied_by("restore each process to a folder of its own"));
+    if (const std::string folder = folder_of(path); folder != folder_)
+      if (auto made = files_.make_folder(folder_ = folder); !made) return made;
+    auto out = files_.create(path + std::string(kAside), file.mode);
+    if (!out) return tl::unexpected<Error>(std::move(out.error()));
+    paths_.push_back(path);
+    outs_.push_back(std::move(*out));
+    return {};
+  }
+  std::size_t count() const { return paths_.size(); }
+  OutFile& out(std::size_t i) { return *outs_[i]; }
+
+  Status take_places() {
+    outs_.clear();
+    for (const std::string& path : paths_)
+      if (auto moved = files_.rename(path + std::string(kAside), path); !moved) return moved;
+    paths_.clear();
+    return {};
+  }
+
+ private:
+  Files& files_;
+  std::string target_, folder_;
+  std::vector<std::string> paths_;
+  std::vector<std::unique_ptr<OutFile>> outs_;
+  std::unordered_set<std::string> names_;
+};
+
+const Image* image_of(const Control& control, std::int64_t rank) {
+  for (const Image& image : control.images)
+    if (image.rank == rank) return &image;
+  return nullptr;
+}
+
+// Damage, in whatever form: the checkpoint before may be whole.
+bool is_damage(const Error& error) {
+  return error.code == ErrorCode::bad_input || error.code == ErrorCode::not_found;
+}
+
+}  // namespace
+
+Result<std::uint64_t> Store::restore(const Control& control, std::span<const std::int64_t> ranks,
+                                     const std::string& target, int threads) const {
+  std::vector<OpenPacks> open;
+  std::vector<Piece> pieces;
+  std::vector<std::size_t> first_out;  ///< of each image, its first file among all
+  Staged staged(*files_, target);
+  std::uint64_t raw = 0;
+  Status done;
+  for (const std::int64_t rank : ranks) {
+    const Image* image = image_of(control, rank);
+    if (!image)
+      return fail(ErrorCode::not_found,
+                  fmt::format("checkpoint {} has no image of rank {}", control.number, rank));
+    auto packs = open_packs(*files_, folder_, *image);
+    if (!packs) return tl::unexpected<Error>(std::move(packs.error()));
+    open.push_back(std::move(*packs));
+    const auto& files = open.back().packs[0].index().files;
+    for (std::size_t f = 0; f < files.size() && done; ++f) {
+      done = cut_in_pieces(open.back(), open.size() - 1, f, pieces);
+      raw += files[f].size;
+    }
+    if (!done) return tl::unexpected<Error>(std::move(done.error()));
+  }
+  for (const OpenPacks& image : open) {
+    first_out.push_back(staged.count());
+    for (const PackedFile& file : image.packs[0].index().files)
+      if (done = staged.make(file); !done) return tl::unexpected<Error>(std::move(done.error()));
+  }
+  done = for_each_task(
+      pieces.size(), thread_count(threads, pieces.size()), [] { return ReadWorker(); },
+      [&](ReadWorker& worker, std::size_t task) -> Status {
+        const Piece& piece = pieces[task];
+        if (worker.raw.size() < piece.size) worker.raw.resize(piece.size);
+        const std::span<char> bytes = std::span(worker.raw).first(piece.size);
+        const PackReader& pack = open[piece.image].packs[piece.run.pack];
+        if (auto read = pack.read(piece.run.first, piece.run.count, bytes, worker.unsqueezer, worker.scratch);
+            !read)
+          return read;
+        return staged.out(first_out[piece.image] + piece.file)
+            .write_at(piece.at, {bytes.data(), bytes.size()});
+      });
+  if (done) done = staged.take_places();
+  if (!done)
+    return tl::unexpected<Error>(std::move(done.error()).in(fmt::format("restoring {}", control.number)));
+  return raw;
+}
+
+Result<Restored> restore_newest(std::span<const Store> stores, std::int64_t from, const Resumer& resumer,
+                                std::span<const std::int64_t> ranks, const std::string& target, int threads) {
+  // Where each checkpoint is; what is wrong with one is only of interest where it is whole nowhere.
+  struct Found {
+    std::vector<std::pair<const Store*, Control>> whole;
+    std::string wrong;
+  };
+  std::map<std::int64_t, Found> all;
+  for (const Store& store : stores) {
+    auto listed = store.list();
+    if (!listed) return tl::unexpected<Error>(listed.error());
+    for (Listed& one : *listed) {
+      Found& found = all[one.number];
+      if (one.control)
+        found.whole.emplace_back(&store, std::move(*one.control));
+      else
+        found.wrong = std::move(one.wrong);
+    }
+  }
+  if (from != 0) all.erase(all.upper_bound(from), all.end());
+  if (all.empty() || (from != 0 && !all.contains(from)))
+    return fail(ErrorCode::not_found,
+                from == 0 ? "there is no checkpoint" : fmt::format("there is no checkpoint {}", from));
+  Restored restored;
+  const std::int64_t wished = all.rbegin()->first;
+  // Damaged control files do not say what went before them.  Where the others are one line, the one below is
+  // it.
+  while (!all.empty() && all.rbegin()->second.whole.empty()) {
+    restored.notes.push_back(all.rbegin()->second.wrong);
+    all.erase(std::prev(all.end()));
+  }
+  if (all.empty()) return fail(damaged("no checkpoint has a control file that is whole"));
+  const Control newest = all.rbegin()->second.whole.front().second;
+  if (!restored.notes.empty()) {
+    const std::vector<std::int64_t>* above = nullptr;
+    for (auto one = all.rbegin(); one != all.rend(); ++one) {
+      if (one->second.whole.empty()) continue;
+      if (above && std::find(above->begin(), above->end(), one->first) == above->end())
+        return fail(Error(ErrorCode::conflict, restored.notes.front())
+                        .because("the history has branches: it is not known which checkpoint went before it")
+                        .remedied_by("name the checkpoint to go on from"));
+      above = &one->second.whole.front().second.ancestors;
+    }
+  }
+  std::vector<std::int64_t> line = {newest.number};
+  line.insert(line.end(), newest.ancestors.begin(), newest.ancestors.end());
+  for (const std::int64_t number : line) {
+    const auto one = all.find(number);
+    if (one == all.end()) continue;  // it has ended
+    if (one->second.whole.empty()) restored.notes.push_back(one->second.wrong);
+    for (const auto& [store, control] : one->second.whole) {
+      auto warnings = check_fit(control, resumer);
+      if (!warnings) return tl::unexpected<Error>(warnings.error());
+      const auto raw = store->restore(control, ranks, target, threads);
+      if (raw) {
+        restored.number = number;
+        restored.raw = *raw;
+        restored.notes.insert(restored.notes.end(), warnings->begin(), warnings->end());
+        if (number != wished)
+          restored.notes.push_back(fmt::format("checkpoint {} was taken instead", number));
+        return restored;
+      }
+      if (!is_damage(raw.error())) return tl::unexpected<Error>(raw.error());
+      restored.notes.push_back(
+          fmt::format("checkpoint {} in {}: {}", number, store->folder(), raw.error().what));
+    }
+  }
+  Error error = damaged(fmt::format("no checkpoint from {} on backwards is whole", wished));
+  if (!restored.notes.empty()) error.cause = restored.notes.front();
+  return fail(std::move(error));
+}
+
+Status Store::verify_pack(const Image& image, std::map<std::string, Digest>& sure, int threads) const {
+  auto open = open_packs(*files_, folder_, image);
+  if (!open) return tl::unexpected<Error>(std::move(open.error()));
+  std::vector<Piece> unused;
+  for (std::size_t f = 0; f < open->packs[0].index().files.size(); ++f)
+    if (auto cut = cut_in_pieces(*open, 0, f, unused); !cut) return cut;
+  for (const PackReader& pack : open->packs) {
+    if (const auto known = sure.find(pack.name()); known != sure.end() && known->second == pack.digest())
+      continue;
+    const auto count = static_cast<std::uint32_t>(pack.index().chunks.size());
+    constexpr std::uint32_t kAtOnce = 256;
+    const auto done =
+        for_each_task((count + kAtOnce - 1) / kAtOnce, thread_count(threads, (count + kAtOnce - 1) / kAtOnce),
+                      [] { return ReadWorker(); },
+                      [&](ReadWorker& worker, std::size_t task) {
+                        const auto first = static_cast<std::uint32_t>(task) * kAtOnce,
+                                   end = std::min(count, first + kAtOnce);
+                        std::size_t size = 0;
+                        for (std::uint32_t i = first; i < end; ++i) size += pack.index().chunks[i].raw;
+                        if (worker.raw.size() < size) worker.raw.resize(size);
+                        return pack.read(first, end - first, std::span(worker.raw).first(size),
+                                         worker.unsqueezer, worker.scratch);
+                      });
+    if (!done) return done;
+    sure[pack.name()] = pack.digest();
+  }
+  return {};
+}
+
+}  // namespace sickbay::checkpoint
