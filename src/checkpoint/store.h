@@ -51,9 +51,10 @@ struct ImageSource {
 };
 
 struct SaveOptions {
-  bool full = false;                   ///< nothing of older packs
-  std::optional<std::int64_t> before;  ///< the checkpoint whose packs are looked into; none: full
-  int threads = 0;                     ///< 0: as many as there are processors, 8 at most
+  bool full = false;  ///< nothing of older packs
+  std::optional<std::int64_t> before =
+      std::nullopt;  ///< the checkpoint whose packs are looked into; none: full
+  int threads = 0;   ///< 0: as many as there are processors, 8 at most
 };
 
 struct Saved {
