@@ -79,6 +79,15 @@ struct PatrolEndpoints {
   static void plan(Api& api, Call& c, const std::vector<std::string>& nodes, int budget);
 };
 
+/// recover_api.cc.
+struct RecoverEndpoints {
+  using Call = Api::Call;
+  static void ask(Api& api, Call& c);
+  static void stop(Api& api, Call& c);
+  static void list(Api& api, Call& c);
+  static void tree(Api& api, Call& c);
+};
+
 /// The pools there are, or are to be (doc/formats/api.md).
 Json spares_view(const Controller& controller);
 

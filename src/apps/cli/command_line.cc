@@ -127,6 +127,8 @@ std::unique_ptr<CLI::App> make_command_line(Ending& ending) {
   add_undo_drains_command(*app, ending);
   add_spares_command(*app, ending);
   add_detect_command(*app, ending);
+  add_recover_command(*app, ending);
+  add_tree_command(*app, ending);
   add_verify_command(*app, ending);
   add_import_command(*app, ending);
   add_report_command(*app, ending);

@@ -39,6 +39,8 @@ void add_diagnose_command(CLI::App& app, Ending& ending);
 void add_undo_drains_command(CLI::App& app, Ending& ending);
 void add_spares_command(CLI::App& app, Ending& ending);
 void add_detect_command(CLI::App& app, Ending& ending);
+void add_recover_command(CLI::App& app, Ending& ending);
+void add_tree_command(CLI::App& app, Ending& ending);
 void add_journal_command(CLI::App& app, Ending& ending);
 void add_status_command(CLI::App& app, Ending& ending);
 void add_verify_command(CLI::App& app, Ending& ending);
