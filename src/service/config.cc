@@ -231,6 +231,12 @@ constexpr auto kKeys = std::to_array<ConfigRow<Config>>({
      [](Config& c, const Json& v) { return take_duration(c.patrol.fresh, v); }},
     {{"patrol", "time", "duration", "a round takes no more nodes after this; \"1h\""},
      [](Config& c, const Json& v) { return take_duration(c.patrol.time, v); }},
+    {{"recover", "act", "yes or no", "findings that ask for the restart of a component get it, and what is above it where that does not cure; false, the default: the plan is shown"},
+     [](Config& c, const Json& v) { return take_flag(c.recover.act, v); }},
+    {{"recover", "most_steps", "number", "restarts of one recovery, 3; then a person must look"},
+     [](Config& c, const Json& v) { return take_count(c.recover.most_steps, v, 1, 10); }},
+    {{"recover", "most_a_day", "number", "recoveries of one component that findings may have within 24 h, 5; then a person must look"},
+     [](Config& c, const Json& v) { return take_count(c.recover.most_a_day, v, 1, 100); }},
     {{"notify", "command", "text", "shell command that gets each finding that asks for it, as JSON on its standard input"},
      [](Config& c, const Json& v) {
        std::string wrong = take_text(c.notify.command, v);
@@ -260,8 +266,11 @@ constexpr auto kKeys = std::to_array<ConfigRow<Config>>({
 
 Result<Config> parse_config(std::string_view text, std::string_view source) {
   auto config = read_config<Config>(text, source, kPage, kKeys);
-  if (config)
-    config->nonstop.breaker = config->patrol.breaker = config->drain.breaker;  // one for all engines
+  if (config) {
+    config->nonstop.breaker = config->patrol.breaker = config->recover.breaker =
+        config->drain.breaker;  // one for all engines
+    config->recover.reboot = config->drain.act && config->drain.reboot;
+  }
   return config;
 }
 

@@ -18,6 +18,7 @@
 #include "engine/identify/identify.h"
 #include "engine/nonstop/nonstop.h"
 #include "engine/patrol/patrol.h"
+#include "engine/recover/recover.h"
 
 namespace sickbay {
 
@@ -52,6 +53,7 @@ struct Config {
   detect::Policy detect;
   fleet::Policy fleet;
   patrol::Policy patrol;             ///< its breaker is that of `drain`
+  recover::Policy recover;           ///< its breaker is that of `drain`, and so is whether nodes are rebooted
   std::uint16_t detect_port = 6831;  ///< UDP, of agents among themselves
   struct Notify {
     std::string command;  ///< gets each finding that asks for it as JSON on its standard input; empty: none

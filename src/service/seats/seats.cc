@@ -14,6 +14,7 @@ Seats::Seats(const Config& config) {
   fleet_ = seat<FleetSeat>(config.fleet);
   blackholes_ = seat<BlackholeSeat>(config.identify);
   patrols_ = seat<PatrolSeat>(config.patrol);
+  recoveries_ = seat<RecoverSeat>(config.recover);
 }
 Seats::~Seats() = default;
 

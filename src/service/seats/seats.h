@@ -16,6 +16,7 @@
 #include "service/seats/identify_seat.h"
 #include "service/seats/nonstop_seat.h"
 #include "service/seats/patrol_seat.h"
+#include "service/seats/recover_seat.h"
 
 namespace sickbay {
 
@@ -43,6 +44,8 @@ class Seats {
   const BlackholeSeat& blackholes() const { return *blackholes_; }
   PatrolSeat& patrols() { return *patrols_; }
   const PatrolSeat& patrols() const { return *patrols_; }
+  RecoverSeat& recoveries() { return *recoveries_; }
+  const RecoverSeat& recoveries() const { return *recoveries_; }
 
   /// Takes in one event: the cluster first, then every engine.
   void apply(const Event& event);
@@ -69,6 +72,7 @@ class Seats {
   FleetSeat* fleet_;
   BlackholeSeat* blackholes_;
   PatrolSeat* patrols_;
+  RecoverSeat* recoveries_;
 };
 
 }  // namespace sickbay

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "service/seats/recover_seat.h"
+
+#include <algorithm>
+
+namespace sickbay {
+namespace {
+
+// While there is something to recover: is the node still there, has it booted, may another one leave?
+constexpr std::chrono::seconds kLook{10};
+
+}  // namespace
+
+void RecoverSeat::apply(const Event& event) {
+  for (std::string& subject : recover::apply(state_, cluster_.view, event)) touch(std::move(subject));
+}
+
+void RecoverSeat::touch_all() {
+  for (const std::int64_t no : state_.open) touch(recovery_name(no));
+  if (!state_.wanted.empty()) touch(std::string(recover::kRecoveries));
+}
+
+Seat::Turn RecoverSeat::decide(const std::string& subject, TimePoint now) {
+  // A number was given to somebody whose event is not here yet: when it comes this subject is asked about
+  // again, and the next number is known.
+  if (subject == recover::kRecoveries && last_given_ > state_.last) return {};
+  recover::Decision decision = recover::decide(cluster_, state_, policy_, subject, now);
+  return {std::move(decision.claims), std::move(decision.records), std::move(decision.commands),
+          decision.wake_at};
+}
+
+Wish RecoverSeat::wish() const {
+  Wish wish;
+  wish.closely = recover::looked_at(state_);
+  if (!state_.open.empty()) wish.nodes_every = kLook;
+  for (recover::Watched& w : recover::watched(state_))
+    wish.jobs.push_back({w.job_id, w.uid, "", std::move(w.subject), std::move(w.run)});
+  return wish;
+}
+
+void RecoverSeat::forget(const std::string& subject) {
+  recover::apply(state_, cluster_.view, new_event(subject, kArchived, Json::object()));
+}
+
+std::int64_t RecoverSeat::new_number() {
+  last_given_ = std::max(last_given_, state_.last) + 1;
+  return last_given_;
+}
+
+}  // namespace sickbay
