@@ -143,14 +143,25 @@ class Next {
     out_.commands.push_back({std::move(key), recovery_.name(), std::string(verb), std::move(args)});
   }
 
-  // Claims what is wanted; true: all of it is ours.
+  // Claims what is wanted, all of it or nothing: two recoveries that each hold a node of the other's cell
+  // would wait for each other without end.  True: all of it is ours.
   bool claim(const std::vector<std::string>& subjects, const std::string& reason) {
-    bool all = true;
+    bool all = true, free = true;
     for (const std::string& on : subjects) {
+      if (cluster_.claims.holds(kName, recovery_.name(), on, now_)) continue;
+      all = false;
+      const cluster::Claim* other = cluster_.claims.find(on, now_);
+      if (other == nullptr) continue;
+      free = false;
+      out_.wake_at = std::min(out_.wake_at, other->until);
+    }
+    if (!free) {
+      give_back(fmt::format("it waits for {}", fmt::join(subjects, ", ")));
+      return false;
+    }
+    for (const std::string& on : subjects)
       out_.claims.push_back(
           {.on = on, .holder = std::string(kName), .by = recovery_.name(), .reason = reason});
-      all = all && cluster_.claims.holds(kName, recovery_.name(), on, now_);
-    }
     return all;
   }
   std::vector<std::string> subjects_of(const std::vector<std::string>& nodes) const {

@@ -338,6 +338,29 @@ TEST_F(Recover, ANodeThatAnotherHasIsLetBe) {
   EXPECT_THAT(keys(), ElementsAre("r1.s1 restart_component"));
 }
 
+TEST_F(Recover, AClaimThatRunsOutIsNotWaitedForAnyLonger) {
+  say("node:n3", kClaimed,
+      Json::object({{"holder", "x"}, {"by", "x1"}, {"reason", "x"}, {"until", to_micros(now + 10min)}}));
+  slurmd_hangs();
+  EXPECT_EQ(wake_at, now + 10min);
+  pass(10min);
+  EXPECT_THAT(keys(), ElementsAre("r1.s1 restart_component"));
+}
+
+TEST_F(Recover, TwoThatWantTheSameNodesDoNotWaitForEachOther) {
+  policy.breaker.most_percent = policy.breaker.most_out_percent = 50;
+  say("cluster", kNodesDepend, Json::object({{"sets", Json::array({"n[3-4]"})}, {"by", "alice"}}));
+  opened(1, by_alice(FaultClass::component, "n3", "opensm"));
+  opened(2, by_alice(FaultClass::component, "n4", "opensm"));
+  restarted("r1.s1", false);
+  EXPECT_THAT(of_kind(kLeaveWanted), IsEmpty()) << "r2 is at work on n4";
+  EXPECT_EQ(claim("node:n3"), nullptr);
+  restarted("r2.s1", false);
+  ASSERT_EQ(recovery(2).steps.size(), 2u) << "nobody has n3 any more";
+  EXPECT_TRUE(recovery(2).steps[1].handed);
+  EXPECT_TRUE(recovery(1).steps[1].handed) << "both are handed over: one boot serves both";
+}
+
 TEST_F(Recover, ANodeThatIsOutForAnotherReasonIsLetBe) {
   drain_claims("n3");
   nodes("n3", "IDLE+DRAIN");
