@@ -56,6 +56,7 @@ class Api {
   friend struct EventEndpoints;
   friend struct FailureEndpoints;
   friend struct PatrolEndpoints;
+  friend struct RecoverEndpoints;
   friend struct PendingEndpoints;
   friend struct SparesEndpoints;
   struct Stream;

@@ -11,7 +11,7 @@
 namespace sickbay::recover {
 namespace {
 
-constexpr double kDay = 86400;
+constexpr double kSecondsOfDay = 86400;
 
 // A group of eight nodes, of which 3-4 and 6-8 depend on each other: before, they are restarted one after
 // the other; after, they are a cell.
@@ -77,7 +77,7 @@ void check(const Table& table) {
     EXPECT_EQ(parallel_time(takes), Seconds(table.after[at])) << "node " << i + 1;
     const Cell& cell = tree.cell(tree.of_node("n" + std::to_string(i + 1)).value());
     EXPECT_EQ(cell.takes, Seconds(table.after[at])) << "the tree's own cell of node " << i + 1;
-    mttf.push_back(Seconds(table.mttf_days[at] * kDay));
+    mttf.push_back(Seconds(table.mttf_days[at] * kSecondsOfDay));
     serial.push_back({1 / mttf.back().count(), serial_time(takes)});
     parallel.push_back({1 / mttf.back().count(), cell.takes});
     EXPECT_LE(availability(mttf.back(), serial.back().mttr), availability(mttf.back(), parallel.back().mttr));
@@ -86,7 +86,7 @@ void check(const Table& table) {
   EXPECT_NEAR(mttr_of(parallel)->count(), table.whole_after, 0.001);
   EXPECT_NEAR(mttr_of(serial)->count(), table.printed_before, 0.5) << "printed, within the slip";
   EXPECT_NEAR(mttr_of(parallel)->count(), table.printed_after, 0.05) << "printed";
-  EXPECT_NEAR(series_mttf(mttf)->count() / kDay, table.series_mttf_days, 0.001);
+  EXPECT_NEAR(series_mttf(mttf)->count() / kSecondsOfDay, table.series_mttf_days, 0.001);
   EXPECT_EQ(*std::ranges::max_element(table.mttf_days), table.printed_mttf_days)
       << "printed: the best node's";
   // The group as a whole is up so much of the time.
@@ -98,9 +98,10 @@ void check(const Table& table) {
 TEST(Availability, ThePapersTable1OfUnlikeNodes) {
   check(kTable1);
   const RestartTree tree = tree_of(kTable1);
-  EXPECT_NEAR(availability(Seconds(2 * kDay), Seconds(20)), 0.999884, 1e-6) << "node 5, the worst one";
-  EXPECT_NEAR(availability(Seconds(0.95238 * kDay), Seconds(37.222)), 0.999548, 1e-6);
-  EXPECT_NEAR(availability(Seconds(0.95238 * kDay), Seconds(24.762)), 0.999699, 1e-6);
+  EXPECT_NEAR(availability(Seconds(2 * kSecondsOfDay), Seconds(20)), 0.999884, 1e-6)
+      << "node 5, the worst one";
+  EXPECT_NEAR(availability(Seconds(0.95238 * kSecondsOfDay), Seconds(37.222)), 0.999548, 1e-6);
+  EXPECT_NEAR(availability(Seconds(0.95238 * kSecondsOfDay), Seconds(24.762)), 0.999699, 1e-6);
   EXPECT_EQ(tree.cell(tree.find("job:1").value()).children.size(), 5u) << "Figure 5, on the right";
 }
 
@@ -108,7 +109,7 @@ TEST(Availability, ThePapersTable2OfLikeNodes) { check(kTable2); }
 
 TEST(Availability, AKthOfTheRecoveryIsWorthKTimesTheTimeToFailure) {
   for (const double k : {2.0, 3.0, 10.0, 1e6})
-    for (const double mttf : {60.0, kDay, 30 * kDay})
+    for (const double mttf : {60.0, kSecondsOfDay, 30 * kSecondsOfDay})
       for (const double mttr : {1.0, 60.0, 7200.0})
         EXPECT_DOUBLE_EQ(availability(Seconds(k * mttf), Seconds(mttr)),
                          availability(Seconds(mttf), Seconds(mttr / k)));

@@ -93,6 +93,8 @@ RestartTree tree_around(const State& state, const Fault& fault) {
 
 std::string why_left(const Policy& policy, const Fault& fault, const Cell& cell) {
   if (cell.level == Level::cluster) return "a person's word";
+  if ((cell.level == Level::domain || cell.level == Level::group) && !policy.requeue)
+    return "sickbayd requeues no job yet";
   if (cell.level != Level::node) return "";
   if (fault.of == FaultClass::job && !fault.job.alone)
     return "the job does not go on while one of its nodes is restarted alone";

@@ -7,7 +7,7 @@ namespace sickbay {
 namespace {
 
 // While there is something to recover: is the node still there, has it booted, may another one leave?
-constexpr std::chrono::seconds kLook{10};
+constexpr std::chrono::seconds kLookForBoots{10};
 
 }  // namespace
 
@@ -32,7 +32,7 @@ Seat::Turn RecoverSeat::decide(const std::string& subject, TimePoint now) {
 Wish RecoverSeat::wish() const {
   Wish wish;
   wish.closely = recover::looked_at(state_);
-  if (!state_.open.empty()) wish.nodes_every = kLook;
+  if (!state_.open.empty()) wish.nodes_every = kLookForBoots;
   for (recover::Watched& w : recover::watched(state_))
     wish.jobs.push_back({w.job_id, w.uid, "", std::move(w.subject), std::move(w.run)});
   return wish;

@@ -14,7 +14,7 @@
 namespace sickbay::cli {
 namespace {
 
-constexpr int kNodeFailed = 1;  // "the answer is no"
+constexpr int kRoundFailed = 1;  // "the answer is no"
 
 // What each standing means to whoever reads it (engine/patrol, Standing).
 struct StandingRow {
@@ -65,7 +65,7 @@ Result<int> show(const VerifyFleetOptions& o, const Json& round) {
     print("No round of verification was asked for yet.\n");
   else
     print(fleet_round_text(round, page_of_stdout()));
-  return has_failed(round) ? kNodeFailed : 0;
+  return has_failed(round) ? kRoundFailed : 0;
 }
 
 Result<int> wait_for(ApiClient& api, const VerifyFleetOptions& o, const std::string& name) {
