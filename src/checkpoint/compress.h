@@ -25,6 +25,8 @@ class Squeezer {
   Squeezer(Squeezer&&) noexcept;
   Squeezer& operator=(Squeezer&&) = delete;
 
+  /// Forgets what came before: what it gives then depends on what comes alone.
+  void begin() { pause_ = last_pause_ = 0; }
   /// `raw` made smaller by an eighth or more, valid until the next call; or "", to be kept as it is.
   std::string_view squeeze(std::string_view raw);
 

@@ -71,6 +71,8 @@ Status Store::publish(const Control& control, std::span<const std::int64_t> own)
   }
   const std::string text = format_control(control);
   if (auto read = parse_control(text); !read) return tl::unexpected<Error>(std::move(read.error()));
+  if (const auto there = read_control(control.number); there && *there != control)
+    return fail(ErrorCode::already_exists, fmt::format("checkpoint {} is there already", control.number));
   return write_whole(*files_, folder_, control_name(control.number), text);
 }
 

@@ -97,13 +97,14 @@ class Store {
   /// Writes the packs of `images` as part of checkpoint `number`; none of them stays behind where one fails.
   /// Errors: conflict (a file changed while it was read), not_found, bad_input (names), storage_full, ...
   Result<Saved> save(std::int64_t number, std::span<const ImageSource> images, const SaveOptions& options);
-  /// The checkpoint exists.  Errors: not_found, conflict: a pack of `own` ranks is missing here or another.
+  /// The checkpoint exists; to say so again changes nothing.  Errors: not_found, conflict: a pack of `own`
+  /// ranks is missing here or another; already_exists: another one of that number.
   Status publish(const Control& control, std::span<const std::int64_t> own);
 
-  /// Puts the files of `ranks` below `target`, and only when all were read and found right.  After a crash on
-  /// the way it is to be done again: some may be in place by then.  Gives the bytes of the files.
-  /// Errors: bad_input (damaged; nothing was changed), not_found, conflict (two files of one name),
-  /// storage_full.
+  /// Puts the files of `ranks` below `target` (folders that are not there get the mode 0700), and only when
+  /// all were read and found right.  After a crash on the way it is to be done again: some may be in place by
+  /// then.  Gives the bytes of the files. Errors: bad_input (damaged; nothing was changed), not_found,
+  /// conflict (two files of one name), storage_full.
   Result<std::uint64_t> restore(const Control& control, std::span<const std::int64_t> ranks,
                                 const std::string& target, int threads = 0) const;
   /// Every byte of a pack and of those it stands on, of which those in `sure` are passed over and to which

@@ -6,7 +6,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <deque>
 #include <iterator>
+#include <mutex>
 #include <unordered_set>
 
 #include "base/text.h"
@@ -89,16 +91,23 @@ Status cut_in_pieces(const OpenPacks& open, std::size_t image, std::size_t numbe
 
 std::string folder_of(const std::string& path) { return path.substr(0, path.rfind('/')); }
 
-// Files of the program on their way to their places.
+// Files of the program on their way to their places.  A file is open from its first piece to its last, for a
+// job may have more of them than it may open.
 class Staged {
  public:
   Staged(Files& files, std::string target) : files_(files), target_(std::move(target)) {}
   ~Staged() {
-    outs_.clear();
-    for (const std::string& path : paths_) (void)files_.remove(path + std::string(kAside));
+    for (Staging& one : all_) {
+      one.out.reset();
+      (void)files_.remove(one.path + std::string(kAside));
+    }
   }
+  Staged(const Staged&) = delete;
+  Staged& operator=(const Staged&) = delete;
 
-  Status make(const PackedFile& file) {
+  std::size_t count() const { return all_.size(); }
+
+  Status add(const PackedFile& file, std::size_t pieces) {
     const std::string path = target_ + "/" + file.name;
     if (!names_.insert(path).second)
       return fail(Error(ErrorCode::conflict,
@@ -106,28 +115,51 @@ class Staged {
                       .remedied_by("restore each process to a folder of its own"));
     if (const std::string folder = folder_of(path); folder != folder_)
       if (auto made = files_.make_folder(folder_ = folder); !made) return made;
-    auto out = files_.create(path + std::string(kAside), file.mode);
-    if (!out) return tl::unexpected<Error>(std::move(out.error()));
-    paths_.push_back(path);
-    outs_.push_back(std::move(*out));
-    return {};
+    Staging& one = all_.emplace_back();
+    one.path = path;
+    one.mode = file.mode;
+    one.left = pieces;
+    // (An older one may be of a mode that cannot be written.)
+    if (auto gone = files_.remove(path + std::string(kAside)); !gone) return gone;
+    return pieces == 0 ? write(all_.size() - 1, 0, "") : Status();
   }
-  std::size_t count() const { return paths_.size(); }
-  OutFile& out(std::size_t i) { return *outs_[i]; }
+
+  // A piece of file `i`; of several threads at once.
+  Status write(std::size_t i, std::uint64_t at, std::string_view bytes) {
+    Staging& one = all_[i];
+    {
+      const std::lock_guard hold(one.mutex);
+      if (!one.out) {
+        auto out = files_.create(one.path + std::string(kAside), one.mode);
+        if (!out) return tl::unexpected<Error>(std::move(out.error()));
+        one.out = std::move(*out);
+      }
+    }
+    Status wrote = bytes.empty() ? Status() : one.out->write_at(at, bytes);
+    const std::lock_guard hold(one.mutex);
+    if (one.left <= 1) one.out.reset();
+    --one.left;
+    return wrote;
+  }
 
   Status take_places() {
-    outs_.clear();
-    for (const std::string& path : paths_)
-      if (auto moved = files_.rename(path + std::string(kAside), path); !moved) return moved;
-    paths_.clear();
+    for (Staging& one : all_)
+      if (auto moved = files_.rename(one.path + std::string(kAside), one.path); !moved) return moved;
+    all_.clear();
     return {};
   }
 
  private:
+  struct Staging {
+    std::string path;
+    std::uint32_t mode = 0;
+    std::mutex mutex;
+    std::unique_ptr<OutFile> out;
+    std::size_t left = 0;  ///< pieces
+  };
   Files& files_;
   std::string target_, folder_;
-  std::vector<std::string> paths_;
-  std::vector<std::unique_ptr<OutFile>> outs_;
+  std::deque<Staging> all_;
   std::unordered_set<std::string> names_;
 };
 
@@ -146,45 +178,48 @@ bool is_damage(const Error& error) {
 
 Result<std::uint64_t> Store::restore(const Control& control, std::span<const std::int64_t> ranks,
                                      const std::string& target, int threads) const {
-  std::vector<OpenPacks> open;
-  std::vector<Piece> pieces;
-  std::vector<std::size_t> first_out;  ///< of each image, its first file among all
   Staged staged(*files_, target);
   std::uint64_t raw = 0;
-  Status done;
-  for (const std::int64_t rank : ranks) {
-    const Image* image = image_of(control, rank);
-    if (!image)
-      return fail(ErrorCode::not_found,
-                  fmt::format("checkpoint {} has no image of rank {}", control.number, rank));
-    auto packs = open_packs(*files_, folder_, *image);
-    if (!packs) return tl::unexpected<Error>(std::move(packs.error()));
-    open.push_back(std::move(*packs));
-    const auto& files = open.back().packs[0].index().files;
-    for (std::size_t f = 0; f < files.size() && done; ++f) {
-      done = cut_in_pieces(open.back(), open.size() - 1, f, pieces);
-      raw += files[f].size;
+  // Some processes at a time: each has up to kMostBases + 1 packs open.
+  constexpr std::size_t kRanksAtOnce = 16;
+  const auto stage = [&](std::span<const std::int64_t> some) -> Status {
+    std::vector<OpenPacks> open;
+    std::vector<Piece> pieces;
+    std::vector<std::size_t> first;  ///< of each image, its first file among all that are staged
+    for (const std::int64_t rank : some) {
+      const Image* image = image_of(control, rank);
+      if (!image)
+        return fail(ErrorCode::not_found,
+                    fmt::format("checkpoint {} has no image of rank {}", control.number, rank));
+      auto packs = open_packs(*files_, folder_, *image);
+      if (!packs) return tl::unexpected<Error>(std::move(packs.error()));
+      open.push_back(std::move(*packs));
+      first.push_back(staged.count());
+      const auto& files = open.back().packs[0].index().files;
+      for (std::size_t f = 0; f < files.size(); ++f) {
+        const std::size_t before = pieces.size();
+        if (auto cut = cut_in_pieces(open.back(), open.size() - 1, f, pieces); !cut) return cut;
+        if (auto added = staged.add(files[f], pieces.size() - before); !added) return added;
+        raw += files[f].size;
+      }
     }
-    if (!done) return tl::unexpected<Error>(std::move(done.error()));
-  }
-  for (const OpenPacks& image : open) {
-    first_out.push_back(staged.count());
-    for (const PackedFile& file : image.packs[0].index().files)
-      if (done = staged.make(file); !done) return tl::unexpected<Error>(std::move(done.error()));
-  }
-  done = for_each_task(
-      pieces.size(), thread_count(threads, pieces.size()), [] { return ReadWorker(); },
-      [&](ReadWorker& worker, std::size_t task) -> Status {
-        const Piece& piece = pieces[task];
-        if (worker.raw.size() < piece.size) worker.raw.resize(piece.size);
-        const std::span<char> bytes = std::span(worker.raw).first(piece.size);
-        const PackReader& pack = open[piece.image].packs[piece.run.pack];
-        if (auto read = pack.read(piece.run.first, piece.run.count, bytes, worker.unsqueezer, worker.scratch);
-            !read)
-          return read;
-        return staged.out(first_out[piece.image] + piece.file)
-            .write_at(piece.at, {bytes.data(), bytes.size()});
-      });
+    return for_each_task(
+        pieces.size(), thread_count(threads, pieces.size()), [] { return ReadWorker(); },
+        [&](ReadWorker& worker, std::size_t task) -> Status {
+          const Piece& piece = pieces[task];
+          if (worker.raw.size() < piece.size) worker.raw.resize(piece.size);
+          const std::span<char> bytes = std::span(worker.raw).first(piece.size);
+          const PackReader& pack = open[piece.image].packs[piece.run.pack];
+          if (auto read =
+                  pack.read(piece.run.first, piece.run.count, bytes, worker.unsqueezer, worker.scratch);
+              !read)
+            return read;
+          return staged.write(first[piece.image] + piece.file, piece.at, {bytes.data(), bytes.size()});
+        });
+  };
+  Status done;
+  for (auto left = ranks; done && !left.empty(); left = left.subspan(std::min(left.size(), kRanksAtOnce)))
+    done = stage(left.first(std::min(left.size(), kRanksAtOnce)));
   if (done) done = staged.take_places();
   if (!done)
     return tl::unexpected<Error>(std::move(done.error()).in(fmt::format("restoring {}", control.number)));

@@ -179,6 +179,7 @@ class Saving {
       if (*got != part.size) return changed(source);
       bytes = std::string_view(worker.read).substr(0, part.size);
     }
+    worker.squeezer.begin();  // a pack does not depend on which thread had what before
     worker.cut.pieces.clear();
     worker.cut.bytes.clear();
     Cutter cutter;
