@@ -134,8 +134,9 @@ std::string experience(const Known& known, const Case& c) {
     if (other.programs.front().outcome != Outcome::failed || kind_of(other.programs.front()) != kind)
       continue;
     ++all;
-    program += other.verdict->cause == Cause::program;
-    node += other.verdict->cause == Cause::node;
+    const Cause cause = other.verdict->cause;
+    program += cause == Cause::program || cause == Cause::sometimes_program;
+    node += names_nodes(cause);
   }
   if (all < kFewFailures) return "";
   return fmt::format("of the last {} cases of this kind ({}) here, {} were the program's and {} a node's",
