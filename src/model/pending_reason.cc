@@ -277,8 +277,9 @@ std::string_view to_string(PendingCure cure) {
 
 bool waits_for_nodes(std::string_view word) {
   const PendingReason reason = pending_reason(word);
-  // A word that nobody here knows may well be that.
-  return !reason.known || (reason.about == PendingSubject::nodes && !reason.lasting);
+  // A word that nobody here knows may well be that.  What waits for nodes that are out of service waits for
+  // operators, and more of the others start it no sooner.
+  return !reason.known || (reason.about == PendingSubject::nodes && reason.cure == PendingCure::time);
 }
 
 std::vector<PendingReason> pending_reasons() {

@@ -14,7 +14,7 @@ TEST(WatchQueue, OnlyWhoWaitsForNodesWantsThem) {
     EXPECT_THAT(wanted_partitions({{"batch", reason, 1}}), ElementsAre("batch")) << reason;
   for (const char* reason :
        {"Dependency", "BeginTime", "JobHeldUser", "JobHeldAdmin", "BadConstraints", "AssocMaxJobsLimit",
-        "QOSMaxJobsPerUserLimit", "PartitionDown", "Licenses", "JobArrayTaskLimit"})
+        "QOSMaxJobsPerUserLimit", "PartitionDown", "Licenses", "JobArrayTaskLimit", "ReqNodeNotAvail"})
     EXPECT_THAT(wanted_partitions({{"batch", reason, 1}}), IsEmpty()) << reason;
   EXPECT_THAT(wanted_partitions({{"long", "Resources", 2}, {"batch", "Priority", 0}, {"all", "Priority", 9}}),
               ElementsAre("all", "long"));
