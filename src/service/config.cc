@@ -225,6 +225,8 @@ constexpr auto kKeys = std::to_array<ConfigRow<Config>>({
      [](Config& c, const Json& v) { return take_names(c.fleet.drains, v); }},
     {{"patrol", "budget", "number", "nodes that one round of 'sickbay verify --fleet' takes, where it is not said"},
      [](Config& c, const Json& v) { return take_count(c.patrol.budget, v, 1, 100000); }},
+    {{"patrol", "node_hours", "number", "node-hours that all rounds together may take in 24 h; 0: no bound"},
+     [](Config& c, const Json& v) { return take_count(c.patrol.node_hours, v, 0, kMost); }},
     {{"patrol", "together", "number", "nodes of one of its verifications, 8"},
      [](Config& c, const Json& v) { return take_count(c.patrol.together, v, 1, 1000); }},
     {{"patrol", "fresh", "duration", "a node that was verified since then is left out, but where it is named; \"24h\""},
@@ -271,6 +273,8 @@ Result<Config> parse_config(std::string_view text, std::string_view source) {
         config->drain.breaker;  // one for all engines
     config->recover.reboot = config->drain.act && config->drain.reboot;
     config->recover.requeue = false;  // there is no such verb yet (service/verbs/recover_verbs.cc)
+    config->nonstop.breaker = config->patrol.breaker = config->drain.breaker;  // one for all engines
+    config->patrol.longest = config->verify.time_limit;
   }
   return config;
 }

@@ -260,11 +260,23 @@ bool Run::speaks() const {
          seen->base == JobBase::timeout || seen->base == JobBase::node_fail;
 }
 
+Micros Run::kept(std::chrono::seconds longest) const {
+  if (!ended || (began() && job.end < job.start)) return longest;  // (its end may not be told)
+  return began() ? job.end - job.start : Micros(0);
+}
+
 int Round::spent() const {
   int nodes = 0;
   for (const Run& run : runs)
     if (!run.ended || run.began()) nodes += static_cast<int>(run.nodes.size());
   return nodes;
+}
+
+std::int64_t Round::node_seconds() const {
+  Micros took(0);
+  for (const Run& run : runs)
+    if (run.ended) took += run.kept(std::chrono::seconds(0)) * static_cast<std::int64_t>(run.nodes.size());
+  return std::chrono::duration_cast<std::chrono::seconds>(took).count();
 }
 
 const Round* State::open() const {

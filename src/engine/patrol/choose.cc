@@ -12,7 +12,8 @@
 namespace sickbay::patrol {
 namespace {
 
-constexpr int kMostVain = 3;          ///< runs of V that may say nothing of a node
+constexpr int kMostVain = 3;  ///< runs of V that may say nothing of a node
+constexpr std::int64_t kMostOfDay = 1'000'000;
 constexpr std::size_t kWindow = 256;  ///< nodes that are looked at closely at one time
 
 constexpr auto kWords =
@@ -37,6 +38,7 @@ class Chooser {
     // Those first that nobody has looked at for the longest time.
     std::ranges::stable_sort(names, {}, [this](const std::string& name) { return last_said(name); });
     left_ = round_.budget - round_.spent() - static_cast<int>(round_.taken.size());
+    left_of_day_ = left_of_day();
     std::map<std::string, Choice> choices;
     for (const std::string& name : names) choices[name] = choose(name);
     return choices;
@@ -52,6 +54,20 @@ class Chooser {
     held_.insert(name);
     if (const cluster::Node* node = sight_.cluster.view.node(name))
       for (const std::string& partition : node->partitions) ++in_[partition];
+  }
+
+  // So many nodes more may be taken by the node-hours of all rounds that lie within the last day.  What runs
+  // counts for as long as it may: the bound holds whatever V takes.
+  int left_of_day() const {
+    if (policy_.node_hours == 0) return kMostOfDay;
+    constexpr std::chrono::hours kDay{24};
+    Micros left = std::chrono::hours(policy_.node_hours) -
+                  policy_.longest * static_cast<std::int64_t>(round_.taken.size());
+    for (const auto& [no, round] : state_.rounds)
+      for (const Run& run : round.runs)
+        if (!run.ended || run.job.start + run.kept(policy_.longest) > now_ - kDay)
+          left -= run.kept(policy_.longest) * static_cast<std::int64_t>(run.nodes.size());
+    return static_cast<int>(std::clamp<std::int64_t>(left / policy_.longest, 0, kMostOfDay));
   }
 
   Choice choose(const std::string& name) {
@@ -78,12 +94,15 @@ class Chooser {
     // Of two reasons to wait the one that lasts longer is told.
     if (left_ <= 0)
       return {Standing::budget, fmt::format("{} nodes are the budget of a round", round_.budget)};
+    if (left_of_day_ <= 0)
+      return {Standing::budget,
+              fmt::format("{} node-hours are what rounds may take in 24 h", policy_.node_hours)};
     for (const std::string& partition : node->partitions)
       if (in_[partition] >= room(partition))
         return {Standing::breaker,
                 "as many nodes of " + partition + " as may be are out or under verification"};
     for (const std::string& partition : node->partitions) ++in_[partition];
-    --left_;
+    --left_, --left_of_day_;
     return {};
   }
 
@@ -100,7 +119,7 @@ class Chooser {
   const Policy& policy_;
   const Round& round_;
   TimePoint now_;
-  int left_ = 0;
+  int left_ = 0, left_of_day_ = 0;
   std::set<std::string> held_;
   std::map<std::string, std::size_t> in_;    ///< partition -> nodes under verification
   std::map<std::string, std::size_t> room_;  ///< partition -> how many may be

@@ -307,6 +307,7 @@ Json round_view(const Round& round) {
                        {"named", compress_hostlist(round.named)},
                        {"budget", round.budget},
                        {"spent", round.spent()},
+                       {"node_seconds", round.node_seconds()},
                        {"results", std::move(results)},
                        {"runs", std::move(runs)}});
 }

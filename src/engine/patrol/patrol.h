@@ -34,8 +34,11 @@ inline constexpr std::string_view kName = "patrol";
 
 /// What a site may set (configuration `patrol`).
 struct Policy {
-  int budget = 64;                    ///< nodes of one round, where nobody says another number
-  int together = 8;                   ///< nodes of one run of V
+  int budget = 64;     ///< nodes of one round, where nobody says another number
+  int together = 8;    ///< nodes of one run of V
+  int node_hours = 0;  ///< of all rounds in 24 h; 0: no bound
+  std::chrono::seconds longest{
+      300};  ///< V may take: what has not ended counts for so much (verify.time_limit)
   std::chrono::seconds fresh{86400};  ///< a node verified since then is left out, but where it is named
   std::chrono::seconds time{3600};    ///< a round takes no more nodes after it
   std::chrono::seconds start_wait{
@@ -61,6 +64,8 @@ struct Run {
 
   std::string key() const { return id.text(); }
   bool began() const { return job.start != kNoTime; }
+  /// How long it kept its nodes; of one that has not ended `longest`, for that is what it may take.
+  Micros kept(std::chrono::seconds longest) const;
   /// Its output is worth reading: it came to its own end, or Slurm's.
   bool speaks() const;
   /// Nothing more will come of it.
@@ -85,6 +90,8 @@ struct Round {
   bool open() const { return closed_at == kNoTime; }
   /// Nodes that were given to a V that began, or that may.
   int spent() const;
+  /// Node-seconds that its runs took which are over.
+  std::int64_t node_seconds() const;
 };
 
 /// V's last words on a node, whoever asked.
@@ -127,7 +134,7 @@ enum class Standing : std::uint8_t {
   busy,      ///< a job has it
   wanted,    ///< jobs wait for its partition
   breaker,   ///< the breaker leaves no room now
-  budget,    ///< the budget of the round is spent
+  budget,    ///< the budget of the round is spent, or that of the day
 };
 std::string_view to_string(Standing standing);
 

@@ -54,8 +54,9 @@ struct World {
   void queue(const Json& partitions) {
     take(new_event("cluster", kQueueSeen, Json::object({{"partitions", partitions}})));
   }
-  void ask(const std::string& names = "", int budget = 64) {
-    take(new_event("p1", kPatrolAsked, Json::object({{"by", "root"}, {"nodes", names}, {"budget", budget}})));
+  void ask(const std::string& names = "", int budget = 64, const std::string& round = "p1") {
+    take(
+        new_event(round, kPatrolAsked, Json::object({{"by", "root"}, {"nodes", names}, {"budget", budget}})));
     queue(Json::array());
   }
   // As the controller does it: claims first, then records and intents, until nothing is new.
@@ -102,6 +103,7 @@ struct World {
         state.rounds.at(1).runs.at(static_cast<std::size_t>(parse_patrol_run(run)->n - 1)).job.job_id;
     info.state = shown;
     info.start = start;
+    if (shown != "RUNNING" && shown != "PENDING") info.end = now;
     take(new_event("p1", kJobSeen, Json::object({{"run", run}, {"job", info.to_json()}})));
     settle();
   }
@@ -259,6 +261,39 @@ TEST(Patrol, TheBudgetBounds) {
   ASSERT_FALSE(w.state.rounds.at(1).open());
   EXPECT_EQ(w.state.rounds.at(1).why, "its budget is spent");
   EXPECT_EQ(w.claims(), "");
+}
+
+// One hour, and V may take half of it: two nodes at first, and more as those before took less.
+TEST(Patrol, NodeHoursBoundAllRoundsOfADay) {
+  World w;
+  w.nodes("n[1-100]", "IDLE", true);
+  w.policy.node_hours = 1;
+  w.policy.longest = minutes(30);
+  w.policy.together = 3;
+  w.ask("", 1000);
+  w.settle();
+  EXPECT_EQ(w.claims(), "n[1-2]");
+  w.look("n[1-2]");
+  w.speaks("p1.v1", {{"n1", "ok"}, {"n2", "ok"}});
+  EXPECT_EQ(w.state.rounds.at(1).node_seconds(), 120);
+  EXPECT_EQ(w.claims(), "n3") << "58 minutes are left, and two may take 60";
+  w.look("n3");
+  w.submitted("p1.v2");
+  const TimePoint start = w.now;
+  w.job("p1.v2", "RUNNING", start);
+  EXPECT_EQ(w.standing("n4"), "budget") << "what runs may take all that it may";
+  w.now += minutes(29);
+  w.job("p1.v2", "FAILED", start);
+  w.done("p1.v2:output", std::string(verb::kReadOutput),
+         Json::object({{"results", Json::array()}, {"why", "nothing"}}));
+  ASSERT_FALSE(w.state.rounds.at(1).open());
+  EXPECT_EQ(w.state.rounds.at(1).why, "its budget is spent");
+  EXPECT_EQ(w.state.rounds.at(1).node_seconds(), 120 + 29 * 60);
+
+  w.ask("", 1000, "p2");
+  EXPECT_EQ(w.standing("n4"), "budget") << "of all rounds";
+  w.now += std::chrono::hours(24);
+  EXPECT_EQ(w.standing("n4"), "ready") << "of a day";
 }
 
 TEST(Patrol, NamedNodesAreTakenAlthoughTheyAreFresh) {

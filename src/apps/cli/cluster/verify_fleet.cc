@@ -111,10 +111,11 @@ std::string fleet_plan_text(const Json& plan, const TextPage& page) {
 }
 
 std::string fleet_round_text(const Json& round, const TextPage& page) {
-  std::string text = fmt::format("Round {} of {}{}: {}; {} of at most {} nodes.\n", safe(round["round"]),
-                                 safe(round["by"]), since_text(round["asked_at"], page.now),
-                                 round["open"].as_bool() ? "open" : "over, " + safe(round["why"]),
-                                 round["spent"].as_int(), round["budget"].as_int());
+  std::string text =
+      fmt::format("Round {} of {}{}: {}; {} of at most {} nodes, {:.1f} node-hours.\n", safe(round["round"]),
+                  safe(round["by"]), since_text(round["asked_at"], page.now),
+                  round["open"].as_bool() ? "open" : "over, " + safe(round["why"]), round["spent"].as_int(),
+                  round["budget"].as_int(), static_cast<double>(round["node_seconds"].as_int()) / 3600);
   for (const std::string_view result : {"ok", "slow", "failed"})
     if (const std::string nodes = safe(round["results"][result]); !nodes.empty())
       text += paragraph(fmt::format("  {:<7}", result), nodes, page);
