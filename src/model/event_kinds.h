@@ -20,6 +20,8 @@ inline constexpr std::string_view kArraySeen =
     "array_seen";  ///< c17 {run, tasks, running, ended, failed}: tasks of a watched job array have ended
 inline constexpr std::string_view kJobsEnded =
     "jobs_ended";  ///< jobs {outcomes}: what jobs of the whole cluster came to (model/job_outcome.h)
+inline constexpr std::string_view kJobsKept =
+    "jobs_kept";  ///< jobs: all that is kept of jobs_ended before it, in whose place it stands
 
 inline constexpr std::string_view kQueueSeen =
     "queue_seen";  ///< cluster {partitions}: jobs wait there that free nodes could start

@@ -70,7 +70,7 @@ void EventEndpoints::events(Api& api, Call& c) {
 
 bool Api::may_see(const Caller& caller, const Event& event) const {
   // What everybody's jobs came to, with their names, is for operators.
-  if (event.kind == kJobsEnded) return is_operator(caller);
+  if (event.kind == kJobsEnded || event.kind == kJobsKept) return is_operator(caller);
   auto no = parse_case_name(event.subject);
   const bool of_job = is_job_subject(event.subject);
   if (!no && !of_job) return true;  // of nodes and the cluster everybody may know

@@ -147,13 +147,28 @@ class Store : public SqliteJournal {
       std::string file = sqlite::archive_name(path_, events.back().at);
       for (const Event& event : events)
         if (event.kind == kArchived) file = event.body["file"].as_string();
-      const std::string archive = path_.substr(0, path_.rfind('/') + 1) + file;
-      if (auto copied = sqlite::copy_to_archive(archive, events); !copied) return fail(copied.error());
-      if (auto left = leave(sqlite::summary_of(events, file)); !left) return fail(left.error());
+      if (auto moved = move_to(file, events); !moved) return fail(moved.error());
       ++total.subjects;
       total.events += static_cast<std::int64_t>(events.size());
     }
     return total;
+  }
+
+  Result<Compaction> compact_before(TimePoint before, const std::string& subject, std::size_t most) override {
+    if (!writer_) return fail(ErrorCode::conflict, path_ + " was opened for reading");
+    std::vector<Event> events;
+    std::size_t moved = 0;
+    auto some = read_subject(subject, 0, [&](const Event& event) {
+      if (event.at >= before || moved >= most) return false;
+      moved += event.kind != kArchived;
+      events.push_back(event);
+      return true;
+    });
+    if (!some) return fail(some.error());
+    if (moved == 0) return Compaction{};
+    if (auto done = move_to(sqlite::archive_name(path_, events.back().at), events); !done)
+      return fail(done.error());
+    return Compaction{1, static_cast<std::int64_t>(moved)};
   }
 
  private:
@@ -222,10 +237,17 @@ class Store : public SqliteJournal {
     return fail(error_of(db(), "read the journal " + path_));
   }
 
-  // Puts `summary` in the place of all events of its subject.
+  // These events, all of one subject from its first one on, to the archive `file`.
+  Status move_to(const std::string& file, const std::vector<Event>& events) {
+    const std::string archive = path_.substr(0, path_.rfind('/') + 1) + file;
+    if (auto copied = sqlite::copy_to_archive(archive, events); !copied) return copied;
+    return leave(sqlite::summary_of(events, file));
+  }
+
+  // Puts `summary` in the place of the events of its subject up to it.
   Status leave(const Event& summary) {
     Statement drop, put;
-    if (auto p = drop.prepare(db(), "DELETE FROM event WHERE subject = ? AND seq <> ?"); !p) return p;
+    if (auto p = drop.prepare(db(), "DELETE FROM event WHERE subject = ? AND seq < ?"); !p) return p;
     if (auto p = put.prepare(db(), "UPDATE event SET kind = ?, v = ?, body = ? WHERE seq = ?"); !p) return p;
     drop.bind(1, summary.subject);
     drop.bind(2, summary.seq);

@@ -29,6 +29,11 @@ class SqliteJournal : public Journal {
   /// Errors: storage_full, storage_broken, too_new, conflict (a foreign archive); subjects before the failed
   /// one are done.  Cost: reads each subject once, two commits each.
   virtual Result<Compaction> compact(TimePoint closed_before, const std::vector<std::string>& subjects) = 0;
+  /// The same of one subject that never closes, and of its events before `before` alone: at most `most` of
+  /// them, oldest first, in the place of the last of which one `archived` is left.  That the later ones stand
+  /// for them is for the caller to see to.  The archive is that of the last one's year.
+  virtual Result<Compaction> compact_before(TimePoint before, const std::string& subject,
+                                            std::size_t most) = 0;
 };
 
 /// Opens or creates the journal at `path` for writing, and raises an old schema.

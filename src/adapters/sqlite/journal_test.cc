@@ -182,6 +182,37 @@ TEST_F(JournalTest, CompactionMovesClosedSubjectsAndRepeatsSafely) {
   EXPECT_EQ(next[0].seq, 4);
 }
 
+TEST_F(JournalTest, CompactionTakesTheOldPartOfASubjectThatNeverCloses) {
+  const std::int64_t year_2026 = 1'790'000'000'000'000, year_2027 = 1'820'000'000'000'000;
+  auto journal = open_journal(path_).value();
+  std::vector<Event> events;
+  for (int n = 1; n <= 5; ++n) events.push_back(event("jobs", n, year_2026 + n));
+  events.push_back(event("c1", 6, year_2026 + 6));
+  for (int n = 7; n <= 9; ++n) events.push_back(event("jobs", n, year_2027 + n));
+  ASSERT_TRUE(journal->append(events));
+  // In portions; each time one summary is left, and what is young stays.
+  std::vector<std::int64_t> moved;
+  for (int i = 0; i < 5; ++i) {
+    auto done = journal->compact_before(from_micros(year_2027 + 8), "jobs", 3);
+    ASSERT_TRUE(done) << done.error().line();
+    moved.push_back(done->events);
+  }
+  EXPECT_EQ(moved, (std::vector<std::int64_t>{3, 3, 0, 0, 0}));
+  const auto lines = dump(*journal);
+  ASSERT_EQ(lines.size(), 4u);
+  EXPECT_NE(lines[1].find(R"("seq":7,)"), std::string::npos) << lines[1];
+  EXPECT_NE(
+      lines[1].find(
+          R"("kind":"archived","body":{"kinds":{"job_seen":6},"first":1,"last":7,"file":"journal-2027.db"})"),
+      std::string::npos)
+      << lines[1];
+  EXPECT_EQ(lines[3], events[8].text());
+  EXPECT_EQ(dump(*open_journal_reader(folder_ + "/journal-2026.db").value()).size(), 3u);
+  EXPECT_EQ(dump(*open_journal_reader(folder_ + "/journal-2027.db").value()).size(), 3u);
+  EXPECT_EQ(open_journal_reader(path_).value()->compact_before(from_micros(1), "jobs", 1).error().code,
+            ErrorCode::conflict);
+}
+
 TEST_F(JournalTest, RefusesWhatCouldNotBeReadBack) {
   auto journal = open_journal(path_).value();
   Json deep;

@@ -89,6 +89,7 @@ constexpr auto kKinds = std::to_array<KindRow>({
     {"case_closed", {"reason"}, "1"},
     {"array_seen", {"tasks", "running", "ended", "failed"}, ""},
     {"jobs_ended", {"outcomes"}, ""},
+    {"jobs_kept", {}, ""},
     {"black_hole", {"sentence"}, "31"},
     {"black_hole_over", {"why"}, ""},
     {"archived", {"first", "last", "file"}, ""},

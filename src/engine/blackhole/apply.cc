@@ -8,6 +8,7 @@
 
 #include "base/hostlist.h"
 #include "engine/blackhole/blackhole.h"
+#include "engine/blackhole/summary.h"
 #include "model/ids.h"
 #include "model/job.h"
 
@@ -138,6 +139,8 @@ std::vector<std::string> apply(State& state, const cluster::View& view, const Ev
   std::vector<std::string> touched;
   if (event.kind == kJobsEnded) {
     take_outcomes(state, event, touched);
+  } else if (event.kind == kJobsKept) {
+    state = state_from(event);
   } else if (event.kind == kNodesSeen) {
     take_boots(state, view, touched);
   } else if (event.kind == kBlackHole) {
@@ -162,6 +165,7 @@ std::vector<std::string> apply(State& state, const cluster::View& view, const Ev
 
 std::string canonical_text(const State& state) {
   std::string text = state.recent.canonical_text();
+  if (state.kept_at != kNoTime) text += fmt::format("outcomes kept at {}\n", to_micros(state.kept_at));
   for (const auto& [name, node] : state.nodes) {
     const Series& s = node.series;
     text +=

@@ -44,6 +44,7 @@ struct Node {
 struct State {
   Recent recent;
   std::map<std::string, Node> nodes;
+  TimePoint kept_at = kNoTime;  ///< of the last jobs_kept: no event of jobs before it matters any more
 };
 
 /// Total.  `view` has taken in the event before.  Gives the nodes about which decide() must be asked again.
@@ -65,6 +66,10 @@ std::string sentence(const std::string& node, const Evidence& evidence);
 
 /// A black hole, for people: what `black_hole` said of it and when (`at`); null for another node.
 Json node_view(const State& state, const std::string& node);
+
+/// The body of `jobs_kept`, {kinds, all, nodes}: with it in the journal the events of jobs before it can go,
+/// for apply() puts it in the place of the whole state.  What is not fresh is left out, there and so here.
+Json summary(const State& state, TimePoint now);
 
 /// Everything that a replay must bring back, as text.
 std::string canonical_text(const State& state);

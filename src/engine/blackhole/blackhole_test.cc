@@ -275,5 +275,52 @@ TEST(BlackHole, AReplayGivesTheSameState) {
   EXPECT_NE(canonical_text(world.state).find("black=true"), std::string::npos);
 }
 
+State replayed(const std::vector<Event>& journal, bool with_jobs_before, TimePoint kept) {
+  World again;
+  for (const Event& event : journal)
+    if (with_jobs_before || event.subject != "jobs" || event.at >= kept)
+      apply(again.state, again.view, event);
+  return std::move(again.state);
+}
+
+// The events of jobs before a summary can go: a replay gives the same with them and without.
+TEST(BlackHole, ASummaryStandsForAllThatJobsCameToBefore) {
+  World world = healthy_day(6);
+  eaten_until_found(world, 6);
+  ASSERT_TRUE(world.black("n1"));
+  world.dies(2, program_of(2), "n5");  // under suspicion, no more
+  world.dies(3, program_of(3), "n5");
+  const std::string before = canonical_text(world.state);
+  const TimePoint kept = world.now;
+  world.take(new_event("jobs", kJobsKept, summary(world.state, world.now)));
+  EXPECT_EQ(canonical_text(world.state).size(), before.size() + std::string("outcomes kept at ").size() +
+                                                    std::to_string(to_micros(kept)).size() + 1)
+      << "all of it was fresh";
+  // It goes on where it stood.
+  for (int i = 0; i < 9; ++i) {
+    const auto uid = 1 + static_cast<std::uint32_t>(i) % 6;
+    world.dies(uid, program_of(uid), "n5");
+    world.ok(uid, program_of(uid), "n7");
+  }
+  EXPECT_TRUE(world.black("n5"));
+  for (std::uint32_t uid = 1; uid <= 3; ++uid) world.ok(uid, program_of(uid), "n1");
+  EXPECT_FALSE(world.black("n1"));
+  const std::string now = canonical_text(world.state);
+  EXPECT_EQ(canonical_text(replayed(world.journal, true, kept)), now);
+  EXPECT_EQ(canonical_text(replayed(world.journal, false, kept)), now);
+}
+
+TEST(BlackHole, ASummaryLeavesOutWhatIsOld) {
+  World world = healthy_day(3);
+  world.now += kFresh + std::chrono::hours(1);
+  world.ok(2, program_of(2), "n4");
+  world.take(new_event("jobs", kJobsKept, summary(world.state, world.now)));
+  EXPECT_EQ(world.state.recent.kinds(), 1U);
+  EXPECT_EQ(world.state.recent.of({2, program_of(2)}).size(), 1U);
+  EXPECT_EQ(world.state.recent.all().size(), 1U);
+  EXPECT_EQ(canonical_text(replayed(world.journal, false, world.now - std::chrono::seconds(30))),
+            canonical_text(world.state));
+}
+
 }  // namespace
 }  // namespace sickbay::blackhole

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <iterator>
 
 namespace sickbay::blackhole {
 namespace {
@@ -41,6 +43,21 @@ void text_of(std::string& text, const std::deque<Kept>& list) {
   for (const Kept& kept : list)
     text += fmt::format(" {}@{}", kept.outcome.to_json().dump(), to_micros(kept.at));
   text += "\n";
+}
+
+Json to_json(const std::deque<Kept>& list, TimePoint now) {
+  Json json = Json::array();
+  for (const Kept& kept : list)
+    if (kept.at + kFresh >= now)
+      json.push(Json::object({{"at", to_micros(kept.at)}, {"outcome", kept.outcome.to_json()}}));
+  return json;
+}
+
+std::deque<Kept> kept_from(const Json& json) {
+  std::deque<Kept> list;
+  for (const Json& kept : json.items())
+    list.push_back({from_micros(kept["at"].as_int()), JobOutcome::from_json(kept["outcome"])});
+  return list;
 }
 
 }  // namespace
@@ -103,6 +120,38 @@ void Recent::drop_user(std::uint32_t uid) {
   heard_.erase(uid);
   for (auto it = kinds_.lower_bound({uid, ""}); it != kinds_.end() && it->first.uid == uid;)
     it = kinds_.erase(it);
+}
+
+Json Recent::to_json(TimePoint now) const {
+  std::vector<std::map<Kind, Slot>::const_iterator> latest;
+  for (auto it = kinds_.begin(); it != kinds_.end(); ++it) latest.push_back(it);
+  std::ranges::stable_sort(latest, std::greater<>(), [](const auto& it) { return it->second.heard; });
+  Json kinds = Json::array();
+  std::size_t count = 0;
+  for (const auto& it : latest) {
+    Json kept = blackhole::to_json(it->second.kept, now);
+    if (kept.size() == 0) continue;
+    if ((count += kept.size()) > kMostInSummary) break;
+    kinds.push(Json::object({{"uid", it->first.uid},
+                             {"program", it->first.program},
+                             {"heard", to_micros(it->second.heard)},
+                             {"kept", std::move(kept)}}));
+  }
+  return Json::object({{"kinds", std::move(kinds)}, {"all", blackhole::to_json(all_, now)}});
+}
+
+Recent Recent::from_json(const Json& json) {
+  Recent recent;
+  for (const Json& kind : json["kinds"].items()) {
+    const auto uid = static_cast<std::uint32_t>(kind["uid"].as_int());
+    const TimePoint heard = from_micros(kind["heard"].as_int());
+    recent.kinds_[{uid, kind["program"].as_string()}] = {heard, kept_from(kind["kept"])};
+    TimePoint& last = recent.heard_[uid];
+    last = std::max(last, heard);
+  }
+  for (const auto& [uid, heard] : recent.heard_) recent.by_heard_.emplace(heard, uid);
+  recent.all_ = kept_from(json["all"]);
+  return recent;
 }
 
 std::string Recent::canonical_text() const {

@@ -18,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/json.h"
 #include "model/job_outcome.h"
 
 namespace sickbay::blackhole {
@@ -31,6 +32,8 @@ inline constexpr std::size_t kMostOfUserInAll = 8;   ///< and of these of one us
 inline constexpr std::size_t kMostKindsOfNode = 32;  ///< kinds that are looked at for one node
 /// What one judgement looks at, at most.
 inline constexpr std::size_t kMostCompared = kMostKindsOfNode * kMostOfKind + kMostOfAll;
+/// What a summary holds: some megabytes at most, of a cluster of any size.
+inline constexpr std::size_t kMostInSummary = 20'000;
 /// An older outcome says nothing of today: programs and nodes have changed.
 inline constexpr std::chrono::hours kFresh{72};
 
@@ -61,6 +64,11 @@ class Recent {
 
   std::size_t kinds() const { return kinds_.size(); }
   std::string canonical_text() const;
+
+  /// What of it is fresh at `now`, of the kinds that were heard of last; at most kMostInSummary outcomes of
+  /// kinds.  from_json() gives it back, and nothing else.
+  Json to_json(TimePoint now) const;
+  static Recent from_json(const Json& json);
 
  private:
   struct Slot {
