@@ -15,7 +15,7 @@ namespace {
 
 // Stamps of lists are whole minutes: what is shorter was somewhere within one.
 constexpr double kLeastH = 0.5 / 60;
-constexpr std::size_t kLeastForLevel = 40, kEventsOfPeriod = 10, kMostPeriods = 36;
+constexpr std::size_t kLeastForLevel = 16, kEventsOfPeriod = 6, kMostPeriods = 36;
 
 // --- time between failures
 
