@@ -134,6 +134,7 @@ std::unique_ptr<CLI::App> make_command_line(Ending& ending) {
   add_report_command(*app, ending);
   add_labels_command(*app, ending);
   add_rules_command(*app, ending);
+  add_plan_command(*app, ending);
   add_journal_command(*app, ending);
   add_status_command(*app, ending);
   add_sql_command(*app, ending);

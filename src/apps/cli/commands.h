@@ -41,6 +41,7 @@ void add_spares_command(CLI::App& app, Ending& ending);
 void add_detect_command(CLI::App& app, Ending& ending);
 void add_recover_command(CLI::App& app, Ending& ending);
 void add_tree_command(CLI::App& app, Ending& ending);
+void add_plan_command(CLI::App& app, Ending& ending);
 void add_journal_command(CLI::App& app, Ending& ending);
 void add_status_command(CLI::App& app, Ending& ending);
 void add_verify_command(CLI::App& app, Ending& ending);

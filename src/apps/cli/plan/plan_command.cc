@@ -20,7 +20,7 @@
 namespace sickbay::cli {
 namespace {
 
-constexpr std::size_t kMostBytes = std::size_t{1} << 30;
+constexpr std::size_t kMostOfList = std::size_t{1} << 30;
 constexpr std::size_t kMostNodes = 1'000'000;
 
 struct PlanOptions {
@@ -33,7 +33,7 @@ struct PlanOptions {
               reboot, reboot_cures;
 };
 
-tl::unexpected<Error> refuse(std::string what, std::string remedy) {
+tl::unexpected<Error> refuse_plan(std::string what, std::string remedy) {
   return fail(Error(ErrorCode::usage, std::move(what)).remedied_by(std::move(remedy)));
 }
 
@@ -46,8 +46,8 @@ Result<double> parse_share(std::string_view option, std::string_view text) {
   const auto [end, wrong] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
   if (percent) value /= 100;
   if (wrong != std::errc() || end != digits.data() + digits.size() || !(value > 0 && value < 1))
-    return refuse(fmt::format("{}: {} is no share between 0 and 1", option, quote_for_message(text)),
-                  "write it as 99% or 0.99");
+    return refuse_plan(fmt::format("{}: {} is no share between 0 and 1", option, quote_for_message(text)),
+                       "write it as 99% or 0.99");
   return value;
 }
 
@@ -56,7 +56,7 @@ Result<double> parse_hours(std::string_view option, std::string_view text, bool 
   if (!length) return fail(Error(length.error()).in(fmt::format("reading {}", option)));
   const double hours = static_cast<double>(length->count()) / 3.6e9;
   if (hours <= 0 && !zero)
-    return refuse(fmt::format("{} must be longer than nothing", option), "write it as 30m");
+    return refuse_plan(fmt::format("{} must be longer than nothing", option), "write it as 30m");
   return hours;
 }
 
@@ -66,18 +66,18 @@ Result<double> parse_factor(std::string_view text) {
   double value = 0;
   const auto [end, wrong] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
   if (wrong != std::errc() || end != digits.data() + digits.size() || !(value > 0 && value <= 1000))
-    return refuse(fmt::format("--repair: {} is no factor", quote_for_message(text)),
-                  "write it as 2x: repairs that are twice as fast");
+    return refuse_plan(fmt::format("--repair: {} is no factor", quote_for_message(text)),
+                       "write it as 2x: repairs that are twice as fast");
   return value;
 }
 
 Result<plan::FailureList> read_list(const PlanOptions& o) {
   if (o.failures.empty() == o.journal.empty())
-    return refuse(
+    return refuse_plan(
         o.failures.empty() ? "sickbay plan needs a list of failures" : "two sources of failures",
         "give --failures FILE (CSV: node,start,end), or --journal FILE (of 'sickbay journal --json')");
   const std::string& path = o.failures.empty() ? o.journal : o.failures;
-  auto text = read_file(path, kMostBytes);
+  auto text = read_file(path, kMostOfList);
   if (!text) return fail(about_path(std::move(text.error())));
   auto list = o.failures.empty() ? plan::failures_of_journal(*text) : plan::parse_failure_list(*text);
   if (!list) return fail(std::move(list.error()).in("reading " + path));
@@ -100,10 +100,11 @@ Result<plan::System> chosen_system(plan::FailureList list, const std::string& na
   std::string all;
   for (const std::string& one : names) all += (all.empty() ? "" : ", ") + one;
   if (name.empty())
-    return refuse(fmt::format("the list is of {} systems, {}", names.size(), quote_for_message(all, 200)),
-                  "say which with --system");
+    return refuse_plan(
+        fmt::format("the list is of {} systems, {}", names.size(), quote_for_message(all, 200)),
+        "say which with --system");
   const std::string meant = did_you_mean(name, names);
-  return refuse(
+  return refuse_plan(
       "the list has no system " + quote_for_message(name),
       meant.empty() ? "there are: " + quote_for_message(all, 200) : "did you mean '" + meant + "'?");
 }
@@ -133,12 +134,12 @@ Result<plan::Question> read_question(const PlanOptions& o, const plan::Model& mo
     row.into = *hours;
   }
   if (s.spares + s.job.nodes > s.nodes)
-    return refuse(
+    return refuse_plan(
         fmt::format("{} nodes do not hold {} spares and a job of {}", s.nodes, s.spares, s.job.nodes),
         "take fewer of --have-spares or --job-nodes");
   if (o.reboot.empty() != o.reboot_cures.empty())
-    return refuse("--reboot and --reboot-cures belong together",
-                  "say how long a reboot takes, and which share of failures it cures");
+    return refuse_plan("--reboot and --reboot-cures belong together",
+                       "say how long a reboot takes, and which share of failures it cures");
   if (!o.reboot.empty()) {
     auto hours = parse_hours("--reboot", o.reboot, false);
     if (!hours) return fail(std::move(hours.error()));
@@ -171,13 +172,13 @@ Result<int> run_validate(const PlanOptions& o, const plan::FailureList& list) {
 
 Result<int> run_plan(const PlanOptions& o) {
   if (o.replications < 2 || o.replications > 1'000'000)
-    return refuse("--replications must be from 2 to 1000000", "100 are enough for two digits");
+    return refuse_plan("--replications must be from 2 to 1000000", "100 are enough for two digits");
   auto list = read_list(o);
   if (!list) return fail(std::move(list.error()));
   if (o.validate) return run_validate(o, *list);
   if (o.nodes == 0 || o.nodes > kMostNodes)
-    return refuse("sickbay plan needs the number of nodes",
-                  fmt::format("give --nodes N, up to {}", kMostNodes));
+    return refuse_plan("sickbay plan needs the number of nodes",
+                       fmt::format("give --nodes N, up to {}", kMostNodes));
   auto system = chosen_system(std::move(*list), o.system);
   if (!system) return fail(std::move(system.error()));
   auto model = plan::fit_model(*system, o.nodes_of_list, system->from, system->until);
@@ -205,7 +206,7 @@ Result<int> run_plan(const PlanOptions& o) {
     factor = *given;
   }
   if (o.interval && question->setting.job.cost_h <= 0)
-    return refuse("--interval asks for a checkpoint that costs something", "give --checkpoint-cost 30s");
+    return refuse_plan("--interval asks for a checkpoint that costs something", "give --checkpoint-cost 30s");
   result.overview = plan::overview(result.model, *question);
   if (all || !o.spares.empty()) result.spares = plan::how_many_spares(result.model, *question, wanted);
   if ((all && question->setting.job.cost_h > 0) || o.interval)

@@ -95,13 +95,7 @@ std::string tile(std::string_view name, std::string_view figure, std::string_vie
   return html + "</li>\n";
 }
 
-using Written = std::string (*)(double);
-
-std::string between(const Figure& figure, Written written) {
-  return written(figure.low) + " to " + written(figure.high);
-}
-
-std::string tile(std::string_view name, const Figure& figure, Written written) {
+std::string tile(std::string_view name, const Figure& figure, std::string (*written)(double)) {
   return tile(name, written(figure.mean), between(figure, written));
 }
 

@@ -39,5 +39,7 @@ std::string hours_text(double hours);
 std::string number_text(double value);
 /// "99.53 %".
 std::string share_text(double share);
+/// "LOW to HIGH" of a figure's 90 %.
+std::string between(const plan::Figure& figure, std::string (*written)(double));
 
 }  // namespace sickbay::cli

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "apps/cli/plan/plan_result.h"
@@ -13,10 +14,6 @@ namespace {
 using plan::Figure;
 
 using Written = std::string (*)(double);
-
-std::string between(const Figure& figure, Written written) {
-  return fmt::format("{} to {}", written(figure.low), written(figure.high));
-}
 
 Json figure_json(const Figure& figure) {
   return Json::object(
@@ -90,9 +87,12 @@ std::string share_text(double share) {
   return fmt::format("{:.{}f} %", 100 * share, missing > 1 ? 1 : missing > 0.1 ? 2 : 3);
 }
 
+std::string between(const Figure& figure, std::string (*written)(double)) {
+  return fmt::format("{} to {}", written(figure.low), written(figure.high));
+}
+
 std::string plan_text(const PlanResult& r, const TextPage& page) {
   const plan::Setting& s = r.question.setting;
-  const double years = s.hours / 8766;
   std::string text = fmt::format(
       "{}{}: {} failures of {} nodes in {} days ({} to {}), {} node-hours lost, at most {} down at once\n",
       safe(r.source), r.system.empty() ? "" : ", " + safe(r.system),
@@ -162,13 +162,14 @@ std::string plan_text(const PlanResult& r, const TextPage& page) {
                   page);
   }
   text += heading("How it was reached", page);
-  text += paragraph(
-      "",
-      fmt::format("{} replications of {:.2g} years, seed {}; each draws the rates that the list "
-                  "leaves open, so 90 % of the replications are the interval for one such time.  "
-                  "The error of the mean is {} of availability.",
-                  r.question.replications, years, r.question.seed, share_text(r.overview.availability.error)),
-      page);
+  text +=
+      paragraph("",
+                fmt::format("{} replications of {} days, seed {}; each draws the rates that the list "
+                            "leaves open, so 90 % of the replications are the interval for one such time.  "
+                            "The error of the mean is {} of availability.",
+                            r.question.replications, number_text(s.hours / 24), r.question.seed,
+                            share_text(r.overview.availability.error)),
+                page);
   return text;
 }
 
@@ -280,9 +281,13 @@ std::string validation_text(const plan::Validation& result, const TextPage& page
   text += heading("How often the interval of 90 % held", page);
   const auto line = [&](std::string_view name, std::string_view what) {
     const auto [all, good] = result.held(what);
-    if (all > 0)
-      text += fmt::format("{}: {} of {} ({:.0f} %)\n", name, good, all,
-                          100.0 * static_cast<double>(good) / static_cast<double>(all));
+    if (all == 0) return;
+    text += fmt::format("{}: {} of {} ({:.0f} %)", name, good, all,
+                        100.0 * static_cast<double>(good) / static_cast<double>(all));
+    if (!what.empty())
+      text += fmt::format("; the upper end is {} times the lower in the middle case",
+                          number_text(result.width(what)));
+    text += "\n";
   };
   for (const char* what : plan::kPredicted) line(what, what);
   line("all", "");
