@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "engine/identify/rerun_state.h"
+#include "model/hang_mode.h"
 
 namespace sickbay {
 namespace {
@@ -36,10 +37,7 @@ constexpr auto kOptions = std::to_array<OptionRow>({
     {"until_verdict", is_flag, "true or false"},
     {"steps", [](const Json& v) { return v.as_string() == "tell" || v.as_string() == "fail"; },
      "\"tell\" or \"fail\""},
-    {"hang",
-     [](const Json& v) {
-       return v.as_string() == "off" || v.as_string() == "notify" || v.as_string() == "cancel";
-     },
+    {"hang", [](const Json& v) { return hang_mode_from(v.as_string()).has_value(); },
      "\"off\", \"notify\" or \"cancel\""},
     {"workdir", [](const Json& v) { return v.as_string() == "same" || v.as_string() == "copy"; },
      "\"same\" or \"copy\""},

@@ -12,6 +12,7 @@
 #include "engine/identify/provisional.h"
 #include "engine/identify/rerun.h"
 #include "model/sbatch_array.h"
+#include "service/agents.h"
 #include "service/api_call.h"
 #include "service/case_request.h"
 #include "service/case_store.h"
@@ -52,9 +53,9 @@ void CaseEndpoints::open_case(Api& api, Call& c) {
   // The site's word is kept with the case, so that it stays what it was when the site changes its mind.
   if (!wish->options.has("steps"))
     wish->options.set("steps", api.controller_.seats().cases().policy().steps_fail ? "fail" : "tell");
-  if (const std::string& hang = api.controller_.seats().cases().policy().hang;
-      !wish->options.has("hang") && hang != "off")
-    wish->options.set("hang", hang);
+  if (const HangMode hang = api.controller_.seats().cases().policy().hang;
+      !wish->options.has("hang") && hang != HangMode::off)
+    wish->options.set("hang", std::string(to_string(hang)));
   // Who it belongs to is said by the socket, never by the request.
   submission.owner = {c.request.caller.user, c.request.caller.uid, c.request.caller.gid};
   IdentifySeat& cases = api.controller_.seats().cases();

@@ -130,7 +130,11 @@ constexpr auto kKeys = std::to_array<ConfigRow<Config>>({
        return wrong;
      }},
     {{"identify", "hang", "name", "where the user does not say (--hang): \"off\", the default; \"notify\", the ranks of his job are looked at, and one that hangs is told of; \"cancel\", it is ended, too"},
-     [](Config& c, const Json& v) { return take_word(c.identify.hang, v, {"off", "notify", "cancel"}); }},
+     [](Config& c, const Json& v) {
+       std::string word, wrong = take_word(word, v, {"off", "notify", "cancel"});
+       c.identify.hang = hang_mode_from(word).value_or(HangMode::off);
+       return wrong;
+     }},
     {{"identify", "hang_late", "duration", "ranks that have waited for so long for one that computes, or for storage, hang; a deadlock is known in seconds"},
      [](Config& c, const Json& v) { return take_duration(c.hang.late, v); }},
     {{"identify", "max_reruns", "number", "re-runs of the program, 1 or 2"},

@@ -96,7 +96,7 @@ TEST_F(RankWatchesTest, WhoSaysNothingIsNotLookedAtUnlessTheSiteWantsIt) {
   auto early = poll(1, "&ranks=0");
   (void)job("");
   EXPECT_FALSE(early->answered);
-  config_.identify.hang = "notify";
+  config_.identify.hang = HangMode::notify;
   stop();
   start();
   serve();

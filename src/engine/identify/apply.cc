@@ -82,7 +82,7 @@ void on_case_opened(State& s, const View&, Case* c, const Event& e) {
   fresh.options.workdir = o["workdir"].as_string_or("same");
   fresh.options.steps_fail = o["steps"].as_string() == "fail";
   fresh.options.until_verdict = o["until_verdict"].as_bool();
-  fresh.options.hang = o["hang"].as_string_or("off");
+  fresh.options.hang = hang_mode_from(o["hang"].as_string()).value_or(HangMode::off);
   fresh.work_dir = e.body["work_dir"].as_string();
   fresh.output_dir = e.body["output_dir"].as_string();
   fresh.notes = e.body["notes"].as_strings();

@@ -16,6 +16,7 @@
 #include "engine/identify/array_tasks.h"
 #include "engine/identify/further_state.h"
 #include "engine/identify/rerun_state.h"
+#include "model/hang_mode.h"
 #include "model/ids.h"
 #include "model/job.h"
 
@@ -189,7 +190,7 @@ struct Options {
   std::string workdir = "same";    ///< "same" or "copy"
   bool steps_fail = false;         ///< a failed step of a COMPLETED job is a failure
   bool until_verdict = false;  ///< a failure that does not repeat is run again until it is known (further.h)
-  std::string hang = "off";    ///< its ranks are watched: "off", "notify", "cancel" (ends a run that hangs)
+  HangMode hang = HangMode::off;  ///< whether its ranks are watched
 };
 
 enum class Cause : std::uint8_t {

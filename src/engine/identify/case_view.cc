@@ -155,7 +155,7 @@ Json options_view(const Options& o, const Reruns& reruns) {
                             {"expect_time_s", o.expect_time_s}});
   if (!reruns.checked) view.set("workdir", o.workdir);
   if (o.until_verdict) view.set("until_verdict", true);
-  if (o.hang != "off") view.set("hang", o.hang);
+  if (o.hang != HangMode::off) view.set("hang", std::string(to_string(o.hang)));
   return view;
 }
 

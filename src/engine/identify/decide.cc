@@ -82,7 +82,7 @@ void Look::next_steps() {
 // A run that hangs would only use up its time limit.  Its owner said so when he submitted it (--hang=cancel),
 // the one case in which his own job is ours to end; where another engine works on it, that one has the word.
 void Look::end_hangs() {
-  if (c_.options.hang != "cancel") return;
+  if (c_.options.hang != HangMode::cancel) return;
   for (const Run& run : c_.programs)
     if (run.hangs() && run.outcome == Outcome::running && !run.cancel_wanted &&
         has_claim(c_.programs.front()))

@@ -24,6 +24,7 @@
 #include "engine/further/posterior.h"
 #include "engine/identify/case.h"
 #include "model/event.h"
+#include "model/hang_mode.h"
 #include "model/verify_speeds.h"
 
 namespace sickbay::identify {
@@ -40,8 +41,7 @@ struct Policy {
   std::chrono::seconds rerun_wait{24 *
                                   3600};  ///< a re-run queued longer than this: its nodes are not to be had
   std::chrono::seconds control_age{24 * 3600};  ///< a pass of V elsewhere counts this long
-  std::string hang =
-      "off";                ///< where the user does not say: are the ranks of his job watched (Options::hang)
+  HangMode hang = HangMode::off;  ///< where the user does not say: are the ranks of his job watched
   bool steps_fail = false;  ///< where the user does not say: a failed step of a COMPLETED job is a failure
   int submit_attempts = 3;  ///< of a run that slurmctld lost or that never began
   int max_reruns = 2;       ///< paper 2.2, step 4

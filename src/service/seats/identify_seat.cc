@@ -91,7 +91,7 @@ std::vector<RanksWatched> IdentifySeat::ranks_watched() const {
   std::vector<RanksWatched> list;
   for (const std::int64_t no : state_.open) {
     const identify::Case& c = state_.cases.at(no);
-    if (c.options.hang == "off") continue;
+    if (c.options.hang == HangMode::off) continue;
     // Its re-runs, too: they would wait for the time limit as the first did.
     for (const identify::Run& run : c.programs)
       if (run.bound && run.outcome == identify::Outcome::running && !run.nodes.empty() && !run.cancel_wanted)
