@@ -46,7 +46,7 @@ CONTROL
   rm "$here/restarts"
   restart $node sickbay-agent
 done
-known() { [ "$(ctl "$sickbay" tree --json | jq '[.cells[] | select(.level == "component")] | length')" = 9 ]; }
+known() { [ "$(ctl "$sickbay" tree --json | jq '[.cells[] | select(.level == "component")] | length')" = 12 ]; }
 until_true "sickbayd knows the components of all nodes" known
 pid() { cat "$(root_of "$1")/components/$2.pid"; } # NODE COMPONENT
 stop_it() { on "$1" kill "$(pid "$1" "$2")"; }
