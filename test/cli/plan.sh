@@ -26,12 +26,11 @@ same out <first
 
 # Only what is asked.
 run 0 sickbay plan --nodes 40 --failures failures.csv --replications 20 --job-nodes 4 --spares 99.9%
-says out "How many spares for 99.90 %?"
+says out "How many spares for 99.9"
 silent_about out "Which interval"
 run 0 sickbay plan --nodes 40 --failures failures.csv --replications 20 --interval --json
 says out '"daly_h"'
-silent_about out '"repair": {
-    "factor"'
+silent_about out '"node_hours_a_year"'
 
 # Names of the list are anybody's text.
 { cat failures.csv; echo 'n1<b>,1200000000,60s,x'; } | sed '1s/$/,system/; 2,$s/$/,a<script>/' >named.csv
