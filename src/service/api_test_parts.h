@@ -56,7 +56,8 @@ struct MemoryStore : CaseStore {
 
 class ApiTest : public ::testing::Test {
  protected:
-  ApiTest() : cluster_(loop_, {}) { start(); }
+  static constexpr std::uint32_t kVerifier = 998;  ///< verify.user, who need not be root
+  ApiTest() : cluster_(loop_, {.verification_uid = kVerifier}) { start(); }
   ~ApiTest() override { stop(); }
 
   // What one sickbayd holds, and loses when it is killed.
@@ -64,7 +65,8 @@ class ApiTest : public ::testing::Test {
     Daemon(ApiTest& t)
         : loop(t.loop_),
           processes(t.loop_, t.cluster_),
-          effects(loop, t.cluster_, processes, t.store_, t.config_, {"#!/bin/sh\n", {}, 0, 0}),
+          effects(loop, t.cluster_, processes, t.store_, t.config_,
+                  {"#!/bin/sh\n", {}, kVerifier, kVerifier}),
           seats(t.config_),
           controller(loop, t.journal_, t.cluster_, effects, seats, t.config_),
           api(controller, t.store_, t.cluster_, Api::Identity{"test", 1, loop.now()},

@@ -32,6 +32,8 @@ TEST_F(EffectsTest, ASubmissionIsHeldAndCarriesItsKey) {
   ASSERT_EQ(jobs.size(), 2u);
   EXPECT_EQ(jobs[0].comment, "sickbay:c17.v1.a1");
   EXPECT_EQ(jobs[1].comment, "sickbay:c17.r2.a1");
+  EXPECT_EQ(jobs[0].uid, kVerifier) << "verify.user, who need not be root";
+  EXPECT_EQ((*v)["uid"].as_int(), kVerifier) << "told, so that it is found and cancelled as his";
   EXPECT_EQ(jobs[1].uid, kOwner);
   for (std::size_t i = 0; i < jobs.size(); ++i) {
     const Json& bound = i == 0 ? *v : *p;
@@ -95,7 +97,7 @@ TEST_F(EffectsTest, OfTwinsTheLowestIsBoundAndTheOthersNeverRun) {
   const auto bound = run(verification(), true);
   ASSERT_TRUE(bound) << bound.error().what;
   EXPECT_EQ((*bound)["job_id"].as_int(), made[0]);
-  ASSERT_TRUE(run({"c17.v1.a1:release", "c17", "release", handle(*bound, 0, "c17.v1.a1")}));
+  ASSERT_TRUE(run({"c17.v1.a1:release", "c17", "release", handle(*bound, kVerifier, "c17.v1.a1")}));
   loop.run_until(loop.now() + seconds(120));
   EXPECT_EQ(cluster.job(made[0])->state, "COMPLETED");
   EXPECT_EQ(cluster.job(made[1])->state, "CANCELLED");

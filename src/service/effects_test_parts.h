@@ -19,7 +19,7 @@
 
 namespace sickbay::effects_test {
 
-inline constexpr std::uint32_t kOwner = 1000, kNotify = 65534;
+inline constexpr std::uint32_t kOwner = 1000, kVerifier = 998, kNotify = 65534;
 
 // Slurm as the simulator has it, but for drain(), which the tests of retries make fail at will.
 class Manager final : public ResourceManager {
@@ -104,6 +104,7 @@ struct Cases : CaseStore {
 inline sim::SimOptions without_files() {
   sim::SimOptions options;
   options.write_outputs = false;
+  options.verification_uid = kVerifier;
   return options;
 }
 
@@ -117,6 +118,7 @@ class EffectsTest : public testing::Test {
     config.retry_bound = std::chrono::seconds(120);
     Effects::Verification verification;
     verification.script = "#!/bin/sh\n";
+    verification.uid = verification.gid = kVerifier;
     effects = std::make_unique<Effects>(loop, manager, processes, cases, config, std::move(verification));
   }
 

@@ -12,7 +12,7 @@ namespace {
 
 class SimContractCluster final : public ContractCluster {
  public:
-  SimContractCluster() : cluster_(loop_, {}) {
+  SimContractCluster() : cluster_(loop_, {.verification_uid = kVerifier}) {
     std::string pattern = (std::filesystem::temp_directory_path() / "sickbay-contract-XXXXXX").string();
     SB_CHECK(::mkdtemp(pattern.data()) != nullptr, "a folder for the test can be made");
     folder_ = pattern;
@@ -29,7 +29,7 @@ class SimContractCluster final : public ContractCluster {
     return done();
   }
   Owner user() override { return {"alice", 1001, 1001}; }
-  std::uint32_t verification_uid() override { return 0; }
+  std::uint32_t verification_uid() override { return kVerifier; }
   std::string folder() override { return folder_; }
   std::vector<std::string> nodes() override { return cluster_.node_names(); }
 
@@ -45,6 +45,7 @@ class SimContractCluster final : public ContractCluster {
   void forget_ended_jobs() override { loop_.run_until(loop_.now() + std::chrono::seconds(301)); }
 
  private:
+  static constexpr std::uint32_t kVerifier = 998;  // not root: who may do what is then not the same for all
   sim::SimLoop loop_;
   sim::SimCluster cluster_;
   std::string folder_;

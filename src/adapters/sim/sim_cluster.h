@@ -51,6 +51,7 @@ struct SimOptions {
   std::chrono::seconds min_job_age{300};            ///< ended jobs stay so long in slurmctld
   std::chrono::seconds requeue_delay{120};
   JobId first_job_id = 1;
+  std::uint32_t verification_uid = 0;                           ///< V runs as
   bool reboots = true;                                          ///< there is a RebootProgram
   std::chrono::seconds boot_time{60};                           ///< of a node that Slurm reboots
   std::vector<std::pair<std::string, std::string>> features{};  ///< of nodes: name and hostlist

@@ -67,6 +67,7 @@ Result<Submitted> SimCluster::accept_verification(const VerificationOrder& order
   }
   job->script = order.script;
   job->info.work_dir = order.output_dir;
+  job->info.uid = options_.verification_uid;
   return accept(std::move(request), std::move(job));
 }
 
