@@ -38,8 +38,12 @@ TEST(Groups, ShareADomainOnlyWhereOneIsTooLarge) {
           ASSERT_EQ(placed.size(), nodes.size());
           if (nodes.empty()) continue;
           EXPECT_LE(largest - least, 1U);
-          if (nodes.size() >= 2) EXPECT_GE(least, 2U);
-          if (nodes.size() % 2 == 0 || most > 2) EXPECT_LE(largest, std::max<std::size_t>(most, 3));
+          if (nodes.size() >= 2) {
+            EXPECT_GE(least, 2U);
+          }
+          if (nodes.size() % 2 == 0 || most > 2) {
+            EXPECT_LE(largest, std::max<std::size_t>(most, 3));
+          }
           const auto widest = static_cast<std::size_t>(std::max({a, b, c}));
           EXPECT_EQ(grouping.sharing.empty(), widest <= grouping.groups.size()) << a << b << c << " " << most;
         }
