@@ -17,11 +17,15 @@ std::optional<std::uint64_t> address(std::string_view text) {
   return value && *value >= 0 ? std::optional(static_cast<std::uint64_t>(*value)) : std::nullopt;
 }
 
-}  // namespace
+// One line, with its path still in the text.
+struct Line {
+  std::uint64_t from = 0, to = 0;
+  std::string_view rights, path;
+};
 
-std::vector<Mapped> parse_maps(std::string_view text) {
+// The next line of `text` that is one, which is shortened; nothing at the end.
+std::optional<Line> next_mapping(std::string_view& text) {
   // 7f1c0a000000-7f1c0a021000 r-xp 00001000 fe:01 1234      /usr/lib/libmpich.so.12
-  std::vector<Mapped> all;
   while (const auto line = next_line(text)) {
     std::string_view rest = *line;
     const std::string_view range = next_word(rest), rights = next_word(rest);
@@ -31,15 +35,36 @@ std::vector<Mapped> parse_maps(std::string_view text) {
     if (!from || !to) continue;  // [vsyscall] is beyond what a process has
     for (int column = 0; column < 3; ++column) next_word(rest);
     const std::size_t begin = rest.find_first_not_of(' ');
-    all.push_back({*from, *to, rights[1] == 'w', rights[2] == 'x',
-                   std::string(begin == std::string_view::npos ? "" : rest.substr(begin))});
+    return Line{*from, *to, rights, begin == std::string_view::npos ? "" : rest.substr(begin)};
   }
+  return std::nullopt;
+}
+
+Result<std::string> maps_of(const node::Tree& tree, std::int64_t pid) {
+  return tree.read(fmt::format("/proc/{}/maps", pid), kMostMaps);
+}
+
+}  // namespace
+
+std::vector<Mapped> parse_maps(std::string_view text) {
+  std::vector<Mapped> all;
+  while (const auto line = next_mapping(text))
+    all.push_back(
+        {line->from, line->to, line->rights[1] == 'w', line->rights[2] == 'x', std::string(line->path)});
   return all;
 }
 
 std::vector<Mapped> mapped_by(const node::Tree& tree, std::int64_t pid) {
-  const auto text = tree.read(fmt::format("/proc/{}/maps", pid), kMostMaps);
+  const auto text = maps_of(tree, pid);
   return text ? parse_maps(*text) : std::vector<Mapped>();
+}
+
+std::uint64_t end_of_mapping(const node::Tree& tree, std::int64_t pid, std::uint64_t address) {
+  const auto text = maps_of(tree, pid);
+  std::string_view rest = text ? std::string_view(*text) : std::string_view();
+  while (const auto line = next_mapping(rest))
+    if (line->from <= address && address < line->to) return line->to;
+  return 0;
 }
 
 bool is_mpi_library(std::string_view path) {

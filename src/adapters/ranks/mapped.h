@@ -21,6 +21,9 @@ struct Mapped {
 std::vector<Mapped> parse_maps(std::string_view text);
 /// Of process `pid`, by addresses; nothing where that cannot be read.
 std::vector<Mapped> mapped_by(const node::Tree& tree, std::int64_t pid);
+/// Where the mapping of process `pid` that holds `address` ends; 0 where none does.  Makes no list: a thread
+/// may stand meanwhile.
+std::uint64_t end_of_mapping(const node::Tree& tree, std::int64_t pid, std::uint64_t address);
 
 /// Whether a file is a library of MPI, by its name: libmpi.so.40, libmpich.so.12, libmpi_mpifh.so.40,
 /// libpmpi.so.12.

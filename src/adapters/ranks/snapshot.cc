@@ -46,13 +46,6 @@ std::string why_not(int error, pid_t tid) {
   return "the system does not permit to trace it";
 }
 
-// Where the mapping that holds `sp` ends; 0 where none does.
-std::uint64_t stack_end(pid_t tid, std::uint64_t sp) {
-  for (const Mapped& one : mapped_by(node::Tree("/"), tid))
-    if (one.from <= sp && sp < one.to) return one.to;
-  return 0;
-}
-
 #if defined(__x86_64__)
 // Source: System V ABI, AMD64 supplement, figure 3.36 (DWARF numbers).
 bool read_registers(pid_t tid, Snapshot& s) {
@@ -88,7 +81,7 @@ bool read_registers(pid_t, Snapshot&) {
 #endif
 
 void copy_stack(pid_t tid, std::size_t most, Snapshot& s) {
-  const std::uint64_t end = stack_end(tid, s.sp);
+  const std::uint64_t end = end_of_mapping(node::Tree("/"), tid, s.sp);
   if (end == 0) {
     s.why = "its stack pointer points to no memory";
     return;
