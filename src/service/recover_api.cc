@@ -45,20 +45,18 @@ Result<recover::Fault> fault_of(const Json& body, const cluster::View& view, con
                       fmt::format("no class {} of faults to recover from", quote_for_message(word)))
                     .remedied_by("choose component, node or network"));
   fault.of = *of;
-  if (*of != recover::FaultClass::component || !fault.component.empty()) {
-    if (*of != recover::FaultClass::component) return fault;
-    std::vector<std::string> names;
-    if (const auto known = state.components.find(fault.node); known != state.components.end())
-      for (const recover::Component& one : known->second) names.push_back(one.name);
-    if (std::ranges::find(names, fault.component) == names.end())
-      return fail(names.empty()
-                      ? Error(ErrorCode::not_found,
-                              fmt::format("the agent of {} has told of no component", fault.node))
-                            .remedied_by("describe some in its components.d and start sickbay-agent anew")
-                      : no_such("component of " + fault.node, fault.component, names, "sickbay tree"));
-    return fault;
-  }
-  return fail(ErrorCode::bad_input, "a fault of class component names one");
+  if (*of != recover::FaultClass::component) return fault;
+  if (fault.component.empty()) return fail(ErrorCode::bad_input, "a fault of class component names one");
+  std::vector<std::string> names;
+  if (const auto known = state.components.find(fault.node); known != state.components.end())
+    for (const recover::Component& one : known->second) names.push_back(one.name);
+  if (names.empty())
+    return fail(
+        Error(ErrorCode::not_found, fmt::format("the agent of {} has told of no component", fault.node))
+            .remedied_by("describe some in its components.d and start sickbay-agent anew"));
+  if (std::ranges::find(names, fault.component) == names.end())
+    return fail(no_such("component of " + fault.node, fault.component, names, "sickbay tree"));
+  return fault;
 }
 
 Json optional_us(const std::optional<recover::Seconds>& seconds) {
