@@ -276,7 +276,6 @@ Result<Config> parse_config(std::string_view text, std::string_view source) {
     config->nonstop.breaker = config->patrol.breaker = config->recover.breaker =
         config->drain.breaker;  // one for all engines
     config->recover.reboot = config->drain.act && config->drain.reboot;
-    config->recover.requeue = false;  // there is no such verb yet (service/verbs/recover_verbs.cc)
     config->patrol.longest = config->verify.time_limit;
   }
   return config;

@@ -37,9 +37,9 @@ inline constexpr std::string_view kRecoveries = "recoveries";
 
 /// What a site may set (configuration `recover`).
 struct Policy {
-  bool act = false;     ///< findings that ask for a restart get it; false: they are planned and shown
-  bool reboot = false;  ///< the drain engine acts and reboots: the level of the node can be done
-  bool requeue = true;  ///< jobs can be requeued: the levels of domain and group can be done
+  bool act = false;      ///< findings that ask for a restart get it; false: they are planned and shown
+  bool reboot = false;   ///< the drain engine acts and reboots: the level of the node can be done
+  bool requeue = false;  ///< sickbayd can requeue jobs, which it cannot yet: domains and groups can be done
   int most_steps = 3;
   int most_a_day = 5;  ///< recoveries of one cell that findings may have in kDay; then a person must look
   std::chrono::seconds person{3600};      ///< what comes after the last step takes about so long

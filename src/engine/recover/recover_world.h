@@ -28,7 +28,7 @@ struct World {
   std::vector<std::string> touched;
 
   World() {
-    policy.act = policy.reboot = true;
+    policy.act = policy.reboot = policy.requeue = true;
     nodes("n[1-20]", "IDLE");
     for (int i = 1; i <= 20; ++i) components("n" + std::to_string(i));
   }
