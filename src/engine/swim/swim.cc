@@ -14,6 +14,7 @@ constexpr std::size_t kMostFavours = 256;    // at one time; a member asks of fe
 constexpr std::size_t kMostAsked = 3;        // neighbours, in one round
 constexpr std::size_t kMeetAgain = 64;       // rounds
 constexpr std::size_t kMostQuestions = 512;  // under way and over; an answer may come late
+constexpr int kTimesSaid = 4;                // a question; one answer of ten fails at 5 % loss
 
 // The order of the ring is that of a hash: neighbours in a rack, which may lose power together, do not watch
 // each other.
@@ -81,15 +82,29 @@ void round(Work& w) {
     for (const SwimIndex watcher : watchers(s, 2)) w.question(watcher, false);
 }
 
+// When a question is to be said again: from its beginning; the last time together with the others.
+Micros say_again_after(const Question& q, const Timing& t) {
+  return q.said + 1 < kTimesSaid ? q.said * t.again : t.answer;
+}
+
+// A member that is paused must not be suspected from before its pause on, else its pause and a datagram that
+// was lost just before make together what the death of a node is told from.
 void end_questions(Work& w) {
   State& s = w.state;
   const Timing& t = s.timing;
   for (std::size_t i = 0; i < s.questions.size(); ++i) {  // (asking others adds none)
     Question& q = s.questions[i];
     if (q.over) continue;
-    if (!q.asked_others && s.clock - q.sent >= t.answer) w.ask_others(q);
-    if (s.clock - q.sent < t.period) continue;
+    const Micros passed = s.clock - q.sent;
+    if (q.said < kTimesSaid && passed >= say_again_after(q, t)) {
+      ++q.said;
+      w.say(SwimKind::ping, q.target, q.nonce);
+    }
+    if (!q.asked_others && passed >= t.answer) w.ask_others(q);
+    if (passed < t.period) continue;
     q.over = true;
+    // Heard since: it lives, though our question or its answer was lost.
+    if (const Peer& p = w.peer(q.target); p.known && p.heard > q.sent) continue;
     w.accuse(q.target);
   }
   // An answer that comes late is a sign of life all the same.
@@ -116,8 +131,11 @@ Actions finish(Work& w) {
   State& s = w.state;
   const Timing& t = s.timing;
   Micros next = s.next_round;
-  for (const Question& q : s.questions)
-    if (!q.over) next = std::min(next, q.sent + (q.asked_others ? t.period : t.answer));
+  for (const Question& q : s.questions) {
+    if (q.over) continue;
+    next = std::min(next, q.sent + (q.asked_others ? t.period : t.answer));
+    if (q.said < kTimesSaid) next = std::min(next, q.sent + say_again_after(q, t));
+  }
   for (const Favour& f : s.favours) next = std::min(next, f.since + t.favour);
   for (const Peer& p : s.peers)
     if (p.accused && p.standing == SwimStanding::suspect && s.clock - p.since < t.suspicion)
@@ -152,11 +170,13 @@ void Work::say(SwimKind kind, SwimIndex to, std::uint32_t nonce, SwimIndex about
   // Who is suspected must hear of it, whoever talks to him.
   if (const Peer& p = peer(to); p.standing != SwimStanding::alive)
     m.news.push_back({to, p.incarnation, p.standing});
+  // What is told to one who may be dead is not used up by it.
+  const int used = peer(to).standing == SwimStanding::alive ? 1 : 0;
   for (const SwimIndex member : state.news) {
     if (m.news.size() >= kMostSwimNews) break;
     Peer& p = peer(member);
     if (member != to) m.news.push_back({member, p.incarnation, p.standing});
-    --p.tell;
+    p.tell -= used;
   }
   std::erase_if(state.news, [this](SwimIndex member) { return peer(member).tell <= 0; });
   // The next message carries the others.
@@ -166,7 +186,7 @@ void Work::say(SwimKind kind, SwimIndex to, std::uint32_t nonce, SwimIndex about
 }
 
 void Work::question(SwimIndex target, bool at_once) {
-  Question q{target, random(), state.clock, false, false};
+  Question q{target, random(), state.clock};
   say(SwimKind::ping, target, q.nonce);
   if (at_once) ask_others(q);
   state.questions.push_back(q);

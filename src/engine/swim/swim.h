@@ -2,10 +2,10 @@
 // Swim: the nodes of one job watch each other, as one of them sees it.
 //
 // Each member asks its neighbour in a ring twice a second, and somebody by chance once a second.  Who does
-// not answer is asked through others, who say whether they reach it; who answers nobody is suspected, is
-// asked each round, and may refute it (a greater incarnation, or any sign of life).  One who stays suspected
-// for Timing::suspicion while others say that they do not reach it either is told of as silent.  That is a
-// report and no more: who acts on it looks for himself first (engine/detect).
+// not answer is asked again and through others, who say whether they reach it; who answers nobody is
+// suspected, is asked each round, and may refute it (a greater incarnation, or any sign of life).  One who
+// stays suspected for Timing::suspicion while others say that they do not reach it either is told of as
+// silent.  That is a report and no more: who acts on it looks for himself first (engine/detect).
 //
 // What keeps it from false alarms: who was never heard cannot fall silent; who hears nobody accuses nobody,
 // and calls out to those who watch it; time in which the member itself did not run does not count, nor does a
@@ -31,7 +31,8 @@ using Random = std::function<std::uint32_t()>;
 
 struct Timing {
   Micros period{500'000};       ///< between two questions to the neighbour
-  Micros answer{200'000};       ///< after which others are asked
+  Micros again{70'000};         ///< after which a question is said again: a datagram may be lost
+  Micros answer{200'000};       ///< after which it is said for the last time, and others are asked
   Micros favour{250'000};       ///< for which who is asked waits for the third
   Micros suspicion{1'800'000};  ///< from the end of the first round without an answer until it is told
   Micros say_again{2'000'000};  ///< between two reports on one who stays silent
@@ -58,6 +59,7 @@ struct Question {
   SwimIndex target = 0;
   std::uint32_t nonce = 0;
   Micros sent{0};
+  int said = 1;  ///< times
   bool asked_others = false, over = false;
 };
 /// A question of another's that we pass on.
