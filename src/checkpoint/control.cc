@@ -41,6 +41,9 @@ Json to_json(const Control& control) {
                        {"binary_sha256", control.binary_digest ? hex(*control.binary_digest) : ""},
                        {"fewest_nodes", control.fewest_nodes},
                        {"most_nodes", control.most_nodes},
+                       {"fewest_processes", control.fewest_processes},
+                       {"most_processes", control.most_processes},
+                       {"label", control.label},
                        {"images", std::move(images)}});
 }
 
@@ -60,6 +63,9 @@ Control from_json(const Json& json) {
   control.binary_digest = parse_digest(json["binary_sha256"].as_string());
   control.fewest_nodes = json["fewest_nodes"].as_int();
   control.most_nodes = json["most_nodes"].as_int();
+  control.fewest_processes = json["fewest_processes"].as_int();
+  control.most_processes = json["most_processes"].as_int();
+  control.label = json["label"].as_string();
   for (const Json& image : json["images"].items())
     control.images.push_back({image["rank"].as_int(), image["node"].as_string(), image["pack"].as_string(),
                               parse_digest(image["sha256"].as_string()).value_or(Digest{}),
@@ -82,6 +88,8 @@ std::string wrong_in(const Control& control) {
     return fmt::format("it was taken with {} messages in flight", control.in_flight);
   if (control.fewest_nodes < 1 || control.most_nodes < control.fewest_nodes)
     return fmt::format("{} to {} nodes", control.fewest_nodes, control.most_nodes);
+  if (control.fewest_processes < 1 || control.most_processes < control.fewest_processes)
+    return fmt::format("{} to {} processes", control.fewest_processes, control.most_processes);
   std::int64_t rank = -1;
   for (const Image& image : control.images) {
     if (image.rank <= rank) return fmt::format("rank {} does not follow rank {}", image.rank, rank);
@@ -158,6 +166,16 @@ Result<std::vector<std::string>> check_fit(const Control& control, const Resumer
                                                control.number, control.fewest_nodes, control.most_nodes,
                                                resumer.nodes == 1 ? "is" : "are", resumer.nodes))
             .remedied_by("ask for as many nodes as the program can go on with"));
+  if (resumer.processes < control.fewest_processes || resumer.processes > control.most_processes)
+    return fail(Error(ErrorCode::conflict,
+                      control.fewest_processes == control.most_processes
+                          ? fmt::format("checkpoint {} is for {} processes, and there {} {}", control.number,
+                                        control.fewest_processes, resumer.processes == 1 ? "is" : "are",
+                                        resumer.processes)
+                          : fmt::format("checkpoint {} is for {} to {} processes, and there {} {}",
+                                        control.number, control.fewest_processes, control.most_processes,
+                                        resumer.processes == 1 ? "is" : "are", resumer.processes))
+                    .remedied_by("start as many processes as the program can go on with (srun -n)"));
   std::vector<std::string> warnings;
   if (control.binary_digest && resumer.binary_digest && *control.binary_digest != *resumer.binary_digest)
     warnings.push_back(fmt::format("checkpoint {} was taken by another binary ({}, SHA-256 {}...)",

@@ -50,8 +50,10 @@ struct Control {
   std::int64_t in_flight = 0;  ///< messages in channels when it was taken; application: none
   std::string binary;          ///< path of the program
   std::optional<Digest> binary_digest;
-  std::int64_t fewest_nodes = 1, most_nodes = 1;  ///< on which the program can go on from it
-  std::vector<Image> images;                      ///< by rank
+  std::int64_t fewest_nodes = 1, most_nodes = 1;          ///< on which the program can go on from it
+  std::int64_t fewest_processes = 1, most_processes = 1;  ///< and as how many
+  std::string label;                                      ///< what the program calls this state: "step 1200"
+  std::vector<Image> images;                              ///< by rank
 
   friend bool operator==(const Control&, const Control&) = default;
 };
@@ -74,10 +76,12 @@ struct Resumer {
   JobId job = 0;  ///< the job whose checkpoint it must be
   std::uint32_t uid = 0;
   std::int64_t nodes = 1;
-  std::optional<Digest> binary_digest;
+  std::optional<Digest> binary_digest = std::nullopt;
+  std::int64_t processes = 1;
 };
 /// May it?  Warnings for its owner: the program is another one than the checkpoint's.
-/// Errors: conflict (another job's; fewer or more nodes than the program can take), denied (another user's).
+/// Errors: conflict (another job's; fewer or more nodes or processes than the program can take), denied
+/// (another user's).
 Result<std::vector<std::string>> check_fit(const Control& control, const Resumer& resumer);
 
 }  // namespace sickbay::checkpoint

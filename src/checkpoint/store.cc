@@ -116,7 +116,8 @@ Result<std::uint64_t> Store::remove(std::span<const std::int64_t> numbers) {
   std::uint64_t freed = 0;
   for (const std::string& name : *names) {
     const auto number = number_of(name);
-    const bool left = name.ends_with(".new");
+    // (Those above the newest are being written, by others.)
+    const bool left = name.ends_with(".new") && number && *number <= newest;
     const bool old = name.ends_with(".pack") && number && *number<newest&& * number> unknown_up_to;
     const bool ended = name.ends_with(".pack") && number &&
                        std::find(numbers.begin(), numbers.end(), *number) != numbers.end() &&

@@ -4,7 +4,7 @@
 //   c12.r3.pack   what process 3 added with checkpoint 12
 //   c12.json      its control file: with it the checkpoint exists, before it does not
 //   *.new         what is being written; of no meaning after a crash
-//   lock          who writes
+//   lock          who writes; on a folder that several processes share, the one that leads them
 //
 // A full checkpoint writes all its chunks; an incremental one only those that the packs of the checkpoint
 // before do not have.  save() writes packs, publish() the control file; on several nodes each saves its own
@@ -17,6 +17,7 @@
 // Source: doc/design/checkpoint.md.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -95,6 +96,7 @@ class Store {
   Result<std::int64_t> next_number() const;
 
   /// Writes the packs of `images` as part of checkpoint `number`; none of them stays behind where one fails.
+  /// Several processes may do so at once in one folder, each with ranks of its own.
   /// Errors: conflict (a file changed while it was read), not_found, bad_input (names), storage_full, ...
   Result<Saved> save(std::int64_t number, std::span<const ImageSource> images, const SaveOptions& options);
   /// The checkpoint exists; to say so again changes nothing.  Errors: not_found, conflict: a pack of `own`
@@ -104,9 +106,12 @@ class Store {
   /// Puts the files of `ranks` below `target` (folders that are not there get the mode 0700), and only when
   /// all were read and found right.  After a crash on the way it is to be done again: some may be in place by
   /// then.  Gives the bytes of the files. Errors: bad_input (damaged; nothing was changed), not_found,
-  /// conflict (two files of one name), storage_full.
+  /// conflict (two files of one name), storage_full; what `ready` fails with.
+  /// `ready`, where there is one, is called when all is read and found right and nothing has been changed
+  /// yet: others may have to be asked first.
   Result<std::uint64_t> restore(const Control& control, std::span<const std::int64_t> ranks,
-                                const std::string& target, int threads = 0) const;
+                                const std::string& target, int threads = 0,
+                                const std::function<Status()>& ready = {}) const;
   /// Every byte of a pack and of those it stands on, of which those in `sure` are passed over and to which
   /// those found right are added.  Errors: bad_input: what is damaged; not_found.
   Status verify_pack(const Image& image, std::map<std::string, Digest>& sure, int threads = 0) const;
@@ -125,11 +130,26 @@ class Store {
   std::string folder_;
 };
 
+/// One checkpoint on the way back: where it is whole as far as its control file tells.
+struct Candidate {
+  std::int64_t number = 0;
+  std::vector<std::pair<const Store*, Control>> whole;
+  std::string wrong;  ///< what is the matter with a control file of it; of interest where none is whole
+};
+struct WayBack {
+  std::vector<Candidate> line;     ///< from the newest towards its ancestors, as far as they are there
+  std::vector<std::string> notes;  ///< which newer ones were passed over, and why
+  std::int64_t wished = 0;         ///< the one asked for, or the newest
+};
+/// In which order checkpoints are to be tried, from `from` (0: the newest there is) on.  `stores` must
+/// outlive what it gives.  Errors: not_found; bad_input: no control file is whole; conflict: the newest is
+/// damaged and the history has branches, so that nobody knows what went before it.
+Result<WayBack> way_back(std::span<const Store> stores, std::int64_t from);
+
 /// Restores the newest checkpoint from `from` (0: the newest there is) on towards its ancestors that is whole
 /// in one of `stores` (tiers, a partner's copy, shared storage; those in front are tried first); notes say
-/// what was passed over.  `resumer` must be allowed to go on from it. Errors: those of check_fit; not_found;
-/// bad_input: none is whole; conflict: the newest control file is damaged and the history has branches, so
-/// that nobody knows what went before it.
+/// what was passed over.  `resumer` must be allowed to go on from it. Errors: those of check_fit and
+/// way_back; bad_input: none is whole.
 Result<Restored> restore_newest(std::span<const Store> stores, std::int64_t from, const Resumer& resumer,
                                 std::span<const std::int64_t> ranks, const std::string& target,
                                 int threads = 0);

@@ -177,7 +177,8 @@ bool is_damage(const Error& error) {
 }  // namespace
 
 Result<std::uint64_t> Store::restore(const Control& control, std::span<const std::int64_t> ranks,
-                                     const std::string& target, int threads) const {
+                                     const std::string& target, int threads,
+                                     const std::function<Status()>& ready) const {
   Staged staged(*files_, target);
   std::uint64_t raw = 0;
   // Some processes at a time: each has up to kMostBases + 1 packs open.
@@ -220,25 +221,21 @@ Result<std::uint64_t> Store::restore(const Control& control, std::span<const std
   Status done;
   for (auto left = ranks; done && !left.empty(); left = left.subspan(std::min(left.size(), kRanksAtOnce)))
     done = stage(left.first(std::min(left.size(), kRanksAtOnce)));
+  if (done && ready) done = ready();
   if (done) done = staged.take_places();
   if (!done)
     return tl::unexpected<Error>(std::move(done.error()).in(fmt::format("restoring {}", control.number)));
   return raw;
 }
 
-Result<Restored> restore_newest(std::span<const Store> stores, std::int64_t from, const Resumer& resumer,
-                                std::span<const std::int64_t> ranks, const std::string& target, int threads) {
-  // Where each checkpoint is; what is wrong with one is only of interest where it is whole nowhere.
-  struct Found {
-    std::vector<std::pair<const Store*, Control>> whole;
-    std::string wrong;
-  };
-  std::map<std::int64_t, Found> all;
+Result<WayBack> way_back(std::span<const Store> stores, std::int64_t from) {
+  std::map<std::int64_t, Candidate> all;
   for (const Store& store : stores) {
     auto listed = store.list();
     if (!listed) return tl::unexpected<Error>(listed.error());
     for (Listed& one : *listed) {
-      Found& found = all[one.number];
+      Candidate& found = all[one.number];
+      found.number = one.number;
       if (one.control)
         found.whole.emplace_back(&store, std::move(*one.control));
       else
@@ -249,22 +246,22 @@ Result<Restored> restore_newest(std::span<const Store> stores, std::int64_t from
   if (all.empty() || (from != 0 && !all.contains(from)))
     return fail(ErrorCode::not_found,
                 from == 0 ? "there is no checkpoint" : fmt::format("there is no checkpoint {}", from));
-  Restored restored;
-  const std::int64_t wished = all.rbegin()->first;
+  WayBack way;
+  way.wished = all.rbegin()->first;
   // Damaged control files do not say what went before them.  Where the others are one line, the one below is
   // it.
   while (!all.empty() && all.rbegin()->second.whole.empty()) {
-    restored.notes.push_back(all.rbegin()->second.wrong);
+    way.notes.push_back(all.rbegin()->second.wrong);
     all.erase(std::prev(all.end()));
   }
   if (all.empty()) return fail(damaged("no checkpoint has a control file that is whole"));
   const Control newest = all.rbegin()->second.whole.front().second;
-  if (!restored.notes.empty()) {
+  if (!way.notes.empty()) {
     const std::vector<std::int64_t>* above = nullptr;
     for (auto one = all.rbegin(); one != all.rend(); ++one) {
       if (one->second.whole.empty()) continue;
       if (above && std::find(above->begin(), above->end(), one->first) == above->end())
-        return fail(Error(ErrorCode::conflict, restored.notes.front())
+        return fail(Error(ErrorCode::conflict, way.notes.front())
                         .because("the history has branches: it is not known which checkpoint went before it")
                         .remedied_by("name the checkpoint to go on from"));
       above = &one->second.whole.front().second.ancestors;
@@ -272,28 +269,38 @@ Result<Restored> restore_newest(std::span<const Store> stores, std::int64_t from
   }
   std::vector<std::int64_t> line = {newest.number};
   line.insert(line.end(), newest.ancestors.begin(), newest.ancestors.end());
-  for (const std::int64_t number : line) {
-    const auto one = all.find(number);
-    if (one == all.end()) continue;  // it has ended
-    if (one->second.whole.empty()) restored.notes.push_back(one->second.wrong);
-    for (const auto& [store, control] : one->second.whole) {
+  for (const std::int64_t number : line)
+    if (const auto one = all.find(number); one != all.end())  // else it has ended
+      way.line.push_back(std::move(one->second));
+  return way;
+}
+
+Result<Restored> restore_newest(std::span<const Store> stores, std::int64_t from, const Resumer& resumer,
+                                std::span<const std::int64_t> ranks, const std::string& target, int threads) {
+  auto way = way_back(stores, from);
+  if (!way) return tl::unexpected<Error>(std::move(way.error()));
+  Restored restored;
+  restored.notes = std::move(way->notes);
+  for (const Candidate& one : way->line) {
+    if (one.whole.empty()) restored.notes.push_back(one.wrong);
+    for (const auto& [store, control] : one.whole) {
       auto warnings = check_fit(control, resumer);
       if (!warnings) return tl::unexpected<Error>(warnings.error());
       const auto raw = store->restore(control, ranks, target, threads);
       if (raw) {
-        restored.number = number;
+        restored.number = one.number;
         restored.raw = *raw;
         restored.notes.insert(restored.notes.end(), warnings->begin(), warnings->end());
-        if (number != wished)
-          restored.notes.push_back(fmt::format("checkpoint {} was taken instead", number));
+        if (one.number != way->wished)
+          restored.notes.push_back(fmt::format("checkpoint {} was taken instead", one.number));
         return restored;
       }
       if (!is_damage(raw.error())) return tl::unexpected<Error>(raw.error());
       restored.notes.push_back(
-          fmt::format("checkpoint {} in {}: {}", number, store->folder(), raw.error().what));
+          fmt::format("checkpoint {} in {}: {}", one.number, store->folder(), raw.error().what));
     }
   }
-  Error error = damaged(fmt::format("no checkpoint from {} on backwards is whole", wished));
+  Error error = damaged(fmt::format("no checkpoint from {} on backwards is whole", way->wished));
   if (!restored.notes.empty()) error.cause = restored.notes.front();
   return fail(std::move(error));
 }

@@ -7,6 +7,7 @@
 // of each pack closes it: index, trailer, sync.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <condition_variable>
 #include <unordered_map>
 #include <unordered_set>
@@ -268,7 +269,11 @@ Result<Saved> Store::save(std::int64_t number, std::span<const ImageSource> sour
   const auto names = files_->list(folder_);
   if (!names) return tl::unexpected<Error>(names.error());
   for (const std::string& name : *names) {
-    if (name.ends_with(".new"))  // of one who died: we hold the lock
+    // Of one who died: nobody else saves these ranks now.
+    const auto ours = [&](const ImageSource& source) {
+      return name.ends_with(fmt::format(".r{}.pack.new", source.rank));
+    };
+    if (std::any_of(sources.begin(), sources.end(), ours))
       if (auto gone = files_->remove(folder_ + "/" + name); !gone) return tl::unexpected<Error>(gone.error());
     if (control_number(name) == number)
       return fail(ErrorCode::already_exists, fmt::format("checkpoint {} is there already", number));
