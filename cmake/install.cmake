@@ -5,7 +5,7 @@ include(GNUInstallDirs)
 set(ours ${CMAKE_INSTALL_LIBEXECDIR}/sickbay)
 
 # sickbayd stands beside sickbay: `sickbay lab` starts the one that belongs to it.
-install(TARGETS sickbay sickbayd sickbay-agent RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(TARGETS sickbay sickbayd sickbay-agent sickbay-ckpt RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 # For users whose jobs lose nodes: the command, its script, and what to begin with.
 install(TARGETS smd_program RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(PROGRAMS src/apps/smd/nonstop.sh DESTINATION ${CMAKE_INSTALL_BINDIR})

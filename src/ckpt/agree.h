@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// What taking a checkpoint and going back to one share: turns, locks, errors on the board.
+#pragma once
+#include <cstdint>
+#include <memory>
+
+#include "base/json.h"
+#include "base/result.h"
+#include "ckpt/board.h"
+#include "ckpt/series.h"
+
+namespace sickbay::ckpt {
+
+/// Files can be gone on with on any number of nodes; processes are counted for themselves.
+inline constexpr std::int64_t kAnyNodes = std::int64_t{1} << 31;
+
+/// How often this process has taken part in this topic, and once more.
+Result<std::int64_t> next_turn(const Board& board, const Participant& me);
+
+/// That no other process of this rank works on the series; of rank 0 no other session.  Null where the file
+/// system knows no locks.  Errors: busy.
+Result<std::unique_ptr<checkpoint::FileLock>> lock_for(Series& series, const Participant& me);
+
+Json error_as_json(const Error& error);
+Error error_from_json(const Json& json);
+
+}  // namespace sickbay::ckpt

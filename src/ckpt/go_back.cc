@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ckpt/go_back.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "ckpt/agree.h"
+
+namespace sickbay::ckpt {
+namespace {
+
+using checkpoint::Control;
+
+// Another one may be whole.
+bool is_damage_of(const Error& error) {
+  return error.code == ErrorCode::bad_input || error.code == ErrorCode::not_found;
+}
+
+class GoingBack {
+ public:
+  GoingBack(Series& series, const Participant& me, const BackWish& wish, const Waiting& waiting, Board board)
+      : series_(series), me_(me), wish_(wish), waiting_(waiting), board_(std::move(board)) {}
+
+  Result<WentBack> run() {
+    const TimePoint start = waiting_.now();
+    const auto turn = next_turn(board_, me_);
+    if (!turn) return tl::unexpected<Error>(turn.error());
+    turn_ = *turn;
+    const Status done = me_.rank == 0 ? lead() : follow();
+    if (!done) return tl::unexpected<Error>(done.error());
+    back_.took = waiting_.now() - start;
+    return std::move(back_);
+  }
+
+ private:
+  // ---- rank 0
+
+  Status lead() {
+    const Status done = try_all();
+    Json end = Json::object({{"turn", turn_}, {"round", round_}});
+    end.set("state", !done ? "failed" : back_.number == 0 ? "none" : "restored");
+    if (!done) end.set("error", error_as_json(done.error()));
+    if (auto said = board_.say(std::move(end)); !said && done) return said;
+    return done;
+  }
+
+  Status try_all() {
+    auto way = checkpoint::way_back({&series_.store, 1}, wish_.from);
+    if (!way && way.error().code == ErrorCode::not_found && wish_.from == 0)
+      return came_to(0);  // the program begins
+    if (!way) return tl::unexpected<Error>(std::move(way.error()));
+    back_.notes = std::move(way->notes);
+    for (const checkpoint::Candidate& one : way->line) {
+      if (one.whole.empty()) {
+        back_.notes.push_back(one.wrong);
+        continue;
+      }
+      const auto taken = try_one(one.whole.front().second);
+      if (!taken) return tl::unexpected<Error>(taken.error());
+      if (!*taken) continue;
+      if (one.number != way->wished)
+        back_.notes.push_back(fmt::format("checkpoint {} was taken instead", one.number));
+      return came_to(one.number);
+    }
+    Error error =
+        checkpoint::damaged(fmt::format("no checkpoint from {} on backwards is whole", way->wished));
+    if (!back_.notes.empty()) error.cause = back_.notes.front();
+    return fail(std::move(error));
+  }
+
+  // True: all have it in place.  False: it is damaged for one, and nothing was changed.
+  Result<bool> try_one(const Control& control) {
+    ++round_;
+    if (auto said = say("try", control.number); !said) return tl::unexpected<Error>(std::move(said.error()));
+    std::optional<Error> refused;  // by anyone
+    const auto gather = [&](std::string_view phase) -> Status {
+      const auto all = board_.gather(waiting_, [&](const Json& a) {
+        return a["turn"].as_int() == turn_ && a["round"].as_int() == round_ &&
+               (a["phase"].as_string() == phase || a.has("failed"));
+      });
+      if (!all) return tl::unexpected<Error>(all.error());
+      back_.raw = 0;
+      for (std::size_t rank = 0; rank < all->size(); ++rank) {
+        back_.raw += static_cast<std::uint64_t>((*all)[rank]["raw"].as_int());
+        if (!(*all)[rank].has("failed")) continue;
+        Error error = error_from_json((*all)[rank]["failed"]);
+        const bool damage = is_damage_of(error);
+        if (damage)
+          back_.notes.push_back(fmt::format("checkpoint {}, rank {}: {}", control.number, rank, error.what));
+        // What is no damage goes before what is: no other checkpoint would help.
+        if (!refused || !damage)
+          refused = std::move(error).in(fmt::format("restoring what rank {} had", rank));
+      }
+      if (refused) return fail(*refused);
+      return {};
+    };
+    const auto restored = restore(control, [&]() -> Status {
+      if (auto told = answer("ready", {}); !told) return told;
+      if (auto all = gather("ready"); !all) return all;
+      return say("take", control.number);
+    });
+    if (!restored && !refused) {  // before the others were asked
+      if (auto told = answer("ready", restored.error()); !told) return tl::unexpected<Error>(told.error());
+      if (auto all = gather("ready"); !all && !refused) return tl::unexpected<Error>(all.error());
+      if (!refused) refused = restored.error();
+    }
+    if (refused && is_damage_of(*refused)) return false;
+    if (refused) return fail(*refused);
+    if (auto told = answer("done", {}); !told) return tl::unexpected<Error>(told.error());
+    if (auto all = gather("done"); !all) return tl::unexpected<Error>(all.error());
+    return true;
+  }
+
+  Status came_to(std::int64_t number) {
+    back_.number = number;
+    SeriesState state = read_state(series_);
+    state.last = std::max(state.last, number);
+    state.tip = number;
+    state.tip_restart = me_.restart;
+    return write_state(series_, state);
+  }
+
+  Status say(std::string_view state, std::int64_t number) {
+    return board_.say(
+        Json::object({{"turn", turn_}, {"round", round_}, {"state", state}, {"number", number}}));
+  }
+
+  // ---- the others
+
+  Status follow() {
+    for (;;) {
+      const std::int64_t had = round_;
+      const auto heard = board_.hear(waiting_, [&](const Json& said) {
+        if (said["turn"].as_int() > turn_) return true;
+        return said["turn"].as_int() == turn_ &&
+               (said["round"].as_int() > had || is_end(said["state"].as_string()));
+      });
+      if (!heard) return tl::unexpected<Error>(heard.error());
+      if ((*heard)["turn"].as_int() > turn_) {
+        (void)answer("ready", Error(ErrorCode::conflict, "this process came too late"));
+        return fail(ErrorCode::conflict, "the other processes have gone back without this one");
+      }
+      const std::string& state = (*heard)["state"].as_string();
+      if (state == "failed") return fail(error_from_json((*heard)["error"]));
+      if (state == "none") {
+        // Its count moves on with the others'.
+        back_.number = 0;
+        return answer("done", {});
+      }
+      if (state == "restored") return {};
+      round_ = (*heard)["round"].as_int();
+      if (state != "try") continue;  // (it was decided without us: the next word tells)
+      const std::int64_t number = (*heard)["number"].as_int();
+      bool asked = false;
+      const auto control = series_.store.read_control(number);
+      Result<std::uint64_t> restored =
+          control ? Result<std::uint64_t>(0) : tl::unexpected<Error>(control.error());
+      if (control)
+        restored = restore(*control, [&]() -> Status {
+          asked = true;
+          if (auto told = answer("ready", {}); !told) return told;
+          const auto decided = board_.hear(waiting_, [&](const Json& said) {
+            return said["turn"].as_int() != turn_ || said["round"].as_int() != round_ ||
+                   said["state"].as_string() != "try";
+          });
+          if (!decided) return tl::unexpected<Error>(decided.error());
+          if ((*decided)["turn"].as_int() == turn_ && (*decided)["round"].as_int() == round_ &&
+              (*decided)["state"].as_string() == "take")
+            return {};
+          taken_ = false;
+          return fail(ErrorCode::conflict, "another process cannot go back to it");
+        });
+      if (!restored && asked && !std::exchange(taken_, true)) continue;  // the next one
+      if (!restored && asked && restored.error().code == ErrorCode::timed_out)
+        return tl::unexpected<Error>(std::move(restored.error()));
+      Status told = restored ? answer("done", {}) : answer("ready", restored.error());
+      if (!told) return told;
+      if (restored) back_.number = number;
+    }
+  }
+
+  static bool is_end(std::string_view state) {
+    return state == "failed" || state == "none" || state == "restored";
+  }
+
+  // ---- all
+
+  Result<std::uint64_t> restore(const Control& control, const std::function<Status()>& ready) {
+    const auto warnings = check_fit(control, {.job = me_.job,
+                                              .uid = me_.uid,
+                                              .nodes = me_.nodes,
+                                              .binary_digest = wish_.binary_digest,
+                                              .processes = me_.ranks});
+    if (!warnings) return tl::unexpected<Error>(warnings.error());
+    std::vector<std::int64_t> own;
+    raw_ = 0;
+    for (const checkpoint::Image& image : control.images) {
+      if (image.rank % me_.ranks != me_.rank) continue;
+      own.push_back(image.rank);
+      raw_ += image.raw;
+    }
+    auto raw = series_.store.restore(control, own, wish_.target, wish_.threads, ready);
+    if (!raw) return raw;
+    back_.label = control.label;
+    back_.raw = *raw;
+    back_.notes.insert(back_.notes.end(), warnings->begin(), warnings->end());
+    return raw;
+  }
+
+  Status answer(std::string_view phase, const std::optional<Error>& failed) {
+    Json json = Json::object({{"turn", turn_}, {"round", round_}, {"phase", phase}, {"raw", raw_}});
+    if (failed) json.set("failed", error_as_json(*failed));
+    return board_.answer(std::move(json));
+  }
+
+  Series& series_;
+  const Participant& me_;
+  const BackWish& wish_;
+  const Waiting& waiting_;
+  Board board_;
+  std::int64_t turn_ = 0, round_ = 0, raw_ = 0;
+  bool taken_ = true;
+  WentBack back_;
+};
+
+}  // namespace
+
+Result<WentBack> go_back(Series& series, const Participant& me, const BackWish& wish,
+                         const Waiting& waiting) {
+  auto board = Board::open(*series.files, series.board, me, "back");
+  if (!board) return tl::unexpected<Error>(std::move(board.error()));
+  auto lock = lock_for(series, me);
+  if (!lock) return tl::unexpected<Error>(std::move(lock.error()));
+  return GoingBack(series, me, wish, waiting, std::move(*board)).run();
+}
+
+}  // namespace sickbay::ckpt

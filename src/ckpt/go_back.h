@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// All processes of a session go back to one checkpoint: the newest that is whole for every one of them.
+//
+// Rank 0 names a checkpoint; each process reads and checks what is its own, beside the places, and says
+// whether it is whole; only when all have said so does any file take its place.  What is damaged for one is
+// passed over by all, so that no two ever go on from different ones.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "ckpt/board.h"
+#include "ckpt/series.h"
+
+namespace sickbay::ckpt {
+
+struct BackWish {
+  std::int64_t from = 0;  ///< not newer than this; 0: the newest
+  std::string target;     ///< the folder of the program
+  int threads = 0;
+  std::optional<checkpoint::Digest> binary_digest = std::nullopt;
+};
+
+struct WentBack {
+  std::int64_t number = 0;  ///< 0: there is none yet
+  std::string label;
+  std::uint64_t raw = 0;  ///< bytes of this process's files; of rank 0: of all
+  Micros took{0};
+  std::vector<std::string> notes{};
+};
+
+/// Images are shared out over the processes there are, where these are fewer or more and the program can take
+/// that.  No checkpoint at all is no error (number 0), but for one that was asked for.
+/// Errors: those of way_back and check_fit; bad_input: none is whole; busy; timed_out; storage_full, also of
+/// another process.
+Result<WentBack> go_back(Series& series, const Participant& me, const BackWish& wish, const Waiting& waiting);
+
+}  // namespace sickbay::ckpt

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ckpt/series.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/json.h"
+#include "base/robust.h"
+#include "base/text.h"
+
+namespace sickbay::ckpt {
+namespace {
+
+constexpr const char* kStateName = "series.json";
+constexpr std::size_t kMostStateBytes = 64 << 10, kMostCosts = 9;
+
+}  // namespace
+
+Result<Series> Series::open(checkpoint::Files& files, const std::string& root, JobId job,
+                            const std::string& name) {
+  std::string folder = fmt::format("{}/{}", root, job);
+  if (!name.empty()) folder += "." + name;
+  if (!name.empty() && (!checkpoint::is_plain_name(name) || name.size() > 64))
+    return fail(Error(ErrorCode::usage, fmt::format("{} cannot be the name of a series of checkpoints",
+                                                    quote_for_message(name)))
+                    .remedied_by("take up to 64 printable characters without '/', the first no '.'"));
+  auto store = checkpoint::Store::open(files, folder);
+  if (!store) return tl::unexpected<Error>(std::move(store.error()));
+  if (auto made = files.make_folder(folder + "/board"); !made)
+    return tl::unexpected<Error>(std::move(made.error()));
+  return Series{&files, std::move(*store), folder + "/board"};
+}
+
+SeriesState read_state(const Series& series) {
+  SeriesState state;
+  const auto text = checkpoint::read_whole(*series.files, series.board + "/" + kStateName, kMostStateBytes);
+  const auto json = text ? Json::parse(*text) : Result<Json>(Json());
+  if (!json) return state;
+  state.last = std::max<std::int64_t>((*json)["last"].as_int(), 0);
+  state.tip = std::clamp<std::int64_t>((*json)["tip"].as_int(), 0, state.last);
+  state.tip_restart = (*json)["tip_restart"].as_int();
+  for (const Json& cost : (*json)["costs_ms"].items())
+    state.costs_ms.push_back(std::max<std::int64_t>(cost.as_int(), 0));
+  return state;
+}
+
+Status write_state(const Series& series, const SeriesState& state) {
+  Json costs = Json::array();
+  for (const std::int64_t cost : state.costs_ms) costs.push(cost);
+  const Json json = Json::object({{"last", state.last},
+                                  {"tip", state.tip},
+                                  {"tip_restart", state.tip_restart},
+                                  {"costs_ms", std::move(costs)}});
+  return checkpoint::write_whole(*series.files, series.board, kStateName, json.dump() + "\n");
+}
+
+void add_cost(SeriesState& state, Micros cost) {
+  state.costs_ms.push_back(cost.count() / 1000);
+  if (state.costs_ms.size() > kMostCosts)
+    state.costs_ms.erase(state.costs_ms.begin(), state.costs_ms.end() - kMostCosts);
+}
+
+std::optional<Micros> usual_cost(const SeriesState& state) {
+  std::vector<double> costs(state.costs_ms.begin(), state.costs_ms.end());
+  const auto middle = median_of(std::move(costs));
+  if (!middle) return std::nullopt;
+  return Micros(static_cast<std::int64_t>(*middle * 1000));
+}
+
+}  // namespace sickbay::ckpt

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// The checkpoints of one job, of one name, on storage that all its processes see: a store, and beside it the
+// board by which the processes agree.
+//
+//   FOLDER/4711/            the store (doc/formats/checkpoint.md); of the name "sim": FOLDER/4711.sim
+//   FOLDER/4711/board/      what processes tell each other, and series.json, which rank 0 alone writes
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "base/time.h"
+#include "checkpoint/files.h"
+#include "checkpoint/store.h"
+#include "ckpt/participant.h"
+
+namespace sickbay::ckpt {
+
+struct Series {
+  checkpoint::Files* files = nullptr;
+  checkpoint::Store store;
+  std::string board;  ///< folder
+
+  /// Opens it and makes its folders.  Errors: usage: a name that cannot be; as Store::open.
+  static Result<Series> open(checkpoint::Files& files, const std::string& root, JobId job,
+                             const std::string& name);
+};
+
+/// series.json: what is known from one checkpoint to the next.
+struct SeriesState {
+  std::int64_t last = 0;         ///< the highest number that was ever begun
+  std::int64_t tip = 0;          ///< the checkpoint that the job went on from, or took last; 0: none
+  std::int64_t tip_restart = 0;  ///< the start of the job in which it did so
+  std::vector<std::int64_t>
+      costs_ms{};  ///< of the last checkpoints, newest last: from the question to the end
+  friend bool operator==(const SeriesState&, const SeriesState&) = default;
+};
+/// One that is not there or damaged is an empty one: it only makes checkpoints cheaper.
+SeriesState read_state(const Series& series);
+Status write_state(const Series& series, const SeriesState& state);
+/// Adds what one cost; the oldest go.
+void add_cost(SeriesState& state, Micros cost);
+/// The middle of the last ones.
+std::optional<Micros> usual_cost(const SeriesState& state);
+
+}  // namespace sickbay::ckpt

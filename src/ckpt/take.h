@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// A checkpoint of all processes of a session: each saves what it has, and only when all have does it exist.
+//
+// Rank 0 chooses the number; each process writes its pack and tells its image on the board; rank 0 writes the
+// control file when it has heard of all, and says so.  One that fails, comes too late or speaks of another
+// state (label) fails the checkpoint of all, and the one before stays the newest.  How many checkpoints a
+// process has taken part in is kept on the board, so that one that was left behind never joins the wrong one.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "checkpoint/retention.h"
+#include "ckpt/board.h"
+#include "ckpt/series.h"
+
+namespace sickbay::ckpt {
+
+struct TakeWish {
+  std::string label;  ///< what the program calls the state; the same of all processes
+  bool full = false;
+  int threads = 0;
+  std::string binary;  ///< of rank 0, as what follows
+  std::optional<checkpoint::Digest> binary_digest = std::nullopt;
+  std::int64_t fewest = 0, most = 0;  ///< processes that can go on from it; 0: as many as there are now
+  checkpoint::RetentionLimits keep{};
+  Micros asked{0};  ///< how long the program took to write its files: part of the cost
+};
+
+struct Taken {
+  std::int64_t number = 0;
+  std::optional<std::int64_t> parent = std::nullopt;  ///< what it went on from
+  std::uint64_t raw = 0, written = 0;                 ///< of rank 0: of all processes; else of this one
+  Micros took{0};
+  std::vector<std::string> notes{};
+};
+
+/// Errors: conflict: the processes do not agree, or a file changed meanwhile; busy: another checkpoint of
+/// this job is being taken; timed_out; those of Store::save, also another process's.
+Result<Taken> take_checkpoint(Series& series, const Participant& me,
+                              std::span<const checkpoint::Source> sources, const TakeWish& wish,
+                              const Waiting& waiting);
+
+}  // namespace sickbay::ckpt
