@@ -15,6 +15,11 @@ run 0 sickbay-ckpt restore; same out <<< 2; cmp state second
 run 0 sickbay-ckpt restore --from 1; same out <<< 1; cmp state first
 run 66 sickbay-ckpt restore --from 9
 run 0 sickbay-ckpt verify
+# The disk is full: no checkpoint, and the one before is as it was.
+head -c 300000 /dev/urandom > state
+(trap '' XFSZ; ulimit -f 16; run 74 sickbay-ckpt save --files state)
+says err 'cannot write'
+run 0 sickbay-ckpt restore; same out <<< 2; cmp state second
 # Another job's control file, and an image cut short.
 mkdir ../store/18 && cp ../store/17/c* ../store/18/
 run 75 sickbay-ckpt restore --job 18; says err 'is of job 17'

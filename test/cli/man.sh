@@ -33,12 +33,12 @@ other_name mytrigger trigger
 # No page without a command.
 for file in "$pages"/*.1; do
   name=$(basename "$file" .1); name=${name#sickbay-}
-  case $name in sickbay|mybatch|myrequeue|mytrigger|smd|nonstop.sh) continue ;; esac
+  case $name in sickbay|mybatch|myrequeue|mytrigger|smd|nonstop.sh|ckpt) continue ;; esac
   grep -qx "$name" commands || fail "$file is of no command"
 done
 
 # Those written by hand.
-for file in sickbay-agent.8 smd.1 smd.3 nonstop.sh.1 nonstop.conf.5; do is_roff "$pages/$file" $file; done
+for file in sickbay-agent.8 sickbay-ckpt.1 smd.1 smd.3 nonstop.sh.1 nonstop.conf.5; do is_roff "$pages/$file" $file; done
 # section FILE FROM TO: that part of the page, without fonts.
 section() { sed -n "/^.SH $2/,/^.SH $3/p" "$pages/$1" | sed 's/\\f[BIR]//g; s/\\-/-/g'; }
 # each OF NAME: every line of OF is a word of the standard input, which NAME has.
@@ -53,6 +53,8 @@ section smd.1 OPTIONS POLICIES | each options smd.1
 section smd.1 OPTIONS POLICIES | grep -A1 '^\.TP' | grep -oE -e '(^|[ ,])--[a-z-]+' | tr -d ' ,' | sort -u > told
 sort -u options | comm -13 - told > unknown
 [ ! -s unknown ] || { cat unknown >&2; fail "smd.1 has options that smd has not"; }
+for command in save restore list verify; do sickbay-ckpt $command --help; done | grep -oE -e '--[a-z-]+' | grep -vx -e --help | sort -u > options
+section sickbay-ckpt.1 OPTIONS EXIT | each options sickbay-ckpt.1
 grep -oE 'smd_[a-z0-9_]+' "$SICKBAY_SOURCE/libsmd/libsmd.map" > functions
 section smd.3 SYNOPSIS DESCRIPTION | each functions smd.3
 grep -oE 'ENSTOP_[A-Z]+' "$SICKBAY_SOURCE/libsmd/smd.h" | grep -vE 'ENSTOP_(OK|LASTERR)$' > errors
