@@ -15,6 +15,10 @@ run 0 sickbay-ckpt restore; same out <<< 2; cmp state second
 run 0 sickbay-ckpt restore --from 1; same out <<< 1; cmp state first
 run 66 sickbay-ckpt restore --from 9
 run 0 sickbay-ckpt verify
+run 0 sickbay-ckpt interval --mttf 5d; says out 'the middle of the last ones'
+# sqrt(2 * 50 * 86400) = 2939.4; times 1 + 0.01701/3 + 0.000289/9, less the 50.
+SLURM_NNODES=10 run 0 sickbay-ckpt interval --cost 50s --node-mttf 10d; says out 'one of 10 every 10 d'; says out 2906
+run 64 sickbay-ckpt interval
 # The disk is full: no checkpoint, and the one before is as it was.
 head -c 300000 /dev/urandom > state
 (trap '' XFSZ; ulimit -f 16; run 74 sickbay-ckpt save --files state)

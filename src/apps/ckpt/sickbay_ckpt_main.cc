@@ -17,12 +17,13 @@
 #include "ckpt/declared.h"
 #include "ckpt/go_back.h"
 #include "ckpt/take.h"
+#include "plan/answers.h"
 
 namespace sickbay::ckpt {
 namespace {
 
 struct Options {
-  std::string store, name, folder, session, label, timeout = "30m";
+  std::string store, name, folder, session, label, timeout = "30m", cost, mttf, node_mttf;
   std::vector<std::string> patterns;
   std::int64_t job = 0, rank = -1, ranks = 0, from = 0, keep = 3, fewest = 0, most = 0;
   bool json = false, own = false, full = false;
@@ -205,6 +206,56 @@ Result<int> look(const Options& o, bool whole) {
   return whole && damaged ? error_row(ErrorCode::bad_input).exit_code : 0;
 }
 
+// Daly's interval, and why it is so long.
+Result<int> interval(const Options& o) {
+  auto place = place_of(o);
+  if (!place) return tl::unexpected<Error>(std::move(place.error()));
+  std::optional<Micros> cost;
+  std::string measured = "as given";
+  if (o.cost.empty()) {
+    const auto series = Series::open(*place->files, place->root, place->me.job, o.name);
+    if (!series) return tl::unexpected<Error>(series.error());
+    cost = usual_cost(read_state(*series));
+    measured = "the middle of the last ones";
+  } else {
+    const auto given = parse_duration(o.cost);
+    if (!given) return tl::unexpected<Error>(given.error());
+    cost = *given;
+  }
+  if (!cost)
+    return fail(Error(ErrorCode::not_found, "no checkpoint of this job was taken yet: its cost is not known")
+                    .remedied_by("take one, or give what it costs: --cost 20s"));
+  const std::string& text = o.mttf.empty() ? o.node_mttf : o.mttf;
+  if (text.empty())
+    return fail(Error(ErrorCode::usage, "how often do nodes fail?")
+                    .remedied_by("give the mean time to failure of the job (--mttf 5d) or of a node "
+                                 "(--node-mttf 900d); 'sickbay tree' shows what was measured"));
+  const auto given = parse_duration(text);
+  if (!given) return tl::unexpected<Error>(given.error());
+  if (given->count() <= 0 || cost->count() < 0)
+    return fail(ErrorCode::usage, fmt::format("{} is no time to failure", text));
+  const Micros mttf = o.mttf.empty() ? *given / place->me.nodes : *given;
+  constexpr double kHour = 3.6e9;
+  // (What costs nothing measurable costs a millisecond.)
+  const double hours = plan::daly_interval(std::max(static_cast<double>(cost->count()), 1e3) / kHour,
+                                           static_cast<double>(mttf.count()) / kHour);
+  const auto length = Micros(static_cast<std::int64_t>(hours * kHour));
+  const std::string why = fmt::format(
+      "a checkpoint costs {} ({}), the job loses a node every {}{}: by Daly's formula {} of work between two",
+      describe_duration(*cost), measured, describe_duration(mttf),
+      o.mttf.empty() ? fmt::format(" (one of {} every {})", place->me.nodes, describe_duration(*given)) : "",
+      describe_duration(length));
+  if (o.json)
+    fmt::print("{}\n", Json::object({{"seconds", static_cast<double>(length.count()) / 1e6},
+                                     {"cost_seconds", static_cast<double>(cost->count()) / 1e6},
+                                     {"mttf_seconds", static_cast<double>(mttf.count()) / 1e6},
+                                     {"why", why}})
+                           .dump());
+  else
+    fmt::print("{}\n{}\n", length.count() / 1'000'000, why);
+  return 0;
+}
+
 int run(int argc, char** argv) {
   CLI::App app("Checkpoints of a job's program, by the files that it writes itself", "sickbay-ckpt");
   app.require_subcommand(1);
@@ -249,6 +300,11 @@ int run(int argc, char** argv) {
   CLI::App* verifies = command("verify", "read every byte; 65: something is damaged");
   verifies->add_option("--from", o.from, "this one alone")->type_name("N");
   verifies->callback([&] { code = look(o, true); });
+  CLI::App* intervals = command("interval", "how long to work between two checkpoints, in seconds, and why");
+  intervals->add_option("--cost", o.cost, "of a checkpoint (else as measured)")->type_name("TIME");
+  intervals->add_option("--mttf", o.mttf, "mean time between failures that hit the job")->type_name("TIME");
+  intervals->add_option("--node-mttf", o.node_mttf, "of one node")->type_name("TIME");
+  intervals->callback([&] { code = interval(o); });
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& e) {
