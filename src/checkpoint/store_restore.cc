@@ -316,7 +316,7 @@ Status Store::verify_pack(const Image& image, std::map<std::string, Digest>& sur
       continue;
     const auto count = static_cast<std::uint32_t>(pack.index().chunks.size());
     constexpr std::uint32_t kAtOnce = 256;
-    const auto done =
+    auto done =
         for_each_task((count + kAtOnce - 1) / kAtOnce, thread_count(threads, (count + kAtOnce - 1) / kAtOnce),
                       [] { return ReadWorker(); },
                       [&](ReadWorker& worker, std::size_t task) {

@@ -3,8 +3,9 @@
 # sickbay-ckpt, one process and four: what is saved comes back, and what is damaged for one is passed over by all.
 . "$(dirname "$0")/common.inc"
 unset SLURM_STEP_ID SLURM_PROCID PMI_RANK SICKBAY_SESSION 2>/dev/null || :
-export SLURM_JOB_ID=17 SICKBAY_CHECKPOINTS="$work/store"
-mkdir own && cd own
+export SLURM_JOB_ID=17 SICKBAY_CHECKPOINTS="$PWD/store"
+mkdir own
+cd own || exit
 run 1 sickbay-ckpt restore; same out <<< none
 run 66 sickbay-ckpt save --files 'state*'
 run 64 sickbay-ckpt save --files ../x
@@ -49,7 +50,9 @@ all() {
     [ "$code" = "$wanted" ] || { cat err.$rank >&2; fail "rank $rank ended with $code, not $wanted: $*"; }
   done
 }
-mkdir ../four; cd ../four; export SLURM_JOB_ID=19
+mkdir ../four
+cd ../four || exit
+export SLURM_JOB_ID=19
 all a 1 restore
 for i in 0 1 2 3; do seq $i 9000 > state.$i; done
 all a 0 save --files 'state.%t' --label one; same out.0 <<< 1
