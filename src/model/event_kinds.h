@@ -26,6 +26,10 @@ inline constexpr std::string_view kJobsKept =
 inline constexpr std::string_view kQueueSeen =
     "queue_seen";  ///< cluster {partitions}: jobs wait there that free nodes could start
 
+// Submissions of users, by `sickbay submit`.
+inline constexpr std::string_view kCaseOpened = "case_opened";  ///< c17 {owner, script_name, work_dir, ...}
+inline constexpr std::string_view kJobBound = "job_bound";      ///< c17 {run, job_id}: the job that came of it
+
 // Said by an engine or an agent, and heard by others.
 inline constexpr std::string_view kFinding = "finding";  ///< f9: what an agent found
 inline constexpr std::string_view kVerdict = "verdict";  ///< c17: what a case comes to
@@ -67,6 +71,9 @@ inline constexpr std::string_view kNodesDepend =
                      ///< before
 
 // Said by people.
+inline constexpr std::string_view kSparesAsked = "spares_asked";  ///< spares {partition, count, by}
+inline constexpr std::string_view kPatrolAsked = "patrol_asked";  ///< p3 {by, nodes, budget}: a new round
+inline constexpr std::string_view kDetectAsked = "detect_asked";  ///< job:17 {detect, uid, by}: fast or slurm
 inline constexpr std::string_view kUndoDrains = "undo_drains";  ///< cluster {by, nodes, rule, rest_until}
 
 // Shared state of all engines (engine/cluster).

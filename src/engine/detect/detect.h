@@ -117,6 +117,6 @@ inline constexpr std::string_view kReason = "Not responding";
 inline constexpr std::string_view kNodeSilent = "node_silent";    ///< node:n3 {job, group, by, silent_ms}
 inline constexpr std::string_view kNodeAnswers = "node_answers";  ///< node:n3 {by}: a sign of life
 inline constexpr std::string_view kDetectHeld = "detect_held";    ///< node:n3 {why}: nothing is done
-inline constexpr std::string_view kDetectAsked = "detect_asked";  ///< job:17 {detect, uid, by}: fast or slurm
+using sickbay::kDetectAsked;
 
 }  // namespace sickbay::detect

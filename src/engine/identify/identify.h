@@ -154,8 +154,8 @@ Check check_of(const Known& known, const Case& subject, int program_run);
 std::string canonical_text(const State& state);
 
 // Kinds of events that only cases have; see doc/formats/journal.md.
-inline constexpr std::string_view kCaseOpened = "case_opened";
-inline constexpr std::string_view kJobBound = "job_bound";
+using sickbay::kCaseOpened;
+using sickbay::kJobBound;
 inline constexpr std::string_view kCancelRequested = "cancel_requested";
 inline constexpr std::string_view kVerifiedElsewhere = "verified_elsewhere";
 

@@ -84,8 +84,7 @@ inline constexpr std::string_view kAnswered = "nonstop_answered";   ///< {reques
 inline constexpr std::string_view kTimeCredited = "time_credited";  ///< {for, node, request, minutes}
 inline constexpr std::string_view kTimeTaken = "time_taken_back";   ///< {grant, minutes}
 inline constexpr std::string_view kCallbackSet = "callback_set";    ///< j17 {address, port}; port 0: no more
-inline constexpr std::string_view kSparesAsked =
-    "spares_asked";  ///< spares {partition, count, by}; count null: as nonstop.conf has it
+using sickbay::kSparesAsked;
 inline constexpr std::string_view kConfRead =
     "nonstop_conf_read";  ///< spares {hot_spares, max_spare_nodes, delay, drop, extend}: read again
 inline constexpr std::string_view kSparesShort = "spares_short";  ///< spares {partition, wanted, has}

@@ -172,7 +172,7 @@ Json round_view(const Round& round);
 std::string canonical_text(const State& state);
 
 // Words of the journal (doc/formats/journal.md); those that others hear are in model/event_kinds.h.
-inline constexpr std::string_view kPatrolAsked = "patrol_asked";  ///< p3 {by, nodes, budget}
+using sickbay::kPatrolAsked;
 inline constexpr std::string_view kPatrolStop = "patrol_stop";    ///< p3 {by}
 
 }  // namespace sickbay::patrol
