@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The table of endpoints, and how a request finds its row.  A new endpoint is a row of kEndpoints, a function
-// in the file of its subject (cases_api.cc, cluster_api.cc, spares_api.cc, patrol_api.cc, recover_api.cc,
+// in the file of its subject (cases_api.cc, cluster_api.cc, spares_api.cc, patrol_api.cc, recover_api.cc, history_api.cc,
 // events_api.cc, agents_api.cc), and a paragraph in doc/formats/api.md.
 #include "service/api.h"
 
@@ -84,6 +84,11 @@ std::span<const Api::Row> Api::rows() {
       {"GET", "/v1/recoveries", Role::anyone, RecoverEndpoints::list},
       {"POST", "/v1/recoveries", Role::operators, RecoverEndpoints::ask},
       {"POST", "/v1/recoveries/*/stop", Role::operators, RecoverEndpoints::stop},
+      {"POST", "/v1/checkpoints", Role::anyone, HistoryEndpoints::told},
+      {"GET", "/v1/history", Role::anyone, HistoryEndpoints::show},
+      {"POST", "/v1/undo", Role::anyone, HistoryEndpoints::undo},
+      {"GET", "/v1/acts", Role::operators, HistoryEndpoints::acts},
+      {"POST", "/v1/acts/undo", Role::operators, HistoryEndpoints::undo_act},
       {"POST", "/v1/nodes/*/diagnose", Role::operators, AgentEndpoints::order_diagnosis},
       {"GET", "/v1/tasks/*", Role::operators, AgentEndpoints::show_task},
       {"POST", "/v1/agent/hello", Role::agent, AgentEndpoints::hello},

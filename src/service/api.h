@@ -55,6 +55,7 @@ class Api {
   friend struct ClusterEndpoints;
   friend struct EventEndpoints;
   friend struct FailureEndpoints;
+  friend struct HistoryEndpoints;
   friend struct PatrolEndpoints;
   friend struct RecoverEndpoints;
   friend struct PendingEndpoints;

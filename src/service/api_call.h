@@ -8,6 +8,9 @@
 #include "service/api.h"
 
 namespace sickbay {
+namespace history {
+struct Part;
+}
 
 /// Who may call.  `agent`: uid 0 over TCP, from the NodeAddr of the node it claims; uid 0 over TCP is nothing
 /// else.  `root`: on this host.
@@ -86,6 +89,19 @@ struct RecoverEndpoints {
   static void stop(Api& api, Call& c);
   static void list(Api& api, Call& c);
   static void tree(Api& api, Call& c);
+};
+
+/// history_api.cc.
+struct HistoryEndpoints {
+  using Call = Api::Call;
+  static void told(Api& api, Call& c);
+  static void show(Api& api, Call& c);
+  static void undo(Api& api, Call& c);
+  static void acts(Api& api, Call& c);
+  static void undo_act(Api& api, Call& c);
+
+ private:
+  static void repair(Api& api, Call& c, const history::Part& part);
 };
 
 /// The pools there are, or are to be (doc/formats/api.md).

@@ -49,6 +49,13 @@ constexpr auto kExpected = std::to_array<Expectation>({
     {"GET", "/v1/recoveries", "/v1/recoveries", "", "++++--+++"},
     {"POST", "/v1/recoveries", "/v1/recoveries", R"({"node":"n1","dry_run":true})", "++----+--"},
     {"POST", "/v1/recoveries/*/stop", "/v1/recoveries/r1/stop", "{}", "++----+--"},
+    {"POST", "/v1/checkpoints", "/v1/checkpoints",
+     R"({"job":7,"checkpoint":1,"event":"taken","folder":"/s"})",
+     "+++---++-"},                                                 // the job's owner: history_api.cc
+    {"GET", "/v1/history", "/v1/history?job=7", "", "+++---++-"},  // likewise
+    {"POST", "/v1/undo", "/v1/undo", R"({"job":7,"do":"rewind","op":"start","dry_run":true})", "+++---++-"},
+    {"GET", "/v1/acts", "/v1/acts", "", "++----+--"},
+    {"POST", "/v1/acts/undo", "/v1/acts/undo", R"({"act":"x"})", "++----+--"},
     {"POST", "/v1/spares", "/v1/spares", R"({"partition":"batch","count":1})", "++----+--"},
     {"POST", "/v1/nodes/*/diagnose", "/v1/nodes/n1/diagnose", R"({"mode":"quick"})", "++----+--"},
     {"GET", "/v1/tasks/*", "/v1/tasks/1", "", "++----+--"},

@@ -16,6 +16,7 @@ namespace {
 constexpr std::size_t kScriptBound = 4 << 20;    // slurmctld's own MaxScriptSize
 constexpr std::size_t kCommandBound = 64 << 10;  // of --check: one shell command
 constexpr std::size_t kMostNotes = 32, kNoteBound = 1000;
+constexpr std::size_t kOperationBound = 24;  // "4294967295.1000000"
 
 struct OptionRow {
   std::string_view name;
@@ -115,15 +116,24 @@ Result<CaseRequest> CaseRequest::from_json(const Json& body) {
   if (!is_digest(digest.as_string()) || !(digest.is_null() || digest.is_string()))
     return unfit("'script_digest' of a case must be 64 hexadecimal digits", "it is a SHA-256",
                  "send what doc/formats/api.md says, or none");
-  for (const std::string_view name : {"names_folder", "submits_jobs"})
+  for (const std::string_view name : {"names_folder", "submits_jobs", "recorded"})
     if (auto fit = check_flag(body, name); !fit) return fail(std::move(fit.error()));
+  const Json& replays = body["replays"];
+  if (!replays.is_null() &&
+      (!replays.is_object() || replays.size() > 2 || replays["op"].as_string().empty() ||
+       replays["op"].as_string().size() > kOperationBound ||
+       !(replays["checkpoint"].is_int() || replays["checkpoint"].is_null())))
+    return unfit("'replays' of a case must be {\"op\": \"17.4\", \"checkpoint\": 2}",
+                 "it names an operation of a history", "send what doc/formats/api.md says, or none");
   return CaseRequest{std::move(*submission),
                      body["options"],
                      body["notes"],
                      std::move(*inputs),
                      digest.as_string(),
                      body["names_folder"].as_bool(),
-                     body["submits_jobs"].as_bool()};
+                     body["submits_jobs"].as_bool(),
+                     body["recorded"].as_bool(),
+                     replays};
 }
 
 }  // namespace sickbay

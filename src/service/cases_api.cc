@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/digest/sha256.h"
 #include "base/text.h"
 #include "engine/identify/array.h"
 #include "engine/identify/case_view.h"
@@ -20,12 +21,34 @@
 namespace sickbay {
 namespace {
 
-constexpr double kMostNodeHours = 1e6;  // of one order; an operator's, too
+constexpr std::size_t kMostWords = 8192;  // bytes of arguments that the journal keeps
+constexpr double kMostNodeHours = 1e6;    // of one order; an operator's, too
 
 Json inputs_json(const std::vector<InputFile>& inputs) {
   Json list = Json::array();
   for (const InputFile& file : inputs) list.push(file.to_json());
   return list;
+}
+
+// What a history keeps of a submission (engine/history): of the environment, which may hold keys, a digest.
+void tell_in_full(Json& opened, const CaseRequest& wish) {
+  const Submission& submission = wish.submission;
+  std::vector<std::string> environment = submission.environment;
+  std::ranges::sort(environment);
+  Sha256 sum;
+  for (const std::string& entry : environment) {
+    sum.add(entry);
+    sum.add(std::string_view("\0", 1));
+  }
+  opened.set("environment_digest", sum.hex());
+  for (const auto& [name, words] : {std::pair("arguments", &submission.script_args),
+                                    std::pair("sbatch_options", &submission.sbatch_options)}) {
+    std::size_t bytes = 0;
+    for (const std::string& word : *words) bytes += word.size();
+    if (bytes <= kMostWords) opened.set(name, *words);
+  }
+  if (wish.recorded) opened.set("recorded", true);
+  if (!wish.replays.is_null()) opened.set("replays", wish.replays);
 }
 
 Error ask_its_tasks(const identify::State& state, const identify::Case& array_case) {
@@ -73,6 +96,7 @@ void CaseEndpoints::open_case(Api& api, Call& c) {
                     {"script_digest", wish->script_digest},
                     {"names_folder", wish->names_folder},
                     {"submits_jobs", wish->submits_jobs}}));
+  tell_in_full(opened.body, *wish);
   if (const auto array = array_of(submission)) opened.body.set("array", *array);
   c.keep(api, {std::move(opened)}, 201, Json::object({{"case", case_name(no)}}), [&api, no] {
     // A case that a full disk keeps waiting is in the state, and comes to be after all; any other never was.

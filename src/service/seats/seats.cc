@@ -15,6 +15,7 @@ Seats::Seats(const Config& config) {
   blackholes_ = seat<BlackholeSeat>(config.identify);
   patrols_ = seat<PatrolSeat>(config.patrol);
   recoveries_ = seat<RecoverSeat>(config.recover);
+  histories_ = seat<HistorySeat>();
 }
 Seats::~Seats() = default;
 

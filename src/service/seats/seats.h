@@ -13,6 +13,7 @@
 #include "service/seats/detect_seat.h"
 #include "service/seats/drain_seat.h"
 #include "service/seats/fleet_seat.h"
+#include "service/seats/history_seat.h"
 #include "service/seats/identify_seat.h"
 #include "service/seats/nonstop_seat.h"
 #include "service/seats/patrol_seat.h"
@@ -46,6 +47,7 @@ class Seats {
   const PatrolSeat& patrols() const { return *patrols_; }
   RecoverSeat& recoveries() { return *recoveries_; }
   const RecoverSeat& recoveries() const { return *recoveries_; }
+  const HistorySeat& histories() const { return *histories_; }
 
   /// Takes in one event: the cluster first, then every engine.
   void apply(const Event& event);
@@ -73,6 +75,7 @@ class Seats {
   BlackholeSeat* blackholes_;
   PatrolSeat* patrols_;
   RecoverSeat* recoveries_;
+  HistorySeat* histories_;
 };
 
 }  // namespace sickbay
