@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The table of endpoints, and how a request finds its row.  A new endpoint is a row of kEndpoints, a function
-// in the file of its subject (cases_api.cc, cluster_api.cc, spares_api.cc, patrol_api.cc, recover_api.cc, history_api.cc,
-// events_api.cc, agents_api.cc), and a paragraph in doc/formats/api.md.
+// in the file of its subject (cases_api.cc, cluster_api.cc, spares_api.cc, patrol_api.cc, recover_api.cc,
+// history_api.cc, events_api.cc, agents_api.cc), and a paragraph in doc/formats/api.md.
 #include "service/api.h"
 
 #include <fmt/format.h>

@@ -155,6 +155,7 @@ Status take_line(const std::string& line, Scenario& into) {
         {"claims", &Scenario::show_claims},
         {"answers", &Scenario::show_answers},
         {"places", &Scenario::show_places},
+        {"history", &Scenario::show_history},
     };
     if (const auto shown = kShown.find(words[1]); shown != kShown.end()) {
       into.*(shown->second) = true;

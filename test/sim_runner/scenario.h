@@ -19,6 +19,7 @@
 //
 // Claims, and who waits no more for the breaker, are in the timeline only where `show claims` asks for them:
 // most stories are about something else.  `show answers` shows the provisional ones,
+// `show history` the histories of all jobs at the end,
 // `show places` what comes before a re-run also where nothing keeps it away.  The words of each line are in
 // the tables of the files beside this one (of acts: scenario_acts.cc, of a node: node_acts.cc); an unknown
 // word is an error with its line. What a program does is said after `does`, in the words of
@@ -27,7 +28,8 @@
 // FILE`, `remove-folder NAME`, `storage free=1G` and `storage fills` (in the next copy) are acts on it.
 // `verify-fleet [NODES] [budget=N]` asks for a round of verification, `verify-fleet stop` ends it.
 // `background full from=1s for=3h run=40m` fills all idle nodes with other people's jobs, whose queue is that
-// long.
+// long.  A job's checkpoints: `checkpoint NAME N`, `restored NAME N`; going back: `rewind NAME N`, `repair
+// NAME FILE` after an `edit`, and a job with `replays=NAME`.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -50,7 +52,9 @@ struct ScenarioJob {
   bool own_folder = false;  ///< /shared/USER/NAME, not /shared/USER
   bool no_output_folder = false;
   std::vector<std::string> inputs;  ///< files of its folder that its case names
-  bool without_case = false;        ///< the user's own sbatch, of which Sickbay knows nothing
+  std::string
+      replays;  ///< the job in whose history its owner went back: it goes on from there, in its folder
+  bool without_case = false;  ///< the user's own sbatch, of which Sickbay knows nothing
 };
 
 /// One thing that happens: its text as written, and what it does.
@@ -73,6 +77,7 @@ struct Scenario {
   bool show_claims = false;
   bool show_answers = false;
   bool show_places = false;
+  bool show_history = false;
 };
 
 /// The uid of a user of scenarios; root's is 0.

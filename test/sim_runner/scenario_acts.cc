@@ -8,6 +8,7 @@
 #include <array>
 
 #include "base/size.h"
+#include "engine/history/plan.h"
 #include "test/sim_runner/scenario_run.h"
 
 namespace sickbay::sim {
@@ -207,6 +208,50 @@ Result<Act> undo_act(const Words& words) {
   });
 }
 
+/// What a job tells of a checkpoint, and its owner does about it: "checkpoint NAME N", "restored NAME N",
+/// "rewind NAME OP|N|start", "repair NAME FILE" (after an edit of it).
+Result<Act> history_act(const Words& words) {
+  if (words.size() != 3) return bad("say: checkpoint|restored NAME N, rewind NAME OP, or repair NAME FILE");
+  return Act([words](ScenarioRun& run) -> Status {
+    const history::State& state = run.world.controller().seats().histories().state();
+    const history::Part* part =
+        run.jobs.contains(words[1]) ? history::part_of(state, run.jobs[words[1]]) : nullptr;
+    if (part == nullptr) return bad(fmt::format("no job '{}' yet", words[1]));
+    const auto say = [&](const history::Part& of, std::string_view kind, Json body) -> Status {
+      body.set("by", part->owner.user);
+      run.world.controller().take({new_event(case_name(of.case_no), kind, std::move(body))});
+      return {};
+    };
+    if (words[0] == "checkpoint" || words[0] == "restored") {
+      const auto told = history::Told::from_request(
+          Json::object({{"job", part->job},
+                        {"restart", part->restart},
+                        {"checkpoint", static_cast<std::int64_t>(number(words[2]).value_or(0))},
+                        {"event", words[0] == "restored" ? "restored" : "taken"},
+                        {"folder", part->work_dir + "/.checkpoints"}}));
+      if (!told) return fail(told.error());
+      return say(*part, history::kCheckpointTold, told->to_json());
+    }
+    if (words[0] == "rewind") {
+      const auto plan = history::make_plan(state, *part, {history::Ask::rewind, words[2]});
+      if (!plan) return fail(plan.error());
+      Json body = plan->to_json();
+      body.set("did", "rewind");
+      return say(*history::part_of(state, plan->to.job), history::kRewound, std::move(body));
+    }
+    const history::OpRef position = history::position_of(state, *part);
+    if (!position) return bad("nobody has gone back");
+    const std::string path = part->work_dir + "/" + words[2];
+    const history::Work work = history::made_at(state, position).work;
+    const auto from = work.find("file:" + path);
+    const auto file = run.world.cluster().folders().file(path);
+    const history::Change change{"file:" + path, from == work.end() ? "" : from->second,
+                                 file ? file->digest : ""};
+    return say(*history::part_of(state, position.job), history::kRepaired,
+               Json::object({{"under", position.text()}, {"changes", history::changes_json({change})}}));
+  });
+}
+
 /// "verify-fleet [NODES] [budget=N]", "verify-fleet stop".
 Result<Act> patrol_act(const Words& words) {
   std::string nodes;
@@ -241,13 +286,24 @@ Result<Act> patrol_act(const Words& words) {
 
 const std::map<std::string, Result<Act> (*)(const Words&)>& act_words() {
   static const std::map<std::string, Result<Act> (*)(const Words&)> kActs = {
-      {"job", job_act},           {"slurmctld", slurmctld_act},
-      {"sickbayd", sickbayd_act}, {"disk", disk_act},
-      {"lose", lose_act},         {"undo-drains", undo_act},
-      {"edit", folder_act},       {"remove-folder", folder_act},
-      {"storage", storage_act},   {"cancel", run_act},
-      {"hold", run_act},          {"release", run_act},
-      {"priority", run_act},      {"verify-fleet", patrol_act},
+      {"job", job_act},
+      {"slurmctld", slurmctld_act},
+      {"sickbayd", sickbayd_act},
+      {"disk", disk_act},
+      {"lose", lose_act},
+      {"undo-drains", undo_act},
+      {"edit", folder_act},
+      {"remove-folder", folder_act},
+      {"storage", storage_act},
+      {"cancel", run_act},
+      {"hold", run_act},
+      {"release", run_act},
+      {"priority", run_act},
+      {"verify-fleet", patrol_act},
+      {"checkpoint", history_act},
+      {"restored", history_act},
+      {"rewind", history_act},
+      {"repair", history_act},
   };
   return kActs;
 }

@@ -53,6 +53,9 @@ Status job_line(const Words& words, Scenario& into) {
       job.no_output_folder = true;
     } else if (key == "without-case") {
       job.without_case = true;
+    } else if (key == "replays") {
+      job.replays = value;
+      job.own_folder = true;
     } else if (key == "dependency") {
       job.dependency = value;
     } else if (key == "features") {

@@ -36,7 +36,7 @@ void ScenarioRun::submit(const ScenarioJob& job) {
   submission.script_name = job.name + ".sh";
   submission.sbatch_options = job.sbatch_options;
   submission.work_dir = "/shared/" + job.user;
-  if (job.own_folder) submission.work_dir += "/" + job.name;
+  if (job.own_folder) submission.work_dir += "/" + (job.replays.empty() ? job.name : job.replays);
   SimFolders& storage = world.cluster().folders();
   folders[job.name] = submission.work_dir;
   if (job.own_folder) storage.set_size(submission.work_dir, job.folder);
@@ -55,6 +55,15 @@ void ScenarioRun::submit(const ScenarioJob& job) {
           Json::object({{"path", path}, {"digest", file->digest}, {"size", file->size}, {"mtime", 0}}));
   }
   if (inputs.size() > 0) more.set("inputs", inputs);
+  if (!job.replays.empty()) {
+    const history::State& state = world.controller().seats().histories().state();
+    const history::Part* part = history::part_of(state, jobs[job.replays]);
+    const history::OpRef position = part == nullptr ? history::OpRef{} : history::position_of(state, *part);
+    if (!position)
+      return say(fmt::format("> {} not submitted: nobody went back in {}", job.name, job.replays));
+    more.set("replays", Json::object({{"op", position.text()},
+                                      {"checkpoint", history::operation(state, position)->checkpoint}}));
+  }
   if (!job.dependency.empty()) {
     const auto dependency = with_ids(job.dependency);
     if (!dependency) return say(fmt::format("> {} not submitted: {}", job.name, dependency.error().line()));
@@ -136,6 +145,9 @@ ScenarioResult ScenarioRun::result() {
   if (!world.sickbayd_runs()) world.start_sickbayd();
   for (const auto& [no, subject] : world.controller().seats().cases().state().cases)
     for (const auto& line : closing_lines(subject)) timeline_ += line + "\n";
+  if (scenario_.show_history)
+    for (const auto& line : history_lines(world.controller().seats().histories().state()))
+      timeline_ += line + "\n";
   check_rules(result);
   result.timeline = std::move(timeline_);
   return result;

@@ -286,6 +286,23 @@ constexpr auto kKinds = std::to_array<KindRow>({
          if (name != "why") text += fmt::format("; {} {}", name, value.as_string());
        return text;
      }},
+    {history::kCheckpointTold,
+     [](const Event& event, TimePoint) {
+       return fmt::format("checkpoint {} {}", event.body["checkpoint"].as_int(), event.body["event"].as_string());
+     }},
+    {history::kRewound,
+     [](const Event& event, TimePoint) {
+       return fmt::format("rewound by {} to {}, checkpoint {}", event.body["by"].as_string(),
+                          event.body["to"].as_string(), event.body["checkpoint"].as_int());
+     }},
+    {history::kRepaired,
+     [](const Event& event, TimePoint) {
+       std::string text = "repaired by " + event.body["by"].as_string() + ":";
+       for (const Json& change : event.body["changes"].items())
+         text += fmt::format(" {} {} -> {}", change["key"].as_string(), change["from"].as_string(),
+                             change["to"].as_string());
+       return text;
+     }},
     {identify::kCancelRequested,
      [](const Event& event, TimePoint) { return "cancel asked for by " + event.body["by"].as_string(); }},
 });
@@ -328,6 +345,28 @@ bool is_about_place(const Event& event) {
 
 bool is_provisional_answer(const Event& event) {
   return event.kind == kVerdict && identify::is_provisional_rule(event.body["rule"].as_string());
+}
+
+std::vector<std::string> history_lines(const history::State& state) {
+  std::vector<std::string> lines;
+  for (const auto& [no, part] : state.parts) {
+    for (const auto& [n, op] : part.operations) {
+      std::string text = part.ref(n).text();
+      if (op.parent) text += " under " + op.parent.text();
+      text += " " + std::string(history::to_string(op.what));
+      if (op.told.checkpoint != 0) text += fmt::format(" {}", op.told.checkpoint);
+      if (!op.state.empty()) text += " " + op.state;
+      if (op.what == history::What::rewound)
+        text += op.checkpoint == 0 ? " to the beginning" : fmt::format(" to checkpoint {}", op.checkpoint);
+      for (const history::Change& change : op.changes) text += " " + change.key;
+      lines.push_back(std::move(text));
+    }
+    for (const history::Failure& failure : history::account_of(state, part).failures)
+      lines.push_back(fmt::format("  {} costs {:.0f}s again, without checkpoints {:.0f}s", failure.op.text(),
+                                  std::chrono::duration<double>(failure.recomputed).count(),
+                                  std::chrono::duration<double>(failure.without).count()));
+  }
+  return lines;
 }
 
 std::vector<std::string> closing_lines(const identify::Case& subject) {
