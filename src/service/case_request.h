@@ -18,7 +18,7 @@ struct CaseRequest {
   std::string script_digest;      ///< of script, arguments and options; empty: not said
   bool names_folder = false;      ///< script or arguments say the folder's own path
   bool submits_jobs = false;      ///< the script calls sbatch
-  bool recorded = false;          ///< its owner keeps what a replay needs (sickbay submit --record)
+  bool recorded = false;          ///< its owner keeps what a replay needs
   Json replays;                   ///< {op, checkpoint}: where its history goes on from; null: nowhere
 
   /// Errors: bad_input, with cause and remedy.

@@ -3,7 +3,7 @@
 //
 // A history is its owner's, and operators': who else asks is told no more than that it is another's.  What a
 // person does about it is planned by the engine and recorded here; files, jobs and signals are his own
-// program's matter, with his own rights (apps/cli/undo).
+// program's matter, with his own rights.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -131,7 +131,7 @@ void HistoryEndpoints::repair(Api& api, Call& c, const history::Part& part) {
   if (!position)
     return c.refuse(Error(ErrorCode::conflict, fmt::format("job {} was not gone back in", part.job))
                         .because("a repair is made between going back and the replay")
-                        .remedied_by("sickbay undo JOB --to CHECKPOINT"));
+                        .remedied_by("rewind first"));
   const Json& changes = c.body["changes"];
   if (auto fit = check_changes(changes, "changes"); !fit) return c.refuse(fit.error());
   if (changes.size() == 0) return c.refuse(Error(ErrorCode::bad_input, "a repair changes something"));

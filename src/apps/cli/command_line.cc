@@ -93,9 +93,9 @@ Error parse_error(CLI::App& app, const CLI::ParseError& e, const std::vector<std
 }
 
 // Commands that ask sickbayd; submit has its own words.
-constexpr std::string_view kAskSickbayd[] = {"why",     "cases",   "watch",  "cancel",   "rerun",
-                                             "requeue", "trigger", "nodes",  "diagnose", "undo-drains",
-                                             "journal", "status",  "spares", "detect",   "verify"};
+constexpr std::string_view kAskSickbayd[] = {
+    "why",         "cases",   "watch",  "cancel", "rerun",  "requeue", "trigger", "nodes",       "diagnose",
+    "undo-drains", "journal", "status", "spares", "detect", "verify",  "history", "checkpoints", "undo"};
 
 }  // namespace
 
@@ -129,6 +129,9 @@ std::unique_ptr<CLI::App> make_command_line(Ending& ending) {
   add_detect_command(*app, ending);
   add_recover_command(*app, ending);
   add_tree_command(*app, ending);
+  add_history_command(*app, ending);
+  add_checkpoints_command(*app, ending);
+  add_undo_command(*app, ending);
   add_verify_command(*app, ending);
   add_import_command(*app, ending);
   add_report_command(*app, ending);

@@ -129,7 +129,7 @@ struct Part {
   std::string script_name, work_dir, script_digest, environment_digest;
   std::vector<std::string> arguments, sbatch_options;
   Work inputs;            ///< declared files with their digests
-  bool recorded = false;  ///< its owner keeps what a replay needs (sickbay submit --record)
+  bool recorded = false;  ///< its owner keeps what a replay needs
   std::map<int, Operation> operations;
   int last = 0;  ///< number of the last operation
   int tip = 0;   ///< the last one that was told of the job itself

@@ -34,7 +34,7 @@ constexpr auto kRows = std::to_array<SelectiveRow>({
     {What::restored, "that the job went on from a checkpoint has happened; rewind to another one",
      "that the job went on from a checkpoint has happened; rewind to another one", ""},
     {What::repaired, "", "", ""},
-    {What::rewound, "", "rewind to another operation: sickbay undo JOB --to", ""},
+    {What::rewound, "", "rewind to another operation", ""},
     {What::operated, kOperators, kOperators, ""},
 });
 static_assert(kRows.size() == kWhats);

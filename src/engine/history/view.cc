@@ -84,7 +84,7 @@ Json part_json(const State& state, const Part& part) {
                        {"account", account_of(state, part).to_json()}});
 }
 
-// Where a replay would begin: what `sickbay redo` needs.
+// Where a replay would begin: what one needs to know who submits it.
 Json position_json(const State& state, const Part& part) {
   const OpRef position = position_of(state, part);
   const Operation* op = operation(state, position);
