@@ -23,7 +23,7 @@ namespace {
 
 constexpr int kMostTold = 100'000;  // operations of one job that the journal takes
 constexpr std::size_t kMostChanges = 200, kMostKey = 4200, kMostValue = 4096, kMostDiff = 2000;
-constexpr auto kKeys =
+constexpr auto kChangeKeys =
     std::to_array<std::string_view>({"file:/", "environment:", "script", "arguments", "exclude"});
 
 // The part of a job, where the caller may see it; else it has been refused.
@@ -44,15 +44,16 @@ const history::Part* own_part(const history::State& state, Api::Call& c, std::in
 }
 
 Status check_changes(const Json& list, std::string_view name) {
-  const bool fit =
-      list.is_null() ||
-      (list.is_array() && list.size() <= kMostChanges &&
-       std::ranges::all_of(list.items(), [](const Json& one) {
-         const history::Change change = history::Change::from_json(one);
-         return change.key.size() <= kMostKey && change.from.size() <= kMostValue &&
-                change.to.size() <= kMostValue && one["diff"].as_string().size() <= kMostDiff &&
-                std::ranges::any_of(kKeys, [&](std::string_view key) { return change.key.starts_with(key); });
-       }));
+  const bool fit = list.is_null() ||
+                   (list.is_array() && list.size() <= kMostChanges &&
+                    std::ranges::all_of(list.items(), [](const Json& one) {
+                      const history::Change change = history::Change::from_json(one);
+                      return change.key.size() <= kMostKey && change.from.size() <= kMostValue &&
+                             change.to.size() <= kMostValue && one["diff"].as_string().size() <= kMostDiff &&
+                             std::ranges::any_of(kChangeKeys, [&](std::string_view key) {
+                               return change.key.starts_with(key);
+                             });
+                    }));
   if (fit) return {};
   return fail(Error(ErrorCode::bad_input,
                     fmt::format("'{}' must be a list of at most {} changes", name, kMostChanges))

@@ -347,7 +347,7 @@ struct Row {
   std::string_view kind;
   void (*apply)(State&, const Event&);
 };
-constexpr auto kRows = std::to_array<Row>({
+constexpr auto kKinds = std::to_array<Row>({
     {kCaseOpened, on_opened},
     {kJobBound, on_bound},
     {kJobSeen, on_job},
@@ -370,7 +370,7 @@ constexpr auto kRows = std::to_array<Row>({
 }  // namespace
 
 void apply(State& state, const Event& event) {
-  for (const Row& row : kRows)
+  for (const Row& row : kKinds)
     if (row.kind == event.kind) row.apply(state, event);
   // A case that expired without a job.
   if (event.kind == kCaseClosed)

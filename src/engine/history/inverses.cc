@@ -18,7 +18,7 @@ static_assert(kUndos.size() == static_cast<std::size_t>(Undo::look) + 1);
 constexpr std::string_view kLook = "it only looks";
 constexpr std::string_view kOfCase = "it ends with its case: sickbay cancel CASE";
 
-constexpr auto kRows = std::to_array<InverseRow>({
+constexpr auto kInverses = std::to_array<InverseRow>({
     // Runs of a case.
     {verb::kSubmitProgram, Undo::elsewhere, kOfCase},
     {verb::kSubmitVerification, Undo::elsewhere, kOfCase},
@@ -81,11 +81,11 @@ Json act_json(const Act& act) {
 
 std::string_view to_string(Undo undo) { return kUndos[static_cast<std::size_t>(undo)]; }
 
-std::span<const InverseRow> inverse_rows() { return kRows; }
+std::span<const InverseRow> inverse_rows() { return kInverses; }
 
 const InverseRow* inverse_row(std::string_view act) {
-  const auto row = std::ranges::find(kRows, act, &InverseRow::act);
-  return row == kRows.end() ? nullptr : &*row;
+  const auto row = std::ranges::find(kInverses, act, &InverseRow::act);
+  return row == kInverses.end() ? nullptr : &*row;
 }
 
 bool is_act(std::string_view act) {

@@ -21,7 +21,7 @@ constexpr std::string_view kImage =
 constexpr std::string_view kOperators =
     "it was done to the cluster, which is not yours: an operator may undo it (sickbay undo --act)";
 
-constexpr auto kRows = std::to_array<SelectiveRow>({
+constexpr auto kSelective = std::to_array<SelectiveRow>({
     {What::submitted, "nothing would be left of the job; scancel ends it", "",
      "nothing is before a submission; edit it"},
     {What::started, kHappened, kHappened, ""},
@@ -37,10 +37,10 @@ constexpr auto kRows = std::to_array<SelectiveRow>({
     {What::rewound, "", "rewind to another operation", ""},
     {What::operated, kOperators, kOperators, ""},
 });
-static_assert(kRows.size() == kWhats);
+static_assert(kSelective.size() == kWhats);
 static_assert([] {
-  for (std::size_t i = 0; i < kRows.size(); ++i)
-    if (kRows[i].what != static_cast<What>(i)) return false;
+  for (std::size_t i = 0; i < kSelective.size(); ++i)
+    if (kSelective[i].what != static_cast<What>(i)) return false;
   return true;
 }());
 
@@ -174,7 +174,7 @@ std::optional<Ask> ask_from(std::string_view word) {
   return ask == kAsks.end() ? std::nullopt : std::optional(static_cast<Ask>(ask - kAsks.begin()));
 }
 
-const SelectiveRow& selective_row(What what) { return kRows[static_cast<std::size_t>(what)]; }
+const SelectiveRow& selective_row(What what) { return kSelective[static_cast<std::size_t>(what)]; }
 
 Made made_at(const State& state, const OpRef& ref) { return made_on(state, path_to(state, ref)); }
 

@@ -25,8 +25,8 @@ tl::unexpected<Error> unfit(std::string_view name, std::string_view must, const 
 }
 
 // A whole number from `least` to `most`; one that is not said is `otherwise`, where that is allowed.
-Result<std::int64_t> number(const Json& body, std::string_view name, std::int64_t least, std::int64_t most,
-                            std::optional<std::int64_t> otherwise = std::nullopt) {
+Result<std::int64_t> whole_number(const Json& body, std::string_view name, std::int64_t least,
+                                  std::int64_t most, std::optional<std::int64_t> otherwise = std::nullopt) {
   const Json& value = body[name];
   if (value.is_null() && otherwise) return *otherwise;
   if (!value.is_int() || value.as_int() < least || value.as_int() > most)
@@ -44,11 +44,11 @@ std::string_view to_string(ToldEvent event) { return kEvents[static_cast<std::si
 
 Result<Told> Told::from_request(const Json& body) {
   Told told;
-  const auto job = number(body, "job", 1, UINT32_MAX);
+  const auto job = whole_number(body, "job", 1, UINT32_MAX);
   if (!job) return fail(job.error());
-  const auto restart = number(body, "restart", 0, 1'000'000, 0);
+  const auto restart = whole_number(body, "restart", 0, 1'000'000, 0);
   if (!restart) return fail(restart.error());
-  const auto checkpoint = number(body, "checkpoint", 1, kMostNumber);
+  const auto checkpoint = whole_number(body, "checkpoint", 1, kMostNumber);
   if (!checkpoint) return fail(checkpoint.error());
   const auto event = std::ranges::find(kEvents, body["event"].as_string());
   if (event == kEvents.end()) return unfit("event", "\"taken\", \"restored\" or \"failed\"", body["event"]);
@@ -56,11 +56,11 @@ Result<Told> Told::from_request(const Json& body) {
   if (!folder.is_string() || !folder.as_string().starts_with('/') || folder.as_string().size() > kMostPath ||
       !is_plain(folder.as_string()))
     return unfit("folder", fmt::format("an absolute path of at most {} bytes", kMostPath), folder);
-  const auto bytes = number(body, "bytes", 0, kMostBytes, 0);
+  const auto bytes = whole_number(body, "bytes", 0, kMostBytes, 0);
   if (!bytes) return fail(bytes.error());
-  const auto stored = number(body, "stored_bytes", 0, kMostBytes, 0);
+  const auto stored = whole_number(body, "stored_bytes", 0, kMostBytes, 0);
   if (!stored) return fail(stored.error());
-  const auto ranks = number(body, "ranks", 0, kMostNumber, 0);
+  const auto ranks = whole_number(body, "ranks", 0, kMostNumber, 0);
   if (!ranks) return fail(ranks.error());
   const Json& seconds = body["seconds"];
   // (Written so that what is no number fails, too.)
@@ -73,7 +73,7 @@ Result<Told> Told::from_request(const Json& body) {
   const Json& why = body["why"];
   if (!why.is_null() && !why.is_string()) return unfit("why", "a text", why);
   if (!body["parent"].is_null()) {
-    const auto parent = number(body, "parent", 1, kMostNumber);
+    const auto parent = whole_number(body, "parent", 1, kMostNumber);
     if (!parent) return fail(parent.error());
     told.parent = static_cast<int>(*parent);
   }

@@ -17,7 +17,8 @@ struct HistoryOptions {
   bool acts = false, json = false;
 };
 
-Result<int> show(const std::string& path, bool json, std::string (*text)(const Json&, const TextPage&)) {
+Result<int> show_answer(const std::string& path, bool json,
+                        std::string (*text)(const Json&, const TextPage&)) {
   auto api = connect_to_sickbayd();
   auto answer = api ? api->get(path) : Result<Json>(fail(api.error()));
   if (!answer) return fail(answer.error());
@@ -39,16 +40,16 @@ Result<std::string> path_of(const std::string& job) {
 }
 
 Result<int> run_history(const HistoryOptions& o) {
-  if (o.acts) return show("/v1/acts", o.json, acts_text);
+  if (o.acts) return show_answer("/v1/acts", o.json, acts_text);
   const auto path = path_of(o.job);
   if (!path) return fail(path.error());
-  return show(*path, o.json, history_text);
+  return show_answer(*path, o.json, history_text);
 }
 
 Result<int> run_checkpoints(const HistoryOptions& o) {
   const auto path = path_of(o.job);
   if (!path) return fail(path.error());
-  return show(*path, o.json, checkpoints_text);
+  return show_answer(*path, o.json, checkpoints_text);
 }
 
 Result<int> run_undo_act(const std::string& act, bool json) {

@@ -12,7 +12,7 @@
 namespace sickbay::cli {
 namespace {
 
-std::string duration_text(const Json& us) { return describe_duration(Micros(us.as_int())); }
+std::string lasted_text(const Json& us) { return describe_duration(Micros(us.as_int())); }
 
 std::string changes_text(const Json& changes) {
   std::string text;
@@ -21,7 +21,7 @@ std::string changes_text(const Json& changes) {
 }
 
 // What an operation says besides its number and its time.
-std::string words(const Json& op) {
+std::string operation_words(const Json& op) {
   const std::string& what = op["what"].as_string();
   const std::string by = op["by"].as_string().empty() ? std::string() : " by " + safe(op["by"]);
   if (what == "submitted") return "submitted " + safe(op["text"]) + by;
@@ -59,11 +59,11 @@ std::string words(const Json& op) {
 // Operations by what they go on from, "" for the first.
 using Children = std::map<std::string, std::vector<const Json*>>;
 
-void draw(const Children& children, const Json* op, std::string first, const std::string& rest,
-          std::string& text) {
+void draw_branch(const Children& children, const Json* op, std::string first, const std::string& rest,
+                 std::string& text) {
   while (op != nullptr) {
     text += fmt::format("{}{} {} {}\n", first, safe((*op)["op"]),
-                        local_time(from_micros((*op)["at"].as_int())), words(*op));
+                        local_time(from_micros((*op)["at"].as_int())), operation_words(*op));
     first = rest;
     const auto kids = children.find((*op)["op"].as_string());
     op = nullptr;
@@ -74,7 +74,8 @@ void draw(const Children& children, const Json* op, std::string first, const std
     }
     for (std::size_t i = 0; i < kids->second.size(); ++i) {
       const bool last = i + 1 == kids->second.size();
-      draw(children, kids->second[i], rest + (last ? "`-- " : "|-- "), rest + (last ? "    " : "|   "), text);
+      draw_branch(children, kids->second[i], rest + (last ? "`-- " : "|-- "), rest + (last ? "    " : "|   "),
+                  text);
     }
   }
 }
@@ -87,15 +88,15 @@ std::string account_text(const Json& part) {
                                  ? "the beginning"
                                  : fmt::format("checkpoint {}", failure["checkpoint"].as_int());
     text += fmt::format("  {} {}: {} computed again from {}{}; without checkpoints {}\n", safe(failure["op"]),
-                        safe(failure["state"]), duration_text(failure["recomputed_us"]), from,
+                        safe(failure["state"]), lasted_text(failure["recomputed_us"]), from,
                         failure["gone_on"].as_bool() ? "" : " (if it goes on there)",
-                        duration_text(failure["without_us"]));
+                        lasted_text(failure["without_us"]));
   }
   if (text.empty()) return text;
   return fmt::format("Job {}: {} lost to failures, {} saved by {} checkpoints, which took {}\n",
-                     part["job"].as_int(), duration_text(account["recomputed_us"]),
-                     duration_text(account["saved_us"]), account["checkpoints"].as_int(),
-                     duration_text(account["checkpointing_us"])) +
+                     part["job"].as_int(), lasted_text(account["recomputed_us"]),
+                     lasted_text(account["saved_us"]), account["checkpoints"].as_int(),
+                     lasted_text(account["checkpointing_us"])) +
          text;
 }
 
@@ -106,7 +107,7 @@ std::string history_text(const Json& view, const TextPage&) {
   for (const Json& part : view["parts"].items())
     for (const Json& op : part["operations"].items()) children[op["under"].as_string()].push_back(&op);
   std::string text;
-  for (const Json* op : children[""]) draw(children, op, "", "", text);
+  for (const Json* op : children[""]) draw_branch(children, op, "", "", text);
   std::string account;
   for (const Json& part : view["parts"].items()) account += account_text(part);
   if (!account.empty()) text += "\n" + account;
@@ -132,7 +133,7 @@ std::string checkpoints_text(const Json& view, const TextPage&) {
       lines.push_back(fmt::format("{} {} checkpoint {}{} {} bytes ({} stored) in {}, {} {}\n", safe(op["op"]),
                                   local_time(from_micros(op["at"].as_int())), told["checkpoint"].as_int(),
                                   op["dropped"].as_bool() ? " (dropped)" : "", told["bytes"].as_int(),
-                                  told["stored_bytes"].as_int(), duration_text(told["took_us"]),
+                                  told["stored_bytes"].as_int(), lasted_text(told["took_us"]),
                                   safe(told["tier"]), safe(told["folder"])));
     }
   if (lines.empty()) return "No checkpoint was told of.\n";
