@@ -30,8 +30,8 @@ inline constexpr std::string_view kRestartComponent =
 inline constexpr std::string_view kCheckComponent =
     "check_component";  ///< {node, components; none: all} -> {well, said}; may be repeated
 inline constexpr std::string_view kRequeueJob =
-    "requeue_job";  ///< {job_id, uid, restart_cnt, level, nodes} -> {requeued, said}; done where the count is
-                    ///< higher
+    "requeue_job";  ///< {job_id, uid, submit, restart_cnt, level, nodes, exclude} -> {requeued, did,
+                    ///< excluded, said}; done where Slurm's count is higher
 // Running jobs that lose nodes (ports/node_replacement.h).
 inline constexpr std::string_view kAllocateDonor = "allocate_donor";
 inline constexpr std::string_view kGiveDonor = "give_donor";

@@ -114,6 +114,18 @@ struct RebootOrder {
   std::string own_reason_prefix;  ///< of the drain that must be there
 };
 
+/// A job that is to begin anew, from its script on: it runs, or it has ended and slurmctld knows it still.
+struct RequeueOrder {
+  JobHandle job;
+  std::uint32_t restart_cnt = 0;     ///< of the run that is meant: where Slurm counts more, it has begun anew
+  std::vector<std::string> exclude;  ///< nodes that it gets no more, besides those that its owner excludes
+};
+struct Requeued {
+  bool did = false;       ///< false: it had begun anew already, by whomever
+  bool excluded = false;  ///< it waits, and all of `exclude` is kept away from it
+  std::string said;       ///< why it is not
+};
+
 /// What the calls cost, for /metrics.
 struct CallCount {
   std::string call;  ///< "load_jobs", "submit", ...
@@ -143,6 +155,11 @@ class ResourceManager {
   virtual void release(JobHandle job, Done<bool> done) = 0;
   /// Ends a job (pending or running).  Ended or gone already: ok, with false.  A stranger's job: not_found.
   virtual void cancel(JobHandle job, Done<bool> done) = 0;
+  /// Puts a job back into the queue, as a whole.  Its owner stays its owner.  Nodes can be kept away from a
+  /// job only while it waits: it is held for the moment in between, and a second try ends that, too.  Errors:
+  /// not_found, conflict (it may not be requeued, is no batch job, has not begun, or is a whole job array),
+  /// busy (it is being cleaned up).
+  virtual void requeue(RequeueOrder order, Done<Requeued> done) = 0;
   virtual void refresh(RefreshOrder order, Done<Snapshot> done) = 0;
   /// Ended jobs from accounting (sacct), those that it knows; without a key: any job of that id, latest
   /// submit.  Of the number of a job array: all its tasks that have ended, and those that ended unstarted as

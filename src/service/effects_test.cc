@@ -374,6 +374,38 @@ TEST_F(EffectsTest, ARebootIsAskedForOnceForEachBoot) {
   EXPECT_FALSE((*run(reboot, true))["asked"].as_bool()) << "has booted since";
 }
 
+// --- jobs that begin anew
+
+TEST_F(EffectsTest, AJobIsRequeuedOnceWhateverBecomesOfTheAnswer) {
+  const auto bound = run(program());
+  ASSERT_TRUE(bound);
+  ASSERT_TRUE(run({"c17.r2.a1:release", "c17", "release", handle(*bound, kOwner, "c17.r2.a1")}));
+  const auto job_id = static_cast<JobId>((*bound)["job_id"].as_int());
+  ASSERT_TRUE(
+      loop.run_while([&] { return cluster.job(job_id)->state != "RUNNING"; }, loop.now() + seconds(60)));
+  Json args = handle(*bound, kOwner, "c17.r2.a1");
+  args.set("restart_cnt", 0).set("level", "group").set("exclude", Json::array({"n1"}));
+  const Command requeue{"r1.s1", "r1", "requeue_job", args};
+  cluster.fail_calls("requeue", SimCallFault::lost_request);
+  cluster.fail_calls("requeue", SimCallFault::lost_answer);
+  for (const bool again : {false, true}) {
+    const auto done = run(requeue, again);
+    ASSERT_TRUE(done) << done.error().line();
+    EXPECT_TRUE((*done)["requeued"].as_bool());
+    EXPECT_TRUE((*done)["excluded"].as_bool());
+    EXPECT_FALSE((*done)["did"].as_bool()) << "by a try whose answer was lost";
+    EXPECT_EQ(cluster.job(job_id)->restart_cnt, 1u);
+  }
+}
+
+TEST_F(EffectsTest, OfAJobSlurmRequeuesNoPart) {
+  const auto done = run(
+      {"r1.s1", "r1", "requeue_job", Json::object({{"job_id", 17}, {"uid", kOwner}, {"level", "domain"}})});
+  ASSERT_TRUE(done);
+  EXPECT_FALSE((*done)["requeued"].as_bool());
+  EXPECT_EQ((*done)["said"].as_string(), "Slurm requeues a job only as a whole");
+}
+
 // --- agents, programs, outputs
 
 TEST_F(EffectsTest, ADiagnosisNeedsAgents) {

@@ -53,6 +53,9 @@ class SimWorld::TimedManager final : public ResourceManager {
   }
   void release(JobHandle job, Done<bool> done) override { manager_.release(std::move(job), std::move(done)); }
   void cancel(JobHandle job, Done<bool> done) override { manager_.cancel(std::move(job), std::move(done)); }
+  void requeue(RequeueOrder order, Done<Requeued> done) override {
+    manager_.requeue(std::move(order), std::move(done));
+  }
   void refresh(RefreshOrder order, Done<Snapshot> done) override {
     if (!timed_) return manager_.refresh(std::move(order), std::move(done));
     manager_.refresh(std::move(order), [this, done = std::move(done)](Result<Snapshot> seen) {

@@ -112,6 +112,7 @@ class SimCluster final : public ResourceManager, public NodeReplacement {
   void waiting(Done<std::vector<WaitingJobs>> done) override;
   void release(JobHandle job, Done<bool> done) override;
   void cancel(JobHandle job, Done<bool> done) override;
+  void requeue(RequeueOrder order, Done<Requeued> done) override;
   void refresh(RefreshOrder order, Done<Snapshot> done) override;
   void history(std::vector<JobId> jobs, Done<std::vector<JobInfo>> done) override;
   void drain(std::string node, std::string reason, Done<bool> done) override;
@@ -245,6 +246,9 @@ class SimCluster final : public ResourceManager, public NodeReplacement {
   void resized(Job& job);
   SparePool make_pool(const SparePool& pool);
 
+  // sim_requeue.cc: a job that begins anew since we say so.
+  Result<Requeued> begin_anew(const RequeueOrder& order);
+
   // sim_pending.cc: what slurmctld says of a job that waits.
   Result<PendingFacts> pending_facts(JobId job_id) const;
 
@@ -272,6 +276,7 @@ class SimCluster final : public ResourceManager, public NodeReplacement {
   void name_outputs(Job& job);
   bool end_by_hand(JobId job_id);
   std::string pending_reason(const Job& job, bool first) const;
+  std::size_t nodes_that_fit(const Job& job) const;
   void start(Job& job);
   void time_is_up(Job& job);
   void tell(const Job& job);
@@ -285,6 +290,7 @@ class SimCluster final : public ResourceManager, public NodeReplacement {
   void end(Job& job, const Ending& ending);
   void finish(Job& job);
   void put_back(Job& job, const std::string& old_state);
+  void queue_again(Job& job);
   void fail_launch(Job& job);
   void leave_nodes(Job& job);
   void account(const Job& job, const std::string& state);

@@ -238,7 +238,9 @@ Result<SimCluster::Job*> SimCluster::job_of(const JobHandle& handle) {
   if (found == jobs_.end())
     return fail(ErrorCode::not_found, fmt::format("Slurm has no job {}", handle.job_id));
   Job& job = *found->second;
-  const bool same = handle.key.empty() ? job.info.submit == handle.submit : job.key == handle.key;
+  // (A requeue changes the time of submission.)
+  const bool same = handle.key.empty() ? job.info.submit == handle.submit || job.info.restart_cnt > 0
+                                       : job.key == handle.key;
   if (!same || job.info.uid != handle.uid)
     return fail(Error(ErrorCode::not_found,
                       fmt::format("job {} is not the one with key {}", handle.job_id, handle.key))

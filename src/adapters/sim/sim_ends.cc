@@ -64,6 +64,10 @@ void SimCluster::put_back(Job& job, const std::string& old_state) {
   job.info.end = stamp(loop_.now());
   account(job, old_state);
   leave_nodes(job);
+  queue_again(job);
+}
+
+void SimCluster::queue_again(Job& job) {
   JobInfo& info = job.info;
   info.state = "PENDING";
   info.flags.clear();
@@ -106,6 +110,8 @@ void SimCluster::account(const Job& job, const std::string& state) {
 void SimCluster::purge(JobId job_id) {
   const auto found = jobs_.find(job_id);
   if (found == jobs_.end()) return;
+  // One that was requeued after its end is kept, and so is its next end.
+  if (!found->second->ended() || loop_.now() < found->second->info.end + options_.min_job_age) return;
   if (const auto ids = by_key_.find(found->second->key); ids != by_key_.end()) {
     ids->second.erase(job_id);
     if (ids->second.empty()) by_key_.erase(ids);

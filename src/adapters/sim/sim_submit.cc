@@ -82,6 +82,12 @@ Result<Submitted> SimCluster::sbatch(const Submission& submission) {
   return accept(std::move(*request), std::move(job));
 }
 
+/// Of the job's partition, whatever they do now.
+std::size_t SimCluster::nodes_that_fit(const Job& job) const {
+  return static_cast<std::size_t>(std::ranges::count_if(partition_nodes_[job.partition],
+                                                        [&](NodeIndex node) { return fits(job, node); }));
+}
+
 Result<Submitted> SimCluster::accept(SimRequest request, std::unique_ptr<Job> made) {
   Job& job = *made;
   JobInfo& info = job.info;
@@ -114,8 +120,7 @@ Result<Submitted> SimCluster::accept(SimRequest request, std::unique_ptr<Job> ma
         return meets_constraint(job.constraint, node.features).value_or(false);
       }))
     return refused("Invalid feature specification");
-  const auto eligible = static_cast<std::size_t>(
-      std::count_if(members.begin(), members.end(), [&](NodeIndex node) { return fits(job, node); }));
+  const std::size_t eligible = nodes_that_fit(job);
   const std::uint32_t by_tasks = (request.tasks + options_.cpus - 1) / options_.cpus;
   info.num_nodes = std::max({request.nodes, by_tasks, static_cast<std::uint32_t>(job.only.size()), 1u});
   if (!std::includes(members.begin(), members.end(), job.only.begin(), job.only.end()))

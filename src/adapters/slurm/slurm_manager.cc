@@ -60,6 +60,15 @@ class SlurmCluster final : public ResourceManager {
   void waiting(Done<std::vector<WaitingJobs>> done) override;
   void release(JobHandle job, Done<bool> done) override { yes_no("release", job.to_json(), std::move(done)); }
   void cancel(JobHandle job, Done<bool> done) override { yes_no("cancel", job.to_json(), std::move(done)); }
+  void requeue(RequeueOrder order, Done<Requeued> done) override {
+    Json args = order.job.to_json();
+    args.set("restart_cnt", order.restart_cnt).set("exclude", order.exclude);
+    ask(Kind::update, "requeue", std::move(args), [done = std::move(done)](Result<Json> outcome) {
+      if (!outcome) return done(fail(std::move(outcome.error())));
+      done(Requeued{(*outcome)["did"].as_bool(), (*outcome)["excluded"].as_bool(),
+                    (*outcome)["said"].as_string()});
+    });
+  }
   void refresh(RefreshOrder order, Done<Snapshot> done) override;
   void history(std::vector<JobId> jobs, Done<std::vector<JobInfo>> done) override;
   void drain(std::string node, std::string reason, Done<bool> done) override {

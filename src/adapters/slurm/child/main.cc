@@ -23,6 +23,7 @@
 #include "adapters/slurm/child/look.h"
 #include "adapters/slurm/child/pending_look.h"
 #include "adapters/slurm/child/replacement.h"
+#include "adapters/slurm/child/requeue.h"
 #include "adapters/slurm/child/running_jobs.h"
 #include "adapters/slurm/child/spare_pool.h"
 #include "adapters/slurm/protocol.h"
@@ -44,6 +45,7 @@ constexpr auto kCalls = std::to_array<CallRow>({
     {"waiting", [](Look&, const Json&) { return list_waiting_jobs(); }},
     {"release", [](Look&, const Json& args) { return release_job(args); }},
     {"cancel", [](Look&, const Json& args) { return cancel_job(args); }},
+    {"requeue", [](Look&, const Json& args) { return requeue_job(args); }},
     {"drain", [](Look&, const Json& args) { return drain_node(args); }},
     {"undrain", [](Look&, const Json& args) { return undrain_node(args); }},
     {"set_down", [](Look&, const Json& args) { return set_node_down(args); }},

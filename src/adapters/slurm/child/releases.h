@@ -90,6 +90,12 @@ inline int load_job(job_info_msg_t** answer, JobId job, std::uint16_t flags) {
 }
 inline int kill_job(JobId job, std::uint16_t signal) { return call_for_job(slurm_kill_job, job, signal); }
 
+inline int requeue(JobId job, std::uint32_t flags) {
+  return [&]<class Name>(int (*call)(Name, std::uint32_t)) {
+    return call(job_name<Name>(job), flags);
+  }(slurm_requeue);
+}
+
 /// Who gives a node's reason: 26.05 takes it from the credential.
 template <class Message>
 void set_reason_uid(Message& message, std::uint32_t uid) {

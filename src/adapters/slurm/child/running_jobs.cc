@@ -96,7 +96,7 @@ Result<SeenJob> see_job(const Handle& handle) {
   for (std::uint32_t i = 0; i < answer->record_count; ++i) {
     slurm_job_info_t& record = answer->job_array[i];
     if (record.job_id != handle.job_id) continue;
-    SeenJob seen{job_info(record), running_job(record)};
+    SeenJob seen{job_info(record), running_job(record), text(record.state_desc)};
     if (!handle.means(seen.info)) return stranger(handle);
     return seen;
   }

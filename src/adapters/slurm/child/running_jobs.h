@@ -17,6 +17,7 @@ RunningJob running_job(slurm_job_info_t& record);
 struct SeenJob {
   JobInfo info;
   RunningJob job;
+  std::string why_held{};  ///< in Slurm's words, where it has some: "job requeued in held state"
 };
 Result<SeenJob> see_job(const Handle& handle);
 
