@@ -12,9 +12,9 @@ namespace {
 
 using std::chrono::seconds;
 
-constexpr JobId kNeverGiven = 66'000'000;
-const char* const kExits3 = "#!/bin/bash\n#SIM run=1s exit=3\nsleep 1\nexit 3\n";
-const char* const kRunsUntilKilled = "#!/bin/bash\n#SIM hang\nexec sleep 3600\n";
+constexpr JobId kNoSuchJob = 66'000'000;
+const char* const kEndsWith3 = "#!/bin/bash\n#SIM run=1s exit=3\nsleep 1\nexit 3\n";
+const char* const kRunsOn = "#!/bin/bash\n#SIM hang\nexec sleep 3600\n";
 
 class Requeue : public ContractTest {
  protected:
@@ -86,7 +86,7 @@ class Requeue : public ContractTest {
 TEST_F(Requeue, ARunningJobBeginsAnewAndNeverOnTheNodesItIsKeptAwayFrom) {
   const auto nodes = cluster->nodes();
   const JobHandle job =
-      submitted(program(kRunsUntilKilled, {"-N1", "-t5", "--requeue", "--exclude=" + nodes[0]}));
+      submitted(program(kRunsOn, {"-N1", "-t5", "--requeue", "--exclude=" + nodes[0]}));
   ASSERT_TRUE(release(job));
   ASSERT_TRUE(until_state(job, "RUNNING")) << last.reason;
   const std::string had = last.nodes;
@@ -111,7 +111,7 @@ TEST_F(Requeue, ARunningJobBeginsAnewAndNeverOnTheNodesItIsKeptAwayFrom) {
 }
 
 TEST_F(Requeue, AJobThatHasEndedBeginsAnew) {
-  const JobHandle job = submitted(program(kExits3, {"-N1", "-t5", "--requeue"}));
+  const JobHandle job = submitted(program(kEndsWith3, {"-N1", "-t5", "--requeue"}));
   ASSERT_TRUE(release(job));
   ASSERT_TRUE(until_over(job));
   const auto done = requeue(job);
@@ -125,12 +125,12 @@ TEST_F(Requeue, AJobThatHasEndedBeginsAnew) {
 }
 
 TEST_F(Requeue, WhatSlurmDoesNotRequeue) {
-  const JobHandle never = submitted(program(kRunsUntilKilled, {"-N1", "-t5", "--no-requeue"})),
-                  waits = submitted(program(kRunsUntilKilled, {"-N1", "-t5", "--requeue"}));
+  const JobHandle never = submitted(program(kRunsOn, {"-N1", "-t5", "--no-requeue"})),
+                  waits = submitted(program(kRunsOn, {"-N1", "-t5", "--requeue"}));
   ASSERT_TRUE(release(never));
   ASSERT_TRUE(until_state(never, "RUNNING")) << last.reason;
   JobHandle gone = waits, other = waits;
-  gone.job_id = kNeverGiven;
+  gone.job_id = kNoSuchJob;
   other.key = new_key();
   const struct {
     const char* what;

@@ -276,8 +276,10 @@ void on_end(Change& c) {
     step->cured = step->restarted && result["cured"].as_bool();
     step->took = Micros(result["took_us"].as_int());
     step->said = done ? result["said"].as_string() : error["what"].as_string();
-    // Asked, and nobody knows what came of it: then it is looked at before anything else is restarted.
-    step->unknown = !done && passes_by_itself(error_code_from(error["code"].as_string()));
+    // Asked, and nobody knows what came of it: then it is looked at before anything else is restarted.  An
+    // agent says "conflict" of a restart that one before it had begun (service/agent/component_restarts.h).
+    const ErrorCode why = error_code_from(error["code"].as_string());
+    step->unknown = !done && (passes_by_itself(why) || why == ErrorCode::conflict);
     if (!step->unknown) end_step(c, *recovery, *step);
   } else if (did == verb::kRequeueJob) {
     // The job begins anew; whether it comes to its end is another story.

@@ -426,6 +426,16 @@ TEST_F(Recover, AfterAnAnswerThatWasLostItIsLookedAt) {
       << "whether it was restarted nobody knows";
 }
 
+// The agent was killed in the midst of the restart; the next one says so.
+TEST_F(Recover, AfterARestartThatADeadAgentHadBegunItIsLookedAt) {
+  slurmd_hangs();
+  failed("r1.s1", "conflict", "this restart was begun before, by an agent that is no more");
+  ASSERT_NE(find("r1.s1:check"), nullptr) << "before anything else is restarted";
+  EXPECT_EQ(find("r1.s2"), nullptr);
+  checked("r1.s1:check", true);
+  EXPECT_THAT(end(1), testing::StartsWith("cured"));
+}
+
 TEST_F(Recover, WhatCannotBeLookedAtIsNotWell) {
   slurmd_hangs();
   failed("r1.s1", "timed_out", "the agent does not answer");
