@@ -28,7 +28,7 @@ inline constexpr std::string_view kQueueSeen =
 
 // Submissions of users, by `sickbay submit`.
 inline constexpr std::string_view kCaseOpened = "case_opened";  ///< c17 {owner, script_name, work_dir, ...}
-inline constexpr std::string_view kJobBound = "job_bound";      ///< c17 {run, job_id}: the job that came of it
+inline constexpr std::string_view kJobBound = "job_bound";  ///< c17 {run, job_id}: the job that came of it
 
 // Said by an engine or an agent, and heard by others.
 inline constexpr std::string_view kFinding = "finding";  ///< f9: what an agent found
@@ -74,7 +74,7 @@ inline constexpr std::string_view kNodesDepend =
 inline constexpr std::string_view kSparesAsked = "spares_asked";  ///< spares {partition, count, by}
 inline constexpr std::string_view kPatrolAsked = "patrol_asked";  ///< p3 {by, nodes, budget}: a new round
 inline constexpr std::string_view kDetectAsked = "detect_asked";  ///< job:17 {detect, uid, by}: fast or slurm
-inline constexpr std::string_view kUndoDrains = "undo_drains";  ///< cluster {by, nodes, rule, rest_until}
+inline constexpr std::string_view kUndoDrains = "undo_drains";    ///< cluster {by, nodes, rule, rest_until}
 
 // Shared state of all engines (engine/cluster).
 inline constexpr std::string_view kClaimed = "claimed";  ///< node:n3, job:17 {holder, by, reason, until, out}

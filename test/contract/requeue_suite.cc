@@ -85,8 +85,7 @@ class Requeue : public ContractTest {
 
 TEST_F(Requeue, ARunningJobBeginsAnewAndNeverOnTheNodesItIsKeptAwayFrom) {
   const auto nodes = cluster->nodes();
-  const JobHandle job =
-      submitted(program(kRunsOn, {"-N1", "-t5", "--requeue", "--exclude=" + nodes[0]}));
+  const JobHandle job = submitted(program(kRunsOn, {"-N1", "-t5", "--requeue", "--exclude=" + nodes[0]}));
   ASSERT_TRUE(release(job));
   ASSERT_TRUE(until_state(job, "RUNNING")) << last.reason;
   const std::string had = last.nodes;

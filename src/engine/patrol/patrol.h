@@ -173,6 +173,6 @@ std::string canonical_text(const State& state);
 
 // Words of the journal (doc/formats/journal.md); those that others hear are in model/event_kinds.h.
 using sickbay::kPatrolAsked;
-inline constexpr std::string_view kPatrolStop = "patrol_stop";    ///< p3 {by}
+inline constexpr std::string_view kPatrolStop = "patrol_stop";  ///< p3 {by}
 
 }  // namespace sickbay::patrol
