@@ -3,7 +3,7 @@
 """Every command and option of `sickbay` that a text names exists.
 
 The texts: README.md, doc/*.md, doc/formats/*.md, the man pages, and the string literals of src/ and lab/ (messages,
-causes, remedies, help). The truth: what `sickbay COMMAND --help` of the program itself lists, and `smd --help`.
+causes, remedies, help). The truth: what `sickbay COMMAND --help` of the program itself lists, and those of smd and sickbay-ckpt.
 
 What counts as a mention:
 - in Markdown, `sickbay WORD` inside backquotes or in a code block; prose says Sickbay.
@@ -46,13 +46,18 @@ def definition(path):
 
 @functools.cache
 def all_options():
-    """Those of all commands and of smd, and sbatch's, which `sickbay submit` takes."""
+    """Those of all commands, of smd and of sickbay-ckpt, and sbatch's, which `sickbay submit` takes."""
     def of(path):
         inner, options = definition(path)
         return options.union(*(of((*path, word)) for word in inner))
-    smds = subprocess.run([SICKBAY.with_name("smd"), "--help"], capture_output=True, text=True, check=True).stdout
+    def help_of(program, *words):
+        return subprocess.run([SICKBAY.with_name(program), *words, "--help"], capture_output=True, text=True, check=True).stdout
+    smds = help_of("smd")
+    ckpts = help_of("sickbay-ckpt")
+    for word in re.findall(r"^  ([a-z]+)  ", ckpts.partition("\nSubcommands:\n")[2], re.M):
+        ckpts += help_of("sickbay-ckpt", word)
     sbatchs = (SOURCE / "src/model/sbatch_options.cc").read_text()
-    return of(()) | set(OPTION.findall(smds)) | {"--" + name for name in re.findall(r'\{"([a-z][a-z-]*)", ', sbatchs)}
+    return of(()) | set(OPTION.findall(smds)) | set(re.findall(r"(--[a-z][a-z-]*)", ckpts)) | {"--" + name for name in re.findall(r'\{"([a-z][a-z-]*)", ', sbatchs)}
 
 
 def until_the_end(rest):
