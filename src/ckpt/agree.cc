@@ -15,27 +15,11 @@ Result<std::unique_ptr<checkpoint::FileLock>> lock_for(Series& series, const Par
   auto lock = me.rank == 0 ? series.store.lock()
                            : series.files->lock(fmt::format("{}/lock.r{}", series.board, me.rank));
   if (lock) return lock;
-  if (lock.error().code != ErrorCode::busy && lock.error().code != ErrorCode::storage_broken) return lock;
-  if (lock.error().code == ErrorCode::busy)
-    return fail(
-        Error(ErrorCode::busy,
-              fmt::format("another process works on the checkpoints in {}", series.store.folder()))
-            .remedied_by("wait until it has ended; two programs of one job take --name, each its own"));
-  return std::unique_ptr<checkpoint::FileLock>();
-}
-
-Json error_as_json(const Error& error) {
-  return Json::object({{"code", error_row(error.code).name},
-                       {"what", error.line()},
-                       {"cause", error.cause},
-                       {"remedy", error.remedy_text}});
-}
-
-Error error_from_json(const Json& json) {
-  Error error(error_code_from(json["code"].as_string()), json["what"].as_string());
-  error.cause = json["cause"].as_string();
-  error.remedy_text = json["remedy"].as_string();
-  return error;
+  if (lock.error().code == ErrorCode::storage_broken) return std::unique_ptr<checkpoint::FileLock>();
+  if (lock.error().code != ErrorCode::busy) return lock;
+  return fail(Error(ErrorCode::busy,
+                    fmt::format("another process works on the checkpoints in {}", series.store.folder()))
+                  .remedied_by("wait until it has ended; two programs of one job take --name, each its own"));
 }
 
 }  // namespace sickbay::ckpt

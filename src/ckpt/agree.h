@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What taking a checkpoint and going back to one share: turns, locks, errors on the board.
+// What taking a checkpoint and going back to one share: turns and locks.
 #pragma once
 #include <cstdint>
 #include <memory>
 
-#include "base/json.h"
 #include "base/result.h"
 #include "ckpt/board.h"
 #include "ckpt/series.h"
@@ -20,8 +19,5 @@ Result<std::int64_t> next_turn(const Board& board, const Participant& me);
 /// That no other process of this rank works on the series; of rank 0 no other session.  Null where the file
 /// system knows no locks.  Errors: busy.
 Result<std::unique_ptr<checkpoint::FileLock>> lock_for(Series& series, const Participant& me);
-
-Json error_as_json(const Error& error);
-Error error_from_json(const Json& json);
 
 }  // namespace sickbay::ckpt

@@ -8,6 +8,7 @@
 #include <map>
 
 #include "base/fnv.h"
+#include "base/mount_table.h"
 #include "base/text.h"
 
 namespace sickbay::ckpt {
@@ -28,11 +29,6 @@ std::string literal(const std::string& text) {
   return quoted;
 }
 
-bool is_below(const std::string& path, const std::string& folder) {
-  return !folder.empty() && path.starts_with(folder) &&
-         (path.size() == folder.size() || path[folder.size()] == '/');
-}
-
 Result<std::vector<std::string>> matches(const std::string& pattern) {
   glob_t found{};
   const int code = ::glob(pattern.c_str(), GLOB_NOSORT, nullptr, &found);
@@ -49,19 +45,20 @@ Result<std::vector<checkpoint::Source>> declared_files(const std::string& folder
                                                        const std::vector<std::string>& patterns,
                                                        const Participant& me, bool all_own,
                                                        const std::string& but) {
+  const auto is_left_out = [&](const std::string& path) { return !but.empty() && lies_below(path, but); };
   std::map<std::string, std::string> files;  ///< path by name; of this process
   std::size_t seen = 0;
   for (const std::string& declared : patterns) {
     auto pattern = fill_in(declared, me);
     if (!pattern) return tl::unexpected<Error>(std::move(pattern.error()));
-    if (is_below(*pattern, folder) && pattern->size() > folder.size()) pattern->erase(0, folder.size() + 1);
+    if (lies_below(*pattern, folder + "/")) pattern->erase(0, folder.size() + 1);
     if (!checkpoint::is_relative_path(*pattern))
       return fail(
           Error(ErrorCode::usage, fmt::format("{} leads out of {}", quote_for_message(declared), folder))
               .remedied_by("name files below the folder; --folder is another one"));
     const bool own = all_own || me.ranks == 1 || differs_by_process(declared);
     const auto take = [&](const std::string& path) {
-      if (path.ends_with(kAsideEnd) || is_below(path, but)) return;
+      if (path.ends_with(kAsideEnd) || is_left_out(path)) return;
       ++seen;
       std::string name = path.substr(folder.size() + 1);
       if (own || fnv64(name) % static_cast<std::uint64_t>(me.ranks) == static_cast<std::uint64_t>(me.rank))
@@ -77,7 +74,7 @@ Result<std::vector<checkpoint::Source>> declared_files(const std::string& folder
       }
       auto entry = fs::recursive_directory_iterator(path, wrong);
       for (; !wrong && entry != fs::recursive_directory_iterator(); entry.increment(wrong)) {
-        if (is_below(entry->path().string(), but)) entry.disable_recursion_pending();
+        if (is_left_out(entry->path().string())) entry.disable_recursion_pending();
         std::error_code unknown;
         if (entry->is_regular_file(unknown)) take(entry->path().string());
       }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/error_json.h"
 #include "ckpt/agree.h"
 
 namespace sickbay::ckpt {
@@ -37,10 +38,10 @@ class GoingBack {
   // ---- rank 0
 
   Status lead() {
-    const Status done = try_all();
+    Status done = try_all();
     Json end = Json::object({{"turn", turn_}, {"round", round_}});
     end.set("state", !done ? "failed" : back_.number == 0 ? "none" : "restored");
-    if (!done) end.set("error", error_as_json(done.error()));
+    if (!done) end.set("error", error_to_json(done.error()));
     if (auto said = board_.say(std::move(end)); !said && done) return said;
     return done;
   }
@@ -210,7 +211,7 @@ class GoingBack {
 
   Status answer(std::string_view phase, const std::optional<Error>& failed) {
     Json json = Json::object({{"turn", turn_}, {"round", round_}, {"phase", phase}, {"raw", raw_}});
-    if (failed) json.set("failed", error_as_json(*failed));
+    if (failed) json.set("failed", error_to_json(*failed));
     return board_.answer(std::move(json));
   }
 

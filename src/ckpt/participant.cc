@@ -4,9 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 
 #include "base/text.h"
+#include "base/words.h"
 
 namespace sickbay::ckpt {
 namespace {
@@ -15,11 +15,8 @@ constexpr std::int64_t kMostNumber = std::int64_t{1} << 53;
 constexpr std::size_t kMostSession = 100;
 
 std::optional<std::int64_t> whole_number(std::string_view text) {
-  std::int64_t number = -1;
-  const auto [end, wrong] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (wrong != std::errc() || end != text.data() + text.size() || number < 0 || number > kMostNumber)
-    return std::nullopt;
-  return number;
+  const auto number = to_integer(text);
+  return number && *number >= 0 && *number <= kMostNumber ? number : std::nullopt;
 }
 
 // Fit for the name of a file.

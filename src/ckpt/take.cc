@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/error_json.h"
 #include "base/text.h"
 #include "ckpt/agree.h"
 
@@ -124,7 +125,7 @@ class Taking {
       image.node = me_.node;
       mine.set("image", image_json(image));
     } else {
-      mine.set("failed", error_as_json(saved.error()));
+      mine.set("failed", error_to_json(saved.error()));
     }
     return board_.answer(std::move(mine));
   }
@@ -135,7 +136,7 @@ class Taking {
     Json lead = Json::object({{"turn", turn_}, {"number", begun_.number}});
     lead.set("state", done ? "published" : "failed");
     if (!done) {
-      lead.set("error", error_as_json(done.error()));
+      lead.set("error", error_to_json(done.error()));
       lead.set("what", done.error().line());
     }
     if (auto said = board_.say(std::move(lead)); !said && done) return said;

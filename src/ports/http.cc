@@ -2,6 +2,7 @@
 // What every HTTP answer has in common: the JSON body, and an Error on the wire, both ways.
 #include "ports/http.h"
 
+#include "base/error_json.h"
 #include "base/text.h"
 
 namespace sickbay {
@@ -21,10 +22,7 @@ HttpResponse json_response(int status, const Json& body) {
 
 HttpResponse error_response(const Error& error) {
   const ErrorRow& row = error_row(error.code);
-  HttpResponse response = json_response(
-      row.http_status,
-      Json::object(
-          {{"code", row.name}, {"what", error.line()}, {"cause", error.cause}, {"remedy", error.remedy()}}));
+  HttpResponse response = json_response(row.http_status, error_json(error));
   if (row.http_status == 503) response.headers.emplace_back("Retry-After", "5");
   return response;
 }
@@ -34,10 +32,7 @@ Error error_from_response(int status, std::string_view body) {
   if (!parsed || !(*parsed)["code"].is_string() || !(*parsed)["what"].is_string())
     return Error(ErrorCode::internal, "answer " + std::to_string(status) + " with a body that is no error: " +
                                           quote_for_message(trimmed(body)));
-  Error error(error_code_from((*parsed)["code"].as_string()), (*parsed)["what"].as_string());
-  error.cause = (*parsed)["cause"].as_string();
-  error.remedy_text = (*parsed)["remedy"].as_string();
-  return error;
+  return error_from_json(*parsed);
 }
 
 }  // namespace sickbay

@@ -43,6 +43,14 @@ const history::Part* own_part(const history::State& state, Api::Call& c, std::in
   return part;
 }
 
+// Whether the journal takes one more operation of it; else the call has been refused.
+bool has_room(const history::Part& part, Api::Call& c) {
+  if (part.last < kMostTold) return true;
+  c.refuse(Error(ErrorCode::conflict, fmt::format("the history of job {} is full", part.job))
+               .because(fmt::format("it has {} operations", part.last)));
+  return false;
+}
+
 Status check_changes(const Json& list, std::string_view name) {
   const bool fit = list.is_null() ||
                    (list.is_array() && list.size() <= kMostChanges &&
@@ -73,9 +81,7 @@ void HistoryEndpoints::told(Api& api, Call& c) {
   if (!told) return c.refuse(told.error());
   const history::Part* part = own_part(api.controller_.seats().histories().state(), c, told->job);
   if (part == nullptr) return;
-  if (part->last >= kMostTold)
-    return c.refuse(Error(ErrorCode::conflict, fmt::format("the history of job {} is full", part->job))
-                        .because(fmt::format("it has {} operations", part->last)));
+  if (!has_room(*part, c)) return;
   Json body = told->to_json();
   body.set("by", c.request.caller.user);
   c.keep(api, {new_event(case_name(part->case_no), history::kCheckpointTold, std::move(body))}, 200,
@@ -109,8 +115,7 @@ void HistoryEndpoints::undo(Api& api, Call& c) {
   const history::Part* of = history::part_of(state, plan->drops ? plan->drops.job : plan->to.job);
   if (of == nullptr || of->owner.uid != part->owner.uid)
     return c.refuse(Error(ErrorCode::denied, "that operation is another user's"));
-  if (of->last >= kMostTold)
-    return c.refuse(Error(ErrorCode::conflict, fmt::format("the history of job {} is full", of->job)));
+  if (!has_room(*of, c)) return;
   Json body = Json::object({{"by", c.request.caller.user}});
   if (plan->drops) {
     body.set("op", plan->drops.text());
@@ -137,8 +142,7 @@ void HistoryEndpoints::repair(Api& api, Call& c, const history::Part& part) {
   if (auto fit = check_changes(changes, "changes"); !fit) return c.refuse(fit.error());
   if (changes.size() == 0) return c.refuse(Error(ErrorCode::bad_input, "a repair changes something"));
   const history::Part* of = history::part_of(state, position.job);
-  if (of->last >= kMostTold)
-    return c.refuse(Error(ErrorCode::conflict, fmt::format("the history of job {} is full", of->job)));
+  if (!has_room(*of, c)) return;
   c.keep(api,
          {new_event(case_name(of->case_no), history::kRepaired,
                     Json::object({{"by", c.request.caller.user},

@@ -23,9 +23,9 @@ bool is_about_place(const Event& event);
 bool is_provisional_answer(const Event& event);
 /// "    42.1s": seconds since the start.
 std::string clock_text(Micros since_start);
-/// The last lines of a scenario: each case with its verdict, runs and notes.
 /// All operations of all histories, with what each goes on from, and what failures cost.
 std::vector<std::string> history_lines(const history::State& state);
+/// The last lines of a scenario: each case with its verdict, runs and notes.
 std::vector<std::string> closing_lines(const identify::Case& subject);
 
 }  // namespace sickbay::sim

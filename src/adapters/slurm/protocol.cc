@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "base/error_json.h"
+
 namespace sickbay::slurm {
 
 Json Request::to_json() const { return Json::object({{"id", id}, {"call", call}, {"args", args}}); }
@@ -11,20 +13,6 @@ Result<Request> Request::from_json(const Json& json) {
   if (!json.is_object() || !json["id"].is_int() || !json["call"].is_string())
     return fail(ErrorCode::bad_input, "a request to sickbay-slurm has no id or no call");
   return Request{json["id"].as_int(), json["call"].as_string(), json["args"]};
-}
-
-Json error_to_json(const Error& error) {
-  return Json::object({{"code", error_row(error.code).name},
-                       {"what", error.line()},
-                       {"cause", error.cause},
-                       {"remedy", error.remedy_text}});
-}
-
-Error error_from_json(const Json& json) {
-  Error error(error_code_from(json["code"].as_string()), json["what"].as_string());
-  error.cause = json["cause"].as_string();
-  error.remedy_text = json["remedy"].as_string();
-  return error;
 }
 
 Json Reply::to_json() const {

@@ -38,10 +38,6 @@ struct Reply {
   static Result<Reply> from_json(const Json& json);  ///< Errors: bad_input
 };
 
-/// An error as a JSON object {code, what, cause, remedy}, and back; unknown codes become `internal`.
-Json error_to_json(const Error& error);
-Error error_from_json(const Json& json);
-
 /// `json` as one frame.
 std::string frame(const Json& json);
 

@@ -12,6 +12,7 @@
 #include <map>
 
 #include "base/duration.h"
+#include "base/error_json.h"
 #include "base/size.h"
 #include "base/text_table.h"
 #include "ckpt/declared.h"
@@ -38,8 +39,6 @@ int threads_here() {
   cpu_set_t set;
   return ::sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
 }
-
-Json texts(const std::vector<std::string>& all) { return Json(all); }
 
 void tell_notes(const std::vector<std::string>& notes) {
   for (const std::string& note : notes) fmt::print(stderr, "sickbay-ckpt: note: {}\n", for_terminal(note));
@@ -120,7 +119,7 @@ Result<int> save(const Options& o) {
                                      {"stored_bytes", taken->written},
                                      {"seconds", static_cast<double>(taken->took.count()) / 1e6},
                                      {"folder", series->store.folder()},
-                                     {"notes", texts(taken->notes)}})
+                                     {"notes", Json(taken->notes)}})
                            .dump());
   else
     fmt::print("{}\n", taken->number);
@@ -146,7 +145,7 @@ Result<int> restore(const Options& o) {
                                      {"label", back->label},
                                      {"bytes", back->raw},
                                      {"seconds", static_cast<double>(back->took.count()) / 1e6},
-                                     {"notes", texts(back->notes)}})
+                                     {"notes", Json(back->notes)}})
                            .dump());
   else if (place->me.rank == 0)
     fmt::print("{}\n", back->number == 0 ? "none" : fmt::format("{}", back->number));
@@ -314,12 +313,7 @@ int run(int argc, char** argv) {
   }
   if (code) return *code;
   const Error& error = code.error();
-  if (o.json)
-    fmt::print("{}\n", Json::object({{"code", error_row(error.code).name},
-                                     {"what", error.line()},
-                                     {"cause", error.cause},
-                                     {"remedy", error.remedy()}})
-                           .dump());
+  if (o.json) fmt::print("{}\n", error_json(error).dump());
   fmt::print(stderr, "{}\n", error.message("sickbay-ckpt"));
   return error_row(error.code).exit_code;
 }

@@ -10,6 +10,7 @@
 #include <cstdlib>
 
 #include "apps/cli/remote.h"
+#include "base/error_json.h"
 #include "base/text.h"
 #include "base/text_table.h"
 #include "model/ids.h"
@@ -41,13 +42,6 @@ bool all_digits(std::string_view word) {
 void print(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); }
 
 void print_json(const Json& value) { print(value.pretty() + "\n"); }
-
-Json error_json(const Error& error) {
-  return Json::object({{"code", error_row(error.code).name},
-                       {"what", error.line()},
-                       {"cause", error.cause},
-                       {"remedy", error.remedy()}});
-}
 
 int complain(const Error& error, bool json) {
   if (json) print_json(error_json(error));

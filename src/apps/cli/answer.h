@@ -35,8 +35,6 @@ void warn(const Error& error);
 /// An error about a file or folder that was named on the command line: where it is not there, the remedy
 /// speaks of its path and not, as that of other things does, of the names of cases and nodes.
 Error about_path(Error error);
-/// The API's form of an error.
-Json error_json(const Error& error);
 
 /// $SICKBAY_ROOT in front of an absolute path (doc/design/decisions.md 7).
 std::string rooted(std::string_view path);

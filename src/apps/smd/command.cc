@@ -11,6 +11,7 @@
 #include "apps/smd/options.h"
 #include "apps/smd/policy.h"
 #include "apps/smd/service.h"
+#include "base/error_json.h"
 #include "base/hostlist.h"
 #include "base/json.h"
 
@@ -63,11 +64,7 @@ class Call {
   }
 
   int complain(const Error& error) const {
-    if (wish_.json)
-      print(Json::object({{"code", error_row(error.code).name},
-                          {"what", error.line()},
-                          {"cause", error.cause},
-                          {"remedy", error.remedy()}}));
+    if (wish_.json) print(error_json(error));
     world_.err(error.message("smd") + "\n");
     return error_row(error.code).exit_code;
   }

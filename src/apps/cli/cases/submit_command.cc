@@ -20,6 +20,7 @@
 #include "apps/cli/command_line.h"
 #include "apps/cli/commands.h"
 #include "base/duration.h"
+#include "base/error_json.h"
 #include "base/text.h"
 #include "model/output_compare.h"
 #include "model/sbatch_array.h"

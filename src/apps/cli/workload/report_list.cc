@@ -5,6 +5,7 @@
 
 #include "apps/cli/answer.h"
 #include "apps/cli/page.h"
+#include "base/error_json.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "base/text_table.h"
