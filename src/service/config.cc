@@ -239,6 +239,8 @@ constexpr auto kKeys = std::to_array<ConfigRow<Config>>({
      [](Config& c, const Json& v) { return take_duration(c.patrol.time, v); }},
     {{"recover", "act", "yes or no", "findings that ask for the restart of a component get it, and what is above it where that does not cure; false, the default: the plan is shown"},
      [](Config& c, const Json& v) { return take_flag(c.recover.act, v); }},
+    {{"recover", "requeue", "yes or no", "true, the default: where a job's node has failed it is put back into the queue, without that node, where nothing smaller cures; false: jobs are left to people"},
+     [](Config& c, const Json& v) { return take_flag(c.recover.requeue, v); }},
     {{"recover", "most_steps", "number", "restarts of one recovery, 3; then a person must look"},
      [](Config& c, const Json& v) { return take_count(c.recover.most_steps, v, 1, 10); }},
     {{"recover", "most_a_day", "number", "recoveries of one component that findings may have within 24 h, 5; then a person must look"},

@@ -28,7 +28,8 @@
 // FILE`, `remove-folder NAME`, `storage free=1G` and `storage fills` (in the next copy) are acts on it.
 // `verify-fleet [NODES] [budget=N]` asks for a round of verification, `verify-fleet stop` ends it.
 // `background full from=1s for=3h run=40m` fills all idle nodes with other people's jobs, whose queue is that
-// long.  A job's checkpoints: `checkpoint NAME N`, `restored NAME N`; going back: `rewind NAME N`, `repair
+// long.  `recover NAME [NODE] [alone]`: an operator has the job recovered from, whose node is to blame.  A
+// job's checkpoints: `checkpoint NAME N`, `restored NAME N`; going back: `rewind NAME N`, `repair
 // NAME FILE` after an `edit`, and a job with `replays=NAME`.
 #pragma once
 #include <cstdint>

@@ -282,6 +282,26 @@ Result<Act> patrol_act(const Words& words) {
   });
 }
 
+/// What an operator asks for a job: "recover NAME [NODE] [alone]".
+Result<Act> recover_act(const Words& words) {
+  std::string node;
+  bool alone = false;
+  for (std::size_t i = 2; i < words.size(); ++i) {
+    if (words[i] == "alone")
+      alone = true;
+    else
+      node = words[i];
+  }
+  return Act([name = words[1], node, alone](ScenarioRun& run) -> Status {
+    const auto job = run.jobs.contains(name) ? run.world.cluster().job(run.jobs[name]) : std::nullopt;
+    if (!job) return bad(fmt::format("Slurm has no job '{}'", name));
+    run.world.controller().take(
+        {new_event(recovery_name(run.world.controller().seats().recoveries().new_number()), kRecoveryOpened,
+                   recover::Fault::of_job(*job, node, alone, "by root").to_json())});
+    return {};
+  });
+}
+
 }  // namespace
 
 const std::map<std::string, Result<Act> (*)(const Words&)>& act_words() {
@@ -304,6 +324,7 @@ const std::map<std::string, Result<Act> (*)(const Words&)>& act_words() {
       {"restored", history_act},
       {"rewind", history_act},
       {"repair", history_act},
+      {"recover", recover_act},  // (of a job)
   };
   return kActs;
 }

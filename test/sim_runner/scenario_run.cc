@@ -138,6 +138,7 @@ ScenarioResult ScenarioRun::result() {
     return world.loop().elapsed() <= last || !world.sickbayd_runs() || cases.size() < with_case ||
            !world.controller().seats().cases().state().open.empty() ||
            world.controller().seats().patrols().state().open() != nullptr ||
+           !world.controller().seats().recoveries().state().open.empty() ||
            drain::wants_nodes(world.controller().seats().cluster(),
                               world.controller().seats().drains().state());
   };

@@ -16,6 +16,7 @@
 #include "engine/identify/provisional.h"
 #include "engine/identify/rerun.h"
 #include "engine/patrol/patrol.h"
+#include "engine/recover/recover.h"
 #include "model/job_outcome.h"
 #include "model/verbs.h"
 
@@ -152,6 +153,24 @@ std::string jobs_text(const Event& event, TimePoint) {
   return fmt::format("{}", fmt::join(parts, "; "));
 }
 
+std::string fault_text(const Event& event, TimePoint) {
+  const recover::Fault fault = recover::Fault::from_json(event.body);
+  std::string text = fmt::format("recovery_opened {} of {}", fault.source, to_string(fault.of));
+  if (fault.job.job_id != 0) text += fmt::format(" {}", fault.job.job_id);
+  if (!fault.node.empty()) text += " on " + fault.node;
+  return fault.component.empty() ? text : text + "/" + fault.component;
+}
+
+std::string plan_text(const Event& event, TimePoint) {
+  std::vector<std::string> path;
+  for (const Json& cell : event.body["path"].items())
+    path.push_back(cell["cell"].as_string() +
+                   (cell["left_to_people"].as_string().empty() ? "" : " (people)"));
+  const std::string& refused = event.body["refused"].as_string();
+  return fmt::format("recovery_planned{}: {}{}", event.body["acts"].as_bool() ? "" : ", not to be done",
+                     fmt::join(path, ", "), refused.empty() ? "" : "; " + refused);
+}
+
 struct KindRow {
   std::string_view kind;
   std::string (*text)(const Event&, TimePoint start);
@@ -285,6 +304,13 @@ constexpr auto kKinds = std::to_array<KindRow>({
        for (const auto& [name, value] : event.body.members())
          if (name != "why") text += fmt::format("; {} {}", name, value.as_string());
        return text;
+     }},
+    {kRecoveryOpened, fault_text},
+    {recover::kRecoveryPlanned, plan_text},
+    {kRecoveryClosed,
+     [](const Event& event, TimePoint) {
+       return fmt::format("recovery_closed {}: {}", event.body["outcome"].as_string(),
+                          event.body["why"].as_string());
      }},
     {history::kCheckpointTold,
      [](const Event& event, TimePoint) {

@@ -97,6 +97,13 @@ void on_opened(Change& c) {
   std::erase_if(c.state.wanted, [&](const auto& entry) {
     return entry.second.source == recovery.fault.source || cell_of(entry.second) == cell;
   });
+  // Cells of jobs are many, and gone with them.
+  std::erase_if(c.state.opened, [&](const auto& entry) {
+    return is_job_subject(entry.first) && entry.second.back() <= c.event.at - kDay;
+  });
+  std::erase_if(c.state.last_cures, [&](const auto& entry) {
+    return entry.second.level >= Level::domain && c.event.at - entry.second.at >= kBackAgain;
+  });
   std::vector<TimePoint>& opened = c.state.opened[cell];
   std::erase_if(opened, [&](TimePoint at) { return at <= c.event.at - kDay; });
   opened.push_back(c.event.at);
@@ -284,6 +291,7 @@ void on_end(Change& c) {
   } else if (did == verb::kRequeueJob) {
     // The job begins anew; whether it comes to its end is another story.
     step->restarted = step->cured = done && result["requeued"].as_bool();
+    step->kept_away = done && result["excluded"].as_bool();
     step->said = done ? result["said"].as_string() : error["what"].as_string();
     end_step(c, *recovery, *step);
   }
@@ -319,9 +327,14 @@ void on_job(Change& c) {
   } else {
     const JobInfo job = JobInfo::from_json(c.event.body["job"]);
     const auto seen = parse_job_state(job.state, job.flags);
-    // A job that began anew since has got over what was wrong, by whomever.
-    recovery->fault.job.ended =
-        (seen && is_terminal(*seen)) || job.restart_cnt > recovery->fault.job.restart_cnt;
+    FaultJob& meant = recovery->fault.job;
+    // A job that began anew since has got over what was wrong, by whomever.  While it waits it can still be
+    // kept away from nodes: Slurm requeues a job by itself that has lost one, and would give it any other bad
+    // one again.
+    if (job.restart_cnt > meant.restart_cnt)
+      meant.ended = meant.exclude.empty() || job.state != "PENDING";
+    else
+      meant.ended = !meant.over && seen && is_terminal(*seen);
   }
   c.touch(*recovery);
 }

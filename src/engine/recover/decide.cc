@@ -70,8 +70,8 @@ class Next {
   bool ends() {
     const std::vector<StepTaken>& steps = recovery_.steps;
     if (!steps.empty() && steps.back().cured) {
-      close(Outcome::cured,
-            fmt::format("the restart of {} cured it", the_plan().path[steps.back().cell].cell));
+      close(Outcome::cured, fmt::format("the restart of {} cured it{}",
+                                        the_plan().path[steps.back().cell].cell, still_gets(steps.back())));
     } else if (!recovery_.stopped_by.empty()) {
       close(Outcome::refused, "stopped by " + recovery_.stopped_by);
     } else if (recovery_.source_gone) {
@@ -84,7 +84,7 @@ class Next {
       give_up(the_plan().refused);
     } else if (!the_plan().refused.empty()) {
       close(Outcome::refused, the_plan().refused);
-    } else if (cluster_.view.node(fault().node) == nullptr) {
+    } else if (!fault().of_whole_job() && cluster_.view.node(fault().node) == nullptr) {
       close(Outcome::gone, fmt::format("Slurm has {} no more", fault().node));
     } else if (fault().of == FaultClass::job && fault().job.ended) {
       close(Outcome::gone, fmt::format("job {} is not what it was any more", fault().job.job_id));
@@ -233,7 +233,34 @@ class Next {
     args.set("restart_cnt", fault().job.restart_cnt);
     args.set("level", to_string(cell.level));
     args.set("nodes", cell.nodes);
+    if (fault().job.submit != kNoTime) args.set("submit", to_micros(fault().job.submit));
+    if (const auto exclude = kept_away(); !exclude.empty()) args.set("exclude", exclude);
     command(next_key(), verb::kRequeueJob, std::move(args));
+  }
+
+  // The nodes that the job can be kept away from: Slurm knows them, and without them there is place for it.
+  // A job that fits on no nodes of its partition any more Slurm would hold for good (BadConstraints).
+  std::vector<std::string> kept_away() const {
+    const FaultJob& job = fault().job;
+    std::vector<std::string> exclude;
+    for (const std::string& name : job.exclude)
+      if (cluster_.view.node(name) != nullptr) exclude.push_back(name);
+    const auto has_place = [&](const std::set<std::string>& nodes) {
+      return static_cast<std::size_t>(std::ranges::count_if(nodes, [&](const std::string& name) {
+               return !has_host(exclude, name);
+             })) >= job.nodes.size();
+    };
+    const std::string asked = "," + job.partition + ",";
+    for (const auto& [name, nodes] : cluster_.view.partitions)
+      if (asked.find("," + name + ",") != std::string::npos && has_place(nodes)) return exclude;
+    return {};
+  }
+  // Of a requeue, for people: nodes that the job may come to once more.
+  std::string still_gets(const StepTaken& step) const {
+    const std::vector<std::string>& exclude = fault().job.exclude;
+    if (exclude.empty() || step.kept_away || the_plan().path[step.cell].level < Level::domain) return "";
+    return fmt::format("; it may get {} again: {}", compress_hostlist(exclude),
+                       step.said.empty() ? "it has too few other nodes" : step.said);
   }
 
   // --- a step under way

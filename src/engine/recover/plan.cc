@@ -65,11 +65,14 @@ NodeParts node_parts(const State& state, const std::string& name) {
 
 std::string why_refused(const cluster::View& view, const State& state, const Fault& fault) {
   if (fault.of == FaultClass::cluster) return "the whole cluster is restarted on a person's word alone";
-  if (view.node(fault.node) == nullptr) return fmt::format("Slurm has no node {}", fault.node);
+  if (!fault.of_whole_job() && view.node(fault.node) == nullptr)
+    return fmt::format("Slurm has no node {}", fault.node);
   if (fault.of == FaultClass::network && fault.component.empty())
     return "a part of a network's hardware is for a person to change";
   if (fault.of == FaultClass::job && fault.job.job_id == 0) return "nobody has said which job it is of";
-  if (fault.of == FaultClass::job && !has_host(fault.job.nodes, fault.node))
+  if (fault.of == FaultClass::job && fault.job.nodes.empty())
+    return fmt::format("nobody has said which nodes job {} had", fault.job.job_id);
+  if (fault.of == FaultClass::job && !fault.node.empty() && !has_host(fault.job.nodes, fault.node))
     return fmt::format("{} is not a node of job {}", fault.node, fault.job.job_id);
   if (fault.of == FaultClass::component && fault.component.empty())
     return "nobody has said which component it is of";
@@ -83,8 +86,12 @@ std::string why_refused(const cluster::View& view, const State& state, const Fau
 // The part of the tree that the fault is in.
 RestartTree tree_around(const State& state, const Fault& fault) {
   TreeParts parts;
-  for (const std::string& name : party_of(state, fault.node)) parts.nodes.push_back(node_parts(state, name));
-  parts.dependent = state.dependent;
+  // A job that begins anew leaves its nodes as they are: what depends on them does not matter.
+  if (!fault.of_whole_job()) {
+    for (const std::string& name : party_of(state, fault.node))
+      parts.nodes.push_back(node_parts(state, name));
+    parts.dependent = state.dependent;
+  }
   if (fault.job.job_id != 0)
     parts.jobs.push_back(
         {.job_id = fault.job.job_id, .nodes = fault.job.nodes, .domains = fault.job.domains});
@@ -94,7 +101,7 @@ RestartTree tree_around(const State& state, const Fault& fault) {
 std::string why_left(const Policy& policy, const Fault& fault, const Cell& cell) {
   if (cell.level == Level::cluster) return "a person's word";
   if ((cell.level == Level::domain || cell.level == Level::group) && !policy.requeue)
-    return "sickbayd requeues no job yet";
+    return "recover.requeue is off";
   if (cell.level != Level::node) return "";
   if (fault.of == FaultClass::job && !fault.job.alone)
     return "the job does not go on while one of its nodes is restarted alone";
@@ -104,12 +111,16 @@ std::string why_left(const Policy& policy, const Fault& fault, const Cell& cell)
 }  // namespace
 
 std::string cell_of(const Fault& fault) {
+  if (fault.of_whole_job()) return job_subject(fault.job.job_id);
   return level_of(fault) == Level::component ? fmt::format("{}/{}", fault.node, fault.component) : fault.node;
 }
 std::string kind_of(const Fault& fault) {
-  return level_of(fault) == Level::component ? fmt::format("component {}", fault.component) : "node";
+  const Level level = level_of(fault);
+  return level == Level::component ? fmt::format("component {}", fault.component)
+                                   : std::string(to_string(level));
 }
 Level level_of(const Fault& fault) {
+  if (fault.of_whole_job()) return Level::group;
   const bool of_component = fault.of == FaultClass::component || fault.of == FaultClass::network;
   return of_component && !fault.component.empty() ? Level::component : Level::node;
 }
@@ -119,8 +130,10 @@ Plan make_plan(const cluster::View& view, const State& state, const Policy& poli
   plan.refused = why_refused(view, state, fault);
   if (!plan.refused.empty()) return plan;
   const RestartTree tree = tree_around(state, fault);
-  const auto from = level_of(fault) == Level::component ? tree.of_component(fault.node, fault.component)
-                                                        : tree.of_node(fault.node);
+  const Level level = level_of(fault);
+  const auto from = level == Level::component ? tree.of_component(fault.node, fault.component)
+                    : level == Level::group   ? tree.find(cell_of(fault))
+                                              : tree.of_node(fault.node);
   const ClassRow& row = kClasses[static_cast<std::size_t>(fault.of)];
   std::vector<Step> ours;
   for (const std::size_t i : tree.path(from.value_or(RestartTree::kRoot))) {

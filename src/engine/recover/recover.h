@@ -37,9 +37,9 @@ inline constexpr std::string_view kRecoveries = "recoveries";
 
 /// What a site may set (configuration `recover`).
 struct Policy {
-  bool act = false;      ///< findings that ask for a restart get it; false: they are planned and shown
-  bool reboot = false;   ///< the drain engine acts and reboots: the level of the node can be done
-  bool requeue = false;  ///< sickbayd can requeue jobs, which it cannot yet: domains and groups can be done
+  bool act = false;     ///< findings that ask for a restart get it; false: they are planned and shown
+  bool reboot = false;  ///< the drain engine acts and reboots: the level of the node can be done
+  bool requeue = true;  ///< jobs are put back into the queue: domains and groups can be done
   int most_steps = 3;
   int most_a_day = 5;  ///< recoveries of one cell that findings may have in kDay; then a person must look
   std::chrono::seconds person{3600};      ///< what comes after the last step takes about so long
@@ -56,23 +56,34 @@ struct FaultJob {
   std::vector<std::string> nodes;                 ///< sorted
   std::vector<std::vector<std::string>> domains;  ///< nodes of its process groups
   bool alone = false;                             ///< it goes on while one of its nodes is restarted alone
-  bool ended = false;                             ///< ...meanwhile
+  TimePoint submit = kNoTime;        ///< by which Slurm's job is known; kNoTime: not told, and none is found
+  std::string partition;             ///< one, or several with commas between; "": not told
+  std::vector<std::string> exclude;  ///< nodes that it is to get no more; sorted
+  bool over = false;                 ///< it had ended before the recovery was opened
+  bool ended = false;                ///< it is not what it was then: nothing is left to restart
 
-  Json to_json() const;
+  /// As Slurm shows it; of its process groups it knows nothing.
+  static FaultJob of(const JobInfo& job);
+  Json to_json() const;  ///< (the last four but `ended` only where they are set)
   static FaultJob from_json(const Json& json);
 };
 
 /// What is wrong, and who said so.
 struct Fault {
   FaultClass of = FaultClass::component;
-  std::string node;
+  std::string node;       ///< "": of class job, of none
   std::string component;  ///< "": of the node as a whole; of class network: a part of its hardware
   std::string source;     ///< "f9", "c17", "by alice"
   std::string text;       ///< for people
   std::string rule;       ///< of a finding: "node/slurmd"; an `ok` of it ends the fault
   FaultJob job;           ///< of class job
 
+  /// Of a job as Slurm shows it; `node`, where it is not empty, is to blame, and the job is to get it no
+  /// more.
+  static Fault of_job(const JobInfo& job, const std::string& node, bool alone, std::string source);
   bool by_person() const { return source.starts_with("by "); }
+  /// Of a job as such, and no node would be restarted for it: it is over, or nobody named one.
+  bool of_whole_job() const { return of == FaultClass::job && (job.over || node.empty()); }
   std::string kind() const { return fault_kind(of, component); }
   Json to_json() const;
   static Fault from_json(const Json& json);
@@ -106,8 +117,9 @@ struct StepTaken {
   TimePoint rebooting = kNoTime;             ///< when Slurm was asked for the boot
   bool checking = false;
   bool restarted = false, cured = false;
-  bool unknown = false;  ///< no answer came: whether it was restarted nobody knows, so it is looked
-  Micros took{0};        ///< 0: not measured
+  bool kept_away = false;  ///< the job gets none of FaultJob::exclude any more
+  bool unknown = false;    ///< no answer came: whether it was restarted nobody knows, so it is looked
+  Micros took{0};          ///< 0: not measured
   std::string said{};
 
   std::string key(std::int64_t recovery) const;  ///< "r3.s1"
@@ -172,7 +184,7 @@ Json plan_view(const Plan& plan);  ///< {path [{cell, level, ...}], start, expec
 
 /// The tree of what is known, with these jobs: all nodes of the view, their components, what depends on what.
 RestartTree tree_of(const cluster::View& view, const State& state, const std::vector<JobParts>& jobs);
-/// The cell that a fault is counted for ("n3/slurmd", "n3"), its kind and its level.
+/// The cell that a fault is counted for ("n3/slurmd", "n3", "job:17"), its kind and its level.
 std::string cell_of(const Fault& fault);
 std::string kind_of(const Fault& fault);
 Level level_of(const Fault& fault);

@@ -5,6 +5,7 @@
 
 #include "base/hostlist.h"
 #include "engine/recover/recover.h"
+#include "model/slurm_state.h"
 
 namespace sickbay::recover {
 namespace {
@@ -16,15 +17,33 @@ std::vector<std::string> hosts(const Json& hostlist) {
 
 }  // namespace
 
+FaultJob FaultJob::of(const JobInfo& info) {
+  FaultJob job;
+  job.job_id = info.job_id;
+  job.uid = info.uid;
+  job.restart_cnt = info.restart_cnt;
+  job.nodes = hosts(info.nodes);
+  job.submit = info.submit;
+  job.partition = info.partition;
+  const auto seen = parse_job_state(info.state, info.flags);
+  job.over = seen && is_terminal(*seen);
+  return job;
+}
+
 Json FaultJob::to_json() const {
   Json list = Json::array();
   for (const std::vector<std::string>& domain : domains) list.push(compress_hostlist(domain));
-  return Json::object({{"job_id", job_id},
-                       {"uid", uid},
-                       {"restart_cnt", restart_cnt},
-                       {"nodes", compress_hostlist(nodes)},
-                       {"domains", std::move(list)},
-                       {"alone", alone}});
+  Json json = Json::object({{"job_id", job_id},
+                            {"uid", uid},
+                            {"restart_cnt", restart_cnt},
+                            {"nodes", compress_hostlist(nodes)},
+                            {"domains", std::move(list)},
+                            {"alone", alone}});
+  if (submit != kNoTime) json.set("submit", to_micros(submit));
+  if (!partition.empty()) json.set("partition", partition);
+  if (!exclude.empty()) json.set("exclude", compress_hostlist(exclude));
+  if (over) json.set("over", true);
+  return json;
 }
 
 FaultJob FaultJob::from_json(const Json& json) {
@@ -35,7 +54,22 @@ FaultJob FaultJob::from_json(const Json& json) {
   job.nodes = hosts(json["nodes"]);
   for (const Json& domain : json["domains"].items()) job.domains.push_back(hosts(domain));
   job.alone = json["alone"].as_bool();
+  if (json.has("submit")) job.submit = from_micros(json["submit"].as_int());
+  job.partition = json["partition"].as_string();
+  job.exclude = hosts(json["exclude"]);
+  job.over = json["over"].as_bool();
   return job;
+}
+
+Fault Fault::of_job(const JobInfo& job, const std::string& node, bool alone, std::string source) {
+  Fault fault;
+  fault.of = FaultClass::job;
+  fault.node = node;
+  fault.source = std::move(source);
+  fault.job = FaultJob::of(job);
+  fault.job.alone = alone;
+  if (!node.empty()) fault.job.exclude = {node};
+  return fault;
 }
 
 Json Fault::to_json() const {
@@ -124,10 +158,10 @@ std::string canonical_text(const State& state) {
         to_string(r.outcome), r.why, r.planned, r.acts, r.source_gone, r.fault.job.ended, r.stopped_by,
         plan_view(r.plan).dump());
     for (const StepTaken& s : r.steps) {
-      text += fmt::format("  {} cell {} began {} ended {} {}{}{}{}{} rebooting {} took {} [{}] '{}' '{}'",
+      text += fmt::format("  {} cell {} began {} ended {} {}{}{}{}{}{} rebooting {} took {} [{}] '{}' '{}'",
                           s.key(no), s.cell, to_micros(s.began), to_micros(s.ended), s.handed, s.checking,
-                          s.restarted, s.cured, s.unknown, to_micros(s.rebooting), s.took.count(),
-                          fmt::join(s.back, ","), s.overdue, s.said);
+                          s.restarted, s.cured, s.unknown, s.kept_away ? " kept away" : "",
+                          to_micros(s.rebooting), s.took.count(), fmt::join(s.back, ","), s.overdue, s.said);
       for (const auto& [name, boot] : s.boots) text += fmt::format(" {} {}", name, to_micros(boot));
       text += "\n";
     }
