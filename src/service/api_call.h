@@ -11,6 +11,9 @@ namespace sickbay {
 namespace history {
 struct Part;
 }
+namespace recover {
+struct Fault;
+}
 
 /// Who may call.  `agent`: uid 0 over TCP, from the NodeAddr of the node it claims; uid 0 over TCP is nothing
 /// else.  `root`: on this host.
@@ -89,6 +92,10 @@ struct RecoverEndpoints {
   static void stop(Api& api, Call& c);
   static void list(Api& api, Call& c);
   static void tree(Api& api, Call& c);
+
+ private:
+  static void ask_for_job(Api& api, Call& c);
+  static void open(Api& api, const Call& c, const recover::Fault& fault);
 };
 
 /// history_api.cc.

@@ -66,23 +66,63 @@ Json optional_us(const std::optional<recover::Seconds>& seconds) {
 }  // namespace
 
 void RecoverEndpoints::ask(Api& api, Call& c) {
+  if (c.body.has("job")) return ask_for_job(api, c);
+  RecoverSeat& seat = api.controller_.seats().recoveries();
+  const auto fault =
+      fault_of(c.body, api.controller_.seats().cluster().view, seat.state(), c.request.caller.user);
+  if (!fault) return c.refuse(fault.error());
+  open(api, c, *fault);
+}
+
+void RecoverEndpoints::ask_for_job(Api& api, Call& c) {
+  const std::int64_t id = c.body["job"].as_int();
+  if (id <= 0 || id > UINT32_MAX)
+    return c.refuse(Error(ErrorCode::bad_input, "'job' must be the number of a job"));
+  if (!c.body["component"].as_string().empty() || c.body["class"].as_string_or("job") != "job")
+    return c.refuse(Error(ErrorCode::bad_input, "a fault of a job has no component, and no other class")
+                        .remedied_by("name the job, or what else is to be restarted"));
+  RefreshOrder order;
+  order.jobs = {static_cast<JobId>(id)};
+  order.nodes = false;
+  api.manager_.refresh(order, [&api, c, id = static_cast<JobId>(id)](Result<Snapshot> seen) {
+    if (!seen) return c.refuse(seen.error());
+    const auto job = std::ranges::find(seen->jobs, id, &JobInfo::job_id);
+    if (job == seen->jobs.end())
+      return c.refuse(
+          Error(ErrorCode::not_found, fmt::format("Slurm has no job {}", id))
+              .remedied_by("slurmctld forgets a job soon after its end (MinJobAge): submit it again"));
+    if (job->array_job_id == id)
+      return c.refuse(Error(ErrorCode::conflict, fmt::format("job {} cannot be requeued by itself", id))
+                          .because("its number is that of a job array")
+                          .remedied_by("name the job of a task: squeue --array -O JobArrayID,JobID"));
+    if (job->state == "PENDING")
+      return c.refuse(Error(ErrorCode::conflict, fmt::format("job {} waits in the queue", id))
+                          .because("it has not begun, or is requeued already")
+                          .remedied_by(fmt::format("'sickbay why {}' tells what it waits for", id)));
+    recover::Fault fault = recover::Fault::of_job(*job, c.body["node"].as_string(), c.body["alone"].as_bool(),
+                                                  "by " + c.request.caller.user);
+    fault.text = c.body["text"].as_string().substr(0, kMostText);
+    open(api, c, fault);
+  });
+}
+
+void RecoverEndpoints::open(Api& api, const Call& c, const recover::Fault& fault) {
   RecoverSeat& seat = api.controller_.seats().recoveries();
   const cluster::View& view = api.controller_.seats().cluster().view;
-  auto fault = fault_of(c.body, view, seat.state(), c.request.caller.user);
-  if (!fault) return c.refuse(fault.error());
-  const recover::Plan plan = recover::make_plan(view, seat.state(), seat.policy(), *fault);
+  const recover::Plan plan = recover::make_plan(view, seat.state(), seat.policy(), fault);
   const Json shown = recover::plan_view(plan);
   if (c.body["dry_run"].as_bool()) return c.answer(200, Json::object({{"plan", shown}}));
   if (plan.start < 0)
     return c.refuse(
         Error(ErrorCode::conflict, "there is nothing that Sickbay would restart").because(plan.refused));
-  const std::string cell = recover::cell_of(*fault);
+  const std::string cell = recover::cell_of(fault);
   for (const std::int64_t no : seat.state().open)
-    if (recover::cell_of(seat.state().recoveries.at(no).fault) == cell)
+    if (const recover::Fault& other = seat.state().recoveries.at(no).fault;
+        recover::cell_of(other) == cell || (fault.job.job_id != 0 && other.job.job_id == fault.job.job_id))
       return c.refuse(Error(ErrorCode::conflict, fmt::format("{} is open for {}", recovery_name(no), cell))
                           .remedied_by("'sickbay recover --show' tells how it stands, --stop ends it"));
   const std::int64_t no = seat.new_number();
-  c.keep(api, {new_event(recovery_name(no), kRecoveryOpened, fault->to_json())}, 201,
+  c.keep(api, {new_event(recovery_name(no), kRecoveryOpened, fault.to_json())}, 201,
          Json::object({{"recovery", recovery_name(no)}, {"plan", shown}}),
          [&seat] { seat.take_back_number(); });
 }

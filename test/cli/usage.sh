@@ -34,3 +34,17 @@ says err "components of heterogeneous jobs"
 run 64 sickbay why --jsn c1
 [ "$(wc -l < err)" -eq 2 ] || fail "a message of 2 lines was expected"
 [ ! -s out ] || fail "standard output should be empty"
+
+# What is restarted: a component, a node, or a job by its number.
+run 64 sickbay recover
+says err "sickbay recover n3/slurmd"
+run 64 sickbay recover n3 --node n4
+says err "--node and --alone are of a job"
+run 64 sickbay recover n3 17
+says err "recover n3 17?"
+for word in x 17_3 -1 99999999999; do
+  run 64 sickbay recover job -- "$word"
+  says err "sickbay recover job 17"
+done
+run 64 sickbay recover job 17 --class node
+says err "not of a job"

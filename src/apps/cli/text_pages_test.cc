@@ -8,6 +8,7 @@
 
 #include "apps/cli/cases/batch_script.h"
 #include "apps/cli/cluster/cluster_text.h"
+#include "apps/cli/cluster/recover_text.h"
 #include "apps/cli/event_text.h"
 #include "engine/drain/node_view.h"
 
@@ -151,6 +152,19 @@ TEST_F(TextPages, NodesThatDifferFromTheirLikes) {
 }
 
 // A word that drain learns and this page does not would be shown as it is, which explains nothing.
+TEST_F(TextPages, RecoveriesNameWhatTheyAreOf) {
+  const Json list = json(R"({"items":[
+    {"recovery":"r1","open":false,"outcome":"cured","why":"","opened_at":1795255200000000,"steps":[],
+     "fault":{"class":"component","node":"n3","component":"slurmd"}},
+    {"recovery":"r2","open":true,"outcome":null,"why":"","opened_at":1795255200000000,"steps":[{}],
+     "fault":{"class":"job","node":"n3","component":"","job":{"job_id":17}}},
+    {"recovery":"r3","open":true,"outcome":null,"why":"","opened_at":1795255200000000,"steps":[{}],
+     "fault":{"class":"job","node":"","component":"","job":{"job_id":18}}}]})");
+  const std::string text = recoveries_text(list, page_);
+  for (const char* line : {"\nr3        job 18 ", "\nr2        job 17 on n3 ", "\nr1        n3/slurmd "})
+    EXPECT_NE(text.find(line), std::string::npos) << text;
+}
+
 TEST_F(TextPages, EveryStandingIsExplained) {
   for (const std::string_view standing : drain::standings()) {
     if (standing == "in") continue;  // nothing speaks against it

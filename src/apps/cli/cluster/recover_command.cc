@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 
 #include "apps/cli/answer.h"
 #include "apps/cli/cluster/recover_text.h"
 #include "apps/cli/commands.h"
 #include "apps/cli/follow.h"
 #include "apps/cli/page.h"
+#include "base/text.h"
 #include "model/event_kinds.h"
 
 namespace sickbay::cli {
@@ -17,12 +19,18 @@ namespace {
 constexpr int kNotCured = 1;  // "the answer is no"
 
 struct RecoverOptions {
-  std::string what, of, text, stop;
-  bool plan = false, show = false, wait = false, json = false;
+  std::string what, job, node, of, text, stop;
+  bool alone = false, plan = false, show = false, wait = false, json = false;
 };
 
-// "n3/slurmd": the component of a node; "n3": the node.
+// "n3/slurmd": the component of a node; "n3": the node; "job 17": a job.
 Json fault_of(const RecoverOptions& o) {
+  if (!o.job.empty()) {
+    Json body = Json::object({{"job", std::stoll(o.job)}, {"text", o.text}});
+    if (!o.node.empty()) body.set("node", o.node);
+    if (o.alone) body.set("alone", true);
+    return body;
+  }
   const std::size_t slash = o.what.find('/');
   Json body = Json::object({{"node", o.what.substr(0, slash)}, {"text", o.text}});
   if (slash != std::string::npos) body.set("component", o.what.substr(slash + 1));
@@ -59,10 +67,26 @@ Result<int> wait_for(ApiClient& api, const RecoverOptions& o, const std::string&
   return show(api, o, name);
 }
 
+// What does not go together.
+Status fits(const RecoverOptions& o) {
+  if (o.job.empty() && (!o.node.empty() || o.alone))
+    return fail(Error(ErrorCode::usage, "--node and --alone are of a job")
+                    .remedied_by("name it: sickbay recover job 17 --node n3"));
+  if (o.job.empty()) return {};
+  if (o.what != "job" || o.job.size() > 10 || !std::ranges::all_of(o.job, is_digit))
+    return fail(Error(ErrorCode::usage, fmt::format("recover {} {}?", o.what, o.job))
+                    .remedied_by("name a component, a node, or a job by its number: sickbay recover job 17"));
+  if (!o.of.empty() || o.show)
+    return fail(Error(ErrorCode::usage, "--class and --show are not of a job")
+                    .remedied_by("leave them out; 'sickbay recover --show' lists the last recoveries"));
+  return {};
+}
+
 Result<int> run_recover(const RecoverOptions& o) {
+  if (const Status fit = fits(o); !fit) return fail(fit.error());
   if (o.what.empty() && !o.show && o.stop.empty())
     return fail(Error(ErrorCode::usage, "recover what?")
-                    .remedied_by("name a node, or a component of one: sickbay recover n3/slurmd"));
+                    .remedied_by("name a node, a component of one, or a job: sickbay recover n3/slurmd"));
   auto api = connect_to_sickbayd();
   if (!api) return fail(api.error());
   if (!o.stop.empty()) {
@@ -110,7 +134,11 @@ Result<int> run_tree(bool json) {
 void add_recover_command(CLI::App& app, Ending& ending) {
   CLI::App* c = app.add_subcommand("recover", "restart as little as cures a fault");
   auto o = std::make_shared<RecoverOptions>();
-  c->add_option("WHAT", o->what, "n3/slurmd: a component of a node; n3: the node; with --show: r3");
+  c->add_option("WHAT", o->what,
+                "n3/slurmd: a component of a node; n3: the node; job: a job; with --show: r3");
+  c->add_option("JOB", o->job, "its number");
+  c->add_option("--node", o->node, "the node that is to blame: the job does not get it again");
+  c->add_flag("--alone", o->alone, "the job goes on while that node alone is restarted");
   c->add_option("--class", o->of, "of the fault: component, node, or network: communication")
       ->check(CLI::IsMember({"component", "node", "network"}));
   c->add_option("--text", o->text, "what is wrong, for people");
@@ -127,7 +155,10 @@ void add_recover_command(CLI::App& app, Ending& ending) {
       "(doc/formats/component.md), and 'sickbay tree' draws it. After each restart the fault is looked for;\n"
       "where it is not gone the next larger part is restarted: the component and what needs it, the node\n"
       "(drained first, by drain.act and drain.reboot). It begins where the expected time is shortest, by\n"
-      "what restarts have cured before. The cluster is never restarted by Sickbay.\n");
+      "what restarts have cured before. The cluster is never restarted by Sickbay.\n\n"
+      "'sickbay recover job 17 --node n3' puts a job back into the queue, while slurmctld still knows it: "
+      "it\n"
+      "begins anew, as its owner's, on other nodes than n3 where its partition has enough of them.\n");
   c->callback([o, &ending] { ending = {run_recover(*o), o->json}; });
 }
 

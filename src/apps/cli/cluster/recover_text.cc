@@ -19,6 +19,10 @@ std::string time_text(const Json& us, std::string_view unknown = "-") {
 
 std::string fault_text(const Json& fault) {
   const std::string component = safe(fault["component"]);
+  if (const Json& job = fault["job"]; job["job_id"].is_int()) {
+    const std::string node = safe(fault["node"]);
+    return fmt::format("job {}{}", job["job_id"].as_int(), node.empty() ? "" : " on " + node);
+  }
   return fmt::format("{}{}{}", safe(fault["node"]), component.empty() ? "" : "/", component);
 }
 
