@@ -32,6 +32,7 @@ constexpr auto kOptions = std::to_array<OptionRow>({
      [](const Json& v) { return v.is_bool() || identify::rerun_way_from(v.as_string()).has_value(); },
      "\"same\", \"copy\", \"ask\" or \"never\""},
     {"requeue", is_flag, "true or false"},
+    {"recover", is_flag, "true or false"},
     {"check", [](const Json& v) { return v.is_string() && v.as_string().size() <= kCommandBound; },
      "a command of at most 65536 bytes"},
     {"expect_time_s", [](const Json& v) { return v.is_int() && v.as_int() >= 0; }, "a number of seconds"},

@@ -40,6 +40,23 @@ run 69 sickbay submit --require-case job.sh
 says err "nothing was submitted (--require-case)"
 [ ! -e sbatch.words ] || fail "sbatch was called"
 
+# What is to be put back into the queue may be; the option itself is ours.
+run 0 sickbay submit --recover -N2 job.sh arg
+same sbatch.words <<'EOF'
+-N2
+--requeue
+job.sh
+arg
+EOF
+printf '#!/bin/sh\n#SBATCH --no-requeue\nhostname\n' > firm.sh
+for words in '--deliver job.sh' '--no-requeue job.sh' 'firm.sh' '--array=0-3 job.sh'; do
+  rm -f sbatch.words
+  # shellcheck disable=SC2086 # words
+  run 64 sickbay submit --recover $words
+  says err "--recover does not go with"
+  [ ! -e sbatch.words ] || fail "sbatch was called"
+done
+
 # A script on standard input reaches sbatch's.
 printf '#!/bin/sh\necho from stdin\n' | sickbay submit -N1 >out 2>err
 same sbatch.in <<'EOF'

@@ -66,6 +66,8 @@ Status job_line(const Words& words, Scenario& into) {
       job.options.set("rerun", value);
     } else if (key == "digest") {
       job.more.set("script_digest", value);
+    } else if (key == "recover") {
+      job.options.set("recover", true).set("requeue", requeue = true);
     } else if (key == "requeue") {
       job.options.set("requeue", requeue = true);
     } else if (key == "expect-time" || key == "limit" || key == "at") {

@@ -10,6 +10,7 @@
 #include <array>
 
 #include "base/hostlist.h"
+#include "engine/recover/asked.h"
 #include "engine/recover/recover.h"
 #include "model/event_kinds.h"
 #include "model/slurm_state.h"
@@ -104,6 +105,8 @@ void on_opened(Change& c) {
   std::erase_if(c.state.last_cures, [&](const auto& entry) {
     return entry.second.level >= Level::domain && c.event.at - entry.second.at >= kBackAgain;
   });
+  std::erase_if(c.state.wanted_jobs,
+                [&](const auto& entry) { return entry.second.source == recovery.fault.source; });
   std::vector<TimePoint>& opened = c.state.opened[cell];
   std::erase_if(opened, [&](TimePoint at) { return at <= c.event.at - kDay; });
   opened.push_back(c.event.at);
@@ -321,7 +324,10 @@ void on_stop(Change& c) {
 
 void on_job(Change& c) {
   Recovery* recovery = c.recovery();
-  if (recovery == nullptr) return;
+  if (recovery == nullptr) {
+    if (c.event.kind == kJobSeen) hear_job_seen(c.state, c.event);
+    return;
+  }
   if (c.event.kind == kJobLost) {
     recovery->fault.job.ended = true;
   } else {
@@ -350,6 +356,12 @@ void on_closed(Change& c) {
   if (recovery->outcome != Outcome::cured) return;
   c.state.rates.recovered(cell_of(recovery->fault), kind_of(recovery->fault), level_of(recovery->fault),
                           c.event.at - recovery->opened_at);
+}
+
+void on_case_opened(Change& c) { hear_case_opened(c.state, c.event); }
+void on_verdict(Change& c) { hear_verdict(c.state, c.event); }
+void on_case_closed(Change& c) {
+  if (hear_case_closed(c.state, c.event)) c.touched.emplace_back(kRecoveries);
 }
 
 void on_archived(Change& c) {
@@ -399,6 +411,9 @@ constexpr auto kRows = std::to_array<Row>({
     {kJobLost, on_job},
     {kRecoveryClosed, on_closed},
     {kArchived, on_archived},
+    {kCaseOpened, on_case_opened},
+    {kVerdict, on_verdict},
+    {kCaseClosed, on_case_closed},
     {kComponentsSeen, on_components},
     {kNodesDepend, on_depend},
 });

@@ -45,7 +45,7 @@ class Next {
 
   void plan() {
     const Plan made = make_plan(cluster_.view, state_, policy_, fault());
-    Json body = Json::object({{"acts", made.start >= 0 && (fault().by_person() || policy_.act)}});
+    Json body = Json::object({{"acts", made.start >= 0 && is_to_be_done()}});
     const Json view = plan_view(made);
     for (const auto& [name, value] : view.members()) body.set(name, value);
     record(kRecoveryPlanned, std::move(body));
@@ -79,7 +79,7 @@ class Next {
     } else if (fault().of == FaultClass::network && fault().component.empty() && the_plan().start < 0 &&
                cluster_.view.node(fault().node) != nullptr) {
       // A part of hardware: out of service, and people are told.
-      if (fault().by_person() || policy_.act)
+      if (is_to_be_done())
         record(kLeaveWanted, Json::object({{"node", fault().node}, {"action", "drain"}, {"text", text()}}));
       give_up(the_plan().refused);
     } else if (!the_plan().refused.empty()) {
@@ -98,6 +98,8 @@ class Next {
     return true;
   }
 
+  // By somebody's word, or the site's.
+  bool is_to_be_done() const { return fault().by_person() || fault().by_owner() || policy_.act; }
   bool is_too_often() const {
     if (fault().by_person() || !recovery_.steps.empty()) return false;
     const auto it = state_.opened.find(cell_of(fault()));
@@ -312,6 +314,9 @@ Decision decide(const cluster::Cluster& cluster, const State& state, const Polic
     if (!state.wanted.empty())
       decision.records.push_back(
           new_event(recovery_name(state.last + 1), kRecoveryOpened, state.wanted.begin()->second.to_json()));
+    else if (!state.wanted_jobs.empty())
+      decision.records.push_back(new_event(recovery_name(state.last + 1), kRecoveryOpened,
+                                           state.wanted_jobs.begin()->second.to_json()));
     return decision;
   }
   const auto no = parse_recovery_name(subject);

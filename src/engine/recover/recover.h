@@ -2,7 +2,8 @@
 // Recoveries: restart as little as cures.
 //
 // A recovery ("r3") is of one fault: a component of a node, a node, a process of a parallel job, the network.
-// It is opened by a person, or by the engine from a finding that asks for a restart.  First comes the plan,
+// It is opened by a person, or by the engine: from a finding that asks for a restart, or at the end of a case
+// that blames nodes where the job's owner asked for it (asked.cc).  First comes the plan,
 // in the journal: the cells from the fault to the root (tree.h), what each restart takes and how likely it
 // cures (rates.h), and where to begin (choose.h).  Then one step after another: a restart, a look whether the
 // fault is gone, and the parent where it is not, up to a bound.  The cluster is never restarted: a person's
@@ -26,6 +27,7 @@
 #include "engine/recover/rates.h"
 #include "engine/recover/tree.h"
 #include "model/event.h"
+#include "model/ids.h"
 #include "model/job.h"
 
 namespace sickbay::recover {
@@ -82,6 +84,8 @@ struct Fault {
   /// more.
   static Fault of_job(const JobInfo& job, const std::string& node, bool alone, std::string source);
   bool by_person() const { return source.starts_with("by "); }
+  /// The job's owner asked for it when he submitted the job (`--recover`).
+  bool by_owner() const { return of == FaultClass::job && parse_case_name(source).has_value(); }
   /// Of a job as such, and no node would be restarted for it: it is over, or nobody named one.
   bool of_whole_job() const { return of == FaultClass::job && (job.over || node.empty()); }
   std::string kind() const { return fault_kind(of, component); }
@@ -147,11 +151,20 @@ struct Recovery {
   const StepTaken* under_way() const;
 };
 
+/// A job whose owner asked that it be recovered, while its case is open.
+struct Asked {
+  FaultJob job;                     ///< as last seen
+  std::vector<std::string> blamed;  ///< nodes that are the cause, by the final verdict; sorted
+  std::string sentence;             ///< of the verdict
+};
+
 struct State {
   std::map<std::int64_t, Recovery> recoveries;
   std::int64_t last = 0;  ///< number of the last recovery
   std::set<std::int64_t> open;
-  std::map<std::int64_t, Fault> wanted;                      ///< findings without a recovery, by number
+  std::map<std::int64_t, Fault> wanted;       ///< findings without a recovery, by number
+  std::map<std::int64_t, Asked> asked;        ///< by case
+  std::map<std::int64_t, Fault> wanted_jobs;  ///< of cases that are closed, without a recovery; by case
   std::map<std::string, std::vector<Component>> components;  ///< by node
   std::vector<std::vector<std::string>> dependent;           ///< sets of nodes, as declared
   Rates rates;

@@ -30,7 +30,8 @@ namespace sickbay::cli {
 namespace {
 
 struct SubmitOptions {
-  bool deliver = false, no_rerun = false, require_case = false, until_verdict = false, json = false;
+  bool deliver = false, no_rerun = false, require_case = false, until_verdict = false, recover = false,
+       json = false;
   std::string check, expect_time, rerun, workdir, steps, compare, tolerance, learn, hang;
 
   /// How the program may run again; empty: as the site says.
@@ -77,6 +78,9 @@ void define(CLI::App& c, SubmitOptions& o) {
                "and find out why (default: the site's)")
       ->type_name("off|notify|cancel")
       ->check(CLI::IsMember({"off", "notify", "cancel"}).description(""));
+  c.add_flag(
+      "--recover", o.recover,
+      "if a node was guilty, put the job back into the queue without that node (sbatch gets --requeue)");
   c.add_flag("--require-case", o.require_case, "do not submit when no case can be kept");
   c.add_flag("--json", o.json, "print {\"job_id\", \"case\"}");
   add_controller_option(c);
@@ -90,7 +94,7 @@ constexpr CommandOption kOwn[] = {
     {"steps", 0, OptionValue::required},     {"until-verdict", 0, OptionValue::none},
     {"json", 0, OptionValue::none},          {"compare", 0, OptionValue::required},
     {"tolerance", 0, OptionValue::required}, {"learn", 0, OptionValue::required},
-    {"hang", 0, OptionValue::required},
+    {"hang", 0, OptionValue::required},      {"recover", 0, OptionValue::none},
 };
 
 // Options with which sbatch submits nothing, or prints and leaves: no case, nothing to say.
@@ -193,7 +197,8 @@ class SubmitRun {
     auto in_script = parse_script_options(script->text);
     // What sbatch makes of a directive that we cannot read, it will say itself.
     const std::vector<GivenOption> directives = in_script ? *in_script : std::vector<GivenOption>();
-    requeue_ = allows_requeue(line_, directives);
+    if (auto fit = recover_fits(directives); !fit) return fail(fit.error());
+    requeue_ = options_.recover || allows_requeue(line_, directives);
 
     if (auto kind = kind_without_case(line_, *script, directives)) {
       if (auto going = go_without(std::move(*kind)); !going) return fail(going.error());
@@ -214,6 +219,26 @@ class SubmitRun {
     return fail(Error(ErrorCode::usage, fmt::format("--expect-time {} is no time that a run can take",
                                                     quote_for_message(options_.expect_time)))
                     .remedied_by("give minutes, MM:SS, HH:MM:SS or D-HH:MM, as with sbatch --time"));
+  }
+
+  // Whether the job can be put back into the queue, and is not carried to its end in another way.
+  Status recover_fits(const std::vector<GivenOption>& in_script) const {
+    if (!options_.recover) return {};
+    const auto refuse = [](std::string_view other, std::string_view why) {
+      return fail(Error(ErrorCode::usage, fmt::format("--recover does not go with {}", other))
+                      .because(std::string(why))
+                      .remedied_by("leave one of the two out"));
+    };
+    if (options_.deliver) return refuse("--deliver", "each gets you a result where a node was guilty");
+    const auto is_there = [&](std::string_view name) {
+      return line_.last(name) != nullptr ||
+             std::ranges::find(in_script, name, &GivenOption::name) != in_script.end();
+    };
+    if (is_there("no-requeue") && !allows_requeue(line_, in_script))
+      return refuse("--no-requeue", "the job is put back into the queue");
+    if (is_there("array") || std::getenv("SBATCH_ARRAY_INX"))
+      return refuse("--array", "a job array is not put back as a whole");
+    return {};
   }
 
   // Warns and lets the submission go on, or, with --require-case, ends it.
@@ -244,6 +269,7 @@ class SubmitRun {
     if (!options_.steps.empty()) options.set("steps", options_.steps);
     // (Named only where it is asked for: an older sickbayd does not know it.)
     if (options_.until_verdict) options.set("until_verdict", true);
+    if (options_.recover) options.set("recover", true);
     if (!options_.hang.empty()) options.set("hang", options_.hang);
     Json body = Json::object({{"inputs", std::move(files)},
                               {"script_digest", inputs.script_digest},
@@ -302,6 +328,7 @@ class SubmitRun {
       }
     else
       child.argv.insert(child.argv.end(), line_.passed.begin(), line_.passed.end());
+    if (options_.recover && submits) child.argv.push_back("--requeue");
     if (line_.script) {
       if (line_.script->starts_with('-')) child.argv.push_back("--");
       child.argv.push_back(*line_.script);
