@@ -10,6 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/json.h"
+
 namespace CLI {
 class App;
 }
@@ -60,7 +62,7 @@ void add_version_command(CLI::App& app);
 void add_controller_option(CLI::App& command);
 
 /// `submit` is not parsed by CLI11 alone, since most of its words are sbatch's: its own options go to the
-/// definition above, the rest to sbatch.
-Ending run_submit(const std::vector<std::string>& words);
+/// definition above, the rest to sbatch.  Of a replay `replays` says where its history goes on from.
+Ending run_submit(const std::vector<std::string>& words, const Json& replays = {});
 
 }  // namespace sickbay::cli

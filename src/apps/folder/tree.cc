@@ -41,7 +41,7 @@ class Measure {
         ++size.left_out;
         return true;
       }
-      if (is_case_folder(name)) {
+      if (is_case_folder(name) || is_kept_folder(name)) {
         --size.files;
         return true;
       }

@@ -4,9 +4,9 @@
 // It runs with its owner's rights and touches no file outside of the folder: every step is by a descriptor of
 // the folder before (openat), no link is ever followed, no other file system entered.  What is no file,
 // folder or link (FIFOs, sockets, devices) is left out and counted, and so is what the owner may not read.
-// Folders named sickbay-cN are ours and left out.  Links into the folder come to point into the copy, links
-// that would be broken by their new place are made absolute.  The mark of a copy (copy_mark.h) is no part of
-// the folder.
+// Folders named sickbay-cN and .sickbay are ours and left out.  Links into the folder come to point into the
+// copy, links that would be broken by their new place are made absolute.  The mark of a copy (copy_mark.h) is
+// no part of the folder.
 #pragma once
 #include <chrono>
 #include <cstdint>

@@ -74,7 +74,7 @@ class Copy {
       const std::string path = below.empty() ? name : joined(below, name);
       struct stat about = {};
       if (::fstatat(at, name.c_str(), &about, AT_SYMLINK_NOFOLLOW) != 0) return true;  // gone meanwhile
-      if (S_ISDIR(about.st_mode) && is_case_folder(name)) return true;
+      if (S_ISDIR(about.st_mode) && (is_case_folder(name) || is_kept_folder(name))) return true;
       good = within(++size.files > bounds_.files) && entry(at, target, name, path, about, device);
       return good;
     });

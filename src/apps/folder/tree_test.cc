@@ -99,6 +99,7 @@ TEST_F(TreeTest, WhatIsOursIsLeftOutAndWhatIsNoFile) {
   write("a", "one");
   fs::create_directories(from + "/sickbay-c17/work-r2");
   fs::create_directory(from + "/sickbay-cases");
+  fs::create_directories(from + "/.sickbay/objects");
   ASSERT_EQ(::mkfifo((from + "/pipe").c_str(), 0600), 0);
   const int s = ::socket(AF_UNIX, SOCK_STREAM, 0);
   sockaddr_un name = {};
@@ -112,6 +113,7 @@ TEST_F(TreeTest, WhatIsOursIsLeftOutAndWhatIsNoFile) {
   EXPECT_EQ(measured->left_out, 2U);
   EXPECT_EQ(copied().left_out, 2U);
   EXPECT_FALSE(fs::exists(to + "/sickbay-c17"));
+  EXPECT_FALSE(fs::exists(to + "/.sickbay"));
   EXPECT_TRUE(fs::exists(to + "/sickbay-cases"));
   EXPECT_FALSE(fs::exists(to + "/pipe"));
 }

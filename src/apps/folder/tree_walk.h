@@ -80,6 +80,9 @@ inline bool is_case_folder(std::string_view name) {
                      [](unsigned char c) { return std::isdigit(c) != 0; });
 }
 
+/// What a user keeps of recorded jobs (sickbay submit --record): a copy for a re-run needs none of it.
+inline bool is_kept_folder(std::string_view name) { return name == ".sickbay"; }
+
 /// What a file takes: of a sparse one only what it has.
 inline std::uint64_t bytes_on_disk(const struct stat& about) {
   return static_cast<std::uint64_t>(

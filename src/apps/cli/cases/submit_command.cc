@@ -19,6 +19,7 @@
 #include "apps/cli/child.h"
 #include "apps/cli/command_line.h"
 #include "apps/cli/commands.h"
+#include "apps/cli/undo/record.h"
 #include "base/duration.h"
 #include "base/error_json.h"
 #include "base/text.h"
@@ -31,7 +32,7 @@ namespace {
 
 struct SubmitOptions {
   bool deliver = false, no_rerun = false, require_case = false, until_verdict = false, recover = false,
-       json = false;
+       record = false, json = false;
   std::string check, expect_time, rerun, workdir, steps, compare, tolerance, learn, hang;
 
   /// How the program may run again; empty: as the site says.
@@ -81,6 +82,9 @@ void define(CLI::App& c, SubmitOptions& o) {
   c.add_flag(
       "--recover", o.recover,
       "if a node was guilty, put the job back into the queue without that node (sbatch gets --requeue)");
+  c.add_flag("--record", o.record,
+             "keep script, environment and declared files in .sickbay of this folder, so that the job can be "
+             "gone back in (sickbay undo)");
   c.add_flag("--require-case", o.require_case, "do not submit when no case can be kept");
   c.add_flag("--json", o.json, "print {\"job_id\", \"case\"}");
   add_controller_option(c);
@@ -95,6 +99,7 @@ constexpr CommandOption kOwn[] = {
     {"json", 0, OptionValue::none},          {"compare", 0, OptionValue::required},
     {"tolerance", 0, OptionValue::required}, {"learn", 0, OptionValue::required},
     {"hang", 0, OptionValue::required},      {"recover", 0, OptionValue::none},
+    {"record", 0, OptionValue::none},
 };
 
 // Options with which sbatch submits nothing, or prints and leaves: no case, nothing to say.
@@ -182,7 +187,8 @@ Result<std::string> check_command(const SubmitOptions& o) {
 // One submission on its way.
 class SubmitRun {
  public:
-  SubmitRun(SubmitOptions options, SbatchLine line) : options_(std::move(options)), line_(std::move(line)) {}
+  SubmitRun(SubmitOptions options, SbatchLine line, Json replays)
+      : options_(std::move(options)), line_(std::move(line)), replays_(std::move(replays)) {}
 
   Result<int> run() {
     for (const std::string_view name : kNoSubmission)
@@ -277,11 +283,39 @@ class SubmitRun {
                               {"submits_jobs", inputs.submits_jobs},
                               {"submission", submission->to_json()},
                               {"options", std::move(options)}});
-    if (array_of(*submission)) body.set("notes", notes_on_array());
+    const bool array = array_of(*submission).has_value();
+    if (array) body.set("notes", notes_on_array());
+    std::optional<Record> record;
+    if (options_.record && !array) {
+      auto kept = keep_submission(line_, *submission, inputs);
+      if (!kept) {
+        if (auto going = go_unrecorded(kept.error()); !going) return going;
+      } else {
+        record = std::move(*kept);
+        body.set("recorded", true);
+      }
+    }
+    if (!replays_.is_null()) body.set("replays", replays_);
     auto answer = api_->post("/v1/cases", body, new_idempotency_key());
     if (!answer) return fail(answer.error());
     case_ = (*answer)["case"].as_string();
     if (case_.empty()) return fail(ErrorCode::internal, "sickbayd opened a case and did not name it");
+    if (record) {
+      record->case_name = case_;
+      if (auto written = write_record(Objects(submission->work_dir), *record); !written) {
+        auto going = go_unrecorded(written.error());
+        if (!going) abandon();
+        return going;
+      }
+    }
+    return {};
+  }
+
+  Status go_unrecorded(Error error) const {
+    error.what = "the submission is not recorded: " + error.what;
+    if (options_.require_case) return fail(std::move(error));
+    error.what += "; submitting it all the same";
+    warn(error);
     return {};
   }
 
@@ -301,6 +335,10 @@ class SubmitRun {
       add("--until-verdict does not count for the tasks of a job array",
           "it would run each of several tasks again many times",
           "ask for the case of one task with 'sickbay requeue' while that of its array is open");
+    if (options_.record)
+      add("--record does not count for a job array",
+          "its tasks have no one course that could be gone back in",
+          "submit a task that you want to go back in as a job of its own");
     if (options_.steps == "fail")
       add("--steps=fail does not count for the tasks of a job array",
           "of each task only its own end is looked at, not its steps",
@@ -399,6 +437,7 @@ class SubmitRun {
 
   SubmitOptions options_;
   SbatchLine line_;
+  Json replays_;  // where a replay goes on from (sickbay redo); else null
   bool requeue_ = false;
   std::optional<ApiClient> api_;
   std::string case_;
@@ -435,7 +474,7 @@ void add_submit_command(CLI::App& app, Ending& ending) {
   c->callback([&ending] { ending = run_submit({}); });
 }
 
-Ending run_submit(const std::vector<std::string>& words) {
+Ending run_submit(const std::vector<std::string>& words, const Json& replays) {
   auto line = parse_sbatch_line(words, kOwn);
   if (!line) return {fail(line.error())};
   SubmitOptions options;
@@ -451,7 +490,7 @@ Ending run_submit(const std::vector<std::string>& words) {
     return {fail(Error(ErrorCode::usage, e.what()).remedied_by("see 'sickbay submit --help'"))};
   }
   const bool json = options.json;
-  return {SubmitRun(std::move(options), std::move(*line)).run(), json};
+  return {SubmitRun(std::move(options), std::move(*line), replays).run(), json};
 }
 
 }  // namespace sickbay::cli
