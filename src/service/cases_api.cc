@@ -12,6 +12,7 @@
 #include "engine/identify/further.h"
 #include "engine/identify/provisional.h"
 #include "engine/identify/rerun.h"
+#include "engine/identify/resume.h"
 #include "model/sbatch_array.h"
 #include "service/agents.h"
 #include "service/api_call.h"
@@ -203,8 +204,7 @@ void CaseEndpoints::requeue(Api& api, Call& c) {
               c.body["node_hours"])
             .remedied_by("operators may give more; the site's bound is identify.further_node_hours"));
   if (auto refused = identify::refuses_further(subject)) return c.refuse(*refused);
-  // Of a task of a job array it is kept with the array's case.
-  if (!api.cases_.load(subject.parent != 0 ? subject.parent : subject.no))
+  if (!api.cases_.load(identify::submission_case(subject)))
     return c.refuse(Error(ErrorCode::conflict, "the program of " + subject.name() + " cannot run again")
                         .because("what was submitted is not kept any more")
                         .remedied_by("submit the job again, with --until-verdict"));

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "engine/identify/further.h"
+#include "engine/identify/resume.h"
 #include "model/ids.h"
 #include "service/case_store.h"
 #include "service/controller.h"
@@ -22,7 +23,11 @@ Submissions::Submissions(Loop& loop, Controller& controller, CaseStore& cases, s
   controller_.on_committed(lifetime_.guard([this](const Event& event) {
     const auto no = parse_case_name(event.subject);
     // (One that the controller has dropped by now was archived: sweep() and the timer see to those.)
-    if (no && controller_.seats().cases().state().cases.contains(*no)) settle(*no);
+    const auto& cases = controller_.seats().cases().state().cases;
+    const auto it = no ? cases.find(*no) : cases.end();
+    if (it == cases.end()) return;
+    if (const std::int64_t first = it->second.first; first != 0 && it->second.is_closed()) settle(first);
+    settle(*no);
   }));
 }
 
@@ -50,8 +55,15 @@ bool Submissions::settle(std::int64_t no) {
                           [&](const Command& command) { return command.subject == name; }))
     return false;
   // A case that is not decided may be asked for further runs.
-  const bool may_go_on = it->second.verdict && !identify::refuses_further(it->second);
-  const TimePoint due = it->second.closed + (may_go_on ? std::max(keep_, kUndecided) : keep_);
+  const identify::Case& subject = it->second;
+  const bool may_go_on = subject.verdict && !identify::refuses_further(subject);
+  // Nor is one whose job goes on: the next case comes a moment later, and its runs are of the same.
+  const auto closed = subject.options.recover
+                          ? identify::all_closed_at(controller_.seats().cases().state(), subject)
+                          : std::optional(subject.closed);
+  if (!closed) return false;
+  const bool waits = may_go_on || (subject.verdict && identify::goes_back(subject, *subject.verdict));
+  const TimePoint due = *closed + (waits ? std::max(keep_, kUndecided) : keep_);
   if (due <= loop_.now()) return remove(no);
   if (std::ranges::none_of(due_, [no](const auto& one) { return one.second == no; })) due_.emplace(due, no);
   wait_for_next();

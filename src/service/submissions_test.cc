@@ -154,6 +154,39 @@ TEST_F(SubmissionsTest, StayForADayWhereTheCaseMayBeAskedForFurtherRuns) {
   EXPECT_THAT(store_.there, IsEmpty());
 }
 
+// A job that was put back into the queue is looked after by another case, whose runs are of the same.
+TEST_F(SubmissionsTest, StayWhileTheJobGoesOnInAnotherCase) {
+  const Json owner = Owner{"alice", 1, 1}.to_json(), options = Json::object({{"recover", true}});
+  live();
+  for (const std::int64_t no : {1, 2}) {
+    ASSERT_TRUE(store_.save(no, {}));
+    ASSERT_TRUE(happens(case_name(no), identify::kCaseOpened,
+                        Json::object({{"owner", owner}, {"options", options}})));
+  }
+  ASSERT_TRUE(happens("c1", kVerdict,
+                      Json::object({{"cause", "b"}, {"final", true}, {"nodes", Json::array({"n2"})}})));
+  ASSERT_TRUE(happens("c2", kVerdict, Json::object({{"cause", "a"}, {"final", true}})));
+  ASSERT_TRUE(close(1));
+  ASSERT_TRUE(close(2));
+  EXPECT_THAT(store_.there, ElementsAre(1)) << "c2's job is left as it ended";
+  ASSERT_TRUE(happens("c3", identify::kCaseOpened,
+                      Json::object({{"owner", owner},
+                                    {"options", options},
+                                    {"resumes", "c1"},
+                                    {"submission_of", "c1"},
+                                    {"job_id", 17},
+                                    {"restart_cnt", 1}})));
+  pass(hours(48));
+  EXPECT_THAT(store_.there, ElementsAre(1));
+  live();
+  EXPECT_THAT(store_.there, ElementsAre(1)) << "also behind a restart";
+  ASSERT_TRUE(close(3));
+  pass(hours(23));
+  EXPECT_THAT(store_.there, ElementsAre(1)) << "it may go back once more";
+  pass(hours(2));
+  EXPECT_THAT(store_.there, IsEmpty());
+}
+
 TEST_F(SubmissionsTest, StayAsLongAsTheConfigurationSays) {
   config_.keep_submission = hours(48);
   live();

@@ -131,6 +131,9 @@ std::string array_text(const Event& event, TimePoint) {
 std::string opened_text(const Event& event, TimePoint) {
   std::string text = "case_opened";
   if (event.body.has("array")) text += " array " + event.body["array"].as_string();
+  if (event.body.has("resumes"))
+    text +=
+        fmt::format(" for job {} after {}", event.body["job_id"].as_int(), event.body["resumes"].as_string());
   if (event.body.has("task"))
     text += fmt::format(" for task {}, job {}, on {}", event.body["task"].as_string(),
                         event.body["job_id"].as_int(), event.body["nodes"].as_string());

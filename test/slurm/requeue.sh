@@ -96,6 +96,7 @@ holds "kept away from n2" is "$job" ExcNodeList n2
 until_true "it runs anew" is "$job" JobState RUNNING
 holds "not on n2" avoids "$job" n2
 until_true "and completes" is "$job" JobState COMPLETED
+until_true "a case of its own says that all is well" says "$job" '.resumes == "c1" and .verdict.cause == "normal"'
 nothing_held() { ctl "$sickbay" nodes --json | jq -e '[.. | objects | .claim? | objects | select(.holder == "recover")] | length == 0'; }
 until_true "nothing stays claimed" nothing_held
 finish

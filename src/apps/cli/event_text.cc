@@ -17,11 +17,11 @@ namespace {
 // kind is left out.
 struct KindRow {
   std::string_view kind;
-  std::array<std::string_view, 6> paths;
+  std::array<std::string_view, 7> paths;
   std::string_view sgr;
 };
 constexpr auto kKinds = std::to_array<KindRow>({
-    {"case_opened", {"owner.user", "work_dir", "script_name", "array", "task", "parent"}, "1"},
+    {"case_opened", {"owner.user", "work_dir", "script_name", "array", "task", "parent", "resumes"}, "1"},
     {"job_bound", {"run", "job_id"}, ""},
     {"job_seen", {"run", "job.job_id", "job.state", "job.flags", "job.nodes", "job.exit_code"}, ""},
     {"job_lost", {"run", "job_id"}, "31"},

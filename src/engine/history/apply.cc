@@ -89,8 +89,8 @@ void set_running(State& state, Part& part, bool running) {
 
 void on_opened(State& state, const Event& event) {
   const auto no = parse_case_name(event.subject);
-  // A job array has no one course, and the cases of its tasks are not submitted.
-  if (!no || event.body.has("array") || event.body.has("parent")) return;
+  // A job array has no one course; the cases of its tasks, and of a job that goes on, are not submitted.
+  if (!no || event.body.has("array") || event.body.has("parent") || event.body.has("resumes")) return;
   state.opened[*no] = event.body;
 }
 

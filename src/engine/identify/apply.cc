@@ -17,6 +17,7 @@
 #include "engine/identify/locating.h"
 #include "engine/identify/node_notes.h"
 #include "engine/identify/rerun.h"
+#include "engine/identify/resume.h"
 #include "engine/identify/signs.h"
 #include "engine/identify/suspects.h"
 #include "model/slurm_state.h"
@@ -77,6 +78,7 @@ void on_case_opened(State& s, const View&, Case* c, const Event& e) {
   // Where an option is not in the event, it is the one that was meant before there was such an option.
   fresh.options.rerun = o["rerun"].as_bool(true);
   fresh.options.requeue = o["requeue"].as_bool();
+  fresh.options.recover = o["recover"].as_bool();
   fresh.options.check = o["check"].as_string();
   fresh.options.expect_time_s = o["expect_time_s"].as_int();
   fresh.options.workdir = o["workdir"].as_string_or("same");
@@ -90,6 +92,7 @@ void on_case_opened(State& s, const View&, Case* c, const Event& e) {
   open_reruns(fresh, e.body);
   if (e.body.has("array")) open_array(fresh, e);
   if (e.body.has("parent")) open_task_case(s, fresh, e);
+  if (e.body.has("resumes")) open_resumed_case(s, fresh, e);
   s.last_case = std::max(s.last_case, fresh.no);
   s.open.insert(fresh.no);
   s.cases.emplace(fresh.no, std::move(fresh));
@@ -113,6 +116,9 @@ void on_job_seen(State& s, const View& view, Case* c, const Event& e) {
   if (run == nullptr || run->outcome == Outcome::checking) return;
   if (ended(run->outcome) && run->outcome != Outcome::no_failure) return;
   JobInfo job = JobInfo::from_json(e.body["job"]);
+  // Of the run before, which was the other case's.
+  if (c->resumes != 0 && run->id.n == 1 && run->is_program() && job.restart_cnt < run->job.restart_cnt)
+    return;
   if (run->job.restart_cnt < job.restart_cnt) {
     // Slurm runs it again by itself: what the run before left does not count for this one.
     c->notes.push_back(run->id.text() + " was requeued by Slurm (restart " + std::to_string(job.restart_cnt) +
@@ -259,6 +265,7 @@ void on_archived(State& s, const View&, Case* c, const Event& e) {
   if (c == nullptr || !c->is_closed()) return;
   const std::int64_t no = c->no;
   std::erase_if(s.by_job, [no](const auto& entry) { return entry.second == no; });
+  s.resuming.erase(no);
   drop_blame(s, *c);
   forget_failure(s, *c);
   std::erase_if(s.reruns, [no](const LateRerun& late) { return late.case_no == no; });
@@ -307,6 +314,8 @@ constexpr auto kKinds = std::to_array<KindRow>({
     {kLocated, on_case<on_located>},
     {kFinding, [](State& s, const View&, Case*, const Event& e) { take_finding(s, e); }},
     {kArraySeen, on_array_seen},
+    {kRecoveryOpened, [](State& s, const View&, Case*, const Event& e) { on_recovery_opened(s, e); }},
+    {kRecoveryClosed, [](State& s, const View&, Case*, const Event& e) { on_recovery_closed(s, e); }},
 });
 
 }  // namespace

@@ -185,6 +185,7 @@ struct Options {
   bool deliver = false;            ///< keep P's run elsewhere when a node was guilty
   bool rerun = true;               ///< false: P must not run twice
   bool requeue = false;            ///< the user allowed Slurm to requeue
+  bool recover = false;            ///< where nodes are the cause the job is put back without them (resume.h)
   std::string check;               ///< command that judges the output of a COMPLETED run
   std::int64_t expect_time_s = 0;  ///< longest time a good run takes; 0 = not said
   std::string workdir = "same";    ///< "same" or "copy"
@@ -245,6 +246,13 @@ struct Verdict {
   static Verdict from_json(const Json& json);
 };
 
+/// The job of a closed case is put back into the queue (resume.h).
+struct Resumption {
+  std::string recovery;           ///< "r3", which does it
+  std::uint32_t restart_cnt = 0;  ///< of the job before that
+  std::string without;            ///< hostlist: nodes that it is to get no more
+};
+
 struct Case {
   std::int64_t no = 0;
   Owner owner;
@@ -277,6 +285,9 @@ struct Case {
   std::optional<TaskArray> array;  ///< the case of a job array: there are no runs then
   std::int64_t parent = 0;         ///< the case of a task: that of its array; 0: of none
   TaskName task;                   ///< likewise
+  std::optional<Resumption> resumption;
+  std::int64_t resumes = 0;  ///< the case before, whose job this one goes on with; 0: none
+  std::int64_t first = 0;    ///< and the one that it was submitted for
 
   std::string name() const { return case_name(no); }
   bool is_closed() const { return closed != kNoTime; }

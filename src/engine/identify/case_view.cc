@@ -154,6 +154,7 @@ Json options_view(const Options& o, const Reruns& reruns) {
                             {"check", o.check},
                             {"expect_time_s", o.expect_time_s}});
   if (!reruns.checked) view.set("workdir", o.workdir);
+  if (o.recover) view.set("recover", true);
   if (o.until_verdict) view.set("until_verdict", true);
   if (o.hang != HangMode::off) view.set("hang", std::string(to_string(o.hang)));
   return view;
@@ -171,6 +172,7 @@ Json verdict_view(const Case& c) {
 void add_job(Json& view, const Case& c) {
   if (c.array) view.set("array", c.array->expression);
   if (c.parent != 0) view.set("parent", case_name(c.parent)).set("task", c.task.text());
+  if (c.resumes != 0) view.set("resumes", case_name(c.resumes));
 }
 
 }  // namespace
@@ -262,6 +264,12 @@ std::string canonical_text(const State& state) {
     if (c.reruns.checked) line.set("reruns", reruns_text(c));
     if (c.left_at != kNoTime) line.set("left_at", to_micros(c.left_at));
     if (c.array) line.set("tasks", array_view(state, c));
+    if (c.first != 0) line.set("first", c.first);
+    if (c.resumption)
+      line.set("resumption", Json::object({{"recovery", c.resumption->recovery},
+                                           {"restart_cnt", c.resumption->restart_cnt},
+                                           {"without", c.resumption->without},
+                                           {"due", state.resuming.contains(no)}}));
     text += line.dump() + "\n";
   }
   return text + state.speeds.canonical_text();

@@ -8,6 +8,7 @@
 #include "engine/identify/look.h"
 #include "engine/identify/provisional.h"
 #include "engine/identify/rerun.h"
+#include "engine/identify/resume.h"
 #include "engine/identify/verdict.h"
 
 namespace sickbay::identify {
@@ -25,7 +26,10 @@ constexpr std::string_view kEnd = "end";
 
 Decision Look::result() {
   // A late answer may still come to a case that is closed; it starts nothing anew.
-  if (!c_.is_closed()) next_steps();
+  if (!c_.is_closed())
+    next_steps();
+  else if (known_.state.resuming.contains(c_.no) && c_.resumption)
+    out_.records.push_back(resumed_case(c_));
   return std::move(out_);
 }
 

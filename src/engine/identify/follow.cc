@@ -10,6 +10,7 @@
 #include "engine/identify/advice.h"
 #include "engine/identify/look.h"
 #include "engine/identify/placement.h"
+#include "engine/identify/resume.h"
 #include "engine/identify/verdict.h"
 #include "model/verbs.h"
 
@@ -139,8 +140,9 @@ void Look::read_output(const Run& run) {
 }
 
 void Look::command(std::string key, std::string_view verb, Json args) {
-  // What a task was submitted with is kept with the case of its array.
-  if (c_.parent != 0) args.set("submission_of", case_name(c_.parent));
+  // What a task was submitted with is kept with the case of its array, and with the first one of a job that
+  // goes on.
+  if (const std::int64_t of = submission_case(c_); of != c_.no) args.set("submission_of", case_name(of));
   out_.commands.push_back({std::move(key), c_.name(), std::string(verb), std::move(args)});
 }
 

@@ -98,6 +98,7 @@ struct State {
   std::map<std::string, std::vector<Word>> words;  ///< by node, oldest first; follows from the cases
   Speeds speeds;                                   ///< what V measured, in all cases
   std::int64_t last_case = 0;
+  std::set<std::int64_t> resuming;  ///< cases whose job is back in the queue, and has no other case yet
 };
 
 /// Null where it is archived, or of a cut journal.

@@ -11,6 +11,7 @@
 #include "engine/identify/advice.h"
 #include "engine/identify/node_notes.h"
 #include "engine/identify/rerun.h"
+#include "engine/identify/resume.h"
 
 namespace sickbay::identify {
 namespace {
@@ -200,7 +201,10 @@ void advise_on_links(Verdict& v) {
 
 void advise_on_node(const Case& subject, Verdict& v) {
   if (v.nodes.empty()) return advise_on_links(v);
-  v.next.push_back("submit again with --exclude=" + compress_hostlist(v.nodes));
+  v.next.push_back(goes_back(subject, v)
+                       ? "the job goes back into the queue by itself (--recover), to run without " +
+                             compress_hostlist(v.nodes)
+                       : "submit again with --exclude=" + compress_hostlist(v.nodes));
   if (v.confidence == Confidence::low)
     v.next.push_back("clear away what the first run left before you run it again in the same folder");
   v.next.push_back("operators: sickbay nodes " + compress_hostlist(v.nodes));

@@ -247,10 +247,14 @@ class Next {
     std::vector<std::string> exclude;
     for (const std::string& name : job.exclude)
       if (cluster_.view.node(name) != nullptr) exclude.push_back(name);
+    std::vector<std::string> away = exclude;  // and what it was kept away from before
+    for (const auto& [no, other] : state_.recoveries)
+      if (other.fault.job.job_id == job.job_id && other.fault.job.uid == job.uid &&
+          std::ranges::any_of(other.steps, &StepTaken::kept_away))
+        away = hosts_in_either(away, other.fault.job.exclude);
     const auto has_place = [&](const std::set<std::string>& nodes) {
-      return static_cast<std::size_t>(std::ranges::count_if(nodes, [&](const std::string& name) {
-               return !has_host(exclude, name);
-             })) >= job.nodes.size();
+      return static_cast<std::size_t>(std::ranges::count_if(
+                 nodes, [&](const std::string& name) { return !has_host(away, name); })) >= job.nodes.size();
     };
     const std::string asked = "," + job.partition + ",";
     for (const auto& [name, nodes] : cluster_.view.partitions)

@@ -112,6 +112,18 @@ TEST_F(RecoverJob, WhereItDoesNotFitOnOtherNodesItMayGetTheNodeAgain) {
   }
 }
 
+TEST_F(RecoverJob, WhatItWasKeptAwayFromBeforeIsNoPlaceForIt) {
+  JobInfo job = job17("FAILED");
+  job.nodes = "n[1-19]";
+  opened(1, of(job, "n3"));
+  requeued("", true);
+  job.nodes = "n[1-2,4-20]";
+  job.restart_cnt = 3;
+  opened(2, of(job, "n4"));
+  ASSERT_NE(find("r2.s1"), nullptr);
+  EXPECT_FALSE(find("r2.s1")->args.has("exclude")) << "18 nodes are left for 19";
+}
+
 TEST_F(RecoverJob, WhatSlurmDidNotGrantIsTold) {
   opened(1, of(job17("FAILED"), "n3"));
   requeued("job 17 has begun already", false);

@@ -49,6 +49,9 @@ void IdentifySeat::apply(const Event& event) {
     if (const auto it = state_.cases.find(*no); it != state_.cases.end() && it->second.parent != 0)
       touch(case_name(it->second.parent));
   for (const std::int64_t follower : identify::waiting_for(state_, event)) touch(case_name(follower));
+  // A job that was put back into the queue gets a case of its own.
+  if (event.kind == kRecoveryClosed)
+    for (const std::int64_t resuming : state_.resuming) touch(case_name(resuming));
   // What a verification says, or that it will say nothing, may be what another case on its nodes waits for.
   if (ends_verification(event)) touch_all();
   // What happens to nodes may matter to every open case, and so may a claim that another engine gives back.
@@ -57,6 +60,7 @@ void IdentifySeat::apply(const Event& event) {
 
 void IdentifySeat::touch_all() {
   for (const std::int64_t no : state_.open) touch(case_name(no));
+  for (const std::int64_t no : state_.resuming) touch(case_name(no));
 }
 
 Seat::Turn IdentifySeat::decide(const std::string& subject, TimePoint now) {
