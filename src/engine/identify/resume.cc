@@ -86,7 +86,9 @@ void on_recovery_closed(State& s, const Event& e) {
     if (e.body["outcome"].as_string() == "cured")
       s.resuming.insert(no);
     else
-      c.resumption.reset();
+      note_once(c, fmt::format("the job did not go back into the queue ({}: {})", e.subject,
+                               e.body["why"].as_string()));
+    if (!s.resuming.contains(no)) c.resumption.reset();
     return;
   }
 }

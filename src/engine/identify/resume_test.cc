@@ -73,7 +73,8 @@ class Resume : public testing::Test {
                {"job", Json::object({{"job_id", 100}, {"restart_cnt", restart}, {"exclude", "n2"}})}}));
   }
   void ends(const std::string& name, const std::string& outcome, const std::string& of = "job") {
-    event(name, kRecoveryClosed, Json::object({{"class", of}, {"outcome", outcome}}));
+    event(name, kRecoveryClosed,
+          Json::object({{"class", of}, {"outcome", outcome}, {"why", "slurmctld knows no job 100"}}));
   }
   std::vector<Event> wanted(std::int64_t no) {
     return decide(cluster, state, policy, state.cases.at(no), now).records;
@@ -174,6 +175,9 @@ TEST_F(Resume, WhatMakesNoOtherCase) {
     ends("r4", outcome);
     EXPECT_THAT(wanted(1), IsEmpty()) << outcome;
   }
+  EXPECT_THAT(state.cases.at(1).notes,
+              testing::Contains("the job did not go back into the queue (r4: slurmctld knows no job 100)"))
+      << "who was told that it would is told so";
   EXPECT_THAT(state.resuming, IsEmpty());
 }
 

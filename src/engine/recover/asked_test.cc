@@ -167,7 +167,7 @@ TEST_F(Asking, WhatSlurmHasForgottenIsTold) {
   verdict("b", Json::array({"n3"}));
   closed();
   failed("r1.s1", "not_found", "slurmctld knows no job 17");
-  EXPECT_EQ(end(1), "given_up: no restart that is ours has cured it: a person must look");
+  EXPECT_EQ(end(1), "given_up: slurmctld knows no job 17: a person must look");
 }
 
 TEST_F(Asking, OneJobIsNotPutBackAgainAndAgain) {

@@ -120,7 +120,7 @@ class Next {
     std::size_t next = recovery_.steps.empty() ? static_cast<std::size_t>(the_plan().start)
                                                : recovery_.steps.back().cell + 1;
     while (next < path.size() && !path[next].left_to_people.empty()) ++next;
-    if (next >= path.size()) return give_up("no restart that is ours has cured it");
+    if (next >= path.size()) return give_up(why_not_cured());
     if (static_cast<int>(recovery_.steps.size()) >= policy_.most_steps)
       return give_up(fmt::format("{} restarts have not cured it", recovery_.steps.size()));
     switch (path[next].level) {
@@ -135,6 +135,16 @@ class Next {
         break;  // never in reach: it is left to people
     }
     give_up("the cluster is restarted on a person's word alone");
+  }
+
+  // Of a job that was not put back Slurm has said why.
+  std::string why_not_cured() const {
+    if (!recovery_.steps.empty()) {
+      const StepTaken& last = recovery_.steps.back();
+      if (the_plan().path[last.cell].level == Level::group && !last.restarted && !last.said.empty())
+        return last.said;
+    }
+    return "no restart that is ours has cured it";
   }
 
   std::string next_key() const { return fmt::format("{}.s{}", recovery_.name(), recovery_.steps.size() + 1); }

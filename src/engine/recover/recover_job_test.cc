@@ -203,7 +203,7 @@ TEST_F(RecoverJob, WhatCannotBe) {
 TEST_F(RecoverJob, WhatSlurmRefusesIsAPersons) {
   opened(1, of(job17("FAILED"), "n3"));
   failed("r1.s1", "conflict", "job 17 may not be requeued");
-  EXPECT_EQ(end(1), "given_up: no restart that is ours has cured it: a person must look");
+  EXPECT_EQ(end(1), "given_up: job 17 may not be requeued: a person must look");
   EXPECT_EQ(recovery(1).steps.front().said, "job 17 may not be requeued");
   EXPECT_EQ(state.rates.record_of_kind("group")->cures.size(), 0u)
       << "what was not restarted counts for nothing";
