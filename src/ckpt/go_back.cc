@@ -47,8 +47,13 @@ class GoingBack {
   }
 
   Status try_all() {
-    auto way = checkpoint::way_back({&series_.store, 1}, wish_.from);
-    if (!way && way.error().code == ErrorCode::not_found && wish_.from == 0)
+    const SeriesState had = read_state(series_);
+    const bool begun = had.tip_job == me_.in_job && had.tip > 0;
+    const std::int64_t from = wish_.from != 0 || wish_.begin_at == 0 ? wish_.from
+                              : begun                                ? had.tip
+                                                                     : wish_.begin_at;
+    auto way = checkpoint::way_back({&series_.store, 1}, from);
+    if (!way && way.error().code == ErrorCode::not_found && from == 0)
       return came_to(0);  // the program begins
     if (!way) return tl::unexpected<Error>(std::move(way.error()));
     back_.notes = std::move(way->notes);
@@ -118,6 +123,7 @@ class GoingBack {
     SeriesState state = read_state(series_);
     state.last = std::max(state.last, number);
     state.tip = number;
+    state.tip_job = me_.in_job;
     state.tip_restart = me_.restart;
     return write_state(series_, state);
   }

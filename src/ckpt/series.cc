@@ -39,6 +39,7 @@ SeriesState read_state(const Series& series) {
   if (!json) return state;
   state.last = std::max<std::int64_t>((*json)["last"].as_int(), 0);
   state.tip = std::clamp<std::int64_t>((*json)["tip"].as_int(), 0, state.last);
+  state.tip_job = (*json)["tip_job"].as_int();
   state.tip_restart = (*json)["tip_restart"].as_int();
   for (const Json& cost : (*json)["costs_ms"].items())
     state.costs_ms.push_back(std::max<std::int64_t>(cost.as_int(), 0));
@@ -50,6 +51,7 @@ Status write_state(const Series& series, const SeriesState& state) {
   for (const std::int64_t cost : state.costs_ms) costs.push(cost);
   const Json json = Json::object({{"last", state.last},
                                   {"tip", state.tip},
+                                  {"tip_job", state.tip_job},
                                   {"tip_restart", state.tip_restart},
                                   {"costs_ms", std::move(costs)}});
   return checkpoint::write_whole(*series.files, series.board, kStateName, json.dump() + "\n");

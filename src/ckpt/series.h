@@ -32,6 +32,7 @@ struct Series {
 struct SeriesState {
   std::int64_t last = 0;         ///< the highest number that was ever begun
   std::int64_t tip = 0;          ///< the checkpoint that the job went on from, or took last; 0: none
+  std::int64_t tip_job = 0;      ///< that did so; a replay does it in the series of another job
   std::int64_t tip_restart = 0;  ///< the start of the job in which it did so
   std::vector<std::int64_t>
       costs_ms{};  ///< of the last checkpoints, newest last: from the question to the end

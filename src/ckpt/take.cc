@@ -82,7 +82,8 @@ class Taking {
       if (!one.control) continue;
       // (Of another line it is as good to stand on.)
       begun.before = one.number;
-      if (one.number != state_.tip || state_.tip_restart != me_.restart) continue;
+      const bool this_start = state_.tip_restart == me_.restart && state_.tip_job == me_.in_job;
+      if (one.number != state_.tip || !this_start) continue;
       begun.ancestors = one.control->ancestors;
       begun.ancestors.insert(begun.ancestors.begin(), one.number);
       if (begun.ancestors.size() > checkpoint::kMostAncestors)
@@ -202,6 +203,7 @@ class Taking {
   // Rank 0, when it exists: what fails now is a note, for the checkpoint is there.
   void remember() {
     state_.tip = begun_.number;
+    state_.tip_job = me_.in_job;
     state_.tip_restart = me_.restart;
     add_cost(state_, taken_.took + wish_.asked);
     if (auto kept = write_state(series_, state_); !kept) taken_.notes.push_back(kept.error().line());

@@ -20,6 +20,18 @@ run 0 sickbay-ckpt interval --mttf 5d; says out 'the middle of the last ones'
 # sqrt(2 * 50 * 86400) = 2939.4; times 1 + 0.01701/3 + 0.000289/9, less the 50.
 SLURM_NNODES=10 run 0 sickbay-ckpt interval --cost 50s --node-mttf 10d; says out 'one of 10 every 10 d'; says out 2906
 run 64 sickbay-ckpt interval
+# A replay of job 17 as job 21 goes on in its series: from 1 at first, then from its own; and 17's own are no newer ones of it.
+(
+  mkdir ../replay; cd ../replay || exit
+  export SLURM_JOB_ID=21 SICKBAY_CHECKPOINT_JOB=17 SICKBAY_CHECKPOINT_FROM=1 SICKBAY_CHECKPOINTS="$PWD/../store2"
+  cp -r ../store ../store2
+  run 0 sickbay-ckpt restore; same out <<< 1; cmp state ../own/first
+  run 0 sickbay-ckpt restore; same out <<< 1
+  echo replayed > state; run 0 sickbay-ckpt save --files 'state*'; same out <<< 3
+  echo lost > state; run 0 sickbay-ckpt restore; same out <<< 3; same state <<< replayed
+  run 0 sickbay-ckpt list --json; says out '"checkpoint":3,"at"'; says out '"parent":1'
+  SICKBAY_CHECKPOINT_JOB=17 SICKBAY_CHECKPOINT_FROM=9 SLURM_JOB_ID=22 run 66 sickbay-ckpt restore
+) || exit
 # The disk is full: no checkpoint, and the one before is as it was.
 head -c 300000 /dev/urandom > state
 (trap '' XFSZ; ulimit -f 16; run 74 sickbay-ckpt save --files state)

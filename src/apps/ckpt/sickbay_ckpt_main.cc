@@ -15,6 +15,7 @@
 #include "base/error_json.h"
 #include "base/size.h"
 #include "base/text_table.h"
+#include "base/words.h"
 #include "ckpt/declared.h"
 #include "ckpt/go_back.h"
 #include "ckpt/take.h"
@@ -57,6 +58,9 @@ Result<Place> place_of(const Options& o) {
   (void)::gethostname(host, sizeof host - 1);
   Known known;
   if (o.job > 0) known.job = o.job;
+  // A replay (sickbay redo) goes on in the series of the job that it goes back in.
+  const auto replayed = to_integer(variable("SICKBAY_CHECKPOINT_JOB"));
+  if (o.job == 0 && replayed && *replayed > 0) known.job = *replayed;
   if (o.rank >= 0) known.rank = o.rank;
   if (o.ranks > 0) known.ranks = o.ranks;
   known.session = o.session;
@@ -135,8 +139,10 @@ Result<int> restore(const Options& o) {
   if (!waiting) return tl::unexpected<Error>(waiting.error());
   auto series = Series::open(*place->files, place->root, place->me.job, o.name);
   if (!series) return tl::unexpected<Error>(std::move(series.error()));
-  const auto back =
-      go_back(*series, place->me, {.from = o.from, .target = *folder, .threads = threads_here()}, *waiting);
+  BackWish wish{.from = o.from, .target = *folder, .threads = threads_here()};
+  // What sickbay redo says counts for the series that it says it of.
+  if (o.job == 0) wish.begin_at = to_integer(variable("SICKBAY_CHECKPOINT_FROM")).value_or(0);
+  const auto back = go_back(*series, place->me, wish, *waiting);
   if (!back) return tl::unexpected<Error>(back.error());
   tell_notes(back->notes);
   constexpr int kNoneYet = 1;

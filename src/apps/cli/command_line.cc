@@ -93,9 +93,10 @@ Error parse_error(CLI::App& app, const CLI::ParseError& e, const std::vector<std
 }
 
 // Commands that ask sickbayd; submit has its own words.
-constexpr std::string_view kAskSickbayd[] = {
-    "why",         "cases",   "watch",  "cancel", "rerun",  "requeue", "trigger", "nodes",       "diagnose",
-    "undo-drains", "journal", "status", "spares", "detect", "verify",  "history", "checkpoints", "undo"};
+constexpr std::string_view kAskSickbayd[] = {"why",     "cases",       "watch",  "cancel",   "rerun",
+                                             "requeue", "trigger",     "nodes",  "diagnose", "undo-drains",
+                                             "journal", "status",      "spares", "detect",   "verify",
+                                             "history", "checkpoints", "undo",   "redo",     "restore"};
 
 }  // namespace
 
@@ -132,6 +133,8 @@ std::unique_ptr<CLI::App> make_command_line(Ending& ending) {
   add_history_command(*app, ending);
   add_checkpoints_command(*app, ending);
   add_undo_command(*app, ending);
+  add_redo_command(*app, ending);
+  add_restore_command(*app, ending);
   add_verify_command(*app, ending);
   add_import_command(*app, ending);
   add_report_command(*app, ending);

@@ -46,6 +46,8 @@ void add_tree_command(CLI::App& app, Ending& ending);
 void add_history_command(CLI::App& app, Ending& ending);
 void add_checkpoints_command(CLI::App& app, Ending& ending);
 void add_undo_command(CLI::App& app, Ending& ending);
+void add_redo_command(CLI::App& app, Ending& ending);
+void add_restore_command(CLI::App& app, Ending& ending);
 void add_plan_command(CLI::App& app, Ending& ending);
 void add_journal_command(CLI::App& app, Ending& ending);
 void add_status_command(CLI::App& app, Ending& ending);

@@ -52,18 +52,6 @@ Result<int> run_checkpoints(const HistoryOptions& o) {
   return show_answer(*path, o.json, checkpoints_text);
 }
 
-Result<int> run_undo_act(const std::string& act, bool json) {
-  auto api = connect_to_sickbayd();
-  auto done = api ? api->post("/v1/acts/undo", Json::object({{"act", act}}), new_idempotency_key())
-                  : Result<Json>(fail(api.error()));
-  if (!done) return fail(done.error());
-  if (json)
-    print_json(*done);
-  else
-    print(fmt::format("{} is being undone.\n", safe(Json(act))));
-  return 0;
-}
-
 }  // namespace
 
 void add_history_command(CLI::App& app, Ending& ending) {
@@ -81,24 +69,6 @@ void add_history_command(CLI::App& app, Ending& ending) {
       "the\n"
       "checkpoint that the job goes on from, and what it would be without checkpoints.\n");
   c->callback([o, &ending] { ending = {run_history(*o), o->json}; });
-}
-
-void add_undo_command(CLI::App& app, Ending& ending) {
-  CLI::App* c = app.add_subcommand("undo", "undo what Sickbay did to the cluster");
-  struct UndoOptions {
-    std::string act;
-    bool json = false;
-  };
-  auto o = std::make_shared<UndoOptions>();
-  c->add_option("--act", o->act, "this act, as 'sickbay history --acts' names it")
-      ->type_name("ACT")
-      ->required();
-  c->add_flag("--json", o->json, "print the answer as JSON");
-  c->footer(
-      "For operators. A drain is lifted, a pool of spares gets its count of before, a round of verification "
-      "or\n"
-      "a recovery is stopped. What has no inverse is told, with the reason.\n");
-  c->callback([o, &ending] { ending = {run_undo_act(o->act, o->json), o->json}; });
 }
 
 void add_checkpoints_command(CLI::App& app, Ending& ending) {
