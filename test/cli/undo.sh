@@ -96,7 +96,7 @@ run 75 sickbay redo 17; says err 'job 17 (COMPLETING) of this history is still t
 run 64 sickbay redo 17 --env 'a b=1'; says err 'is no variable with its value'
 submits_as 31
 printf '#!/bin/sh\nenv > "$HOME/sbatch.env"\npwd > "$HOME/sbatch.pwd"\n%s\n' "$(tail -n +2 ../bin/sbatch)" > ../bin/sbatch
-(cd / && COLOUR=red run_in=1 sickbay redo 17 --env SPEED=2 --exclude n7 > "$work/out" 2> "$work/err") || { cat ../err; fail "no replay"; }
+(cd / && COLOUR=red sickbay redo 17 --env SPEED=2 --exclude n7 > "$work/out" 2> "$work/err") || { cat ../err; fail "no replay"; }
 cp ../out ../err .
 says out 'Submitted batch job 31'
 same ../sbatch.words <<EOF
@@ -113,8 +113,8 @@ done
 tree 17 > ../tree
 says ../tree "17.5 repaired by root: file:$PWD/in.dat, environment:SPEED, exclude"
 says ../tree '31.1 submitted job.sh by root'; says ../tree 'Replayed as job 31'
-sickbay history 17 --json | jq -r '.parts[0].operations[] | select(.op == "17.5") | .changes[0].diff' > diff
-says diff '-two'; says diff '+TWO'
+sickbay history 17 --json | jq -r '.parts[0].operations[] | select(.op == "17.5") | .changes[0].diff' > told.diff
+says told.diff '-two'; says told.diff '+TWO'
 run 75 sickbay redo 17; says err 'was replayed from here already, as job 31'
 
 # --- another way: restore, which goes back and on; the job in squeue is the replay
