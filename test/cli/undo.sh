@@ -10,6 +10,7 @@ chmod +x bin/squeue bin/scancel
 : > squeue.says
 sickbayd_up
 mkdir job; cd job || exit
+top=$OLDPWD
 unset SLURM_STEP_ID SLURM_PROCID PMI_RANK SICKBAY_SESSION
 printf '#!/bin/sh\ncat in.dat other.dat\n' > job.sh
 printf 'one\ntwo\nthree\n' > in.dat; echo other > other.dat; chmod 640 in.dat
@@ -96,7 +97,7 @@ run 75 sickbay redo 17; says err 'job 17 (COMPLETING) of this history is still t
 run 64 sickbay redo 17 --env 'a b=1'; says err 'is no variable with its value'
 submits_as 31
 printf '#!/bin/sh\nenv > "$HOME/sbatch.env"\npwd > "$HOME/sbatch.pwd"\n%s\n' "$(tail -n +2 ../bin/sbatch)" > ../bin/sbatch
-(cd / && COLOUR=red sickbay redo 17 --env SPEED=2 --exclude n7 > "$work/out" 2> "$work/err") || { cat ../err; fail "no replay"; }
+(cd / && COLOUR=red sickbay redo 17 --env SPEED=2 --exclude n7 > "$top/out" 2> "$top/err") || { cat ../err; fail "no replay"; }
 cp ../out ../err .
 says out 'Submitted batch job 31'
 same ../sbatch.words <<EOF
