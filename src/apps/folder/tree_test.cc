@@ -21,7 +21,6 @@ namespace sickbay {
 namespace {
 
 namespace fs = std::filesystem;
-using testing::HasSubstr;
 using Clock = std::chrono::steady_clock;
 constexpr TreeBounds kWide{1 << 30, 100'000};
 

@@ -26,7 +26,7 @@ std::string script_file(const SbatchLine& line, const std::string& work_dir) {
   if (!line.script) return {};
   const char* variable = std::getenv("PATH");
   char* real = ::realpath(script_path(line, work_dir, variable == nullptr ? "" : variable).c_str(), nullptr);
-  const std::string path = real == nullptr ? "" : real;
+  std::string path = real == nullptr ? "" : real;
   std::free(real);
   return path;
 }
