@@ -43,17 +43,21 @@ SeriesState read_state(const Series& series) {
   state.tip_restart = (*json)["tip_restart"].as_int();
   for (const Json& cost : (*json)["costs_ms"].items())
     state.costs_ms.push_back(std::max<std::int64_t>(cost.as_int(), 0));
+  state.asked_done = (*json)["asked_done"].as_string();
+  state.asked_error = (*json)["asked_error"].as_string();
   return state;
 }
 
 Status write_state(const Series& series, const SeriesState& state) {
   Json costs = Json::array();
   for (const std::int64_t cost : state.costs_ms) costs.push(cost);
-  const Json json = Json::object({{"last", state.last},
-                                  {"tip", state.tip},
-                                  {"tip_job", state.tip_job},
-                                  {"tip_restart", state.tip_restart},
-                                  {"costs_ms", std::move(costs)}});
+  Json json = Json::object({{"last", state.last},
+                            {"tip", state.tip},
+                            {"tip_job", state.tip_job},
+                            {"tip_restart", state.tip_restart},
+                            {"costs_ms", std::move(costs)}});
+  if (!state.asked_done.empty()) json.set("asked_done", state.asked_done);
+  if (!state.asked_error.empty()) json.set("asked_error", state.asked_error);
   return checkpoint::write_whole(*series.files, series.board, kStateName, json.dump() + "\n");
 }
 

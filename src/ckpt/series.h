@@ -35,7 +35,9 @@ struct SeriesState {
   std::int64_t tip_job = 0;      ///< that did so; a replay does it in the series of another job
   std::int64_t tip_restart = 0;  ///< the start of the job in which it did so
   std::vector<std::int64_t>
-      costs_ms{};  ///< of the last checkpoints, newest last: from the question to the end
+      costs_ms{};           ///< of the last checkpoints, newest last: from the question to the end
+  std::string asked_done;   ///< token of the wish (ask.h) that was answered last
+  std::string asked_error;  ///< why there is no checkpoint for it; "": there is one
   friend bool operator==(const SeriesState&, const SeriesState&) = default;
 };
 /// One that is not there or damaged is an empty one: it only makes checkpoints cheaper.

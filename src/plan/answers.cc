@@ -5,6 +5,8 @@
 #include <cmath>
 #include <functional>
 
+#include "model/checkpoint_interval.h"
+
 namespace sickbay::plan {
 namespace {
 
@@ -119,14 +121,6 @@ SparesAnswer how_many_spares(const Model& model, const Question& question, doubl
       answer.curve.push_back({s, figure_of(outcomes, [&](const Outcome& o) { return o.never_waits(s); })});
   }
   return answer;
-}
-
-double young_interval(double cost_h, double mtbf_h) { return std::sqrt(2 * cost_h * mtbf_h); }
-
-double daly_interval(double cost_h, double mtbf_h) {
-  if (cost_h >= 2 * mtbf_h) return mtbf_h;
-  const double x = cost_h / (2 * mtbf_h);
-  return young_interval(cost_h, mtbf_h) * (1 + std::sqrt(x) / 3 + x / 9) - cost_h;
 }
 
 IntervalAnswer which_interval(const Model& model, const Question& question) {

@@ -79,9 +79,4 @@ struct RepairAnswer {
 /// REQUIRES: factor over 0.
 RepairAnswer worth_of_repair(const Model& model, const Question& question, double factor);
 
-/// Young 1974: sqrt(2 C M).
-double young_interval(double cost_h, double mtbf_h);
-/// Daly 2006, his higher-order estimate; M where a checkpoint costs 2 M or more.
-double daly_interval(double cost_h, double mtbf_h);
-
 }  // namespace sickbay::plan

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "model/checkpoint_interval.h"
 #include "plan/validate.h"
 
 namespace sickbay::plan {
@@ -18,13 +19,6 @@ TEST(Answers, QuantilesLieBetweenNeighbours) {
   const Figure figure = figure_of({1, 2, 3, 4, 5});
   EXPECT_DOUBLE_EQ(figure.mean, 3);
   EXPECT_NEAR(figure.error, 2.132 * std::sqrt(2.5 / 5), 0.03);  // Student's t of 4
-}
-
-TEST(Answers, YoungAndDaly) {
-  EXPECT_DOUBLE_EQ(young_interval(0.5, 16), 4);
-  // His formula, by hand: x = 1/64, 4 (1 + 1/8/3 + 1/64/9) - 0.5.
-  EXPECT_NEAR(daly_interval(0.5, 16), 4 * (1 + 1.0 / 24 + 1.0 / 576) - 0.5, 1e-12);
-  EXPECT_DOUBLE_EQ(daly_interval(10, 4), 4);
 }
 
 // With jobs of one node and no memory the answer is the binomial's: a job that fails meets so many others

@@ -17,9 +17,9 @@
 #include "base/text_table.h"
 #include "base/words.h"
 #include "ckpt/declared.h"
+#include "ckpt/due.h"
 #include "ckpt/go_back.h"
 #include "ckpt/take.h"
-#include "plan/answers.h"
 
 namespace sickbay::ckpt {
 namespace {
@@ -240,11 +240,7 @@ Result<int> interval(const Options& o) {
   if (given->count() <= 0 || cost->count() < 0)
     return fail(ErrorCode::usage, fmt::format("{} is no time to failure", text));
   const Micros mttf = o.mttf.empty() ? *given / place->me.nodes : *given;
-  constexpr double kHour = 3.6e9;
-  // (What costs nothing measurable costs a millisecond.)
-  const double hours = plan::daly_interval(std::max(static_cast<double>(cost->count()), 1e3) / kHour,
-                                           static_cast<double>(mttf.count()) / kHour);
-  const auto length = Micros(static_cast<std::int64_t>(hours * kHour));
+  const Micros length = *interval_of({.mttf = mttf}, cost);
   const std::string why = fmt::format(
       "a checkpoint costs {} ({}), the job loses a node every {}{}: by Daly's formula {} of work between two",
       describe_duration(*cost), measured, describe_duration(mttf),

@@ -16,6 +16,7 @@
 #include "base/duration.h"
 #include "base/spelling.h"
 #include "base/text.h"
+#include "model/checkpoint_interval.h"
 
 namespace sickbay::cli {
 namespace {
@@ -150,7 +151,7 @@ Result<plan::Question> read_question(const PlanOptions& o, const plan::Model& mo
   }
   const double mtbf = 1 / (model.failures_per_node_hour() * static_cast<double>(s.job.nodes));
   s.job.interval_h =
-      s.job.cost_h > 0 ? std::min(plan::daly_interval(s.job.cost_h, mtbf), s.job.hours) : s.job.hours;
+      s.job.cost_h > 0 ? std::min(daly_interval(s.job.cost_h, mtbf), s.job.hours) : s.job.hours;
   if (!o.every.empty()) {
     auto hours = parse_hours("--checkpoint-every", o.every, false);
     if (!hours) return fail(std::move(hours.error()));
