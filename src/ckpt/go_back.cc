@@ -7,6 +7,7 @@
 
 #include "base/error_json.h"
 #include "ckpt/agree.h"
+#include "ckpt/told.h"
 
 namespace sickbay::ckpt {
 namespace {
@@ -31,8 +32,11 @@ class GoingBack {
     const Status done = me_.rank == 0 ? lead() : follow();
     if (!done) return tl::unexpected<Error>(done.error());
     back_.took = waiting_.now() - start;
+    back_.turn = turn_;
+    back_.notes.insert(back_.notes.begin(), notes_.begin(), notes_.end());
     return std::move(back_);
   }
+  void note(std::string text) { notes_.push_back(std::move(text)); }
 
  private:
   // ---- rank 0
@@ -228,6 +232,7 @@ class GoingBack {
   Board board_;
   std::int64_t turn_ = 0, round_ = 0, raw_ = 0;
   bool taken_ = true;
+  std::vector<std::string> notes_;
   WentBack back_;
 };
 
@@ -239,7 +244,10 @@ Result<WentBack> go_back(Series& series, const Participant& me, const BackWish& 
   if (!board) return tl::unexpected<Error>(std::move(board.error()));
   auto lock = lock_for(series, me);
   if (!lock) return tl::unexpected<Error>(std::move(lock.error()));
-  return GoingBack(series, me, wish, waiting, std::move(*board)).run();
+  GoingBack going(series, me, wish, waiting, std::move(*board));
+  if (me.rank == 0 && *lock)
+    if (const auto left = publish_left(series)) going.note(note_of_left(*left));
+  return going.run();
 }
 
 }  // namespace sickbay::ckpt

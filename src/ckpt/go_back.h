@@ -31,6 +31,7 @@ struct WentBack {
   std::uint64_t raw = 0;  ///< bytes of this process's files; of rank 0: of all
   Micros took{0};
   std::vector<std::string> notes{};
+  std::int64_t turn = 0;  ///< how often this session has gone back; the same of all processes
 };
 
 /// Images are shared out over the processes there are, where these are fewer or more and the program can take

@@ -6,8 +6,8 @@
 #include <algorithm>
 
 #include "base/error_json.h"
-#include "base/text.h"
 #include "ckpt/agree.h"
+#include "ckpt/told.h"
 
 namespace sickbay::ckpt {
 namespace {
@@ -17,17 +17,13 @@ using checkpoint::Image;
 
 // What rank 0 has decided before anything is written.
 struct Begun {
-  std::int64_t number = 0;
-  std::optional<std::int64_t> before;     ///< whose packs may be used
-  std::vector<std::int64_t> ancestors{};  ///< known to rank 0 alone
+  Control control;                     ///< without images; of the others: its number
+  std::optional<std::int64_t> before;  ///< whose packs may be used
 };
 
-Json image_json(const Image& image) {
-  return Json::object({{"rank", image.rank},
-                       {"node", image.node},
-                       {"sha256", checkpoint::hex(image.digest)},
-                       {"raw", image.raw},
-                       {"written", image.written}});
+Json failed_json(std::int64_t turn, const Error& error) {
+  return Json::object(
+      {{"turn", turn}, {"state", "failed"}, {"error", error_to_json(error)}, {"what", error.line()}});
 }
 
 class Taking {
@@ -37,16 +33,17 @@ class Taking {
 
   Result<Taken> run(std::span<const checkpoint::Source> sources) {
     const TimePoint start = waiting_.now();
-    const auto turn = next_turn(board_, me_);
-    if (!turn) return tl::unexpected<Error>(turn.error());
+    auto turn = wish_.turn > 0 ? Result<std::int64_t>(wish_.turn) : next_turn(board_, me_);
+    if (!turn) return tl::unexpected<Error>(std::move(turn.error()));
     turn_ = *turn;
     auto begun = me_.rank == 0 ? begin() : follow();
-    if (!begun) return tl::unexpected<Error>(std::move(begun.error()));
+    if (!begun) {
+      if (me_.rank == 0) refuse(begun.error());
+      return tl::unexpected<Error>(std::move(begun.error()));
+    }
     begun_ = std::move(*begun);
 
-    const checkpoint::ImageSource image{me_.rank, {sources.begin(), sources.end()}};
-    auto saved = series_.store.save(begun_.number, {&image, 1},
-                                    {.full = wish_.full, .before = begun_.before, .threads = wish_.threads});
+    auto saved = save(sources);
     Status done = tell(saved);
     if (done) done = me_.rank == 0 ? finish() : hear_end();
     if (!saved) return tl::unexpected<Error>(std::move(saved.error()));
@@ -54,10 +51,10 @@ class Taking {
       // (A timeout may be of one whose word comes late: the pack stays then, and goes with older ones.)
       if (done.error().code != ErrorCode::timed_out)
         (void)series_.files->remove(series_.store.folder() + "/" +
-                                    checkpoint::pack_name(begun_.number, me_.rank));
+                                    checkpoint::pack_name(begun_.control.number, me_.rank));
       return tl::unexpected<Error>(std::move(done.error()));
     }
-    taken_.number = begun_.number;
+    taken_.number = begun_.control.number;
     if (me_.rank != 0) {
       taken_.raw = saved->raw;
       taken_.written = saved->written;
@@ -68,6 +65,16 @@ class Taking {
     return std::move(taken_);
   }
 
+  // There is no such checkpoint, and nobody has to wait for this process.
+  void refuse(const Error& error) {
+    if (me_.rank == 0)
+      (void)board_.say(failed_json(turn_, error));
+    else
+      (void)board_.answer(Json::object({{"turn", turn_}, {"failed", error_to_json(error)}}));
+  }
+  void at_turn(std::int64_t turn) { turn_ = turn; }
+  void note(std::string text) { taken_.notes.push_back(std::move(text)); }
+
  private:
   // Rank 0: number and parent.
   Result<Begun> begin() {
@@ -75,7 +82,19 @@ class Taking {
     if (!number) return tl::unexpected<Error>(number.error());
     state_ = read_state(series_);
     Begun begun;
-    begun.number = std::max(*number, state_.last + 1);
+    Control& control = begun.control;
+    control.number = std::max(*number, state_.last + 1);
+    control.job = me_.job;
+    control.restart_count = me_.restart;
+    control.uid = me_.uid;
+    control.at = waiting_.now();
+    control.binary = wish_.binary;
+    control.binary_digest = wish_.binary_digest;
+    control.most_nodes = kAnyNodes;
+    control.fewest_processes = wish_.fewest > 0 ? wish_.fewest : me_.ranks;
+    control.most_processes = wish_.most > 0 ? wish_.most : me_.ranks;
+    control.label = wish_.label;
+    std::vector<std::int64_t>& ancestors = control.ancestors;
     const auto listed = series_.store.list();
     if (!listed) return tl::unexpected<Error>(listed.error());
     for (const checkpoint::Listed& one : *listed) {
@@ -84,21 +103,19 @@ class Taking {
       begun.before = one.number;
       const bool this_start = state_.tip_restart == me_.restart && state_.tip_job == me_.in_job;
       if (one.number != state_.tip || !this_start) continue;
-      begun.ancestors = one.control->ancestors;
-      begun.ancestors.insert(begun.ancestors.begin(), one.number);
-      if (begun.ancestors.size() > checkpoint::kMostAncestors)
-        begun.ancestors.resize(checkpoint::kMostAncestors);
+      ancestors = one.control->ancestors;
+      ancestors.insert(ancestors.begin(), one.number);
+      if (ancestors.size() > checkpoint::kMostAncestors) ancestors.resize(checkpoint::kMostAncestors);
     }
-    if (!begun.ancestors.empty()) {
-      begun.before = begun.ancestors.front();
+    if (!ancestors.empty()) {
+      begun.before = ancestors.front();
       taken_.parent = begun.before;
     }
-    state_.last = begun.number;
+    state_.last = control.number;
     if (auto kept = write_state(series_, state_); !kept)
       return tl::unexpected<Error>(std::move(kept.error()));
-    Json lead = Json::object({{"turn", turn_}, {"state", "begun"}, {"number", begun.number}});
-    if (begun.before) lead.set("before", *begun.before);
-    if (auto said = board_.say(std::move(lead)); !said) return tl::unexpected<Error>(std::move(said.error()));
+    if (auto said = board_.say(begun_json(turn_, control, begun.before, me_.ranks, me_.in_job)); !said)
+      return tl::unexpected<Error>(std::move(said.error()));
     return begun;
   }
 
@@ -114,32 +131,39 @@ class Taking {
               .remedied_by("let all processes come to it within --timeout of each other"));
     }
     Begun begun;
-    begun.number = (*lead)["number"].as_int();
+    begun.control.number = (*lead)["number"].as_int();
     if ((*lead).has("before")) begun.before = (*lead)["before"].as_int();
     return begun;
   }
 
-  Status tell(const Result<checkpoint::Saved>& saved) {
-    Json mine = Json::object({{"turn", turn_}, {"number", begun_.number}, {"label", wish_.label}});
-    if (saved) {
-      Image image = saved->images.front();
-      image.node = me_.node;
-      mine.set("image", image_json(image));
-    } else {
-      mine.set("failed", error_to_json(saved.error()));
+  Result<checkpoint::Saved> save(std::span<const checkpoint::Source> sources) {
+    const checkpoint::ImageSource image{me_.rank, {sources.begin(), sources.end()}};
+    auto saved = series_.store.save(begun_.control.number, {&image, 1},
+                                    {.full = wish_.full, .before = begun_.before, .threads = wish_.threads});
+    if (!saved || !wish_.still_so) return saved;
+    if (auto so = wish_.still_so(); !so) {
+      (void)series_.files->remove(series_.store.folder() + "/" +
+                                  checkpoint::pack_name(begun_.control.number, me_.rank));
+      return tl::unexpected<Error>(std::move(so.error()));
     }
-    return board_.answer(std::move(mine));
+    return saved;
+  }
+
+  Status tell(const Result<checkpoint::Saved>& saved) {
+    if (!saved)
+      return board_.answer(Json::object(
+          {{"turn", turn_}, {"number", begun_.control.number}, {"failed", error_to_json(saved.error())}}));
+    Image image = saved->images.front();
+    image.node = me_.node;
+    return board_.answer(saved_json(turn_, begun_.control.number, wish_.label, image));
   }
 
   // Rank 0: when all have said what they have, it exists.
   Status finish() {
     Status done = publish();
-    Json lead = Json::object({{"turn", turn_}, {"number", begun_.number}});
-    lead.set("state", done ? "published" : "failed");
-    if (!done) {
-      lead.set("error", error_to_json(done.error()));
-      lead.set("what", done.error().line());
-    }
+    Json lead =
+        done ? Json::object({{"turn", turn_}, {"state", "published"}}) : failed_json(turn_, done.error());
+    lead.set("number", begun_.control.number);
     if (auto said = board_.say(std::move(lead)); !said && done) return said;
     return done;
   }
@@ -148,38 +172,11 @@ class Taking {
     const auto all =
         board_.gather(waiting_, [&](const Json& answer) { return answer["turn"].as_int() >= turn_; });
     if (!all) return tl::unexpected<Error>(all.error());
-    Control control;
-    control.number = begun_.number;
-    control.ancestors = begun_.ancestors;
-    control.job = me_.job;
-    control.restart_count = me_.restart;
-    control.uid = me_.uid;
-    control.at = waiting_.now();
-    control.binary = wish_.binary;
-    control.binary_digest = wish_.binary_digest;
-    control.most_nodes = kAnyNodes;
-    control.fewest_processes = wish_.fewest > 0 ? wish_.fewest : me_.ranks;
-    control.most_processes = wish_.most > 0 ? wish_.most : me_.ranks;
-    control.label = wish_.label;
-    for (std::size_t rank = 0; rank < all->size(); ++rank) {
-      const Json& answer = (*all)[rank];
-      if (answer.has("failed"))
-        return fail(error_from_json(answer["failed"]).in(fmt::format("saving what rank {} has", rank)));
-      if (answer["turn"].as_int() != turn_ || answer["number"].as_int() != begun_.number)
-        return fail(ErrorCode::conflict, fmt::format("rank {} is at another checkpoint", rank));
-      if (answer["label"].as_string() != wish_.label)
-        return fail(Error(ErrorCode::conflict, fmt::format("rank {} has saved {} and rank 0 {}", rank,
-                                                           quote_for_message(answer["label"].as_string()),
-                                                           quote_for_message(wish_.label)))
-                        .remedied_by("let all processes save the same state: bring them together before it"));
-      const Json& image = answer["image"];
-      const auto digest = checkpoint::parse_digest(image["sha256"].as_string());
-      if (!digest) return fail(ErrorCode::bad_input, fmt::format("rank {} told no image", rank));
-      control.images.push_back({static_cast<std::int64_t>(rank), image["node"].as_string(),
-                                checkpoint::pack_name(begun_.number, static_cast<std::int64_t>(rank)),
-                                *digest, image["raw"].as_int(), image["written"].as_int()});
-      taken_.raw += static_cast<std::uint64_t>(control.images.back().raw);
-      taken_.written += static_cast<std::uint64_t>(control.images.back().written);
+    Control control = begun_.control;
+    if (auto added = add_images(control, turn_, *all); !added) return added;
+    for (const Image& image : control.images) {
+      taken_.raw += static_cast<std::uint64_t>(image.raw);
+      taken_.written += static_cast<std::uint64_t>(image.written);
     }
     const std::int64_t own[] = {0};
     return series_.store.publish(control, own);
@@ -193,8 +190,8 @@ class Taking {
     if (!lead) return tl::unexpected<Error>(lead.error());
     if ((*lead)["turn"].as_int() > turn_) {
       // Rank 0 is ahead; the control file tells how this one ended.
-      if (const auto control = series_.store.read_control(begun_.number); control) return {};
-      return fail(ErrorCode::conflict, fmt::format("checkpoint {} was not finished", begun_.number));
+      if (const auto control = series_.store.read_control(begun_.control.number); control) return {};
+      return fail(ErrorCode::conflict, fmt::format("checkpoint {} was not finished", begun_.control.number));
     }
     if ((*lead)["state"].as_string() == "published") return {};
     return fail(error_from_json((*lead)["error"]));
@@ -202,7 +199,7 @@ class Taking {
 
   // Rank 0, when it exists: what fails now is a note, for the checkpoint is there.
   void remember() {
-    state_.tip = begun_.number;
+    state_.tip = begun_.control.number;
     state_.tip_job = me_.in_job;
     state_.tip_restart = me_.restart;
     add_cost(state_, taken_.took + wish_.asked);
@@ -235,10 +232,19 @@ Result<Taken> take_checkpoint(Series& series, const Participant& me,
                               const Waiting& waiting) {
   auto board = Board::open(*series.files, series.board, me, "take");
   if (!board) return tl::unexpected<Error>(std::move(board.error()));
+  Taking taking(series, me, wish, waiting, std::move(*board));
   auto lock = lock_for(series, me);
-  if (!lock) return tl::unexpected<Error>(std::move(lock.error()));
+  if (!lock) {
+    if (wish.turn > 0) {
+      taking.at_turn(wish.turn);
+      taking.refuse(lock.error());
+    }
+    return tl::unexpected<Error>(std::move(lock.error()));
+  }
+  if (me.rank == 0 && *lock)
+    if (const auto left = publish_left(series)) taking.note(note_of_left(*left));
   if (me.rank == 0 && me.ranks > 1) tidy_board(*series.files, series.board, me);
-  return Taking(series, me, wish, waiting, std::move(*board)).run(sources);
+  return taking.run(sources);
 }
 
 }  // namespace sickbay::ckpt

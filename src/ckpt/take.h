@@ -7,6 +7,7 @@
 // process has taken part in is kept on the board, so that one that was left behind never joins the wrong one.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -27,7 +28,9 @@ struct TakeWish {
   std::optional<checkpoint::Digest> binary_digest = std::nullopt;
   std::int64_t fewest = 0, most = 0;  ///< processes that can go on from it; 0: as many as there are now
   checkpoint::RetentionLimits keep{};
-  Micros asked{0};  ///< how long the program took to write its files: part of the cost
+  Micros asked{0};        ///< how long the program took to write its files: part of the cost
+  std::int64_t turn = 0;  ///< of this checkpoint, where the caller counts them: the same of all, rising
+  std::function<Status()> still_so{};  ///< asked when all is saved: is that state one?  May be null
 };
 
 struct Taken {
@@ -39,7 +42,7 @@ struct Taken {
 };
 
 /// Errors: conflict: the processes do not agree, or a file changed meanwhile; busy: another checkpoint of
-/// this job is being taken; timed_out; those of Store::save, also another process's.
+/// this job is being taken; timed_out; those of Store::save and of `still_so`, also another process's.
 Result<Taken> take_checkpoint(Series& series, const Participant& me,
                               std::span<const checkpoint::Source> sources, const TakeWish& wish,
                               const Waiting& waiting);
