@@ -47,6 +47,7 @@ class GoingBack {
     end.set("state", !done ? "failed" : back_.number == 0 ? "none" : "restored");
     if (!done) end.set("error", error_to_json(done.error()));
     if (auto said = board_.say(std::move(end)); !said && done) return said;
+    count();
     return done;
   }
 
@@ -153,9 +154,11 @@ class GoingBack {
         return fail(ErrorCode::conflict, "the other processes have gone back without this one");
       }
       const std::string& state = (*heard)["state"].as_string();
-      if (state == "failed") return fail(error_from_json((*heard)["error"]));
+      if (state == "failed") {
+        count();
+        return fail(error_from_json((*heard)["error"]));
+      }
       if (state == "none") {
-        // Its count moves on with the others'.
         back_.number = 0;
         return answer("done", {});
       }
@@ -219,7 +222,13 @@ class GoingBack {
     return raw;
   }
 
+  // What ended before anyone was asked is a turn of this process, too: its next one is the others' next one.
+  void count() {
+    if (!answered_) (void)answer("done", {});
+  }
+
   Status answer(std::string_view phase, const std::optional<Error>& failed) {
+    answered_ = true;
     Json json = Json::object({{"turn", turn_}, {"round", round_}, {"phase", phase}, {"raw", raw_}});
     if (failed) json.set("failed", error_to_json(*failed));
     return board_.answer(std::move(json));
@@ -231,7 +240,7 @@ class GoingBack {
   const Waiting& waiting_;
   Board board_;
   std::int64_t turn_ = 0, round_ = 0, raw_ = 0;
-  bool taken_ = true;
+  bool taken_ = true, answered_ = false;
   std::vector<std::string> notes_;
   WentBack back_;
 };

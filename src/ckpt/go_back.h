@@ -20,7 +20,7 @@ struct BackWish {
   std::int64_t from = 0;  ///< not newer than this; 0: the newest
   /// Of a replay: this one at first, and later what the replay itself took, or fell back to.
   std::int64_t begin_at = 0;
-  std::string target;  ///< the folder of the program
+  std::string target{};  ///< the folder of the program
   int threads = 0;
   std::optional<checkpoint::Digest> binary_digest = std::nullopt;
 };

@@ -21,10 +21,10 @@
 namespace sickbay::ckpt {
 
 struct TakeWish {
-  std::string label;  ///< what the program calls the state; the same of all processes
+  std::string label{};  ///< what the program calls the state; the same of all processes
   bool full = false;
   int threads = 0;
-  std::string binary;  ///< of rank 0, as what follows
+  std::string binary{};  ///< of rank 0, as what follows
   std::optional<checkpoint::Digest> binary_digest = std::nullopt;
   std::int64_t fewest = 0, most = 0;  ///< processes that can go on from it; 0: as many as there are now
   checkpoint::RetentionLimits keep{};
