@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// The commands of sickbay-ckpt: their words, and what each does.  Each gives its exit code.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ckpt/board.h"
+#include "ckpt/series.h"
+
+namespace sickbay::ckpt {
+
+/// What the command line says; of all commands.
+struct Options {
+  std::string store, name, folder, session, label, timeout = "30m", cost, mttf, node_mttf;
+  std::vector<std::string> patterns;
+  std::int64_t job = 0, rank = -1, ranks = 0, from = 0, keep = 3, fewest = 0, most = 0;
+  bool json = false, own = false, full = false;
+  // Of run.
+  std::string every, ask = "USR1", ask_file, done, before_end, at_end = "none";
+  std::vector<std::string> program;
+  bool ask_one = false, quiet = false;
+};
+
+Result<int> save_command(const Options& o);
+Result<int> restore_command(const Options& o);
+/// list, and with `whole` every byte is looked at (verify).
+Result<int> look_command(const Options& o, bool whole);
+/// Daly's interval, and why it is so long.
+Result<int> interval_command(const Options& o);
+/// A program that is asked for its state while it runs.
+Result<int> run_command(const Options& o);
+
+// ---- what they begin with
+
+struct Place {
+  std::unique_ptr<checkpoint::Files> files = checkpoint::make_posix_files();
+  Participant me;
+  std::string root;
+};
+/// Who this process is, and where its checkpoints are.  Errors: usage.
+Result<Place> place_of(const Options& o);
+/// Errors: not_found.
+Result<std::string> folder_of_program(const Options& o);
+Result<Waiting> waiting_of(const Options& o);
+/// Where restore begins, by what sickbay redo says; 0: it says nothing.
+std::int64_t replay_begins_at(const Options& o);
+/// Mean time between failures that hit the job, by --mttf or --node-mttf; nothing: neither is given.
+/// Errors: usage.
+Result<std::optional<Micros>> mttf_of(const Options& o, const Participant& me);
+/// Of the environment; "" where it is not set.
+std::string variable(const char* name);
+/// Processors that this process may use.
+int threads_here();
+void tell_notes(const std::vector<std::string>& notes);
+
+}  // namespace sickbay::ckpt

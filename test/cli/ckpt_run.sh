@@ -1,0 +1,157 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# sickbay-ckpt run: a program that goes on while its state is saved, alone and as four processes.
+. "$(dirname "$0")/common.inc"
+unset SLURM_STEP_ID SLURM_PROCID PMI_RANK SICKBAY_SESSION 2>/dev/null || :
+export SLURM_JOB_ID=17 SICKBAY_CHECKPOINTS="$work/store"
+wrappers=()  # what this test has started; each ends with its program
+clean_up() { touch "$work"/*/stop; local pid; for pid in "${wrappers[@]}"; do wait "$pid" || :; done 2>/dev/null; }
+
+# The program: it counts, and when it is asked writes state.R, then done.R with the label.  Files steer it: stop; mute
+# (it answers nothing); hold (once asked it waits before it writes); label (what it calls its state).
+cat > program <<'EOF'
+#!/bin/bash
+rank=$1 asked=
+[ -e late.$rank ] || trap 'asked=1; echo x >> asked.$rank' USR1
+trap 'exit 7' TERM
+trap 'echo x >> usr2.$rank' USR2
+echo "${SICKBAY_CKPT_RESTORED-none} $$" > up.$rank.new; mv up.$rank.new up.$rank
+count=$(cat state.$rank 2>/dev/null || echo 0)
+until [ -e stop ] || [ -e stop.$rank ]; do
+  count=$((count + 1))
+  sleep 0.02
+  [ ! -e late.$rank ] || [ -e early ] || trap 'asked=1; echo x >> asked.$rank' USR1
+  if [ -e ask.$rank ]; then rm ask.$rank; asked=1; echo x >> asked.$rank; fi
+  [ -n "$asked" ] && [ ! -e mute ] && [ ! -e mute.$rank ] && [ ! -e hold.$rank ] || continue
+  asked=
+  echo $count > state.$rank.new; mv state.$rank.new state.$rank
+  cat label.$rank label 2>/dev/null | head -n 1 > done.$rank.new; mv done.$rank.new done.$rank
+done
+echo $count > last.$rank
+if [ -e bad ]; then exit 3; fi
+EOF
+chmod +x program
+
+# until_so WHAT...: waits until that command succeeds; half a minute at most.
+until_so() {
+  local tries=0
+  until "$@" 2>/dev/null; do
+    tries=$((tries + 1))
+    [ $tries -lt 600 ] || { tail -n 5 err.* >&2; fail "in vain: $*"; }
+    sleep 0.05
+  done
+}
+# begin RANKS WORDS...: that many wrappers in the background, with their programs; err.R is what each says.
+begin() {
+  local ranks=$1 rank; shift
+  rm -f up.* asked.* done.*
+  session=$((${session:-0} + 1)) pids=()
+  for ((rank = 0; rank < ranks; rank++)); do
+    sickbay-ckpt run --files 'state.%t' --done 'done.%t' --session s$session --rank $rank --ranks "$ranks" "$@" -- \
+      "$work/program" $rank > out.$rank 2> err.$rank < /dev/null & pids+=($!)
+  done
+  wrappers+=("${pids[@]}")
+  for ((rank = 0; rank < ranks; rank++)); do until_so test -s up.$rank; done
+}
+# ends RANK CODE
+ends() { local code=0; wait "${pids[$1]}" || code=$?; [ "$code" = "$2" ] || { cat "err.$1" >&2; fail "rank $1 ended with $code, not $2"; }; }
+program_of() { cut -d ' ' -f 2 "up.$1"; }
+taken() { grep -q "sickbay-ckpt: checkpoint $1" err.0; }
+noted() { grep -qF "note: no checkpoint: $1" err.0; }
+here() { mkdir "$work/$1"; cd "$work/$1" || exit; export SLURM_JOB_ID=$2; }
+
+# Alone: asked by Slurm (sbatch --signal, scancel --signal), and by its own timer.
+here one 17
+begin 1
+same up.0 <<< "none $(program_of 0)"
+kill -USR1 "${pids[0]}"; until_so taken 1; cp state.0 first
+kill -USR1 "${pids[0]}"; until_so taken 2
+kill -USR2 "${pids[0]}"; until_so test -s usr2.0
+touch stop; ends 0 0
+[ "$(wc -l < asked.0)" = 2 ] || fail "the program was asked $(wc -l < asked.0) times"
+silent_about out.0 checkpoint
+rm stop; echo lost > state.0; touch usr2.0
+begin 1 --every 1s
+same up.0 <<< "2 $(program_of 0)"
+until_so taken 4
+touch bad stop; ends 0 3; rm bad stop
+# What it is told it is told while it computes; what ends it ends both.
+begin 1; kill -TERM "${pids[0]}"; ends 0 7
+begin 1; kill -KILL "$(program_of 0)"; ends 0 137
+run 64 sickbay-ckpt run --files x --done d --ask KILL -- true
+run 64 sickbay-ckpt run --files x --done d --every 0s -- true
+run 64 sickbay-ckpt run --files x --done d
+run 127 sickbay-ckpt run --files x --done d -- no-such-program
+run 126 sickbay-ckpt run --files x --done d -- /etc/passwd
+run 5 sickbay-ckpt run --files x --done d -- sh -c 'exit 5'
+
+# It catches no signal yet: it is not killed by one, and asked when it does.
+touch late.0 early; begin 1 --timeout 1s
+kill -USR1 "${pids[0]}"; until_so noted 'the program of rank 0 catches no signal that asks it (for 1 s)'
+kill -0 "$(program_of 0)"; rm early
+kill -USR1 "${pids[0]}"; until_so taken 5
+touch stop; ends 0 0; rm stop late.0
+
+# It never answers: a note, and it goes on; then it does.
+touch mute; begin 1 --timeout 1s
+kill -USR1 "${pids[0]}"; until_so noted 'the program of rank 0 was asked and has not written its done file for 1 s'
+rm mute; until_so test -e done.0
+kill -USR1 "${pids[0]}"; until_so taken 6
+touch stop; ends 0 0; rm stop
+# By a file; and what stands before it begins is not taken for a wish or an answer.
+touch ask.0 done.0; begin 1 --ask-file 'ask.%t'
+[ ! -e asked.0 ]
+kill -USR1 "${pids[0]}"; until_so taken 7; [ "$(wc -l < asked.0)" = 1 ]
+touch stop; ends 0 0; rm stop
+# Before the limit, and when it has ended.
+SLURM_JOB_END_TIME=$(($(date +%s) + 4)) begin 1 --before-end 3s --at-end save
+until_so taken 8; touch stop; ends 0 0; rm stop; until_so taken 9
+run 0 sickbay-ckpt list --json; says out '"label":"end"'
+# From outside, by the board: once for each word.
+begin 1 --quiet
+echo '{"token": "c17.4"}' > new; mv new "$work/store/17/board/ask"
+until_so grep -q '"asked_done":"c17.4"' "$work/store/17/board/series.json"
+touch stop; ends 0 0; rm stop
+[ "$(wc -l < asked.0)" = 1 ]; silent_about err.0 checkpoint
+
+# Four: rank 0 alone is asked, all save.
+here four 19
+echo one > label; begin 4
+kill -USR1 "${pids[0]}"; until_so taken '1 (one)'
+was=$(cat state.?); touch stop
+for rank in 0 1 2 3; do ends $rank 0; done
+rm stop state.?; begin 4
+for rank in 0 1 2 3; do same up.$rank <<< "1 $(program_of $rank)"; done
+[ "$(cat state.?)" = "$was" ]
+# They do not write the same: no checkpoint.  Or not at first: all are waited for.
+echo other > label.2; kill -USR1 "${pids[0]}"; until_so test -e done.2
+cp label done.2.new; mv done.2.new done.2; until_so taken '2 (one)'
+rm label.2
+# One does not answer: a note, and all go on; the next one is together again.
+touch stop; for rank in 0 1 2 3; do ends $rank 0; done; rm stop
+touch mute.3; begin 4 --timeout 2s
+kill -USR1 "${pids[0]}"; until_so noted 'the program of rank 3 was asked and has not written'
+rm mute.3; until_so test -e done.3; kill -USR1 "${pids[0]}"; until_so taken 3
+# One wrapper is gone with its program: the others are told so in time, and end as their programs do.
+kill -KILL "${pids[3]}" "$(program_of 3)"; ends 3 137
+kill -USR1 "${pids[0]}"; until_so noted 'no answer of rank 3 for 2 s'
+touch stop; for rank in 0 1 2; do ends $rank 0; done; rm stop
+
+# In the midst: rank 0's program has written and is killed, the last one has not; what all have written is kept.
+touch hold.3; begin 4
+kill -USR1 "${pids[0]}"; until_so test -e done.0; until_so test -s asked.3
+kill -KILL "$(program_of 0)"; rm hold.3; ends 0 137; until_so taken 4
+# Rank 0 is gone: the others compute on, wait for nobody, and end as their programs do.
+until_so test -e done.3
+touch stop; for rank in 1 2 3; do ends $rank 0; done; rm stop
+# One ends before it has written: no checkpoint, and no more; the others compute on.
+touch hold.2; begin 4
+kill -USR1 "${pids[0]}"; until_so test -s asked.2
+touch stop.2; ends 2 0; until_so noted 'the program of rank 2 has ended'
+kill -0 "$(program_of 0)"; touch stop; for rank in 0 1 3; do ends $rank 0; done; rm stop stop.2 hold.2
+run 0 sickbay-ckpt verify; run 0 sickbay-ckpt list --json; says out '"checkpoint":4'; silent_about out '"checkpoint":5'
+# All have ended well.
+begin 4 --at-end save --keep 2; touch stop.1 stop.0 stop.2 stop.3
+for rank in 0 1 2 3; do ends $rank 0; done; taken '[0-9]* (end)' || { cat err.0 >&2; fail 'nothing at the end'; }
+rm stop.?; touch bad; begin 4 --at-end save; touch stop; for rank in 0 1 2 3; do ends $rank 3; done
+noted 'the program of rank 0 has failed'
