@@ -29,6 +29,7 @@
 #include "base/result.h"
 #include "checkpoint/control.h"
 #include "checkpoint/files.h"
+#include "checkpoint/memory.h"
 #include "checkpoint/pack.h"
 
 namespace sickbay::checkpoint {
@@ -108,10 +109,13 @@ class Store {
   /// then.  Gives the bytes of the files. Errors: bad_input (damaged; nothing was changed), not_found,
   /// conflict (two files of one name), storage_full; what `ready` fails with.
   /// `ready`, where there is one, is called when all is read and found right and nothing has been changed
-  /// yet: others may have to be asked first.
+  /// yet: others may have to be asked first.  With `memory` the parts of memory go to where it says, and
+  /// conflict is also: the program has other parts, or of other sizes; where `memory->changed` is set after
+  /// an error, they are of no use any more.
   Result<std::uint64_t> restore(const Control& control, std::span<const std::int64_t> ranks,
                                 const std::string& target, int threads = 0,
-                                const std::function<Status()>& ready = {}) const;
+                                const std::function<Status()>& ready = {},
+                                MemoryTarget* memory = nullptr) const;
   /// Every byte of a pack and of those it stands on, of which those in `sure` are passed over and to which
   /// those found right are added.  Errors: bad_input: what is damaged; not_found.
   Status verify_pack(const Image& image, std::map<std::string, Digest>& sure, int threads = 0) const;

@@ -2,7 +2,8 @@
 // Store: restoring and verifying.
 //
 // A restore writes every file beside its place, on several threads; when all of all processes were read and
-// found right, they take their names.  So a damaged image changes nothing in the folder of the program.
+// found right, they take their names.  So a damaged image changes nothing in the folder of the program. Parts
+// of memory are read twice for the same end (memory.h).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,6 +13,8 @@
 #include <unordered_set>
 
 #include "base/text.h"
+#include "checkpoint/memory.h"
+#include "checkpoint/pieces.h"
 #include "checkpoint/store.h"
 #include "checkpoint/workers.h"
 
@@ -19,75 +22,6 @@ namespace sickbay::checkpoint {
 namespace {
 
 constexpr std::string_view kAside = ".sickbay-restoring";
-constexpr std::uint64_t kReadPart = 8 << 20;  ///< raw bytes of one task
-
-struct ReadWorker {
-  Unsqueezer unsqueezer;
-  std::string scratch, raw;
-};
-
-// An image with the packs it stands on: packs[0] is its own.
-struct OpenPacks {
-  std::vector<PackReader> packs;
-};
-
-Result<PackReader> open_as(Files& files, const std::string& folder, const std::string& name,
-                           const Digest& digest) {
-  auto pack = PackReader::open(files, folder, name);
-  if (!pack) return pack;
-  if (pack->digest() != digest)
-    return fail(damaged(fmt::format("the pack {} is another one than its checkpoint's", name)));
-  return pack;
-}
-
-Result<OpenPacks> open_packs(Files& files, const std::string& folder, const Image& image) {
-  OpenPacks open;
-  auto own = open_as(files, folder, image.pack, image.digest);
-  if (!own) return tl::unexpected<Error>(std::move(own.error()));
-  const std::vector<Base> bases = own->index().bases;
-  open.packs.push_back(std::move(*own));
-  for (const Base& base : bases) {
-    auto pack = open_as(files, folder, base.name, base.digest);
-    if (!pack) return tl::unexpected<Error>(std::move(pack.error()));
-    open.packs.push_back(std::move(*pack));
-  }
-  return open;
-}
-
-// Chunks that one thread reads and writes at one place.
-struct Piece {
-  std::size_t image = 0, file = 0;
-  std::uint64_t at = 0, size = 0;  ///< in the file
-  ChunkRun run;
-};
-
-// The pieces of a file, or what its runs and its size do not agree on.
-Status cut_in_pieces(const OpenPacks& open, std::size_t image, std::size_t number,
-                     std::vector<Piece>& pieces) {
-  const PackedFile& file = open.packs[0].index().files[number];
-  std::uint64_t at = 0;
-  for (const ChunkRun& run : file.runs) {
-    const auto& chunks = open.packs[run.pack].index().chunks;
-    if (run.first > chunks.size() || run.count > chunks.size() - run.first)
-      return fail(damaged(fmt::format("{} is of chunks that {} does not have", quote_for_message(file.name),
-                                      open.packs[run.pack].name())));
-    Piece piece{image, number, at, 0, {run.pack, run.first, 0}};
-    for (std::uint32_t i = run.first; i < run.first + run.count; ++i) {
-      if (piece.size >= kReadPart) {
-        pieces.push_back(piece);
-        piece = {image, number, at, 0, {run.pack, i, 0}};
-      }
-      ++piece.run.count;
-      piece.size += chunks[i].raw;
-      at += chunks[i].raw;
-    }
-    pieces.push_back(piece);
-  }
-  if (at != file.size)
-    return fail(
-        damaged(fmt::format("{} has {} bytes, its chunks {}", quote_for_message(file.name), file.size, at)));
-  return {};
-}
 
 std::string folder_of(const std::string& path) { return path.substr(0, path.rfind('/')); }
 
@@ -178,15 +112,22 @@ bool is_damage(const Error& error) {
 
 Result<std::uint64_t> Store::restore(const Control& control, std::span<const std::int64_t> ranks,
                                      const std::string& target, int threads,
-                                     const std::function<Status()>& ready) const {
+                                     const std::function<Status()>& ready, MemoryTarget* memory) const {
+  // Where a file of an image goes: one of the two.
+  struct Destination {
+    std::size_t staged = 0;
+    const MemoryPart* part = nullptr;
+  };
   Staged staged(*files_, target);
   std::uint64_t raw = 0;
   // Some processes at a time: each has up to kMostBases + 1 packs open.
   constexpr std::size_t kRanksAtOnce = 16;
-  const auto stage = [&](std::span<const std::int64_t> some) -> Status {
+  // Reads what some processes left, and compares it with its digests: all to files beside their places, or,
+  // with `in_place`, the parts of memory to theirs.
+  const auto read = [&](std::span<const std::int64_t> some, bool in_place) -> Status {
     std::vector<OpenPacks> open;
     std::vector<Piece> pieces;
-    std::vector<std::size_t> first;  ///< of each image, its first file among all that are staged
+    std::vector<std::vector<Destination>> to;  ///< by image and file
     for (const std::int64_t rank : some) {
       const Image* image = image_of(control, rank);
       if (!image)
@@ -195,33 +136,49 @@ Result<std::uint64_t> Store::restore(const Control& control, std::span<const std
       auto packs = open_packs(*files_, folder_, *image);
       if (!packs) return tl::unexpected<Error>(std::move(packs.error()));
       open.push_back(std::move(*packs));
-      first.push_back(staged.count());
       const auto& files = open.back().packs[0].index().files;
+      to.emplace_back(files.size());
+      if (memory)
+        if (auto all = all_are_there(*memory, files); !all) return all;
       for (std::size_t f = 0; f < files.size(); ++f) {
+        const auto part = find_part(memory, files[f]);
+        if (!part) return tl::unexpected<Error>(part.error());
+        to.back()[f] = {staged.count(), *part};
+        if (in_place && *part == nullptr) continue;
         const std::size_t before = pieces.size();
         if (auto cut = cut_in_pieces(open.back(), open.size() - 1, f, pieces); !cut) return cut;
-        if (auto added = staged.add(files[f], pieces.size() - before); !added) return added;
+        if (in_place) continue;
         raw += files[f].size;
+        if (*part == nullptr)
+          if (auto added = staged.add(files[f], pieces.size() - before); !added) return added;
       }
     }
+    if (in_place && !pieces.empty()) memory->changed = true;
     return for_each_task(
         pieces.size(), thread_count(threads, pieces.size()), [] { return ReadWorker(); },
         [&](ReadWorker& worker, std::size_t task) -> Status {
           const Piece& piece = pieces[task];
-          if (worker.raw.size() < piece.size) worker.raw.resize(piece.size);
-          const std::span<char> bytes = std::span(worker.raw).first(piece.size);
+          const Destination& destination = to[piece.image][piece.file];
+          if (!in_place && worker.raw.size() < piece.size) worker.raw.resize(piece.size);
+          const std::span<char> bytes = in_place ? destination.part->bytes.subspan(piece.at, piece.size)
+                                                 : std::span(worker.raw).first(piece.size);
           const PackReader& pack = open[piece.image].packs[piece.run.pack];
-          if (auto read =
+          if (auto done =
                   pack.read(piece.run.first, piece.run.count, bytes, worker.unsqueezer, worker.scratch);
-              !read)
-            return read;
-          return staged.write(first[piece.image] + piece.file, piece.at, {bytes.data(), bytes.size()});
+              !done || destination.part != nullptr)
+            return done;
+          return staged.write(destination.staged, piece.at, {bytes.data(), bytes.size()});
         });
   };
-  Status done;
-  for (auto left = ranks; done && !left.empty(); left = left.subspan(std::min(left.size(), kRanksAtOnce)))
-    done = stage(left.first(std::min(left.size(), kRanksAtOnce)));
+  const auto read_all = [&](bool in_place) {
+    Status done;
+    for (auto left = ranks; done && !left.empty(); left = left.subspan(std::min(left.size(), kRanksAtOnce)))
+      done = read(left.first(std::min(left.size(), kRanksAtOnce)), in_place);
+    return done;
+  };
+  Status done = read_all(false);
   if (done && ready) done = ready();
+  if (done && memory && !memory->parts.empty()) done = read_all(true);
   if (done) done = staged.take_places();
   if (!done)
     return tl::unexpected<Error>(std::move(done.error()).in(fmt::format("restoring {}", control.number)));

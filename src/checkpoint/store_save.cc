@@ -149,7 +149,7 @@ class Saving {
   Status save_part(SaveWorker& worker, const Part& part) {
     OpenImage& image = images[part.image];
     Status done;
-    if (!part.closes) done = cut_part(worker, image, part);
+    if (!part.closes) done = guarded([&] { return cut_part(worker, image, part); });
     {
       std::unique_lock hold(mutex_);
       if (done) turn_.wait(hold, [&] { return failed_ || image.turn == part.sequence; });
@@ -159,7 +159,8 @@ class Saving {
         return done;
       }
     }
-    done = part.closes ? close(image) : write(worker, image, image.files[part.file].runs);
+    done = guarded(
+        [&] { return part.closes ? close(image) : write(worker, image, image.files[part.file].runs); });
     const std::lock_guard hold(mutex_);
     if (!done) failed_ = true;
     ++image.turn;

@@ -1,11 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // A few threads that do a list of tasks.
+//
+// They may be a user's program's (libckpt): no exception ends it, not even that no memory is left, a thread
+// that cannot be had is done without, and its signals go to its own threads.
 #pragma once
+#include <signal.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
+#include <exception>
 #include <mutex>
 #include <optional>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -43,6 +50,33 @@ class FirstError {
   std::atomic<bool> any_ = false;
 };
 
+/// What `work()` gives, and an exception of the standard library (no memory) as an error.
+template <class Work>
+Status guarded(Work work) {
+  try {
+    return work();
+  } catch (const std::exception& e) {
+    return fail(ErrorCode::os, e.what());
+  }
+}
+
+/// While it lives this thread, and each that it starts, takes no signals but those of its own faults.
+class NoSignals {
+ public:
+  NoSignals() {
+    sigset_t all;
+    ::sigfillset(&all);
+    for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP}) ::sigdelset(&all, fault);
+    ::pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~NoSignals() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  NoSignals(const NoSignals&) = delete;
+  NoSignals& operator=(const NoSignals&) = delete;
+
+ private:
+  sigset_t before_;
+};
+
 /// Calls `work(worker, task)` for 0 ... tasks - 1, each begun in this order, on `threads` threads; none is
 /// begun after an error.  `make()` makes what one thread works with.  Of one thread it is the caller's.
 template <class Make, class Work>
@@ -50,12 +84,22 @@ Status for_each_task(std::size_t tasks, std::size_t threads, Make make, Work wor
   std::atomic<std::size_t> next = 0;
   FirstError error;
   const auto run = [&] {
-    auto worker = make();
-    for (std::size_t task = next++; task < tasks && !error.any(); task = next++)
-      if (Status done = work(worker, task); !done) error.keep(std::move(done.error()));
+    const Status all = guarded([&]() -> Status {
+      auto worker = make();
+      for (std::size_t task = next++; task < tasks && !error.any(); task = next++)
+        if (Status done = work(worker, task); !done) error.keep(std::move(done.error()));
+      return {};
+    });
+    if (!all) error.keep(all.error());
   };
   std::vector<std::jthread> others;
-  for (std::size_t i = 1; i < threads; ++i) others.emplace_back(run);
+  {
+    const NoSignals none;
+    try {
+      for (std::size_t i = 1; i < threads; ++i) others.emplace_back(run);
+    } catch (const std::system_error&) {  // no more of them
+    }
+  }
   run();
   others.clear();  // joins
   return error.take();

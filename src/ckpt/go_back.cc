@@ -214,7 +214,7 @@ class GoingBack {
       own.push_back(image.rank);
       raw_ += image.raw;
     }
-    auto raw = series_.store.restore(control, own, wish_.target, wish_.threads, ready);
+    auto raw = series_.store.restore(control, own, wish_.target, wish_.threads, ready, wish_.memory);
     if (!raw) return raw;
     back_.label = control.label;
     back_.raw = *raw;

@@ -23,6 +23,7 @@ struct BackWish {
   std::string target{};  ///< the folder of the program
   int threads = 0;
   std::optional<checkpoint::Digest> binary_digest = std::nullopt;
+  checkpoint::MemoryTarget* memory = nullptr;  ///< of the program that asks; null: it has files alone
 };
 
 struct WentBack {
@@ -36,8 +37,8 @@ struct WentBack {
 
 /// Images are shared out over the processes there are, where these are fewer or more and the program can take
 /// that.  No checkpoint at all is no error (number 0), but for one that was asked for.
-/// Errors: those of way_back and check_fit; bad_input: none is whole; busy; timed_out; storage_full, also of
-/// another process.
+/// Errors: those of way_back and check_fit; bad_input: none is whole; busy; timed_out; conflict: other parts
+/// of memory than the checkpoint's; storage_full, also of another process.
 Result<WentBack> go_back(Series& series, const Participant& me, const BackWish& wish, const Waiting& waiting);
 
 }  // namespace sickbay::ckpt

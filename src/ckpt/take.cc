@@ -137,6 +137,7 @@ class Taking {
   }
 
   Result<checkpoint::Saved> save(std::span<const checkpoint::Source> sources) {
+    if (wish_.unable) return fail(*wish_.unable);
     const checkpoint::ImageSource image{me_.rank, {sources.begin(), sources.end()}};
     auto saved = series_.store.save(begun_.control.number, {&image, 1},
                                     {.full = wish_.full, .before = begun_.before, .threads = wish_.threads});

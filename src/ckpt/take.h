@@ -28,6 +28,9 @@ struct TakeWish {
   std::optional<checkpoint::Digest> binary_digest = std::nullopt;
   std::int64_t fewest = 0, most = 0;  ///< processes that can go on from it; 0: as many as there are now
   checkpoint::RetentionLimits keep{};
+  /// Why this process has nothing to save: it takes part all the same, so that nobody waits for it in vain,
+  /// and fails the checkpoint of all.
+  std::optional<Error> unable = std::nullopt;
   Micros asked{0};        ///< how long the program took to write its files: part of the cost
   std::int64_t turn = 0;  ///< of this checkpoint, where the caller counts them: the same of all, rising
   std::function<Status()> still_so{};  ///< asked when all is saved: is that state one?  May be null
