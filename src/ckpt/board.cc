@@ -117,7 +117,7 @@ Result<Json> Board::hear(const Waiting& waiting, const std::function<bool(const 
                 fmt::format("rank 0 said nothing for {}", describe_duration(waiting.patience)))
               .because(wrong)
               .remedied_by("see whether it still runs, and whether all processes call this; give them "
-                           "longer: --timeout"));
+                           "longer: --timeout (of a program with the library: SICKBAY_CHECKPOINT_TIMEOUT)"));
   }
 }
 
@@ -149,7 +149,7 @@ Result<std::vector<Json>> Board::gather(const Waiting& waiting,
                             some_of(lacking), describe_duration(waiting.patience)))
               .because(wrong)
               .remedied_by("see whether they still run, and whether all processes call this; give them "
-                           "longer: --timeout"));
+                           "longer: --timeout (of a program with the library: SICKBAY_CHECKPOINT_TIMEOUT)"));
   }
 }
 

@@ -62,8 +62,9 @@ Result<Participant> participant_from(const Variable& variable, const Known& know
   const auto in_job = read.number({"SLURM_JOB_ID", "SLURM_JOBID"});
   const auto job = known.job ? known.job : in_job;
   if (job.value_or(0) < 1 || *job > 0xfffffffdLL)
-    return usage(read.wrong().empty() ? "no job is named" : read.wrong(),
-                 "run it in a job of Slurm, or name the job: --job N");
+    return usage(
+        read.wrong().empty() ? "no job is named" : read.wrong(),
+        "run it in a job of Slurm, or name the job: SICKBAY_CHECKPOINT_JOB=N (sickbay-ckpt: or --job N)");
   me.job = static_cast<JobId>(*job);
   me.in_job = static_cast<JobId>(in_job.value_or(*job));
   me.restart = read.number({"SLURM_RESTART_COUNT"}).value_or(0);

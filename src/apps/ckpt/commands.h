@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ckpt/board.h"
+#include "ckpt/place.h"
 #include "ckpt/series.h"
 
 namespace sickbay::ckpt {
@@ -34,23 +35,17 @@ Result<int> run_command(const Options& o);
 
 // ---- what they begin with
 
-struct Place {
+struct Place : JobPlace {
   std::unique_ptr<checkpoint::Files> files = checkpoint::make_posix_files();
-  Participant me;
-  std::string root;
 };
 /// Who this process is, and where its checkpoints are.  Errors: usage.
 Result<Place> place_of(const Options& o);
 /// Errors: not_found.
 Result<std::string> folder_of_program(const Options& o);
 Result<Waiting> waiting_of(const Options& o);
-/// Where restore begins, by what sickbay redo says; 0: it says nothing.
-std::int64_t replay_begins_at(const Options& o);
 /// Mean time between failures that hit the job, by --mttf or --node-mttf; nothing: neither is given.
 /// Errors: usage.
 Result<std::optional<Micros>> mttf_of(const Options& o, const Participant& me);
-/// Of the environment; "" where it is not set.
-std::string variable(const char* name);
 /// Processors that this process may use.
 int threads_here();
 void tell_notes(const std::vector<std::string>& notes);

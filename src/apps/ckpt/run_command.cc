@@ -139,8 +139,7 @@ Result<int> run_command(const Options& o) {
   auto series = Series::open(*place->files, place->root, place->me.job, o.name);
   if (!series) return tl::unexpected<Error>(std::move(series.error()));
 
-  const BackWish back_wish{
-      .begin_at = replay_begins_at(o), .target = plan->folder, .threads = threads_here()};
+  const BackWish back_wish{.begin_at = place->begin_at, .target = plan->folder, .threads = threads_here()};
   const auto back = go_back(*series, place->me, back_wish, plan->waiting);
   if (!back) return tl::unexpected<Error>(back.error());
   tell_notes(back->notes);

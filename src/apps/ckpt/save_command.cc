@@ -57,7 +57,7 @@ Result<int> restore_command(const Options& o) {
   auto series = Series::open(*place->files, place->root, place->me.job, o.name);
   if (!series) return tl::unexpected<Error>(std::move(series.error()));
   const BackWish wish{
-      .from = o.from, .begin_at = replay_begins_at(o), .target = *folder, .threads = threads_here()};
+      .from = o.from, .begin_at = place->begin_at, .target = *folder, .threads = threads_here()};
   const auto back = go_back(*series, place->me, wish, *waiting);
   if (!back) return tl::unexpected<Error>(back.error());
   tell_notes(back->notes);
