@@ -20,8 +20,10 @@ Status ask_for_checkpoint(const Series& series, const std::string& token) {
                                  Json::object({{"token", token}}).dump() + "\n");
 }
 
+std::string ask_path(const Series& series) { return series.board + "/" + kAskName; }
+
 std::string asked_token(const Series& series) {
-  const auto text = checkpoint::read_whole(*series.files, series.board + "/" + kAskName, kMostAskBytes);
+  const auto text = checkpoint::read_whole(*series.files, ask_path(series), kMostAskBytes);
   const auto json = text ? Json::parse(*text) : Result<Json>(Json());
   if (!json) return "";
   const std::string& token = (*json)["token"].as_string();

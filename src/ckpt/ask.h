@@ -14,6 +14,8 @@ namespace sickbay::ckpt {
 /// Replaces what was asked before.  Errors: usage: a token that is empty, longer than 200 bytes or not
 /// printable; those of write_whole.
 Status ask_for_checkpoint(const Series& series, const std::string& token);
+/// The file of the wish: who looks often sees by its inode and time whether it is still the same.
+std::string ask_path(const Series& series);
 /// The token of the wish that is there; "": there is none, or a file that is none.
 std::string asked_token(const Series& series);
 /// Of rank 0: that wish was answered, by a checkpoint or by `error` ("" for none).
