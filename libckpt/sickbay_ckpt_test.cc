@@ -453,6 +453,36 @@ TEST_F(CkptTest, APlainCProgram) {
   EXPECT_THAT(err_, HasSubstr("/proc/nowhere"));
 }
 
+#ifdef CKPT_FORTRAN
+TEST_F(CkptTest, AFortranProgramGoesOn) {
+  ASSERT_EQ(program("10", CKPT_FORTRAN), 0) << out_ << err_;
+  EXPECT_THAT(out_, HasSubstr("from step 0 ()\n"));
+  const std::string wanted = out_.substr(out_.find("step 10 sum"));
+  ::setenv("SICKBAY_CHECKPOINTS", (folder_ / "again").c_str(), 1);
+  ASSERT_EQ(program("4", CKPT_FORTRAN), 0) << out_ << err_;
+  ASSERT_EQ(program("10", CKPT_FORTRAN), 0) << out_ << err_;
+  EXPECT_EQ(out_, "from step 4 (step 4)\n" + wanted);
+  ::setenv("SICKBAY_CHECKPOINT_EVERY", "often", 1);
+  EXPECT_EQ(program("10", CKPT_FORTRAN), 1);
+  EXPECT_THAT(out_, HasSubstr("SICKBAY_CHECKPOINT_EVERY is 'often'"));
+}
+#endif
+
+TEST(CkptLibrary, NumbersOfFortranAreThoseOfTheHeader) {
+  const std::string header = read_text(CKPT_SOURCE "/sickbay_ckpt.h"),
+                    module = read_text(CKPT_SOURCE "/sickbay_ckpt.f90");
+  int found = 0;
+  for (std::size_t at = header.find("  SICKBAY_CKPT_"); at != std::string::npos;
+       at = header.find("\n  SICKBAY_CKPT_", at + 1)) {
+    const std::size_t from = header.find('S', at), end = header.find_first_of(",/", from);
+    std::string one = header.substr(from, end - from);
+    one.erase(one.find_last_not_of(' ') + 1);
+    EXPECT_THAT(module, ::testing::ContainsRegex(one + "[,\n]")) << one;
+    ++found;
+  }
+  EXPECT_EQ(found, 13);
+}
+
 TEST(CkptLibrary, OnlyTheNamesOfTheMapAreExported) {
   const auto lines = [](const std::string& command) {
     std::string all;
