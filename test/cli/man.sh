@@ -38,7 +38,7 @@ for file in "$pages"/*.1; do
 done
 
 # Those written by hand.
-for file in sickbay-agent.8 sickbay-ckpt.1 smd.1 smd.3 nonstop.sh.1 nonstop.conf.5; do is_roff "$pages/$file" $file; done
+for file in sickbay-agent.8 sickbay-ckpt.1 sickbay_ckpt.3 smd.1 smd.3 nonstop.sh.1 nonstop.conf.5; do is_roff "$pages/$file" $file; done
 # section FILE FROM TO: that part of the page, without fonts.
 section() { sed -n "/^.SH $2/,/^.SH $3/p" "$pages/$1" | sed 's/\\f[BIR]//g; s/\\-/-/g'; }
 # each OF NAME: every line of OF is a word of the standard input, which NAME has.
@@ -59,6 +59,12 @@ grep -oE 'smd_[a-z0-9_]+' "$SICKBAY_SOURCE/libsmd/libsmd.map" > functions
 section smd.3 SYNOPSIS DESCRIPTION | each functions smd.3
 grep -oE 'ENSTOP_[A-Z]+' "$SICKBAY_SOURCE/libsmd/smd.h" | grep -vE 'ENSTOP_(OK|LASTERR)$' > errors
 section smd.3 ERRORS EXAMPLE | each errors smd.3
+grep -oE 'sickbay_ckpt_[a-z_]+' "$SICKBAY_SOURCE/libckpt/libsickbay-ckpt.map" > functions
+section sickbay_ckpt.3 SYNOPSIS DESCRIPTION | each functions sickbay_ckpt.3
+grep -oE '^  SICKBAY_CKPT_[A-Z_]+' "$SICKBAY_SOURCE/libckpt/sickbay_ckpt.h" | tr -d ' ' > errors
+section sickbay_ckpt.3 RETURN ENVIRONMENT | each errors sickbay_ckpt.3
+grep -oE 'SICKBAY_(CHECKPOINT[A-Z_]*|SESSION)' "$SICKBAY_SOURCE/libckpt/sickbay_ckpt.h" > variables
+section sickbay_ckpt.3 ENVIRONMENT EXAMPLE | each variables sickbay_ckpt.3
 sed -n '/^## nonstop.conf/,$s/^| \([A-Z][A-Za-z, ]*\) |.*/\1/p' "$SICKBAY_SOURCE/doc/formats/nonstop.md" | tr -d ' ' | tr ',' '\n' > keys
 section nonstop.conf.5 KEYS EXAMPLE | each keys nonstop.conf.5
 run 66 sickbay man wyh

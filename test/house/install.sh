@@ -14,6 +14,8 @@ for file in bin/sickbay bin/mybatch bin/myrequeue bin/mytrigger bin/sickbayd bin
     share/doc/sickbay/operations.md share/doc/sickbay/formats/operation.md \
     share/bash-completion/completions/sickbay lib/systemd/system/sickbayd.service lib/libsmd.so.1 lib/libsmd.a include/smd.h \
     lib/pkgconfig/smd.pc share/sickbay/libsmd/smd.py share/sickbay/libsmd/smd.f90 \
+    lib/libsickbay-ckpt.so.1 lib/libsickbay-ckpt.a include/sickbay_ckpt.h lib/pkgconfig/sickbay-ckpt.pc share/sickbay/libckpt/sickbay_ckpt.f90 \
+    share/sickbay/checkpoint/wave.c share/man/man3/sickbay_ckpt.3 \
     lib/systemd/system/sickbay-agent.service share/man/man8/sickbay-agent.8 share/doc/sickbay/README.md; do
   [ -s "$to/$file" ] || { echo "$file is not installed" >&2; exit 1; }
 done
@@ -36,6 +38,24 @@ readelf -d "$work/asks" | grep -q 'NEEDED.*libsmd.so.1'
 # shellcheck disable=SC2046
 ${CC:-cc} -o "$work/asks" "$work/asks.c" $(pkg-config --cflags smd) "$to/lib/libsmd.a" -lmunge -pthread
 [ "$("$work/asks")" = 'Node has not failed' ]
+# And libsickbay-ckpt; the C program prints the text of an error, since no job is named.
+cat > "$work/saves.c" <<'C'
+#include <sickbay_ckpt.h>
+#include <stdio.h>
+int main(void) {
+  sickbay_ckpt *ckpt;
+  if (sickbay_ckpt_open(&ckpt, NULL) != SICKBAY_CKPT_USAGE) return 1;
+  return puts(sickbay_ckpt_error(NULL)) < 0 ? 1 : 0;
+}
+C
+unset SLURM_JOB_ID SLURM_JOBID SICKBAY_CHECKPOINT_JOB
+# shellcheck disable=SC2046 # words of a command
+${CC:-cc} -std=c99 -Wall -Wextra -Werror -o "$work/saves" "$work/saves.c" $(pkg-config --cflags --libs sickbay-ckpt)
+readelf -d "$work/saves" | grep -q 'NEEDED.*libsickbay-ckpt.so.1'
+LD_LIBRARY_PATH=$to/lib "$work/saves" | grep -q 'no job is named'
+# shellcheck disable=SC2046
+${CC:-cc} -o "$work/saves" "$work/saves.c" $(pkg-config --cflags sickbay-ckpt) "$to/lib/libsickbay-ckpt.a" $(sed -n 's/^Libs.private: //p' "$to/lib/pkgconfig/sickbay-ckpt.pc")
+"$work/saves" | grep -q 'no job is named'
 # What loads DuckDB finds it under the prefix, wherever that is, and nothing of the build folder.
 readelf -d "$to/bin/sickbay" | grep -q 'RUNPATH.*\[$ORIGIN/../lib/sickbay\]' || { echo "the run path is not the prefix's" >&2; exit 1; }
 echo 'no store' > "$work/log.csv"
