@@ -273,7 +273,7 @@ Status Program::save(const std::string& label) {
   wish.binary_digest = parts_.empty() ? std::nullopt : binary_digest_;
   const auto taken =
       ckpt::take_checkpoint(series_, me_, all ? *all : std::vector<checkpoint::Source>(), wish, waiting_);
-  const Status saved = taken ? Status() : tl::unexpected<Error>(taken.error());
+  Status saved = taken ? Status() : tl::unexpected<Error>(taken.error());
   if (me_.rank != 0) return saved;
   if (taken) tell(taken->notes);
   remember(asked, saved);
