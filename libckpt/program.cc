@@ -15,7 +15,9 @@
 #include "base/duration.h"
 #include "base/text.h"
 #include "base/text_table.h"
+#include "ckpt/agree.h"
 #include "ckpt/ask.h"
+#include "ckpt/board.h"
 #include "ckpt/declared.h"
 #include "ckpt/take.h"
 
@@ -105,6 +107,11 @@ Result<std::unique_ptr<Program>> Program::open(const std::string& name, ckpt::Pl
 
   std::unique_ptr<Program> program(
       new Program(std::move(*place), std::move(files), std::move(*series), folder.string()));
+  // (Those before it are of the same session: of who opened it before in this start.)
+  const auto board = ckpt::Board::open(*program->files_, program->series_.board, program->me_, "take");
+  const auto turn = board ? ckpt::next_turn(*board, program->me_) : tl::unexpected<Error>(board.error());
+  if (!turn) return tl::unexpected<Error>(turn.error());
+  program->turn_ = *turn - 1;
   program->waiting_ = ckpt::real_waiting(patience->value_or(std::chrono::minutes(30)));
   program->every_is_given_ = every->has_value();
   program->mttf_is_given_ = mttf->has_value();
@@ -266,6 +273,7 @@ Status Program::save(const std::string& label) {
   ckpt::TakeWish wish;
   const auto all = sources(label);
   if (!all) wish.unable = all.error();
+  wish.turn = ++turn_;
   wish.label = label;
   wish.threads = threads();
   wish.keep.count = kKeep;

@@ -66,6 +66,7 @@ class Program {
 
   std::vector<Part> parts_;
   std::vector<std::string> patterns_;
+  std::int64_t turn_ = 0;  ///< of the last save: all processes save in the same order, so they count alike
   bool torn_ = false;
   bool looked_at_binary_ = false;
   std::string binary_;

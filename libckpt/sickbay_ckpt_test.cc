@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <gmock/gmock.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -279,6 +280,33 @@ TEST_F(CkptTest, OneThatCannotSaveFailsAllAndNobodyWaits) {
   EXPECT_GT(restored("c"), 1);
   EXPECT_EQ(shared_->step[0], 3);
   for (int rank = 0; rank < kRanks; ++rank) EXPECT_EQ(read_text(state(rank)), fmt::format("of {}", rank));
+}
+
+// Another program of the job has the checkpoints: all are told, and after it all go on together.
+TEST_F(CkptTest, BusyAtOneFailsAllAndNobodyWaits) {
+  for (const char* lock : {"lock", "board/lock.r2"}) {
+    save_steps(fmt::format("a{}", lock[0] == 'l'), 1);
+    const int held = ::open(store(lock).c_str(), O_RDWR | O_CLOEXEC);
+    ASSERT_EQ(::flock(held, LOCK_EX | LOCK_NB), 0) << lock;
+    shared_->flag = 0;
+    const auto pids = start(kRanks, [&](int rank) {
+      Process one(fmt::format("b{}", lock[0] == 'l'), rank);
+      one.go_to(rank, 7);
+      const int busy = one.save();
+      for (++shared_->flag; shared_->flag <= kRanks;) ::usleep(1000);  // until the lock is free
+      const int after = one.save();
+      return after != 0 ? 100 + after : busy;
+    });
+    while (shared_->flag < kRanks) ::usleep(1000);
+    ::flock(held, LOCK_UN);
+    ::close(held);
+    ++shared_->flag;
+    const auto codes = end(pids);
+    EXPECT_THAT(codes, Each(::testing::AnyOf(SICKBAY_CKPT_BUSY, SICKBAY_CKPT_CONFLICT)));
+    EXPECT_EQ(codes[lock[0] == 'l' ? 0 : 2], SICKBAY_CKPT_BUSY);
+  }
+  EXPECT_GT(restored("c"), 3);
+  EXPECT_EQ(shared_->step[0], 7);
 }
 
 TEST_F(CkptTest, AFullDiskAndNoMemoryAreErrors) {
