@@ -68,6 +68,9 @@ SelectTypeParameters=CR_Core_Memory
 DefMemPerCPU={mem_per_cpu}
 SchedulerType=sched/backfill
 SchedulerParameters=permit_job_expansion,sched_interval=1,bf_interval=2
+# as on most sites: without a weight every job has priority 1, and no nice puts one behind another
+PriorityType=priority/multifactor
+PriorityWeightPartition=1000
 # a job over --mem: OUT_OF_MEMORY by task/cgroup; where there is no cgroup v1, OverMemoryKill, and FAILED with
 # signal 9.  Slurm hands the limit to slurmd only where memory is allocated (CR_Core_Memory above).
 JobAcctGatherType=jobacct_gather/linux

@@ -103,7 +103,8 @@ void SimCluster::account(const Job& job, const std::string& state) {
   info.flags.clear();
   // sacct keeps no comment, but the submit line holds the key.
   info.comment = job.key.empty() ? "" : "sickbay:" + job.key;
-  accounted_[info.job_id].push_back({std::move(info), job.key});
+  std::vector<Record>& runs = accounted_[info.job_id];  // (before `info` is moved out)
+  runs.push_back({std::move(info), job.key});
   if (!job.key.empty()) accounted_by_key_[job.key].insert(job.info.job_id);
 }
 

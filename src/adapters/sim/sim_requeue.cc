@@ -50,8 +50,7 @@ Result<Requeued> SimCluster::begin_anew(const RequeueOrder& order) {
     all.push_back(node->second);
   }
   std::ranges::sort(all);
-  const auto again = std::ranges::unique(all);
-  all.erase(again.begin(), again.end());
+  all.erase(std::unique(all.begin(), all.end()), all.end());
   job.exclude = std::move(all);
   job.possible = job.info.num_nodes <= nodes_that_fit(job);
   answer.excluded = true;
