@@ -32,6 +32,8 @@ inline constexpr std::string_view kCheckComponent =
 inline constexpr std::string_view kRequeueJob =
     "requeue_job";  ///< {job_id, uid, submit, restart_cnt, level, nodes, exclude} -> {requeued, did,
                     ///< excluded, said}; done where Slurm's count is higher
+inline constexpr std::string_view kBeginNow =
+    "begin_now";  ///< {job_id, uid, submit} -> {begins (false: it waits for no begin time)}; may be repeated
 // Running jobs that lose nodes (ports/node_replacement.h).
 inline constexpr std::string_view kAllocateDonor = "allocate_donor";
 inline constexpr std::string_view kGiveDonor = "give_donor";

@@ -160,6 +160,9 @@ class ResourceManager {
   /// not_found, conflict (it may not be requeued, is no batch job, has not begun, or is a whole job array),
   /// busy (it is being cleaned up).
   virtual void requeue(RequeueOrder order, Done<Requeued> done) = 0;
+  /// Takes the time before which it does not begin away from a job that waits for that (BeginTime): Slurm has
+  /// what was requeued wait for two minutes.  False: it does not wait for one (any more).  Errors: not_found.
+  virtual void begin_now(JobHandle job, Done<bool> done) = 0;
   virtual void refresh(RefreshOrder order, Done<Snapshot> done) = 0;
   /// Ended jobs from accounting (sacct), those that it knows; without a key: any job of that id, latest
   /// submit.  Of the number of a job array: all its tasks that have ended, and those that ended unstarted as

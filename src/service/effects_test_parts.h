@@ -50,6 +50,7 @@ class Manager final : public ResourceManager {
   void waiting(Done<std::vector<WaitingJobs>> done) override { cluster_.waiting(done); }
   void release(JobHandle job, Done<bool> done) override { cluster_.release(std::move(job), done); }
   void cancel(JobHandle job, Done<bool> done) override { cluster_.cancel(std::move(job), done); }
+  void begin_now(JobHandle job, Done<bool> done) override { cluster_.begin_now(std::move(job), done); }
   void requeue(RequeueOrder o, Done<Requeued> done) override { cluster_.requeue(std::move(o), done); }
   void refresh(RefreshOrder o, Done<Snapshot> done) override { cluster_.refresh(std::move(o), done); }
   void history(std::vector<JobId> jobs, Done<std::vector<JobInfo>> done) override {

@@ -123,6 +123,27 @@ TEST_F(Requeue, AJobThatHasEndedBeginsAnew) {
   EXPECT_EQ(last.nodes, "");
 }
 
+TEST_F(Requeue, WhatBeganAnewNeedNotWaitForItsBeginTime) {
+  const JobHandle job = submitted(program(kRunsOn, {"-N1", "-t5", "--requeue"}));
+  const auto begin_now = [&](const JobHandle& which) {
+    return ask<bool>([&](auto done) { manager().begin_now(which, std::move(done)); });
+  };
+  EXPECT_FALSE(begin_now(job).value_or(true)) << "it is held, and waits for that";
+  ASSERT_TRUE(release(job));
+  ASSERT_TRUE(until_state(job, "RUNNING")) << last.reason;
+  EXPECT_FALSE(begin_now(job).value_or(true)) << "it runs";
+  ASSERT_TRUE(requeue(job));
+  // (Not before its nodes are clean.)
+  ASSERT_TRUE(until([&] { return begin_now(job).value_or(false); }));
+  const TimePoint asked = cluster->loop().now();
+  ASSERT_TRUE(until_state(job, "RUNNING")) << last.reason;
+  EXPECT_LT(cluster->loop().now() - asked, seconds(60)) << "Slurm's own two minutes are not over";
+  EXPECT_EQ(last.restart_cnt, 1u);
+  JobHandle gone = job;
+  gone.job_id = kNoSuchJob;
+  EXPECT_EQ(begin_now(gone).error().code, ErrorCode::not_found);
+}
+
 TEST_F(Requeue, WhatSlurmDoesNotRequeue) {
   const JobHandle never = submitted(program(kRunsOn, {"-N1", "-t5", "--no-requeue"})),
                   waits = submitted(program(kRunsOn, {"-N1", "-t5", "--requeue"}));

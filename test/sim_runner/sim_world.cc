@@ -53,6 +53,9 @@ class SimWorld::TimedManager final : public ResourceManager {
   }
   void release(JobHandle job, Done<bool> done) override { manager_.release(std::move(job), std::move(done)); }
   void cancel(JobHandle job, Done<bool> done) override { manager_.cancel(std::move(job), std::move(done)); }
+  void begin_now(JobHandle job, Done<bool> done) override {
+    manager_.begin_now(std::move(job), std::move(done));
+  }
   void requeue(RequeueOrder order, Done<Requeued> done) override {
     manager_.requeue(std::move(order), std::move(done));
   }

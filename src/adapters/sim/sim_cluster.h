@@ -112,6 +112,7 @@ class SimCluster final : public ResourceManager, public NodeReplacement {
   void waiting(Done<std::vector<WaitingJobs>> done) override;
   void release(JobHandle job, Done<bool> done) override;
   void cancel(JobHandle job, Done<bool> done) override;
+  void begin_now(JobHandle job, Done<bool> done) override;
   void requeue(RequeueOrder order, Done<Requeued> done) override;
   void refresh(RefreshOrder order, Done<Snapshot> done) override;
   void history(std::vector<JobId> jobs, Done<std::vector<JobInfo>> done) override;

@@ -14,6 +14,18 @@ void SimCluster::requeue(RequeueOrder order, Done<Requeued> done) {
                    [this, order = std::move(order)] { return begin_anew(order); });
 }
 
+void SimCluster::begin_now(JobHandle handle, Done<bool> done) {
+  answer<bool>("begin_now", std::move(done), [this, handle = std::move(handle)]() -> Result<bool> {
+    const auto found = job_of(handle);
+    if (!found) return fail(found.error());
+    Job& job = **found;
+    if (!job.pending() || job.info.held || job.eligible <= loop_.now()) return false;
+    job.eligible = loop_.now();
+    schedule_soon();
+    return true;
+  });
+}
+
 Result<Requeued> SimCluster::begin_anew(const RequeueOrder& order) {
   const auto found = job_of(order.job);
   if (!found) return fail(found.error());

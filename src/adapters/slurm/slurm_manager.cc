@@ -60,6 +60,9 @@ class SlurmCluster final : public ResourceManager {
   void waiting(Done<std::vector<WaitingJobs>> done) override;
   void release(JobHandle job, Done<bool> done) override { yes_no("release", job.to_json(), std::move(done)); }
   void cancel(JobHandle job, Done<bool> done) override { yes_no("cancel", job.to_json(), std::move(done)); }
+  void begin_now(JobHandle job, Done<bool> done) override {
+    yes_no("begin_now", job.to_json(), std::move(done));
+  }
   void requeue(RequeueOrder order, Done<Requeued> done) override {
     Json args = order.job.to_json();
     args.set("restart_cnt", order.restart_cnt).set("exclude", order.exclude);

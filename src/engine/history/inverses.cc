@@ -42,6 +42,7 @@ constexpr auto kInverses = std::to_array<InverseRow>({
      "a component that was restarted cannot be put back into its state before"},
     {verb::kCheckComponent, Undo::look, kLook},
     {verb::kRequeueJob, Undo::none, "what the job had done since its last checkpoint is gone"},
+    {verb::kBeginNow, Undo::none, "the job has begun, or waits for what all others wait for"},
     // Running jobs that lose nodes.
     {verb::kAllocateDonor, Undo::none, "it ends by itself as soon as its nodes have gone over to the job"},
     {verb::kGiveDonor, Undo::none,

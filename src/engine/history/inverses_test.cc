@@ -50,7 +50,7 @@ TEST(Inverses, TheWholeTable) {
       "submit_program elsewhere\nsubmit_verification elsewhere\nrelease elsewhere\ncancel none\n"
       "read_output look\nfind_dependents look\nprepare_rerun elsewhere\nclean_folder none\n"
       "drain here\nundrain none\nreboot none\ndiagnose look\nask_node look\nset_down none\n"
-      "restart_component none\ncheck_component look\nrequeue_job none\n"
+      "restart_component none\ncheck_component look\nrequeue_job none\nbegin_now none\n"
       "allocate_donor none\ngive_donor none\ncancel_donor none\ndrop_nodes none\n"
       "set_time_limit elsewhere\nfail_node elsewhere\nunfail_node elsewhere\nset_spare_pool elsewhere\n"
       "notify none\n"

@@ -325,7 +325,7 @@ void on_stop(Change& c) {
 void on_job(Change& c) {
   Recovery* recovery = c.recovery();
   if (recovery == nullptr) {
-    if (c.event.kind == kJobSeen) hear_job_seen(c.state, c.event);
+    if (c.event.kind == kJobSeen && hear_job_seen(c.state, c.event)) c.touched.emplace_back(kRecoveries);
     return;
   }
   if (c.event.kind == kJobLost) {

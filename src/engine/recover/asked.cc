@@ -5,11 +5,31 @@
 // without these.  Only then: while the case is open the job is identify's, and a run of its own may still be
 // under way, of which there must be one alone.
 #include "engine/recover/asked.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
 #include "base/hostlist.h"
 #include "model/event_kinds.h"
 #include "model/ids.h"
+#include "model/verbs.h"
+#include "ports/resource_manager.h"
 
 namespace sickbay::recover {
+namespace {
+
+// Slurm puts what was requeued off by two minutes, so that its nodes are cleaned up by then.  It says so only
+// when that is done: the job has left its nodes.  What waits for longer than that waits for what a person has
+// set.
+bool waits_after_restart(const JobInfo& job) {
+  constexpr std::chrono::seconds kSlurms{150};
+  return job.restart_cnt > 0 && job.state == "PENDING" && job.reason == "BeginTime" && !job.held &&
+         std::ranges::count(job.flags, "COMPLETING") == 0 &&
+         (job.expected_start == kNoTime || job.expected_start <= job.submit + kSlurms);
+}
+
+}  // namespace
 
 void hear_case_opened(State& state, const Event& event) {
   const auto no = parse_case_name(event.subject);
@@ -19,17 +39,33 @@ void hear_case_opened(State& state, const Event& event) {
   state.asked.try_emplace(*no);
 }
 
-void hear_job_seen(State& state, const Event& event) {
+bool hear_job_seen(State& state, const Event& event) {
   const auto no = parse_case_name(event.subject);
   const auto it = no ? state.asked.find(*no) : state.asked.end();
   const auto run = parse_run_id(event.body["run"].as_string());
-  if (it == state.asked.end() || !run || run->kind != RunKind::program || run->n != 1) return;
-  FaultJob job = FaultJob::of(JobInfo::from_json(event.body["job"]));
+  if (it == state.asked.end() || !run || run->kind != RunKind::program || run->n != 1) return false;
+  const JobInfo info = JobInfo::from_json(event.body["job"]);
+  FaultJob job = FaultJob::of(info);
   const FaultJob& before = it->second.job;
   // slurmctld takes nodes off the list of a completing job as they come free.
   if (job.job_id == before.job_id && job.restart_cnt == before.restart_cnt)
     job.nodes = hosts_in_either(job.nodes, before.nodes);
   it->second.job = std::move(job);
+  it->second.put_off = waits_after_restart(info);
+  return it->second.put_off;
+}
+
+std::vector<Command> begins_sooner(const State& state) {
+  std::vector<Command> commands;
+  for (const auto& [no, asked] : state.asked) {
+    if (!asked.put_off) continue;
+    const FaultJob& job = asked.job;
+    const std::string subject = case_name(no);
+    commands.push_back({fmt::format("{}.b{}", subject, job.restart_cnt), subject,
+                        std::string(verb::kBeginNow),
+                        JobHandle{job.job_id, job.uid, job.submit, ""}.to_json()});
+  }
+  return commands;
 }
 
 void hear_verdict(State& state, const Event& event) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/recover/recover.h"
+#include "engine/recover/asked.h"
 #include "engine/recover/recover_world.h"
 
 namespace sickbay::recover {
@@ -141,6 +142,45 @@ TEST_F(Asking, WhatTheJobHadIsKeptWhileItsNodesComeFree) {
   EXPECT_TRUE(state.asked.at(1).job.over);
   seen(job17("RUNNING", "n[2-3]", 1));
   EXPECT_THAT(state.asked.at(1).job.nodes, ElementsAre("n2", "n3")) << "a restart has nodes of its own";
+}
+
+TEST_F(Asking, AJobThatBeganAnewAndWaitsForNothingBeginsNow) {
+  const auto waits = [](const char* reason, std::uint32_t restart_cnt = 1) {
+    JobInfo job = job17("PENDING", "", restart_cnt);
+    job.reason = reason;
+    return job;
+  };
+  opened_case(1, recover());
+  seen(job17("RUNNING"));
+  seen(waits("BeginTime", 0));
+  EXPECT_THAT(begins_sooner(state), IsEmpty()) << "its owner's --begin";
+  JobInfo completing = waits("BeginTime");
+  completing.flags = {"COMPLETING"};
+  seen(completing);
+  EXPECT_THAT(begins_sooner(state), IsEmpty()) << "Slurm would put it off again";
+  seen(waits("BeginTime"));
+  ASSERT_NE(find("c1.b1"), nullptr);
+  EXPECT_EQ(find("c1.b1")->verb, "begin_now");
+  EXPECT_EQ(find("c1.b1")->args["job_id"].as_int(), 17);
+  seen(waits("Resources"));
+  EXPECT_THAT(begins_sooner(state), IsEmpty());
+  seen(waits("BeginTime", 2));
+  ASSERT_NE(find("c1.b2"), nullptr) << "each restart is a new one";
+  JobInfo held = waits("BeginTime", 3);
+  held.held = true;
+  seen(held);
+  EXPECT_THAT(begins_sooner(state), IsEmpty());
+  JobInfo late = waits("BeginTime", 3);
+  late.expected_start = late.submit + std::chrono::hours(1);
+  seen(late);
+  EXPECT_THAT(begins_sooner(state), IsEmpty()) << "somebody said when";
+  seen(waits("BeginTime", 3));
+  closed();
+  EXPECT_THAT(begins_sooner(state), IsEmpty());
+  opened_case(2, Json::object({{"requeue", true}}));
+  JobInfo not_asked = waits("BeginTime");
+  seen(not_asked, "c2.r1");
+  EXPECT_THAT(begins_sooner(state), IsEmpty()) << "nobody asked for it";
 }
 
 TEST_F(Asking, AVerdictThatTurnsCountsAsItStandsAtTheEnd) {

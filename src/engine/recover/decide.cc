@@ -10,6 +10,7 @@
 #include <algorithm>
 
 #include "base/hostlist.h"
+#include "engine/recover/asked.h"
 #include "engine/recover/recover.h"
 #include "model/event_kinds.h"
 #include "model/verbs.h"
@@ -324,6 +325,7 @@ Decision decide(const cluster::Cluster& cluster, const State& state, const Polic
                 const std::string& subject, TimePoint now) {
   if (subject == kRecoveries) {
     Decision decision;
+    if (policy.requeue) decision.commands = begins_sooner(state);
     // One at a time: the next one's number follows from it.
     if (!state.wanted.empty())
       decision.records.push_back(

@@ -156,6 +156,7 @@ struct Asked {
   FaultJob job;                     ///< as last seen
   std::vector<std::string> blamed;  ///< nodes that are the cause, by the final verdict; sorted
   std::string sentence;             ///< of the verdict
+  bool put_off = false;             ///< it began anew, and Slurm has it wait for nothing but a while
 };
 
 struct State {
@@ -183,7 +184,7 @@ std::vector<std::string> apply(State& state, const cluster::View& view, const Ev
 
 struct Decision {
   std::vector<cluster::Claim> claims;  ///< on the nodes of a step, and on a job that is requeued
-  std::vector<Command> commands;       ///< restart_component, check_component, requeue_job
+  std::vector<Command> commands;       ///< restart_component, check_component, requeue_job, begin_now
   std::vector<Event>
       records;  ///< recovery_opened, _planned, _closed, leave_wanted, of the breaker, claim_released
   TimePoint wake_at = kNever;

@@ -169,8 +169,8 @@ std::string canonical_text(const State& state) {
   for (const auto& [no, fault] : state.wanted)
     text += fmt::format("wanted {} {}\n", no, fault.to_json().dump());
   for (const auto& [no, asked] : state.asked)
-    text += fmt::format("asked {} {} [{}] '{}'\n", no, asked.job.to_json().dump(),
-                        fmt::join(asked.blamed, ","), asked.sentence);
+    text += fmt::format("asked {} {} [{}] '{}'{}\n", no, asked.job.to_json().dump(),
+                        fmt::join(asked.blamed, ","), asked.sentence, asked.put_off ? " put off" : "");
   for (const auto& [no, fault] : state.wanted_jobs)
     text += fmt::format("wanted of case {} {}\n", no, fault.to_json().dump());
   for (const auto& [name, list] : state.components) {

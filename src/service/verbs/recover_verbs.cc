@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Verbs of recoveries: restart_component, check_component, requeue_job.  The first two are done by the node's
-// agent, which gets them as a task.  The task is kept under the command's key, so that a command that is met
-// twice waits for the first one's end; and an agent that ended in the midst of a restart says so in place of
-// restarting again (service/agent/component_restarts.h).  A requeue is known by Slurm's count of the job's
-// restarts.  Source: doc/design/recover.md.
+// Verbs of recoveries: restart_component, check_component, requeue_job, begin_now.  The first two are done by
+// the node's agent, which gets them as a task.  The task is kept under the command's key, so that a command
+// that is met twice waits for the first one's end; and an agent that ended in the midst of a restart says so
+// in place of restarting again (service/agent/component_restarts.h).  A requeue is known by Slurm's count of
+// the job's restarts.  Source: doc/design/recover.md.
 #include <array>
 
 #include "model/verbs.h"
@@ -45,6 +45,13 @@ void requeue_job(VerbTools& tools, const Command& command, bool, Answer answer) 
   });
 }
 
+void begin_now(VerbTools& tools, const Command& command, bool, Answer answer) {
+  tools.manager.begin_now(JobHandle::from_json(command.args), [answer](Result<bool> done) {
+    if (!done) return answer(fail(done.error()));
+    answer(Json::object({{"begins", *done}}));
+  });
+}
+
 }  // namespace
 
 std::span<const VerbRow> recover_verbs() {
@@ -52,6 +59,7 @@ std::span<const VerbRow> recover_verbs() {
       {verb::kRestartComponent, restart_component},
       {verb::kCheckComponent, check_component},
       {verb::kRequeueJob, requeue_job},
+      {verb::kBeginNow, begin_now},
   });
   return kRows;
 }

@@ -46,6 +46,7 @@ constexpr auto kCalls = std::to_array<CallRow>({
     {"release", [](Look&, const Json& args) { return release_job(args); }},
     {"cancel", [](Look&, const Json& args) { return cancel_job(args); }},
     {"requeue", [](Look&, const Json& args) { return requeue_job(args); }},
+    {"begin_now", [](Look&, const Json& args) { return begin_now(args); }},
     {"drain", [](Look&, const Json& args) { return drain_node(args); }},
     {"undrain", [](Look&, const Json& args) { return undrain_node(args); }},
     {"set_down", [](Look&, const Json& args) { return set_node_down(args); }},

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <ctime>
 
 #include "adapters/slurm/child/release_codes.h"
 #include "adapters/slurm/child/running_jobs.h"
@@ -97,6 +98,26 @@ Result<Json> requeue_job(const Json& args) {
           Error(ErrorCode::refused_by_slurm, *let_go).in(fmt::format("releasing job {}", handle.job_id)));
   }
   return answer.set("said", *said);
+}
+
+Result<Json> begin_now(const Json& args) {
+  const Handle handle(args);
+  const auto seen = see_job(handle);
+  if (!seen) return fail(seen.error());
+  const JobInfo& job = seen->info;
+  if (job.state != "PENDING" || job.held || job.reason != "BeginTime" ||
+      std::ranges::count(job.flags, "COMPLETING") != 0 || is_whole_array(job))
+    return Json(false);
+  job_desc_msg_t update;
+  slurm_init_job_desc_msg(&update);
+  job_number(update) = handle.job_id;
+  update.user_id = getuid();
+  update.begin_time = time(nullptr);
+  if (slurm_update_job(&update) == SLURM_SUCCESS) return Json(true);
+  const int number = errno;
+  if (number == code::kWaitsForSlurmdbd)
+    return fail(Error(ErrorCode::busy, "slurmctld changes no job that slurmdbd has not heard of"));
+  return fail(slurm_error(number, CallKind::effect, fmt::format("letting job {} begin", handle.job_id)));
 }
 
 }  // namespace sickbay::slurm
