@@ -36,7 +36,8 @@ const char* due_why_name(DueWhy why) {
 std::optional<Micros> interval_of(const Rhythm& rhythm, const std::optional<Micros>& cost) {
   if (rhythm.every) return rhythm.every;
   if (!rhythm.mttf) return std::nullopt;
-  if (!cost) return rhythm.first;
+  // (A job that fails more often than that would never come to a first one.)
+  if (!cost) return std::max(std::min(rhythm.first, *rhythm.mttf / 4), kShortest);
   const double interval = daly_interval(std::max(static_cast<double>(cost->count()), kLeastCost),
                                         static_cast<double>(std::max(rhythm.mttf->count(), Micros::rep{1})));
   return std::max(Micros(static_cast<Micros::rep>(interval)), kShortest);
