@@ -88,6 +88,14 @@ Result<ApiClient> connect_to_sickbayd(ApiTimes times) {
   return local;
 }
 
+Result<JobId> named_job(const std::string& word) {
+  auto job = parse_job_id(word);
+  if (job) return job;
+  Error error = job.error();
+  error.code = ErrorCode::usage;
+  return fail(std::move(error).remedied_by("name a job, as 17"));
+}
+
 Result<CaseTarget> parse_case_target(std::string_view word) {
   if (word.starts_with('c')) {
     const std::string_view name = word.substr(0, word.find('.'));

@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "base/result.h"
 #include "client/api_client.h"
+#include "model/ids.h"
 
 namespace sickbay::cli {
 
@@ -41,6 +42,9 @@ std::string rooted(std::string_view path);
 /// Connected to this host's sickbayd or, where there is none, to the controller's (remote.h).  Errors:
 /// daemon_away, bad_input, ...
 Result<ApiClient> connect_to_sickbayd(ApiTimes times = {});
+
+/// The number of a job on the command line.  Errors: usage.
+Result<JobId> named_job(const std::string& word);
 
 /// What names a case on the command line: "c17", "c17.r2" or a job id.
 struct CaseTarget {

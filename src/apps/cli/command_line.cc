@@ -131,6 +131,7 @@ std::unique_ptr<CLI::App> make_command_line(Ending& ending) {
   add_recover_command(*app, ending);
   add_tree_command(*app, ending);
   add_history_command(*app, ending);
+  add_checkpoint_command(*app, ending);
   add_checkpoints_command(*app, ending);
   add_undo_command(*app, ending);
   add_redo_command(*app, ending);

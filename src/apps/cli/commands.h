@@ -45,6 +45,7 @@ void add_recover_command(CLI::App& app, Ending& ending);
 void add_tree_command(CLI::App& app, Ending& ending);
 void add_history_command(CLI::App& app, Ending& ending);
 void add_checkpoints_command(CLI::App& app, Ending& ending);
+void add_checkpoint_command(CLI::App& app, Ending& ending);
 void add_undo_command(CLI::App& app, Ending& ending);
 void add_redo_command(CLI::App& app, Ending& ending);
 void add_restore_command(CLI::App& app, Ending& ending);

@@ -7,7 +7,6 @@
 #include "apps/cli/answer.h"
 #include "apps/cli/commands.h"
 #include "apps/cli/undo/history_text.h"
-#include "model/ids.h"
 
 namespace sickbay::cli {
 namespace {
@@ -29,14 +28,10 @@ Result<int> show_answer(const std::string& path, bool json,
   return 0;
 }
 
-Result<std::string> path_of(const std::string& job) {
-  const auto id = parse_job_id(job);
-  if (!id) {
-    Error error = id.error();
-    error.code = ErrorCode::usage;
-    return fail(std::move(error).remedied_by("name a job, as 17"));
-  }
-  return fmt::format("/v1/history?job={}", *id);
+Result<std::string> path_of(const std::string& word) {
+  const auto job = named_job(word);
+  if (!job) return fail(job.error());
+  return fmt::format("/v1/history?job={}", *job);
 }
 
 Result<int> run_history(const HistoryOptions& o) {

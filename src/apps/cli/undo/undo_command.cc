@@ -10,7 +10,6 @@
 #include "apps/cli/page.h"
 #include "apps/cli/undo/redo.h"
 #include "apps/cli/undo/rewind.h"
-#include "model/ids.h"
 
 namespace sickbay::cli {
 namespace {
@@ -41,14 +40,6 @@ Result<int> run_undo_act(const std::string& act, bool json) {
   else
     print(fmt::format("{} is being undone.\n", safe(Json(act))));
   return 0;
-}
-
-Result<JobId> named_job(const std::string& word) {
-  auto job = parse_job_id(word);
-  if (job) return job;
-  Error error = job.error();
-  error.code = ErrorCode::usage;
-  return fail(std::move(error).remedied_by("name a job, as 17"));
 }
 
 Result<int> back(const std::string& word, const std::string& what, const std::string& op, bool plan,
