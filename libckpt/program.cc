@@ -211,7 +211,16 @@ Result<ckpt::WentBack> Program::restore() {
   auto back = ckpt::go_back(series_, me_, wish, waiting_);
   torn_ = !back && memory.changed;
   facts_.last = look_at_ = now();
-  if (back && me_.rank == 0) tell(back->notes);
+  if (back && me_.rank == 0) {
+    tell(back->notes);
+    if (back->number > 0)
+      tell_sickbayd({.kind = ckpt::News::Kind::restored,
+                     .number = back->number,
+                     .folder = series_.store.folder(),
+                     .bytes = back->raw,
+                     .took = back->took,
+                     .ranks = me_.ranks});
+  }
   return back;
 }
 
@@ -283,9 +292,25 @@ Status Program::save(const std::string& label) {
       ckpt::take_checkpoint(series_, me_, all ? *all : std::vector<checkpoint::Source>(), wish, waiting_);
   Status saved = taken ? Status() : tl::unexpected<Error>(taken.error());
   if (me_.rank != 0) return saved;
-  if (taken) tell(taken->notes);
+  if (taken) {
+    tell(taken->notes);
+    tell_sickbayd({.number = taken->number,
+                   .folder = series_.store.folder(),
+                   .bytes = taken->raw,
+                   .stored_bytes = taken->written,
+                   .took = taken->took,
+                   .ranks = me_.ranks,
+                   .parent = taken->parent});
+  }
   remember(asked, saved);
   return saved;
+}
+
+// Rank 0: the job's history, which the program does not wait for.
+void Program::tell_sickbayd(const ckpt::News& news) {
+  if (!looked_for_sickbay_) sickbay_ = ckpt::sickbay_program(ckpt::environment);
+  looked_for_sickbay_ = true;
+  (void)ckpt::tell(sickbay_, news, me_, ckpt::Telling::in_background);
 }
 
 // Rank 0, after a checkpoint or none: when the next is due, and for who has asked, how it went.

@@ -18,6 +18,7 @@
 #include "ckpt/go_back.h"
 #include "ckpt/place.h"
 #include "ckpt/series.h"
+#include "ckpt/tell.h"
 
 namespace sickbay::libckpt {
 
@@ -55,6 +56,7 @@ class Program {
   void look_at_wishes();
   void look_at_binary();
   Result<std::vector<checkpoint::Source>> sources(const std::string& label) const;
+  void tell_sickbayd(const ckpt::News& news);
   void remember(const std::string& asked, const Status& saved);
 
   ckpt::Participant me_;
@@ -69,6 +71,8 @@ class Program {
   std::int64_t turn_ = 0;  ///< of the last save: all processes save in the same order, so they count alike
   bool torn_ = false;
   bool looked_at_binary_ = false;
+  std::string sickbay_;  ///< the program by which sickbayd is told; "": nobody is
+  bool looked_for_sickbay_ = false;
   std::string binary_;
   std::optional<checkpoint::Digest> binary_digest_;
 

@@ -28,6 +28,9 @@
  *  - No exception, no signal handler, no exit, no MPI.  Threads run only within a call, at most 8 and no more
  *    than there are processors for this process; they take no signals.  No file is left open over an exec.
  *    Output are notes alone, of rank 0, on the standard error: "sickbay-ckpt: note: ...".
+ *  - After a save or a restore rank 0 starts the command `sickbay` (by posix_spawn, through a shell that ends
+ * at once; it is not waited for), which tells sickbayd for the job's history. SICKBAY_PROGRAM names another
+ *    one; set but empty: nothing is started.
  *  - A text is UTF-8 that ends with a NUL.
  *
  * Environment: SICKBAY_CHECKPOINTS, the folder of all checkpoints, which all processes see (else

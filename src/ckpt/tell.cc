@@ -33,7 +33,9 @@ bool is_program(const std::filesystem::path& path) { return ::access(path.c_str(
 std::vector<std::filesystem::path> folders_near() {
   std::vector<std::filesystem::path> folders;
   std::error_code wrong;
-  if (const auto self = std::filesystem::read_symlink("/proc/self/exe", wrong); !wrong)
+  // (Beside a program of ours: what lies beside a user's is his.)
+  if (const auto self = std::filesystem::read_symlink("/proc/self/exe", wrong);
+      !wrong && self.filename().string().starts_with("sickbay"))
     folders.push_back(self.parent_path());
   // Inside of a user's program this is a library: PREFIX/lib/ARCH/libsickbay-ckpt.so, with PREFIX/bin not
   // far.

@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "engine/recover/recover.h"
 #include "engine/recover/asked.h"
+#include "engine/recover/recover.h"
 #include "engine/recover/recover_world.h"
 
 namespace sickbay::recover {

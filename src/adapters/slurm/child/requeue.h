@@ -13,9 +13,9 @@ namespace sickbay::slurm {
 /// The job of a handle {and restart_cnt, exclude}; answers {did, excluded, said}.
 Result<Json> requeue_job(const Json& args);
 
-/// The job of a handle, where it waits for its begin time, waits for that no more; else false.  (slurmctld puts
-/// the begin of a requeued job off by two minutes when the job has left its nodes: to ask before that is in
-/// vain.)
+/// The job of a handle, where it waits for its begin time, waits for that no more; else false.  (slurmctld
+/// puts the begin of a requeued job off by two minutes when the job has left its nodes: to ask before that is
+/// in vain.)
 Result<Json> begin_now(const Json& args);
 
 }  // namespace sickbay::slurm

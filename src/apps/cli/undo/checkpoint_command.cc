@@ -129,6 +129,10 @@ Result<int> ask(JobId job, const CheckpointOptions& o) {
                           "see its output; it stays asked: 'sickbay checkpoints {}' shows it", job)));
     std::this_thread::sleep_for(200ms);
   }
+  if (const std::string wrong = ckpt::read_state(*series).asked_error; !wrong.empty())
+    return fail(Error(ErrorCode::conflict, fmt::format("job {} could not take the checkpoint", job))
+                    .because(wrong)
+                    .remedied_by("the one before is as it was; see the job's output"));
   const auto taken = newest(*series);
   if (!taken) return fail(taken.error());
   if (o.json)
