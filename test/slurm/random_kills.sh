@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# An MPI job of an ordinary user (demo/checkpoint/wave) whose nodes die at random while it runs, any of them, also the
+# An MPI job of an ordinary user (demo/checkpoint/wave.c) whose nodes die at random while it runs, any of them, also the
 # one of its script: with `sickbay submit --recover` and checkpoints it comes to its end, with the result of a run without faults, to the bit;
 # its history says what the failures cost.
 #   random_kills.sh BUILD [SECONDS [EVERY [WITHOUT]]]   SECONDS: what it computes for without a fault, default 20; EVERY: between
