@@ -221,10 +221,10 @@ TEST_F(CkptTest, AnotherSizeOfOneChangesNobody) {
 
 // One is ended at any moment; the others are told in time, and the next start has a checkpoint of all.
 TEST_F(CkptTest, KilledInTheMidst) {
-  ::setenv("SICKBAY_CHECKPOINT_TIMEOUT", "500ms", 1);
+  ::setenv("SICKBAY_CHECKPOINT_TIMEOUT", "2s", 1);
   std::mt19937 random(7);
   long least = 0;
-  for (int round = 0; round < 8; ++round) {
+  for (int round = 0; round < 5; ++round) {
     shared_->flag = 0;
     const auto pids = start(kRanks, [&](int rank) {
       Process one(fmt::format("k{}", round), rank);
@@ -242,19 +242,20 @@ TEST_F(CkptTest, KilledInTheMidst) {
     });
     const int victim = static_cast<int>(random() % kRanks);
     const int saves = static_cast<int>(random() % 10);
-    while (shared_->flag < saves) ::usleep(200);
+    // (On a busy machine they may give each other up before; then nothing is left to kill.)
+    for (int i = 0; i < 100'000 && shared_->flag < saves; ++i) ::usleep(200);
     ::usleep(static_cast<useconds_t>(random() % 20'000));
     ::kill(pids[static_cast<std::size_t>(victim)], SIGKILL);
     const auto codes = end(pids);
     for (int rank = 0; rank < kRanks; ++rank) {
       const int code = codes[static_cast<std::size_t>(rank)];
-      EXPECT_TRUE(rank == victim ? code == 128 + SIGKILL
-                                 : code == SICKBAY_CKPT_TIMED_OUT || code == SICKBAY_CKPT_CONFLICT)
+      EXPECT_TRUE((rank == victim && code == 128 + SIGKILL) || code == SICKBAY_CKPT_TIMED_OUT ||
+                  code == SICKBAY_CKPT_CONFLICT)
           << "round " << round << " rank " << rank << ": " << code;
     }
     ::setenv("SICKBAY_CHECKPOINT_TIMEOUT", "30s", 1);
     const long number = restored(fmt::format("r{}", round));
-    ::setenv("SICKBAY_CHECKPOINT_TIMEOUT", "500ms", 1);
+    ::setenv("SICKBAY_CHECKPOINT_TIMEOUT", "2s", 1);
     EXPECT_GE(number, least) << "what was there once is not lost";
     least = number;
   }
