@@ -25,7 +25,10 @@ constexpr std::size_t kMostComponentBytes = 16'384;
 constexpr std::chrono::milliseconds kClockStep{500};
 constexpr std::chrono::seconds kClockIsOff{30};
 constexpr auto kResults = std::to_array<std::string_view>({"ok", "fault", "unknown"});
-constexpr auto kActions = std::to_array<std::string_view>({"drain", "notify", "reboot", "power_off", "none"});
+constexpr auto kActions =
+    std::to_array<std::string_view>({"drain", "notify", "restart", "reboot", "power_off", "none"});
+constexpr std::string_view kRestart = "restart";  // one that names what, in two members of its own
+constexpr auto kRestartClasses = std::to_array<std::string_view>({"component", "network"});
 
 // What a finding holds, in the order in which the journal keeps it.
 struct FieldRow {
@@ -66,6 +69,14 @@ Result<Json> finding_body(const std::string& node, const Json& item) {
     return wrong("'result' of a finding is " + quote_for_message(item["result"].as_string()));
   if (std::ranges::find(kActions, item["action"].as_string()) == kActions.end())
     return wrong("'action' of a finding is " + quote_for_message(item["action"].as_string()));
+  if (item["action"].as_string() == kRestart) {
+    const std::string& component = item["component"].as_string();
+    const std::string& of = item["class"].as_string();
+    if (component.empty()) return wrong("a finding that asks for a restart needs its 'component'");
+    if (std::ranges::find(kRestartClasses, of) == kRestartClasses.end())
+      return wrong("'class' of a finding that asks for a restart is " + quote_for_message(of));
+    body.set("component", component).set("class", of);
+  }
   if (body.dump().size() > Agents::kMostFindingBytes)
     return wrong(fmt::format("a finding is over {} bytes", Agents::kMostFindingBytes));
   return body;

@@ -417,6 +417,27 @@ TEST_F(AgentsTest, ABadFindingIsNamedAndTheOthersAreKept) {
             400);
 }
 
+TEST_F(AgentsTest, AFindingThatAsksForARestartNamesWhat) {
+  const auto asks = [&](std::int64_t n, const char* component, const char* of) {
+    Json item = finding(n);
+    return item.set("action", "restart").set("component", component).set("class", of);
+  };
+  Json drains = finding(5);
+  drains.set("component", "slurmd");
+  const Json answer =
+      deliver(Json::array({asks(1, "slurmd", "component"), asks(2, "", "component"),
+                           asks(3, "slurmd", "cluster"), asks(4, "opensm", "network"), drains}))
+          ->json();
+  EXPECT_EQ(answer["kept"].as_int(), 3);
+  EXPECT_THAT(answer["refused"].dump(), HasSubstr("a finding that asks for a restart needs its 'component'"));
+  EXPECT_THAT(answer["refused"].dump(),
+              HasSubstr("'class' of a finding that asks for a restart is 'cluster'"));
+  ASSERT_EQ(findings().size(), 3u);
+  EXPECT_EQ(findings()[0].body["component"].as_string(), "slurmd");
+  EXPECT_EQ(findings()[1].body["class"].as_string(), "network");
+  EXPECT_FALSE(findings()[2].body.has("component")) << "of a restart alone";
+}
+
 TEST_F(AgentsTest, AFullDiskLosesNothingAndDoublesNothing) {
   deliver(Json::array({finding(1)}));
   journal_.set_full(true);

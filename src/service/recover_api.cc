@@ -29,6 +29,11 @@ Error no_such(std::string_view what, std::string_view word, const std::vector<st
 Result<recover::Fault> fault_of(const Json& body, const cluster::View& view, const recover::State& state,
                                 const std::string& by) {
   recover::Fault fault;
+  if (body["class"].as_string() == to_string(recover::FaultClass::cluster)) {  // planned, and refused
+    fault.of = recover::FaultClass::cluster;
+    fault.source = "by " + by;
+    return fault;
+  }
   fault.node = body["node"].as_string();
   fault.component = body["component"].as_string();
   fault.source = "by " + by;
@@ -40,10 +45,10 @@ Result<recover::Fault> fault_of(const Json& body, const cluster::View& view, con
   }
   const std::string word(body["class"].as_string_or(fault.component.empty() ? "node" : "component"));
   const auto of = recover::fault_class_from(word);
-  if (!of || *of == recover::FaultClass::job || *of == recover::FaultClass::cluster)
+  if (!of || *of == recover::FaultClass::job)
     return fail(Error(ErrorCode::bad_input,
                       fmt::format("no class {} of faults to recover from", quote_for_message(word)))
-                    .remedied_by("choose component, node or network"));
+                    .remedied_by("choose component, node, network or cluster"));
   fault.of = *of;
   if (*of != recover::FaultClass::component) return fault;
   if (fault.component.empty()) return fail(ErrorCode::bad_input, "a fault of class component names one");
@@ -112,7 +117,13 @@ void RecoverEndpoints::open(Api& api, const Call& c, const recover::Fault& fault
   const recover::Plan plan = recover::make_plan(view, seat.state(), seat.policy(), fault);
   const Json shown = recover::plan_view(plan);
   if (c.body["dry_run"].as_bool()) return c.answer(200, Json::object({{"plan", shown}}));
-  if (plan.start < 0)
+  if (fault.of == recover::FaultClass::cluster)
+    return c.refuse(
+        Error(ErrorCode::conflict, "there is nothing that Sickbay would restart")
+            .because(plan.refused)
+            .remedied_by("restart its nodes yourself: scontrol reboot ASAP nextstate=RESUME ALL"));
+  // (A node whose hardware is broken leaves service: that is to be done.)
+  if (plan.start < 0 && !fault.of_hardware())
     return c.refuse(
         Error(ErrorCode::conflict, "there is nothing that Sickbay would restart").because(plan.refused));
   const std::string cell = recover::cell_of(fault);

@@ -85,6 +85,10 @@ TEST_F(RecoverApi, WhatIsRefused) {
       {"no such job", "ops", R"({"job":4711})", 404, "Slurm has no job 4711"},
       {"it waits", "ops", fmt::format(R"({{"job":{}}})", waits), 409, "waits in the queue"},
       {"not its node", "ops", fmt::format(R"({{"job":{},"node":"n6"}})", runs), 409, "is not a node of job"},
+      {"no class", "ops", R"({"node":"n1","class":"switch"})", 400, "component, node, network or cluster"},
+      {"the cluster", "ops", R"({"class":"cluster"})", 409,
+       "the whole cluster is restarted on a person's word"},
+      {"the cluster, by a user", "alice", R"({"class":"cluster"})", 403, "denied"},
       {"no node", "ops", fmt::format(R"({{"job":{},"node":"n66"}})", runs), 409, "Slurm has no node n66"},
   };
   for (const auto& row : rows) {
@@ -94,6 +98,21 @@ TEST_F(RecoverApi, WhatIsRefused) {
   }
   EXPECT_TRUE(body_of(ask("ops", "GET", "/v1/recoveries"))["items"].items().empty());
   EXPECT_EQ(cluster_.job(runs)->restart_cnt, 0u);
+}
+
+TEST_F(RecoverApi, APartOfNetworkHardwareHasItsNodeLeaveServiceForAPerson) {
+  const auto plan = recover("ops", R"({"node":"n2","class":"network","dry_run":true})");
+  EXPECT_EQ(plan->response.status, 200) << plan->response.body;
+  EXPECT_EQ(body_of(plan)["plan"]["start"].as_int(), -1);
+  EXPECT_THAT(body_of(plan)["plan"]["refused"].as_string(),
+              HasSubstr("for a person to change, and n2 is to leave"));
+  EXPECT_EQ(recover("ops", R"({"class":"cluster","dry_run":true})")->response.status, 200);
+  EXPECT_EQ(recover("ops", R"({"node":"n2","class":"network","text":"its link flaps"})")->response.status,
+            201);
+  pass(seconds(5));
+  const Json shown = body_of(ask("ops", "GET", "/v1/recoveries"))["items"].items().at(0);
+  EXPECT_EQ(shown["outcome"].as_string(), "given_up") << shown.dump();
+  EXPECT_THAT(shown["why"].as_string(), HasSubstr("a person must look"));
 }
 
 TEST_F(RecoverApi, OfOneJobThereIsOneRecoveryAtATime) {

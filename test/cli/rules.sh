@@ -67,3 +67,23 @@ run 0 sickbay rules lint made --node n03
 says out '0 errors, 0 warnings'
 run 65 sickbay rules import-nhc memory.json
 run 66 sickbay rules import-nhc missing.conf
+
+# A node that describes its components knows which restarts nobody could do; where none is described, or the rules are
+# another node's, nothing is said.
+run 0 sickbay rules lint
+silent_about out '[unknown_component]'
+mkdir -p "$SICKBAY_ROOT/etc/sickbay/components.d"
+cat > "$SICKBAY_ROOT/etc/sickbay/components.d/slurmd.json" <<'EOF'
+{"component": "slurmdd", "check": ["/bin/true"], "restart": ["/bin/true"]}
+EOF
+run 0 sickbay rules lint
+says out "warning: operation 'restart_slurmd' asks for the restart of 'slurmd', which components.d of this node does not describe; did you mean 'slurmdd'? [unknown_component]"
+run 0 sickbay rules lint --node n3
+silent_about out '[unknown_component]'
+run 0 sickbay-agent --check-config
+says err "warning: operation 'restart_slurmd' asks for the restart of 'slurmd'"
+sed -i 's/slurmdd/slurmd/' "$SICKBAY_ROOT/etc/sickbay/components.d/slurmd.json"
+run 0 sickbay rules lint
+says out '0 errors, 0 warnings'
+run 0 sickbay-agent --check-config
+silent_about err warning

@@ -46,5 +46,7 @@ for word in x 17_3 -1 99999999999; do
   run 64 sickbay recover job -- "$word"
   says err "sickbay recover job 17"
 done
+run 64 sickbay recover n3 --class cluster
+says err "recover --class cluster --plan"
 run 64 sickbay recover job 17 --class node
 says err "not of a job"

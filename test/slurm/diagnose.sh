@@ -144,7 +144,7 @@ no_traffic() {
 fault n1 memory-hog=512M tell_memory_hog notify
 fault n2 disk-full tell_tmp_full notify
 fault n3 read-only tell_tmp_read_only notify
-fault n5 kill-service=slurmd tell_slurmd_down notify
+fault n5 kill-service=slurmd restart_slurmd_down restart
 load n6
 fault n6 cpu=50% tell_slow_by_quota notify
 no_load
@@ -176,7 +176,7 @@ printf '%-28s %-4s %-22s %-8s found after %5d ms, back after %5d ms\n' kill-serv
 
 # Nobody else was disturbed, and nothing was found that was not broken.
 strangers=$(findings 'select(.body.result == "fault") | .body.node + " " + .body.rule' | tr -d '"' | sort -u |
-  grep -vxF -e 'n1 tell_memory_hog' -e 'n2 tell_tmp_full' -e 'n3 tell_tmp_read_only' -e 'n6 tell_munged_down' -e 'n5 tell_slurmd_down' \
+  grep -vxF -e 'n1 tell_memory_hog' -e 'n2 tell_tmp_full' -e 'n3 tell_tmp_read_only' -e 'n6 tell_munged_down' -e 'n5 restart_slurmd_down' \
     -e 'n6 tell_slow_by_quota' -e 'n1 drain_shared_away' -e 'n2 tell_zombie_flood' -e 'n3 drain_clock_off' -e 'n4 tell_network_loses' \
     -e 'n5 tell_network_loses' || true)
 [ -z "$strangers" ] || fail "found besides: $strangers"

@@ -26,6 +26,7 @@
 #include "adapters/posix/installed_file.h"
 #include "adapters/posix/operation_process.h"
 #include "adapters/posix/process_runner.h"
+#include "engine/diagnose/lint.h"
 #include "model/builtin_operations.h"
 #include "service/agent/agent.h"
 #include "service/agent/config.h"
@@ -135,6 +136,17 @@ Result<std::vector<std::shared_ptr<const diagnose::Rules>>> load_rules(const Con
   return all;
 }
 
+// Restarts that rules ask for and nobody here can do: said, and no reason not to run.
+void tell_unknown_components(const std::vector<std::shared_ptr<const diagnose::Rules>>& all,
+                             const std::vector<ComponentSpec>& components) {
+  std::vector<std::string> names;
+  for (const ComponentSpec& one : components) names.push_back(one.name);
+  for (const auto& rules : all)
+    for (const diagnose::LintFinding& f : diagnose::lint(*rules, names))
+      if (f.code == "unknown_component")
+        say(fmt::format("sickbay-agent: {}: warning: {}", f.place.text(), f.text));
+}
+
 // By a program of its own: what a user's file does to the library that reads it harms no agent.
 LookAtRanks look_by_program(ProcessRunner& processes) {
   const std::string program = installed_file("sickbay-ranks");
@@ -181,6 +193,7 @@ Status run(const Wish& wish) {
     return fail(std::move(read.error()));
   auto components = read_components(component_files);
   if (!components) return fail(std::move(components.error()));
+  tell_unknown_components(*rules, *components);
   if (wish.check_only) return {};
   if (::geteuid() != 0)
     return fail(Error(ErrorCode::not_root, "sickbay-agent must run as root")

@@ -15,8 +15,9 @@ namespace sickbay::diagnose {
 struct Finding {
   std::string specification, rule;  ///< rule: the production
   OperationEnd::Result result = OperationEnd::Result::fault;
-  std::string action;  ///< of the builtin: "drain", "notify", "reboot", "power_off"; "none"
+  std::string action;  ///< of the builtin: "drain", "notify", "restart", "reboot", "power_off"; "none"
   std::string to;      ///< of notify: "operator" or "user"
+  std::string component, fault_class;  ///< of restart: which component, and "component" or "network"
   std::vector<std::string> components;
   std::string text;              ///< the predicate's description, then the operation's
   Json values = Json::object();  ///< of the predicate and of the operation's inputs
@@ -27,7 +28,7 @@ struct Finding {
 std::optional<Finding> finding_of(const Run& run, InstanceId instance);
 /// Of all instances, in their order.
 std::vector<Finding> findings_of(const Run& run);
-/// Members as in doc/design/diagnose.md.
+/// Members as in doc/design/diagnose.md; `component` and `class` only where the action is restart.
 Json to_json(const Finding& finding);
 
 /// Productions with a critical operation that a whole run passed without, because the node is well: what they

@@ -19,7 +19,8 @@ constexpr std::chrono::milliseconds kLongTest = std::chrono::minutes(1);
 
 class Linter {
  public:
-  explicit Linter(const Rules& rules) : rules_(rules), s_(rules.specification) {}
+  Linter(const Rules& rules, std::span<const std::string> restartable)
+      : rules_(rules), s_(rules.specification), restartable_(restartable) {}
 
   std::vector<LintFinding> run() {
     reach();
@@ -142,6 +143,7 @@ class Linter {
       check_kind(spec, *builtin, wrong);
       check_arguments(spec, *builtin, wrong);
       check_outputs(spec, rules_.operations[o], *builtin, wrong);
+      if (builtin->name == "restart") check_restart(spec, wrong);
       if (builtin->stress && !rules_.operations[o].needs_idle)
         add("stress", spec.place,
             fmt::format(
@@ -191,6 +193,24 @@ class Linter {
                           to_string(output->type), to_string(type), name(z)));
       }
     }
+  }
+  // The class, and unknown_component.
+  void check_restart(const OperationSpec& spec, const Complain& wrong) {
+    if (const Json& of = spec.arguments["class"];
+        of.is_string() && of.as_string() != "component" && of.as_string() != "network")
+      wrong("argument 'class' of builtin:restart must be component or network");
+    const std::string& component = spec.arguments["component"].as_string();
+    if (spec.arguments.has("component") && component.empty())
+      wrong("argument 'component' of builtin:restart names none");
+    if (component.empty() || restartable_.empty() ||
+        std::ranges::find(restartable_, component) != restartable_.end())
+      return;
+    const std::string near =
+        did_you_mean(component, std::vector<std::string>(restartable_.begin(), restartable_.end()));
+    add("unknown_component", spec.place,
+        fmt::format("operation '{}' asks for the restart of '{}', which components.d of this node does not "
+                    "describe{}",
+                    spec.name, component, near.empty() ? "" : fmt::format("; did you mean '{}'?", near)));
   }
   // Whether each value of type `given` is one of `type`.
   static bool holds(ValueType type, ValueType given) {
@@ -354,6 +374,7 @@ class Linter {
 
   const Rules& rules_;
   const Specification& s_;
+  const std::span<const std::string> restartable_;
   std::vector<LintFinding> found_;
 };
 
@@ -366,6 +387,8 @@ const std::vector<LintRule>& lint_rules() {
       {"constant", true, "a predicate without a characteristic that is never true"},
       {"builtin", true, "a built-in operation that does not exist, or is used in another way than it works"},
       {"stress", false, "a built-in operation that stresses the node, let loose beside jobs"},
+      {"unknown_component", false,
+       "the restart of a component that the node's components.d, where there is one, does not describe"},
       {"unverified", false, "a repair that no operation of kind verify follows"},
       {"no_component", false, "a repair without a component, which runs beside anything"},
       {"critical_waits", false, "a critical operation that may wait over a minute for its component"},
@@ -378,7 +401,9 @@ const std::vector<LintRule>& lint_rules() {
   return kRows;
 }
 
-std::vector<LintFinding> lint(const Rules& rules) { return Linter(rules).run(); }
+std::vector<LintFinding> lint(const Rules& rules, std::span<const std::string> restartable) {
+  return Linter(rules, restartable).run();
+}
 
 Json to_json(const LintFinding& f) {
   return Json::object({{"level", f.error ? "error" : "warning"},

@@ -93,7 +93,7 @@ constexpr Key<RuleExpectation> kExpectationKeys[] = {
        auto& actions = e.actions.emplace();
        for (const Json& action : v.items()) {
          std::size_t which = 0;
-         const std::vector<std::string> words = {"drain",  "notify operator", "notify user",
+         const std::vector<std::string> words = {"drain",  "notify operator", "notify user", "restart",
                                                  "reboot", "power_off",       "none"};
          if (auto wrong = take_word(action, words, which)) return wrong;
          actions.push_back(words[which]);
@@ -106,8 +106,8 @@ constexpr Key<RuleExpectation> kExpectationKeys[] = {
        auto& findings = e.findings.emplace();
        for (const Json& finding : v.items()) {
          if (!finding.is_object()) return Wrong{&finding, "a finding must be an object"};
-         const std::vector<std::string> known = {"specification", "rule", "result", "action", "to",
-                                                 "components",    "text", "values"};
+         const std::vector<std::string> known = {"specification", "rule", "result", "action",    "to",
+                                                 "components",    "text", "values", "component", "class"};
          for (const auto& [key, value] : finding.members())
            if (std::ranges::find(known, key) == known.end())
              return Wrong{&value,

@@ -154,9 +154,9 @@ TEST(Explain, SaysWhyEachProductionFiredOrNot) {
             "p3 not_admissible: not fired: nothing gave spent, up_after a value\n");
 }
 
-std::vector<std::string> lint_of(const std::string& text) {
+std::vector<std::string> lint_of(const std::string& text, const std::vector<std::string>& restartable = {}) {
   std::vector<std::string> found;
-  for (const LintFinding& f : lint(*rules_of(text)))
+  for (const LintFinding& f : lint(*rules_of(text), restartable))
     found.push_back(fmt::format("{}:{} {} {}", f.place.line, f.place.column, f.code, f.text));
   return found;
 }
@@ -242,6 +242,31 @@ TEST(Lint, StressLetLooseBesideJobsIsNamed) {
       found(R"("needs_idle": false, )"),
       ElementsAre("3:21 stress operation 'f': builtin:cpu_test stresses the node, and 'needs_idle' is "
                   "false: jobs beside it feel it"));
+}
+
+TEST(Lint, ARestartOfWhatTheNodeCannotRestartIsNamed) {
+  const auto found = [](const std::string& arguments, const std::vector<std::string>& restartable = {}) {
+    return lint_of(R"({"specification": "s", "version": 1, "description": "d",
+"characteristics": {"go": {"type": "bool", "description": "d"}}, "predicates": {"c": {"when": "go", "description": "d"}},
+"operations": {"f": {"kind": "critical", "run": "builtin:restart", "arguments": {)" +
+                       arguments + R"(}, "description": "d"}},
+"productions": {"p": {"if": "c", "then": "f", "description": "d"}}, "periods": {"a": {"description": "d", "every": "1h", "initial": {"go": true}}}})",
+                   restartable);
+  };
+  const std::string slurmd = R"("component": "slurmd")";
+  EXPECT_THAT(found(slurmd), IsEmpty()) << "what the nodes can restart is not known";
+  EXPECT_THAT(found(slurmd, {"munged", "slurmd"}), IsEmpty());
+  EXPECT_THAT(found(slurmd, {"munged", "slurm"}),
+              ElementsAre("3:21 unknown_component operation 'f' asks for the restart of 'slurmd', which "
+                          "components.d of this node does not describe; did you mean 'slurm'?"));
+  EXPECT_THAT(found(""), ElementsAre(HasSubstr("builtin operation 'f': builtin:restart needs the argument "
+                                               "'component'")));
+  EXPECT_THAT(found(R"("component": "")"),
+              ElementsAre("3:21 builtin operation 'f': argument 'component' of builtin:restart names none"));
+  EXPECT_THAT(found(slurmd + R"(, "class": "cluster")"),
+              ElementsAre("3:21 builtin operation 'f': argument 'class' of builtin:restart must be component "
+                          "or network"));
+  EXPECT_THAT(found(slurmd + R"(, "class": "network")"), IsEmpty());
 }
 
 TEST(RuleTests, MayForbidRepairsAndHaveAJobOnTheNode) {

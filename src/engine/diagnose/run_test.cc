@@ -360,6 +360,32 @@ TEST(Run, FindingsAreWishesAndUnknowns) {
   EXPECT_THAT(cleared_rules(d.run), ElementsAre("p4"));
 }
 
+TEST(Run, AFindingThatAsksForARestartNamesWhat) {
+  const auto finding = [](const std::string& arguments, const std::string& inputs = "[]") {
+    const auto rules = rules_of(R"({"specification": "fabric", "version": 1, "description": "d",
+    "characteristics": {"go": {"type": "bool", "description": "d"}, "component": {"type": "string", "description": "d"}},
+    "predicates": {"c0": {"when": "go", "description": "always"}, "named": {"when": "component != \"\"", "description": "it hangs"}},
+    "operations": {"look": {"kind": "collect", "run": "x", "outputs": ["component"], "description": "d"},
+      "again": {"kind": "critical", "run": "builtin:restart", "inputs": )" +
+                                inputs + R"(, "arguments": )" + arguments + R"(, "description": "ask"}},
+    "productions": {"p0": {"if": "c0", "then": "look", "description": "d"}, "p1": {"if": "named", "then": "again", "description": "d"}}})");
+    const Driven d = drive(rules, kQuick, {{"look", ok(Json::object({{"component", "opensm"}}))}});
+    const auto found = findings_of(d.run);
+    return found.size() == 1 ? to_json(found[0]) : Json();
+  };
+  EXPECT_EQ(
+      finding(R"({"component": "slurmd"})").dump(),
+      R"({"specification":"fabric","rule":"p1","result":"fault","action":"restart","to":"","components":[],)"
+      R"("text":"it hangs: ask","values":{"component":"opensm"},"component":"slurmd","class":"component"})");
+  const Json network = finding(R"({"class": "network"})", R"(["component"])");
+  EXPECT_EQ(network["component"].as_string(), "opensm") << "an argument comes from the input of its name";
+  EXPECT_EQ(network["class"].as_string(), "network");
+  const Json of_nothing = finding("{}");
+  EXPECT_EQ(of_nothing["action"].as_string(), "notify") << "who names nothing is told of all the same";
+  EXPECT_EQ(of_nothing["to"].as_string(), "operator");
+  EXPECT_FALSE(of_nothing.has("component"));
+}
+
 TEST(Run, BudgetsCountTheRunsOfTheirWindow) {
   const auto rules =
       rules_of(specification("go bool", "c0: go", "mend repair - - 2; other repair - -", "p0 c0 mend"));

@@ -100,13 +100,14 @@ TEST(Drain, TwoReasonsMustBothEnd) {
   EXPECT_THAT(w.did, ElementsAre("drain n3", "undrain n3"));
 }
 
-TEST(Drain, UnknownLateAndNotifyNeverDrain) {
+TEST(Drain, UnknownLateNotifyAndRestartNeverDrain) {
   World w;
   w.nodes("n[1-40]", "IDLE");
   w.finding(1, "n3", "disk", "unknown", "none");
   w.finding(2, "n3", "disk", "unknown", "drain");
   w.finding(3, "n3", "disk", "fault", "notify");
   w.finding(4, "n3", "disk", "fault", "drain", true);
+  w.finding(5, "n3", "slurmd", "fault", "restart");  // engine/recover's
   EXPECT_THAT(w.did, IsEmpty());
   EXPECT_EQ(w.stands("n3"), "in");
 }

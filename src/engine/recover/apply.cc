@@ -78,6 +78,10 @@ void on_finding(Change& c) {
   fault.source = c.event.subject;
   fault.text = body["text"].as_string();
   fault.rule = rule;
+  // Where no component is described, the site restarts none: the operator hears of the fault, as of any.
+  if (const auto known = c.state.components.find(node);
+      known == c.state.components.end() || known->second.empty())
+    return;
   // A fault that is told again while its recovery is under way says nothing new.
   for (const std::int64_t open : c.state.open)
     if (cell_of(c.state.recoveries.at(open).fault) == cell_of(fault)) return;

@@ -77,8 +77,7 @@ class Next {
       close(Outcome::refused, "stopped by " + recovery_.stopped_by);
     } else if (recovery_.source_gone) {
       close(Outcome::gone, fmt::format("{} is not seen any more", fault().source));
-    } else if (fault().of == FaultClass::network && fault().component.empty() && the_plan().start < 0 &&
-               cluster_.view.node(fault().node) != nullptr) {
+    } else if (fault().of_hardware() && the_plan().start < 0 && cluster_.view.node(fault().node) != nullptr) {
       // A part of hardware: out of service, and people are told.
       if (is_to_be_done())
         record(kLeaveWanted, Json::object({{"node", fault().node}, {"action", "drain"}, {"text", text()}}));

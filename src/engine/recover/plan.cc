@@ -67,8 +67,9 @@ std::string why_refused(const cluster::View& view, const State& state, const Fau
   if (fault.of == FaultClass::cluster) return "the whole cluster is restarted on a person's word alone";
   if (!fault.of_whole_job() && view.node(fault.node) == nullptr)
     return fmt::format("Slurm has no node {}", fault.node);
-  if (fault.of == FaultClass::network && fault.component.empty())
-    return "a part of a network's hardware is for a person to change";
+  if (fault.of_hardware())
+    return fmt::format("a part of a network's hardware is for a person to change, and {} is to leave service",
+                       fault.node);
   if (fault.of == FaultClass::job && fault.job.job_id == 0) return "nobody has said which job it is of";
   if (fault.of == FaultClass::job && fault.job.nodes.empty())
     return fmt::format("nobody has said which nodes job {} had", fault.job.job_id);

@@ -83,6 +83,8 @@ struct Fault {
   /// Of a job as Slurm shows it; `node`, where it is not empty, is to blame, and the job is to get it no
   /// more.
   static Fault of_job(const JobInfo& job, const std::string& node, bool alone, std::string source);
+  /// Of the network, and of no software: a part that only people can change.
+  bool of_hardware() const { return of == FaultClass::network && component.empty(); }
   bool by_person() const { return source.starts_with("by "); }
   /// The job's owner asked for it when he submitted the job (`--recover`).
   bool by_owner() const { return of == FaultClass::job && parse_case_name(source).has_value(); }

@@ -206,7 +206,10 @@ TEST_F(Recover, InterfaceHardwareLeavesServiceAndPeopleMustLook) {
   opened(1, by_alice(FaultClass::network, "n3"));
   EXPECT_THAT(commands, IsEmpty());
   EXPECT_THAT(of_kind(kLeaveWanted), ElementsAre(R"({"node":"n3","action":"drain","text":"it hangs"})"));
-  EXPECT_EQ(end(1), "given_up: a part of a network's hardware is for a person to change: a person must look");
+  EXPECT_EQ(
+      end(1),
+      "given_up: a part of a network's hardware is for a person to change, and n3 is to leave service: a "
+      "person must look");
 }
 
 // --- the whole cluster
@@ -281,6 +284,15 @@ TEST_F(Recover, FindingsThatAreNotMeant) {
   finding(3, "n3", "slurmd", "fault", Json::object({{"action", "drain"}}));
   finding(4, "n3", "slurmd", "fault", Json::object({{"component", ""}}));
   EXPECT_EQ(state.last, 0);
+}
+
+TEST_F(Recover, WhereNoComponentIsDescribedAFindingIsOnlyTold) {
+  say("node:n3", kComponentsSeen, Json::object({{"components", Json::array()}}));
+  finding(1, "n3", "slurmd");
+  EXPECT_EQ(state.last, 0);
+  finding(2, "n4", "lustre");
+  EXPECT_EQ(end(1), "refused: lustre on n4 is no component that its agent can restart")
+      << "n4 describes some, so the name is a slip";
 }
 
 TEST_F(Recover, SeveralFindingsAtOnceAreOneRecoveryEach) {

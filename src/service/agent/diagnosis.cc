@@ -8,7 +8,7 @@ namespace sickbay::agent {
 namespace {
 
 constexpr auto kAsked = std::to_array<std::string_view>(
-    {"builtin:drain", "builtin:notify", "builtin:reboot", "builtin:power_off"});
+    {"builtin:drain", "builtin:notify", "builtin:restart", "builtin:reboot", "builtin:power_off"});
 
 }  // namespace
 

@@ -32,7 +32,7 @@ class Diagnosis : public std::enable_shared_from_this<Diagnosis> {
     std::function<void(const diagnose::Run&, Micros cpu)> over;
   };
   /// `loop` and `runner` must outlive it.  Operations that ask sickbayd to act (builtin:drain, notify,
-  /// reboot, power_off) are done by their finding.
+  /// restart, reboot, power_off) are done by their finding.
   Diagnosis(Loop& loop, OperationRunner& runner, std::shared_ptr<const diagnose::Rules> rules, Hooks hooks);
 
   void start(diagnose::RunStarted began);

@@ -26,7 +26,10 @@ std::string run_text(const Json& run, bool explain, const TextPage& page) {
                   fmt::format("{} {}: {}{}", result, finding["rule"].as_string(), finding["text"].as_string(),
                               finding["action"].as_string() == "none"
                                   ? ""
-                                  : fmt::format(" [asks for: {}]", finding["action"].as_string())),
+                                  : fmt::format(" [asks for: {}{}]", finding["action"].as_string(),
+                                                finding["component"].as_string().empty()
+                                                    ? ""
+                                                    : " of " + finding["component"].as_string())),
                   page);
   }
   if (run["findings"].size() == 0) text += "  nothing found\n";

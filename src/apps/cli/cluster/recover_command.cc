@@ -17,6 +17,7 @@ namespace sickbay::cli {
 namespace {
 
 constexpr int kNotCured = 1;  // "the answer is no"
+constexpr std::string_view kCluster = "cluster";
 
 struct RecoverOptions {
   std::string what, job, node, of, text, stop;
@@ -33,6 +34,7 @@ Json fault_of(const RecoverOptions& o) {
   }
   const std::size_t slash = o.what.find('/');
   Json body = Json::object({{"node", o.what.substr(0, slash)}, {"text", o.text}});
+  if (o.of == kCluster) body = Json::object({{"text", o.text}});
   if (slash != std::string::npos) body.set("component", o.what.substr(slash + 1));
   if (!o.of.empty()) body.set("class", o.of);
   return body;
@@ -72,6 +74,9 @@ Status fits(const RecoverOptions& o) {
   if (o.job.empty() && (!o.node.empty() || o.alone))
     return fail(Error(ErrorCode::usage, "--node and --alone are of a job")
                     .remedied_by("name it: sickbay recover job 17 --node n3"));
+  if (o.of == kCluster && !o.what.empty())
+    return fail(Error(ErrorCode::usage, "a fault of the cluster is of no node")
+                    .remedied_by("name none: sickbay recover --class cluster --plan"));
   if (o.job.empty()) return {};
   if (o.what != "job" || o.job.size() > 10 || !std::ranges::all_of(o.job, is_digit))
     return fail(Error(ErrorCode::usage, fmt::format("recover {} {}?", o.what, o.job))
@@ -84,7 +89,7 @@ Status fits(const RecoverOptions& o) {
 
 Result<int> run_recover(const RecoverOptions& o) {
   if (const Status fit = fits(o); !fit) return fail(fit.error());
-  if (o.what.empty() && !o.show && o.stop.empty())
+  if (o.what.empty() && o.of != kCluster && !o.show && o.stop.empty())
     return fail(Error(ErrorCode::usage, "recover what?")
                     .remedied_by("name a node, a component of one, or a job: sickbay recover n3/slurmd"));
   auto api = connect_to_sickbayd();
@@ -139,8 +144,10 @@ void add_recover_command(CLI::App& app, Ending& ending) {
   c->add_option("JOB", o->job, "its number");
   c->add_option("--node", o->node, "the node that is to blame: the job does not get it again");
   c->add_flag("--alone", o->alone, "the job goes on while that node alone is restarted");
-  c->add_option("--class", o->of, "of the fault: component, node, or network: communication")
-      ->check(CLI::IsMember({"component", "node", "network"}));
+  c->add_option(
+       "--class", o->of,
+       "of the fault: component, node, network (communication: without a component its hardware), cluster")
+      ->check(CLI::IsMember({"component", "node", "network", "cluster"}));
   c->add_option("--text", o->text, "what is wrong, for people");
   CLI::Option* plan = c->add_flag("--plan", o->plan, "say what would be done, and do nothing");
   CLI::Option* show_it =
@@ -155,7 +162,8 @@ void add_recover_command(CLI::App& app, Ending& ending) {
       "(doc/formats/component.md), and 'sickbay tree' draws it. After each restart the fault is looked for;\n"
       "where it is not gone the next larger part is restarted: the component and what needs it, the node\n"
       "(drained first, by drain.act and drain.reboot). It begins where the expected time is shortest, by\n"
-      "what restarts have cured before. The cluster is never restarted by Sickbay.\n\n"
+      "what restarts have cured before. Broken network hardware has its node drained, for a person to look.\n"
+      "The cluster is never restarted by Sickbay.\n\n"
       "'sickbay recover job 17 --node n3' puts a job back into the queue, while slurmctld still knows it: "
       "it\n"
       "begins anew, as its owner's, on other nodes than n3 where its partition has enough of them.\n");

@@ -7,6 +7,8 @@
 #include "adapters/posix/files.h"
 #include "adapters/posix/installed_file.h"
 #include "apps/cli/answer.h"
+#include "service/agent/components.h"
+#include "settings/paths.h"
 
 namespace sickbay::cli {
 namespace {
@@ -54,6 +56,19 @@ Result<diagnose::SpecificationFile> read_rule_file(const std::string& path) {
   auto text = read_file(path, diagnose::kMostSpecificationBytes);
   if (!text) return fail(about_path(std::move(text.error())));
   return diagnose::SpecificationFile{path, std::move(*text)};
+}
+
+Result<std::vector<std::string>> components_here() {
+  const std::string folder = Paths::from_environment().components();
+  std::error_code ignored;
+  if (!fs::is_directory(folder, ignored)) return std::vector<std::string>{};
+  const auto files = rule_files({folder});
+  if (!files) return fail(files.error());
+  const auto components = agent::read_components(*files);
+  if (!components) return fail(components.error());
+  std::vector<std::string> names;
+  for (const agent::ComponentSpec& one : *components) names.push_back(one.name);
+  return names;
 }
 
 Result<std::vector<diagnose::SpecificationFile>> rule_files(const std::vector<std::string>& named) {

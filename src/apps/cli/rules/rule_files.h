@@ -18,6 +18,10 @@ Result<std::vector<diagnose::SpecificationFile>> rule_files(const std::vector<st
 /// not_found, denied.
 Result<std::vector<std::string>> rule_test_files(const std::vector<std::string>& named);
 
+/// The names of the components that this host can restart: what the files of components.d describe; none
+/// where there is no such folder.  Errors: bad_input with file:line:column, denied.
+Result<std::vector<std::string>> components_here();
+
 Result<diagnose::SpecificationFile> read_rule_file(const std::string& path);
 
 }  // namespace sickbay::cli

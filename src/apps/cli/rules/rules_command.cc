@@ -77,6 +77,9 @@ Result<int> run_lint(const RulesOptions& o) {
   DuktapePredicates compiler;
   auto all = load(*files, {o.node, o.features}, compiler);
   if (!all) return fail(all.error());
+  // (What another node can restart is not known here.)
+  const auto components = o.node.empty() ? components_here() : std::vector<std::string>{};
+  if (!components) return fail(components.error());
   Json specifications = Json::array(), findings = Json::array();
   std::string text;
   int errors = 0, warnings = 0;
@@ -86,7 +89,7 @@ Result<int> run_lint(const RulesOptions& o) {
                                       {"version", s.version},
                                       {"digest", diagnose::digest(s)},
                                       {"productions", s.productions.size()}}));
-    for (const diagnose::LintFinding& f : diagnose::lint(*rules)) {
+    for (const diagnose::LintFinding& f : diagnose::lint(*rules, *components)) {
       (f.error ? errors : warnings) += 1;
       text += for_terminal(fmt::format("{}: {}: {} [{}]", f.place.text(), f.error ? "error" : "warning",
                                        f.text, f.code)) +
