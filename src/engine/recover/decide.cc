@@ -291,7 +291,9 @@ class Next {
     std::string why = step.overdue;
     for (const auto& [name, boot] : step.boots)
       if (why.empty() && cluster_.view.node(name) == nullptr) why = fmt::format("Slurm has {} no more", name);
-    if (why.empty() && recovery_.source_gone) why = "the fault is not seen any more";
+    // (Once it boots, that is the boot's doing: its agent may say so before Slurm shows the boot.)
+    if (why.empty() && recovery_.source_gone && step.rebooting == kNoTime)
+      why = "the fault is not seen any more";
     if (why.empty() && !recovery_.stopped_by.empty()) why = "stopped by " + recovery_.stopped_by;
     const TimePoint late = step.began + policy_.node_wait;
     if (why.empty() && now_ >= late)

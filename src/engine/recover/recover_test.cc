@@ -319,6 +319,30 @@ TEST_F(Recover, AFaultThatIsNotSeenAnyMoreIsLetBe) {
   EXPECT_THAT(commands, IsEmpty());
 }
 
+// Seen on a real node: the agent's first run after the boot is faster than the next look at Slurm.
+TEST_F(Recover, ABootThatHasCuredIsACureThoughTheAgentSaysSoBeforeSlurmShowsIt) {
+  finding(9, "n3", "slurmd");
+  restarted("r1.s1", false);
+  restarted("r1.s2", false);
+  reboot_begins("n3");
+  finding(10, "n3", "slurmd", "ok");
+  EXPECT_EQ(end(1), "open");
+  now += 120s;
+  boot = now - 10s;
+  nodes("n3", "IDLE+DRAIN");
+  checked("r1.s3:check", true);
+  EXPECT_EQ(end(1), "cured: the restart of n3 cured it");
+}
+
+TEST_F(Recover, AFaultThatIsGoneBeforeItsNodeBootsNeedsNone) {
+  finding(9, "n3", "slurmd");
+  restarted("r1.s1", false);
+  restarted("r1.s2", false);
+  drain_claims("n3");
+  finding(10, "n3", "slurmd", "ok");
+  EXPECT_EQ(end(1), "gone: f9 is not seen any more");
+}
+
 TEST_F(Recover, WhatComesAgainAndAgainBeginsHigherAndThenIsAPersons) {
   policy.most_a_day = 6;
   for (int i = 1; i <= 6; ++i) {

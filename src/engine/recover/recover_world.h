@@ -179,15 +179,18 @@ struct World {
             {{"holder", "drain"}, {"by", node_subject(node)}, {"reason", "sickbay:"}, {"out", true}}));
   }
   void reboots(const std::string& node) {
+    reboot_begins(node);
+    now += 120s;
+    boot = now - 10s;
+    nodes(node, "IDLE+DRAIN");
+  }
+  void reboot_begins(const std::string& node) {
     drain_claims(node);
     nodes(node, "IDLE+DRAIN");
     say(node_subject(node), kIntent,
         Json::object({{"key", node + ":b1"},
                       {"verb", "reboot"},
                       {"args", Json::object({{"node", node}, {"boot", to_micros(boot)}})}}));
-    now += 120s;
-    boot = now - 10s;
-    nodes(node, "IDLE+DRAIN");
   }
 
   // --- what was seen
