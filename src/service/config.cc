@@ -6,6 +6,7 @@
 #include <array>
 #include <charconv>
 
+#include "base/hostlist.h"
 #include "base/size.h"
 #include "settings/config_table.h"
 
@@ -64,6 +65,21 @@ std::string take_size(std::int64_t& bytes, const Json& value) {
   const auto read = parse_size(value.as_string(), BareUnit::bytes);
   if (!read) return read.error().what;
   bytes = read->count;
+  return "";
+}
+
+// Sets of nodes, each at least two.
+std::string take_sets(std::vector<std::vector<std::string>>& field, const Json& value) {
+  std::vector<std::string> texts;
+  if (std::string wrong = take_names(texts, value); !wrong.empty()) return wrong;
+  std::vector<std::vector<std::string>> sets;
+  for (const std::string& text : texts) {
+    auto nodes = expand_hostlist(text);
+    if (!nodes) return nodes.error().what;
+    sets.push_back(sorted_hosts(std::move(*nodes)));
+    if (sets.back().size() < 2) return "must be sets of at least two nodes, as \"n[3-4]\"";
+  }
+  field = std::move(sets);
   return "";
 }
 
@@ -245,6 +261,8 @@ constexpr auto kKeys = std::to_array<ConfigRow<Config>>({
      [](Config& c, const Json& v) { return take_count(c.recover.most_steps, v, 1, 10); }},
     {{"recover", "most_a_day", "number", "recoveries of one component that findings may have within 24 h, 5; then a person must look"},
      [](Config& c, const Json& v) { return take_count(c.recover.most_a_day, v, 1, 100); }},
+    {{"recover", "dependent", "names", "sets of nodes that fail together, as \"n[3-4]\": they are one cell and are restarted at once; default: none"},
+     [](Config& c, const Json& v) { return take_sets(c.recover.dependent, v); }},
     {{"notify", "command", "text", "shell command that gets each finding that asks for it, as JSON on its standard input"},
      [](Config& c, const Json& v) {
        std::string wrong = take_text(c.notify.command, v);

@@ -50,6 +50,8 @@ TEST(Config, NamesThePlaceAndTheNearestKey) {
                "x.json:1:23: 'identify.jobs' must be \"submitted\" or \"all\""},
            Row{"{\"identify\": {\"hang\": 1}}",
                "x.json:1:23: 'identify.hang' must be \"off\", \"notify\" or \"cancel\""},
+           Row{"{\"recover\": {\"dependent\": [\"n3\"]}}",
+               "x.json:1:27: 'recover.dependent' must be sets of at least two nodes, as \"n[3-4]\""},
            Row{"[]", "x.json:1:1: the configuration must be an object, not array"},
        }) {
     auto config = parse_config(row.text, "x.json");
@@ -68,6 +70,15 @@ TEST(Config, AgentsAreListenedToUnlessItIsOff) {
   EXPECT_EQ(six->agent.address, "fd00::1");
   EXPECT_EQ(six->agent.port, 7000);
   EXPECT_EQ(six->munge.socket, "/m");
+}
+
+TEST(Config, NodesThatDependOnEachOtherAreSetsOfNodes) {
+  EXPECT_TRUE(parse_config("{}", "x")->recover.dependent.empty());
+  const auto config = parse_config(R"({"recover": {"dependent": ["n[6-8]", "n4,n3"]}})", "x");
+  ASSERT_TRUE(config);
+  EXPECT_EQ(config->recover.dependent,
+            (std::vector<std::vector<std::string>>{{"n6", "n7", "n8"}, {"n3", "n4"}}));
+  EXPECT_FALSE(parse_config(R"({"recover": {"dependent": ["n[6-"]}})", "x"));
 }
 
 TEST(Config, ReplacementsAreOffUntilSomebodyWantsThem) {

@@ -393,6 +393,7 @@ void on_depend(Change& c) {
   for (const Json& set : c.event.body["sets"].items())
     if (auto nodes = expand_hostlist(set.as_string()))
       c.state.dependent.push_back(sorted_hosts(std::move(*nodes)));
+  c.touched.emplace_back(kRecoveries);
 }
 
 struct Row {

@@ -327,6 +327,14 @@ Decision decide(const cluster::Cluster& cluster, const State& state, const Polic
   if (subject == kRecoveries) {
     Decision decision;
     if (policy.requeue) decision.commands = begins_sooner(state);
+    // What the site declares is a fact of the journal: a plan must be what it was when it is read again.
+    if (state.dependent != policy.dependent) {
+      std::vector<std::string> sets;
+      for (const auto& set : policy.dependent) sets.push_back(compress_hostlist(set));
+      decision.records.push_back(
+          new_event("cluster", kNodesDepend, Json::object({{"sets", sets}, {"by", "the configuration"}})));
+      return decision;
+    }
     // One at a time: the next one's number follows from it.
     if (!state.wanted.empty())
       decision.records.push_back(

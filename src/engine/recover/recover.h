@@ -47,6 +47,8 @@ struct Policy {
   std::chrono::seconds person{3600};      ///< what comes after the last step takes about so long
   std::chrono::seconds node_wait{14400};  ///< until a node is empty and has booted
   cluster::BreakerPolicy breaker;         ///< of all engines
+  std::vector<std::vector<std::string>>
+      dependent;  ///< sets of nodes that are restarted together, each sorted
 };
 
 inline constexpr std::chrono::hours kDay{24};
@@ -169,7 +171,7 @@ struct State {
   std::map<std::int64_t, Asked> asked;        ///< by case
   std::map<std::int64_t, Fault> wanted_jobs;  ///< of cases that are closed, without a recovery; by case
   std::map<std::string, std::vector<Component>> components;  ///< by node
-  std::vector<std::vector<std::string>> dependent;           ///< sets of nodes, as declared
+  std::vector<std::vector<std::string>> dependent;           ///< sets of nodes, as last declared
   Rates rates;
   /// The last cure of a cell, by its name: what fails again soon takes it back.
   struct LastCure {

@@ -210,7 +210,7 @@ TEST_F(RecoverJob, WhatSlurmRefusesIsAPersons) {
 }
 
 TEST_F(RecoverJob, DependentNodesOfAJobThatIsOverAreLetBe) {
-  say("cluster", kNodesDepend, Json::object({{"sets", Json::array({"n[5-6]"})}, {"by", "alice"}}));
+  depend({{"n5", "n6"}});
   opened(1, of(job17("FAILED"), "n5"));
   EXPECT_EQ(recovery(1).plan.path.front().cell, "job:17");
   EXPECT_THAT(find("r1.s1")->args.dump(), HasSubstr(R"("exclude":["n5"])"));

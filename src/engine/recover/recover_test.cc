@@ -112,7 +112,7 @@ TEST_F(Recover, ANodeAsAWhole) {
 
 TEST_F(Recover, NodesThatDependOnEachOtherAreRestartedTogether) {
   policy.breaker.most_percent = policy.breaker.most_out_percent = 50;
-  say("cluster", kNodesDepend, Json::object({{"sets", Json::array({"n[3-4]"})}, {"by", "alice"}}));
+  depend({{"n3", "n4"}});
   opened(1, by_alice(FaultClass::node, "n4"));
   EXPECT_EQ(recovery(1).plan.path[0].cell, "n[3-4]");
   EXPECT_EQ(of_kind(kLeaveWanted).size(), 2u);
@@ -121,6 +121,17 @@ TEST_F(Recover, NodesThatDependOnEachOtherAreRestartedTogether) {
   reboots("n4");
   checked("r1.s1:check", true);
   EXPECT_EQ(end(1), "cured: the restart of n[3-4] cured it");
+}
+
+TEST_F(Recover, WhatTheSiteDeclaresIsAFactOfTheJournal) {
+  depend({{"n3", "n4"}, {"n6", "n7", "n8"}});
+  EXPECT_THAT(of_kind(kNodesDepend), ElementsAre(R"({"sets":["n[3-4]","n[6-8]"],"by":"the configuration"})"));
+  EXPECT_EQ(state.dependent, policy.dependent);
+  depend({{"n3", "n4"}, {"n6", "n7", "n8"}});
+  EXPECT_EQ(of_kind(kNodesDepend).size(), 1u) << "said once";
+  depend({});
+  EXPECT_THAT(of_kind(kNodesDepend), ElementsAre(::testing::_, R"({"sets":[],"by":"the configuration"})"));
+  EXPECT_EQ(replayed(), canonical_text(state));
 }
 
 // --- a parallel job: the node alone, else its domain, else the group
@@ -385,7 +396,7 @@ TEST_F(Recover, AClaimThatRunsOutIsNotWaitedForAnyLonger) {
 
 TEST_F(Recover, TwoThatWantTheSameNodesDoNotWaitForEachOther) {
   policy.breaker.most_percent = policy.breaker.most_out_percent = 50;
-  say("cluster", kNodesDepend, Json::object({{"sets", Json::array({"n[3-4]"})}, {"by", "alice"}}));
+  depend({{"n3", "n4"}});
   opened(1, by_alice(FaultClass::component, "n3", "opensm"));
   opened(2, by_alice(FaultClass::component, "n4", "opensm"));
   restarted("r1.s1", false);

@@ -103,6 +103,12 @@ struct World {
                                                   one("opensm", Json::array(), 20)})}}));
   }
 
+  void depend(std::vector<std::vector<std::string>> sets) {
+    policy.dependent = std::move(sets);
+    touched.emplace_back(kRecoveries);
+    settle();
+  }
+
   // --- what is said
 
   void opened(std::int64_t no, const Fault& fault) {

@@ -17,7 +17,8 @@ void RecoverSeat::apply(const Event& event) {
 
 void RecoverSeat::touch_all() {
   for (const std::int64_t no : state_.open) touch(recovery_name(no));
-  if (!state_.wanted.empty() || !state_.wanted_jobs.empty() || !state_.asked.empty())
+  if (!state_.wanted.empty() || !state_.wanted_jobs.empty() || !state_.asked.empty() ||
+      state_.dependent != policy_.dependent)
     touch(std::string(recover::kRecoveries));
 }
 
