@@ -150,7 +150,8 @@ Status Program::file(const std::string& pattern) {
 Status Program::every(double seconds) {
   const auto length = time_between(seconds);
   if (!length) return tl::unexpected<Error>(length.error());
-  if (!every_is_given_) rhythm_.every = *length;
+  // (What is given goes before either: a time between two would hide a given time between failures.)
+  if (!every_is_given_ && !mttf_is_given_) rhythm_.every = *length;
   look_at_ = now();
   return {};
 }

@@ -414,6 +414,14 @@ TEST_F(CkptTest, OneIsDueByTimeByAskingAndBeforeTheEnd) {
     EXPECT_TRUE(becomes_due(one.ckpt)) << "the environment goes before the program";
     EXPECT_EQ(sickbay_ckpt_due(other.ckpt), 0) << "rank 0 alone says so";
   }
+  ::unsetenv("SICKBAY_CHECKPOINT_EVERY");
+  ::setenv("SICKBAY_CHECKPOINT_MTTF", "2s", 1);
+  {
+    Process one("y", 0, 1);
+    EXPECT_EQ(sickbay_ckpt_every(one.ckpt, 3600), 0);
+    EXPECT_TRUE(becomes_due(one.ckpt)) << "a given time between failures, too";
+  }
+  ::unsetenv("SICKBAY_CHECKPOINT_MTTF");
 }
 
 TEST_F(CkptTest, WhatCannotBeIsRefused) {
