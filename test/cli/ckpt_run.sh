@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # sickbay-ckpt run: a program that goes on while its state is saved, alone and as four processes.
 . "$(dirname "$0")/common.inc"
+: "${work:?common.inc sets it}"
 unset SLURM_STEP_ID SLURM_PROCID PMI_RANK SICKBAY_SESSION 2>/dev/null || :
 export SLURM_JOB_ID=17 SICKBAY_CHECKPOINTS="$work/store"
 wrappers=()  # what this test has started; each ends with its program
