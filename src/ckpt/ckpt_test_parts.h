@@ -68,7 +68,7 @@ class Processes {
   }
   Series series(checkpoint::Files& files) const { return *Series::open(files, folder_ + "/store", 17, ""); }
 
-  /// As that rank; `die_at`: it is a process that dies there, and this one goes on.
+  /// As that rank.
   Result<Taken> take(std::int64_t rank, const TakeWish& wish, Micros patience = kLong) const {
     return take_by(*checkpoint::make_posix_files(), rank, wish, patience);
   }

@@ -135,7 +135,7 @@ kill -USR1 "${pids[0]}"; until_so noted 'the program of rank 3 was asked and has
 rm mute.3; until_so test -e done.3; kill -USR1 "${pids[0]}"; until_so taken 3
 # One wrapper is gone with its program: the others are told so in time, and end as their programs do.
 kill -KILL "${pids[3]}" "$(program_of 3)"; ends 3 137
-kill -USR1 "${pids[0]}"; until_so noted 'no answer of rank 3 for 2 s'
+kill -USR1 "${pids[0]}"; until_so noted 'no answer of rank 3 for 4 s'
 touch stop; for rank in 0 1 2; do ends $rank 0; done; rm stop
 
 # In the midst: rank 0's program has written and is killed, the last one has not; what all have written is kept.

@@ -3,7 +3,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -108,10 +107,11 @@ Result<std::unique_ptr<Child>> Child::start(const std::vector<std::string>& word
     return fail(Error(code, fmt::format("cannot run {}: {}", quote_for_message(words[0]), ::strerror(wrong)))
                     .remedied_by("see whether it is there on this node, and its permissions"));
   }
-  return std::unique_ptr<Child>(new Child(pid, wish));
+  return std::unique_ptr<Child>(new Child(pid, wish, before));
 }
 
-Child::Child(::pid_t pid, int wish) : pid_(pid), wish_(wish), signals_([this] { take_signals(); }) {}
+Child::Child(::pid_t pid, int wish, const ::sigset_t& before)
+    : pid_(pid), wish_(wish), before_(before), signals_([this] { take_signals(); }) {}
 
 Child::~Child() {
   {
@@ -120,6 +120,7 @@ Child::~Child() {
   }
   ::pthread_kill(signals_.native_handle(), SIGCHLD);
   signals_.join();
+  ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
 }
 
 void Child::take_signals() {

@@ -6,6 +6,7 @@
 // minutes keeps no SIGTERM from the program.  Those of the terminal reach the program by themselves.
 // REQUIRES: made before other threads are; one of them at a time.
 #pragma once
+#include <signal.h>
 #include <sys/types.h>
 
 #include <condition_variable>
@@ -48,12 +49,13 @@ class Child {
   void send(int signal);
 
  private:
-  Child(::pid_t pid, int wish);
+  Child(::pid_t pid, int wish, const ::sigset_t& before);
   void take_signals();
   int code_of_status() const;
 
   const ::pid_t pid_;
   const int wish_;
+  const ::sigset_t before_;  ///< the mask of signals, which is put back
   std::mutex mutex_;
   std::condition_variable changed_;
   bool ended_ = false, leaving_ = false;

@@ -18,6 +18,8 @@ constexpr Micros kLook = std::chrono::milliseconds(250), kOwnLook = std::chrono:
 constexpr Micros kLeadLook = std::chrono::seconds(1), kLongestLook = std::chrono::seconds(5);
 constexpr Micros kForever = std::chrono::hours(24 * 365 * 10);
 constexpr Micros kToAgree = std::chrono::seconds(10);
+// Who waits for what another waits for waits longer: it hears why that was in vain.
+constexpr Micros kMore = std::chrono::seconds(2);
 constexpr const char* kEndLabel = "end";
 
 tl::unexpected<Error> program_ended(std::int64_t rank) {
@@ -205,7 +207,8 @@ class Lead : Side {
     if (auto said = say("ready"); !said) return wrong(said);
     if (auto ready = own_ready(); !ready) return wrong(ready);
     if (auto told = answer("ready"); !told) return wrong(told);
-    if (auto all = gather("ready", until_ended(patience())); !all) return tl::unexpected<Error>(all.error());
+    if (auto all = gather("ready", until_ended(patience() + kMore)); !all)
+      return tl::unexpected<Error>(all.error());
     const TimePoint asked = now();
     if (auto said = say("ask"); !said) return wrong(said);
     if (auto done = program_.ask(); !done) return wrong(done);
@@ -222,7 +225,7 @@ class Lead : Side {
 
   // All have written, and the same.
   Result<std::string> agree(TimePoint asked) {
-    Waiting waiting = a_while_after(patience());
+    const Waiting waiting = a_while_after(patience() + kMore);
     std::optional<TimePoint> until;
     for (;;) {
       const auto all = gather("written", waiting);
@@ -347,7 +350,7 @@ class Follow : Side {
       (void)answer_failed(ready.error());
       return;
     }
-    if (!answer("ready") || !hear_that("ready", "ask", until_ended(patience()))) return;
+    if (!answer("ready") || !hear_that("ready", "ask", until_ended(patience() + 2 * kMore))) return;
     const TimePoint asked = now();
     Status done = program_.ask();
     const auto label = done ? own_written([&] { return !hear_that_it_is("ask"); })
@@ -358,7 +361,7 @@ class Follow : Side {
     }
     const Micros took = now() - asked;
     if (!answer_label(*label)) return;
-    Waiting waiting = a_while_after(patience());
+    Waiting waiting = a_while_after(patience() + 2 * kMore);
     waiting.still = [this, still = waiting.still]() -> Status {
       tell_again();
       return still();
