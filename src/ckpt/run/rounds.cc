@@ -180,10 +180,11 @@ class Lead : Side {
   }
 
   void round(DueWhy why) {
-    ++turn_;
     std::string label;
-    const auto taken = try_round(label);
-    if (!taken) (void)say("drop", Json::object({{"error", error_to_json(taken.error())}}));
+    auto taken = try_round(label);
+    // Slurm may signal the program itself, too, which then writes twice: the second state is as good.
+    if (!taken && taken.error().code == ErrorCode::conflict && !over_ && !program_.ended())
+      taken = try_round(label);
     // (Whatever came of it: the next one is after the next interval.)
     facts_.last = now();
     if (why == DueWhy::before_end) facts_.ended_taken = true;
@@ -203,6 +204,13 @@ class Lead : Side {
   }
 
   Result<Taken> try_round(std::string& label) {
+    ++turn_;
+    auto taken = agree_and_take(label);
+    if (!taken) (void)say("drop", Json::object({{"error", error_to_json(taken.error())}}));
+    return taken;
+  }
+
+  Result<Taken> agree_and_take(std::string& label) {
     const auto wrong = [](Status& status) { return tl::unexpected<Error>(std::move(status.error())); };
     if (auto said = say("ready"); !said) return wrong(said);
     if (auto ready = own_ready(); !ready) return wrong(ready);

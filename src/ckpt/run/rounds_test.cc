@@ -107,6 +107,7 @@ class Rounds : public testing::Test {
     RoundsWish wish = wish_;
     wish.waiting = real_waiting(patience_);
     const TakeTogether take = [&](const RoundsTake& round, const Waiting& waiting) {
+      if (at_take_) at_take_(rank);
       return four_.take(
           rank, {.label = round.label, .asked = round.asked, .turn = round.turn, .still_so = round.still_so},
           waiting.patience);
@@ -139,6 +140,7 @@ class Rounds : public testing::Test {
   std::array<Played, 4> programs_;
   RoundsWish wish_;
   Micros patience_ = seconds(60);
+  std::function<void(std::int64_t)> at_take_;
   std::vector<std::thread> threads_;
   std::mutex mutex_;
   std::vector<std::int64_t> taken_;
@@ -229,6 +231,20 @@ TEST_F(Rounds, WhatIsWrittenWhileItIsSavedIsNoCheckpoint) {
   programs_[0].wish();
   until([&] { return taken_.size() == 1; });
   finish();
+}
+
+TEST_F(Rounds, WhatWasWrittenTwiceIsTakenTheSecondTime) {
+  // Slurm's own signal is on its way when ours comes: it writes, and once more while that is saved.
+  std::atomic<bool> twice = true;
+  at_take_ = [&](std::int64_t rank) {
+    if (rank == 1 && twice.exchange(false)) programs_[1].write("same");
+  };
+  begin();
+  programs_[0].wish();
+  until([&] { return taken_.size() == 1; });
+  finish();
+  EXPECT_EQ(programs_[0].asked, 2);
+  EXPECT_THAT(failed_, testing::IsEmpty());
 }
 
 TEST_F(Rounds, OneThatDoesNotAnswerIsANoteAndNoMore) {
