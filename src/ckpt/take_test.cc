@@ -203,6 +203,7 @@ TEST_F(RankZeroDies, APackThatIsGoneOrAnotherIsNotPublished) {
     ASSERT_TRUE(back[0]) << back[0].error().line();
     EXPECT_EQ(back[0]->number, 1);
     EXPECT_EQ(again_.state(2), "first2");
+    EXPECT_THAT(there(), testing::ElementsAre(1));
   }
 }
 

@@ -4,6 +4,7 @@
 . "$(dirname "$0")/common.inc"
 : "${work:?common.inc sets it}"
 unset SLURM_STEP_ID SLURM_PROCID PMI_RANK SICKBAY_SESSION 2>/dev/null || :
+work=$PWD
 export SLURM_JOB_ID=17 SICKBAY_CHECKPOINTS="$work/store"
 wrappers=()  # what this test has started; each ends with its program
 clean_up() { touch "$work"/*/stop; local pid; for pid in "${wrappers[@]}"; do wait "$pid" || :; done 2>/dev/null; }
