@@ -212,6 +212,8 @@ Json recovery_view(const Recovery& recovery);
 
 /// Nodes of which boots matter, and the look after which each must be told of once more.
 std::map<std::string, std::int64_t> looked_at(const State& state);
+/// Whether a restart waits for nothing but that one of these boots, or is seen to have booted.
+bool waits_for_boot(const State& state, const cluster::View& view);
 /// Jobs whose end matters.
 struct Watched {
   JobId job_id = 0;

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
 #include "base/hostlist.h"
 #include "engine/recover/recover.h"
 #include "model/slurm_state.h"
@@ -137,6 +139,17 @@ std::map<std::string, std::int64_t> looked_at(const State& state) {
     if (const StepTaken* step = state.recoveries.at(no).under_way(); step != nullptr && step->handed)
       for (const auto& [name, boot] : step->boots) nodes[name] = 0;
   return nodes;
+}
+
+bool waits_for_boot(const State& state, const cluster::View& view) {
+  return std::ranges::any_of(state.open, [&](std::int64_t no) {
+    const StepTaken* step = state.recoveries.at(no).under_way();
+    if (step == nullptr || !step->handed || step->restarted) return false;
+    return step->rebooting != kNoTime || std::ranges::any_of(step->boots, [&](const auto& boot) {
+             const cluster::Node* node = view.node(boot.first);
+             return node != nullptr && node->idle;
+           });
+  });
 }
 
 std::vector<Watched> watched(const State& state) {

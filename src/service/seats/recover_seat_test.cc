@@ -133,6 +133,23 @@ TEST(RecoverSeat, ANodeIsRestartedByTheDrainEngineAndComesBack) {
   EXPECT_FALSE(t.recovers.wish().nodes_every) << "nothing is left to look at";
 }
 
+TEST(RecoverSeat, ABootIsLookedForMoreOftenThanANodeThatMustBecomeEmpty) {
+  Table t;
+  t.drain_policy.act = false;  // so that it waits before the drain
+  t.say("cluster", kNodesSeen,
+        Json::object({{"groups", Json::array({Json::object({{"nodes", "n3"},
+                                                            {"state", "ALLOCATED"},
+                                                            {"usable", true},
+                                                            {"boot", to_micros(t.boot)},
+                                                            {"partitions", Json::array({"batch"})}})})}}));
+  t.alice_asks();
+  EXPECT_EQ(t.recovers.wish().nodes_every, Micros(10s)) << "its job runs on, for hours perhaps";
+  t.show("n3", "IDLE+DRAIN");
+  EXPECT_EQ(t.recovers.wish().nodes_every, Micros(2s));
+  t.boots();
+  EXPECT_FALSE(t.recovers.wish().nodes_every);
+}
+
 TEST(RecoverSeat, WhatTheRestartDidNotCureStaysOut) {
   Table t;
   t.well = false;
