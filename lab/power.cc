@@ -5,11 +5,14 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/inotify.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
 #include <fstream>
+#include <map>
 #include <thread>
 
 #include "lab/child.h"
@@ -44,8 +47,40 @@ Status reboot(const Layout& l, const std::string& machine) {
   return locked([&] { return power_on(l, machine, true); });
 }
 
+// Machines boot side by side, each in a process of its own that ends with this one.  Who is asked to boot
+// while he boots does so again afterwards.
+class Reboots {
+ public:
+  explicit Reboots(const Layout& l) : l_(l) {}
+  void begin(const std::string& machine) {
+    while (::waitpid(-1, nullptr, WNOHANG) > 0) {
+    }
+    if (const auto before = booting_.find(machine); before != booting_.end())
+      ::waitpid(before->second, nullptr, 0);  // (of one that is gone it says so at once)
+    const pid_t parent = ::getpid();
+    const pid_t pid = ::fork();
+    if (pid > 0) {
+      booting_[machine] = pid;
+      return;
+    }
+    if (pid == 0) {
+      ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+      if (::getppid() != parent) ::_exit(1);
+    }
+    // (Where there is no process to be had it is done here.)
+    if (auto done = reboot(l_, machine); !done)
+      std::ofstream(l_.path("log/reboots.out"), std::ios::app) << done.error().message("reboot") << "\n";
+    if (pid == 0) ::_exit(0);
+  }
+
+ private:
+  const Layout& l_;
+  std::map<std::string, pid_t> booting_;
+};
+
 // Waits for requests until it is ended.
 int serve_reboots(const Layout& l) {
+  Reboots reboots(l);
   const int watch = ::inotify_init1(IN_CLOEXEC);
   for (const Machine& m : l.machines())
     if (watch < 0 || ::inotify_add_watch(watch, l.path("nodes/" + m.name).c_str(), IN_CLOSE_WRITE) < 0)
@@ -54,9 +89,7 @@ int serve_reboots(const Layout& l) {
   for (;;) {
     // (One may have come before the watch was there: look first.)
     for (const Machine& m : l.machines())
-      if (::unlink(request_file(l, m.name).c_str()) == 0)
-        if (auto done = reboot(l, m.name); !done)
-          std::ofstream(l.path("log/reboots.out"), std::ios::app) << done.error().message("reboot") << "\n";
+      if (::unlink(request_file(l, m.name).c_str()) == 0) reboots.begin(m.name);
     if (::read(watch, changes.data(), changes.size()) <= 0 && errno != EINTR) return 1;
   }
 }
