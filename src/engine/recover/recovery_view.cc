@@ -147,7 +147,9 @@ bool waits_for_boot(const State& state, const cluster::View& view) {
     if (step == nullptr || !step->handed || step->restarted) return false;
     return step->rebooting != kNoTime || std::ranges::any_of(step->boots, [&](const auto& boot) {
              const cluster::Node* node = view.node(boot.first);
-             return node != nullptr && node->idle;
+             const auto shown =
+                 node == nullptr ? Result<NodeState>(NodeState{}) : parse_node_state(node->state);
+             return shown && (shown->base == NodeBase::idle || shown->base == NodeBase::down);
            });
   });
 }
