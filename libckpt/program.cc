@@ -214,13 +214,7 @@ Result<ckpt::WentBack> Program::restore() {
   facts_.last = look_at_ = now();
   if (back && me_.rank == 0) {
     tell(back->notes);
-    if (back->number > 0)
-      tell_sickbayd({.kind = ckpt::News::Kind::restored,
-                     .number = back->number,
-                     .folder = series_.store.folder(),
-                     .bytes = back->raw,
-                     .took = back->took,
-                     .ranks = me_.ranks});
+    if (back->number > 0) tell_sickbayd(ckpt::news_of(*back, series_, me_));
   }
   return back;
 }
@@ -295,13 +289,7 @@ Status Program::save(const std::string& label) {
   if (me_.rank != 0) return saved;
   if (taken) {
     tell(taken->notes);
-    tell_sickbayd({.number = taken->number,
-                   .folder = series_.store.folder(),
-                   .bytes = taken->raw,
-                   .stored_bytes = taken->written,
-                   .took = taken->took,
-                   .ranks = me_.ranks,
-                   .parent = taken->parent});
+    tell_sickbayd(ckpt::news_of(*taken, series_, me_));
   }
   remember(asked, saved);
   return saved;

@@ -16,6 +16,9 @@
 #include <vector>
 
 #include "base/words.h"
+#include "ckpt/go_back.h"
+#include "ckpt/series.h"
+#include "ckpt/take.h"
 
 extern char** environ;
 
@@ -51,6 +54,25 @@ std::vector<std::filesystem::path> folders_near() {
 }
 
 }  // namespace
+
+News news_of(const Taken& taken, const Series& series, const Participant& me) {
+  return {.number = taken.number,
+          .folder = series.store.folder(),
+          .bytes = taken.raw,
+          .stored_bytes = taken.written,
+          .took = taken.took,
+          .ranks = me.ranks,
+          .parent = taken.parent};
+}
+
+News news_of(const WentBack& back, const Series& series, const Participant& me) {
+  return {.kind = News::Kind::restored,
+          .number = back.number,
+          .folder = series.store.folder(),
+          .bytes = back.raw,
+          .took = back.took,
+          .ranks = me.ranks};
+}
 
 Json body_of(const News& news, const Participant& me) {
   Json body = Json::object({{"job", me.in_job},

@@ -17,6 +17,10 @@
 
 namespace sickbay::ckpt {
 
+struct Series;
+struct Taken;
+struct WentBack;
+
 /// What happened to checkpoint `number`.
 struct News {
   enum class Kind : std::uint8_t { taken, restored, failed };
@@ -29,6 +33,10 @@ struct News {
   std::optional<std::int64_t> parent = std::nullopt;
   std::string why{};  ///< of one that failed
 };
+
+/// Of a checkpoint that was taken, or gone back to; as rank 0 has them.
+News news_of(const Taken& taken, const Series& series, const Participant& me);
+News news_of(const WentBack& back, const Series& series, const Participant& me);
 
 /// The body of POST /v1/checkpoints.
 Json body_of(const News& news, const Participant& me);

@@ -9,6 +9,7 @@
 #include "ckpt/board.h"
 #include "ckpt/place.h"
 #include "ckpt/series.h"
+#include "ckpt/tell.h"
 
 namespace sickbay::ckpt {
 
@@ -49,5 +50,8 @@ Result<std::optional<Micros>> mttf_of(const Options& o, const Participant& me);
 /// Processors that this process may use.
 int threads_here();
 void tell_notes(const std::vector<std::string>& notes);
+/// Of rank 0, else nothing is done.  Whether it was told is nothing that a checkpoint depends on, and where a
+/// site has no sickbayd nobody wants to read of it: `sickbay history` shows what was.
+void tell_sickbayd(const News& news, const Participant& me, Telling how);
 
 }  // namespace sickbay::ckpt

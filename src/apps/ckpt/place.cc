@@ -21,6 +21,10 @@ void tell_notes(const std::vector<std::string>& notes) {
   for (const std::string& note : notes) fmt::print(stderr, "sickbay-ckpt: note: {}\n", for_terminal(note));
 }
 
+void tell_sickbayd(const News& news, const Participant& me, Telling how) {
+  if (me.rank == 0) (void)tell(sickbay_program(environment), news, me, how);
+}
+
 Result<Place> place_of(const Options& o) {
   auto found = place_here({o.job, o.rank, o.ranks, o.session, o.store});
   if (!found) return tl::unexpected<Error>(std::move(found.error()));

@@ -115,10 +115,11 @@ TakeTogether taking(const Options& o, const RunPlan& plan, const Place& place, S
   };
 }
 
-RoundsNews news_of(const Options& o) {
+RoundsNews news_here(const Options& o, const Series& series, const Participant& me) {
   RoundsNews news;
-  news.taken = [quiet = o.quiet](const Taken& taken, const std::string& label, DueWhy) {
+  news.taken = [&series, &me, quiet = o.quiet](const Taken& taken, const std::string& label, DueWhy) {
     tell_notes(taken.notes);
+    tell_sickbayd(news_of(taken, series, me), me, Telling::in_background);
     if (quiet) return;
     fmt::print(stderr, "sickbay-ckpt: checkpoint {}{} in {}\n", taken.number,
                label.empty() ? "" : fmt::format(" ({})", for_terminal(label)), describe_duration(taken.took));
@@ -143,6 +144,7 @@ Result<int> run_command(const Options& o) {
   const auto back = go_back(*series, place->me, back_wish, plan->waiting);
   if (!back) return tl::unexpected<Error>(back.error());
   tell_notes(back->notes);
+  if (back->number != 0) tell_sickbayd(news_of(*back, *series, place->me), place->me, Telling::in_background);
   if (auto cleared = clear_asking(plan->how); !cleared) return tl::unexpected<Error>(cleared.error());
 
   ::unsetenv("SICKBAY_CKPT_RESTORED");
@@ -161,7 +163,8 @@ Result<int> run_command(const Options& o) {
   const RoundsWish wish{
       .rhythm = plan->rhythm, .run = back->turn, .waiting = plan->waiting, .at_end = o.at_end == "save"};
   const Status kept =
-      keep_rounds(*series, place->me, program, wish, taking(o, *plan, *place, *series, program), news_of(o));
+      keep_rounds(*series, place->me, program, wish, taking(o, *plan, *place, *series, program),
+                  news_here(o, *series, place->me));
   if (!kept)
     fmt::print(stderr, "sickbay-ckpt: note: no checkpoints: {}\n", for_terminal(kept.error().line()));
   (*child)->wait();

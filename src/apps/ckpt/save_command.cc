@@ -32,6 +32,7 @@ Result<int> save_command(const Options& o) {
   if (!taken) return tl::unexpected<Error>(taken.error());
   tell_notes(taken->notes);
   if (place->me.rank != 0) return 0;
+  tell_sickbayd(news_of(*taken, *series, place->me), place->me, Telling::to_its_end);
   if (o.json)
     fmt::print("{}\n", Json::object({{"checkpoint", taken->number},
                                      {"parent", taken->parent ? Json(*taken->parent) : Json()},
@@ -61,6 +62,7 @@ Result<int> restore_command(const Options& o) {
   const auto back = go_back(*series, place->me, wish, *waiting);
   if (!back) return tl::unexpected<Error>(back.error());
   tell_notes(back->notes);
+  if (back->number != 0) tell_sickbayd(news_of(*back, *series, place->me), place->me, Telling::to_its_end);
   constexpr int kNoneYet = 1;
   if (place->me.rank == 0 && o.json)
     fmt::print("{}\n", Json::object({{"checkpoint", back->number == 0 ? Json() : Json(back->number)},

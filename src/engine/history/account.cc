@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 
 #include "model/slurm_state.h"
 
@@ -28,7 +29,8 @@ class Ledger {
     for (const auto& [n, op] : part_.operations) {
       switch (op.what) {
         case What::started:
-          begin(op.when, 0);
+          // (The program tells sooner what it goes on from than Slurm is looked at.)
+          if (!running_ || op.restart != told_by_program_) begin(op.when, 0);
           break;
         case What::restored:
           go_on(op);
@@ -69,6 +71,7 @@ class Ledger {
     running_ = true;
     began_ = op.at;
     behind_ = progress_[op.told.checkpoint];
+    told_by_program_ = op.restart;
     first_ = false;
   }
   void take(const Operation& op) {
@@ -105,12 +108,16 @@ class Ledger {
     if (checkpoint != 0) last_ = checkpoint;
   }
   // What a checkpoint of the job before had done.
+  // (Where the news of that one were lost, `from` is the last one before it.)
   void inherit(const OpRef& from, int number) {
+    const Operation* known = operation(state_, from);
+    const int told = known != nullptr && known->what == What::checkpoint ? known->told.checkpoint : number;
     const Part* other = part_of(state_, from.job);
+    if (other == &part_ && told != number) progress_[number] = progress_[told];
     if (other == nullptr || other == &part_) return;
     Ledger before(state_, *other);
     (void)before.run();
-    progress_[number] = before.progress_[number];
+    progress_[number] = before.progress_[told];
     last_ = number;
   }
 
@@ -119,6 +126,7 @@ class Ledger {
   Account account_;
   std::map<int, Micros> progress_{{0, Micros(0)}};
   int last_ = 0;
+  std::optional<std::uint32_t> told_by_program_;  ///< the restart that the program said it goes on in
   bool running_ = false, first_ = true, open_ = false, restored_ = false;
   TimePoint began_ = kNoTime;
   Micros behind_{0};

@@ -75,6 +75,40 @@ TEST(Account, ASecondFailureHasTheProgressOfTheFirstBehindIt) {
   EXPECT_EQ(account.checkpointing, 4s);
 }
 
+// As on real nodes (test/slurm/random_kills.sh): the program has gone on before Slurm is looked at.
+TEST(Account, AProgramMayTellOfItsRestartBeforeSlurmDoes) {
+  Again a;
+  a.w.pass(100s);
+  a.w.told(1, 17, 1);
+  a.w.pass(20s);
+  a.w.told(1, 17, 1, "restored", 1);
+  a.w.pass(2s);
+  a.w.shown(1, 17, "RUNNING", 1);
+  a.w.pass(48s);
+  a.w.told(1, 17, 2, "taken", 1, 1);
+  a.w.pass(10s);
+  a.w.shown(1, 17, "FAILED", 1);
+  const Account account = a.account();
+  ASSERT_THAT(account.failures, SizeIs(2));
+  EXPECT_EQ(account.failures[0].recomputed, 20s);
+  EXPECT_EQ(account.failures[1].recomputed, 10s);
+  EXPECT_EQ(account.failures[1].without, 160s) << "what the first run had done is behind it";
+}
+
+TEST(Account, ACheckpointWhoseNewsWereLostCountsAsTheOneBefore) {
+  Again a;
+  a.w.pass(100s);
+  a.w.told(1, 17, 1);
+  a.w.pass(20s);
+  a.w.shown(1, 17, "PENDING", 1);
+  a.w.shown(1, 17, "RUNNING", 1);
+  a.w.told(1, 17, 2, "restored", 1);  // it was taken a moment before the node died
+  EXPECT_EQ(a.account().failures.at(0).recomputed, 20s);
+  a.w.pass(30s);
+  a.w.shown(1, 17, "FAILED", 1);
+  EXPECT_EQ(a.account().failures.at(1).without, 130s);
+}
+
 TEST(Account, WhoBeginsAnewAllTheSameHasSavedNothing) {
   Again a;
   a.w.pass(100s);

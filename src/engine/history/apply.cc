@@ -178,6 +178,14 @@ void on_lost(State& state, const Event& event) {
 
 // --- its checkpoints
 
+// The checkpoint of that number; where its news was lost with its node, the last one before it that was told.
+OpRef known_before(const State& state, const Part& part, int number) {
+  constexpr int kFar = 16;  // (so many in a row are not lost)
+  for (int n = number; n > 0 && n > number - kFar; --n)
+    if (const OpRef found = find_checkpoint(state, part, n)) return found;
+  return {};
+}
+
 void on_told(State& state, const Event& event) {
   Part* part = part_named(state, event.subject);
   if (part == nullptr) return;
@@ -193,7 +201,7 @@ void on_told(State& state, const Event& event) {
                     : told.event == ToldEvent::restored ? What::restored
                                                         : What::checkpoint_failed;
   // To go on from an earlier one is a branch: what came after it is not what this run stands on.
-  const OpRef from = what == What::restored ? find_checkpoint(state, *part, told.checkpoint) : OpRef{};
+  const OpRef from = what == What::restored ? known_before(state, *part, told.checkpoint) : OpRef{};
   const OpRef parent = from.job == part->job ? from : OpRef{};
   if (Operation* op = add_fact(state, *part, what, event, parent)) {
     op->told = told;
