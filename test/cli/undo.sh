@@ -16,10 +16,6 @@ printf '#!/bin/sh\ncat in.dat other.dat\n' > job.sh
 printf 'one\ntwo\nthree\n' > in.dat; echo other > other.dat; chmod 640 in.dat
 submits_as() { echo "Submitted batch job $1" > ../sbatch.says; }
 tree() { sickbay history "$1" | sed -E 's/ [0-9-]{10} [0-9:]{8} / /'; }
-told() {  # JOB CHECKPOINT EVENT: as a job tells of its checkpoint
-  curl -fsS --unix-socket "$SICKBAY_ROOT/run/sickbay/sickbayd.sock" -H "Idempotency-Key: t$RANDOM$RANDOM" -o /dev/null \
-    -d "{\"job\": $1, \"checkpoint\": $2, \"event\": \"$3\", \"folder\": \"$PWD/sickbay-checkpoints/17\"}" http://x/v1/checkpoints
-}
 
 # --- what cannot be: each with cause and remedy, and nothing is changed
 run 64 sickbay undo; says err 'it is not said what is to be undone'; says err 'remedy: sickbay undo JOB --to'
@@ -38,8 +34,9 @@ run 66 sickbay restore 16; says err 'no checkpoint of job 16 was told of'
 # --- the job, its checkpoints, and what spoils it
 submits_as 17; COLOUR=green run 0 sickbay submit --record -N 2 job.sh fast
 export SLURM_JOB_ID=17
-echo 10 > state; run 0 sickbay-ckpt save --store sickbay-checkpoints --files state; told 17 1 taken
-echo 20 > state; run 0 sickbay-ckpt save --store sickbay-checkpoints --files state; told 17 2 taken
+echo 10 > state; run 0 sickbay-ckpt save --store sickbay-checkpoints --files state
+echo 20 > state; run 0 sickbay-ckpt save --store sickbay-checkpoints --files state
+tree 17 > ../tree; says ../tree "checkpoint 2"  # sickbay-ckpt has told of it
 unset SLURM_JOB_ID
 printf 'one\nWRONG\nthree\n' > in.dat
 printf '17 RUNNING\t%s\t\n15 RUNNING\t%s\t\n18 RUNNING\t%s\tmine sickbay:c2.r2\n19 RUNNING\t/elsewhere\tsickbay:c2.r3\n' "$PWD" "$PWD" "$PWD" > ../squeue.says

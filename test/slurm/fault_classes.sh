@@ -138,6 +138,10 @@ row "parallel job" "$r" "n2 (people), *job:$job, cluster (people)" "intent reque
   "cured: the restart of job:$job cured it"
 holds "the job was put back once" job_is "$job" Restarts 1
 holds "kept away from n2" job_is "$job" ExcNodeList n2
+until_true "the job runs anew" job_is "$job" JobState RUNNING
+avoids_n2() { ! ctl scontrol show hostnames "$(job_field "$job" NodeList)" | grep -qx n2; }
+holds "not on n2" avoids_n2
+until_true "and completes" job_is "$job" JobState COMPLETED
 
 # --- single node, a software component: slurmd dies, the shipped rule finds it, it is restarted alone
 plan n5/slurmd
@@ -197,10 +201,6 @@ holds "nothing was booted" same "$(boot_ids)" "$boots"
 table+=("whole cluster|$planned|none|refused: a person restarts it")
 
 # --- the ends that take their time
-until_true "the job runs anew" job_is "$job" JobState RUNNING
-avoids_n2() { ! ctl scontrol show hostnames "$(job_field "$job" NodeList)" | grep -qx n2; }
-holds "not on n2" avoids_n2
-until_true "and completes" job_is "$job" JobState COMPLETED
 in_drain() { [ "$(slurm_state n3)" = drained ]; }
 holds "n3 is out still, whatever time has passed" in_drain
 ctl "$sickbay" undo-drains n3 >/dev/null || fail "a person has changed the part"
@@ -214,14 +214,13 @@ job=$(as alice "$sickbay submit --parsable --recover -N2 -t 5 $programs/healthy.
 until_true "the job runs" job_is "$job" JobState RUNNING
 lost=$(ctl scontrol show hostnames "$(job_field "$job" NodeList)" | tail -n 1)
 "$sickbay" lab fault -l "$lab" "$lost" crash >/dev/null
-until_true "the job waits again" job_is "$job" JobState PENDING
+until_true "Slurm puts the job back" job_is "$job" Restarts 1
+until_true "it runs anew, and does not wait Slurm's two minutes" job_is "$job" JobState RUNNING
 holds "put back once" job_is "$job" Restarts 1
-rc=0
-recover job "$job" --node "$lost" >/dev/null 2>"$folder/err" || rc=$?
-holds "a recovery of it is refused" test "$rc" != 0
-holds "since it waits" grep -q "waits in the queue" "$folder/err"
+avoids_lost() { ! ctl scontrol show hostnames "$(job_field "$job" NodeList)" | grep -qx "$lost"; }
+holds "on other nodes" avoids_lost
 opened c ".fault.job.job_id == $job" && fail "Sickbay put back what Slurm has"
-table+=("parallel job, node lost|none: job $job waits in the queue|none|put back by Slurm")
+table+=("parallel job, node lost|none|begin_now|put back by Slurm, once")
 "$sickbay" lab heal -l "$lab" "$lost" >/dev/null
 ctl scancel "$job"
 

@@ -11,7 +11,6 @@ build=$(realpath "${1:?usage: undo.sh BUILD}")
 lab_up --nodes 2 --spares 0 --cpus 2
 me() { as alice "cd three_r && { $*; }"; }
 as alice 'mkdir three_r'
-home=$(me pwd)
 
 # Adds the numbers of in.dat, one a step, each with a checkpoint; the last step waits for the file `go`.
 me 'cat >job.sh' <<JOB
@@ -39,12 +38,7 @@ until_true "three checkpoints are saved" saved 3
 until_true "the job runs" runs "$job"
 history() { me "$sickbay history $job --json"; }
 knows() { history | jq -e "[.parts[].operations[] | select(.what == \"checkpoint\" and .checkpoint.checkpoint == $1)] | length > 0"; }
-# (Where sickbay-ckpt does not tell by itself, the job's owner does.)
-tell() {
-  knows "$1" >/dev/null || me "curl -fsS -o tell.out --unix-socket \"\$SICKBAY_ROOT/run/sickbay/sickbayd.sock\" -H 'Idempotency-Key: told-$job-$1' \
-    -d '{\"job\": $job, \"checkpoint\": $1, \"event\": \"taken\", \"folder\": \"$home/sickbay-checkpoints/$job\"}' http://localhost/v1/checkpoints"
-}
-for n in 1 2 3; do tell $n || fail "checkpoint $n was not told"; done
+for n in 1 2 3; do until_true "sickbay-ckpt has told of checkpoint $n" knows $n; done
 until_true "the history knows the start" eval "history | jq -e '[.parts[].operations[].what] | index(\"started\")'"
 
 # --- rewind
