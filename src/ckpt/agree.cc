@@ -22,4 +22,24 @@ Result<std::unique_ptr<checkpoint::FileLock>> lock_for(Series& series, const Par
                   .remedied_by("wait until it has ended; two programs of one job take --name, each its own"));
 }
 
+Status say_in_turn(Board& board, Json what) {
+  const auto before = board.said();
+  if (!before) return tl::unexpected<Error>(before.error());
+  if (!*before) return board.say(std::move(what));
+  const std::int64_t turn = what["turn"].as_int();
+  if (const auto last = said_in_turn(**before, turn - 1)) {
+    Json kept = Json::object();
+    for (const char* key : {"turn", "state", "error", "what"})
+      if (last->has(key)) kept.set(key, (*last)[key]);
+    what.set("last", std::move(kept));
+  }
+  return board.say(std::move(what));
+}
+
+std::optional<Json> said_in_turn(const Json& lead, std::int64_t turn) {
+  if (lead["turn"].as_int() == turn) return lead;
+  if (lead.has("last") && lead["last"]["turn"].as_int() == turn) return lead["last"];
+  return std::nullopt;
+}
+
 }  // namespace sickbay::ckpt

@@ -70,7 +70,10 @@ class Processes {
 
   /// As that rank.
   Result<Taken> take(std::int64_t rank, const TakeWish& wish, Micros patience = kLong) const {
-    return take_by(*checkpoint::make_posix_files(), rank, wish, patience);
+    return take_by(*checkpoint::make_posix_files(), rank, wish, real_waiting(patience));
+  }
+  Result<Taken> take(std::int64_t rank, const TakeWish& wish, const Waiting& waiting) const {
+    return take_by(*checkpoint::make_posix_files(), rank, wish, waiting);
   }
   Result<WentBack> back(std::int64_t rank, const BackWish& given = {}, Micros patience = kLong) const {
     const auto files = checkpoint::make_posix_files();
@@ -97,7 +100,7 @@ class Processes {
     const ::pid_t pid = ::fork();
     if (pid != 0) return pid;
     DyingFiles files(name);
-    (void)take_by(files, rank, {}, kLong);
+    (void)take_by(files, rank, {}, real_waiting(kLong));
     ::_exit(0);  // it lived
   }
 
@@ -105,12 +108,12 @@ class Processes {
 
  private:
   Result<Taken> take_by(checkpoint::Files& files, std::int64_t rank, const TakeWish& wish,
-                        Micros patience) const {
+                        const Waiting& waiting) const {
     Series own = series(files);
     const std::vector<checkpoint::Source> sources = {
         {"state", place(rank) + "/state"},
     };
-    return take_checkpoint(own, participant(rank), sources, wish, real_waiting(patience));
+    return take_checkpoint(own, participant(rank), sources, wish, waiting);
   }
 
   std::string folder_;

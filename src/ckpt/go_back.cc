@@ -46,7 +46,7 @@ class GoingBack {
     Json end = Json::object({{"turn", turn_}, {"round", round_}});
     end.set("state", !done ? "failed" : back_.number == 0 ? "none" : "restored");
     if (!done) end.set("error", error_to_json(done.error()));
-    if (auto said = board_.say(std::move(end)); !said && done) return said;
+    if (auto said = say_in_turn(board_, std::move(end)); !said && done) return said;
     count();
     return done;
   }
@@ -134,8 +134,8 @@ class GoingBack {
   }
 
   Status say(std::string_view state, std::int64_t number) {
-    return board_.say(
-        Json::object({{"turn", turn_}, {"round", round_}, {"state", state}, {"number", number}}));
+    return say_in_turn(
+        board_, Json::object({{"turn", turn_}, {"round", round_}, {"state", state}, {"number", number}}));
   }
 
   // ---- the others
@@ -149,14 +149,16 @@ class GoingBack {
                (said["round"].as_int() > had || is_end(said["state"].as_string()));
       });
       if (!heard) return tl::unexpected<Error>(heard.error());
-      if ((*heard)["turn"].as_int() > turn_) {
+      const auto own = said_in_turn(*heard, turn_);
+      // (One turn ahead, rank 0 still tells how this one ended.)
+      if (!own || ((*heard)["turn"].as_int() > turn_ && !is_end((*own)["state"].as_string()))) {
         (void)answer("ready", Error(ErrorCode::conflict, "this process came too late"));
         return fail(ErrorCode::conflict, "the other processes have gone back without this one");
       }
-      const std::string& state = (*heard)["state"].as_string();
+      const std::string& state = (*own)["state"].as_string();
       if (state == "failed") {
         count();
-        return fail(error_from_json((*heard)["error"]));
+        return fail(error_from_json((*own)["error"]));
       }
       if (state == "none") {
         back_.number = 0;

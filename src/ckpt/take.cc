@@ -68,7 +68,7 @@ class Taking {
   // There is no such checkpoint, and nobody has to wait for this process.
   void refuse(const Error& error) {
     if (me_.rank == 0)
-      (void)board_.say(failed_json(turn_, error));
+      (void)say_in_turn(board_, failed_json(turn_, error));
     else
       (void)board_.answer(Json::object({{"turn", turn_}, {"failed", error_to_json(error)}}));
   }
@@ -114,7 +114,8 @@ class Taking {
     state_.last = control.number;
     if (auto kept = write_state(series_, state_); !kept)
       return tl::unexpected<Error>(std::move(kept.error()));
-    if (auto said = board_.say(begun_json(turn_, control, begun.before, me_.ranks, me_.in_job)); !said)
+    if (auto said = say_in_turn(board_, begun_json(turn_, control, begun.before, me_.ranks, me_.in_job));
+        !said)
       return tl::unexpected<Error>(std::move(said.error()));
     return begun;
   }
@@ -125,9 +126,10 @@ class Taking {
     if ((*lead)["turn"].as_int() > turn_ || (*lead)["state"].as_string() != "begun") {
       // Its count moves on all the same: its next one is the others' next one.
       (void)board_.answer(Json::object({{"turn", turn_}}));
+      const auto own = said_in_turn(*lead, turn_);
       return fail(
           Error(ErrorCode::conflict, "the other processes have ended this checkpoint without this one")
-              .because((*lead)["what"].as_string())
+              .because(own ? (*own)["what"].as_string() : "")
               .remedied_by("let all processes come to it within --timeout of each other"));
     }
     Begun begun;
@@ -165,7 +167,7 @@ class Taking {
     Json lead =
         done ? Json::object({{"turn", turn_}, {"state", "published"}}) : failed_json(turn_, done.error());
     lead.set("number", begun_.control.number);
-    if (auto said = board_.say(std::move(lead)); !said && done) return said;
+    if (auto said = say_in_turn(board_, std::move(lead)); !said && done) return said;
     return done;
   }
 
@@ -189,13 +191,14 @@ class Taking {
              (said["turn"].as_int() == turn_ && said["state"].as_string() != "begun");
     });
     if (!lead) return tl::unexpected<Error>(lead.error());
-    if ((*lead)["turn"].as_int() > turn_) {
-      // Rank 0 is ahead; the control file tells how this one ended.
+    const auto own = said_in_turn(*lead, turn_);
+    if (!own || (*own)["state"].as_string() == "begun") {
+      // Rank 0 is far ahead, or could not say the end; the control file tells it.
       if (const auto control = series_.store.read_control(begun_.control.number); control) return {};
       return fail(ErrorCode::conflict, fmt::format("checkpoint {} was not finished", begun_.control.number));
     }
-    if ((*lead)["state"].as_string() == "published") return {};
-    return fail(error_from_json((*lead)["error"]));
+    if ((*own)["state"].as_string() == "published") return {};
+    return fail(error_from_json((*own)["error"]));
   }
 
   // Rank 0, when it exists: what fails now is a note, for the checkpoint is there.

@@ -2,6 +2,8 @@
 // Taking a checkpoint by several processes: who dies, comes too late, or says something else.
 #include "ckpt/take.h"
 
+#include <fmt/format.h>
+
 #include "ckpt/ckpt_test_parts.h"
 
 namespace sickbay::ckpt {
@@ -86,6 +88,40 @@ TEST_F(Take, WhatIsNoStateAnyMoreWhenItIsSavedFailsAll) {
     EXPECT_THAT(one.error().line(), testing::HasSubstr("it has written another one"));
   }
   EXPECT_FALSE(std::filesystem::exists(folder_ / "store/17/c1.r1.pack"));
+}
+
+// Rank 0 goes on at once; who has not yet looked how the checkpoint ended hears the same as all.
+TEST_F(Take, TheEndIsHeardWhenTheNextOneHasBegun) {
+  four_.write_all("a");
+  const std::string board = folder_ / "store/17/board/17.0.1.take";
+  const auto says = [&](const std::string& what, const std::string& part) {
+    return std::filesystem::exists(board + what) &&
+           test::read_text(board + what).find(part) != std::string::npos;
+  };
+  int turn = 1;
+  Waiting slow = real_waiting(Processes::kLong);
+  slow.pause = [&](Micros) {
+    do std::this_thread::yield();
+    while (says(".r2", fmt::format("\"turn\":{}", turn)) &&
+           !says(".lead", fmt::format("\"turn\":{},\"state\":\"begun\"", turn + 1)));
+  };
+  for (const bool fails : {true, false}) {
+    const auto ended = four_.all([&](std::int64_t rank) {
+      TakeWish wish;
+      if (rank == 1 && fails) wish.unable = Error(ErrorCode::not_found, "its file is gone");
+      auto first = rank == 2 ? four_.take(rank, wish, slow) : four_.take(rank, wish);
+      const auto second = four_.take(rank, {});
+      EXPECT_TRUE(second) << second.error().line();
+      return first;
+    });
+    for (const auto& one : ended) {
+      ASSERT_EQ(one.has_value(), !fails) << (one ? "" : one.error().line());
+      if (fails) {
+        EXPECT_EQ(one.error().code, ErrorCode::not_found);
+      }
+    }
+    turn = 3;
+  }
 }
 
 TEST_F(Take, OneWhoComesTooLateJoinsNoLaterOne) {
