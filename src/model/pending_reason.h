@@ -8,6 +8,7 @@
 // as {partition} stand for facts of the job at hand; fill_in() puts them there.
 // Source: job_reason_codes and resource_limits of Slurm's documentation.
 #pragma once
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
