@@ -23,7 +23,8 @@ Result<std::unique_ptr<checkpoint::FileLock>> lock_for(Series& series, const Par
 /// Says `what` (with its "turn") as rank 0, together with how the turn before it ended: rank 0 can begin the
 /// next one before a slow process has looked at the end of this one.
 Status say_in_turn(Board& board, Json what);
-/// What was said in `turn` where rank 0 is there still or one turn ahead; null where nobody can tell any more.
+/// What was said in `turn` where rank 0 is there still or one turn ahead; null where nobody can tell any
+/// more.
 std::optional<Json> said_in_turn(const Json& lead, std::int64_t turn);
 
 }  // namespace sickbay::ckpt
