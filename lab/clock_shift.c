@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A preloaded library that shifts the wall clock of one node of the lab by SICKBAY_CLOCK_SHIFT seconds.
+// A preloaded library for what one node of the lab is told of time: a wall clock that is off by
+// SICKBAY_CLOCK_SHIFT seconds, and the time since its boot where it has booted in the lab (SICKBAY_BOOTED_AT,
+// seconds of CLOCK_BOOTTIME).
 //
 // The kernel has one wall clock, and time namespaces do not shift it; so what libc's callers are told is
 // shifted.  The monotonic clocks and the times in the file system stay true, and a static program, or one
@@ -7,6 +9,7 @@
 #define _GNU_SOURCE
 #include <stdlib.h>
 #include <sys/syscall.h>
+#include <sys/sysinfo.h>
 #include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
@@ -42,4 +45,11 @@ time_t time(time_t* now) {
   clock_gettime(CLOCK_REALTIME, &exact);
   if (now) *now = exact.tv_sec;
   return exact.tv_sec;
+}
+
+int sysinfo(struct sysinfo* info) {
+  const long failed = syscall(SYS_sysinfo, info);
+  const char* booted = getenv("SICKBAY_BOOTED_AT");
+  if (failed == 0 && booted) info->uptime -= atol(booted);
+  return (int)failed;
 }

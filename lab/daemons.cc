@@ -19,8 +19,8 @@
 #include <fstream>
 #include <sstream>
 
+#include "lab/clock.h"
 #include "lab/machines.h"
-#include "lab/power.h"
 
 namespace sickbay::lab {
 namespace {
@@ -106,9 +106,13 @@ bool slurmdbd_ready(const Layout& l, const std::string& m) { return port_answers
 Argv slurmctld_argv(const Layout&, const std::string&) { return {"slurmctld", "-D"}; }
 bool slurmctld_ready(const Layout& l, const std::string& m) { return port_answers(l, m, l.first_port); }
 
-// -b: a boot time of now, in place of the host's.
+// A node that has booted in the lab is told so, in place of the host's boot.  (slurmd -b would be its own
+// start, and be forgotten at the next.)
 Argv slurmd_argv(const Layout& l, const std::string& m) {
-  return starts_as_booted(l, m) ? Argv{"slurmd", "-D", "-b"} : Argv{"slurmd", "-D"};
+  const auto booted = booted_at(l, m);
+  if (!booted) return {"slurmd", "-D"};
+  return {"env", "LD_PRELOAD=" + clock_library(l), fmt::format("SICKBAY_BOOTED_AT={}", *booted), "slurmd",
+          "-D"};
 }
 bool slurmd_ready(const Layout& l, const std::string& m) { return port_answers(l, m, l.first_port + 1); }
 

@@ -19,6 +19,7 @@
 
 #include "lab/cgroups.h"
 #include "lab/cleanup.h"
+#include "lab/clock.h"
 #include "lab/daemons.h"
 #include "lab/fault_mounts.h"
 #include "lab/power.h"
@@ -255,18 +256,6 @@ Status heal_slow_disk(Target& t) {
 }
 
 // --- the clock -------------------------------------------------------------------------------------------
-// A time namespace shifts CLOCK_MONOTONIC and CLOCK_BOOTTIME only; the wall clock is one per kernel.  So the
-// node's programs get a library that shifts what they are told.
-
-std::string shift_library() {
-  std::error_code failed;
-  const fs::path self = fs::read_symlink("/proc/self/exe", failed).parent_path();
-  for (const fs::path& place :
-       {self / "libsickbay_clock_shift.so", self / "../lib/sickbay/libsickbay_clock_shift.so"})
-    if (fs::exists(place)) return place.string();
-  return "";
-}
-
 Status restart_with_clock(Target& t) {
   for (const DaemonRow& row : daemon_table()) {
     if (!runs_on(row, t.machine.name)) continue;
@@ -278,25 +267,15 @@ Status restart_with_clock(Target& t) {
   }
   return {};
 }
-Status check_clock(const Target&) {
-  if (!shift_library().empty()) return {};
-  return fail(
-      Error(ErrorCode::missing_program, "libsickbay_clock_shift.so is not beside this program")
-          .because("the kernel has one wall clock for all; only a preloaded library can shift a node's")
-          .remedied_by("build or install all of Sickbay (ninja sickbay_clock_shift)"));
-}
+Status check_clock(const Target&) { return check_clock_library(); }
 Status inject_clock(Target& t) {
   std::string shift = t.fault.spec.value;
   if (shift[0] == '+') shift.erase(0, 1);
   if (shift.back() == 's') shift.pop_back();
-  const std::string library = t.layout.path("etc/libsickbay_clock_shift.so");
-  std::error_code failed;
-  fs::copy_file(shift_library(), library, fs::copy_options::overwrite_existing, failed);
-  if (failed)
-    return fail(ErrorCode::os,
-                fmt::format("could not copy the library to {}: {}", library, failed.message()));
+  const auto library = place_clock_library(t.layout);
+  if (!library) return tl::unexpected(library.error());
   if (auto done = write_text(t.layout.path("nodes/" + t.machine.name + "/environment"),
-                             fmt::format("LD_PRELOAD={}\nSICKBAY_CLOCK_SHIFT={}\n", library, shift));
+                             fmt::format("LD_PRELOAD={}\nSICKBAY_CLOCK_SHIFT={}\n", *library, shift));
       !done)
     return done;
   return restart_with_clock(t);

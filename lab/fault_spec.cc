@@ -58,12 +58,12 @@ constexpr auto kFaults = std::to_array<FaultRow>({
      "the shared folder is not mounted on this machine: an empty folder is in its place"},
 });
 
-constexpr bool rows_follow_enum() {
+constexpr bool fault_rows_follow_enum() {
   for (std::size_t i = 0; i < kFaults.size(); ++i)
     if (static_cast<std::size_t>(kFaults[i].kind) != i) return false;
   return true;
 }
-static_assert(rows_follow_enum(), "one row per FaultKind, in its order");
+static_assert(fault_rows_follow_enum(), "one row per FaultKind, in its order");
 
 constexpr std::array<std::string_view, 3> kDirections = {"sent", "received", "both"};
 

@@ -16,6 +16,7 @@
 #include <thread>
 
 #include "lab/child.h"
+#include "lab/clock.h"
 #include "lab/daemons.h"
 #include "lab/lab.h"
 #include "lab/machines.h"
@@ -28,12 +29,13 @@ using std::chrono::milliseconds;
 constexpr milliseconds kLimit{20'000};
 // Quick for a machine, but two boots are never so near that Slurm's boot times could be of one.
 constexpr std::chrono::seconds kBoot{6};
+// How much of it was before slurmd starts and after the kernel did: a node registers again when a drain is
+// lifted, its boot time may be a second later then (whole seconds, of two clocks), and one that seems later
+// than the answer before is "unexpectedly rebooted" to slurmctld.
+constexpr std::chrono::seconds kStartup{3};
 
 std::string request_file(const Layout& l, const std::string& machine) {
   return l.path("nodes/" + machine + "/reboot");
-}
-std::string booted_file(const Layout& l, const std::string& machine) {
-  return l.path("nodes/" + machine + "/booted");
 }
 
 Status reboot(const Layout& l, const std::string& machine) {
@@ -126,8 +128,10 @@ Status power_off(const Layout& l, const std::string& machine) {
 Status power_on(const Layout& l, const std::string& machine, bool as_booted) {
   if (auto done = renew_boot_id(l, machine); !done) return done;
   if (auto done = set_link(l, machine, "up"); !done) return done;
-  if (as_booted)
-    if (auto done = write_text(booted_file(l, machine), ""); !done) return done;
+  if (as_booted) {
+    if (auto placed = place_clock_library(l); !placed) return tl::unexpected(placed.error());
+    if (auto done = note_boot(l, machine, kStartup); !done) return done;
+  }
   Status done;
   for (const DaemonRow& row : daemon_table()) {
     if (!runs_on(row, machine) || daemon_process(l, row.name, machine).pid == 0)
@@ -136,12 +140,7 @@ Status power_on(const Layout& l, const std::string& machine, bool as_booted) {
     if (done) done = await_daemon(l, row.name, machine, kLimit);
     if (!done) break;
   }
-  ::unlink(booted_file(l, machine).c_str());
   return done;
-}
-
-bool starts_as_booted(const Layout& l, const std::string& machine) {
-  return ::access(booted_file(l, machine).c_str(), F_OK) == 0;
 }
 
 std::string reboot_program(const Layout& l) {

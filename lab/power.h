@@ -19,8 +19,6 @@ Status power_off(const Layout& layout, const std::string& machine);
 /// Starts what ran there before, with a new boot id.  `as_booted`: Slurm is shown a new boot time, too, which
 /// it expects only where it asked for the reboot (else it sets the node DOWN: "unexpectedly rebooted").
 Status power_on(const Layout& layout, const std::string& machine, bool as_booted);
-/// Whether slurmd of a machine starts as after a boot.
-bool starts_as_booted(const Layout& layout, const std::string& machine);
 
 /// LAB/etc/reboot, the RebootProgram.
 std::string reboot_program(const Layout& layout);
