@@ -7,7 +7,7 @@ unset SLURM_STEP_ID SLURM_PROCID PMI_RANK SICKBAY_SESSION 2>/dev/null || :
 work=$PWD
 export SLURM_JOB_ID=17 SICKBAY_CHECKPOINTS="$work/store"
 wrappers=()  # what this test has started; each ends with its program
-clean_up() { touch "$work"/*/stop; local pid; for pid in "${wrappers[@]}"; do wait "$pid" || :; done 2>/dev/null; }
+clean_up() { local pid folder; for folder in "$work"/*/; do touch "$folder/stop"; done; for pid in "${wrappers[@]}"; do wait "$pid" || :; done 2>/dev/null; }
 
 # The program: it counts, and when it is asked writes state.R, then done.R with the label.  Files steer it: stop; mute
 # (it answers nothing); hold (once asked it waits before it writes); label (what it calls its state).
@@ -101,16 +101,18 @@ rm mute; until_so test -e done.0
 kill -USR1 "${pids[0]}"; until_so taken 6
 touch stop; ends 0 0; rm stop
 # Slurm may signal the program as well (by its kind of proctrack): it may write twice, and one of both is taken.
-begin 1; kill -USR1 "${pids[0]}" "$(program_of 0)"; until_so taken 7
+# (Where it writes while it is saved, that number is none, and the next one is taken.)
+begin 1; kill -USR1 "${pids[0]}" "$(program_of 0)"; until_so taken '[0-9]'
+n=$(sed -n 's/^sickbay-ckpt: checkpoint \([0-9]*\).*/\1/p' err.0 | tail -n 1)
 silent_about err.0 note; touch stop; ends 0 0; rm stop
 # By a file; and what stands before it begins is not taken for a wish or an answer.
 touch ask.0 done.0; begin 1 --ask-file 'ask.%t'
 [ ! -e asked.0 ]
-kill -USR1 "${pids[0]}"; until_so taken 8; [ "$(wc -l < asked.0)" = 1 ]
+kill -USR1 "${pids[0]}"; until_so taken $((n + 1)); [ "$(wc -l < asked.0)" = 1 ]
 touch stop; ends 0 0; rm stop
 # Before the limit, and when it has ended.
 SLURM_JOB_END_TIME=$(($(date +%s) + 4)) begin 1 --before-end 3s --at-end save
-until_so taken 9; touch stop; ends 0 0; rm stop; until_so taken 10
+until_so taken $((n + 2)); touch stop; ends 0 0; rm stop; until_so taken $((n + 3))
 run 0 sickbay-ckpt list --json; says out '"label":"end"'
 # From outside, by the board: once for each word.
 begin 1 --quiet
