@@ -14,7 +14,7 @@
 #include "base/hostlist.h"
 #include "base/spelling.h"
 #include "base/text.h"
-#include "model/event.h"
+#include "model/event_lines.h"
 #include "model/node_reason.h"
 #include "model/slurm_state.h"
 
@@ -259,22 +259,11 @@ Result<FailureList> failures_of_journal(std::string_view lines) {
   };
   std::map<std::string, Seen> nodes;
   Rows rows;
-  std::size_t number = 0, events = 0;
   TimePoint last = kNoTime;
-  while (!lines.empty()) {
-    const std::string_view line = take_line(lines);
-    ++number;
-    if (trimmed(line).empty()) continue;
-    const auto json = Json::parse(line);
-    const auto event = json ? Event::from_json(*json) : Result<Event>(fail(json.error()));
-    if (!event)
-      return fail(Error(ErrorCode::bad_input, fmt::format("line {} is no event of the journal", number))
-                      .because(event.error().line())
-                      .remedied_by("give the output of 'sickbay journal --json'"));
-    ++events;
-    last = event->at;
-    if (event->kind != kNodesSeen) continue;
-    for (const Json& group : event->body["groups"].items()) {
+  const auto events = for_each_event(lines, [&](const Event& event) {
+    last = event.at;
+    if (event.kind != kNodesSeen) return;
+    for (const Json& group : event.body["groups"].items()) {
       const auto names = expand_hostlist(group["nodes"].as_string());
       if (!names) continue;  // a journal of a newer version: what else it says is still of use
       const auto state = parse_node_state(group["state"].as_string());
@@ -286,10 +275,10 @@ Result<FailureList> failures_of_journal(std::string_view lines) {
         // What was down at the first look failed at a time that nobody knows.
         if (down && !seen.down && seen.known) {
           seen.lost = !group.has("reason") || who_set_down(reason, seen.reason, silent) == DownBy::slurm;
-          seen.since = event->at;
+          seen.since = event.at;
         }
         if (!down && seen.down && seen.lost) {
-          rows[""][name].push_back({0, seen.since, event->at, seen.reason});
+          rows[""][name].push_back({0, seen.since, event.at, seen.reason});
           seen.lost = false;
         }
         seen.known = !group["gone"].as_bool();
@@ -297,12 +286,13 @@ Result<FailureList> failures_of_journal(std::string_view lines) {
         seen.reason = reason;
       }
     }
-  }
+  });
+  if (!events) return fail(events.error());
   for (const auto& [name, seen] : nodes)
     if (seen.down && seen.lost) rows[""][name].push_back({0, seen.since, kNever, seen.reason});
   if (rows.empty())
     return fail(Error(ErrorCode::bad_input,
-                      fmt::format("the journal's {} events tell of no node that Slurm lost", events))
+                      fmt::format("the journal's {} events tell of no node that Slurm lost", *events))
                     .remedied_by("give a longer journal, or a list of failures: --failures FILE"));
   FailureList list = list_of(std::move(rows));
   list.systems.front().until = std::max(list.systems.front().until, last);

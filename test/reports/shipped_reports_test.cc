@@ -70,7 +70,9 @@ TEST_F(Shipped, TakeJobsThatSayNothing) {
   fill(
       "INSERT INTO jobs (job_id) VALUES (NULL), (NULL), ('3'); INSERT INTO nodes VALUES (NULL, NULL, NULL, "
       "NULL, NULL); "
-      "INSERT INTO node_events VALUES (NULL, NULL, NULL, NULL, NULL, NULL); INSERT INTO imports (source) "
+      "INSERT INTO node_events VALUES (NULL, NULL, NULL, NULL, NULL, NULL); "
+      "INSERT INTO job_failures (job_id_raw) VALUES (NULL), (3); "
+      "INSERT INTO job_checkpoints (job_id_raw) VALUES (NULL), (3); INSERT INTO imports (source) "
       "VALUES (NULL); "
       "INSERT INTO rejects (source) VALUES (NULL)");
   make_views();

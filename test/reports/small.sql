@@ -73,3 +73,13 @@ INSERT INTO jobs (job_id, job_id_raw, array_job_id, array_task_id, array_tasks, 
     '2021-05-02 11:00:00', NULL, '2021-05-02 12:00:00', 0, 0, 16, NULL, 0);
 -- A row that says next to nothing.
 INSERT INTO jobs (job_id, state, submit_time, flaws) VALUES ('112', 'COMPLETED', '2021-05-02 12:00:00', 8);
+-- What Sickbay's journal tells: 106 lost a node at 12:00 and went on from its second checkpoint, of an hour before: 8
+-- cores, 8 core-hours lost and 16 saved; each of its two checkpoints took 90 s.  104 had none when its time was over: 64
+-- lost.  103 has run once: the failure before its submission is one of an older job of that id.  999 is in no log.
+INSERT INTO job_failures VALUES
+  (106, 0, 'NODE_FAIL', '2021-05-01 12:00:00', 10800000, 2, true, 3600000, 10800000),
+  (104, 0, 'TIMEOUT', '2021-05-02 04:00:00', 28800000, 0, false, 28800000, 28800000),
+  (103, 0, 'FAILED', '2021-04-30 23:00:00', 60000, 0, false, 60000, 60000),
+  (999, 0, 'FAILED', '2021-05-01 09:00:00', 60000, 0, false, 60000, 60000);
+INSERT INTO job_checkpoints VALUES
+  (106, 0, 1, '2021-05-01 10:00:00', 90000), (106, 0, 2, '2021-05-01 11:00:00', 90000);

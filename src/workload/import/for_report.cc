@@ -45,6 +45,7 @@ Result<ImportResult> import_for_report(const LogsOfReport& logs, const std::stri
                                      [](const char*, const NodeImport&) {});
       !nodes)
     return fail(std::move(nodes.error()));
+  if (auto costs = import_job_costs(*store, logs.costs); !costs) return fail(std::move(costs.error()));
   return import_logs(*store, order);
 }
 

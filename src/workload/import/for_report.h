@@ -9,6 +9,7 @@
 #include "base/time.h"
 #include "workload/import/asked_log.h"
 #include "workload/import/import.h"
+#include "workload/import/job_costs.h"
 #include "workload/import/node_files.h"
 
 namespace sickbay::workload {
@@ -16,6 +17,7 @@ namespace sickbay::workload {
 struct LogsOfReport {
   ImportOrder order;  ///< without inputs: sacct is asked
   NodeFiles node_files;
+  JobCostList costs;
   AskSacct ask_sacct;                 ///< called only where `order` names no input
   std::optional<TimePoint> from, to;  ///< the period of the report, of which sacct is asked
   bool kept = false;                  ///< the store outlives the report: a whole one, which others can read

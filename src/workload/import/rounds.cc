@@ -45,9 +45,10 @@ Status keep_asked_until(Store& store, std::int64_t now) {
 }  // namespace
 
 Status import_nodes_of(const ImportPlan& plan, const ToldOfNodes& told) {
-  if (plan.node_files.empty()) return {};
+  if (plan.node_files.empty() && plan.costs.empty()) return {};
   auto store = open_store(plan);
   if (!store) return fail(std::move(store.error()));
+  if (auto done = import_job_costs(*store, plan.costs); !done) return done;
   return import_node_files(*store, plan.node_files, plan.order.read.time_zone, told);
 }
 

@@ -12,6 +12,7 @@
 #include "workload/import/asked_log.h"
 #include "workload/import/changes.h"
 #include "workload/import/import.h"
+#include "workload/import/job_costs.h"
 #include "workload/import/node_files.h"
 
 namespace sickbay::workload {
@@ -20,11 +21,12 @@ struct ImportPlan {
   std::string store_path;
   ImportOrder order;  ///< without inputs: sacct is asked
   NodeFiles node_files;
+  JobCostList costs;
   std::optional<std::int64_t> from, to;  ///< UTC seconds, of what sacct is asked for
   AskSacct ask_sacct;                    ///< called only where `order` names no input
 };
 
-/// Brings in what the plan has of nodes.  Errors: as import_node_files.
+/// Brings in what the plan has of nodes, and what failures cost.  Errors: as import_node_files.
 Status import_nodes_of(const ImportPlan& plan, const ToldOfNodes& told);
 
 /// One import.  Without `from`, sacct is asked for the day before `now`.

@@ -76,6 +76,10 @@ std::string why_left_out(const Document& document, const std::vector<std::string
   static constexpr Reason kTables[] = {
       {"nodes.", "page.lacks_nodes", "the store has no sizes of nodes (sickbay import --nodes)"},
       {"node_events.", "page.lacks_events", "the store has no node events (sickbay import --events)"},
+      {"job_failures.", "page.lacks_journal",
+       "the store knows of no failure of a job that Sickbay follows (sickbay import --journal)"},
+      {"job_checkpoints.", "page.lacks_journal",
+       "the store knows of no failure of a job that Sickbay follows (sickbay import --journal)"},
       {"users.", "page.lacks_users", "no users.json names the users"},
       {"period2.", "page.lacks_period2", "no second period was asked for (--compare)"}};
   std::string columns, why;

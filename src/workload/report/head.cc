@@ -113,11 +113,24 @@ bool is_name(std::string_view text) {
 // Each takes the text behind the word and says what is wrong with it, or "".
 
 std::string take_needs(ReportSpec& spec, std::string_view text) {
-  static const std::vector<std::string> others = {
-      "node_events.node", "node_events.state",  "node_events.begins",   "node_events.ends",
-      "node_events.cpus", "node_events.reason", "nodes.node",           "nodes.cpus",
-      "nodes.memory",     "nodes.gpus",         "nodes.partitions",     "users.user_name",
-      "users.name",       "users.team",         "users.research_field", "period2.begins"};
+  static const std::vector<std::string> others = {"node_events.node",
+                                                  "node_events.state",
+                                                  "node_events.begins",
+                                                  "node_events.ends",
+                                                  "node_events.cpus",
+                                                  "node_events.reason",
+                                                  "nodes.node",
+                                                  "nodes.cpus",
+                                                  "nodes.memory",
+                                                  "nodes.gpus",
+                                                  "nodes.partitions",
+                                                  "users.user_name",
+                                                  "users.name",
+                                                  "users.team",
+                                                  "users.research_field",
+                                                  "period2.begins",
+                                                  "job_failures.job_id_raw",
+                                                  "job_checkpoints.job_id_raw"};
   for (const std::string_view words : split_words(text, " \t,")) {
     // "a|b": one of them will do.
     for (const std::string_view word : split_words(words, "|")) {

@@ -21,10 +21,6 @@ using duck::Value;
 
 constexpr std::int64_t kDay = 86'400'000'000;  // microseconds
 
-bool is_figure(const duck::ResultColumn& column) {
-  return column.type == duck::Type::integer || column.type == duck::Type::real;
-}
-
 // "day" or "month" where all times of the column fall on the first moment of one.
 std::string grain_of(const duck::ResultTable& table, std::size_t column) {
   bool days = true, months = table.columns[column].name.find("month") != std::string::npos;

@@ -24,6 +24,11 @@ std::string heading_of(const Document& document, const ReportSpec& spec, const d
 /// The unit as people read it: its message "unit.UNIT", else the unit; "" for "none" and "".
 std::string unit_text(const Document& document, std::string_view unit);
 
+/// Whether a column holds numbers: it stands to the right, and has a unit.
+inline bool is_figure(const duck::ResultColumn& column) {
+  return column.type == duck::Type::integer || column.type == duck::Type::real;
+}
+
 /// A number of a report's result, whole or not; NaN for everything else.
 double number_of(const duck::Value& value);
 /// A value as people read it: "12,345.7", "2021-05-01 10:00", "yes"; "" for NULL.  Figures are rounded to

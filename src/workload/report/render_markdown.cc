@@ -13,10 +13,6 @@ namespace {
 
 constexpr std::size_t kMostRows = 50;  // the rest is in CSV, JSON and HTML
 
-bool is_figure(const duck::ResultColumn& column) {
-  return column.type == duck::Type::integer || column.type == duck::Type::real;
-}
-
 // A cell must not end its cell, its row or the table, nor speak to the terminal.
 std::string escaped(std::string_view text) {
   std::string out;

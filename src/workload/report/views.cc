@@ -8,6 +8,7 @@
 
 #include "base/spelling.h"
 #include "base/text.h"
+#include "workload/report/cost_views.h"
 
 namespace sickbay::workload {
 namespace {
@@ -274,7 +275,12 @@ Result<std::string> views_sql(duck::Connection& connection, const ViewOrder& ord
   sql += period_sql("period", f.from ? f.from : first, f.to ? f.to : last);
   sql += period_sql("period2", order.compare ? std::optional(order.compare->from) : std::nullopt,
                     order.compare ? std::optional(order.compare->to) : std::nullopt);
-  return sql + users_sql(order.site.users) + coverage_sql() + std::string(kNodeDown);
+  auto costs = connection.query(
+      "SELECT count(*) FROM duckdb_tables() WHERE table_name IN ('job_failures', 'job_checkpoints')");
+  if (!costs) return fail(std::move(costs.error()));
+  const auto* tables = std::get_if<std::int64_t>(&costs->rows[0][0]);
+  return sql + users_sql(order.site.users) + coverage_sql() + std::string(kNodeDown) +
+         cost_views_sql(order, tables != nullptr && *tables >= 2);
 }
 
 Result<std::vector<std::string>> unknown_filter_values(duck::Connection& connection, const Filter& filter) {

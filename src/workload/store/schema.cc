@@ -100,6 +100,7 @@ std::vector<JobColumn> job_columns(const FieldSet& fields) {
 
 std::string schema_sql(bool scratch) {
   return (scratch ? std::string() : table_sql("jobs", job_columns(), true)) + std::string(kOtherTables) +
+         std::string(kJobCostTables) +
          fmt::format("INSERT INTO meta VALUES ('store_version', '{}');\n", kStoreVersion);
 }
 

@@ -26,6 +26,16 @@ std::span<const JobColumn> job_columns();
 /// Those of them that are among `fields`.
 std::vector<JobColumn> job_columns(const FieldSet& fields);
 
+/// The tables of what failures and checkpoints cost jobs, where they are not there yet: stores of before have
+/// none.  (Times in UTC.)
+inline constexpr std::string_view kJobCostTables = R"(
+CREATE TABLE IF NOT EXISTS job_failures(
+  job_id_raw BIGINT, restart BIGINT, state VARCHAR, failed_at TIMESTAMP, ran_ms BIGINT, checkpoint BIGINT, gone_on BOOLEAN,
+  recomputed_ms BIGINT, without_ms BIGINT);
+CREATE TABLE IF NOT EXISTS job_checkpoints(
+  job_id_raw BIGINT, restart BIGINT, checkpoint BIGINT, taken_at TIMESTAMP, took_ms BIGINT);
+)";
+
 /// CREATE TABLE statements of a store, from fields.h.  `scratch`: without jobs (StoreOptions).
 std::string schema_sql(bool scratch);
 /// Those of a scratch store's jobs: a table with `columns`, and the view `jobs` over it with all columns.

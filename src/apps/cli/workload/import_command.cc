@@ -13,6 +13,7 @@
 #include "apps/cli/page.h"
 #include "apps/cli/workload/import_text.h"
 #include "apps/cli/workload/interrupts.h"
+#include "apps/cli/workload/journal_costs.h"
 #include "apps/cli/workload/log_options.h"
 #include "apps/cli/workload/sacct_query.h"
 #include "base/duration.h"
@@ -64,7 +65,7 @@ Status prepare(const ImportOptions& o, Prepared& p) {
   if (!o.files.empty() && (p.plan.from || p.plan.to))
     return fail(Error(ErrorCode::usage, "--from and --to are for what sacct tells, and files are named")
                     .remedied_by("leave out one of them; a report chooses its period itself"));
-  if (o.files.empty() && !o.watch && !p.plan.from && node_files_of(o.log).empty())
+  if (o.files.empty() && !o.watch && !p.plan.from && node_files_of(o.log).empty() && o.log.journal.empty())
     return fail(
         Error(ErrorCode::usage, "there is nothing to import")
             .remedied_by(
@@ -78,6 +79,9 @@ Status prepare(const ImportOptions& o, Prepared& p) {
   p.plan.order = p.log->order;
   p.plan.order.growing = o.watch;
   p.plan.node_files = node_files_of(o.log);
+  auto costs = costs_of_journal(o.log.journal);
+  if (!costs) return fail(std::move(costs.error()));
+  p.plan.costs = std::move(*costs);
   p.plan.ask_sacct = ask_sacct;
   return {};
 }
@@ -96,6 +100,15 @@ void tell_of_nodes(const char* what, const workload::NodeImport& n, bool json) {
         Json::object({{what, Json::object({{"seen", n.seen}, {"new", n.added}, {"changed", n.changed}})}}));
   else
     print(fmt::format("{} {}: {} new, {} changed\n", n.seen, what, n.added, n.changed));
+}
+
+void tell_of_costs(const workload::JobCostList& costs, bool json) {
+  if (json)
+    print_json(Json::object({{"costs", Json::object({{"failures", costs.failures.size()},
+                                                     {"checkpoints", costs.checkpoints.size()}})}}));
+  else
+    print(fmt::format("the journal tells of {} failures and {} checkpoints of jobs\n", costs.failures.size(),
+                      costs.checkpoints.size()));
 }
 
 std::int64_t now() {
@@ -129,6 +142,7 @@ Result<int> run_import(const ImportOptions& o) {
   auto nodes = workload::import_nodes_of(
       p.plan, [&](const char* what, const workload::NodeImport& n) { tell_of_nodes(what, n, o.json); });
   if (!nodes) return fail(nodes.error());
+  if (!o.log.journal.empty()) tell_of_costs(p.plan.costs, o.json);
   if (o.watch) return run_watch(o, p);
   if (o.files.empty() && !p.plan.from) return 0;
   auto done = workload::import_once(p.plan, now());

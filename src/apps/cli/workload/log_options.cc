@@ -54,6 +54,8 @@ void add_log_options(CLI::App& command, LogOptions& o, const std::string& group)
       ->group(group);
   text("--events", o.events, "what 'sacctmgr -P show event' tells of nodes", "FILE");
   text("--nodes", o.nodes, "what 'scontrol show node -o' or 'sinfo -N -l' tells", "FILE");
+  text("--journal", o.journal,
+       "what 'sickbay journal --json' tells: the work that failures cost and checkpoints saved", "FILE");
 }
 
 Result<std::unique_ptr<LogOrder>> make_log_order(const LogOptions& o, const std::vector<std::string>& logs,

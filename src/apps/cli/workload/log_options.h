@@ -18,7 +18,7 @@ class App;
 namespace sickbay::cli {
 
 struct LogOptions {
-  std::string format, delimiter, columns, column_map, cluster, pseudonyms, rejects, events, nodes;
+  std::string format, delimiter, columns, column_map, cluster, pseudonyms, rejects, events, nodes, journal;
   std::vector<std::string> labels;
   double max_rejects = 0.05;
 };

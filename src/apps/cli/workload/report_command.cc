@@ -12,6 +12,7 @@
 #include "apps/cli/commands.h"
 #include "apps/cli/page.h"
 #include "apps/cli/workload/bounded_child.h"
+#include "apps/cli/workload/journal_costs.h"
 #include "apps/cli/workload/log_options.h"
 #include "apps/cli/workload/report_list.h"
 #include "apps/cli/workload/report_output.h"
@@ -147,6 +148,9 @@ Result<std::string> store_to_read(const ReportOptions& o, const RunOrder& order,
   workload::LogsOfReport logs;
   logs.order = (*log)->order;
   logs.node_files = node_files_of(o.log);
+  auto costs = costs_of_journal(o.log.journal);
+  if (!costs) return fail(costs.error());
+  logs.costs = std::move(*costs);
   logs.ask_sacct = ask_sacct;
   logs.from = order.views.filter.from;
   logs.to = order.views.filter.to;
