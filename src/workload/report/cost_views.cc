@@ -20,7 +20,8 @@ std::string within(const Filter& filter, std::string_view time) {
   return sql;
 }
 
-// `table` with the run of the log that each of its rows speaks of: the one that was submitted last before it.
+// `table` with the run of the log that each of its rows speaks of: the one that was submitted last before it
+// (Slurm submits a run anew in the second in which the one before ends).
 // A log without duplicates has only the last run of a requeued job, submitted after the failure: then that
 // one.  Runs are looked for outside of the period, too, for the row is counted where it lies itself.
 std::string with_jobs(const ViewOrder& order, const std::string& table, const std::string& time,
@@ -37,10 +38,10 @@ WITH told AS (SELECT *, row_number() OVER () AS number FROM {0} {1}),
 runs AS ({3}),
 pairs AS (
   SELECT told.*, r.cluster, r.user_name, r.account, r."partition", r.application, r.nodes, r.cores,
-         row_number() OVER (PARTITION BY number ORDER BY r.submit_time <= told.{2} DESC,
+         row_number() OVER (PARTITION BY number ORDER BY r.submit_time < told.{2} DESC,
                             abs(epoch_us(told.{2}) - epoch_us(r.submit_time)), r.cluster) AS choice
   FROM told JOIN runs r USING (job_id_raw)
-  WHERE r.submit_time <= told.{2} OR coalesce(r.restarts, 1) > 0
+  WHERE r.submit_time < told.{2} OR coalesce(r.restarts, 1) > 0
 )
 SELECT job_id_raw, cluster, user_name, account, "partition", application, nodes, cores, local_time({2}) AS {2}, restart, checkpoint, {4}
 FROM pairs WHERE choice = 1)",

@@ -96,7 +96,8 @@ void add_sql_command(CLI::App& app, Ending& ending) {
   c->add_flag("--write", o->write, "any statements, also such that change the store");
   c->footer(
       "Without --write the store is only read, and the SQL reaches no files, network or settings.\n"
-      "The tables are jobs, imports, rejects, node_events and nodes; 'DESCRIBE jobs' lists columns.\n"
+      "The tables are jobs, imports, rejects, node_events, nodes, job_failures\n"
+      "and job_checkpoints; 'DESCRIBE jobs' lists columns.\n"
       "A table shows 10000 rows at most, the other formats all.  Times are UTC.\n");
   c->callback([o, &ending] { ending = {run_sql(*o), o->json}; });
 }
