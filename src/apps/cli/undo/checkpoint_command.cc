@@ -47,11 +47,13 @@ Result<int> pass_on(JobId job, const std::string& text) {
 struct Place {
   std::string root;  ///< as sickbay-ckpt --store
   JobId series = 0;  ///< whose folder there: of a replay that of the first job
+  /// It has not begun, or sickbayd, which looks every few seconds, has not seen that yet.
+  bool waits = false;
 };
 
 // Where the job keeps its checkpoints: as it told itself, else where sickbay-ckpt keeps them by itself.
 Result<Place> place_of(JobId job, const CheckpointOptions& o) {
-  if (!o.store.empty()) return Place{std::filesystem::absolute(o.store).lexically_normal().string(), job};
+  if (!o.store.empty()) return Place{.root = std::filesystem::absolute(o.store).lexically_normal().string(), .series = job};
   auto api = connect_to_sickbayd();
   if (!api) return fail(api.error());
   const auto history = api->get(fmt::format("/v1/history?job={}", job));
@@ -65,16 +67,17 @@ Result<Place> place_of(JobId job, const CheckpointOptions& o) {
       if (op["checkpoint"].is_object() && !op["checkpoint"]["folder"].as_string().empty())
         told = op["checkpoint"]["folder"].as_string();
   }
-  if (state != "running")
+  if (state != "running" && state != "waiting")
     return fail(Error(ErrorCode::conflict, fmt::format("job {} does not run", job))
                     .because(fmt::format("its history says: {}", state.empty() ? "nothing" : state))
                     .remedied_by("a checkpoint is taken by the job's own program: ask while it runs"));
-  if (told.empty()) return Place{work_dir + "/sickbay-checkpoints", job};
+  const bool waits = state == "waiting";
+  if (told.empty()) return Place{work_dir + "/sickbay-checkpoints", job, waits};
   const std::filesystem::path folder = told;
   // FOLDER/17 or FOLDER/17.NAME
   const auto series =
       parse_job_id(folder.filename().string().substr(0, folder.filename().string().find('.')));
-  return Place{folder.parent_path(), series ? *series : job};
+  return Place{folder.parent_path(), series ? *series : job, waits};
 }
 
 Result<std::int64_t> newest(const ckpt::Series& series) {
@@ -114,7 +117,8 @@ Result<int> ask(JobId job, const CheckpointOptions& o) {
       print_json(
           Json::object({{"job", job}, {"asked", true}, {"newest", *before == 0 ? Json() : Json(*before)}}));
     else
-      print(fmt::format("Job {} was asked for a checkpoint.\n", job));
+      print(fmt::format("Job {} was asked for a checkpoint{}.\n", job,
+                        place->waits ? ", which it takes when it runs" : ""));
     return 0;
   }
   const auto until = std::chrono::steady_clock::now() + *patience;
