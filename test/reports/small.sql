@@ -77,9 +77,9 @@ INSERT INTO jobs (job_id, state, submit_time, flaws) VALUES ('112', 'COMPLETED',
 -- cores, 8 core-hours lost and 16 saved; each of its two checkpoints took 90 s.  104 had none when its time was over: 64
 -- lost.  103 has run once: the failure before its submission is one of an older job of that id.  999 is in no log.
 INSERT INTO job_failures VALUES
-  (106, 0, 'NODE_FAIL', '2021-05-01 12:00:00', 10800000, 2, true, 3600000, 10800000),
-  (104, 0, 'TIMEOUT', '2021-05-02 04:00:00', 28800000, 0, false, 28800000, 28800000),
-  (103, 0, 'FAILED', '2021-04-30 23:00:00', 60000, 0, false, 60000, 60000),
-  (999, 0, 'FAILED', '2021-05-01 09:00:00', 60000, 0, false, 60000, 60000);
+  ('c', 106, 0, 'NODE_FAIL', '2021-05-01 12:00:00', 10800000, 2, true, 3600000, 10800000),
+  (NULL, 104, 0, 'TIMEOUT', '2021-05-02 04:00:00', 28800000, 0, false, 28800000, 28800000),
+  (NULL, 103, 0, 'FAILED', '2021-04-30 23:00:00', 60000, 0, false, 60000, 60000),
+  (NULL, 999, 0, 'FAILED', '2021-05-01 09:00:00', 60000, 0, false, 60000, 60000);
 INSERT INTO job_checkpoints VALUES
-  (106, 0, 1, '2021-05-01 10:00:00', 90000), (106, 0, 2, '2021-05-01 11:00:00', 90000);
+  (NULL, 106, 0, 1, '2021-05-01 10:00:00', 90000), ('c', 106, 0, 2, '2021-05-01 11:00:00', 90000);

@@ -31,12 +31,13 @@ struct JobCheckpoint {
 };
 
 struct JobCostList {
+  std::string cluster;  ///< whose jobs they are; empty: not told, which fits any
   std::vector<JobFailure> failures;
   std::vector<JobCheckpoint> checkpoints;
   bool empty() const { return failures.empty() && checkpoints.empty(); }
 };
 
-/// Brings them into job_failures and job_checkpoints: each once, by job and time; what is known better now
+/// Brings them into job_failures and then job_checkpoints, each all or nothing: each row once, by job and time; what is known better now
 /// (what a job has gone on from since) replaces what was there.
 Status import_job_costs(Store& store, const JobCostList& costs);
 

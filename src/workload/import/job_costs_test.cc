@@ -11,7 +11,8 @@ namespace {
 constexpr std::int64_t kAt = 1'619'949'600'000'000;  // 2021-05-02 10:00:00
 
 JobCostList some() {
-  return {{{.job = 7,
+  return {"",
+          {{.job = 7,
             .restart = 0,
             .state = "NODE_FAIL",
             .at = kAt,
@@ -48,6 +49,30 @@ TEST(JobCosts, AreTakenByAStoreFromBeforeThem) {
   ASSERT_TRUE(store.connection().execute("DROP TABLE job_failures; DROP TABLE job_checkpoints"));
   ASSERT_TRUE(import_job_costs(store, some()));
   EXPECT_EQ(rows_of(store, "SELECT count(*) AS n FROM job_failures"), std::vector<std::string>{"n=1 "});
+}
+
+// One by one they would not fit into the memory of an import.
+TEST(JobCosts, ComeInByTheHundredThousand) {
+  auto store = Store::open({.threads = 1, .memory_limit = std::uint64_t{128} << 20});
+  ASSERT_TRUE(store) << store.error().line();
+  JobCostList many;
+  for (std::int64_t i = 0; i < 100'000; ++i)
+    many.failures.push_back({.job = i, .restart = 0, .state = "NODE_FAIL", .at = kAt + i});
+  const auto done = import_job_costs(*store, many);
+  ASSERT_TRUE(done) << done.error().line() << done.error().cause;
+  EXPECT_EQ(rows_of(*store, "SELECT count(*) AS n FROM job_failures"), std::vector<std::string>{"n=100000 "});
+}
+
+// The same number of a job in two clusters.
+TEST(JobCosts, AreOfTheirCluster) {
+  Store store = open_store();
+  for (const char* cluster : {"a", "b", "", "a"}) {
+    JobCostList list = some();
+    list.cluster = cluster;
+    ASSERT_TRUE(import_job_costs(store, list));
+  }
+  EXPECT_EQ(rows_of(store, "SELECT count(*) AS n, count(DISTINCT cluster) AS c FROM job_failures"),
+            std::vector<std::string>{"n=3 c=2 "});
 }
 
 TEST(JobCosts, NoneChangeNothing) {

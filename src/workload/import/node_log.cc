@@ -150,43 +150,6 @@ duck::Value micros_of(const std::optional<std::int64_t>& seconds) {
   return seconds ? duck::Value(*seconds * 1'000'000) : duck::Value();
 }
 
-Result<std::uint64_t> count_of(duck::Connection& connection, std::string_view sql) {
-  auto table = connection.query(sql);
-  if (!table) return fail(std::move(table.error()));
-  const auto* n = table->rows.empty() ? nullptr : std::get_if<std::int64_t>(&table->rows[0][0]);
-  return n != nullptr ? static_cast<std::uint64_t>(*n) : 0;
-}
-
-// Fills a temporary table like `table` with `rows`, then runs `merge` (which sees it as `incoming_rows`), all
-// or nothing.  `added` and `changed` count what merge will do, before it does.
-Result<NodeImport> bring_in(Store& store, const std::string& table,
-                            const std::vector<std::vector<duck::Value>>& rows, const std::string& insert,
-                            const std::string& added, const std::string& changed, const std::string& merge) {
-  duck::Connection& c = store.connection();
-  NodeImport result;
-  result.seen = rows.size();
-  const auto work = [&]() -> Status {
-    if (auto made = c.execute("CREATE TEMP TABLE incoming_rows AS FROM " + table + " LIMIT 0"); !made)
-      return made;
-    for (const auto& row : rows)
-      if (auto put = c.query(insert, row); !put) return fail(std::move(put.error()));
-    auto a = count_of(c, added);
-    if (!a) return fail(std::move(a.error()));
-    auto b = count_of(c, changed);
-    if (!b) return fail(std::move(b.error()));
-    result.added = *a;
-    result.changed = *b;
-    return c.execute(merge + "; DROP TABLE incoming_rows");
-  };
-  if (auto begun = c.execute("BEGIN"); !begun) return fail(std::move(begun.error()));
-  if (auto done = work(); !done) {
-    (void)c.execute("ROLLBACK");
-    return fail(std::move(done.error()));
-  }
-  if (auto done = c.execute("COMMIT"); !done) return fail(std::move(done.error()));
-  return result;
-}
-
 }  // namespace
 
 Result<std::vector<NodeEvent>> parse_node_events(std::string_view text, const TimeZone& zone) {
@@ -265,9 +228,8 @@ Result<NodeImport> import_node_events(Store& store, const std::vector<NodeEvent>
   const std::string same = "o.node = i.node AND o.state IS NOT DISTINCT FROM i.state AND o.begins = i.begins";
   const std::string newer =
       "((o.ends IS NULL AND i.ends IS NOT NULL) OR (o.cpus IS NULL AND i.cpus IS NOT NULL))";
-  return bring_in(
-      store, "node_events", rows,
-      "INSERT INTO incoming_rows VALUES (?, ?, make_timestamp(?), make_timestamp(?), ?, ?)",
+  const BringIn how{
+      "node_events",
       "SELECT count(*) FROM (SELECT DISTINCT node, state, begins FROM incoming_rows i WHERE NOT EXISTS "
       "(SELECT 1 FROM "
       "node_events o WHERE " +
@@ -282,7 +244,8 @@ Result<NodeImport> import_node_events(Store& store, const std::vector<NodeEvent>
           "INSERT INTO node_events SELECT node, state, begins, max(ends), max(cpus), max(reason) FROM "
           "incoming_rows i "
           "WHERE NOT EXISTS (SELECT 1 FROM node_events o WHERE " +
-          same + ") GROUP BY node, state, begins");
+          same + ") GROUP BY node, state, begins"};
+  return bring_in(store, how, std::move(rows));
 }
 
 Result<NodeImport> import_nodes(Store& store, const std::vector<NodeFacts>& nodes) {
@@ -293,14 +256,15 @@ Result<NodeImport> import_nodes(Store& store, const std::vector<NodeFacts>& node
       "(o.cpus IS DISTINCT FROM i.cpus OR o.memory IS DISTINCT FROM i.memory OR o.gpus IS DISTINCT FROM "
       "i.gpus OR "
       "o.partitions IS DISTINCT FROM i.partitions)";
-  return bring_in(
-      store, "nodes", rows, "INSERT INTO incoming_rows VALUES (?, ?, ?, ?, ?)",
+  const BringIn how{
+      "nodes",
       "SELECT count(*) FROM incoming_rows i WHERE NOT EXISTS (SELECT 1 FROM nodes o WHERE o.node = i.node)",
       "SELECT count(*) FROM nodes o JOIN incoming_rows i ON o.node = i.node WHERE " + differs,
       "DELETE FROM nodes AS o USING incoming_rows i WHERE o.node = i.node AND " + differs +
           ";"
           "INSERT INTO nodes SELECT * FROM incoming_rows i WHERE NOT EXISTS "
-          "(SELECT 1 FROM nodes o WHERE o.node = i.node)");
+          "(SELECT 1 FROM nodes o WHERE o.node = i.node)"};
+  return bring_in(store, how, std::move(rows));
 }
 
 }  // namespace sickbay::workload

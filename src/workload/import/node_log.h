@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "workload/import/bring_in.h"
 #include "workload/job/values.h"
 #include "workload/store/store.h"
 
@@ -33,9 +34,6 @@ Result<std::vector<NodeEvent>> parse_node_events(std::string_view text, const Ti
 /// Text of `scontrol show node -o`, or of `sinfo -N` with its header.  Errors: bad_input with the line.
 Result<std::vector<NodeFacts>> parse_nodes(std::string_view text);
 
-struct NodeImport {
-  std::uint64_t seen = 0, added = 0, changed = 0;
-};
 /// Brings them into node_events and nodes, each once; an event that has ended since replaces its beginning.
 Result<NodeImport> import_node_events(Store& store, const std::vector<NodeEvent>& events);
 Result<NodeImport> import_nodes(Store& store, const std::vector<NodeFacts>& nodes);

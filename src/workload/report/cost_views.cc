@@ -37,11 +37,11 @@ std::string with_jobs(const ViewOrder& order, const std::string& table, const st
 WITH told AS (SELECT *, row_number() OVER () AS number FROM {0} {1}),
 runs AS ({3}),
 pairs AS (
-  SELECT told.*, r.cluster, r.user_name, r.account, r."partition", r.application, r.nodes, r.cores,
+  SELECT told.* EXCLUDE (cluster), r.cluster, r.user_name, r.account, r."partition", r.application, r.nodes, r.cores,
          row_number() OVER (PARTITION BY number ORDER BY r.submit_time < told.{2} DESC,
                             abs(epoch_us(told.{2}) - epoch_us(r.submit_time)), r.cluster) AS choice
   FROM told JOIN runs r USING (job_id_raw)
-  WHERE r.submit_time < told.{2} OR coalesce(r.restarts, 1) > 0
+  WHERE (told.cluster IS NULL OR told.cluster = r.cluster) AND (r.submit_time < told.{2} OR coalesce(r.restarts, 1) > 0)
 )
 SELECT job_id_raw, cluster, user_name, account, "partition", application, nodes, cores, local_time({2}) AS {2}, restart, checkpoint, {4}
 FROM pairs WHERE choice = 1)",

@@ -33,14 +33,14 @@ constexpr const char* kRuns =
     "('9',9,'bob','gpu','COMPLETED','2021-05-03 00:00:00','2021-05-03 00:00:00','2021-05-03 "
     "02:00:00',7200,16,16,1,0);"
     "INSERT INTO job_failures VALUES "
-    "(7,0,'NODE_FAIL','2021-05-01 04:00:00',14400000,1,true,3600000,14400000),"
-    "(7,1,'NODE_FAIL','2021-05-01 09:00:00',14400000,2,true,1800000,25200000),"
-    "(8,0,'NODE_FAIL','2021-05-02 10:00:00',7200000,0,true,7200000,7200000),"
-    "(8,1,'REQUEUED','2021-05-02 23:00:00',3600000,0,true,3600000,3600000),"
-    "(9,0,'FAILED','2020-01-01 00:00:00',3600000,0,false,3600000,3600000);"
+    "(NULL,7,0,'NODE_FAIL','2021-05-01 04:00:00',14400000,1,true,3600000,14400000),"
+    "(NULL,7,1,'NODE_FAIL','2021-05-01 09:00:00',14400000,2,true,1800000,25200000),"
+    "(NULL,8,0,'NODE_FAIL','2021-05-02 10:00:00',7200000,0,true,7200000,7200000),"
+    "(NULL,8,1,'REQUEUED','2021-05-02 23:00:00',3600000,0,true,3600000,3600000),"
+    "(NULL,9,0,'FAILED','2020-01-01 00:00:00',3600000,0,false,3600000,3600000);"
     "INSERT INTO job_checkpoints VALUES "
-    "(7,0,1,'2021-05-01 03:00:00',60000),(7,1,2,'2021-05-01 08:30:00',120000),"
-    "(9,0,1,'2020-01-01 00:00:00',1000);";
+    "(NULL,7,0,1,'2021-05-01 03:00:00',60000),(NULL,7,1,2,'2021-05-01 08:30:00',120000),"
+    "(NULL,9,0,1,'2020-01-01 00:00:00',1000);";
 
 class CostViews : public testing::Test {
  protected:
@@ -78,6 +78,16 @@ TEST_F(CostViews, TakeTheRunThatWasThereAtTheTime) {
   EXPECT_EQ(ask("SELECT job_id_raw, checkpoint, cores, took_s, round(checkpoint_core_h, 3) FROM "
                 "checkpoints_taken ORDER BY taken_at"),
             "7|1|8|60|0.133\n7|2|4|120|0.133\n");
+}
+
+TEST_F(CostViews, AreOfTheirCluster) {
+  ASSERT_TRUE(
+      store_.connection().execute("UPDATE jobs SET cluster = 'a'; INSERT INTO jobs BY NAME (SELECT * REPLACE "
+                                  "('b' AS cluster, 1 AS cpus) FROM "
+                                  "jobs); UPDATE job_failures SET cluster = 'b' WHERE job_id_raw = 7; "
+                                  "UPDATE job_failures SET cluster = 'c' WHERE job_id_raw = 8"));
+  make();
+  EXPECT_EQ(ask("SELECT cluster, job_id_raw, cores FROM failed_runs ORDER BY failed_at"), "b|7|1\nb|7|1\n");
 }
 
 TEST_F(CostViews, AreOfThePeriodAndTheFilter) {

@@ -30,10 +30,10 @@ std::vector<JobColumn> job_columns(const FieldSet& fields);
 /// none.  (Times in UTC.)
 inline constexpr std::string_view kJobCostTables = R"(
 CREATE TABLE IF NOT EXISTS job_failures(
-  job_id_raw BIGINT, restart BIGINT, state VARCHAR, failed_at TIMESTAMP, ran_ms BIGINT, checkpoint BIGINT, gone_on BOOLEAN,
+  cluster VARCHAR, job_id_raw BIGINT, restart BIGINT, state VARCHAR, failed_at TIMESTAMP, ran_ms BIGINT, checkpoint BIGINT, gone_on BOOLEAN,
   recomputed_ms BIGINT, without_ms BIGINT);
 CREATE TABLE IF NOT EXISTS job_checkpoints(
-  job_id_raw BIGINT, restart BIGINT, checkpoint BIGINT, taken_at TIMESTAMP, took_ms BIGINT);
+  cluster VARCHAR, job_id_raw BIGINT, restart BIGINT, checkpoint BIGINT, taken_at TIMESTAMP, took_ms BIGINT);
 )";
 
 /// CREATE TABLE statements of a store, from fields.h.  `scratch`: without jobs (StoreOptions).

@@ -79,7 +79,7 @@ Status prepare(const ImportOptions& o, Prepared& p) {
   p.plan.order = p.log->order;
   p.plan.order.growing = o.watch;
   p.plan.node_files = node_files_of(o.log);
-  auto costs = costs_of_journal(o.log.journal);
+  auto costs = costs_of_journal(o.log.journal, o.log.cluster);
   if (!costs) return fail(std::move(costs.error()));
   p.plan.costs = std::move(*costs);
   p.plan.ask_sacct = ask_sacct;

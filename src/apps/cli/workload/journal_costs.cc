@@ -17,8 +17,9 @@ std::int64_t ms(Micros time) { return std::chrono::duration_cast<std::chrono::mi
 
 }  // namespace
 
-Result<workload::JobCostList> costs_of_journal(const std::string& path) {
+Result<workload::JobCostList> costs_of_journal(const std::string& path, const std::string& cluster) {
   workload::JobCostList list;
+  list.cluster = cluster;
   if (path.empty()) return list;
   const auto text = read_file(path, kMostOfJournal);
   if (!text) return fail(about_path(text.error()));

@@ -8,8 +8,8 @@
 
 namespace sickbay::cli {
 
-/// Of the file that `sickbay journal --json` made; `path` "" is none.  Errors: as read_file; bad_input with
-/// the line.
-Result<workload::JobCostList> costs_of_journal(const std::string& path);
+/// Of the file that `sickbay journal --json` made; `path` "" is none; `cluster`: whose it is, where that is
+/// told.  Errors: as read_file; bad_input with the line.
+Result<workload::JobCostList> costs_of_journal(const std::string& path, const std::string& cluster);
 
 }  // namespace sickbay::cli

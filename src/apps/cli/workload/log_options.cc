@@ -36,7 +36,7 @@ void add_log_options(CLI::App& command, LogOptions& o, const std::string& group)
   text("--delimiter", o.delimiter, "of sacct -P; else by the header", "TEXT");
   text("--columns", o.columns, "names of the columns, for a log without header", "A,B,...");
   text("--column-map", o.column_map, "JSON file {\"job_id\": \"JobId\", ...} for CSV", "FILE");
-  text("--cluster", o.cluster, "name of the cluster where the log tells none", "NAME");
+  text("--cluster", o.cluster, "name of the cluster where the log or the journal tells none", "NAME");
   command
       .add_option(
           "--labels", o.labels,

@@ -148,7 +148,7 @@ Result<std::string> store_to_read(const ReportOptions& o, const RunOrder& order,
   workload::LogsOfReport logs;
   logs.order = (*log)->order;
   logs.node_files = node_files_of(o.log);
-  auto costs = costs_of_journal(o.log.journal);
+  auto costs = costs_of_journal(o.log.journal, o.log.cluster);
   if (!costs) return fail(costs.error());
   logs.costs = std::move(*costs);
   logs.ask_sacct = ask_sacct;
