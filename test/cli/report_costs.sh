@@ -43,7 +43,7 @@ EOF
 says r.md 'ann'
 
 # Into a store: once, however often.
-for i in 1 2; do
+for _ in 1 2; do
   run 0 sickbay import --store s.db --journal journal
   says out 'the journal tells of 2 failures and 1 checkpoints of jobs'
 done

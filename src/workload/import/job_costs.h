@@ -37,8 +37,8 @@ struct JobCostList {
   bool empty() const { return failures.empty() && checkpoints.empty(); }
 };
 
-/// Brings them into job_failures and then job_checkpoints, each all or nothing: each row once, by job and time; what is known better now
-/// (what a job has gone on from since) replaces what was there.
+/// Brings them into job_failures and then job_checkpoints, each all or nothing: each row once, by job and
+/// time; what is known better now (what a job has gone on from since) replaces what was there.
 Status import_job_costs(Store& store, const JobCostList& costs);
 
 }  // namespace sickbay::workload

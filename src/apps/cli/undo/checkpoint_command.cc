@@ -53,7 +53,8 @@ struct Place {
 
 // Where the job keeps its checkpoints: as it told itself, else where sickbay-ckpt keeps them by itself.
 Result<Place> place_of(JobId job, const CheckpointOptions& o) {
-  if (!o.store.empty()) return Place{.root = std::filesystem::absolute(o.store).lexically_normal().string(), .series = job};
+  if (!o.store.empty())
+    return Place{.root = std::filesystem::absolute(o.store).lexically_normal().string(), .series = job};
   auto api = connect_to_sickbayd();
   if (!api) return fail(api.error());
   const auto history = api->get(fmt::format("/v1/history?job={}", job));
