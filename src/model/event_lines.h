@@ -3,6 +3,7 @@
 #pragma once
 #include <cstddef>
 #include <functional>
+#include <iosfwd>
 #include <string_view>
 
 #include "base/result.h"
@@ -13,5 +14,7 @@ namespace sickbay {
 /// Calls `each` for the events in their order; empty lines are none.  Gives their number.
 /// Errors: bad_input, with the line.
 Result<std::size_t> for_each_event(std::string_view lines, const std::function<void(const Event&)>& each);
+/// The same of a journal that need not fit into memory.
+Result<std::size_t> for_each_event(std::istream& lines, const std::function<void(const Event&)>& each);
 
 }  // namespace sickbay

@@ -2,6 +2,7 @@
 #include "apps/cli/workload/journal_costs.h"
 
 #include <chrono>
+#include <fstream>
 
 #include "adapters/posix/files.h"
 #include "apps/cli/answer.h"
@@ -11,8 +12,6 @@
 namespace sickbay::cli {
 namespace {
 
-constexpr std::size_t kMostOfJournal = std::size_t{1} << 30;
-
 std::int64_t ms(Micros time) { return std::chrono::duration_cast<std::chrono::milliseconds>(time).count(); }
 
 }  // namespace
@@ -21,10 +20,12 @@ Result<workload::JobCostList> costs_of_journal(const std::string& path, const st
   workload::JobCostList list;
   list.cluster = cluster;
   if (path.empty()) return list;
-  const auto text = read_file(path, kMostOfJournal);
-  if (!text) return fail(about_path(text.error()));
+  // (A journal of years need not fit into memory; what cannot be opened is told as everywhere.)
+  std::ifstream lines(path);
+  if (!lines || lines.peek() == std::ifstream::traits_type::eof())
+    if (auto text = read_file(path, 1); !text) return fail(about_path(text.error()));
   history::CostsOfJournal journal;
-  if (auto read = for_each_event(*text, [&](const Event& event) { journal.hear(event); }); !read)
+  if (auto read = for_each_event(lines, [&](const Event& event) { journal.hear(event); }); !read)
     return fail(std::move(read.error()).in("reading " + path));
   for (const history::JobCosts& costs : journal.costs()) {
     for (const history::Failure& f : costs.account.failures)
