@@ -82,6 +82,8 @@ begin 1; kill -TERM "${pids[0]}"; ends 0 7
 begin 1; kill -KILL "$(program_of 0)"; ends 0 137
 run 64 sickbay-ckpt run --files x --done d --ask KILL -- true
 run 64 sickbay-ckpt run --files x --done d --every 0s -- true
+run 64 sickbay-ckpt run --files x --done d --engine dmtpc -- true; says err 'did you mean dmtcp'
+run 72 sickbay-ckpt run --files x --done d --engine criu -- touch ran; says err 'it would need CAP_CHECKPOINT_RESTORE'; [ ! -e ran ]
 run 64 sickbay-ckpt run --files x --done d
 run 127 sickbay-ckpt run --files x --done d -- no-such-program
 run 126 sickbay-ckpt run --files x --done d -- /etc/passwd

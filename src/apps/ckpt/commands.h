@@ -20,7 +20,7 @@ struct Options {
   std::int64_t job = 0, rank = -1, ranks = 0, from = 0, keep = 3, fewest = 0, most = 0;
   bool json = false, own = false, full = false;
   // Of run.
-  std::string every, ask = "USR1", ask_file, done, before_end, at_end = "none";
+  std::string every, ask = "USR1", ask_file, done, before_end, at_end = "none", engine = "application";
   std::vector<std::string> program;
   bool ask_one = false, quiet = false;
 };

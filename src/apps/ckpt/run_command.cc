@@ -11,6 +11,7 @@
 #include "base/duration.h"
 #include "base/text_table.h"
 #include "ckpt/declared.h"
+#include "ckpt/engines.h"
 #include "ckpt/go_back.h"
 #include "ckpt/run/asked_program.h"
 #include "ckpt/run/rounds.h"
@@ -133,6 +134,7 @@ RoundsNews news_here(const Options& o, const Series& series, const Participant& 
 }  // namespace
 
 Result<int> run_command(const Options& o) {
+  if (auto engine = check_engine(o.engine); !engine) return tl::unexpected<Error>(std::move(engine.error()));
   auto place = place_of(o);
   if (!place) return tl::unexpected<Error>(std::move(place.error()));
   const auto plan = plan_of(o, place->me);

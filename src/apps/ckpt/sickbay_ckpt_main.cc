@@ -92,6 +92,9 @@ int run(int argc, char** argv) {
   runs->add_option("--at-end", o.at_end, "one more when the program has ended well (default none)")
       ->type_name("WHAT")
       ->check(CLI::IsMember({"none", "save"}));
+  runs->add_option("--engine", o.engine,
+                   "how its state is got: application (default); dmtcp and criu say what they would need")
+      ->type_name("NAME");
   runs->add_flag("--quiet", o.quiet, "tell of no checkpoint that was taken");
   runs->add_option("program", o.program, "and its arguments, behind --")->type_name("PROGRAM")->required();
   runs->callback([&] { code = run_command(o); });
