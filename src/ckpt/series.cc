@@ -35,6 +35,14 @@ Result<Series> Series::open(checkpoint::Files& files, const std::string& root, J
   return Series{&files, std::move(*store), folder + "/board", std::move(*noted)};
 }
 
+Status Series::use_fast(const FastWish& wish, const Participant& me, bool uses) {
+  flushes = true;
+  auto opened = open_fast(*files, wish, store.folder(), me, uses);
+  if (!opened) return tl::unexpected<Error>(std::move(opened.error()));
+  fast = std::move(*opened);
+  return {};
+}
+
 Result<std::vector<checkpoint::Listed>> list_all(const Series& series) {
   std::map<std::int64_t, checkpoint::Listed> all;
   for (const checkpoint::Store* store : {&series.store, &series.noted}) {

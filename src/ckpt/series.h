@@ -29,10 +29,14 @@ struct Series {
   std::string board;           ///< folder
   checkpoint::Store noted;     ///< board/fast: control files and no packs
   std::optional<Fast> fast{};  ///< this process's fast place, where one was opened
+  /// Checkpoints are flushed (flush.h), also where this process has no fast place: nothing else removes any.
+  bool flushes = false;
 
   /// Opens it and makes its folders.  Errors: usage: a name that cannot be; as Store::open.
   static Result<Series> open(checkpoint::Files& files, const std::string& root, JobId job,
                              const std::string& name);
+  /// From now on with a fast place.  Errors: those of open_fast; this process then does without.
+  Status use_fast(const FastWish& wish, const Participant& me, bool uses);
 };
 
 /// All that exist, by number, wherever their packs lie; one that is in both places is the store's.  Errors:

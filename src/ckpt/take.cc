@@ -165,12 +165,12 @@ class Taking {
                             "shared storage"};
     auto where = tiers.save(number, {&image, 1}, options);
     if (!where) return tl::unexpected<Error>(std::move(where.error()));
-    taken_.fast = where->in_memory;
+    taken_.fast = in_fast_ = where->in_memory;
     return std::move(where->saved);
   }
 
   void remove_own() {
-    const checkpoint::Store& store = taken_.fast ? series_.fast->store : series_.store;
+    const checkpoint::Store& store = in_fast_ ? series_.fast->store : series_.store;
     (void)series_.files->remove(store.folder() + "/" +
                                 checkpoint::pack_name(begun_.control.number, me_.rank));
   }
@@ -194,7 +194,7 @@ class Taking {
           {{"turn", turn_}, {"number", begun_.control.number}, {"failed", error_to_json(saved.error())}}));
     Image image = saved->images.front();
     image.node = me_.node;
-    return board_.answer(saved_json(turn_, begun_.control.number, wish_.label, image, taken_.fast));
+    return board_.answer(saved_json(turn_, begun_.control.number, wish_.label, image, in_fast_));
   }
 
   // Rank 0: when all have said what they have, it exists.
@@ -246,7 +246,7 @@ class Taking {
     add_cost(state_, taken_.took + wish_.asked);
     if (auto kept = write_state(series_, state_); !kept) taken_.notes.push_back(kept.error().line());
     // (Beside a flush, what it copies and does not name yet would be taken for old.)
-    if (!series_.fast) end_old(*series_.files, series_.store, wish_.keep, waiting_.now(), taken_.notes);
+    if (!series_.flushes) end_old(*series_.files, series_.store, wish_.keep, waiting_.now(), taken_.notes);
   }
 
   Series& series_;
@@ -255,6 +255,7 @@ class Taking {
   const Waiting& waiting_;
   Board board_;
   std::int64_t turn_ = 0;
+  bool in_fast_ = false;  ///< the own pack
   Begun begun_;
   SeriesState state_;
   Taken taken_;

@@ -42,7 +42,7 @@ struct Taken {
   std::uint64_t raw = 0, written = 0;                 ///< of rank 0: of all processes; else of this one
   Micros took{0};
   std::vector<std::string> notes{};
-  bool fast = false;  ///< it lies in the fast places of nodes and is to be flushed (flush.h)
+  bool fast = false;  ///< it is in fast places of nodes; of rank 0: in that of any; else of its own
 };
 
 /// With a fast place (Series::fast) each process saves there, and on shared storage where it has no room.
