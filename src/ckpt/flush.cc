@@ -69,7 +69,8 @@ class Flushing {
   Result<Flushed> run() {
     const Status done = me_.rank == 0 ? lead() : follow();
     if (series_.fast)
-      end_old(*series_.files, series_.fast->store, {.count = kKeptFast, .age = {}, .bytes = {}}, waiting_.now(), flushed_.notes);
+      end_old(*series_.files, series_.fast->store, {.count = kKeptFast, .age = {}, .bytes = {}},
+              waiting_.now(), flushed_.notes);
     if (!done) return tl::unexpected<Error>(done.error());
     return std::move(flushed_);
   }
@@ -106,10 +107,8 @@ class Flushing {
   }
 
   Status nothing_left() {
-    const auto shared = series_.store.list();
-    if (!shared) return end_turn(wish_.number, tl::unexpected<Error>(shared.error()));
-    flushed_.number = newest_of(*shared);
     ++turn_;
+    if (auto seen = look_at_shared(); !seen) return end_turn(wish_.number, seen);
     Status done;
     if (flushed_.number < wish_.number)
       done = fail(ErrorCode::not_found, fmt::format("there is no checkpoint {} to flush", wish_.number));
@@ -176,7 +175,7 @@ class Flushing {
       const auto newest = to_flush();
       if (!newest) return tl::unexpected<Error>(newest.error());
       target = std::max(target, *newest);
-      if (target == 0) return {};
+      if (target == 0) return look_at_shared();
       if (flushed_.number >= target) return {};
       const auto heard = board_.hear(waiting_, [&](const Json& said) {
         const std::string& state = said["state"].as_string();
@@ -206,6 +205,13 @@ class Flushing {
   }
 
   // ---- all
+
+  Status look_at_shared() {
+    const auto shared = series_.store.list();
+    if (!shared) return tl::unexpected<Error>(shared.error());
+    flushed_.number = newest_of(*shared);
+    return {};
+  }
 
   Status copy_own(const Control& control) {
     const auto image =
