@@ -83,7 +83,8 @@ int sickbay_ckpt_open(sickbay_ckpt** out, const char* name);
  * spreads.  NULL: Slurm's step, or SICKBAY_SESSION. */
 int sickbay_ckpt_open_as(sickbay_ckpt** out, const char* name, long rank, long ranks, const char* session);
 
-/* Nothing is saved by it.  NULL is let be. */
+/* Nothing is saved by it.  Where SICKBAY_CHECKPOINT_FAST names a fast place it waits until what was saved
+ * last has come from there to the shared storage.  NULL is let be. */
 void sickbay_ckpt_close(sickbay_ckpt* ckpt);
 
 /* `size` bytes at `bytes` are state, under a name without '/', which begins with no '.'.  They must stay

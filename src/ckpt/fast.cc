@@ -86,13 +86,22 @@ Result<std::optional<FastWish>> parse_fast(const std::string& text) {
   return wish;
 }
 
+Result<std::string> fast_store(const FastWish& wish, const std::string& series, const Participant& me,
+                               std::int64_t rank) {
+  const auto folder = fill_in(wish.folder, me);
+  if (!folder) return folder;
+  return fmt::format("{}/{}/r{}", *folder, name_of(series), rank);
+}
+
 Result<Fast> open_fast(checkpoint::Files& files, const FastWish& wish, const std::string& series,
                        const Participant& me, bool uses) {
   auto folder = fill_in(wish.folder, me);
   if (!folder) return tl::unexpected<Error>(std::move(folder.error()));
   if (auto made = files.make_folder(*folder); !made) return tl::unexpected<Error>(std::move(made.error()));
-  if (auto own = is_own(*folder); !own) return tl::unexpected<Error>(std::move(own.error()));
-  auto store = checkpoint::Store::open(files, fmt::format("{}/{}/r{}", *folder, name_of(series), me.rank));
+  if (auto safe = is_own(*folder); !safe) return tl::unexpected<Error>(std::move(safe.error()));
+  const auto own = fast_store(wish, series, me, me.rank);
+  if (!own) return tl::unexpected<Error>(own.error());
+  auto store = checkpoint::Store::open(files, *own);
   if (!store) return tl::unexpected<Error>(std::move(store.error()));
   Fast fast{std::move(*store), *folder};
   const auto here = static_cast<std::uint64_t>(

@@ -46,6 +46,11 @@ struct Fast {
 Result<Fast> open_fast(checkpoint::Files& files, const FastWish& wish, const std::string& series,
                        const Participant& me, bool uses);
 
+/// Where process `rank` of the series has its store on the node of `me`; nothing is made.  Errors: as
+/// fill_in.
+Result<std::string> fast_store(const FastWish& wish, const std::string& series, const Participant& me,
+                               std::int64_t rank);
+
 /// Removes what stands there of checkpoints from `number` on: of a series that had the same name.
 Status drop_from(checkpoint::Files& files, const checkpoint::Store& store, std::int64_t number);
 
