@@ -36,7 +36,8 @@
  * Environment: SICKBAY_CHECKPOINTS, the folder of all checkpoints, which all processes see (else
  * sickbay-checkpoints in SLURM_SUBMIT_DIR); SICKBAY_SESSION (below); SICKBAY_CHECKPOINT_EVERY and
  * SICKBAY_CHECKPOINT_MTTF ("10m", "5d"), which go before what the program says; SICKBAY_CHECKPOINT_TIMEOUT,
- * in place of the 30 minutes; SICKBAY_CHECKPOINT_JOB, whose checkpoints where it is not SLURM_JOB_ID's.
+ * in place of the 30 minutes; SICKBAY_CHECKPOINT_FAST, a folder of each node that is saved to first;
+ * SICKBAY_CHECKPOINT_JOB, whose checkpoints where it is not SLURM_JOB_ID's.
  *
  * The command sickbay-ckpt lists and verifies what is saved.  The last three checkpoints are kept.
  * Page: sickbay_ckpt(3), doc/design/checkpoint.md.  Fortran: sickbay_ckpt.f90.  Programs: demo/checkpoint.
