@@ -98,6 +98,7 @@ void Program::use_fast(const ckpt::FastWish& wish) {
     return;
   }
   if (const auto used = series_.use_fast(wish, me_, true); !used) tell({used.error().line()});
+  ckpt::use_keepers(series_, flusher_, place_, name_);
 }
 
 void Program::flush(std::int64_t number, bool again, ckpt::Telling how) {

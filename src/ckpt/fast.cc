@@ -107,11 +107,14 @@ Result<Fast> open_fast(checkpoint::Files& files, const FastWish& wish, const std
   const auto here = static_cast<std::uint64_t>(
       std::max<std::int64_t>((me.ranks + me.nodes - 1) / std::max<std::int64_t>(me.nodes, 1), 1));
   fast.most = wish.bytes.value_or(half_of(*folder)) / here;
-  if (!uses) return fast;
-  if (auto lock = files.lock(fast.store.folder() + "/" + kUseName)) fast.use = std::move(*lock);
+  if (uses)
+    if (auto lock = files.lock(fast.store.folder() + "/" + kUseName)) fast.use = std::move(*lock);
+  const auto had = read_job(files, fast.store.folder());
+  if (had && had->job == me.job && had->in_job == me.in_job) return fast;
   const Json job = Json::object({{"job", me.job}, {"in_job", me.in_job}});
-  if (auto told = checkpoint::write_whole(files, fast.store.folder(), kJobName, job.dump() + "\n"); !told)
-    return tl::unexpected<Error>(std::move(told.error()));
+  auto told = checkpoint::write_whole(files, fast.store.folder(), kJobName, job.dump() + "\n");
+  // (Another process of the job may write the same at this moment.)
+  if (!told && !read_job(files, fast.store.folder())) return tl::unexpected<Error>(std::move(told.error()));
   return fast;
 }
 

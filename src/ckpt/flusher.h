@@ -8,6 +8,7 @@
 
 #include "base/result.h"
 #include "ckpt/place.h"
+#include "ckpt/series.h"
 #include "ckpt/tell.h"
 
 namespace sickbay::ckpt {
@@ -29,5 +30,9 @@ std::string flush_program(const Variable& variable);
 /// Errors: missing_program; os; of Telling::to_its_end: storage_broken: it failed.
 Status start_flush(const std::string& program, const JobPlace& place, const std::string& name,
                    const FlushOrder& order, Telling how);
+
+/// What a process lacks in its fast place it gets from keepers (keepers.h), where some were started: by
+/// `sickbay-ckpt fetch`, which is waited for.
+void use_keepers(Series& series, const std::string& program, const JobPlace& place, const std::string& name);
 
 }  // namespace sickbay::ckpt

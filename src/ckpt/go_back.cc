@@ -254,11 +254,25 @@ class GoingBack {
     }
     auto raw = series_.store.restore(control, own, wish_.target, wish_.threads, ready, wish_.memory);
     if (raw || is_flushed || raw.error().code != ErrorCode::not_found) return raw;
+    if (const auto fetched = fetch(control.number, own); fetched) {
+      raw = series_.fast->store.restore(control, own, wish_.target, wish_.threads, ready, wish_.memory);
+      back_.fast = raw.has_value();
+      return raw;
+    } else if (not_here.empty()) {
+      not_here = fetched.error().line();
+    }
     return fail(Error(ErrorCode::not_found,
                       fmt::format("it was in the fast place of a node, {} does not have it, and it had not "
                                   "come to shared storage",
                                   me_.node))
                     .because(not_here));
+  }
+
+  // From a partner's node.
+  Status fetch(std::int64_t number, const std::vector<std::int64_t>& own) {
+    if (!series_.fast || !series_.fetch || own.size() != 1 || own.front() != me_.rank)
+      return fail(ErrorCode::not_found, "");
+    return series_.fetch(number);
   }
 
   // What ended before anyone was asked is a turn of this process, too: its next one is the others' next one.

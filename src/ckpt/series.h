@@ -10,6 +10,7 @@
 // newer one, is in the store (flush.h).
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -31,6 +32,8 @@ struct Series {
   std::optional<Fast> fast{};  ///< this process's fast place, where one was opened
   /// Checkpoints are flushed (flush.h), also where this process has no fast place: nothing else removes any.
   bool flushes = false;
+  /// Brings what this process lacks of a checkpoint to its fast place, from another node.  May be null.
+  std::function<Status(std::int64_t number)> fetch{};
 
   /// Opens it and makes its folders.  Errors: usage: a name that cannot be; as Store::open.
   static Result<Series> open(checkpoint::Files& files, const std::string& root, JobId job,

@@ -27,6 +27,7 @@ struct Options {
   // Of flush.
   std::int64_t number = 0;
   bool again = false, background = false;
+  std::string address;  ///< of keep
 };
 
 Result<int> save_command(const Options& o);
@@ -37,6 +38,10 @@ Result<int> look_command(const Options& o, bool whole);
 Result<int> interval_command(const Options& o);
 /// What lies in the fast places comes to shared storage.
 Result<int> flush_command(const Options& o);
+/// One on each node: it has what another node has in its fast place.  Until a signal ends it.
+Result<int> keep_command(const Options& o);
+/// What this process lacks in its fast place, from a keeper.
+Result<int> fetch_command(const Options& o);
 /// A program that is asked for its state while it runs.
 Result<int> run_command(const Options& o);
 

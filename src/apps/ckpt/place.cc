@@ -38,6 +38,7 @@ Result<Series> series_of(const Options& o, const Place& place, bool uses) {
   if (!series || !place.fast) return series;
   if (auto fast = series->use_fast(*place.fast, place.me, uses); !fast)
     fmt::print(stderr, "{}\n", fast.error().message("sickbay-ckpt"));
+  use_keepers(*series, flush_program(environment), place, o.name);
   return series;
 }
 
