@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <thread>
 
 #include "base/fnv.h"
 #include "base/json.h"
@@ -19,8 +20,10 @@
 namespace sickbay::ckpt {
 namespace {
 
-constexpr const char *kJobName = "job.json", *kUseName = "lock.use", *kFlushName = "lock.flush";
+constexpr const char *kJobName = "job.json", *kFlushName = "lock.flush";
 constexpr std::size_t kMostJobBytes = 4096;
+constexpr int kTries = 20;
+constexpr std::chrono::milliseconds kPause{10};
 
 // What lies in a folder that anybody may write to (/dev/shm) may be anybody's.
 Status is_own(const std::string& folder) {
@@ -107,8 +110,13 @@ Result<Fast> open_fast(checkpoint::Files& files, const FastWish& wish, const std
   const auto here = static_cast<std::uint64_t>(
       std::max<std::int64_t>((me.ranks + me.nodes - 1) / std::max<std::int64_t>(me.nodes, 1), 1));
   fast.most = wish.bytes.value_or(half_of(*folder)) / here;
-  if (uses)
-    if (auto lock = files.lock(fast.store.folder() + "/" + kUseName)) fast.use = std::move(*lock);
+  // (A keeper holds it for a moment.)
+  for (int tries = 0; uses && !fast.use && tries < kTries; ++tries) {
+    auto lock = files.lock(fast.store.folder() + "/" + kFastUse);
+    if (lock) fast.use = std::move(*lock);
+    if (lock || lock.error().code != ErrorCode::busy) break;
+    std::this_thread::sleep_for(kPause);
+  }
   const auto had = read_job(files, fast.store.folder());
   if (had && had->job == me.job && had->in_job == me.in_job) return fast;
   const Json job = Json::object({{"job", me.job}, {"in_job", me.in_job}});
@@ -145,7 +153,7 @@ std::vector<std::string> sweep_fast(checkpoint::Files& files, const Fast& fast, 
       const auto job = read_job(files, place);
       ended = job && job->job != me.job && job->in_job != me.in_job && job->job != me.in_job &&
               job->in_job != me.job;
-      for (const char* lock : {kUseName, kFlushName}) {
+      for (const char* lock : {kFastUse, kFlushName}) {
         if (!ended) break;
         auto free = files.lock(place + "/" + lock);
         ended = free.has_value();

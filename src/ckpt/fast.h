@@ -24,6 +24,9 @@
 
 namespace sickbay::ckpt {
 
+/// The lock that a process of the series holds as long as it lives.
+inline constexpr const char* kFastUse = "lock.use";
+
 /// What SICKBAY_CHECKPOINT_FAST says.
 struct FastWish {
   std::string folder;                  ///< absolute; with %N and its like, as fill_in has them

@@ -25,7 +25,13 @@ namespace {
 using checkpoint::Control;
 using checkpoint::Image;
 
-constexpr timespec kLook{0, 250'000'000};
+constexpr std::chrono::seconds kAgain{5};  // after an error
+
+// All keepers look at the board 1000 times a second altogether, and each 4 times at most.
+timespec pause_of(std::int64_t nodes) {
+  const std::int64_t ms = std::clamp<std::int64_t>(nodes, 250, 5000);
+  return {ms / 1000, ms % 1000 * 1'000'000};
+}
 
 // What others of the job reach this node by: its name, in numbers.
 Result<std::string> address_of(const std::string& node) {
@@ -60,22 +66,29 @@ class Keeping {
 
   // What is new on the node whose packs this one has.
   void look() {
-    const std::string node = kept_for(series_, own_);
-    if (node.empty()) return;
     const auto noted = series_.noted.list();
     if (!noted || noted->empty() || !noted->back().control) return;
     const Control& control = *noted->back().control;
-    if (control.number == done_ && node == of_) return;
-    for (const Keeper& one : keepers(series_))
-      if (one.node == node)
-        if (auto copied = copy(control, one); !copied) return tell_once(copied.error());
-    if (auto noted_there = note_kept(series_, node, own_.node, control.number); !noted_there)
-      return tell_once(noted_there.error());
+    const auto now = std::chrono::steady_clock::now();
+    if (control.number == done_ || now < again_) return;
+    if (const auto had = have(control); !had) {
+      if (had.error().line() != told_) tell_notes({had.error().line()});
+      told_ = had.error().line();
+      again_ = now + kAgain;
+      return;
+    }
     done_ = control.number;
-    of_ = node;
   }
 
  private:
+  Status have(const Control& control) {
+    const std::string node = kept_for(series_, own_);
+    for (const Keeper& one : keepers(series_))
+      if (one.node == node)
+        if (auto copied = copy(control, one); !copied) return copied;
+    return node.empty() ? Status() : note_kept(series_, node, own_.node, control.number);
+  }
+
   Status copy(const Control& control, const Keeper& from) {
     for (const Image& image : control.images) {
       if (image.node != from.node) continue;
@@ -91,17 +104,26 @@ class Keeping {
       // (One that had no room in its fast place is on shared storage.)
       if (!got && got.error().code == ErrorCode::not_found) continue;
       if (!got) return tl::unexpected<Error>(std::move(got.error()));
-      Control own;
-      own.number = control.number;
-      own.job = control.job;
-      own.uid = control.uid;
-      own.at = control.at;
-      own.images = {image};
-      (void)drop_from(*place_.files, fast->store, control.number + 1);
-      if (auto told = fast->store.publish(own, {}); !told) return told;
-      std::vector<std::string> notes;
-      end_old(*place_.files, fast->store, {.count = kKeptFast, .age = {}, .bytes = {}}, control.at, notes);
+      if (auto told = note_here(control, image, *fast); !told) return told;
     }
+    return {};
+  }
+
+  // As a process notes its own (take.cc), and older ones go.  Not where a process of this rank lives here
+  // now: then the place is its own.
+  Status note_here(const Control& control, const Image& image, Fast& fast) {
+    const auto unused = place_.files->lock(fast.store.folder() + "/" + kFastUse);
+    if (!unused) return {};
+    Control own;
+    own.number = control.number;
+    own.job = control.job;
+    own.uid = control.uid;
+    own.at = control.at;
+    own.images = {image};
+    if (auto gone = drop_from(*place_.files, fast.store, control.number + 1); !gone) return gone;
+    if (auto told = fast.store.publish(own, {}); !told) return told;
+    std::vector<std::string> notes;
+    end_old(*place_.files, fast.store, {.count = kKeptFast, .age = {}, .bytes = {}}, control.at, notes);
     return {};
   }
 
@@ -117,16 +139,12 @@ class Keeping {
     return bytes;
   }
 
-  void tell_once(const Error& error) {
-    if (error.line() != told_) tell_notes({error.line()});
-    told_ = error.line();
-  }
-
   const Place& place_;
   const Series& series_;
   Keeper own_;
-  std::string secret_, of_, told_;
+  std::string secret_, told_;
   std::int64_t done_ = 0;
+  std::chrono::steady_clock::time_point again_{};
 };
 
 Result<Series> series_with_fast(const Options& o, const Place& place) {
@@ -169,8 +187,9 @@ Result<int> keep_command(const Options& o) {
   const std::jthread serving([&](const std::stop_token& stop) { serve_packs(server, stop); });
   if (auto told = announce(*series, own); !told) return tl::unexpected<Error>(std::move(told.error()));
   Keeping keeping(*place, *series, own, *secret);
+  const timespec pause = pause_of(place->me.nodes);
   do keeping.look();
-  while (::sigtimedwait(&ends, nullptr, &kLook) < 0);
+  while (::sigtimedwait(&ends, nullptr, &pause) < 0);
   retract(*series, own.node);
   return 0;
 }

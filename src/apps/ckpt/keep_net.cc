@@ -94,7 +94,7 @@ class Stream {
   Descriptor socket_;
 };
 
-Status answer_one(Stream& stream, const KeepServer& server) {
+Status answer_one(Stream& stream, const KeepServer& server, const std::stop_token& stop) {
   Digest random{};
   if (::getrandom(random.data(), random.size(), 0) != static_cast<ssize_t>(random.size()))
     return fail(ErrorCode::os, "no random bytes");
@@ -116,7 +116,7 @@ Status answer_one(Stream& stream, const KeepServer& server) {
     return stream.send(format_keep(KeepAnswer{}) + "\n");
   if (auto sent = stream.send(format_keep(KeepAnswer{pack->bytes()}) + "\n"); !sent) return sent;
   std::string block(kBlock, '\0');
-  for (std::uint64_t at = 0; at < pack->bytes();) {
+  for (std::uint64_t at = 0; at < pack->bytes() && !stop.stop_requested();) {
     const auto got = (*in)->read_at(at, block);
     if (!got) return tl::unexpected<Error>(got.error());
     if (*got == 0) return {};  // (it got shorter; who asks sees that)
@@ -208,8 +208,8 @@ void serve_packs(const KeepServer& server, const std::stop_token& stop) {
     if (!socket || open >= kMostKeepConnections) continue;
     ++open;
     try {
-      std::thread([&server, &open, stream = Stream(std::move(socket))]() mutable {
-        (void)answer_one(stream, server);  // (who asks says what was wrong)
+      std::thread([&server, &open, &stop, stream = Stream(std::move(socket))]() mutable {
+        (void)answer_one(stream, server, stop);  // (who asks says what was wrong)
         --open;
       }).detach();
     } catch (const std::system_error&) {  // no more threads
