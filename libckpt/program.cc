@@ -70,18 +70,44 @@ bool is_label(std::string_view text) {
 
 }  // namespace
 
-Program::Program(ckpt::JobPlace place, std::unique_ptr<checkpoint::Files> files, ckpt::Series series,
-                 std::string folder)
-    : me_(std::move(place.me)),
-      root_(std::move(place.root)),
+Program::Program(ckpt::JobPlace place, std::string name, std::unique_ptr<checkpoint::Files> files,
+                 ckpt::Series series, std::string folder)
+    : place_(std::move(place)),
+      me_(place_.me),
+      name_(std::move(name)),
       folder_(std::move(folder)),
-      begin_at_(place.begin_at),
       files_(std::move(files)),
       series_(std::move(series)),
       opened_(std::chrono::steady_clock::now()) {
   facts_.started = std::chrono::time_point_cast<Micros>(std::chrono::system_clock::now());
   facts_.now = facts_.last = look_at_ = look_at_ask_ = facts_.started;
   facts_.job_end = me_.job_end;
+}
+
+Program::~Program() {
+  // (The step ends behind the program, and with it what flushes.)
+  if (to_flush_ > 0) flush(to_flush_, true, ckpt::Telling::to_its_end);
+}
+
+// A program that cannot have its fast place does without: what it saves is as safe, and slower.
+void Program::use_fast(const ckpt::FastWish& wish) {
+  flusher_ = ckpt::flush_program(ckpt::environment);
+  if (flusher_.empty()) {
+    if (me_.rank == 0)
+      tell({"no fast place is used: sickbay-ckpt, which flushes, is not found (SICKBAY_CKPT_PROGRAM)"});
+    return;
+  }
+  if (const auto used = series_.use_fast(wish, me_, true); !used) tell({used.error().line()});
+  ckpt::use_keepers(series_, flusher_, place_, name_);
+}
+
+void Program::flush(std::int64_t number, bool again, ckpt::Telling how) {
+  const ckpt::FlushOrder order{.number = number,
+                               .keep = static_cast<std::int64_t>(kKeep),
+                               .again = again,
+                               .patience = waiting_.patience};
+  if (const auto done = ckpt::start_flush(flusher_, place_, name_, order, how); !done)
+    tell({done.error().line()});
 }
 
 Result<std::unique_ptr<Program>> Program::open(const std::string& name, ckpt::PlaceWish wish) {
@@ -106,7 +132,8 @@ Result<std::unique_ptr<Program>> Program::open(const std::string& name, ckpt::Pl
   if (!series) return tl::unexpected<Error>(std::move(series.error()));
 
   std::unique_ptr<Program> program(
-      new Program(std::move(*place), std::move(files), std::move(*series), folder.string()));
+      new Program(std::move(*place), name, std::move(files), std::move(*series), folder.string()));
+  if (program->place_.fast) program->use_fast(*program->place_.fast);
   // (Those before it are of the same session: of who opened it before in this start.)
   const auto board = ckpt::Board::open(*program->files_, program->series_.board, program->me_, "take");
   const auto turn = board ? ckpt::next_turn(*board, program->me_) : tl::unexpected<Error>(board.error());
@@ -204,7 +231,7 @@ Result<ckpt::WentBack> Program::restore() {
   checkpoint::MemoryTarget memory;
   for (const Part& part : parts_)
     memory.parts.push_back({checkpoint::memory_name(me_.rank, part.name), {part.bytes, part.size}});
-  const ckpt::BackWish wish{.begin_at = begin_at_,
+  const ckpt::BackWish wish{.begin_at = place_.begin_at,
                             .target = folder_,
                             .threads = threads(),
                             .binary_digest = parts_.empty() ? std::nullopt : binary_digest_,
@@ -257,7 +284,7 @@ Result<std::vector<checkpoint::Source>> Program::sources(const std::string& labe
     return usage("the program has named no state", "call sickbay_ckpt_memory or sickbay_ckpt_file before");
   std::vector<checkpoint::Source> all;
   if (!patterns_.empty()) {
-    auto files = ckpt::declared_files(folder_, patterns_, me_, false, root_);
+    auto files = ckpt::declared_files(folder_, patterns_, me_, false, place_.root);
     if (!files) return files;
     all = std::move(*files);
   }
@@ -286,6 +313,10 @@ Status Program::save(const std::string& label) {
   const auto taken =
       ckpt::take_checkpoint(series_, me_, all ? *all : std::vector<checkpoint::Source>(), wish, waiting_);
   Status saved = taken ? Status() : tl::unexpected<Error>(taken.error());
+  if (taken && series_.flushes) {
+    to_flush_ = taken->number;
+    flush(to_flush_, false, ckpt::Telling::in_background);
+  }
   if (me_.rank != 0) return saved;
   if (taken) {
     tell(taken->notes);

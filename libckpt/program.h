@@ -15,6 +15,7 @@
 #include "base/result.h"
 #include "checkpoint/files.h"
 #include "ckpt/due.h"
+#include "ckpt/flusher.h"
 #include "ckpt/go_back.h"
 #include "ckpt/place.h"
 #include "ckpt/series.h"
@@ -27,6 +28,10 @@ class Program {
   /// `session` "": by the environment; another one is made this start's own.  Errors: those of place_here and
   /// Series::open; usage: a duration in the environment is none.
   static Result<std::unique_ptr<Program>> open(const std::string& name, ckpt::PlaceWish wish);
+  /// Waits until what was saved last is on shared storage, where it was saved to a fast place first.
+  ~Program();
+  Program(const Program&) = delete;
+  Program& operator=(const Program&) = delete;
 
   /// Null `bytes`: no more.  Errors: usage.
   Status memory(const std::string& name, char* bytes, std::size_t size);
@@ -49,8 +54,8 @@ class Program {
     char* bytes;
     std::size_t size;
   };
-  Program(ckpt::JobPlace place, std::unique_ptr<checkpoint::Files> files, ckpt::Series series,
-          std::string folder);
+  Program(ckpt::JobPlace place, std::string name, std::unique_ptr<checkpoint::Files> files,
+          ckpt::Series series, std::string folder);
   TimePoint now() const;
   int threads() const;
   void look_at_wishes();
@@ -58,10 +63,12 @@ class Program {
   Result<std::vector<checkpoint::Source>> sources(const std::string& label) const;
   void tell_sickbayd(const ckpt::News& news);
   void remember(const std::string& asked, const Status& saved);
+  void use_fast(const ckpt::FastWish& wish);
+  void flush(std::int64_t number, bool again, ckpt::Telling how);
 
-  ckpt::Participant me_;
-  std::string root_, folder_;
-  std::int64_t begin_at_ = 0;
+  ckpt::JobPlace place_;
+  const ckpt::Participant& me_;  ///< of place_
+  std::string name_, folder_;
   std::unique_ptr<checkpoint::Files> files_;
   ckpt::Series series_;
   ckpt::Waiting waiting_;
@@ -73,6 +80,8 @@ class Program {
   bool looked_at_binary_ = false;
   std::string sickbay_;  ///< the program by which sickbayd is told; "": nobody is
   bool looked_for_sickbay_ = false;
+  std::string flusher_;        ///< the program that flushes; "": nothing is saved to a fast place
+  std::int64_t to_flush_ = 0;  ///< what was saved last, since this was opened
   std::string binary_;
   std::optional<checkpoint::Digest> binary_digest_;
 

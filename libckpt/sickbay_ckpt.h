@@ -36,7 +36,8 @@
  * Environment: SICKBAY_CHECKPOINTS, the folder of all checkpoints, which all processes see (else
  * sickbay-checkpoints in SLURM_SUBMIT_DIR); SICKBAY_SESSION (below); SICKBAY_CHECKPOINT_EVERY and
  * SICKBAY_CHECKPOINT_MTTF ("10m", "5d"), which go before what the program says; SICKBAY_CHECKPOINT_TIMEOUT,
- * in place of the 30 minutes; SICKBAY_CHECKPOINT_JOB, whose checkpoints where it is not SLURM_JOB_ID's.
+ * in place of the 30 minutes; SICKBAY_CHECKPOINT_FAST, a folder of each node that is saved to first;
+ * SICKBAY_CHECKPOINT_JOB, whose checkpoints where it is not SLURM_JOB_ID's.
  *
  * The command sickbay-ckpt lists and verifies what is saved.  The last three checkpoints are kept.
  * Page: sickbay_ckpt(3), doc/design/checkpoint.md.  Fortran: sickbay_ckpt.f90.  Programs: demo/checkpoint.
@@ -83,7 +84,8 @@ int sickbay_ckpt_open(sickbay_ckpt** out, const char* name);
  * spreads.  NULL: Slurm's step, or SICKBAY_SESSION. */
 int sickbay_ckpt_open_as(sickbay_ckpt** out, const char* name, long rank, long ranks, const char* session);
 
-/* Nothing is saved by it.  NULL is let be. */
+/* Nothing is saved by it.  Where SICKBAY_CHECKPOINT_FAST names a fast place it waits until what was saved
+ * last has come from there to the shared storage.  NULL is let be. */
 void sickbay_ckpt_close(sickbay_ckpt* ckpt);
 
 /* `size` bytes at `bytes` are state, under a name without '/', which begins with no '.'.  They must stay

@@ -48,7 +48,7 @@ class CkptTest : public ::testing::Test {
     for (const char* name :
          {"SLURM_STEP_ID", "SLURM_STEPID", "SLURM_PROCID", "SLURM_RESTART_COUNT", "PMI_RANK",
           "SICKBAY_SESSION", "SICKBAY_CHECKPOINT_JOB", "SICKBAY_CHECKPOINT_FROM", "SICKBAY_CHECKPOINT_EVERY",
-          "SICKBAY_CHECKPOINT_MTTF", "SLURM_JOB_END_TIME"})
+          "SICKBAY_CHECKPOINT_MTTF", "SLURM_JOB_END_TIME", "SICKBAY_CHECKPOINT_FAST", "SICKBAY_CKPT_PROGRAM"})
       ::unsetenv(name);
     ::setenv("SLURM_JOB_ID", "17", 1);
     ::setenv("SICKBAY_CHECKPOINTS", (folder_ / "store").c_str(), 1);
@@ -192,6 +192,39 @@ TEST_F(CkptTest, ABitOfOneRankTakesAllToTheOneBefore) {
     return one.grid != grid_of(rank, 9) || one.step != 9 ? 100 : code;
   });
   EXPECT_THAT(codes, Each(SICKBAY_CKPT_DAMAGED));
+}
+
+TEST_F(CkptTest, InAFastPlaceFirstAndOnSharedStorageWhenItCloses) {
+  const std::string fast = folder_ / "fast";
+  ::setenv("SICKBAY_CHECKPOINT_FAST", (fast + ":64M").c_str(), 1);
+  ::setenv("SICKBAY_CKPT_PROGRAM", CKPT_FLUSHER, 1);
+  save_steps("a", 4);
+  EXPECT_TRUE(std::filesystem::exists(store("c4.json")));
+  EXPECT_TRUE(std::filesystem::is_empty(store("board/fast")));
+  // A program that is killed before anything of it was flushed.
+  ::setenv("SICKBAY_CKPT_PROGRAM", "/bin/false", 1);
+  const auto killed = run(kRanks, [&](int rank) {
+    Process one("b", rank);
+    one.go_to(rank, 5);
+    const int code = one.save();
+    return code != 0 ? code : ::raise(SIGKILL);
+  });
+  EXPECT_THAT(killed, Each(128 + SIGKILL));
+  EXPECT_FALSE(std::filesystem::exists(store("c5.json")));
+  EXPECT_EQ(restored("c"), 5);
+  EXPECT_EQ(shared_->step[0], 5);
+  // ... and with its nodes.
+  std::filesystem::remove_all(fast);
+  EXPECT_EQ(restored("d"), 4);
+  EXPECT_EQ(shared_->step[0], 4);
+}
+
+TEST_F(CkptTest, WithoutTheProgramThatFlushesNoFastPlaceIsUsed) {
+  ::setenv("SICKBAY_CHECKPOINT_FAST", (folder_ / "fast").c_str(), 1);
+  ::setenv("SICKBAY_CKPT_PROGRAM", "", 1);
+  save_steps("a", 1);
+  EXPECT_TRUE(std::filesystem::exists(store("c1.json")));
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "fast"));
 }
 
 TEST_F(CkptTest, AnotherSizeOfOneChangesNobody) {

@@ -109,11 +109,15 @@ Result<Tiers::Where> Tiers::save(std::int64_t number, std::span<const ImageSourc
   if (!fast) return tl::unexpected<Error>(std::move(fast.error()));
   auto saved = fast->save(number, images, options);
   if (saved) return Where{std::move(*saved), true};
-  if (saved.error().code != ErrorCode::storage_full) return tl::unexpected<Error>(std::move(saved.error()));
+  const Error wrong = std::move(saved.error());
+  const bool full = wrong.code == ErrorCode::storage_full;
+  // (What is broken may be the program's own file: then the large place says so.)
+  if (!full && wrong.code != ErrorCode::storage_broken && wrong.code != ErrorCode::denied) return fail(wrong);
   saved = local.save(number, images, options);
   if (!saved) return tl::unexpected<Error>(std::move(saved.error()));
-  saved->notes.push_back(fmt::format("checkpoint {} is on the local disk: {} of memory are not enough",
-                                     number, describe_size({static_cast<std::int64_t>(most)})));
+  saved->notes.push_back(full ? fmt::format("checkpoint {} is on {}: {} of memory are not enough", number,
+                                            large, describe_size({static_cast<std::int64_t>(most)}))
+                              : fmt::format("checkpoint {} is on {}: {}", number, large, wrong.what));
   return Where{std::move(*saved), false};
 }
 
@@ -124,8 +128,12 @@ Result<std::int64_t> Tiers::next_number() const {
   return std::max(*a, *b);
 }
 
-Result<std::uint64_t> copy_checkpoint(Files& files, const Store& from, Store& to, const Control& control,
-                                      std::span<const std::int64_t> ranks) {
+namespace {
+
+// The packs, and then what makes them a checkpoint.
+template <class Last>
+Result<std::uint64_t> copy_and(Files& files, const Store& from, const Store& to, const Control& control,
+                               std::span<const std::int64_t> ranks, Last last) {
   std::vector<const Image*> images;
   std::vector<std::string> copied;
   std::map<std::string, Digest> sure;  ///< what is there already was read back when it was copied
@@ -157,7 +165,7 @@ Result<std::uint64_t> copy_checkpoint(Files& files, const Store& from, Store& to
     for (const Image* image : images)
       if (auto whole = to.verify_pack(*image, sure); !whole) return whole;
     if (auto synced = files.sync_folder(to.folder()); !synced) return synced;
-    return to.publish(control, ranks);
+    return last();
   };
   if (auto done = all(); !done) {
     for (const std::string& name : copied) (void)files.remove(to.folder() + "/" + name);
@@ -165,6 +173,18 @@ Result<std::uint64_t> copy_checkpoint(Files& files, const Store& from, Store& to
         std::move(done.error()).in(fmt::format("copying checkpoint {}", control.number)));
   }
   return bytes;
+}
+
+}  // namespace
+
+Result<std::uint64_t> copy_packs(Files& files, const Store& from, const Store& to, const Control& control,
+                                 std::span<const std::int64_t> ranks) {
+  return copy_and(files, from, to, control, ranks, [] { return Status(); });
+}
+
+Result<std::uint64_t> copy_checkpoint(Files& files, const Store& from, Store& to, const Control& control,
+                                      std::span<const std::int64_t> ranks) {
+  return copy_and(files, from, to, control, ranks, [&] { return to.publish(control, ranks); });
 }
 
 }  // namespace sickbay::checkpoint

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 
 #include "base/result.h"
 #include "checkpoint/store.h"
@@ -23,16 +24,24 @@ struct Tiers {
   Store memory;
   std::uint64_t most = 0;  ///< bytes in `memory`
   Store local;
+  std::string large = "the local disk";  ///< what `local` is called in the notes
 
   struct Where {
     Saved saved;
     bool in_memory = false;
   };
-  /// As Store::save, in memory; on the local disk where memory has no room, saying so in the notes.
+  /// As Store::save, in memory; in the large place where memory has no room or cannot be written to, saying
+  /// so in the notes.
   Result<Where> save(std::int64_t number, std::span<const ImageSource> images, const SaveOptions& options);
   /// Greater than that of any file in either.
   Result<std::int64_t> next_number() const;
 };
+
+/// Copies the packs of `ranks` and those they stand on, and reads them back.  What is there already is not
+/// copied again.  Gives the bytes copied.  Errors: as Store; bad_input: `from` is damaged, and nothing of it
+/// is left in `to`.
+Result<std::uint64_t> copy_packs(Files& files, const Store& from, const Store& to, const Control& control,
+                                 std::span<const std::int64_t> ranks);
 
 /// Copies the packs of `ranks` and those they stand on, reads them back, and publishes the checkpoint there:
 /// what is copied exists when it is known to be whole.  What is there already is not copied again.  Gives the

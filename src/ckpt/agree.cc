@@ -22,6 +22,16 @@ Result<std::unique_ptr<checkpoint::FileLock>> lock_for(Series& series, const Par
                   .remedied_by("wait until it has ended; two programs of one job take --name, each its own"));
 }
 
+void end_old(checkpoint::Files& files, checkpoint::Store& store, const checkpoint::RetentionLimits& keep,
+             TimePoint now, std::vector<std::string>& notes) {
+  if (!keep.count && !keep.age && !keep.bytes) return;
+  auto kept = checkpoint::kept_in(files, store);
+  const auto ends = kept ? choose_ends(std::move(*kept), keep, now) : std::vector<std::int64_t>();
+  const auto removed = !kept || ends.empty() ? Result<std::uint64_t>(0) : store.remove(ends);
+  if (!kept) notes.push_back("no older checkpoint was removed: " + kept.error().line());
+  if (!removed) notes.push_back("an older checkpoint stays: " + removed.error().line());
+}
+
 Status say_in_turn(Board& board, Json what) {
   const auto before = board.said();
   if (!before) return tl::unexpected<Error>(before.error());

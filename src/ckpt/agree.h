@@ -3,8 +3,11 @@
 #pragma once
 #include <cstdint>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "base/result.h"
+#include "checkpoint/retention.h"
 #include "ckpt/board.h"
 #include "ckpt/series.h"
 
@@ -19,6 +22,10 @@ Result<std::int64_t> next_turn(const Board& board, const Participant& me);
 /// That no other process of this rank works on the series; of rank 0 no other session.  Null where the file
 /// system knows no locks.  Errors: busy.
 Result<std::unique_ptr<checkpoint::FileLock>> lock_for(Series& series, const Participant& me);
+
+/// Ends what `keep` does not keep in a store.  What fails is a note: it concerns no newer checkpoint.
+void end_old(checkpoint::Files& files, checkpoint::Store& store, const checkpoint::RetentionLimits& keep,
+             TimePoint now, std::vector<std::string>& notes);
 
 /// Says `what` (with its "turn") as rank 0, together with how the turn before it ended: rank 0 can begin the
 /// next one before a slow process has looked at the end of this one.

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "checkpoint/checkpoint_test_parts.h"
+#include "ckpt/flush.h"
 #include "ckpt/go_back.h"
 #include "ckpt/take.h"
 
@@ -56,9 +57,25 @@ class Processes {
     me.job = me.in_job = 17;
     me.rank = rank;
     me.ranks = ranks_;
-    me.node = "n" + std::to_string(rank);
+    me.node = node_ + std::to_string(rank);
+    if (fast_) me.nodes = ranks_;
     me.session = session_;
     return me;
+  }
+  /// From now on with a fast place on a node for each, of so many bytes; another `node` is another machine.
+  void use_fast(std::uint64_t bytes, const std::string& node = "n") {
+    fast_ = FastWish{folder_ + "/fast/%N", bytes};
+    node_ = node;
+  }
+  /// What lies in the fast place of that rank's node.
+  std::string fast_place(std::int64_t rank) const {
+    for (const auto& one :
+         std::filesystem::directory_iterator(folder_ + "/fast/" + node_ + std::to_string(rank)))
+      if (one.is_directory()) return one.path().string() + "/r" + std::to_string(rank);
+    return "";
+  }
+  void lose_node(std::int64_t rank) const {
+    std::filesystem::remove_all(folder_ + "/fast/" + node_ + std::to_string(rank));
   }
   std::string place(std::int64_t rank) const { return folder_ + "/of" + std::to_string(rank); }
   std::string state(std::int64_t rank) const { return read_text(place(rank) + "/state"); }
@@ -67,6 +84,14 @@ class Processes {
     for (std::int64_t rank = 0; rank < ranks_; ++rank) write(rank, text + std::to_string(rank));
   }
   Series series(checkpoint::Files& files) const { return *Series::open(files, folder_ + "/store", 17, ""); }
+  /// With the fast place of that rank, where they have one.
+  Series series(checkpoint::Files& files, std::int64_t rank) const {
+    Series own = series(files);
+    if (fast_)
+      if (const auto used = own.use_fast(*fast_, participant(rank), false); !used)
+        ADD_FAILURE() << used.error().line();
+    return own;
+  }
 
   /// As that rank.
   Result<Taken> take(std::int64_t rank, const TakeWish& wish, Micros patience = kLong) const {
@@ -77,10 +102,18 @@ class Processes {
   }
   Result<WentBack> back(std::int64_t rank, const BackWish& given = {}, Micros patience = kLong) const {
     const auto files = checkpoint::make_posix_files();
-    Series own = series(*files);
+    Series own = series(*files, rank);
     BackWish wish = given;
     wish.target = place(rank);
     return go_back(own, participant(rank), wish, real_waiting(patience));
+  }
+  Result<Flushed> flush(std::int64_t rank, const FlushWish& wish = {}, Micros patience = kLong) const {
+    return flush_by(*checkpoint::make_posix_files(), rank, wish, patience);
+  }
+  Result<Flushed> flush_by(checkpoint::Files& files, std::int64_t rank, const FlushWish& wish,
+                           Micros patience) const {
+    Series own = series(files, rank);
+    return ckpt::flush(own, participant(rank), wish, real_waiting(patience));
   }
   /// All of them at once, but those of `without`, who do nothing (and have an error of their own).
   template <typename Work>
@@ -94,6 +127,14 @@ class Processes {
         threads.emplace_back([&, rank] { done[static_cast<std::size_t>(rank)] = work(rank); });
     for (std::thread& thread : threads) thread.join();
     return done;
+  }
+  /// Begins a process that flushes as `rank` and dies where it would rename to `name`.  Wait for it.
+  ::pid_t dying_flush(std::int64_t rank, const std::string& name) const {
+    const ::pid_t pid = ::fork();
+    if (pid != 0) return pid;
+    DyingFiles files(name);
+    (void)flush_by(files, rank, {}, kLong);
+    ::_exit(0);  // it lived
   }
   /// Begins a process that takes part as `rank` and dies where it would rename to `name`.  Wait for it.
   ::pid_t dying(std::int64_t rank, const std::string& name) const {
@@ -109,7 +150,7 @@ class Processes {
  private:
   Result<Taken> take_by(checkpoint::Files& files, std::int64_t rank, const TakeWish& wish,
                         const Waiting& waiting) const {
-    Series own = series(files);
+    Series own = series(files, rank);
     const std::vector<checkpoint::Source> sources = {
         {"state", place(rank) + "/state"},
     };
@@ -119,6 +160,8 @@ class Processes {
   std::string folder_;
   std::int64_t ranks_;
   std::string session_;
+  std::string node_ = "n";
+  std::optional<FastWish> fast_;
 };
 
 /// The exit code of a process of `dying`.

@@ -19,6 +19,11 @@ bool is_damage_of(const Error& error) {
   return error.code == ErrorCode::bad_input || error.code == ErrorCode::not_found;
 }
 
+// What lies in a fast place is a copy: whatever is the matter with it.
+bool may_be_elsewhere(const Error& error) {
+  return is_damage_of(error) || error.code == ErrorCode::storage_broken || error.code == ErrorCode::denied;
+}
+
 class GoingBack {
  public:
   GoingBack(Series& series, const Participant& me, const BackWish& wish, const Waiting& waiting, Board board)
@@ -57,7 +62,8 @@ class GoingBack {
     const std::int64_t from = wish_.from != 0 || wish_.begin_at == 0 ? wish_.from
                               : begun                                ? had.tip
                                                                      : wish_.begin_at;
-    auto way = checkpoint::way_back({&series_.store, 1}, from);
+    const checkpoint::Store stores[] = {series_.store, series_.noted};
+    auto way = checkpoint::way_back(stores, from);
     if (!way && way.error().code == ErrorCode::not_found && from == 0)
       return came_to(0);  // the program begins
     if (!way) return tl::unexpected<Error>(std::move(way.error()));
@@ -169,7 +175,7 @@ class GoingBack {
       if (state != "try") continue;  // (it was decided without us: the next word tells)
       const std::int64_t number = (*heard)["number"].as_int();
       bool asked = false;
-      const auto control = series_.store.read_control(number);
+      const auto control = find_control(series_, number);
       Result<std::uint64_t> restored =
           control ? Result<std::uint64_t>(0) : tl::unexpected<Error>(control.error());
       if (control)
@@ -216,12 +222,57 @@ class GoingBack {
       own.push_back(image.rank);
       raw_ += image.raw;
     }
-    auto raw = series_.store.restore(control, own, wish_.target, wish_.threads, ready, wish_.memory);
+    auto raw = restore_somehow(control, own, ready);
     if (!raw) return raw;
     back_.label = control.label;
     back_.raw = *raw;
     back_.notes.insert(back_.notes.end(), warnings->begin(), warnings->end());
     return raw;
+  }
+
+  // From the fast place, where it is whole there, else from shared storage.
+  Result<std::uint64_t> restore_somehow(const Control& control, const std::vector<std::int64_t>& own,
+                                        const std::function<Status()>& ready) {
+    back_.fast = false;
+    const bool is_flushed = series_.store.read_control(control.number).has_value();
+    std::string not_here;
+    if (series_.fast && own.size() == 1 && own.front() == me_.rank) {
+      bool asked = false;
+      auto raw = series_.fast->store.restore(
+          control, own, wish_.target, wish_.threads,
+          [&] {
+            asked = true;
+            return ready();
+          },
+          wish_.memory);
+      back_.fast = raw.has_value();
+      if (raw || asked || !may_be_elsewhere(raw.error())) return raw;
+      not_here = raw.error().what;
+      if (raw.error().code != ErrorCode::not_found)
+        back_.notes.push_back(
+            fmt::format("checkpoint {} in {}: {}", control.number, series_.fast->store.folder(), not_here));
+    }
+    auto raw = series_.store.restore(control, own, wish_.target, wish_.threads, ready, wish_.memory);
+    if (raw || is_flushed || raw.error().code != ErrorCode::not_found) return raw;
+    if (const auto fetched = fetch(control.number, own); fetched) {
+      raw = series_.fast->store.restore(control, own, wish_.target, wish_.threads, ready, wish_.memory);
+      back_.fast = raw.has_value();
+      return raw;
+    } else if (not_here.empty()) {
+      not_here = fetched.error().line();
+    }
+    return fail(Error(ErrorCode::not_found,
+                      fmt::format("it was in the fast place of a node, {} does not have it, and it had not "
+                                  "come to shared storage",
+                                  me_.node))
+                    .because(not_here));
+  }
+
+  // From a partner's node.
+  Status fetch(std::int64_t number, const std::vector<std::int64_t>& own) {
+    if (!series_.fast || !series_.fetch || own.size() != 1 || own.front() != me_.rank)
+      return fail(ErrorCode::not_found, "");
+    return series_.fetch(number);
   }
 
   // What ended before anyone was asked is a turn of this process, too: its next one is the others' next one.

@@ -3,7 +3,8 @@
 //
 // Rank 0 names a checkpoint; each process reads and checks what is its own, beside the places, and says
 // whether it is whole; only when all have said so does any file take its place.  What is damaged for one is
-// passed over by all, so that no two ever go on from different ones.
+// passed over by all, so that no two ever go on from different ones.  Where a process finds what is its own,
+// in its fast place or on shared storage, is its own matter: the control file says what it must be.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -32,6 +33,7 @@ struct WentBack {
   std::uint64_t raw = 0;  ///< bytes of this process's files; of rank 0: of all
   Micros took{0};
   std::vector<std::string> notes{};
+  bool fast = false;      ///< this process read it from its fast place
   std::int64_t turn = 0;  ///< how often this session has gone back; the same of all processes
 };
 

@@ -37,6 +37,10 @@ Result<JobPlace> place_from(const Variable& variable, const PlaceWish& wish, std
                                  "processes see"));
   place.root = std::filesystem::absolute(place.root).lexically_normal().string();
   while (place.root.size() > 1 && place.root.ends_with('/')) place.root.pop_back();
+  place.fast_text = wish.fast.empty() ? variable("SICKBAY_CHECKPOINT_FAST") : wish.fast;
+  auto fast = parse_fast(place.fast_text);
+  if (!fast) return tl::unexpected<Error>(std::move(fast.error()));
+  place.fast = std::move(*fast);
   return place;
 }
 

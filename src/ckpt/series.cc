@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "base/json.h"
 #include "base/robust.h"
@@ -29,7 +30,39 @@ Result<Series> Series::open(checkpoint::Files& files, const std::string& root, J
   if (!store) return tl::unexpected<Error>(std::move(store.error()));
   if (auto made = files.make_folder(folder + "/board"); !made)
     return tl::unexpected<Error>(std::move(made.error()));
-  return Series{&files, std::move(*store), folder + "/board"};
+  auto noted = checkpoint::Store::open(files, folder + "/board/fast");
+  if (!noted) return tl::unexpected<Error>(std::move(noted.error()));
+  return Series{&files, std::move(*store), folder + "/board", std::move(*noted)};
+}
+
+Status Series::use_fast(const FastWish& wish, const Participant& me, bool uses) {
+  flushes = true;
+  auto opened = open_fast(*files, wish, store.folder(), me, uses);
+  if (!opened) return tl::unexpected<Error>(std::move(opened.error()));
+  fast = std::move(*opened);
+  return {};
+}
+
+Result<std::vector<checkpoint::Listed>> list_all(const Series& series) {
+  std::map<std::int64_t, checkpoint::Listed> all;
+  for (const checkpoint::Store* store : {&series.store, &series.noted}) {
+    auto listed = store->list();
+    if (!listed) return listed;
+    for (checkpoint::Listed& one : *listed) {
+      checkpoint::Listed& found = all[one.number];
+      if (!found.control) found = std::move(one);
+    }
+  }
+  std::vector<checkpoint::Listed> list;
+  for (auto& [number, one] : all) list.push_back(std::move(one));
+  return list;
+}
+
+Result<checkpoint::Control> find_control(const Series& series, std::int64_t number) {
+  auto control = series.store.read_control(number);
+  if (control) return control;
+  auto noted = series.noted.read_control(number);
+  return noted ? noted : control;
 }
 
 SeriesState read_state(const Series& series) {

@@ -4,8 +4,13 @@
 //
 //   FOLDER/4711/            the store (doc/formats/checkpoint.md); of the name "sim": FOLDER/4711.sim
 //   FOLDER/4711/board/      what processes tell each other, and series.json, which rank 0 alone writes
+//   FOLDER/4711/board/fast/ control files of checkpoints whose packs lie in the fast places of their nodes
+//
+// A checkpoint exists when its control file is in the store or in board/fast; the latter ends once it, or a
+// newer one, is in the store (flush.h).
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,6 +19,7 @@
 #include "base/time.h"
 #include "checkpoint/files.h"
 #include "checkpoint/store.h"
+#include "ckpt/fast.h"
 #include "ckpt/participant.h"
 
 namespace sickbay::ckpt {
@@ -21,12 +27,26 @@ namespace sickbay::ckpt {
 struct Series {
   checkpoint::Files* files = nullptr;
   checkpoint::Store store;
-  std::string board;  ///< folder
+  std::string board;           ///< folder
+  checkpoint::Store noted;     ///< board/fast: control files and no packs
+  std::optional<Fast> fast{};  ///< this process's fast place, where one was opened
+  /// Checkpoints are flushed (flush.h), also where this process has no fast place: nothing else removes any.
+  bool flushes = false;
+  /// Brings what this process lacks of a checkpoint to its fast place, from another node.  May be null.
+  std::function<Status(std::int64_t number)> fetch{};
 
   /// Opens it and makes its folders.  Errors: usage: a name that cannot be; as Store::open.
   static Result<Series> open(checkpoint::Files& files, const std::string& root, JobId job,
                              const std::string& name);
+  /// From now on with a fast place.  Errors: those of open_fast; this process then does without.
+  Status use_fast(const FastWish& wish, const Participant& me, bool uses);
 };
+
+/// All that exist, by number, wherever their packs lie; one that is in both places is the store's.  Errors:
+/// as Store::list.
+Result<std::vector<checkpoint::Listed>> list_all(const Series& series);
+/// The control file, of the store, else of board/fast.  Errors: as Store::read_control.
+Result<checkpoint::Control> find_control(const Series& series, std::int64_t number);
 
 /// series.json: what is known from one checkpoint to the next.
 struct SeriesState {

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/error_json.h"
+#include "checkpoint/tiers.h"
 #include "ckpt/agree.h"
 #include "ckpt/told.h"
 
@@ -49,9 +50,7 @@ class Taking {
     if (!saved) return tl::unexpected<Error>(std::move(saved.error()));
     if (!done) {
       // (A timeout may be of one whose word comes late: the pack stays then, and goes with older ones.)
-      if (done.error().code != ErrorCode::timed_out)
-        (void)series_.files->remove(series_.store.folder() + "/" +
-                                    checkpoint::pack_name(begun_.control.number, me_.rank));
+      if (done.error().code != ErrorCode::timed_out) remove_own();
       return tl::unexpected<Error>(std::move(done.error()));
     }
     taken_.number = begun_.control.number;
@@ -61,6 +60,7 @@ class Taking {
     }
     taken_.notes.insert(taken_.notes.begin(), saved->notes.begin(), saved->notes.end());
     taken_.took = waiting_.now() - start;
+    if (series_.fast) note_here(saved->images.front());
     if (me_.rank == 0) remember();
     return std::move(taken_);
   }
@@ -78,12 +78,13 @@ class Taking {
  private:
   // Rank 0: number and parent.
   Result<Begun> begin() {
-    const auto number = series_.store.next_number();
+    const auto number = series_.store.next_number(), noted = series_.noted.next_number();
     if (!number) return tl::unexpected<Error>(number.error());
+    if (!noted) return tl::unexpected<Error>(noted.error());
     state_ = read_state(series_);
     Begun begun;
     Control& control = begun.control;
-    control.number = std::max(*number, state_.last + 1);
+    control.number = std::max({*number, *noted, state_.last + 1});
     control.job = me_.job;
     control.restart_count = me_.restart;
     control.uid = me_.uid;
@@ -95,7 +96,7 @@ class Taking {
     control.most_processes = wish_.most > 0 ? wish_.most : me_.ranks;
     control.label = wish_.label;
     std::vector<std::int64_t>& ancestors = control.ancestors;
-    const auto listed = series_.store.list();
+    const auto listed = list_all(series_);
     if (!listed) return tl::unexpected<Error>(listed.error());
     for (const checkpoint::Listed& one : *listed) {
       if (!one.control) continue;
@@ -141,15 +142,50 @@ class Taking {
   Result<checkpoint::Saved> save(std::span<const checkpoint::Source> sources) {
     if (wish_.unable) return fail(*wish_.unable);
     const checkpoint::ImageSource image{me_.rank, {sources.begin(), sources.end()}};
-    auto saved = series_.store.save(begun_.control.number, {&image, 1},
-                                    {.full = wish_.full, .before = begun_.before, .threads = wish_.threads});
+    auto saved = save_somewhere(image);
     if (!saved || !wish_.still_so) return saved;
     if (auto so = wish_.still_so(); !so) {
-      (void)series_.files->remove(series_.store.folder() + "/" +
-                                  checkpoint::pack_name(begun_.control.number, me_.rank));
+      remove_own();
       return tl::unexpected<Error>(std::move(so.error()));
     }
     return saved;
+  }
+
+  // In the fast place, or where it has no room on shared storage.
+  Result<checkpoint::Saved> save_somewhere(const checkpoint::ImageSource& image) {
+    const checkpoint::SaveOptions options{
+        .full = wish_.full, .before = begun_.before, .threads = wish_.threads};
+    const std::int64_t number = begun_.control.number;
+    if (!series_.fast) return series_.store.save(number, {&image, 1}, options);
+    if (auto cleared = drop_from(*series_.files, series_.fast->store, number); !cleared) {
+      taken_.notes.push_back(cleared.error().line());
+      return series_.store.save(number, {&image, 1}, options);
+    }
+    checkpoint::Tiers tiers{*series_.files, series_.fast->store, series_.fast->most, series_.store,
+                            "shared storage"};
+    auto where = tiers.save(number, {&image, 1}, options);
+    if (!where) return tl::unexpected<Error>(std::move(where.error()));
+    taken_.fast = in_fast_ = where->in_memory;
+    return std::move(where->saved);
+  }
+
+  void remove_own() {
+    const checkpoint::Store& store = in_fast_ ? series_.fast->store : series_.store;
+    (void)series_.files->remove(store.folder() + "/" +
+                                checkpoint::pack_name(begun_.control.number, me_.rank));
+  }
+
+  // What the fast place needs to save the next one beside this one and to know what is old: a control file
+  // of this process's image alone.  Without it the next one is full.
+  void note_here(const Image& image) {
+    Control control;
+    control.number = begun_.control.number;
+    control.job = me_.job;
+    control.uid = me_.uid;
+    control.at = waiting_.now();
+    control.images = {image};
+    if (auto told = series_.fast->store.publish(control, {}); !told)
+      taken_.notes.push_back(told.error().line());
   }
 
   Status tell(const Result<checkpoint::Saved>& saved) {
@@ -158,7 +194,7 @@ class Taking {
           {{"turn", turn_}, {"number", begun_.control.number}, {"failed", error_to_json(saved.error())}}));
     Image image = saved->images.front();
     image.node = me_.node;
-    return board_.answer(saved_json(turn_, begun_.control.number, wish_.label, image));
+    return board_.answer(saved_json(turn_, begun_.control.number, wish_.label, image, in_fast_));
   }
 
   // Rank 0: when all have said what they have, it exists.
@@ -181,8 +217,9 @@ class Taking {
       taken_.raw += static_cast<std::uint64_t>(image.raw);
       taken_.written += static_cast<std::uint64_t>(image.written);
     }
+    taken_.fast = any_fast(*all);
     const std::int64_t own[] = {0};
-    return series_.store.publish(control, own);
+    return taken_.fast ? series_.noted.publish(control, {}) : series_.store.publish(control, own);
   }
 
   Status hear_end() {
@@ -194,7 +231,7 @@ class Taking {
     const auto own = said_in_turn(*lead, turn_);
     if (!own || (*own)["state"].as_string() == "begun") {
       // Rank 0 is far ahead, or could not say the end; the control file tells it.
-      if (const auto control = series_.store.read_control(begun_.control.number); control) return {};
+      if (const auto control = find_control(series_, begun_.control.number); control) return {};
       return fail(ErrorCode::conflict, fmt::format("checkpoint {} was not finished", begun_.control.number));
     }
     if ((*own)["state"].as_string() == "published") return {};
@@ -208,14 +245,8 @@ class Taking {
     state_.tip_restart = me_.restart;
     add_cost(state_, taken_.took + wish_.asked);
     if (auto kept = write_state(series_, state_); !kept) taken_.notes.push_back(kept.error().line());
-    const auto& keep = wish_.keep;
-    if (!keep.count && !keep.age && !keep.bytes) return;
-    auto kept = checkpoint::kept_in(*series_.files, series_.store);
-    const auto ends =
-        kept ? choose_ends(std::move(*kept), keep, waiting_.now()) : std::vector<std::int64_t>();
-    const auto removed = !kept || ends.empty() ? Result<std::uint64_t>(0) : series_.store.remove(ends);
-    if (!kept) taken_.notes.push_back("no older checkpoint was removed: " + kept.error().line());
-    if (!removed) taken_.notes.push_back("an older checkpoint stays: " + removed.error().line());
+    // (Beside a flush, what it copies and does not name yet would be taken for old.)
+    if (!series_.flushes) end_old(*series_.files, series_.store, wish_.keep, waiting_.now(), taken_.notes);
   }
 
   Series& series_;
@@ -224,6 +255,7 @@ class Taking {
   const Waiting& waiting_;
   Board board_;
   std::int64_t turn_ = 0;
+  bool in_fast_ = false;  ///< the own pack
   Begun begun_;
   SeriesState state_;
   Taken taken_;

@@ -42,8 +42,13 @@ struct Taken {
   std::uint64_t raw = 0, written = 0;                 ///< of rank 0: of all processes; else of this one
   Micros took{0};
   std::vector<std::string> notes{};
+  bool fast = false;  ///< it is in fast places of nodes; of rank 0: in that of any; else of its own
 };
 
+/// With a fast place (Series::fast) each process saves there, and on shared storage where it has no room.
+/// Where one has saved in its fast place, the checkpoint is one that a loss of that node can end; who calls
+/// this flushes it then, and ends what `wish.keep` does not keep: with a fast place nothing of older ones is
+/// removed here.
 /// Errors: conflict: the processes do not agree, or a file changed meanwhile; busy: another checkpoint of
 /// this job is being taken; timed_out; those of Store::save and of `still_so`, also another process's.
 Result<Taken> take_checkpoint(Series& series, const Participant& me,

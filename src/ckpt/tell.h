@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/json.h"
 #include "base/result.h"
@@ -32,6 +33,7 @@ struct News {
   std::int64_t ranks = 0;
   std::optional<std::int64_t> parent = std::nullopt;
   std::string why{};  ///< of one that failed
+  bool fast = false;  ///< it lies in the memory of nodes, or was read from there
 };
 
 /// Of a checkpoint that was taken, or gone back to; as rank 0 has them.
@@ -46,6 +48,13 @@ enum class Telling : std::uint8_t {
   to_its_end,     ///< a few seconds where sickbayd is away: for a program that would end behind it
   in_background,  ///< not at all; the child is nobody's
 };
+
+/// Where a program of this installation is: what `set` says in the environment, else beside this program,
+/// else beside the library that this is in, else in PATH; "" where it is nowhere, or `set` is empty.
+std::string program_near(const char* name, const char* set, const Variable& variable);
+/// Runs a program with nothing to read and nowhere to print but, where it is not `quiet`, its errors.  Gives
+/// its exit code, 0 of one in the background.  Errors: os.
+Result<int> run_beside(const std::vector<std::string>& words, Telling how, bool quiet);
 
 /// Where `sickbay` is: SICKBAY_PROGRAM, else beside this program, else beside the library that this is in,
 /// else in PATH; "" where it is nowhere, or where SICKBAY_PROGRAM is empty, which means that nobody is to be

@@ -16,6 +16,7 @@ using checkpoint::Control;
 using checkpoint::Image;
 
 constexpr std::string_view kLeadEnd = ".take.lead";
+constexpr const char* kFastTier = "fast";
 constexpr std::size_t kMostToldBytes = 4 << 20;
 
 std::optional<Json> read_told(const Series& series, const std::string& name) {
@@ -71,8 +72,10 @@ Json begun_json(std::int64_t turn, const Control& control, std::optional<std::in
   return lead;
 }
 
-Json saved_json(std::int64_t turn, std::int64_t number, const std::string& label, const Image& image) {
+Json saved_json(std::int64_t turn, std::int64_t number, const std::string& label, const Image& image,
+                bool fast) {
   return Json::object({{"turn", turn},
+                       {"tier", fast ? kFastTier : "shared"},
                        {"number", number},
                        {"label", label},
                        {"image", Json::object({{"rank", image.rank},
@@ -80,6 +83,10 @@ Json saved_json(std::int64_t turn, std::int64_t number, const std::string& label
                                                {"sha256", checkpoint::hex(image.digest)},
                                                {"raw", image.raw},
                                                {"written", image.written}})}});
+}
+
+bool any_fast(const std::vector<Json>& answers) {
+  return std::ranges::any_of(answers, [](const Json& one) { return one["tier"].as_string() == kFastTier; });
 }
 
 Status add_images(Control& control, std::int64_t turn, const std::vector<Json>& answers) {
@@ -106,7 +113,7 @@ Status add_images(Control& control, std::int64_t turn, const std::vector<Json>& 
 
 std::optional<std::int64_t> publish_left(Series& series) {
   const auto names = series.files->list(series.board);
-  const auto listed = series.store.list();
+  const auto listed = list_all(series);
   if (!names || !listed) return std::nullopt;
   std::int64_t newest = 0;
   for (const checkpoint::Listed& one : *listed) newest = std::max(newest, one.number);
@@ -133,9 +140,12 @@ std::optional<std::int64_t> publish_left(Series& series) {
     all.push_back(rank);
   }
   Control control = control_of(lead);
-  // (Every pack is looked for and compared with what its process said: one that gave up has removed its own.)
-  if (!add_images(control, lead["turn"].as_int(), answers) || !series.store.publish(control, all))
-    return std::nullopt;
+  if (!add_images(control, lead["turn"].as_int(), answers)) return std::nullopt;
+  // (Every pack is looked for and compared with what its process said: one that gave up has removed its own.
+  // In fast places only each process itself can look, when it goes back.)
+  const Status published =
+      any_fast(answers) ? series.noted.publish(control, {}) : series.store.publish(control, all);
+  if (!published) return std::nullopt;
   SeriesState state = read_state(series);
   state.last = std::max(state.last, control.number);
   state.tip = control.number;

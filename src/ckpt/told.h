@@ -21,9 +21,11 @@ namespace sickbay::ckpt {
 Json begun_json(std::int64_t turn, const checkpoint::Control& control, std::optional<std::int64_t> before,
                 std::int64_t ranks, std::int64_t in_job);
 
-/// What a process answers that has saved.
+/// What a process answers that has saved, in its fast place or on shared storage.
 Json saved_json(std::int64_t turn, std::int64_t number, const std::string& label,
-                const checkpoint::Image& image);
+                const checkpoint::Image& image, bool fast);
+/// Did one of them save in its fast place?
+bool any_fast(const std::vector<Json>& answers);
 
 /// Adds what all have answered, by rank, to `control`.  Errors: what one has failed with; conflict: one is at
 /// another checkpoint or has saved another state; bad_input.

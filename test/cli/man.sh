@@ -53,7 +53,7 @@ section smd.1 OPTIONS POLICIES | each options smd.1
 section smd.1 OPTIONS POLICIES | grep -A1 '^\.TP' | grep -oE -e '(^|[ ,])--[a-z-]+' | tr -d ' ,' | sort -u > told
 sort -u options | comm -13 - told > unknown
 [ ! -s unknown ] || { cat unknown >&2; fail "smd.1 has options that smd has not"; }
-for command in save restore list verify interval run; do sickbay-ckpt $command --help; done | grep -oE -e '--[a-z-]+' | grep -vx -e --help | sort -u > options
+for command in save restore list verify interval flush keep fetch run; do sickbay-ckpt $command --help; done | grep -oE -e '--[a-z-]+' | grep -vx -e --help | sort -u > options
 section sickbay-ckpt.1 OPTIONS EXIT | each options sickbay-ckpt.1
 grep -oE 'smd_[a-z0-9_]+' "$SICKBAY_SOURCE/libsmd/libsmd.map" > functions
 section smd.3 SYNOPSIS DESCRIPTION | each functions smd.3

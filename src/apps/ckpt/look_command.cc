@@ -2,6 +2,7 @@
 // sickbay-ckpt list, verify and interval: what is looked at alone.
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <map>
 
 #include "apps/ckpt/commands.h"
@@ -13,20 +14,44 @@
 
 namespace sickbay::ckpt {
 
+namespace {
+
+// What is in no control file of the store lies in the fast places of nodes: this one may be one of them.
+Status verify_fast(const Place& place, const Series& series, const checkpoint::Image& image,
+                   std::map<std::string, checkpoint::Digest>& sure) {
+  const auto folder = place.fast ? fast_store(*place.fast, series.store.folder(), place.me, image.rank)
+                                 : Result<std::string>("");
+  if (!folder) return tl::unexpected<Error>(folder.error());
+  // (One that had no room there is on shared storage already.)
+  auto there = series.store.verify_pack(image, sure, threads_here());
+  if (there || there.error().code != ErrorCode::not_found) return there;
+  if (folder->empty() || !std::filesystem::exists(*folder))
+    return fail(
+        ErrorCode::not_found,
+        fmt::format("it has not come to shared storage; {} may have it in its fast place", image.node));
+  const auto store = checkpoint::Store::open(*place.files, *folder);
+  if (!store) return tl::unexpected<Error>(store.error());
+  std::map<std::string, checkpoint::Digest> of_fast;
+  return store->verify_pack(image, of_fast, threads_here());
+}
+
+}  // namespace
+
 Result<int> look_command(const Options& o, bool whole) {
   auto place = place_of(o);
   if (!place) return tl::unexpected<Error>(std::move(place.error()));
   auto series = Series::open(*place->files, place->root, place->me.job, o.name);
   if (!series) return tl::unexpected<Error>(std::move(series.error()));
-  const auto listed = series->store.list();
+  const auto listed = list_all(*series);
   if (!listed) return tl::unexpected<Error>(listed.error());
-  bool damaged = false;
+  bool damaged = false, away = false;
   Json items = Json::array();
   TextTable table({{"CHECKPOINT", TextTable::Column::Align::right},
                    {"AT"},
                    {"AFTER"},
                    {"PROCESSES", TextTable::Column::Align::right},
                    {"SIZE", TextTable::Column::Align::right},
+                   {"TIER"},
                    {"LABEL"},
                    {"STATE"}});
   std::map<std::string, checkpoint::Digest> sure;
@@ -34,14 +59,20 @@ Result<int> look_command(const Options& o, bool whole) {
     if (o.from != 0 && one.number != o.from) continue;
     std::string wrong = one.wrong;
     std::int64_t raw = 0;
+    bool is_away = false;  // nothing is known of it from here
+    const bool fast = one.control && !series->store.read_control(one.number);
     if (one.control)
       for (const checkpoint::Image& image : one.control->images) {
         raw += image.raw;
-        if (const auto read = whole ? series->store.verify_pack(image, sure, threads_here()) : Status();
-            !read)
-          wrong = fmt::format("rank {}: {}", image.rank, read.error().line());
+        const auto read = !whole ? Status()
+                          : fast ? verify_fast(*place, *series, image, sure)
+                                 : series->store.verify_pack(image, sure, threads_here());
+        if (read || (!wrong.empty() && !is_away)) continue;
+        wrong = fmt::format("rank {}: {}", image.rank, read.error().line());
+        is_away = fast && read.error().code == ErrorCode::not_found;
       }
-    damaged = damaged || !wrong.empty();
+    damaged = damaged || (!wrong.empty() && !is_away);
+    away = away || is_away;
     const auto& c = one.control;
     const std::string after = c && !c->ancestors.empty() ? fmt::format("{}", c->ancestors.front()) : "";
     items.push(Json::object({{"checkpoint", one.number},
@@ -49,12 +80,14 @@ Result<int> look_command(const Options& o, bool whole) {
                              {"parent", after.empty() ? Json() : Json(c->ancestors.front())},
                              {"ranks", c ? Json(c->images.size()) : Json()},
                              {"bytes", raw},
+                             {"tier", fast ? "fast" : "shared"},
                              {"label", c ? c->label : ""},
                              {"wrong", wrong}}));
     table.add({fmt::format("{}", one.number), c ? format_time(c->at) : "", after,
                c ? fmt::format("{}", c->images.size()) : "", c ? describe_size({raw}) : "",
-               c ? for_terminal(c->label) : "",
-               wrong.empty() ? (whole ? "whole" : "there") : "damaged: " + for_terminal(wrong)});
+               fast ? "fast" : "shared", c ? for_terminal(c->label) : "",
+               wrong.empty() ? (whole ? "whole" : "there")
+                             : (is_away ? "not seen: " : "damaged: ") + for_terminal(wrong)});
   }
   if (whole && o.from != 0 && items.size() == 0)
     return fail(ErrorCode::not_found, fmt::format("there is no checkpoint {}", o.from));
@@ -62,7 +95,8 @@ Result<int> look_command(const Options& o, bool whole) {
     fmt::print("{}\n", Json::object({{"items", std::move(items)}}).dump());
   else
     fmt::print("{}", table.empty() ? "no checkpoints\n" : table.text());
-  return whole && damaged ? error_row(ErrorCode::bad_input).exit_code : 0;
+  if (whole && damaged) return error_row(ErrorCode::bad_input).exit_code;
+  return away && o.from != 0 ? error_row(ErrorCode::not_found).exit_code : 0;
 }
 
 Result<int> interval_command(const Options& o) {

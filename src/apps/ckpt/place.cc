@@ -26,11 +26,31 @@ void tell_sickbayd(const News& news, const Participant& me, Telling how) {
 }
 
 Result<Place> place_of(const Options& o) {
-  auto found = place_here({o.job, o.rank, o.ranks, o.session, o.store});
+  auto found = place_here({o.job, o.rank, o.ranks, o.session, o.store, o.fast});
   if (!found) return tl::unexpected<Error>(std::move(found.error()));
   Place place;
   static_cast<JobPlace&>(place) = std::move(*found);
   return place;
+}
+
+Result<Series> series_of(const Options& o, const Place& place, bool uses) {
+  auto series = Series::open(*place.files, place.root, place.me.job, o.name);
+  if (!series || !place.fast) return series;
+  if (auto fast = series->use_fast(*place.fast, place.me, uses); !fast)
+    fmt::print(stderr, "{}\n", fast.error().message("sickbay-ckpt"));
+  use_keepers(*series, flush_program(environment), place, o.name);
+  return series;
+}
+
+void flush_behind(const Options& o, const Place& place, std::int64_t number, bool again, Telling how) {
+  if (!place.fast) return;
+  const auto patience = parse_duration(o.timeout);
+  const FlushOrder order{.number = number,
+                         .keep = o.keep,
+                         .again = again,
+                         .patience = patience ? *patience : FlushOrder().patience};
+  if (const auto done = start_flush(flush_program(environment), place, o.name, order, how); !done)
+    tell_notes({done.error().line()});
 }
 
 Result<std::string> folder_of_program(const Options& o) {

@@ -112,7 +112,9 @@ TakeTogether taking(const Options& o, const RunPlan& plan, const Place& place, S
       return round.still_so ? round.still_so() : Status();
     };
     static const std::vector<checkpoint::Source> kNone;
-    return take_checkpoint(series, place.me, sources ? *sources : kNone, wish, waiting);
+    auto taken = take_checkpoint(series, place.me, sources ? *sources : kNone, wish, waiting);
+    if (taken) flush_behind(o, place, taken->number, false, Telling::in_background);
+    return taken;
   };
 }
 
@@ -139,7 +141,7 @@ Result<int> run_command(const Options& o) {
   if (!place) return tl::unexpected<Error>(std::move(place.error()));
   const auto plan = plan_of(o, place->me);
   if (!plan) return tl::unexpected<Error>(plan.error());
-  auto series = Series::open(*place->files, place->root, place->me.job, o.name);
+  auto series = series_of(o, *place, true);
   if (!series) return tl::unexpected<Error>(std::move(series.error()));
 
   const BackWish back_wish{.begin_at = place->begin_at, .target = plan->folder, .threads = threads_here()};
@@ -170,6 +172,8 @@ Result<int> run_command(const Options& o) {
   if (!kept)
     fmt::print(stderr, "sickbay-ckpt: note: no checkpoints: {}\n", for_terminal(kept.error().line()));
   (*child)->wait();
+  // What is under way ends with the step.  (What went wrong before is tried once more.)
+  if (place->fast) flush_behind(o, *place, 0, true, Telling::to_its_end);
   return (*child)->code();
 }
 

@@ -19,7 +19,7 @@ Result<int> save_command(const Options& o) {
   if (!waiting) return tl::unexpected<Error>(waiting.error());
   const auto sources = declared_files(*folder, o.patterns, place->me, o.own, place->root);
   if (!sources) return tl::unexpected<Error>(sources.error());
-  auto series = Series::open(*place->files, place->root, place->me.job, o.name);
+  auto series = series_of(o, *place, true);
   if (!series) return tl::unexpected<Error>(std::move(series.error()));
   TakeWish wish;
   wish.label = o.label;
@@ -31,6 +31,7 @@ Result<int> save_command(const Options& o) {
   const auto taken = take_checkpoint(*series, place->me, *sources, wish, *waiting);
   if (!taken) return tl::unexpected<Error>(taken.error());
   tell_notes(taken->notes);
+  flush_behind(o, *place, taken->number, false, Telling::to_its_end);  // (the step would end behind it)
   if (place->me.rank != 0) return 0;
   tell_sickbayd(news_of(*taken, *series, place->me), place->me, Telling::to_its_end);
   if (o.json)
@@ -41,6 +42,7 @@ Result<int> save_command(const Options& o) {
                                      {"stored_bytes", taken->written},
                                      {"seconds", static_cast<double>(taken->took.count()) / 1e6},
                                      {"folder", series->store.folder()},
+                                     {"tier", taken->fast ? "fast" : "shared"},
                                      {"notes", Json(taken->notes)}})
                            .dump());
   else
@@ -55,7 +57,7 @@ Result<int> restore_command(const Options& o) {
   if (!folder) return tl::unexpected<Error>(folder.error());
   const auto waiting = waiting_of(o);
   if (!waiting) return tl::unexpected<Error>(waiting.error());
-  auto series = Series::open(*place->files, place->root, place->me.job, o.name);
+  auto series = series_of(o, *place, true);
   if (!series) return tl::unexpected<Error>(std::move(series.error()));
   const BackWish wish{
       .from = o.from, .begin_at = place->begin_at, .target = *folder, .threads = threads_here()};

@@ -23,6 +23,10 @@ int run(int argc, char** argv) {
     c->add_option("--store", o.store,
                   "folder of checkpoints, which all processes see (else SICKBAY_CHECKPOINTS)")
         ->type_name("DIR");
+    c->add_option("--fast", o.fast,
+                  "folder of each node, in its memory or on its disk, that is saved to first (else "
+                  "SICKBAY_CHECKPOINT_FAST)")
+        ->type_name("DIR[:BYTES]");
     c->add_option("--job", o.job, "whose checkpoints (else SLURM_JOB_ID)")->type_name("N");
     c->add_option("--name", o.name, "of one of several programs of the job")->type_name("NAME");
     c->add_option("--rank", o.rank, "of this process (else SLURM_PROCID)")->type_name("R");
@@ -73,6 +77,19 @@ int run(int argc, char** argv) {
   mttf_for(intervals);
   in_json(intervals);
   intervals->callback([&] { code = interval_command(o); });
+  CLI::App* flushes = command("flush", "bring what lies in fast places to shared storage");
+  flushes->add_option("--number", o.number, "wait until this one is there")->type_name("N");
+  flushes->add_option("--keep", o.keep, "checkpoints that stay (default 3; 0: all)")->type_name("N");
+  flushes->add_flag("--again", o.again, "after one that failed; of all processes or of none");
+  flushes->add_flag("--background", o.background, "leave it to one that waits to begin, where there is one");
+  flushes->callback([&] { code = flush_command(o); });
+  CLI::App* keeps = command("keep", "on each node one: have what another node has in its fast place");
+  keeps->add_option("--address", o.address, "in numbers, where the other nodes reach this one")
+      ->type_name("ADDRESS");
+  keeps->callback([&] { code = keep_command(o); });
+  CLI::App* fetches = command("fetch", "bring what this process lacks in its fast place from a keeper");
+  fetches->add_option("--number", o.number, "of the checkpoint")->type_name("N")->required();
+  fetches->callback([&] { code = fetch_command(o); });
   CLI::App* runs = command("run", "run a program, and ask it for its state whenever a checkpoint is due");
   files_of(runs);
   runs->add_option("--done", o.done, "the file that the program writes when its state files are written")

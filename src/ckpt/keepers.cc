@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ckpt/keepers.h"
+
+#include <fmt/format.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#include "base/json.h"
+#include "base/text.h"
+#include "checkpoint/chunk_digest.h"
+#include "checkpoint/groups.h"
+
+namespace sickbay::ckpt {
+namespace {
+
+constexpr std::size_t kMostBytes = 4096, kMostKeepers = 100'000;
+constexpr std::string_view kAt = "at.", kKept = "kept.", kEnd = ".json";
+constexpr const char* kSecret = "secret";
+
+std::string folder_of(const Series& series) { return series.board + "/keep"; }
+
+std::optional<Json> read_json(const Series& series, const std::string& name) {
+  const auto text = checkpoint::read_whole(*series.files, folder_of(series) + "/" + name, kMostBytes);
+  auto json = text ? Json::parse(*text) : Result<Json>(Json());
+  if (!json || !json->is_object()) return std::nullopt;
+  return std::move(*json);
+}
+
+Status is_name(const std::string& node) {
+  if (checkpoint::is_plain_name(node)) return {};
+  return fail(
+      Error(ErrorCode::usage, fmt::format("{} cannot be the name of a node", quote_for_message(node))));
+}
+
+}  // namespace
+
+Result<std::string> keep_folder(const Series& series) {
+  if (auto made = series.files->make_folder(folder_of(series)); !made)
+    return tl::unexpected<Error>(std::move(made.error()));
+  return folder_of(series);
+}
+
+Status announce(const Series& series, const Keeper& keeper) {
+  if (auto fits = is_name(keeper.node); !fits) return fits;
+  const Json json = Json::object({{"node", keeper.node},
+                                  {"domain", keeper.domain},
+                                  {"address", keeper.address},
+                                  {"port", keeper.port},
+                                  {"in_job", keeper.in_job},
+                                  {"restart", keeper.restart}});
+  return checkpoint::write_whole(*series.files, folder_of(series),
+                                 fmt::format("{}{}{}", kAt, keeper.node, kEnd), json.dump() + "\n");
+}
+
+void retract(const Series& series, const std::string& node) {
+  (void)series.files->remove(fmt::format("{}/{}{}{}", folder_of(series), kAt, node, kEnd));
+}
+
+std::vector<Keeper> keepers(const Series& series) {
+  std::vector<Keeper> all;
+  const auto names = series.files->list(folder_of(series));
+  if (!names) return all;
+  for (const std::string& name : *names) {
+    if (!name.starts_with(kAt) || !name.ends_with(kEnd) || all.size() >= kMostKeepers) continue;
+    const auto json = read_json(series, name);
+    if (!json) continue;
+    Keeper one;
+    one.node = (*json)["node"].as_string();
+    one.domain = (*json)["domain"].as_string();
+    one.address = (*json)["address"].as_string();
+    one.port = (*json)["port"].as_int();
+    one.in_job = static_cast<JobId>((*json)["in_job"].as_int());
+    one.restart = (*json)["restart"].as_int();
+    if (name == fmt::format("{}{}{}", kAt, one.node, kEnd) && one.port > 0 && one.port < 65536)
+      all.push_back(std::move(one));
+  }
+  return all;
+}
+
+std::string kept_for(const Series& series, const Keeper& own) {
+  std::vector<checkpoint::PlacedNode> nodes;
+  for (const Keeper& one : keepers(series))
+    if (one.in_job == own.in_job && one.restart == own.restart) nodes.push_back({one.node, one.domain});
+  for (const checkpoint::Partner& one : checkpoint::choose_partners(std::move(nodes)))
+    if (one.partner == own.node) return one.node;
+  return "";
+}
+
+Status note_kept(const Series& series, const std::string& node, const std::string& by, std::int64_t number) {
+  if (auto fits = is_name(node); !fits) return fits;
+  return checkpoint::write_whole(*series.files, folder_of(series), fmt::format("{}{}{}", kKept, node, kEnd),
+                                 Json::object({{"by", by}, {"number", number}}).dump() + "\n");
+}
+
+std::string kept_by(const Series& series, const std::string& node) {
+  if (!is_name(node)) return "";
+  const auto json = read_json(series, fmt::format("{}{}{}", kKept, node, kEnd));
+  return json ? (*json)["by"].as_string() : "";
+}
+
+Result<std::string> keep_secret(const Series& series, bool make) {
+  const std::string path = folder_of(series) + "/" + kSecret;
+  struct stat info {};
+  if (::lstat(path.c_str(), &info) != 0 && make) {
+    std::array<unsigned char, sizeof(checkpoint::Digest)> bytes{};
+    if (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size()))
+      return fail(ErrorCode::os, fmt::format("no random bytes: {}", std::strerror(errno)));
+    checkpoint::Digest digest;
+    static_assert(sizeof digest == sizeof bytes);
+    std::memcpy(&digest, bytes.data(), sizeof digest);
+    // Several keepers begin at once: whose name comes first, his it is.
+    const std::string mine =
+        fmt::format("{}.{}.{}", kSecret, ::getpid(), checkpoint::hex(digest).substr(0, 8));
+    if (auto wrote = checkpoint::write_whole(*series.files, folder_of(series), mine, checkpoint::hex(digest));
+        !wrote)
+      return tl::unexpected<Error>(std::move(wrote.error()));
+    const int linked = ::link((folder_of(series) + "/" + mine).c_str(), path.c_str());
+    const int wrong = errno;
+    (void)series.files->remove(folder_of(series) + "/" + mine);
+    if (linked != 0 && wrong != EEXIST)
+      return fail(ErrorCode::storage_broken, fmt::format("cannot make {}: {}", path, std::strerror(wrong)));
+  }
+  if (::lstat(path.c_str(), &info) != 0)
+    return fail(ErrorCode::not_found, "no keeper of checkpoints was started for this series");
+  if (!S_ISREG(info.st_mode) || info.st_uid != ::geteuid() || (info.st_mode & 077) != 0)
+    return fail(Error(ErrorCode::denied, fmt::format("{} is not this user's alone", path))
+                    .remedied_by("remove it, and start 'sickbay-ckpt keep' anew on all nodes"));
+  return checkpoint::read_whole(*series.files, path, kMostBytes);
+}
+
+}  // namespace sickbay::ckpt
