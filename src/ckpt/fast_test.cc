@@ -50,14 +50,31 @@ class FastPlace : public testing::Test {
 };
 
 TEST_F(FastPlace, IsForItsUserAlone) {
-  std::filesystem::create_directory(folder_ / "fast");
-  ASSERT_EQ(::chmod((folder_ / "fast").c_str(), 0777), 0);
-  const auto fast = open(process(1));
-  ASSERT_TRUE(fast) << fast.error().line();
-  EXPECT_EQ(fast->most, 500U);  // of two processes on a node
-  struct stat info {};
-  ASSERT_EQ(::stat((folder_ / "fast").c_str(), &info), 0);
-  EXPECT_EQ(info.st_mode & 0777, 0700U);
+  const auto mode = [](const std::filesystem::path& path) {
+    struct stat info {};
+    EXPECT_EQ(::stat(path.c_str(), &info), 0) << path;
+    return info.st_mode & 0777;
+  };
+  {
+    const auto fast = open(process(1));
+    ASSERT_TRUE(fast) << fast.error().line();
+    EXPECT_EQ(fast->most, 500U);  // of two processes on a node
+    EXPECT_EQ(mode(folder_ / "fast"), 0700U);
+    EXPECT_EQ(mode(fast->store.folder()), 0700U);
+  }
+  // One that the user has made stays as it is; where others can put things is no place.
+  ASSERT_EQ(::chmod((folder_ / "fast").c_str(), 0755), 0);
+  {
+    const auto fast = open(process(1));
+    ASSERT_TRUE(fast) << fast.error().line();
+    EXPECT_EQ(mode(folder_ / "fast"), 0755U);
+  }
+  for (const unsigned open_to_others : {0777U, 0775U, 0702U}) {
+    ASSERT_EQ(::chmod((folder_ / "fast").c_str(), open_to_others), 0);
+    const auto refused = open(process(1));
+    ASSERT_FALSE(refused) << open_to_others;
+    EXPECT_EQ(refused.error().code, ErrorCode::denied);
+  }
 }
 
 TEST_F(FastPlace, OfAnotherUserOrALinkIsNotUsed) {
