@@ -83,11 +83,13 @@ std::vector<Keeper> keepers(const Series& series) {
   return all;
 }
 
-std::string kept_for(const Series& series, const Keeper& own) {
-  std::vector<checkpoint::PlacedNode> nodes;
+std::string kept_for(const Series& series, const Keeper& own, const std::set<std::string>& nodes) {
+  std::vector<checkpoint::PlacedNode> there;
   for (const Keeper& one : keepers(series))
-    if (one.in_job == own.in_job && one.restart == own.restart) nodes.push_back({one.node, one.domain});
-  for (const checkpoint::Partner& one : checkpoint::choose_partners(std::move(nodes)))
+    if (one.in_job == own.in_job && one.restart == own.restart &&
+        (nodes.size() < 2 || nodes.contains(one.node)))
+      there.push_back({one.node, one.domain});
+  for (const checkpoint::Partner& one : checkpoint::choose_partners(std::move(there)))
     if (one.partner == own.node) return one.node;
   return "";
 }

@@ -8,6 +8,7 @@
 #pragma once
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -35,8 +36,11 @@ Status announce(const Series& series, const Keeper& keeper);
 void retract(const Series& series, const std::string& node);
 /// Those that are announced, by node, also of earlier starts of the job.  A file that is none is let be.
 std::vector<Keeper> keepers(const Series& series);
-/// Whose packs `own` has to keep: of the keepers of the same start of the job.  "": it is alone.
-std::string kept_for(const Series& series, const Keeper& own);
+/// Whose packs `own` has to keep, of a checkpoint that was taken on `nodes`: of the keepers of the same start
+/// of the job that are there.  (What a keeper that died has announced stays on the board, and its node is
+/// none of the program's any more.)  Where the program is on one node, any other keeper has its packs.  "":
+/// it is alone.
+std::string kept_for(const Series& series, const Keeper& own, const std::set<std::string>& nodes);
 
 /// `by` has all packs of `node` of checkpoint `number`.
 Status note_kept(const Series& series, const std::string& node, const std::string& by, std::int64_t number);

@@ -44,11 +44,22 @@ TEST_F(Keepers, EachHasThePacksOfOneThatDoesNotFailWithIt) {
   ASSERT_TRUE(announce(series_, at("c1", "c", 1)));  // of another start
   std::vector<std::string> of;
   for (const char* node : {"a1", "a2", "b1", "b2"}) {
-    of.push_back(kept_for(series_, at(node, "")));
+    of.push_back(kept_for(series_, at(node, ""), {"a1", "a2", "b1", "b2"}));
     EXPECT_NE(of.back().substr(0, 1), std::string(node).substr(0, 1)) << node;
   }
   EXPECT_THAT(of, testing::UnorderedElementsAre("a1", "a2", "b1", "b2"));
-  EXPECT_EQ(kept_for(series_, at("c1", "", 1)), "");
+  EXPECT_EQ(kept_for(series_, at("c1", "", 1), {"a1", "a2", "b1", "b2"}), "");
+}
+
+// n3 died and could retract nothing; n2, which was there before it, is there again.
+TEST_F(Keepers, WhoDiedIsNobodysPartner) {
+  for (const char* node : {"n1", "n2", "n3"}) ASSERT_TRUE(announce(series_, at(node, node)));
+  EXPECT_EQ(kept_for(series_, at("n1", ""), {"n1", "n2"}), "n2");
+  EXPECT_EQ(kept_for(series_, at("n2", ""), {"n1", "n2"}), "n1");
+  // Of a program on one node another keeper of the job has the packs.
+  int keep_n1 = 0;
+  for (const char* node : {"n2", "n3"}) keep_n1 += kept_for(series_, at(node, ""), {"n1"}) == "n1" ? 1 : 0;
+  EXPECT_EQ(keep_n1, 1);
 }
 
 TEST_F(Keepers, WhoHasWhat) {

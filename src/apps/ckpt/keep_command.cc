@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <csignal>
 #include <filesystem>
+#include <set>
 #include <thread>
 
 #include "apps/ckpt/commands.h"
@@ -82,7 +83,9 @@ class Keeping {
 
  private:
   Status have(const Control& control) {
-    const std::string node = kept_for(series_, own_);
+    std::set<std::string> nodes;
+    for (const Image& image : control.images) nodes.insert(image.node);
+    const std::string node = kept_for(series_, own_, nodes);
     for (const Keeper& one : keepers(series_))
       if (one.node == node)
         if (auto copied = copy(control, one); !copied) return copied;
@@ -208,11 +211,12 @@ Result<int> fetch_command(const Options& o) {
   if (image == control->images.end())
     return fail(ErrorCode::not_found,
                 fmt::format("checkpoint {} has no image of rank {}", o.number, place->me.rank));
-  // First the one that is said to have it, then where it was, then any other.
+  // First the one that is said to have it, then any other; where it was is most likely gone, and who is gone
+  // costs the patience.
   std::vector<Keeper> all = keepers(*series);
   const std::string by = kept_by(*series, image->node);
   std::ranges::stable_sort(all, {}, [&](const Keeper& one) {
-    return one.node == by ? 0 : one.node == image->node ? 1 : 2;
+    return one.node == by ? 0 : one.node == image->node ? 2 : 1;
   });
   constexpr std::size_t kMostAsked = 8;
   if (all.size() > kMostAsked) all.resize(kMostAsked);

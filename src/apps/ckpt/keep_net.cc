@@ -137,7 +137,7 @@ Result<Descriptor> connect_to(const KeepPlace& place) {
   };
   if (::connect(socket.get(), at->get(), at->size) != 0 && errno != EINPROGRESS) return wrong(errno);
   pollfd one{socket.get(), POLLOUT, 0};
-  if (::poll(&one, 1, static_cast<int>(kKeepPatience.count() / 1000)) != 1) return wrong(ETIMEDOUT);
+  if (::poll(&one, 1, static_cast<int>(kConnectPatience.count() / 1000)) != 1) return wrong(ETIMEDOUT);
   int code = 0;
   socklen_t size = sizeof code;
   if (::getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &code, &size) != 0 || code != 0) return wrong(code);

@@ -19,6 +19,8 @@ namespace sickbay::ckpt {
 
 /// How long the other side may say nothing.
 inline constexpr Micros kKeepPatience = std::chrono::seconds(10);
+/// Until a connection stands: a node that has died answers nothing at all.
+inline constexpr Micros kConnectPatience = std::chrono::seconds(2);
 /// Connections that a keeper answers at once; more are closed.
 inline constexpr int kMostKeepConnections = 16;
 
