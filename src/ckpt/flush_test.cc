@@ -203,6 +203,16 @@ TEST_F(Flush, RankZerosThatIsKilledBeforeTheControlFile) {
   EXPECT_THAT(noted(), IsEmpty());
 }
 
+TEST_F(Flush, NobodyWaitsLongForARankZeroThatIsGone) {
+  take("a");
+  const auto start = std::chrono::steady_clock::now();
+  for (const auto& one :
+       four_.all([&](std::int64_t rank) { return four_.flush(rank, {.begin = Processes::kShort}); }, {0}))
+    EXPECT_FALSE(one);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, Processes::kLong / 2);
+  flush_well(1);
+}
+
 TEST_F(Flush, SharedStorageIsFull) {
   take("a");
   flush_well(1);
