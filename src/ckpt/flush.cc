@@ -127,8 +127,7 @@ class Flushing {
     answer(copy_own(*control));
     // All are there, and then all have done it.  (One that never comes is not waited for as long as a copy
     // may take.)
-    Waiting begin = waiting_;
-    begin.patience = std::min(wish_.begin, waiting_.patience);
+    const Waiting begin = at_most_begin();
     for (const bool all_done : {false, true}) {
       const auto all = board_.gather(all_done ? waiting_ : begin, [&](const Json& a) {
         return a["turn"].as_int() == turn_ && (!all_done || a["phase"].as_string() != "begun");
@@ -170,14 +169,17 @@ class Flushing {
 
   // ---- the others'
 
+  // Where somebody waits for this process, it does not wait long for a rank 0 that may be dead: what it has
+  // copied is there, and rank 0's goes on without it.
   Status follow() {
+    const Waiting patient = wish_.in_background ? waiting_ : at_most_begin();
     for (std::int64_t target = wish_.number;;) {
       const auto newest = to_flush();
       if (!newest) return tl::unexpected<Error>(newest.error());
       target = std::max(target, *newest);
       if (target == 0) return look_at_shared();
       if (flushed_.number >= target) return {};
-      const auto heard = board_.hear(waiting_, [&](const Json& said) {
+      const auto heard = board_.hear(patient, [&](const Json& said) {
         const std::string& state = said["state"].as_string();
         if (said["turn"].as_int() <= turn_) return false;
         // (How the first try ended says nothing of the second.)
@@ -197,7 +199,7 @@ class Flushing {
       const auto control = series_.noted.read_control(number);
       answer(control ? copy_own(*control) : tl::unexpected<Error>(control.error()));
       --turn_;  // (how this one ends is heard, too)
-      const auto ended = board_.hear(waiting_, [&](const Json& said) {
+      const auto ended = board_.hear(patient, [&](const Json& said) {
         return said["turn"].as_int() > turn_ + 1 || said["state"].as_string() != "begun";
       });
       if (!ended) return tl::unexpected<Error>(ended.error());
@@ -205,6 +207,12 @@ class Flushing {
   }
 
   // ---- all
+
+  Waiting at_most_begin() const {
+    Waiting begin = waiting_;
+    begin.patience = std::min(wish_.begin, waiting_.patience);
+    return begin;
+  }
 
   Status look_at_shared() {
     const auto shared = series_.store.list();

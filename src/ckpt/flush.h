@@ -32,6 +32,7 @@ struct FlushWish {
   /// Leave it to another process of this rank that waits to begin, where there is one.
   bool in_background = false;
   /// The first word of every process must come within this (and the patience); then each has the patience.
+  /// Not in the background, rank 0's words must come within it, too.
   Micros begin = std::chrono::minutes(5);
 };
 

@@ -55,6 +55,34 @@ SLURMD_NODENAME=n9 run 66 sickbay-ckpt fetch --number 2 --session x --rank 1 --r
 cp kept store/17/board/keep/secret
 SLURMD_NODENAME=n9 run 0 sickbay-ckpt fetch --number 2 --session x --rank 1 --ranks 3
 SLURMD_NODENAME=n9 run 66 sickbay-ckpt fetch --number 7 --session x --rank 1 --ranks 3
+# One that is none is asked first: whatever it says, nothing of it stays, and the next is asked.
+cat > false.py <<'EOF'
+import socket, sys, threading
+hello = b"sickbay-keep 1 " + b"a" * 64 + b"\n"
+says = {"other": b"HTTP/1.0 400 Bad Request\r\n\r\n", "endless": b"x" * 100000, "nothing": b"", "cut": hello + b"ok 5000\nshort",
+        "much": hello + b"ok 1000000000000\n", "wrong": hello + b"ok 5000\n" + b"y" * 5000, "not": hello + b"none\n"}[sys.argv[1]]
+with socket.create_server(("127.0.0.1", 0)) as server:
+    print(server.getsockname()[1], flush=True)
+    while True:
+        one, _ = server.accept()
+        with one:
+            try:
+                one.sendall(says)
+                one.shutdown(socket.SHUT_WR)
+                while one.recv(4096): pass
+            except OSError: pass
+EOF
+cp store/17/board/keep/kept.n1.json kept.json
+for says in other endless nothing cut much wrong not; do
+  rm -rf fast-n9; python3 false.py $says > port 2> false.err & keeper[false]=$!
+  until_so test -s port
+  printf '{"node":"n5","domain":"n5","address":"127.0.0.1","port":%s,"in_job":17,"restart":0}\n' "$(cat port)" > store/17/board/keep/at.n5.json
+  echo '{"by":"n5","number":2}' > store/17/board/keep/kept.n1.json
+  SLURMD_NODENAME=n9 run 0 sickbay-ckpt fetch --number 2 --session x --rank 1 --ranks 3
+  cmp fast-n9/17-*/r1/c2.r1.pack "fast-$by"/17-*/r1/c2.r1.pack; run 2 sh -c 'ls fast-n9/17-*/r1/*.new'
+  ends false TERM; rm port
+done
+rm store/17/board/keep/at.n5.json; cp kept.json store/17/board/keep/kept.n1.json
 # What the partner has is damaged: nothing of it is left, and all pass it over.
 printf x | dd of="$(echo "fast-$by"/17-*/r1/c2.r1.pack)" bs=1 seek=20 conv=notrunc status=none; rm -r fast-n9
 state lost; all c 0 'n0 n9 n2' restore; same out.0 <<< 1; is_state one; says err.0 'checkpoint 1 was taken instead'
