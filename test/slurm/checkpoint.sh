@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # A program that writes its own files and knows nothing of Sickbay (demo/checkpoint/wave_files.c, MPI), under
 # `sickbay-ckpt run` in a job of an ordinary user: asked by `sickbay checkpoint`, by a signal to its step, by sbatch
-# --signal; its node dies, and it goes on from there, to the result of a run without faults.
+# --signal, saved to a fast place of each node and flushed from there; its node dies, and it goes on from there, to the result of a
+# run without faults.
 #   checkpoint.sh BUILD
 set -euo pipefail
 build=$(realpath "${1:?usage: checkpoint.sh BUILD}")
@@ -25,7 +26,7 @@ told() { as alice "$sickbay history $1 --json" | jq -e "[.parts[].operations[] |
 sum_of() { grep -oh 'checksum .*' "$1"; } # FILE
 
 # --- a job of sickbay submit
-job=$(as alice "$sickbay submit --parsable --recover --rerun=never -N2 -t 10 job.sh $steps $size $step_ms" 2>"$folder/submit.err")
+job=$(as alice "export SICKBAY_CHECKPOINT_FAST=/tmp/alice-fast:64M; $sickbay submit --parsable --recover --rerun=never -N2 -t 10 job.sh $steps $size $step_ms" 2>"$folder/submit.err")
 until_true "job $job computes" grep -q 'from step 0' "$home/wave.out"
 holds "its owner asks for a checkpoint, and has its number" [ "$(as alice "$sickbay checkpoint $job --wait 30s" 2>&1)" = 1 ]
 holds "it is there" has "$job" 1
@@ -35,6 +36,11 @@ holds "sickbayd believes no other user who tells of one" as bob "! $sickbay chec
 holds "a signal to its step asks, too" as alice "scancel --signal=USR1 $job.0"
 until_true "that one is taken" has "$job" 2
 holds "its program goes on meanwhile" runs "$job"
+# (/tmp is each node's own.)
+on_its_nodes() { local n; for n in $(ctl scontrol show hostnames "$(ctl squeue -h -j "$job" -o %N)"); do "$sickbay" lab exec -l "$lab" --node "$n" -- sh -c 'ls /tmp/alice-fast/*/r*/c2.*pack' || return 1; done; }
+holds "it is in the fast place of each node" on_its_nodes
+flushed() { as alice "$build/bin/sickbay-ckpt list --store sickbay-checkpoints --job $1 --json" | jq -se "[.. | objects | select(.checkpoint? == $2 and .tier == \"shared\")] | length > 0"; }
+until_true "and comes to shared storage behind the program" flushed "$job" 2
 
 node=$(ctl squeue -h -j "$job" -o %N)
 node=$(ctl scontrol show hostnames "$node" | tail -n 1)
