@@ -14,6 +14,7 @@
 
 #include "apps/ckpt/commands.h"
 #include "apps/ckpt/keep_net.h"
+#include "base/hostlist.h"
 #include "checkpoint/retention.h"
 #include "checkpoint/tiers.h"
 #include "ckpt/agree.h"
@@ -26,7 +27,8 @@ namespace {
 using checkpoint::Control;
 using checkpoint::Image;
 
-constexpr std::chrono::seconds kAgain{5};  // after an error
+constexpr std::chrono::seconds kAgain{1};  // after an error, of the same checkpoint
+constexpr std::size_t kMostNodes = 100'000;
 
 // All keepers look at the board 1000 times a second altogether, and each 4 times at most.
 timespec pause_of(std::int64_t nodes) {
@@ -71,11 +73,12 @@ class Keeping {
     if (!noted || noted->empty() || !noted->back().control) return;
     const Control& control = *noted->back().control;
     const auto now = std::chrono::steady_clock::now();
-    if (control.number == done_ || now < again_) return;
+    if (control.number == done_ || (control.number == failed_ && now < again_)) return;
     if (const auto had = have(control); !had) {
       if (had.error().line() != told_) tell_notes({had.error().line()});
       told_ = had.error().line();
-      again_ = now + kAgain;
+      failed_ = control.number;
+      again_ = std::chrono::steady_clock::now() + kAgain;
       return;
     }
     done_ = control.number;
@@ -146,7 +149,7 @@ class Keeping {
   const Series& series_;
   Keeper own_;
   std::string secret_, told_;
-  std::int64_t done_ = 0;
+  std::int64_t done_ = 0, failed_ = 0;
   std::chrono::steady_clock::time_point again_{};
 };
 
@@ -214,6 +217,11 @@ Result<int> fetch_command(const Options& o) {
   // First the one that is said to have it, then any other; where it was is most likely gone, and who is gone
   // costs the patience.
   std::vector<Keeper> all = keepers(*series);
+  // A keeper is a step of this job, so there is none where the job is not any more (a node that died).
+  const auto nodes = expand_hostlist(environment("SLURM_JOB_NODELIST"), kMostNodes);
+  if (nodes && !nodes->empty())
+    std::erase_if(all,
+                  [&](const Keeper& one) { return std::ranges::find(*nodes, one.node) == nodes->end(); });
   const std::string by = kept_by(*series, image->node);
   std::ranges::stable_sort(all, {}, [&](const Keeper& one) {
     return one.node == by ? 0 : one.node == image->node ? 2 : 1;
