@@ -132,7 +132,9 @@ TEST_P(Heat, ABrokenCheckpointIsNotTaken) {
 TEST_P(Heat, RankZeroReplacesANodeThatFailed) {
   tell_of("n3", wire::kFailed, [this] { return std::filesystem::exists(conf.path("work/died")); });
   EXPECT_EQ(run_job("HEAT_DIE=150:3:19"), 0) << out;
-  EXPECT_THAT(out, HasSubstr(": node n3 replaced by n9\n"));
+  // (That rank 0 says so is not looked for: what a rank wrote just before it ends its step by MPI_Abort,
+  // mpiexec may drop.  Seen in 3 of some 30 runs.)
+  EXPECT_TRUE(replaced) << out;
   EXPECT_THAT(out, HasSubstr("from step 140 of 200"));
   EXPECT_TRUE(file("work/result") == wanted);
   EXPECT_EQ(file("ran"), "n[1-4]\nn[1-2],n[4,9]\n") << "the next step is on the new set";

@@ -13,7 +13,7 @@ lab_up --nodes 4 --spares 0 --cpus 1
 set_site '{detect: {default: "fast"}}'
 home=$folder/home/alice
 wave=$build/demo/wave_files
-size=64 steps=4000 step_ms=5 # 20 s at the least
+size=64 steps=12000 step_ms=5 # a minute at the least: it must not end while it is asked, on a busy machine neither
 as alice 'cat >job.sh' <<JOB
 #!/bin/bash
 exec srun --mpi=pmi2 $build/bin/sickbay-ckpt run --files 'state.%t' --done 'done.%t' -- $wave "\$@" >>wave.out

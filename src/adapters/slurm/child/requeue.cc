@@ -60,6 +60,12 @@ Result<std::string> keep_away(const SeenJob& seen, const std::vector<std::string
   return fmt::format("\"{}\" ({})", slurm_strerror(number), number);
 }
 
+// Seconds.  The submit time of a job that begins anew is when the last of its nodes had ended it.  slurmd
+// knows by whole seconds which credentials were revoked with that end, and one of the same second is refused
+// ("already killed"): the job has then failed, and Slurm puts off what it requeues by two minutes.  (Its
+// clock may be a second off, too.)
+constexpr std::time_t kAfterItsEnd = 2;
+
 }  // namespace
 
 Result<Json> requeue_job(const Json& args) {
@@ -108,11 +114,15 @@ Result<Json> begin_now(const Json& args) {
   if (job.state != "PENDING" || job.held || job.reason != "BeginTime" ||
       std::ranges::count(job.flags, "COMPLETING") != 0 || is_whole_array(job))
     return Json(false);
+  const std::time_t now = time(nullptr);
+  if (now < to_unix_seconds(job.submit) + kAfterItsEnd)
+    return fail(Error(ErrorCode::busy, fmt::format("job {} has ended this moment", handle.job_id))
+                    .because("slurmd launches no job whose credential is of the second in which it ended"));
   job_desc_msg_t update;
   slurm_init_job_desc_msg(&update);
   job_number(update) = handle.job_id;
   update.user_id = getuid();
-  update.begin_time = time(nullptr);
+  update.begin_time = now;
   if (slurm_update_job(&update) == SLURM_SUCCESS) return Json(true);
   const int number = errno;
   if (number == code::kWaitsForSlurmdbd)
