@@ -92,7 +92,7 @@ Result<std::optional<FastWish>> parse_fast(const std::string& text) {
 
 Result<std::string> fast_store(const FastWish& wish, const std::string& series, const Participant& me,
                                std::int64_t rank) {
-  const auto folder = fill_in(wish.folder, me);
+  auto folder = fill_in(wish.folder, me);
   if (!folder) return folder;
   return fmt::format("{}/{}/r{}", *folder, name_of(series), rank);
 }
@@ -125,6 +125,17 @@ Result<Fast> open_fast(checkpoint::Files& files, const FastWish& wish, const std
   // (Another process of the job may write the same at this moment.)
   if (!told && !read_job(files, fast.store.folder())) return tl::unexpected<Error>(std::move(told.error()));
   return fast;
+}
+
+Status note_in_fast(checkpoint::Store& store, const Participant& me, std::int64_t number, TimePoint at,
+                    const checkpoint::Image& image) {
+  checkpoint::Control own;
+  own.number = number;
+  own.job = me.job;
+  own.uid = me.uid;
+  own.at = at;
+  own.images = {image};
+  return store.publish(own, {});
 }
 
 Status drop_from(checkpoint::Files& files, const checkpoint::Store& store, std::int64_t number) {

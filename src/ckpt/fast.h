@@ -54,6 +54,11 @@ Result<Fast> open_fast(checkpoint::Files& files, const FastWish& wish, const std
 Result<std::string> fast_store(const FastWish& wish, const std::string& series, const Participant& me,
                                std::int64_t rank);
 
+/// What a fast place needs to save the next one beside this one and to know what is old: a control file of
+/// one process's image alone.  Without it the next one is full.
+Status note_in_fast(checkpoint::Store& store, const Participant& me, std::int64_t number, TimePoint at,
+                    const checkpoint::Image& image);
+
 /// Removes what stands there of checkpoints from `number` on: of a series that had the same name.
 Status drop_from(checkpoint::Files& files, const checkpoint::Store& store, std::int64_t number);
 

@@ -17,13 +17,6 @@ using checkpoint::Image;
 
 constexpr Micros kLook = std::chrono::milliseconds(50);
 
-std::int64_t newest_of(const std::vector<checkpoint::Listed>& listed) {
-  std::int64_t newest = 0;
-  for (const checkpoint::Listed& one : listed)
-    if (one.control) newest = std::max(newest, one.number);
-  return newest;
-}
-
 // One at a time flushes for a process, and one more may wait for it: that one sees all that was noted by
 // then.
 class Turn {
@@ -33,10 +26,10 @@ class Turn {
                            const Waiting& waiting) {
     const std::string stem =
         series.fast ? series.fast->store.folder() + "/" : fmt::format("{}/r{}.", series.board, me.rank);
-    const auto next = wait_for(series, stem + "lock.next", wish.in_background ? Micros(0) : waiting.patience,
-                               waiting, turn.next_);
+    auto next = wait_for(series, stem + "lock.next", wish.in_background ? Micros(0) : waiting.patience,
+                         waiting, turn.next_);
     if (!next || !*next) return next;
-    const auto own = wait_for(series, stem + "lock.flush", waiting.patience, waiting, turn.own_);
+    auto own = wait_for(series, stem + "lock.flush", waiting.patience, waiting, turn.own_);
     turn.next_.reset();
     if (own && !*own)
       return fail(Error(ErrorCode::timed_out, "an earlier flush of this process has not ended")

@@ -106,21 +106,22 @@ std::string kept_by(const Series& series, const std::string& node) {
   return json ? (*json)["by"].as_string() : "";
 }
 
+Result<std::string> random_hex() {
+  checkpoint::Digest bytes{};
+  if (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size()))
+    return fail(ErrorCode::os, fmt::format("no random bytes: {}", std::strerror(errno)));
+  return checkpoint::hex(bytes);
+}
+
 Result<std::string> keep_secret(const Series& series, bool make) {
   const std::string path = folder_of(series) + "/" + kSecret;
   struct stat info {};
   if (::lstat(path.c_str(), &info) != 0 && make) {
-    std::array<unsigned char, sizeof(checkpoint::Digest)> bytes{};
-    if (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size()))
-      return fail(ErrorCode::os, fmt::format("no random bytes: {}", std::strerror(errno)));
-    checkpoint::Digest digest;
-    static_assert(sizeof digest == sizeof bytes);
-    std::memcpy(&digest, bytes.data(), sizeof digest);
+    auto secret = random_hex();
+    if (!secret) return secret;
     // Several keepers begin at once: whose name comes first, his it is.
-    const std::string mine =
-        fmt::format("{}.{}.{}", kSecret, ::getpid(), checkpoint::hex(digest).substr(0, 8));
-    if (auto wrote = checkpoint::write_whole(*series.files, folder_of(series), mine, checkpoint::hex(digest));
-        !wrote)
+    const std::string mine = fmt::format("{}.{}.{}", kSecret, ::getpid(), secret->substr(0, 8));
+    if (auto wrote = checkpoint::write_whole(*series.files, folder_of(series), mine, *secret); !wrote)
       return tl::unexpected<Error>(std::move(wrote.error()));
     const int linked = ::link((folder_of(series) + "/" + mine).c_str(), path.c_str());
     const int wrong = errno;

@@ -47,6 +47,8 @@ Status note_kept(const Series& series, const std::string& node, const std::strin
 /// Who has; "": nobody.
 std::string kept_by(const Series& series, const std::string& node);
 
+/// 256 random bits in hex.  Errors: os.
+Result<std::string> random_hex();
 /// The secret; where there is none it is made, with `make`, else not_found.  Errors: denied: the file is
 /// another user's or others may read it.
 Result<std::string> keep_secret(const Series& series, bool make);

@@ -58,6 +58,13 @@ Result<std::vector<checkpoint::Listed>> list_all(const Series& series) {
   return list;
 }
 
+std::int64_t newest_of(const std::vector<checkpoint::Listed>& listed) {
+  std::int64_t newest = 0;
+  for (const checkpoint::Listed& one : listed)
+    if (one.control) newest = std::max(newest, one.number);
+  return newest;
+}
+
 Result<checkpoint::Control> find_control(const Series& series, std::int64_t number) {
   auto control = series.store.read_control(number);
   if (control) return control;

@@ -45,6 +45,8 @@ struct Series {
 /// All that exist, by number, wherever their packs lie; one that is in both places is the store's.  Errors:
 /// as Store::list.
 Result<std::vector<checkpoint::Listed>> list_all(const Series& series);
+/// The greatest number among those that have a control file; 0: none has.
+std::int64_t newest_of(const std::vector<checkpoint::Listed>& listed);
 /// The control file, of the store, else of board/fast.  Errors: as Store::read_control.
 Result<checkpoint::Control> find_control(const Series& series, std::int64_t number);
 

@@ -60,7 +60,11 @@ class Taking {
     }
     taken_.notes.insert(taken_.notes.begin(), saved->notes.begin(), saved->notes.end());
     taken_.took = waiting_.now() - start;
-    if (series_.fast) note_here(saved->images.front());
+    if (series_.fast)
+      if (auto told = note_in_fast(series_.fast->store, me_, begun_.control.number, waiting_.now(),
+                                   saved->images.front());
+          !told)
+        note(told.error().line());
     if (me_.rank == 0) remember();
     return std::move(taken_);
   }
@@ -173,19 +177,6 @@ class Taking {
     const checkpoint::Store& store = in_fast_ ? series_.fast->store : series_.store;
     (void)series_.files->remove(store.folder() + "/" +
                                 checkpoint::pack_name(begun_.control.number, me_.rank));
-  }
-
-  // What the fast place needs to save the next one beside this one and to know what is old: a control file
-  // of this process's image alone.  Without it the next one is full.
-  void note_here(const Image& image) {
-    Control control;
-    control.number = begun_.control.number;
-    control.job = me_.job;
-    control.uid = me_.uid;
-    control.at = waiting_.now();
-    control.images = {image};
-    if (auto told = series_.fast->store.publish(control, {}); !told)
-      taken_.notes.push_back(told.error().line());
   }
 
   Status tell(const Result<checkpoint::Saved>& saved) {

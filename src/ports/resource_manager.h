@@ -161,7 +161,8 @@ class ResourceManager {
   /// busy (it is being cleaned up).
   virtual void requeue(RequeueOrder order, Done<Requeued> done) = 0;
   /// Takes the time before which it does not begin away from a job that waits for that (BeginTime): Slurm has
-  /// what was requeued wait for two minutes.  False: it does not wait for one (any more).  Errors: not_found.
+  /// what was requeued wait for two minutes.  False: it does not wait for one (any more).  Errors: not_found;
+  /// busy: it has ended this moment, and a node would take it for the one that was ended.
   virtual void begin_now(JobHandle job, Done<bool> done) = 0;
   virtual void refresh(RefreshOrder order, Done<Snapshot> done) = 0;
   /// Ended jobs from accounting (sacct), those that it knows; without a key: any job of that id, latest

@@ -120,14 +120,9 @@ class Keeping {
   Status note_here(const Control& control, const Image& image, Fast& fast) {
     const auto unused = place_.files->lock(fast.store.folder() + "/" + kFastUse);
     if (!unused) return {};
-    Control own;
-    own.number = control.number;
-    own.job = control.job;
-    own.uid = control.uid;
-    own.at = control.at;
-    own.images = {image};
     if (auto gone = drop_from(*place_.files, fast.store, control.number + 1); !gone) return gone;
-    if (auto told = fast.store.publish(own, {}); !told) return told;
+    if (auto told = note_in_fast(fast.store, place_.me, control.number, control.at, image); !told)
+      return told;
     std::vector<std::string> notes;
     end_old(*place_.files, fast.store, {.count = kKeptFast, .age = {}, .bytes = {}}, control.at, notes);
     return {};

@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
-#include <sys/random.h>
 #include <sys/socket.h>
 
 #include <atomic>
@@ -15,6 +14,7 @@
 #include <vector>
 
 #include "base/digest/hmac.h"
+#include "ckpt/keepers.h"
 #include "model/keep_wire.h"
 
 namespace sickbay::ckpt {
@@ -34,14 +34,6 @@ Digest digest_at(std::string_view bytes) {
 }
 std::string seal_of(const std::string& secret, const std::string& nonce, const KeepRequest& request) {
   return checkpoint::hex(digest_at(hmac_sha256(secret, seal_text(nonce, request))));
-}
-// Takes as long for one that is nearly right.
-bool same_seal(std::string_view a, std::string_view b) {
-  if (a.size() != b.size()) return false;
-  unsigned differ = 0;
-  for (std::size_t i = 0; i < a.size(); ++i)
-    differ |= static_cast<unsigned char>(a[i]) ^ static_cast<unsigned char>(b[i]);
-  return differ == 0;
 }
 
 // One side of a connection, which does not block: each wait has its end.
@@ -95,16 +87,14 @@ class Stream {
 };
 
 Status answer_one(Stream& stream, const KeepServer& server, const std::stop_token& stop) {
-  Digest random{};
-  if (::getrandom(random.data(), random.size(), 0) != static_cast<ssize_t>(random.size()))
-    return fail(ErrorCode::os, "no random bytes");
-  const std::string nonce = checkpoint::hex(random);
-  if (auto sent = stream.send(format_keep(KeepGreeting{nonce}) + "\n"); !sent) return sent;
+  const auto nonce = random_hex();
+  if (!nonce) return tl::unexpected<Error>(nonce.error());
+  if (auto sent = stream.send(format_keep(KeepGreeting{*nonce}) + "\n"); !sent) return sent;
   const auto line = stream.line();
   if (!line) return tl::unexpected<Error>(line.error());
   const auto request = parse_keep_request(*line);
   if (!request) return tl::unexpected<Error>(request.error());
-  if (!same_seal(request->seal, seal_of(server.secret, nonce, *request)))
+  if (!same_secret(request->seal, seal_of(server.secret, *nonce, *request)))
     return fail(ErrorCode::denied, "who asks does not know the secret");
 
   const auto files = checkpoint::make_posix_files();

@@ -21,6 +21,10 @@ std::string hmac_sha256(std::string_view key, std::string_view bytes) {
   return {reinterpret_cast<const char*>(digest.data()), length};
 }
 
+bool same_secret(std::string_view a, std::string_view b) {
+  return a.size() == b.size() && CRYPTO_memcmp(a.data(), b.data(), a.size()) == 0;
+}
+
 std::string seal(std::string_view body, std::string_view key) {
   std::string sealed(body);
   sealed += std::string_view(hmac_sha256(key, body)).substr(0, kSealBytes);
@@ -31,7 +35,8 @@ std::optional<std::string_view> open_seal(std::string_view sealed, std::string_v
   if (sealed.size() < kSealBytes) return std::nullopt;
   const std::string_view body = sealed.substr(0, sealed.size() - kSealBytes);
   const std::string right = hmac_sha256(key, body);
-  if (CRYPTO_memcmp(right.data(), sealed.data() + body.size(), kSealBytes) != 0) return std::nullopt;
+  if (!same_secret(sealed.substr(body.size()), std::string_view(right).substr(0, kSealBytes)))
+    return std::nullopt;
   return body;
 }
 

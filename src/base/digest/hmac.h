@@ -14,6 +14,9 @@ inline constexpr std::size_t kSealBytes = 16;  ///< of the 32 that HMAC-SHA256 g
 /// The 32 bytes of HMAC-SHA256.
 std::string hmac_sha256(std::string_view key, std::string_view bytes);
 
+/// Are both the same?  Takes as long for what is nearly right as for what is not.
+bool same_secret(std::string_view a, std::string_view b);
+
 /// `body` and the first kSealBytes of its HMAC behind it.
 std::string seal(std::string_view body, std::string_view key);
 /// The body of what seal() made with the same key, a part of `sealed`; nothing: it is another's, or was

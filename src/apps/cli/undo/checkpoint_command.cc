@@ -84,10 +84,7 @@ Result<Place> place_of(JobId job, const CheckpointOptions& o) {
 Result<std::int64_t> newest(const ckpt::Series& series) {
   const auto listed = ckpt::list_all(series);
   if (!listed) return fail(listed.error());
-  std::int64_t number = 0;
-  for (const checkpoint::Listed& one : *listed)
-    if (one.control) number = std::max(number, one.number);
-  return number;
+  return ckpt::newest_of(*listed);
 }
 
 Result<int> ask(JobId job, const CheckpointOptions& o) {
