@@ -35,18 +35,20 @@ holds "another user is refused" as bob "! $sickbay checkpoint $job 2>/dev/null"
 holds "sickbayd believes no other user who tells of one" as bob "! $sickbay checkpoint $job --tell '{\"job\":$job,\"checkpoint\":9,\"event\":\"taken\",\"folder\":\"/tmp/x\"}' 2>/dev/null"
 holds "a signal to its step asks, too" as alice "scancel --signal=USR1 $job.0"
 until_true "that one is taken" has "$job" 2
+# (Slurm signals the program itself, too: where it wrote twice that number is none, and the next one is taken.)
+number=$(newest "$job")
 holds "its program goes on meanwhile" runs "$job"
 # (/tmp is each node's own.)
-on_its_nodes() { local n; for n in $(ctl scontrol show hostnames "$(ctl squeue -h -j "$job" -o %N)"); do "$sickbay" lab exec -l "$lab" --node "$n" -- sh -c 'ls /tmp/alice-fast/*/r*/c2.*pack' || return 1; done; }
+on_its_nodes() { local n; for n in $(ctl scontrol show hostnames "$(ctl squeue -h -j "$job" -o %N)"); do "$sickbay" lab exec -l "$lab" --node "$n" -- sh -c "ls /tmp/alice-fast/*/r*/c$number.*pack" || return 1; done; }
 holds "it is in the fast place of each node" on_its_nodes
 flushed() { as alice "$build/bin/sickbay-ckpt list --store sickbay-checkpoints --job $1 --json" | jq -se "[.. | objects | select(.checkpoint? == $2 and .tier == \"shared\")] | length > 0"; }
-until_true "and comes to shared storage behind the program" flushed "$job" 2
+until_true "and comes to shared storage behind the program" flushed "$job" "$number"
 
 node=$(ctl squeue -h -j "$job" -o %N)
 node=$(ctl scontrol show hostnames "$node" | tail -n 1)
 "$sickbay" lab fault -l "$lab" "$node" crash >/dev/null
 until_true "without $node it begins anew, from the checkpoint" grep -q 'from step [1-9]' "$home/wave.out"
-until_true "sickbayd was told what it went on from" told "$job" restored 2
+until_true "sickbayd was told what it went on from" told "$job" restored "$number"
 "$sickbay" lab heal -l "$lab" "$node" >/dev/null
 until_true "it ends" grep -q 'checksum' "$home/wave.out"
 mkdir "$folder/reference"
