@@ -20,9 +20,9 @@ constexpr std::size_t kMostNames = 1024;  ///< of nodes or tasks on one line
 enum Weight : int {
   weight_none = 0,
   weight_swept,      ///< SIGKILL, SIGTERM: often the consequence of another death
-  weight_exit_code,  ///< a task ended with a code
+  weight_exit_code,  ///< a task ended with a code, or the step was ended: whichever is said first
   weight_aborted,    ///< MPI says that it gives up
-  weight_limit,      ///< Slurm ended the job: time, memory, cancelled
+  weight_limit,      ///< Slurm ended the job: time, memory
   weight_signal,     ///< a fault of the program's own, without a node
   weight_task,       ///< the same with rank and node
   weight_node,       ///< Slurm says that a node failed
@@ -87,7 +87,9 @@ std::optional<Clue> read_slurm(std::string_view line) {
       clue.weight = is_own_fault(message->number) ? weight_task : weight_swept;
       break;
     }
+    // Where a task ends badly srun ends the step, which slurmstepd then tells as a step that was cancelled.
     case Kind::task_exit:
+    case Kind::cancelled:
       clue.weight = weight_exit_code;
       break;
     case Kind::task_oom:
@@ -105,7 +107,6 @@ std::optional<Clue> read_slurm(std::string_view line) {
       clue.out_of_memory = true;
       break;
     case Kind::time_limit:
-    case Kind::cancelled:
     case Kind::refused:
     case Kind::cannot_exec:
       clue.weight = weight_limit;

@@ -24,6 +24,15 @@ TEST(Fingerprint, ReadsWhoDiedOfWhat) {
        2, "n3", 7, "SIGBUS"},
       {"many at once: none is named", "srun: error: n[1-2]: tasks 0-1: Killed\n", -1, "", 9, "SIGKILL"},
       {"exit code", "srun: error: n2: task 3: Exited with exit code 7\n", 3, "n2", 0, ""},
+      {"exit code, and the step that srun ended for it",
+       "srun: error: n2: task 3: Exited with exit code 7\nsrun: launch/slurm: _step_signal: Terminating "
+       "StepId=4.0\nslurmstepd-n1: error: *** STEP 4.0 ON n1 CANCELLED AT 2026-11-25T16:41:42 ***\n"
+       "srun: error: n1: task 0: Terminated\n",
+       3, "n2", 0, ""},
+      {"a step that was cancelled, and the code of a task that heard of it",
+       "slurmstepd-n1: error: *** STEP 4.0 ON n1 CANCELLED AT 2026-11-25T16:41:42 ***\n"
+       "srun: error: n2: task 3: Exited with exit code 1\n",
+       -1, "", 0, ""},
       {"out of memory", "srun: error: n2: task 3: Out Of Memory\n", 3, "n2", 9, "SIGKILL"},
       {"time limit",
        "srun: error: n1: task 0: Terminated\nslurmstepd: error: *** JOB 12 ON n1 CANCELLED AT "

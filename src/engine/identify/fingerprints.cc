@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <csignal>
+#include <optional>
 
 #include "base/hostlist.h"
 #include "base/text.h"
@@ -54,21 +55,37 @@ bool same_family(int a, int b) {
 
 bool is_about_time(Symptom symptom) { return symptom == Symptom::stall || symptom == Symptom::abnormal_time; }
 
-// How it ended: where the script ended with 0, the step that did not is what failed.
 struct End {
   int code, signal;
   friend bool operator==(const End&, const End&) = default;
 };
-End end_of(const Run& run) {
-  if (run.symptom == Symptom::steps_failed) return {run.job.step_exit_code, run.job.step_exit_signal};
-  return {run.job.exit_code, run.job.exit_signal};
-}
 
 // Whether it tells of the launcher's sweeping alone: where one rank ends badly srun ends the others, and its
 // own code is the greatest of all: 7, or 143 where the swept ones were heard in time.
 bool is_swept(const End& end) {
   const int signal = end.signal != 0 ? end.signal : end.code - 128;
   return signal == SIGTERM || signal == SIGKILL;
+}
+
+// The code of the first rank that ended badly, as srun told it before it swept the others away.
+std::optional<int> first_code_said(const Run& run) {
+  if (!run.trace) return std::nullopt;
+  for (const std::string& line : run.trace->last_lines) {
+    const auto message = read_srun_message(line);
+    if (!message) continue;
+    if (message->kind == SrunMessage::Kind::task_exit) return message->number;
+    return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+// How it ended: where the script ended with 0, the step that did not is what failed; and where the code is
+// that of ranks which were swept away, the one that died first.
+End end_of(const Run& run) {
+  End end = run.symptom == Symptom::steps_failed ? End{run.job.step_exit_code, run.job.step_exit_signal}
+                                                 : End{run.job.exit_code, run.job.exit_signal};
+  if (const auto code = is_swept(end) ? first_code_said(run) : std::nullopt) end = {*code, 0};
+  return end;
 }
 
 bool has_output(const Run& run) { return run.trace && !run.trace->last_lines.empty(); }

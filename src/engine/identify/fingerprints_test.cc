@@ -35,6 +35,8 @@ Run step(int exit_code, Lines lines = {}) {
   return run;
 }
 
+const char* const kSevenFirst = "srun: error: n2: task 1: Exited with exit code 7";
+const char* const kSwept = "srun: error: n1: task 0: Terminated";
 const char* const kExists = "mkdir: cannot create directory 'out': File exists";
 
 TEST(Fingerprints, AreCompared) {
@@ -75,6 +77,14 @@ TEST(Fingerprints, AreCompared) {
        failed(143, {"error: residual is nan"}), Likeness::same},
       {"the same, with another complaint", failed(7, {"error: residual is nan"}), failed(143, {kExists}),
        Likeness::different},
+      {"the same, where srun told of the first before it ended the others", failed(7, {}),
+       failed(143, {kSevenFirst, kSwept}), Likeness::same},
+      {"another code first", failed(8, {}), failed(143, {kSevenFirst, kSwept}), Likeness::different},
+      {"swept away first: nobody's code", failed(7, {}), failed(143, {kSwept, kSevenFirst}),
+       Likeness::unclear},
+      {"both swept, one after a code", failed(143, {kSevenFirst, kSwept}), failed(143, {kSwept}),
+       Likeness::unclear},
+      {"a step's code of the swept ones", step(143, {kSevenFirst, kSwept}), step(7), Likeness::same},
       {"the launcher's alone, twice", failed(143, {}), failed(143, {}), Likeness::same},
       {"the launcher's, then a signal of its own", failed(143, {"x"}), failed(139, {"x"}, SIGSEGV),
        Likeness::different},
