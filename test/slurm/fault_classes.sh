@@ -209,18 +209,31 @@ nothing_held() { ctl "$sickbay" nodes --json | jq -e '[.. | objects | .claim? | 
 until_true "nothing stays claimed" nothing_held
 
 # --- parallel job whose node is lost as a whole: Slurm sets it DOWN and puts the job back by itself, and Sickbay does not
-# do so a second time
+# do so a second time.  On a busy machine the program ends by its lost rank before Slurm has seen the node, and then it is
+# Sickbay that puts it back.
 job=$(as alice "$sickbay submit --parsable --recover -N2 -t 5 $programs/healthy.sh 120" 2>"$folder/submit.err")
 until_true "the job runs" job_is "$job" JobState RUNNING
 lost=$(ctl scontrol show hostnames "$(job_field "$job" NodeList)" | tail -n 1)
 "$sickbay" lab fault -l "$lab" "$lost" crash >/dev/null
-until_true "Slurm puts the job back" job_is "$job" Restarts 1
+until_true "the job is put back" job_is "$job" Restarts 1
 until_true "it runs anew, and does not wait Slurm's two minutes" job_is "$job" JobState RUNNING
 holds "put back once" job_is "$job" Restarts 1
 avoids_lost() { ! ctl scontrol show hostnames "$(job_field "$job" NodeList)" | grep -qx "$lost"; }
 holds "on other nodes" avoids_lost
-opened c ".fault.job.job_id == $job" && fail "Sickbay put back what Slurm has"
-table+=("parallel job, node lost|none|begin_now|put back by Slurm, once")
+by_slurm() { grep -q "[Rr]equeue.* JobId=$job due to failure of node" "$folder/log/slurmctld.log"; }
+by_sickbay() { opened c ".fault.job.job_id == $job" && journal_of "$r" | grep -q "done requeue_job"; }
+put_back=''
+if by_slurm; then put_back+=Slurm; fi
+if by_sickbay; then put_back+=Sickbay; fi
+checks=$((checks + 1))
+case $put_back in
+  Slurm | Sickbay) ;;
+  *)
+    fail "it was put back by one: '$put_back'"
+    ctl "$sickbay" journal --json | grep "$job" | tail -n 40
+    ;;
+esac
+table+=("parallel job, node lost|none|begin_now|put back by $put_back, once")
 "$sickbay" lab heal -l "$lab" "$lost" >/dev/null
 ctl scancel "$job"
 

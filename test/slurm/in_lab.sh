@@ -13,9 +13,12 @@ if [ "$(id -u)" != 0 ]; then
   exit 77
 fi
 lab=${SB_LAB:-t$$}
-server=
+server='' dir=/nonexistent
 finish() {
+  code=$?
   [ -z "$server" ] || kill "$server" 2>/dev/null || true
+  # (What Slurm wrote is gone with the lab.)
+  [ "$code" = 0 ] || tail -n 60 "$dir/log/slurmctld.log" "$dir"/log/slurmd-*.log >&2 || true
   [ -n "${SB_LAB:-}" ] || "$bin/sickbay" lab down "$lab" >&2
 }
 trap finish EXIT
