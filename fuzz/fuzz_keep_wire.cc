@@ -14,5 +14,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
   look(parse_keep_greeting(line));
   look(parse_keep_request(line));
   look(parse_keep_answer(line));
+  const auto packs = parse_keep_needs(line);
+  if (!packs) fuzz::check_refusal(packs.error());
+  if (packs) SB_CHECK(format_keep_needs(*packs) == line, "one text for each list");
   return 0;
 }

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <optional>
 
 #include "base/digest/sha256.h"
 #include "base/json.h"
@@ -30,12 +29,12 @@ std::uint64_t place_of(std::size_t owner, std::size_t keeper, std::uint64_t segm
 }
 
 // The XOR of `parity` (may be none) and of the segments for `keeper` of all but `keeper` and `without`, of
-// its first `size` bytes.
+// its bytes from `begin` to `end`.
 Status sum_up(std::size_t keeper, std::size_t without, ByteSource* parity, std::span<ByteSource* const> bytes,
-              std::uint64_t segment, std::uint64_t size, const ByteSink& to) {
+              std::uint64_t segment, std::uint64_t begin, std::uint64_t end, const ByteSink& to) {
   std::vector<char> sum(kBlock), more(kBlock);
-  for (std::uint64_t at = 0; at < size; at += kBlock) {
-    const std::size_t now = std::min<std::uint64_t>(kBlock, size - at);
+  for (std::uint64_t at = begin; at < end; at += kBlock) {
+    const std::size_t now = std::min<std::uint64_t>(kBlock, end - at);
     const std::span<char> total = std::span(sum).first(now), next = std::span(more).first(now);
     std::fill(total.begin(), total.end(), '\0');
     if (parity)
@@ -137,16 +136,18 @@ std::uint64_t segment_bytes(std::uint64_t longest, std::size_t members) {
 
 Status make_parity(std::size_t member, std::span<ByteSource* const> bytes, std::uint64_t segment,
                    const ByteSink& to) {
-  return sum_up(member, member, nullptr, bytes, segment, segment, to);
+  return sum_up(member, member, nullptr, bytes, segment, 0, segment, to);
 }
 
-Status rebuild(std::size_t lost, std::uint64_t size, std::span<ByteSource* const> bytes,
+Status rebuild(std::size_t lost, std::uint64_t from, std::uint64_t size, std::span<ByteSource* const> bytes,
                std::span<ByteSource* const> parities, std::uint64_t segment, const ByteSink& to) {
   for (std::size_t keeper = 0; keeper < bytes.size() && size > 0; ++keeper) {
     if (keeper == lost) continue;
-    const std::uint64_t now = std::min(segment, size);
-    if (auto done = sum_up(keeper, lost, parities[keeper], bytes, segment, now, to); !done) return done;
-    size -= now;
+    const std::uint64_t begin = std::min(from, segment), end = begin + std::min(segment - begin, size);
+    if (auto done = sum_up(keeper, lost, parities[keeper], bytes, segment, begin, end, to); !done)
+      return done;
+    from -= begin;
+    size -= end - begin;
   }
   return size == 0 ? Status() : fail(damaged("a lost member was larger than its group says"));
 }
@@ -250,58 +251,50 @@ Status keep_parity(Files& files, const std::string& folder, ParityHead& head,
   return write_whole(files, folder, parity_head_name(head.number), format_parity_head(head));
 }
 
-Status rebuild_member(Files& files, const std::string& folder, const ParityHead& head, std::size_t lost,
-                      std::span<ByteSource* const> bytes, std::span<ByteSource* const> parities) {
+Result<Digest> rebuild_file(Files& files, const std::string& path, const ParityHead& head, std::size_t lost,
+                            std::size_t file, std::span<ByteSource* const> bytes,
+                            std::span<ByteSource* const> parities) {
   SB_CHECK(
       lost < head.members.size() && bytes.size() == head.members.size() && parities.size() == bytes.size(),
       "of this group");
-  const ParityMember& member = head.members[lost];
-  std::vector<std::string> made;  ///< .new files that are whole
-  std::size_t next = 0;           ///< the file that is open, or is to be
-  std::uint64_t left = 0;         ///< of it
-  std::unique_ptr<OutFile> out;
-  std::optional<Sha256> sum;
-  const auto begin = [&]() -> Status {
-    const std::string path = folder + "/" + member.files[next].name;
-    auto opened = files.create(path + ".new", 0600);
-    if (!opened) return tl::unexpected<Error>(std::move(opened.error()));
-    made.push_back(path);
-    out = std::move(*opened);
-    sum.emplace();
-    left = member.files[next].size;
-    return {};
+  const std::vector<ParityFile>& all = head.members[lost].files;
+  SB_CHECK(file < all.size(), "of this member");
+  std::uint64_t from = 0;
+  for (std::size_t i = 0; i < file; ++i) from += all[i].size;
+  Sha256 sum;
+  const auto make = [&]() -> Status {
+    auto out = files.create(path, 0600);
+    if (!out) return tl::unexpected<Error>(std::move(out.error()));
+    auto done =
+        rebuild(lost, from, all[file].size, bytes, parities, head.segment(), [&](std::string_view block) {
+          sum.add(block);
+          return (*out)->append(block);
+        });
+    return done ? (*out)->sync() : done;
   };
-  const auto end = [&]() -> Status {
-    if (auto synced = out->sync(); !synced) return synced;
-    if (parse_digest(sum->hex()) != member.files[next].digest)
-      return fail(damaged(
-          fmt::format("{} cannot be rebuilt: what the group gave is damaged", member.files[next].name)));
-    out.reset();
-    ++next;
-    return {};
-  };
-  const auto take = [&](std::string_view block) -> Status {
-    while (!block.empty()) {
-      if (!out)
-        if (auto begun = begin(); !begun) return begun;
-      const std::string_view now = block.substr(0, left);
-      if (auto wrote = out->append(now); !wrote) return wrote;
-      sum->add(now);
-      block.remove_prefix(now.size());
-      left -= now.size();
-      if (left == 0)
-        if (auto ended = end(); !ended) return ended;
-    }
-    return {};
-  };
-  Status done = rebuild(lost, member.size(), bytes, parities, head.segment(), take);
-  // What has no bytes at all comes to no block.
-  while (done && next < member.files.size()) {
-    done = begin();
-    if (done) done = end();
+  if (auto made = make(); !made) {
+    (void)files.remove(path);
+    return tl::unexpected<Error>(std::move(made.error()));
   }
-  if (done && next != member.files.size())
-    done = fail(damaged("a lost member has more files than its group says"));
+  return *parse_digest(sum.hex());
+}
+
+Status rebuild_member(Files& files, const std::string& folder, const ParityHead& head, std::size_t lost,
+                      std::span<ByteSource* const> bytes, std::span<ByteSource* const> parities) {
+  const std::vector<ParityFile>& all = head.members[lost].files;
+  std::vector<std::string> made;  ///< whose .new is whole
+  Status done;
+  for (std::size_t i = 0; i < all.size() && done; ++i) {
+    const std::string path = folder + "/" + all[i].name;
+    const auto digest = rebuild_file(files, path + ".new", head, lost, i, bytes, parities);
+    if (!digest) {
+      done = tl::unexpected<Error>(digest.error());
+      break;
+    }
+    made.push_back(path);
+    if (*digest != all[i].digest)
+      done = fail(damaged(fmt::format("{} cannot be rebuilt: what the group gave is damaged", all[i].name)));
+  }
   for (const std::string& path : made)
     if (done) done = files.rename(path + ".new", path);
   if (!done) {

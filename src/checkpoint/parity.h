@@ -42,8 +42,9 @@ std::uint64_t segment_bytes(std::uint64_t longest, std::size_t members);
 /// The parity that `member` keeps, of all members' bytes (its own are not read and may be null).
 Status make_parity(std::size_t member, std::span<ByteSource* const> bytes, std::uint64_t segment,
                    const ByteSink& to);
-/// The `size` bytes of the lost member, of the others' bytes and parities (the lost one's are not read).
-Status rebuild(std::size_t lost, std::uint64_t size, std::span<ByteSource* const> bytes,
+/// Bytes `from` to `from + size` of the lost member, of the others' bytes and parities (the lost one's are
+/// not read).
+Status rebuild(std::size_t lost, std::uint64_t from, std::uint64_t size, std::span<ByteSource* const> bytes,
                std::span<ByteSource* const> parities, std::uint64_t segment, const ByteSink& to);
 
 // ---- what a member keeps of its group
@@ -51,7 +52,7 @@ Status rebuild(std::size_t lost, std::uint64_t size, std::span<ByteSource* const
 struct ParityFile {
   std::string name;
   std::uint64_t size = 0;
-  Digest digest{};  ///< of the file
+  Digest digest{};  ///< of the file; where packs of a job are meant (apps/ckpt): of the pack's index
   friend bool operator==(const ParityFile&, const ParityFile&) = default;
 };
 struct ParityMember {
@@ -85,6 +86,11 @@ Result<ParityMember> describe_member(Files& files, const std::string& folder, st
 /// Makes `head.self`'s parity in `folder`: the file, then its head.  `head.digest` is set.
 Status keep_parity(Files& files, const std::string& folder, ParityHead& head,
                    std::span<ByteSource* const> bytes);
+/// Makes file `file` of `head.members[lost]` at `path`, synced; gives the digest of what came, which the
+/// caller compares.  Where it fails, `path` is removed.
+Result<Digest> rebuild_file(Files& files, const std::string& path, const ParityHead& head, std::size_t lost,
+                            std::size_t file, std::span<ByteSource* const> bytes,
+                            std::span<ByteSource* const> parities);
 /// Makes the files of `head.members[lost]` in `folder`, each under its name only when it has its digest.
 /// Errors: bad_input: what the others gave was damaged.
 Status rebuild_member(Files& files, const std::string& folder, const ParityHead& head, std::size_t lost,

@@ -76,8 +76,19 @@ TEST(Parity, GivesBackAnyOneMember) {
       auto bytes = group.byte_sources, parities = group.parity_sources;
       bytes[lost] = parities[lost] = nullptr;
       std::string again;
-      ASSERT_TRUE(rebuild(lost, sizes[lost], bytes, parities, group.segment, Group::append_to(again)));
+      ASSERT_TRUE(rebuild(lost, 0, sizes[lost], bytes, parities, group.segment, Group::append_to(again)));
       EXPECT_TRUE(again == group.content[lost]) << sizes.size() << " members, lost " << lost;
+      // And any part of it: one file of several.
+      const std::uint64_t size = sizes[lost];
+      for (const auto& [from, to] : {std::pair(size / 3, size / 2), std::pair(size / 2, size),
+                                     std::pair(size / 5, size), std::pair(size, size)}) {
+        again.clear();
+        ASSERT_TRUE(rebuild(lost, from, to - from, bytes, parities, group.segment, Group::append_to(again)));
+        EXPECT_TRUE(again == group.content[lost].substr(from, to - from))
+            << sizes.size() << " members, lost " << lost << ", " << from << " to " << to;
+      }
+      EXPECT_FALSE(rebuild(lost, 0, (sizes.size() - 1) * group.segment + 1, bytes, parities, group.segment,
+                           Group::append_to(again)));
     }
   }
 }

@@ -65,6 +65,16 @@ std::optional<JobHere> read_job(checkpoint::Files& files, const std::string& fol
   return here.job == 0 || here.in_job == 0 ? std::nullopt : std::optional(here);
 }
 
+// By which sweep_fast() sees that it may go.
+Status say_whose(checkpoint::Files& files, const std::string& folder, const Participant& me) {
+  const auto had = read_job(files, folder);
+  if (had && had->job == me.job && had->in_job == me.in_job) return {};
+  const Json job = Json::object({{"job", me.job}, {"in_job", me.in_job}});
+  auto told = checkpoint::write_whole(files, folder, kJobName, job.dump() + "\n");
+  // (Another process of the job may write the same at this moment.)
+  return told || read_job(files, folder) ? Status() : told;
+}
+
 }  // namespace
 
 Result<std::optional<FastWish>> parse_fast(const std::string& text) {
@@ -118,13 +128,20 @@ Result<Fast> open_fast(checkpoint::Files& files, const FastWish& wish, const std
     if (lock || lock.error().code != ErrorCode::busy) break;
     std::this_thread::sleep_for(kPause);
   }
-  const auto had = read_job(files, fast.store.folder());
-  if (had && had->job == me.job && had->in_job == me.in_job) return fast;
-  const Json job = Json::object({{"job", me.job}, {"in_job", me.in_job}});
-  auto told = checkpoint::write_whole(files, fast.store.folder(), kJobName, job.dump() + "\n");
-  // (Another process of the job may write the same at this moment.)
-  if (!told && !read_job(files, fast.store.folder())) return tl::unexpected<Error>(std::move(told.error()));
+  if (auto told = say_whose(files, fast.store.folder(), me); !told)
+    return tl::unexpected<Error>(std::move(told.error()));
   return fast;
+}
+
+Result<std::string> folder_in_fast(checkpoint::Files& files, const FastWish& wish, const std::string& series,
+                                   const Participant& me, const std::string& name) {
+  const auto folder = fill_in(wish.folder, me);
+  if (!folder) return folder;
+  std::string own = fmt::format("{}/{}/{}", *folder, name_of(series), name);
+  if (auto made = files.make_folder(own); !made) return tl::unexpected<Error>(std::move(made.error()));
+  if (auto safe = is_own(*folder); !safe) return tl::unexpected<Error>(std::move(safe.error()));
+  if (auto told = say_whose(files, own, me); !told) return tl::unexpected<Error>(std::move(told.error()));
+  return own;
 }
 
 Status note_in_fast(checkpoint::Store& store, const Participant& me, std::int64_t number, TimePoint at,

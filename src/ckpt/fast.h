@@ -54,6 +54,11 @@ Result<Fast> open_fast(checkpoint::Files& files, const FastWish& wish, const std
 Result<std::string> fast_store(const FastWish& wish, const std::string& series, const Participant& me,
                                std::int64_t rank);
 
+/// A folder NAME beside the stores of the series, for what is of the whole node; swept with them.  Gives its
+/// path.  Errors: as open_fast.
+Result<std::string> folder_in_fast(checkpoint::Files& files, const FastWish& wish, const std::string& series,
+                                   const Participant& me, const std::string& name);
+
 /// What a fast place needs to save the next one beside this one and to know what is old: a control file of
 /// one process's image alone.  Without it the next one is full.
 Status note_in_fast(checkpoint::Store& store, const Participant& me, std::int64_t number, TimePoint at,

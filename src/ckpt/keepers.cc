@@ -10,6 +10,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <map>
 
 #include "base/json.h"
 #include "base/text.h"
@@ -19,8 +20,8 @@
 namespace sickbay::ckpt {
 namespace {
 
-constexpr std::size_t kMostBytes = 4096, kMostKeepers = 100'000;
-constexpr std::string_view kAt = "at.", kKept = "kept.", kEnd = ".json";
+constexpr std::size_t kMostBytes = 16 << 10, kMostKeepers = 100'000;
+constexpr std::string_view kAt = "at.", kKept = "kept.", kGroup = "group.", kEnd = ".json";
 constexpr const char* kSecret = "secret";
 
 std::string folder_of(const Series& series) { return series.board + "/keep"; }
@@ -98,6 +99,47 @@ Status note_kept(const Series& series, const std::string& node, const std::strin
   if (auto fits = is_name(node); !fits) return fits;
   return checkpoint::write_whole(*series.files, folder_of(series), fmt::format("{}{}{}", kKept, node, kEnd),
                                  Json::object({{"by", by}, {"number", number}}).dump() + "\n");
+}
+
+Result<std::vector<Keeper>> parity_group(const Series& series, const Keeper& own,
+                                         const std::set<std::string>& nodes, std::size_t most) {
+  std::map<std::string, Keeper> there;
+  for (Keeper& one : keepers(series))
+    if (one.in_job == own.in_job && one.restart == own.restart && nodes.contains(one.node))
+      there.emplace(one.node, std::move(one));
+  for (const std::string& node : nodes)
+    if (!there.contains(node))
+      return fail(Error(ErrorCode::not_found, fmt::format("{} has no keeper, so there is no parity", node))
+                      .remedied_by("start 'sickbay-ckpt keep --parity N' on each node of the job"));
+  if (nodes.size() < 2) return fail(ErrorCode::usage, "the program is on one node, so there is no parity");
+  std::vector<checkpoint::PlacedNode> placed;
+  for (const auto& [node, keeper] : there) placed.push_back({node, keeper.domain});
+  std::vector<Keeper> group;
+  for (std::vector<std::string>& names : checkpoint::choose_groups(std::move(placed), most).groups) {
+    if (std::ranges::find(names, own.node) == names.end()) continue;
+    std::ranges::sort(names);
+    for (const std::string& name : names) group.push_back(there.at(name));
+  }
+  return group;
+}
+
+Status note_group(const Series& series, const std::string& node, const std::vector<Keeper>& group,
+                  std::int64_t number) {
+  if (auto fits = is_name(node); !fits) return fits;
+  Json members = Json::array();
+  for (const Keeper& one : group) members.push(one.node);
+  return checkpoint::write_whole(
+      *series.files, folder_of(series), fmt::format("{}{}{}", kGroup, node, kEnd),
+      Json::object({{"members", std::move(members)}, {"number", number}}).dump() + "\n");
+}
+
+std::vector<std::string> group_of(const Series& series, const std::string& node) {
+  std::vector<std::string> names;
+  const auto json =
+      is_name(node) ? read_json(series, fmt::format("{}{}{}", kGroup, node, kEnd)) : std::nullopt;
+  if (json)
+    for (const Json& one : (*json)["members"].items()) names.push_back(one.as_string());
+  return names;
 }
 
 std::string kept_by(const Series& series, const std::string& node) {

@@ -42,6 +42,18 @@ std::vector<Keeper> keepers(const Series& series);
 /// it is alone.
 std::string kept_for(const Series& series, const Keeper& own, const std::set<std::string>& nodes);
 
+/// The keepers that `own` keeps parity with, itself among them, by node: a group of at most `most`, of the
+/// nodes of the program, chosen so that they do not fail together (checkpoint/groups.h).  All nodes must have
+/// a keeper of this start: what a group of fewer would keep has no room for what a lost one had.
+/// Errors: not_found: a node has none; usage: the program is on one node; none where `own` is not of it.
+Result<std::vector<Keeper>> parity_group(const Series& series, const Keeper& own,
+                                         const std::set<std::string>& nodes, std::size_t most);
+/// `node` and the others of its group have the parity of checkpoint `number`.
+Status note_group(const Series& series, const std::string& node, const std::vector<Keeper>& group,
+                  std::int64_t number);
+/// The nodes of that group, by name; empty: there is none.
+std::vector<std::string> group_of(const Series& series, const std::string& node);
+
 /// `by` has all packs of `node` of checkpoint `number`.
 Status note_kept(const Series& series, const std::string& node, const std::string& by, std::int64_t number);
 /// Who has; "": nobody.

@@ -27,7 +27,9 @@ struct Options {
   // Of flush.
   std::int64_t number = 0;
   bool again = false, background = false;
-  std::string address;  ///< of keep
+  // Of keep.
+  std::string address;
+  std::int64_t parity = 0;
 };
 
 Result<int> save_command(const Options& o);

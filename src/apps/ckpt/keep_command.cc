@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // sickbay-ckpt keep: on each node of a job, one; it gives packs of its node's fast place and has what one
-// other node has there.  sickbay-ckpt fetch: brings what a process lacks from a keeper.
+// other node has there, or with --parity what makes a lost node's packs again.
+// sickbay-ckpt fetch: brings what a process lacks from a keeper, or from its group.
 #include <fmt/format.h>
 #include <netdb.h>
 #include <signal.h>
@@ -13,6 +14,7 @@
 #include <thread>
 
 #include "apps/ckpt/commands.h"
+#include "apps/ckpt/keep_group.h"
 #include "apps/ckpt/keep_net.h"
 #include "base/hostlist.h"
 #include "checkpoint/retention.h"
@@ -62,10 +64,21 @@ std::string domain_of(const std::string& node) {
   return dot == std::string::npos ? node : topology.substr(0, dot);
 }
 
+KeepPlace place_of_keeper(const Keeper& keeper, const std::string& secret) {
+  return {keeper.address, static_cast<std::uint16_t>(keeper.port), secret};
+}
+
+std::vector<GroupMember> members_of(const std::vector<Keeper>& keepers, const std::string& secret) {
+  std::vector<GroupMember> members;
+  for (const Keeper& one : keepers) members.push_back({one.node, place_of_keeper(one, secret)});
+  return members;
+}
+
 class Keeping {
  public:
-  Keeping(const Place& place, const Series& series, Keeper own, std::string secret)
-      : place_(place), series_(series), own_(std::move(own)), secret_(std::move(secret)) {}
+  /// `parity`: members of a group; 0: copies are kept.
+  Keeping(const Place& place, const Series& series, Keeper own, std::string secret, std::size_t parity)
+      : place_(place), series_(series), own_(std::move(own)), secret_(std::move(secret)), parity_(parity) {}
 
   // What is new on the node whose packs this one has.
   void look() {
@@ -88,11 +101,31 @@ class Keeping {
   Status have(const Control& control) {
     std::set<std::string> nodes;
     for (const Image& image : control.images) nodes.insert(image.node);
+    if (parity_ > 0) return have_parity(control, nodes);
     const std::string node = kept_for(series_, own_, nodes);
     for (const Keeper& one : keepers(series_))
       if (one.node == node)
         if (auto copied = copy(control, one); !copied) return copied;
     return node.empty() ? Status() : note_kept(series_, node, own_.node, control.number);
+  }
+
+  Status have_parity(const Control& control, const std::set<std::string>& nodes) {
+    const auto keepers = parity_group(series_, own_, nodes, parity_);
+    if (!keepers) return tl::unexpected<Error>(keepers.error());
+    if (keepers->empty()) return {};
+    const auto own = std::ranges::find(*keepers, own_.node, &Keeper::node);
+    const auto folder =
+        folder_in_fast(*place_.files, *place_.fast, series_.store.folder(), place_.me, kParityFolder);
+    if (!folder) return tl::unexpected<Error>(folder.error());
+    auto made = keep_group_parity(*place_.files, *folder, control, members_of(*keepers, secret_),
+                                  static_cast<std::size_t>(own - keepers->begin()), fast_bytes());
+    if (!made) return tl::unexpected<Error>(std::move(made.error()));
+    // (The one before may be gone back to, too.)
+    std::set<std::int64_t> needed = *made;
+    needed.insert(before_.begin(), before_.end());
+    drop_parity(*place_.files, *folder, needed);
+    before_ = std::move(*made);
+    return note_group(series_, own_.node, *keepers, control.number);
   }
 
   Status copy(const Control& control, const Keeper& from) {
@@ -106,7 +139,7 @@ class Keeping {
       const std::uint64_t used = bytes_kept(control, from.node);
       auto got = fetch_image(*place_.files, fast->store, control.number, image,
                              fast->most - std::min(fast->most, used),
-                             {from.address, static_cast<std::uint16_t>(from.port), secret_});
+                             from_keeper(*place_.files, place_of_keeper(from, secret_)));
       // (One that had no room in its fast place is on shared storage.)
       if (!got && got.error().code == ErrorCode::not_found) continue;
       if (!got) return tl::unexpected<Error>(std::move(got.error()));
@@ -128,6 +161,14 @@ class Keeping {
     return {};
   }
 
+  // What the fast place of this node may hold.
+  std::uint64_t fast_bytes() const {
+    Participant alone = place_.me;
+    alone.ranks = alone.nodes = 1;
+    const auto fast = open_fast(*place_.files, *place_.fast, series_.store.folder(), alone, false);
+    return fast ? fast->most : 0;
+  }
+
   std::uint64_t bytes_kept(const Control& control, const std::string& node) const {
     std::uint64_t bytes = 0;
     for (const Image& image : control.images) {
@@ -144,6 +185,8 @@ class Keeping {
   const Series& series_;
   Keeper own_;
   std::string secret_, told_;
+  std::size_t parity_;
+  std::set<std::int64_t> before_;  ///< numbers whose parity the last checkpoint needed
   std::int64_t done_ = 0, failed_ = 0;
   std::chrono::steady_clock::time_point again_{};
 };
@@ -157,6 +200,18 @@ Result<Series> series_with_fast(const Options& o, const Place& place) {
   if (auto fast = series->use_fast(*place.fast, place.me, false); !fast)
     return tl::unexpected<Error>(std::move(fast.error()));
   return series;
+}
+
+// First the one that is said to have it, then any other; where it was is most likely gone, and who is gone
+// costs the patience.
+std::vector<Keeper> who_to_ask(const Series& series, std::vector<Keeper> all, const Image& image) {
+  constexpr std::size_t kMostAsked = 8;
+  const std::string by = kept_by(series, image.node);
+  std::ranges::stable_sort(all, {}, [&](const Keeper& one) {
+    return one.node == by ? 0 : one.node == image.node ? 2 : 1;
+  });
+  if (all.size() > kMostAsked) all.resize(kMostAsked);
+  return all;
 }
 
 }  // namespace
@@ -187,7 +242,7 @@ Result<int> keep_command(const Options& o) {
                           std::filesystem::path(series->fast->store.folder()).parent_path().string()};
   const std::jthread serving([&](const std::stop_token& stop) { serve_packs(server, stop); });
   if (auto told = announce(*series, own); !told) return tl::unexpected<Error>(std::move(told.error()));
-  Keeping keeping(*place, *series, own, *secret);
+  Keeping keeping(*place, *series, own, *secret, static_cast<std::size_t>(o.parity));
   const timespec pause = pause_of(place->me.nodes);
   do keeping.look();
   while (::sigtimedwait(&ends, nullptr, &pause) < 0);
@@ -209,31 +264,31 @@ Result<int> fetch_command(const Options& o) {
   if (image == control->images.end())
     return fail(ErrorCode::not_found,
                 fmt::format("checkpoint {} has no image of rank {}", o.number, place->me.rank));
-  // First the one that is said to have it, then any other; where it was is most likely gone, and who is gone
-  // costs the patience.
   std::vector<Keeper> all = keepers(*series);
   // A keeper is a step of this job, so there is none where the job is not any more (a node that died).
   const auto nodes = expand_hostlist(environment("SLURM_JOB_NODELIST"), kMostNodes);
   if (nodes && !nodes->empty())
     std::erase_if(all,
                   [&](const Keeper& one) { return std::ranges::find(*nodes, one.node) == nodes->end(); });
-  const std::string by = kept_by(*series, image->node);
-  std::ranges::stable_sort(all, {}, [&](const Keeper& one) {
-    return one.node == by ? 0 : one.node == image->node ? 2 : 1;
-  });
-  constexpr std::size_t kMostAsked = 8;
-  if (all.size() > kMostAsked) all.resize(kMostAsked);
   Error last(ErrorCode::not_found,
              fmt::format("no keeper has checkpoint {} of rank {}", o.number, image->rank));
-  for (const Keeper& one : all) {
+  const auto fetched = [&](const std::string& from, const BringPack& bring) {
     const auto used = checkpoint::bytes_in(*place->files, series->fast->store);
     const std::uint64_t most = series->fast->most;
     const auto got = fetch_image(*place->files, series->fast->store, o.number, *image,
-                                 most - std::min(most, used.value_or(0)),
-                                 {one.address, static_cast<std::uint16_t>(one.port), *secret});
-    if (got) return 0;
-    last = Error(last).because(fmt::format("{}: {}", one.node, got.error().line()));
-  }
+                                 most - std::min(most, used.value_or(0)), bring);
+    if (!got) last = Error(last).because(fmt::format("{}: {}", from, got.error().line()));
+    return got.has_value();
+  };
+  for (const Keeper& one : who_to_ask(*series, all, *image))
+    if (fetched(one.node, from_keeper(*place->files, place_of_keeper(one, *secret)))) return 0;
+  const std::vector<std::string> group = group_of(*series, image->node);
+  std::vector<Keeper> others;
+  for (const Keeper& one : all)
+    if (one.node != image->node && std::ranges::find(group, one.node) != group.end()) others.push_back(one);
+  if (!others.empty() && others.size() + 1 == group.size() &&
+      fetched("its group", from_group(*place->files, members_of(others, *secret), image->node)))
+    return 0;
   return fail(std::move(last));
 }
 

@@ -4,25 +4,22 @@
 // bytes and in time.
 #pragma once
 #include <cstdint>
-#include <memory>
+#include <functional>
 #include <stop_token>
 #include <string>
 
 #include "adapters/net/sockets.h"
+#include "apps/ckpt/keep_link.h"
 #include "base/result.h"
-#include "base/time.h"
 #include "checkpoint/control.h"
 #include "checkpoint/files.h"
 #include "checkpoint/store.h"
 
 namespace sickbay::ckpt {
 
-/// How long the other side may say nothing.
-inline constexpr Micros kKeepPatience = std::chrono::seconds(10);
-/// Until a connection stands: a node that has died answers nothing at all.
-inline constexpr Micros kConnectPatience = std::chrono::seconds(2);
-/// Connections that a keeper answers at once; more are closed.
-inline constexpr int kMostKeepConnections = 16;
+/// Connections that a keeper answers at once; more are closed.  (Each other member of a group has one or
+/// two.)
+inline constexpr int kMostKeepConnections = 64;
 
 struct KeepServer {
   Descriptor socket;  ///< listening
@@ -32,17 +29,21 @@ struct KeepServer {
 /// Answers until it is to stop.
 void serve_packs(const KeepServer& server, const std::stop_token& stop);
 
-struct KeepPlace {
-  std::string address;
-  std::uint16_t port = 0;
-  std::string secret;
+struct WantedPack {
+  std::int64_t number = 0, rank = 0;
+  checkpoint::Digest digest{};  ///< of its index
 };
+/// Brings a pack to `path`, at most `most` bytes; gives the bytes that came.  Errors: as fetch_image.
+using BringPack =
+    std::function<Result<std::uint64_t>(const WantedPack&, const std::string& path, std::uint64_t most)>;
+/// From a keeper that has it.  (From a group that has its parity: keep_group.h.)
+BringPack from_keeper(checkpoint::Files& files, KeepPlace place);
 /// Brings the pack of `image`, of checkpoint `number`, and those it stands on to `store`, at most `room`
 /// bytes, and reads them back.  What is there already is not asked for.  Gives the bytes that came. Errors:
-/// not_found: the keeper has it not (any more); daemon_away: it does not answer; bad_input: what it sent is
+/// not_found: nobody has it (any more); daemon_away: who has it does not answer; bad_input: what came is
 /// another thing; storage_full.  After any, nothing of what came is left.
 Result<std::uint64_t> fetch_image(checkpoint::Files& files, const checkpoint::Store& store,
                                   std::int64_t number, const checkpoint::Image& image, std::uint64_t room,
-                                  const KeepPlace& from);
+                                  const BringPack& bring);
 
 }  // namespace sickbay::ckpt

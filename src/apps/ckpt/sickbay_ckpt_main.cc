@@ -83,9 +83,15 @@ int run(int argc, char** argv) {
   flushes->add_flag("--again", o.again, "after one that failed; of all processes or of none");
   flushes->add_flag("--background", o.background, "leave it to one that waits to begin, where there is one");
   flushes->callback([&] { code = flush_command(o); });
-  CLI::App* keeps = command("keep", "on each node one: have what another node has in its fast place");
+  CLI::App* keeps =
+      command("keep", "on each node one: have what gives back what another node has in its fast place");
   keeps->add_option("--address", o.address, "in numbers, where the other nodes reach this one")
       ->type_name("ADDRESS");
+  keeps
+      ->add_option("--parity", o.parity,
+                   "keep the XOR of a group of so many nodes, in place of a copy of another node's")
+      ->type_name("NODES")
+      ->check(CLI::Range(2, 32));
   keeps->callback([&] { code = keep_command(o); });
   CLI::App* fetches = command("fetch", "bring what this process lacks in its fast place from a keeper");
   fetches->add_option("--number", o.number, "of the checkpoint")->type_name("N")->required();

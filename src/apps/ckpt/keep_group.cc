@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "apps/ckpt/keep_group.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <optional>
+
+#include "base/words.h"
+#include "checkpoint/parity.h"
+
+namespace sickbay::ckpt {
+namespace {
+
+using checkpoint::ByteSource;
+using checkpoint::ParityFile;
+using checkpoint::ParityHead;
+using checkpoint::ParityMember;
+
+constexpr std::size_t kMostNeedsBytes = 16 << 10;
+
+// What a keeper has, part after part.  It is read onwards most of the time, so a connection stays as long as
+// that is so.
+class RemoteBytes : public ByteSource {
+ public:
+  struct Part {
+    KeepRequest request;
+    std::uint64_t begin = 0, size = 0;
+  };
+  explicit RemoteBytes(KeepPlace place) : place_(std::move(place)) {}
+  void add(KeepRequest request, std::uint64_t size) {
+    parts_.push_back({std::move(request), size_, size});
+    size_ += size;
+  }
+  std::uint64_t size() const override { return size_; }
+  Status read(std::uint64_t offset, std::span<char> out) override {
+    for (const Part& part : parts_) {
+      if (out.empty()) return {};
+      if (offset >= part.begin + part.size) continue;
+      const auto here = out.first(std::min<std::uint64_t>(out.size(), part.begin + part.size - offset));
+      if (auto got = read_part(part, offset, here); !got) return got;
+      out = out.subspan(here.size());
+      offset += here.size();
+    }
+    std::ranges::fill(out, '\0');
+    return {};
+  }
+
+ private:
+  Status read_part(const Part& part, std::uint64_t offset, std::span<char> out) {
+    if (!reply_ || at_ != offset || left_ == 0) {
+      KeepRequest request = part.request;
+      request.from = offset - part.begin;
+      request.size = part.size - request.from;
+      left_ = request.size;
+      auto reply = ask_keeper(place_, std::move(request));
+      if (!reply) return tl::unexpected<Error>(std::move(reply.error()));
+      if (reply->size != left_)
+        return fail(checkpoint::damaged("a keeper gives more or less than was asked for"));
+      reply_.emplace(std::move(*reply));
+      at_ = offset;
+    }
+    if (auto got = reply_->stream.receive_all(out); !got) {
+      reply_.reset();
+      return got;
+    }
+    at_ += out.size();
+    left_ -= out.size();
+    return {};
+  }
+
+  KeepPlace place_;
+  std::vector<Part> parts_;
+  std::uint64_t size_ = 0;
+  std::optional<KeepReply> reply_;
+  std::uint64_t at_ = 0, left_ = 0;  ///< of the reply: where it stands, and what still comes
+};
+
+std::optional<std::int64_t> rank_of(std::int64_t number, const std::string& pack) {
+  const std::string front = fmt::format("c{}.r", number);
+  if (!pack.starts_with(front)) return std::nullopt;
+  const auto rank =
+      to_integer(std::string_view(pack).substr(front.size(), pack.find('.', front.size()) - front.size()));
+  return rank && checkpoint::pack_name(number, *rank) == pack ? rank : std::nullopt;
+}
+
+Result<std::unique_ptr<RemoteBytes>> packs_at(const KeepPlace& place, std::int64_t number,
+                                              const ParityMember& member) {
+  auto source = std::make_unique<RemoteBytes>(place);
+  for (const ParityFile& file : member.files) {
+    const auto rank = rank_of(number, file.name);
+    if (!rank) return fail(checkpoint::damaged("the head of a parity file names what is no pack"));
+    source->add({.what = KeepWhat::part,
+                 .number = number,
+                 .rank = *rank,
+                 .sha256 = checkpoint::hex(file.digest),
+                 .seal = ""},
+                file.size);
+  }
+  return source;
+}
+
+std::unique_ptr<RemoteBytes> parity_at(const KeepPlace& place, const ParityHead& head) {
+  auto source = std::make_unique<RemoteBytes>(place);
+  source->add({.what = KeepWhat::parity, .number = head.number, .sha256 = "", .seal = ""}, head.segment());
+  return source;
+}
+
+// The packs of all members by their numbers: all that the images of a checkpoint stand on.
+Result<std::map<std::int64_t, std::vector<ParityMember>>> packs_of(const checkpoint::Control& control,
+                                                                   const std::vector<GroupMember>& group) {
+  std::map<std::int64_t, std::vector<ParityMember>> all;
+  for (std::size_t i = 0; i < group.size(); ++i)
+    for (const checkpoint::Image& image : control.images) {
+      if (image.node != group[i].node) continue;
+      const auto text = ask_text(group[i].place,
+                                 {.what = KeepWhat::needs,
+                                  .number = control.number,
+                                  .rank = image.rank,
+                                  .sha256 = checkpoint::hex(image.digest),
+                                  .seal = ""},
+                                 kMostNeedsBytes);
+      // (One that had no room in its fast place is on shared storage.)
+      if (!text && text.error().code == ErrorCode::not_found) continue;
+      if (!text) return tl::unexpected<Error>(text.error());
+      const auto packs = parse_keep_needs(*text);
+      if (!packs) return tl::unexpected<Error>(packs.error());
+      for (const KeepPack& pack : *packs) {
+        std::vector<ParityMember>& members = all[pack.number];
+        if (members.empty())
+          for (const GroupMember& one : group) members.push_back({one.node, {}});
+        members[i].files.push_back({checkpoint::pack_name(pack.number, image.rank), pack.size,
+                                    checkpoint::parse_digest(pack.sha256).value_or(checkpoint::Digest{})});
+      }
+    }
+  return all;
+}
+
+std::optional<ParityHead> head_in(checkpoint::Files& files, const std::string& folder, std::int64_t number) {
+  const auto text =
+      checkpoint::read_whole(files, folder + "/" + checkpoint::parity_head_name(number), kMostHeadBytes);
+  auto head = text ? checkpoint::parse_parity_head(*text) : Result<ParityHead>(ParityHead());
+  return text && head ? std::optional(std::move(*head)) : std::nullopt;
+}
+
+// Pointers to what is owned elsewhere, as parity.h has them.
+std::vector<ByteSource*> pointers(const std::vector<std::unique_ptr<RemoteBytes>>& sources) {
+  std::vector<ByteSource*> all;
+  for (const auto& one : sources) all.push_back(one.get());
+  return all;
+}
+
+Status make_one(checkpoint::Files& files, const std::string& folder, ParityHead head,
+                const std::vector<GroupMember>& group) {
+  std::vector<std::unique_ptr<RemoteBytes>> bytes(group.size());
+  for (std::size_t i = 0; i < group.size(); ++i) {
+    if (i == head.self) continue;
+    auto source = packs_at(group[i].place, head.number, head.members[i]);
+    if (!source) return tl::unexpected<Error>(std::move(source.error()));
+    bytes[i] = std::move(*source);
+  }
+  // (The old head must not stand beside a new file.)
+  const std::string old = folder + "/" + checkpoint::parity_head_name(head.number);
+  if (head_in(files, folder, head.number))
+    if (auto gone = files.remove(old); !gone) return gone;
+  return checkpoint::keep_parity(files, folder, head, pointers(bytes));
+}
+
+// The heads that all others have of one number: they must be of one group, and of the same packs.
+Result<ParityHead> common_head(const std::vector<GroupMember>& others, const std::string& lost,
+                               std::int64_t number) {
+  std::optional<ParityHead> common;
+  for (const GroupMember& one : others) {
+    const auto text = ask_text(
+        one.place, {.what = KeepWhat::head, .number = number, .sha256 = "", .seal = ""}, kMostHeadBytes);
+    if (!text) return tl::unexpected<Error>(text.error());
+    auto head = checkpoint::parse_parity_head(*text);
+    if (!head) return head;
+    if (head->number != number || head->members[head->self].node != one.node ||
+        head->members.size() != others.size() + 1 || (common && head->members != common->members))
+      return fail(ErrorCode::not_found,
+                  fmt::format("the parity of {} for checkpoint {} is of other packs than that of the others",
+                              one.node, number));
+    common = std::move(*head);
+  }
+  const auto is_lost = [&](const ParityMember& member) { return member.node == lost; };
+  if (!common || std::ranges::none_of(common->members, is_lost))
+    return fail(ErrorCode::not_found, fmt::format("{} was in no group", lost));
+  return std::move(*common);
+}
+
+Result<std::uint64_t> rebuild_pack(checkpoint::Files& files, const std::vector<GroupMember>& others,
+                                   const std::string& lost, const WantedPack& wanted, const std::string& path,
+                                   std::uint64_t most) {
+  const auto head = common_head(others, lost, wanted.number);
+  if (!head) return tl::unexpected<Error>(head.error());
+  std::vector<std::unique_ptr<RemoteBytes>> bytes, parities;
+  std::size_t self = 0;
+  for (const ParityMember& member : head->members) {
+    const auto other = std::ranges::find(others, member.node, &GroupMember::node);
+    if (other == others.end()) {
+      self = bytes.size();
+      bytes.push_back(nullptr);
+      parities.push_back(nullptr);
+      continue;
+    }
+    auto source = packs_at(other->place, wanted.number, member);
+    if (!source) return tl::unexpected<Error>(std::move(source.error()));
+    bytes.push_back(std::move(*source));
+    parities.push_back(parity_at(other->place, *head));
+  }
+  const std::vector<ParityFile>& had = head->members[self].files;
+  const std::string name = checkpoint::pack_name(wanted.number, wanted.rank);
+  const auto file = std::ranges::find_if(
+      had, [&](const ParityFile& one) { return one.name == name && one.digest == wanted.digest; });
+  if (file == had.end())
+    return fail(ErrorCode::not_found, fmt::format("the parity of {}'s group is of another {}", lost, name));
+  if (file->size > most) return fail(ErrorCode::storage_full, fmt::format("there is no room for {}", path));
+  const auto made = checkpoint::rebuild_file(files, path + ".new", *head, self,
+                                             static_cast<std::size_t>(file - had.begin()), pointers(bytes),
+                                             pointers(parities));
+  if (!made) return tl::unexpected<Error>(made.error());
+  if (auto named = files.rename(path + ".new", path); !named) return tl::unexpected<Error>(named.error());
+  return file->size;
+}
+
+}  // namespace
+
+Result<std::set<std::int64_t>> keep_group_parity(checkpoint::Files& files, const std::string& folder,
+                                                 const checkpoint::Control& control,
+                                                 const std::vector<GroupMember>& group, std::size_t own,
+                                                 std::uint64_t most) {
+  const auto packs = packs_of(control, group);
+  if (!packs) return tl::unexpected<Error>(packs.error());
+  std::set<std::int64_t> numbers;
+  std::uint64_t bytes = 0;
+  // The newest first: it is what is gone on from.
+  for (auto one = packs->rbegin(); one != packs->rend(); ++one) {
+    const auto& [number, members] = *one;
+    const ParityHead head{number, members, own, {}};
+    bytes += head.segment();
+    if (bytes > most)
+      return fail(Error(ErrorCode::storage_full, "there is no room for the parity of this group")
+                      .remedied_by("let the fast place have more bytes, or the group more members"));
+    numbers.insert(number);
+    const auto there = head_in(files, folder, number);
+    if (there && there->members == members && there->self == own) continue;
+    if (auto made = make_one(files, folder, head, group); !made) return tl::unexpected<Error>(made.error());
+  }
+  return numbers;
+}
+
+void drop_parity(checkpoint::Files& files, const std::string& folder, const std::set<std::int64_t>& but_of) {
+  const auto names = files.list(folder);
+  if (!names) return;
+  for (const std::string& name : *names) {
+    const auto number = checkpoint::number_of(name);
+    if (number && !but_of.contains(*number)) (void)files.remove(folder + "/" + name);
+  }
+}
+
+BringPack from_group(checkpoint::Files& files, std::vector<GroupMember> others, std::string lost) {
+  return [&files, others = std::move(others), lost = std::move(lost)](
+             const WantedPack& wanted, const std::string& path, std::uint64_t most) {
+    return rebuild_pack(files, others, lost, wanted, path, most);
+  };
+}
+
+}  // namespace sickbay::ckpt
