@@ -134,12 +134,21 @@ Status note_group(const Series& series, const std::string& node, const std::vect
 }
 
 std::vector<std::string> group_of(const Series& series, const std::string& node) {
-  std::vector<std::string> names;
-  const auto json =
-      is_name(node) ? read_json(series, fmt::format("{}{}{}", kGroup, node, kEnd)) : std::nullopt;
-  if (json)
-    for (const Json& one : (*json)["members"].items()) names.push_back(one.as_string());
-  return names;
+  std::vector<std::string> members;
+  const auto names = series.files->list(folder_of(series));
+  if (!names || !is_name(node)) return members;
+  // (A node that died before its own word was named by the others; what is older is of another group.)
+  std::int64_t newest = 0;
+  for (const std::string& name : *names) {
+    const auto json = name.starts_with(kGroup) ? read_json(series, name) : std::nullopt;
+    if (!json || (*json)["number"].as_int() <= newest) continue;
+    std::vector<std::string> these;
+    for (const Json& one : (*json)["members"].items()) these.push_back(one.as_string());
+    if (std::ranges::find(these, node) == these.end()) continue;
+    newest = (*json)["number"].as_int();
+    members = std::move(these);
+  }
+  return members;
 }
 
 std::string kept_by(const Series& series, const std::string& node) {

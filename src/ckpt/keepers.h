@@ -51,7 +51,7 @@ Result<std::vector<Keeper>> parity_group(const Series& series, const Keeper& own
 /// `node` and the others of its group have the parity of checkpoint `number`.
 Status note_group(const Series& series, const std::string& node, const std::vector<Keeper>& group,
                   std::int64_t number);
-/// The nodes of that group, by name; empty: there is none.
+/// The nodes of the group that `node` was in at last, by name; empty: there is none.
 std::vector<std::string> group_of(const Series& series, const std::string& node);
 
 /// `by` has all packs of `node` of checkpoint `number`.

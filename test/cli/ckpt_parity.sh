@@ -68,6 +68,10 @@ keeps n7; until_so grouped 5 n3 n7 n8 n9
 # Old parity goes with what it was for.
 for i in {6..9}; do for r in {0..7}; do head -c 100000 /dev/urandom > base.$r; done; saved "new $i" $i "$fourth"; done
 run 2 sh -c 'ls fast-n9/17-*/xor/c[1-5].xor*'
+# A node boots, its memory is empty, and all keepers are started anew: what they had made is what gives it back.
+for node in n3 n7 n8 n9; do ends $node TERM; rm store/17/board/keep/group.$node.json; done
+rm -r fast-n8; for node in n3 n7 n8 n9; do keeps $node; done; until_so grouped 9 n3 n7 n9
+state lost; all back-5 0 "$fourth" restore; same out.0 <<< 9; is_state 'new 9'; until_so grouped 9 n8
 # What a member has is damaged: nothing of it is left anywhere, and all pass it over.
 damaged=$(echo fast-n8/17-*/r2/c9.r2.pack)
 cp "$damaged" whole; { head -c 20 whole; tail -c +21 whole | head -c 90000 | tr '\0-\377' '\1-\377\0'; tail -c +90021 whole; } > "$damaged"

@@ -108,6 +108,21 @@ std::unique_ptr<RemoteBytes> parity_at(const KeepPlace& place, const ParityHead&
   return source;
 }
 
+// Does a member have parity of this image's pack?
+bool has_parity(const std::vector<GroupMember>& group, const checkpoint::Control& control,
+                const checkpoint::Image& image) {
+  const auto is_pack = [&](const ParityFile& file) { return file.name == image.pack; };
+  return std::ranges::any_of(group, [&](const GroupMember& one) {
+    const auto text =
+        ask_text(one.place, {.what = KeepWhat::head, .number = control.number, .sha256 = "", .seal = ""},
+                 kMostHeadBytes);
+    const auto head = text ? checkpoint::parse_parity_head(*text) : Result<ParityHead>(ParityHead());
+    return head && std::ranges::any_of(head->members, [&](const ParityMember& member) {
+             return std::ranges::any_of(member.files, is_pack);
+           });
+  });
+}
+
 // The packs of all members by their numbers: all that the images of a checkpoint stand on.
 Result<std::map<std::int64_t, std::vector<ParityMember>>> packs_of(const checkpoint::Control& control,
                                                                    const std::vector<GroupMember>& group) {
@@ -122,8 +137,9 @@ Result<std::map<std::int64_t, std::vector<ParityMember>>> packs_of(const checkpo
                                   .sha256 = checkpoint::hex(image.digest),
                                   .seal = ""},
                                  kMostNeedsBytes);
-      // (One that had no room in its fast place is on shared storage.)
-      if (!text && text.error().code == ErrorCode::not_found) continue;
+      // (One that had no room in its fast place is on shared storage.  One that was there is lost, and may be
+      // made again from the parity that others have.)
+      if (!text && text.error().code == ErrorCode::not_found && !has_parity(group, control, image)) continue;
       if (!text) return tl::unexpected<Error>(text.error());
       const auto packs = parse_keep_needs(*text);
       if (!packs) return tl::unexpected<Error>(packs.error());
@@ -143,6 +159,15 @@ std::optional<ParityHead> head_in(checkpoint::Files& files, const std::string& f
       checkpoint::read_whole(files, folder + "/" + checkpoint::parity_head_name(number), kMostHeadBytes);
   auto head = text ? checkpoint::parse_parity_head(*text) : Result<ParityHead>(ParityHead());
   return text && head ? std::optional(std::move(*head)) : std::nullopt;
+}
+
+std::set<std::int64_t> numbers_in(checkpoint::Files& files, const std::string& folder) {
+  std::set<std::int64_t> numbers;
+  const auto names = files.list(folder);
+  if (!names) return numbers;
+  for (const std::string& name : *names)
+    if (const auto number = checkpoint::number_of(name)) numbers.insert(*number);
+  return numbers;
 }
 
 // Pointers to what is owned elsewhere, as parity.h has them.
@@ -232,13 +257,18 @@ Result<std::set<std::int64_t>> keep_group_parity(checkpoint::Files& files, const
                                                  const checkpoint::Control& control,
                                                  const std::vector<GroupMember>& group, std::size_t own,
                                                  std::uint64_t most) {
+  // What was made stays as it is: a member may have lost its packs since, and then this is what gives them
+  // back.
+  if (const auto there = head_in(files, folder, control.number))
+    if (there->self == own &&
+        std::ranges::equal(there->members, group, {}, &ParityMember::node, &GroupMember::node))
+      return numbers_in(files, folder);
   const auto packs = packs_of(control, group);
   if (!packs) return tl::unexpected<Error>(packs.error());
   std::set<std::int64_t> numbers;
   std::uint64_t bytes = 0;
-  // The newest first: it is what is gone on from.
-  for (auto one = packs->rbegin(); one != packs->rend(); ++one) {
-    const auto& [number, members] = *one;
+  // That of the checkpoint itself last, so that it is there only with all that it stands on.
+  for (const auto& [number, members] : *packs) {
     const ParityHead head{number, members, own, {}};
     bytes += head.segment();
     if (bytes > most)
