@@ -154,7 +154,7 @@ class SlurmContractCluster final : public ContractCluster {
     while (std::getline(in, line))
       text += line.starts_with("MinJobAge=") ? fmt::format("MinJobAge={}\n", age) : line + "\n";
     in.close();
-    std::ofstream(path) << text;
+    slurm::write_slurm_conf(text);
     answers({"scontrol", "reconfigure"}, "");
   }
 

@@ -60,6 +60,12 @@ bool lab_command(const std::string& command) {
   return code == 0;
 }
 
+void write_slurm_conf(const std::string& text) {
+  const std::string conf = required_variable("SLURM_CONF"), fresh = conf + ".new";
+  std::ofstream(fresh) << text;
+  SB_CHECK(std::rename(fresh.c_str(), conf.c_str()) == 0, "slurm.conf is this lab's own");
+}
+
 Slurmctld::Slurmctld() {
   pid_ = std::stoi("0" + whole_file(required_variable("SB_TEST_LAB") + "/state/slurmctld.pid"));
   SB_CHECK(pid_ > 1 && ::kill(pid_, 0) == 0, "slurmctld runs when the test starts");

@@ -16,6 +16,10 @@ std::string required_variable(const char* name);
 /// `sickbay lab COMMAND`, run outside by in_lab.sh: "fault n3 crash", "heal n3".  True: exit code 0.
 bool lab_command(const std::string& command);
 
+/// Replaces slurm.conf as one: a slurmd that is still busy with the last `scontrol reconfigure` ends for good
+/// where it reads half of one ("Unable to process configuration file").
+void write_slurm_conf(const std::string& text);
+
 /// This lab's slurmctld, which runs in the namespaces that the test runs in.
 class Slurmctld {
  public:

@@ -381,10 +381,10 @@ TEST_F(RealReplacement, RefusedWithTheRemedy) {
   std::string without = text;
   const std::string word = "permit_job_expansion,";
   without.erase(without.find(word), word.size());
-  std::ofstream(conf) << without;
+  write_slurm_conf(without);
   command({"scontrol", "reconfigure"});
   const auto forbidden = allocate(r, fresh());
-  std::ofstream(conf) << text;
+  write_slurm_conf(text);
   command({"scontrol", "reconfigure"});
   ASSERT_FALSE(forbidden);
   EXPECT_EQ(code_of(forbidden), "conflict");
@@ -424,7 +424,7 @@ TEST_F(RealReplacement, ZAJobWithGresIsRefusedBeforeAnythingIsDone) {
   for (std::size_t at = with.find("State=UNKNOWN"); at != std::string::npos;
        at = with.find("State=UNKNOWN", at + 20))
     with.insert(at, "Gres=tape:2 ");
-  std::ofstream(conf) << with;
+  write_slurm_conf(with);
   const std::string gres_conf = conf.substr(0, conf.rfind('/')) + "/gres.conf";
   std::ofstream(gres_conf) << "Name=tape Count=2\n";
   Slurmctld slurmctld;
@@ -459,7 +459,7 @@ TEST_F(RealReplacement, ZAJobWithGresIsRefusedBeforeAnythingIsDone) {
   const Running whole = start({"--nodes=2", "--no-kill", "--exclusive"});
   EXPECT_EQ(whole.job.gres, "tape:4");
   EXPECT_EQ(code_of(allocate(whole, fresh())), "conflict");
-  std::ofstream(conf) << text;
+  write_slurm_conf(text);
   ::unlink(gres_conf.c_str());
 }
 
