@@ -15,8 +15,8 @@ Result<TimePoint> parse_leaving(std::string_view text) {
   // (What prints as something else was no number of ours: "+1", "01", "1 ", half a line.)
   if (number > 0 && text == format_leaving(from_micros(number))) return from_micros(number);
   return fail(
-      ErrorCode::bad_input,
-      quote_for_message(text) + " is no moment since when a node is leaving (microseconds since 1970)");
+      Error(ErrorCode::bad_input, quote_for_message(text) + " is no moment since when a node is leaving")
+          .remedied_by("write microseconds since 1970 and a line end, as the agent does"));
 }
 
 }  // namespace sickbay
