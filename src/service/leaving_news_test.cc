@@ -84,6 +84,17 @@ TEST_F(LeavingNewsTest, OurOwnDrainCountsLikewise) {
   EXPECT_GT(told(3, 0), 0);
 }
 
+TEST_F(LeavingNewsTest, OneThatIsFailingIsLeavingToo) {
+  bool failing = false;
+  cluster_.fail_node("n3", "sickbay: c17 memory", [&](Result<bool> done) { failing = done.value(); });
+  pass(2s);
+  ASSERT_TRUE(failing);
+  const std::int64_t since = told(3, 0);
+  EXPECT_GT(since, 0);
+  cluster_.set_drain("n3", "fan");
+  EXPECT_EQ(told(3, since), -1) << "drained besides: it has been leaving since then";
+}
+
 TEST_F(LeavingNewsTest, TwoNodesThatAreDrainedAtOnceAreLeavingSinceThen) {
   cluster_.set_drain("n3", "fan");
   cluster_.set_drain("n4", "fan");
