@@ -105,7 +105,7 @@ void LeavingLook::look(const Series& series, TimePoint now) {
   const FileMark::Look seen = mark_.look(file_);
   if (seen == FileMark::Look::none) since_.reset();
   if (seen == FileMark::Look::other) since_ = read_leaving_file(file_, owner_);
-  if (!since_ || *since_ < started_ || to_micros(*since_) <= done_us_) return;
+  if (!since_ || to_micros(*since_) <= done_us_) return;
   const LeavingWish own{node_, to_micros(*since_)};
   const auto there = read_leaving_wish(series);
   if (!is_open(own, leaving_answered(read_state(series)), started_) ||
