@@ -18,6 +18,7 @@
 
 #include "lab/cgroups.h"
 #include "lab/shown.h"
+#include "model/leaving.h"
 
 namespace sickbay::lab {
 namespace {
@@ -174,7 +175,9 @@ std::vector<std::string> machine_environment(const Layout& l, const std::string&
       "SLURM_CONF=" + l.path("etc/slurm.conf"), "SICKBAY_ROOT=" + root, "SICKBAY_LAB=" + l.wishes.name,
       // All nodes share a kernel; without these MPICH's UCX talks by shared
       // memory and no fault of the network is ever felt.
-      "UCX_TLS=tcp,self", "UCX_NET_DEVICES=eth0", "MYSQL_UNIX_PORT=" + l.path("run/mariadb.sock")};
+      "UCX_TLS=tcp,self", "UCX_NET_DEVICES=eth0", "MYSQL_UNIX_PORT=" + l.path("run/mariadb.sock"),
+      // Each agent has a tree of its own, and jobs take this along to whatever node they run on (%N).
+      "SICKBAY_LEAVING_FILE=" + l.agent_root("%N") + kLeavingFile};
   if (auto more = read_text(l.path("nodes/" + machine + "/environment"))) {
     std::istringstream lines(*more);
     for (std::string line; std::getline(lines, line);) env.push_back(line);

@@ -58,6 +58,8 @@ std::optional<Micros> unless_zero(const std::optional<Micros>& duration) {
   return duration && duration->count() > 0 ? duration : std::nullopt;
 }
 
+TimePoint clock_now() { return std::chrono::time_point_cast<Micros>(std::chrono::system_clock::now()); }
+
 bool is_label(std::string_view text) {
   if (text.size() > kMostLabel) return false;
   while (!text.empty()) {
@@ -78,8 +80,9 @@ Program::Program(ckpt::JobPlace place, std::string name, std::unique_ptr<checkpo
       folder_(std::move(folder)),
       files_(std::move(files)),
       series_(std::move(series)),
-      opened_(std::chrono::steady_clock::now()) {
-  facts_.started = std::chrono::time_point_cast<Micros>(std::chrono::system_clock::now());
+      opened_(std::chrono::steady_clock::now()),
+      leaving_(ckpt::leaving_file(ckpt::environment, me_), me_, clock_now()) {
+  facts_.started = clock_now();
   facts_.now = facts_.last = look_at_ = look_at_ask_ = facts_.started;
   facts_.job_end = me_.job_end;
 }
@@ -147,7 +150,8 @@ Result<std::unique_ptr<Program>> Program::open(const std::string& name, ckpt::Pl
   if (program->me_.rank == 0) {
     const ckpt::SeriesState state = ckpt::read_state(program->series_);
     program->facts_.cost = ckpt::usual_cost(state);
-    program->facts_.asked_done = state.asked_done;
+    program->token_done_ = state.asked_done;
+    program->leaving_answered_ = ckpt::leaving_answered(state);
   }
   return program;
 }
@@ -246,29 +250,37 @@ Result<ckpt::WentBack> Program::restore() {
   return back;
 }
 
-// At most once a second: a file that is replaced has another inode or time.
+// What is there and has no answer; "": nothing.
+std::string Program::asked() const {
+  if (!token_.empty() && token_ != token_done_) return token_;
+  const bool leaving = wished_ && ckpt::is_open(*wished_, leaving_answered_, facts_.started);
+  return leaving ? wished_->token() : "";
+}
+
+// At most once a second.
 void Program::look_at_wishes() {
   if (facts_.now < look_at_ask_) return;
   look_at_ask_ = facts_.now + kAskEvery;
-  struct stat info {};
-  if (::stat(ckpt::ask_path(series_).c_str(), &info) != 0) {
-    facts_.asked.clear();
-    ask_inode_ = 0;
-    return;
-  }
-  const std::int64_t changed = std::int64_t{info.st_mtim.tv_sec} * 1'000'000'000 + info.st_mtim.tv_nsec;
-  const auto inode = static_cast<std::int64_t>(info.st_ino);
-  if (inode == ask_inode_ && changed == ask_changed_ns_) return;
-  ask_inode_ = inode;
-  ask_changed_ns_ = changed;
-  facts_.asked = ckpt::asked_token(series_);
+  leaving_.look(series_, facts_.now);
+  const auto ask = ask_mark_.look(ckpt::ask_path(series_));
+  if (ask == ckpt::FileMark::Look::none) token_.clear();
+  if (ask == ckpt::FileMark::Look::other) token_ = ckpt::asked_token(series_);
+  const auto leaving = leaving_mark_.look(ckpt::leaving_path(series_));
+  if (leaving == ckpt::FileMark::Look::none) wished_.reset();
+  if (leaving == ckpt::FileMark::Look::other) wished_ = ckpt::read_leaving_wish(series_);
+  facts_.asked = asked();
 }
 
 bool Program::due() {
-  if (me_.rank != 0) return false;
   const TimePoint at = now();
   if (at < look_at_) return false;
   facts_.now = at;
+  if (me_.rank != 0) {
+    // Its own node may be leaving, and not rank 0's.
+    leaving_.look(series_, at);
+    look_at_ = at + kAskEvery;
+    return false;
+  }
   look_at_wishes();
   why_ = ckpt::due(rhythm_, facts_);
   if (why_ != ckpt::DueWhy::no) return true;
@@ -294,11 +306,9 @@ Result<std::vector<checkpoint::Source>> Program::sources(const std::string& labe
 }
 
 Status Program::save(const std::string& label) {
-  std::string asked;
   if (me_.rank == 0) {
     facts_.now = look_at_ask_ = now();
     look_at_wishes();
-    asked = facts_.asked;
     if (!parts_.empty()) look_at_binary();
   }
   ckpt::TakeWish wish;
@@ -322,7 +332,7 @@ Status Program::save(const std::string& label) {
     tell(taken->notes);
     tell_sickbayd(ckpt::news_of(*taken, series_, me_));
   }
-  remember(asked, saved);
+  remember(saved);
   return saved;
 }
 
@@ -334,17 +344,26 @@ void Program::tell_sickbayd(const ckpt::News& news) {
 }
 
 // Rank 0, after a checkpoint or none: when the next is due, and for who has asked, how it went.
-void Program::remember(const std::string& asked, const Status& saved) {
+void Program::remember(const Status& saved) {
   facts_.now = facts_.last = look_at_ = now();
   if (why_ == ckpt::DueWhy::before_end) facts_.ended_taken = true;
   why_ = ckpt::DueWhy::no;
   ckpt::SeriesState state = ckpt::read_state(series_);
   facts_.cost = ckpt::usual_cost(state);
-  if (asked.empty() || asked == facts_.asked_done) return;
-  facts_.asked_done = asked;
+  const bool by_token = !token_.empty() && token_ != token_done_;
+  const bool by_leaving = wished_ && ckpt::is_open(*wished_, leaving_answered_, facts_.started);
+  leaving_answered_ = std::max(leaving_answered_, ckpt::leaving_answered(state));
+  if (by_token) {
+    state.asked_done = token_done_ = token_;
+    state.asked_error = saved ? "" : saved.error().line();
+  }
+  if (by_leaving) {
+    state.leaving_done_us = std::max(state.leaving_done_us, wished_->since_us);
+    leaving_answered_ = std::max(leaving_answered_, state.leaving_done_us);
+  }
+  facts_.asked = asked();
+  if (!by_token && !by_leaving) return;
   if (!saved && saved.error().code == ErrorCode::busy) return;  // another writes series.json
-  state.asked_done = asked;
-  state.asked_error = saved ? "" : saved.error().line();
   if (auto kept = ckpt::write_state(series_, state); !kept) tell({kept.error().line()});
 }
 

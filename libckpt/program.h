@@ -17,6 +17,7 @@
 #include "ckpt/due.h"
 #include "ckpt/flusher.h"
 #include "ckpt/go_back.h"
+#include "ckpt/leaving.h"
 #include "ckpt/place.h"
 #include "ckpt/series.h"
 #include "ckpt/tell.h"
@@ -59,10 +60,11 @@ class Program {
   TimePoint now() const;
   int threads() const;
   void look_at_wishes();
+  std::string asked() const;
   void look_at_binary();
   Result<std::vector<checkpoint::Source>> sources(const std::string& label) const;
   void tell_sickbayd(const ckpt::News& news);
-  void remember(const std::string& asked, const Status& saved);
+  void remember(const Status& saved);
   void use_fast(const ckpt::FastWish& wish);
   void flush(std::int64_t number, bool again, ckpt::Telling how);
 
@@ -92,7 +94,12 @@ class Program {
   ckpt::DueFacts facts_;
   ckpt::DueWhy why_ = ckpt::DueWhy::no;
   TimePoint look_at_, look_at_ask_;
-  std::int64_t ask_inode_ = 0, ask_changed_ns_ = 0;
+  ckpt::FileMark ask_mark_, leaving_mark_;
+  std::string token_, token_done_;           ///< of board/ask: what is there, and what was answered last
+  std::optional<ckpt::LeavingWish> wished_;  ///< of board/leaving; answered or not
+  std::int64_t leaving_answered_ = 0;        ///< up to that moment
+
+  ckpt::LeavingLook leaving_;  ///< of every process
 };
 
 }  // namespace sickbay::libckpt

@@ -37,7 +37,8 @@
  * sickbay-checkpoints in SLURM_SUBMIT_DIR); SICKBAY_SESSION (below); SICKBAY_CHECKPOINT_EVERY and
  * SICKBAY_CHECKPOINT_MTTF ("10m", "5d"), which go before what the program says; SICKBAY_CHECKPOINT_TIMEOUT,
  * in place of the 30 minutes; SICKBAY_CHECKPOINT_FAST, a folder of each node that is saved to first;
- * SICKBAY_CHECKPOINT_JOB, whose checkpoints where it is not SLURM_JOB_ID's.
+ * SICKBAY_CHECKPOINT_JOB, whose checkpoints where it is not SLURM_JOB_ID's; SICKBAY_LEAVING_FILE, by which
+ * the node's agent tells that the node is drained, where it is not /run/sickbay-agent/leaving.
  *
  * The command sickbay-ckpt lists and verifies what is saved.  The last three checkpoints are kept.
  * Page: sickbay_ckpt(3), doc/design/checkpoint.md.  Fortran: sickbay_ckpt.f90.  Programs: demo/checkpoint.
@@ -109,8 +110,9 @@ int sickbay_ckpt_restore(sickbay_ckpt* ckpt, long long* number, char* label, siz
 /* Is a checkpoint due?  1 or 0, on rank 0; elsewhere 0.  Rank 0 alone decides since clocks differ, and a
  * process that saves while another computes on waits for it in vain: the program spreads the answer where it
  * has all processes together anyway, as by MPI_Bcast.  Cheap enough for every step: mostly one look at a
- * clock (60 ns), and at most once a second at one file, by which somebody may have asked.  It stays 1 until a
- * save. */
+ * clock (60 ns), and at most once a second at three files, by which somebody may have asked.  It stays 1
+ * until a save.  Elsewhere it looks at the file of that process's own node alone: one is due when that node
+ * is drained, so call it in all processes. */
 int sickbay_ckpt_due(sickbay_ckpt* ckpt);
 
 /* Collective.  Saves the state; `label` says what it is ("step 1200"; NULL: ""), at most 200 bytes, the same

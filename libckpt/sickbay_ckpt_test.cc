@@ -14,6 +14,7 @@
 #include <atomic>
 #include <csignal>
 #include <functional>
+#include <thread>
 
 #include "checkpoint/checkpoint_test_parts.h"
 
@@ -50,6 +51,8 @@ class CkptTest : public ::testing::Test {
           "SICKBAY_SESSION", "SICKBAY_CHECKPOINT_JOB", "SICKBAY_CHECKPOINT_FROM", "SICKBAY_CHECKPOINT_EVERY",
           "SICKBAY_CHECKPOINT_MTTF", "SLURM_JOB_END_TIME", "SICKBAY_CHECKPOINT_FAST", "SICKBAY_CKPT_PROGRAM"})
       ::unsetenv(name);
+    ::setenv("SICKBAY_LEAVING_FILE", (folder_ / "leaving.%t").c_str(),
+             1);  // (each rank has a node of its own)
     ::setenv("SLURM_JOB_ID", "17", 1);
     ::setenv("SICKBAY_CHECKPOINTS", (folder_ / "store").c_str(), 1);
     ::setenv("SICKBAY_CHECKPOINT_TIMEOUT", "30s", 1);
@@ -401,6 +404,54 @@ bool becomes_due(sickbay_ckpt* ckpt) {
     ::usleep(1000);
   }
   return false;
+}
+
+TEST_F(CkptTest, OneIsDueWhenTheNodeOfAnyProcessIsLeaving) {
+  if (::geteuid() != 0) GTEST_SKIP() << "what is not root's is not believed";
+  const auto drain = [&](int rank) {
+    ::usleep(2);  // (a program has begun before the microsecond)
+    ::timespec now{};
+    ::clock_gettime(CLOCK_REALTIME, &now);
+    const std::string name = folder_ / fmt::format("leaving.{}", rank);
+    write_text(name + ".new", fmt::format("{}\n", now.tv_sec * 1'000'000 + now.tv_nsec / 1000));
+    std::filesystem::permissions(name + ".new", std::filesystem::perms(0644));
+    std::filesystem::rename(name + ".new", name);
+  };
+  {
+    Process other("t", 1, 2), one("t", 0, 2);
+    EXPECT_EQ(sickbay_ckpt_due(one.ckpt), 0);
+    drain(1);
+    bool due = false;
+    for (int i = 0; i < 20'000 && !due; ++i) {
+      EXPECT_EQ(sickbay_ckpt_due(other.ckpt), 0) << "rank 0 alone says so";
+      due = sickbay_ckpt_due(one.ckpt) != 0;
+      ::usleep(1000);
+    }
+    EXPECT_TRUE(due) << "that of rank 1 is";
+    std::thread with([&] { EXPECT_EQ(other.save(), 0); });
+    EXPECT_EQ(one.save(), 0);
+    with.join();
+    for (int i = 0; i < 2'500; ++i) {  // (longer than both need to look again)
+      EXPECT_EQ(sickbay_ckpt_due(other.ckpt), 0);
+      ASSERT_EQ(sickbay_ckpt_due(one.ckpt), 0) << "once";
+      ::usleep(1000);
+    }
+    drain(0);
+    EXPECT_TRUE(becomes_due(one.ckpt)) << "its own node, later";
+    // Somebody asks besides: one checkpoint is the answer to both.
+    write_text(store("board/ask"), "{\"token\":\"one\"}\n");
+    std::thread again([&] { EXPECT_EQ(other.save(), 0); });
+    EXPECT_EQ(one.save(), 0);
+    again.join();
+    EXPECT_EQ(sickbay_ckpt_due(one.ckpt), 0);
+    EXPECT_THAT(read_text(store("board/series.json")), HasSubstr("\"asked_done\":\"one\""));
+    EXPECT_THAT(read_text(store("board/series.json")), HasSubstr("\"leaving_done_us\":"));
+  }
+  Process next("u", 0, 1);
+  for (int i = 0; i < 1'200; ++i) {
+    ASSERT_EQ(sickbay_ckpt_due(next.ckpt), 0) << "it was leaving when this one began";
+    ::usleep(1000);
+  }
 }
 
 TEST_F(CkptTest, OneIsDueByTimeByAskingAndBeforeTheEnd) {

@@ -83,6 +83,8 @@ SeriesState read_state(const Series& series) {
   state.tip_restart = (*json)["tip_restart"].as_int();
   for (const Json& cost : (*json)["costs_ms"].items())
     state.costs_ms.push_back(std::max<std::int64_t>(cost.as_int(), 0));
+  state.begun_us = std::max<std::int64_t>((*json)["begun_us"].as_int(), 0);
+  state.leaving_done_us = std::max<std::int64_t>((*json)["leaving_done_us"].as_int(), 0);
   state.asked_done = (*json)["asked_done"].as_string();
   state.asked_error = (*json)["asked_error"].as_string();
   return state;
@@ -96,6 +98,8 @@ Status write_state(const Series& series, const SeriesState& state) {
                             {"tip_job", state.tip_job},
                             {"tip_restart", state.tip_restart},
                             {"costs_ms", std::move(costs)}});
+  if (state.begun_us > 0) json.set("begun_us", state.begun_us);
+  if (state.leaving_done_us > 0) json.set("leaving_done_us", state.leaving_done_us);
   if (!state.asked_done.empty()) json.set("asked_done", state.asked_done);
   if (!state.asked_error.empty()) json.set("asked_error", state.asked_error);
   return checkpoint::write_whole(*series.files, series.board, kStateName, json.dump() + "\n");

@@ -57,7 +57,10 @@ struct SeriesState {
   std::int64_t tip_job = 0;      ///< that did so; a replay does it in the series of another job
   std::int64_t tip_restart = 0;  ///< the start of the job in which it did so
   std::vector<std::int64_t>
-      costs_ms{};           ///< of the last checkpoints, newest last: from the question to the end
+      costs_ms{};             ///< of the last checkpoints, newest last: from the question to the end
+  std::int64_t begun_us = 0;  ///< when the state was asked for of the last one that was taken
+  std::int64_t leaving_done_us =
+      0;                    ///< the last wish of a node that is leaving (leaving.h) that was answered
   std::string asked_done;   ///< token of the wish (ask.h) that was answered last
   std::string asked_error;  ///< why there is no checkpoint for it; "": there is one
   friend bool operator==(const SeriesState&, const SeriesState&) = default;

@@ -234,6 +234,7 @@ class Taking {
     state_.tip = begun_.control.number;
     state_.tip_job = me_.in_job;
     state_.tip_restart = me_.restart;
+    state_.begun_us = to_micros(begun_.control.at - wish_.asked);
     add_cost(state_, taken_.took + wish_.asked);
     if (auto kept = write_state(series_, state_); !kept) taken_.notes.push_back(kept.error().line());
     // (Beside a flush, what it copies and does not name yet would be taken for old.)

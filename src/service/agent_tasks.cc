@@ -196,13 +196,15 @@ void AgentTasks::wake(const std::string& node) {
   if (it != polls_.end() && news(node, it->second.has).size() > 0) answer_poll(node);
 }
 
-// What it does not have yet: its groups, and the jobs whose ranks it looks at.
+// What it does not have yet: its groups, the jobs whose ranks it looks at, whether its node is leaving.
 Json AgentTasks::news(const std::string& node, Has has) const {
   Json members = Json::object();
   if (swim_)
     if (Json groups = swim_(node, has.swim); !groups.is_null()) members.set("swim", std::move(groups));
   if (ranks_ && has.ranks >= 0)
     if (Json jobs = ranks_(node, has.ranks); !jobs.is_null()) members.set("ranks", std::move(jobs));
+  if (leaving_ && has.leaving >= 0)
+    if (Json since = leaving_(node, has.leaving); !since.is_null()) members.set("leaving", std::move(since));
   return members;
 }
 
@@ -316,7 +318,7 @@ void AgentTasks::show(std::int64_t id, std::shared_ptr<HttpReply> reply) {
     return reply->respond(error_response(Error(ErrorCode::not_found, fmt::format("no task {}", id))
                                              .because(fmt::format("the last {} are kept", kTasksKept))));
   Task& task = it->second;
-  Poll poll{std::move(reply), 0, 0, 0};
+  Poll poll{std::move(reply), 0, 0, {}};
   if (!task.outcome.empty()) return answer_task(poll, task);
   const auto place = task.polls.insert(task.polls.end(), std::move(poll));
   place->timer = loop_.at(loop_.now() + kLongPoll, [this, id, place] {

@@ -33,10 +33,10 @@ class AgentTasks {
   // For agents.
   /// Answers `reply` with the tasks of `node` numbered over `after`, at once or when there are some, at the
   /// latest after kLongPoll.
-  /// With them come its groups and the jobs whose ranks it looks at, where they are others than those of the
-  /// versions that it `has`.
+  /// With them come its groups, the jobs whose ranks it looks at, and since when its node is leaving, where
+  /// they are others than those of the versions that it `has`.
   struct Has {
-    std::int64_t swim = 0, ranks = 0;
+    std::int64_t swim = 0, ranks = 0, leaving = -1;
   };
   void give(const std::string& node, std::int64_t after, Has has, std::shared_ptr<HttpReply> reply);
   /// Who gives an agent its groups (SwimGroups::news), and says by wake() that they have changed.
@@ -44,6 +44,8 @@ class AgentTasks {
   void on_swim(News news) { swim_ = std::move(news); }
   /// The same for jobs whose ranks it looks at (RankWatches::news); an agent that has version -1 cannot.
   void on_ranks(News news) { ranks_ = std::move(news); }
+  /// The same for nodes that are leaving (LeavingNews::news); likewise.
+  void on_leaving(News news) { leaving_ = std::move(news); }
   void wake(const std::string& node);
   /// The end of a task.  The answer comes when it is durable.
   void take_results(const std::string& node, const Json& body, Done<Json> done);
@@ -96,7 +98,7 @@ class AgentTasks {
   Controller& controller_;
   const std::function<void(const std::string&)> heard_;
   const std::function<Json(const std::string&)> view_;
-  News swim_, ranks_;  ///< may be empty
+  News swim_, ranks_, leaving_;  ///< may be empty
   std::map<std::int64_t, Task> tasks_;
   std::map<std::string, Poll> polls_;                 ///< by node: an agent has one
   std::multimap<std::int64_t, Done<Json>> watchers_;  ///< of tasks, from examine()

@@ -301,10 +301,18 @@ void Agents::watch_each_other(std::uint16_t port, std::function<std::string(std:
 }
 
 void Agents::give_tasks(const std::string& node, std::int64_t after, std::optional<std::int64_t> swim,
-                        std::shared_ptr<HttpReply> reply, std::optional<std::int64_t> ranks) {
+                        std::shared_ptr<HttpReply> reply, std::optional<std::int64_t> ranks,
+                        std::optional<std::int64_t> leaving) {
   // (An older agent has no use for groups, and is told of none.)
   if (swim_ && swim) swim_->can_watch(node);
-  tasks_.give(node, after, {swim.value_or(0), ranks.value_or(-1)}, std::move(reply));
+  tasks_.give(node, after, {swim.value_or(0), ranks.value_or(-1), leaving.value_or(-1)}, std::move(reply));
+}
+
+void Agents::tell_leaving() {
+  leaving_ = std::make_unique<LeavingNews>(loop_, controller_,
+                                           [this](const std::string& node) { tasks_.wake(node); });
+  tasks_.on_leaving(
+      [this](const std::string& node, std::int64_t since) { return leaving_->news(node, since); });
 }
 
 // --- agents that look at the ranks of jobs

@@ -19,6 +19,7 @@
 #include "ports/tcp_question.h"
 #include "service/agent_tasks.h"
 #include "service/controller.h"
+#include "service/leaving_news.h"
 #include "service/rank_watches.h"
 #include "service/swim_groups.h"
 
@@ -46,9 +47,12 @@ class Agents {
   void watch_each_other(std::uint16_t port, std::function<std::string(std::size_t)> random);
   void take_report(const std::string& node, const Json& body, Done<Json> done);
   /// The agent's next poll: its tasks over `after`; `swim`: which groups it has, nothing where it knows of
-  /// none.
+  /// none; likewise `ranks`, and `leaving`: since when it shows its node to be leaving (0: it is not).
   void give_tasks(const std::string& node, std::int64_t after, std::optional<std::int64_t> swim,
-                  std::shared_ptr<HttpReply> reply, std::optional<std::int64_t> ranks = std::nullopt);
+                  std::shared_ptr<HttpReply> reply, std::optional<std::int64_t> ranks = std::nullopt,
+                  std::optional<std::int64_t> leaving = std::nullopt);
+  /// Has agents told whether their nodes are leaving.
+  void tell_leaving();
   /// Has agents look at the ranks of the runs that engines name.
   void watch_ranks(const hang::Policy& policy);
   void take_ranks(const std::string& node, const Json& body, Done<Json> done);
@@ -92,8 +96,9 @@ class Agents {
   std::int64_t last_finding_ = 0;
   std::map<std::string, std::pair<TimePoint, std::vector<std::string>>> addresses_;
   AgentTasks tasks_;
-  std::unique_ptr<SwimGroups> swim_;    ///< may be null
-  std::unique_ptr<RankWatches> ranks_;  ///< likewise
+  std::unique_ptr<SwimGroups> swim_;      ///< may be null
+  std::unique_ptr<RankWatches> ranks_;    ///< likewise
+  std::unique_ptr<LeavingNews> leaving_;  ///< likewise
   Lifetime lifetime_;
 };
 

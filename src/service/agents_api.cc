@@ -59,7 +59,10 @@ void AgentEndpoints::tasks(Api& api, Call& c) {
   const auto ranks = c.request.query_value("ranks");
   const auto ranks_version = ranks ? number_in(*ranks) : std::nullopt;
   if (ranks && !ranks_version) return c.refuse(Error(ErrorCode::bad_input, "'ranks' must be a number"));
-  api.agents_->give_tasks(c.node, *after, version, c.reply, ranks_version);
+  const auto leaving = c.request.query_value("leaving");
+  const auto leaving_since = leaving ? number_in(*leaving) : std::nullopt;
+  if (leaving && !leaving_since) return c.refuse(Error(ErrorCode::bad_input, "'leaving' must be a number"));
+  api.agents_->give_tasks(c.node, *after, version, c.reply, ranks_version, leaving_since);
 }
 
 void AgentEndpoints::ranks(Api& api, Call& c) { api.agents_->take_ranks(c.node, c.body, answer_to(c)); }

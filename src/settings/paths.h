@@ -4,6 +4,8 @@
 #pragma once
 #include <string>
 
+#include "model/leaving.h"
+
 namespace sickbay {
 
 struct Paths {
@@ -21,6 +23,8 @@ struct Paths {
   std::string agent_config() const { return root + "/etc/sickbay/agent.json"; }
   std::string components() const { return root + "/etc/sickbay/components.d"; }
   std::string agent_state() const { return root + "/var/lib/sickbay-agent"; }
+  /// What any program on the node may read of its agent.
+  std::string leaving() const { return root + kLeavingFile; }
 
   /// From the environment variable SICKBAY_ROOT (none: the real system).
   static Paths from_environment();

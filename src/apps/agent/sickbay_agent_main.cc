@@ -24,6 +24,7 @@
 #include "adapters/posix/agent_files.h"
 #include "adapters/posix/files.h"
 #include "adapters/posix/installed_file.h"
+#include "adapters/posix/leaving_file.h"
 #include "adapters/posix/operation_process.h"
 #include "adapters/posix/process_runner.h"
 #include "engine/diagnose/lint.h"
@@ -232,6 +233,9 @@ Status run(const Wish& wish) {
   options.ask_by_tcp = [&loop](const std::string& address, std::uint16_t port, Done<bool> said) {
     ask_by_tcp(*loop, address, port, std::move(said));
   };
+  const LeavingFile leaving(paths.leaving());
+  options.leaving = leaving.shown();
+  options.show_leaving = [leaving](std::optional<TimePoint> since) { return leaving.show(since); };
   options.look_at_ranks = look_by_program(*processes);
   options.components = std::move(*components);
   options.processes = processes.get();

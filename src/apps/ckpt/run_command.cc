@@ -13,6 +13,7 @@
 #include "ckpt/declared.h"
 #include "ckpt/engines.h"
 #include "ckpt/go_back.h"
+#include "ckpt/leaving.h"
 #include "ckpt/run/asked_program.h"
 #include "ckpt/run/rounds.h"
 
@@ -156,6 +157,7 @@ Result<int> run_command(const Options& o) {
   std::vector<std::string> more;
   if (back->number != 0)
     more = {fmt::format("SICKBAY_CKPT_RESTORED={}", back->number), "SICKBAY_CKPT_LABEL=" + back->label};
+  LeavingLook leaving(leaving_file(environment, place->me), place->me, plan->waiting.now());
   const auto child = Child::start(o.program, more, plan->wish);
   if (!child) {
     fmt::print(stderr, "{}\n", child.error().message("sickbay-ckpt"));
@@ -164,8 +166,11 @@ Result<int> run_command(const Options& o) {
   if (::nice(kNiceness) == -1) tell_notes({"the saving cannot be made less urgent than the program"});
 
   AskedProgram program(**child, plan->how);
-  const RoundsWish wish{
-      .rhythm = plan->rhythm, .run = back->turn, .waiting = plan->waiting, .at_end = o.at_end == "save"};
+  const RoundsWish wish{.rhythm = plan->rhythm,
+                        .run = back->turn,
+                        .waiting = plan->waiting,
+                        .at_end = o.at_end == "save",
+                        .look_around = [&] { leaving.look(*series, plan->waiting.now()); }};
   const Status kept =
       keep_rounds(*series, place->me, program, wish, taking(o, *plan, *place, *series, program),
                   news_here(o, *series, place->me));

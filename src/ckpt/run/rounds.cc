@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "ckpt/agree.h"
 #include "ckpt/ask.h"
+#include "ckpt/leaving.h"
 
 namespace sickbay::ckpt {
 namespace {
@@ -164,13 +165,18 @@ class Lead : Side {
 
  private:
   void look() {
+    if (wish_.look_around) wish_.look_around();
     const SeriesState state = read_state(series_);
     facts_.now = now();
     facts_.cost = usual_cost(state);
     wishes_ = program_.wishes();
     token_ = asked_token(series_);
     if (token_ == state.asked_done) token_.clear();
-    facts_.asked = wishes_ > wishes_done_ ? fmt::format("signal {}", wishes_) : token_;
+    leaving_ = read_leaving_wish(series_);
+    if (leaving_ && !is_open(*leaving_, leaving_answered(state), facts_.started)) leaving_.reset();
+    facts_.asked = wishes_ > wishes_done_         ? fmt::format("signal {}", wishes_)
+                   : !token_.empty() || !leaving_ ? token_
+                                                  : leaving_->token();
     if (!over_) return;
     // One of the others is gone: there is no whole state of the job any more.
     if (!facts_.asked.empty()) answered(Result<Taken>(tl::unexpected<Error>(*over_)));
@@ -197,6 +203,9 @@ class Lead : Side {
 
   void answered(const Result<Taken>& taken) {
     wishes_done_ = wishes_;
+    if (leaving_)
+      if (auto noted = note_leaving_answer(series_, *leaving_); !noted) news_.failed(noted.error());
+    leaving_.reset();
     if (token_.empty()) return;
     if (auto noted = note_answer(series_, token_, taken ? "" : taken.error().line()); !noted)
       news_.failed(noted.error());
@@ -309,8 +318,9 @@ class Lead : Side {
   const RoundsNews& news_;
   DueFacts facts_;
   std::int64_t wishes_ = 0, wishes_done_ = 0;
-  std::string token_;          ///< of a wish from outside that has no answer yet
-  std::optional<Error> over_;  ///< why there can be no more
+  std::string token_;                   ///< of a wish from outside that has no answer yet
+  std::optional<LeavingWish> leaving_;  ///< likewise, of a node that is leaving
+  std::optional<Error> over_;           ///< why there can be no more
 };
 
 class Follow : Side {
@@ -322,9 +332,13 @@ class Follow : Side {
 
   Status run() {
     while (!program_.ended()) {
-      const auto said = hear(until_ended(kForever, look_), [&](const Json& lead) {
-        return lead["turn"].as_int() > turn_ || is(lead, "end");
-      });
+      Waiting waiting = until_ended(kForever, look_);
+      waiting.still = [this, still = waiting.still]() -> Status {
+        if (wish_.look_around) wish_.look_around();
+        return still();
+      };
+      const auto said =
+          hear(waiting, [&](const Json& lead) { return lead["turn"].as_int() > turn_ || is(lead, "end"); });
       if (!said) break;  // (it has ended; or the board is no more)
       if (is(*said, "end")) break;
       turn_ = (*said)["turn"].as_int();

@@ -28,6 +28,9 @@ struct RoundsWish {
   bool at_end = false;   ///< one more when all have ended well
   /// Once a program has ended, others are waited for at most so long (and `waiting.patience`).
   Micros after_end = std::chrono::minutes(5);
+  /// Called now and then while no round is under way, in each process: its own look around (leaving.h).  May
+  /// be null.
+  std::function<void()> look_around{};
 };
 
 /// One that all are to take part in.  Errors do not end anything.

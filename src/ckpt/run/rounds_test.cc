@@ -9,6 +9,8 @@
 
 #include "ckpt/ask.h"
 #include "ckpt/ckpt_test_parts.h"
+#include "ckpt/leaving.h"
+#include "model/leaving.h"
 
 namespace sickbay::ckpt {
 namespace {
@@ -106,6 +108,12 @@ class Rounds : public testing::Test {
     Series series = four_.series(*files);
     RoundsWish wish = wish_;
     wish.waiting = real_waiting(patience_);
+    const Participant me = four_.participant(rank);
+    LeavingLook leaving(folder_ / ("leaving." + me.node), me, wish.waiting.now(), ::geteuid());
+    wish.look_around = [&] {
+      ++looks_;
+      leaving.look(series, wish.waiting.now());
+    };
     const TakeTogether take = [&](const RoundsTake& round, const Waiting& waiting) {
       if (at_take_) at_take_(rank);
       return four_.take(
@@ -139,6 +147,17 @@ class Rounds : public testing::Test {
   Processes four_{folder_.path(), 4, "17.0.1"};
   std::array<Played, 4> programs_;
   RoundsWish wish_;
+  // What the agents of these nodes show from now on: one moment, as sickbayd tells what it saw in one look.
+  std::int64_t drain(const std::vector<std::string>& nodes) {
+    const TimePoint now = real_waiting(seconds(0)).now();
+    for (const std::string& node : nodes) {
+      test::write_text(folder_ / "new", format_leaving(now));
+      std::filesystem::permissions(folder_ / "new", std::filesystem::perms(0644));
+      std::filesystem::rename(folder_ / "new", folder_ / ("leaving." + node));
+    }
+    return to_micros(now);
+  }
+  std::atomic<int> looks_ = 0;
   Micros patience_ = seconds(60);
   std::function<void(std::int64_t)> at_take_;
   std::vector<std::thread> threads_;
@@ -158,6 +177,52 @@ TEST_F(Rounds, ByTheTimerAndWhenAsked) {
   EXPECT_EQ(whys_[0], DueWhy::timer);
   for (std::size_t i = 0; i < taken_.size(); ++i) EXPECT_EQ(taken_[i], static_cast<std::int64_t>(i) + 1);
   EXPECT_THAT(failed_, testing::IsEmpty());
+}
+
+TEST_F(Rounds, ANodeThatLeavesIsAReason) {
+  begin();
+  until([&] { return looks_ >= 8; });
+  EXPECT_THAT(taken_, testing::IsEmpty());
+  const std::int64_t first = drain({"n2"});  // not rank 0's
+  until([&] { return taken_.size() == 1 && leaving_answered(state()) >= first; });
+  const int looks = looks_;
+  until([&] { return looks_ >= looks + 16; });
+  {
+    const std::lock_guard hold(mutex_);
+    EXPECT_EQ(taken_.size(), 1U) << "once";
+    EXPECT_EQ(whys_[0], DueWhy::asked);
+  }
+  EXPECT_EQ(state().asked_done, "") << "nobody else's wish was answered";
+  const std::int64_t second = drain({"n0"});
+  until([&] { return taken_.size() == 2 && leaving_answered(state()) >= second; });
+  finish();
+  EXPECT_EQ(taken_.size(), 2U);
+  EXPECT_THAT(failed_, testing::IsEmpty());
+}
+
+TEST_F(Rounds, AllNodesThatLeaveAtOnceAreOneReason) {
+  begin();
+  until([&] { return looks_ >= 8; });
+  const std::int64_t since = drain({"n0", "n1", "n2", "n3"});
+  until([&] { return leaving_answered(state()) >= since; });
+  const int looks = looks_;
+  until([&] { return looks_ >= looks + 32; });
+  finish();
+  EXPECT_EQ(taken_.size(), 1U);
+}
+
+TEST_F(Rounds, WhatFailsIsAnAnswerToANodeThatLeaves) {
+  patience_ = milliseconds(200);
+  programs_[1].on_ask = [] {};  // it does not write
+  begin();
+  until([&] { return looks_ >= 8; });
+  const std::int64_t since = drain({"n2"});
+  until([&] { return state().leaving_done_us == since; });
+  const int looks = looks_;
+  until([&] { return looks_ >= looks + 16; });
+  finish();
+  EXPECT_EQ(failed_.size(), 1U) << "it is not tried again and again";
+  EXPECT_THAT(taken_, testing::IsEmpty());
 }
 
 TEST_F(Rounds, AWishFromOutsideIsAnsweredOnce) {

@@ -101,6 +101,11 @@ void Agent::start() {
     component_restarts_ =
         std::make_unique<ComponentRestarts>(loop_, *options_.processes, store_, options_.components,
                                             options_.repair, [this](const std::string& line) { say(line); });
+  leaving_ = shown_leaving_ = options_.leaving;
+  // (What an agent never wrote; and without sickbayd nobody would ever say that it is over.)
+  if (options_.show_leaving && (!options_.leaving || sickbayd_ == nullptr))
+    if (const Status cleared = options_.show_leaving(std::nullopt); !cleared)
+      say("event=leaving_not_shown why=" + Json(cleared.error().line()).dump());
   if (sickbayd_ != nullptr) {
     // Ten thousand agents may have started with their nodes.
     later(share_of(options_.node, std::chrono::seconds(2)), [this] { hello(); });

@@ -48,6 +48,10 @@ struct AgentOptions {
   /// What this node tells for the comparison of the fleet (adapters/node/fleet_facts.h); empty: nothing.
   std::function<Json()> facts;
   LookAtRanks look_at_ranks;  ///< without it sickbayd is not told that this agent can
+  /// Shows programs on this node since when it is leaving, or that it is not (nothing); `leaving` is what it
+  /// shows already.  Without it sickbayd is not told that this agent can.
+  std::function<Status(std::optional<TimePoint> since)> show_leaving;
+  std::optional<TimePoint> leaving;
   /// What this node can restart by itself, and what runs it; without the latter nothing.
   std::vector<ComponentSpec> components;
   ProcessRunner* processes = nullptr;
@@ -113,6 +117,7 @@ class Agent {
   bool facts_are_news();
   void poll();
   void take_tasks(const Json& answer);
+  void take_leaving(const Json& told);
   void take_component_task(std::int64_t task, const Json& order);
   void post_results(std::int64_t task, Json body);
   void post_silent(Json report);
@@ -148,8 +153,10 @@ class Agent {
   TimePoint told_at_ = kNoTime;
   Loop::TimerId stress_watch_ = 0;
   bool delivering_ = false, only_once_ = false;
-  std::string greeted_mode_;  ///< mode and period that sickbayd was told
-  Json facts_, told_facts_;   ///< of this node; as sickbayd was told
+  std::string greeted_mode_;                          ///< mode and period that sickbayd was told
+  Json facts_, told_facts_;                           ///< of this node; as sickbayd was told
+  std::optional<TimePoint> leaving_, shown_leaving_;  ///< as sickbayd told; as programs here are shown
+  bool leaving_fails_ = false;                        ///< it could not be shown, and that was said
   TimePoint facts_at_ = kNoTime;
   int poll_failures_ = 0, deliver_failures_ = 0;
   std::unique_ptr<Neighbours> neighbours_;                 ///< may be null

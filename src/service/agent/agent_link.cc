@@ -83,6 +83,7 @@ void Agent::poll() {
   asked.target = fmt::format("/v1/agent/tasks?node={}&after={}", options_.node, last_task_);
   if (neighbours_) asked.target += fmt::format("&swim={}", neighbours_->version());
   if (rank_looks_) asked.target += fmt::format("&ranks={}", rank_looks_->version());
+  if (options_.show_leaving) asked.target += fmt::format("&leaving={}", leaving_ ? to_micros(*leaving_) : 0);
   asked.time_limit = kPollLimit;
   ask(std::move(asked), [this](Result<Json> answer) {
     // Whatever it was, sickbayd may have been another one meanwhile: greet it again.
@@ -113,6 +114,7 @@ void Agent::take_tasks(const Json& answer) {
   }
   if (neighbours_ && answer["swim"].is_object()) neighbours_->take(answer["swim"]);
   if (rank_looks_ && answer["ranks"].is_object()) rank_looks_->take(answer["ranks"]);
+  if (options_.show_leaving) take_leaving(answer["leaving"]);
   for (const Json& item : answer["items"].items()) {
     const std::int64_t task = item["task"].as_int();
     last_task_ = std::max(last_task_, task);
@@ -139,6 +141,23 @@ void Agent::take_tasks(const Json& answer) {
       order(std::move(wanted), true);
     }
   }
+}
+
+// What could not be shown is tried again with the next answer: sickbayd tells nothing twice.
+void Agent::take_leaving(const Json& told) {
+  if (told.is_object()) {
+    const std::int64_t since = told["since"].as_int();
+    leaving_ = since > 0 ? std::optional(from_micros(since)) : std::nullopt;
+  }
+  if (leaving_ == shown_leaving_) return;
+  if (const Status shown = options_.show_leaving(leaving_); !shown) {
+    if (!std::exchange(leaving_fails_, true))
+      say("event=leaving_not_shown why=" + Json(shown.error().line()).dump());
+    return;
+  }
+  leaving_fails_ = false;
+  shown_leaving_ = leaving_;
+  say(leaving_ ? "event=leaving since=" + std::to_string(to_micros(*leaving_)) : "event=not_leaving");
 }
 
 void Agent::take_component_task(std::int64_t task, const Json& order) {

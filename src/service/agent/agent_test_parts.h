@@ -108,6 +108,7 @@ struct Sickbayd : HttpClient {
   }
   void answer_poll(Json tasks) {
     Json answer = Json::object({{"items", std::move(tasks)}});
+    if (!leaving.is_null()) answer.set("leaving", std::exchange(leaving, Json()));
     if (!state.empty()) answer.set("slurm", Json::object({{"state", state}, {"flags", Json(flags)}}));
     std::exchange(poll, nullptr)(answer);
   }
@@ -123,6 +124,7 @@ struct Sickbayd : HttpClient {
   std::vector<Json> hellos, results, items;  // items: findings whole, as `told` has them in short
   std::string state;                         // of the node in Slurm; "": not told
   std::vector<std::string> flags;
+  Json leaving;  // told with the next answer
   Done<Json> poll;
   int polls = 0;
 };
@@ -156,6 +158,15 @@ class AgentTest : public testing::Test {
     options.busy = [this] { return busy_; };
     options.self = "b1/1/" + std::to_string(++agents_);
     options.lives = [this](const std::string& process) { return process == lives_; };
+    if (shows_leaving_) {
+      options.leaving = shown_;
+      options.show_leaving = [this](std::optional<TimePoint> since) -> Status {
+        ++showings_;
+        if (cannot_show_) return fail(ErrorCode::storage_full, "no room");
+        shown_ = since;
+        return {};
+      };
+    }
     if (!facts_.is_null()) options.facts = [this] { return facts_; };
     agent_ =
         std::make_unique<Agent>(loop_, *store_, operations_, linked ? &sickbayd_ : nullptr, rules_, options);
@@ -184,7 +195,10 @@ class AgentTest : public testing::Test {
   int agents_ = 0;
   std::optional<bool> busy_ = false;  // a job's step runs here
   std::string boot_id_ = "b1";
-  Json facts_;         // that this node tells; null: none
+  Json facts_;  // that this node tells; null: none
+  bool shows_leaving_ = false, cannot_show_ = false;
+  std::optional<TimePoint> shown_;  // to programs of this node: since when it is leaving
+  int showings_ = 0;
   std::string lives_;  // the process of another agent of this node
 };
 
