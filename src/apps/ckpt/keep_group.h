@@ -30,9 +30,9 @@ struct GroupMember {
 };
 
 /// Brings the parity that member `own` keeps in `folder` to what checkpoint `control` needs, at most `most`
-/// bytes of it in all; once, whatever becomes of the members' packs then.  `group`: by node, the same list for all members.  Gives the numbers for which there
-/// is parity now.  Errors: daemon_away, not_found: of a member that does not answer, or has not what it
-/// should; storage_full; as Files.
+/// bytes of it in all; once, whatever becomes of the members' packs then.  `group`: by node, the same list
+/// for all members.  Gives the numbers for which there is parity now.  Errors: daemon_away, not_found: of a
+/// member that does not answer, or has not what it should; storage_full; as Files.
 Result<std::set<std::int64_t>> keep_group_parity(checkpoint::Files& files, const std::string& folder,
                                                  const checkpoint::Control& control,
                                                  const std::vector<GroupMember>& group, std::size_t own,
