@@ -50,36 +50,21 @@ Status sum_up(std::size_t keeper, std::size_t without, ByteSource* parity, std::
   return {};
 }
 
-class JoinedFiles : public ByteSource {
+class JoinedFiles : public JoinedBytes {
  public:
-  struct Part {
-    std::unique_ptr<InFile> file;
-    std::uint64_t begin, size;
-  };
   void add(std::unique_ptr<InFile> file, std::uint64_t size) {
-    parts_.push_back({std::move(file), size_, size});
-    size_ += size;
-  }
-  std::uint64_t size() const override { return size_; }
-  Status read(std::uint64_t offset, std::span<char> out) override {
-    for (const Part& part : parts_) {
-      if (out.empty()) return {};
-      if (offset >= part.begin + part.size) continue;
-      const std::uint64_t in_part = offset - part.begin;
-      const auto here = out.first(std::min<std::uint64_t>(out.size(), part.size - in_part));
-      const auto got = part.file->read_at(in_part, here);
-      if (!got) return tl::unexpected<Error>(got.error());
-      if (*got != here.size()) return fail(damaged("a file of a group has become shorter"));
-      out = out.subspan(here.size());
-      offset += here.size();
-    }
-    std::fill(out.begin(), out.end(), '\0');
-    return {};
+    files_.push_back(std::move(file));
+    add_part(size);
   }
 
  private:
-  std::vector<Part> parts_;
-  std::uint64_t size_ = 0;
+  Status read_part(std::size_t part, std::uint64_t offset, std::span<char> out) override {
+    const auto got = files_[part]->read_at(offset, out);
+    if (!got) return tl::unexpected<Error>(got.error());
+    return *got == out.size() ? Status() : fail(damaged("a file of a group has become shorter"));
+  }
+
+  std::vector<std::unique_ptr<InFile>> files_;
 };
 
 Json to_json(const ParityHead& head) {
@@ -128,6 +113,24 @@ Result<Digest> digest_of_file(InFile& file, std::uint64_t size) {
 }
 
 }  // namespace
+
+void JoinedBytes::add_part(std::uint64_t size) {
+  size_ += size;
+  ends_.push_back(size_);
+}
+
+Status JoinedBytes::read(std::uint64_t offset, std::span<char> out) {
+  std::uint64_t begin = 0;
+  for (std::size_t part = 0; part < ends_.size() && !out.empty(); begin = ends_[part++]) {
+    if (offset >= ends_[part]) continue;
+    const auto here = out.first(std::min<std::uint64_t>(out.size(), ends_[part] - offset));
+    if (auto got = read_part(part, offset - begin, here); !got) return got;
+    out = out.subspan(here.size());
+    offset += here.size();
+  }
+  std::fill(out.begin(), out.end(), '\0');
+  return {};
+}
 
 std::uint64_t segment_bytes(std::uint64_t longest, std::size_t members) {
   SB_CHECK(members >= 2, "a group has two members");

@@ -33,6 +33,22 @@ class ByteSource {
   /// Fills `out`; beyond the end with zeros.
   virtual Status read(std::uint64_t offset, std::span<char> out) = 0;
 };
+/// Parts that stand one after the other: what a member has in several files.
+class JoinedBytes : public ByteSource {
+ public:
+  std::uint64_t size() const override { return size_; }
+  Status read(std::uint64_t offset, std::span<char> out) override;
+
+ protected:
+  /// One more part behind those that are there.
+  void add_part(std::uint64_t size);
+  /// Fills `out`, all of which is of that part, from `offset` in it on.
+  virtual Status read_part(std::size_t part, std::uint64_t offset, std::span<char> out) = 0;
+
+ private:
+  std::vector<std::uint64_t> ends_;
+  std::uint64_t size_ = 0;
+};
 /// What takes bytes, in order.
 using ByteSink = std::function<Status(std::string_view)>;
 

@@ -23,59 +23,40 @@ constexpr std::size_t kMostNeedsBytes = 16 << 10;
 
 // What a keeper has, part after part.  It is read onwards most of the time, so a connection stays as long as
 // that is so.
-class RemoteBytes : public ByteSource {
+class RemoteBytes : public checkpoint::JoinedBytes {
  public:
-  struct Part {
-    KeepRequest request;
-    std::uint64_t begin = 0, size = 0;
-  };
   explicit RemoteBytes(KeepPlace place) : place_(std::move(place)) {}
   void add(KeepRequest request, std::uint64_t size) {
-    parts_.push_back({std::move(request), size_, size});
-    size_ += size;
-  }
-  std::uint64_t size() const override { return size_; }
-  Status read(std::uint64_t offset, std::span<char> out) override {
-    for (const Part& part : parts_) {
-      if (out.empty()) return {};
-      if (offset >= part.begin + part.size) continue;
-      const auto here = out.first(std::min<std::uint64_t>(out.size(), part.begin + part.size - offset));
-      if (auto got = read_part(part, offset, here); !got) return got;
-      out = out.subspan(here.size());
-      offset += here.size();
-    }
-    std::ranges::fill(out, '\0');
-    return {};
+    request.size = size;
+    requests_.push_back(std::move(request));
+    add_part(size);
   }
 
  private:
-  Status read_part(const Part& part, std::uint64_t offset, std::span<char> out) {
-    if (!reply_ || at_ != offset || left_ == 0) {
-      KeepRequest request = part.request;
-      request.from = offset - part.begin;
-      request.size = part.size - request.from;
-      left_ = request.size;
+  Status read_part(std::size_t part, std::uint64_t offset, std::span<char> out) override {
+    if (!reply_ || part_ != part || at_ != offset) {
+      KeepRequest request = requests_[part];
+      request.from = offset;
+      request.size -= offset;
+      const std::uint64_t wanted = request.size;
       auto reply = ask_keeper(place_, std::move(request));
       if (!reply) return tl::unexpected<Error>(std::move(reply.error()));
-      if (reply->size != left_)
+      if (reply->size != wanted)
         return fail(checkpoint::damaged("a keeper gives more or less than was asked for"));
       reply_.emplace(std::move(*reply));
-      at_ = offset;
+      part_ = part;
     }
-    if (auto got = reply_->stream.receive_all(out); !got) {
-      reply_.reset();
-      return got;
-    }
-    at_ += out.size();
-    left_ -= out.size();
-    return {};
+    auto got = reply_->stream.receive_all(out);
+    at_ = offset + out.size();
+    if (!got) reply_.reset();
+    return got;
   }
 
   KeepPlace place_;
-  std::vector<Part> parts_;
-  std::uint64_t size_ = 0;
+  std::vector<KeepRequest> requests_;
   std::optional<KeepReply> reply_;
-  std::uint64_t at_ = 0, left_ = 0;  ///< of the reply: where it stands, and what still comes
+  std::size_t part_ = 0;  ///< of the reply
+  std::uint64_t at_ = 0;  ///< in that part: what comes next
 };
 
 std::optional<std::int64_t> rank_of(std::int64_t number, const std::string& pack) {
