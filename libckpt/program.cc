@@ -58,7 +58,12 @@ std::optional<Micros> unless_zero(const std::optional<Micros>& duration) {
   return duration && duration->count() > 0 ? duration : std::nullopt;
 }
 
-TimePoint clock_now() { return std::chrono::time_point_cast<Micros>(std::chrono::system_clock::now()); }
+ckpt::DueFacts facts_from_now() {
+  ckpt::DueFacts facts;
+  facts.started = std::chrono::time_point_cast<Micros>(std::chrono::system_clock::now());
+  facts.now = facts.last = facts.started;
+  return facts;
+}
 
 bool is_label(std::string_view text) {
   if (text.size() > kMostLabel) return false;
@@ -81,9 +86,9 @@ Program::Program(ckpt::JobPlace place, std::string name, std::unique_ptr<checkpo
       files_(std::move(files)),
       series_(std::move(series)),
       opened_(std::chrono::steady_clock::now()),
-      leaving_(ckpt::leaving_file(ckpt::environment, me_), me_, clock_now()) {
-  facts_.started = clock_now();
-  facts_.now = facts_.last = look_at_ = look_at_ask_ = facts_.started;
+      facts_(facts_from_now()),
+      leaving_(ckpt::leaving_file(ckpt::environment, me_), me_, facts_.started) {
+  look_at_ = look_at_ask_ = facts_.started;
   facts_.job_end = me_.job_end;
 }
 

@@ -95,7 +95,7 @@ Result<KeepRequest> parse_keep_request(std::string_view line) {
   const auto form = std::ranges::find(kForms, words.word(), &Form::word);
   const auto number = words.number(1, kMostKeepNumber);
   if (form == kForms.end() || !number) return refused(line);
-  KeepRequest request{.what = form->what, .number = *number, .sha256 = "", .seal = ""};
+  KeepRequest request{.what = form->what, .number = *number};
   if (form->of_a_pack) {
     const auto rank = words.number(0, kMostKeepNumber);
     auto sha256 = words.hex();

@@ -38,9 +38,9 @@ struct KeepRequest {
   KeepWhat what = KeepWhat::pack;
   std::int64_t number = 0;
   std::int64_t rank = 0;             ///< of a pack
-  std::string sha256;                ///< of a pack
+  std::string sha256{};              ///< of a pack
   std::uint64_t from = 0, size = 0;  ///< of some bytes
-  std::string seal;
+  std::string seal{};
   friend bool operator==(const KeepRequest&, const KeepRequest&) = default;
 };
 /// A pack of the process that was asked for.

@@ -117,8 +117,10 @@ class Keeping {
     const auto folder =
         folder_in_fast(*place_.files, *place_.fast, series_.store.folder(), place_.me, kParityFolder);
     if (!folder) return tl::unexpected<Error>(folder.error());
+    const auto fast = store_of(place_.me.rank);
+    if (!fast) return tl::unexpected<Error>(fast.error());
     auto made = keep_group_parity(*place_.files, *folder, control, members_of(*keepers, secret_),
-                                  static_cast<std::size_t>(own - keepers->begin()), fast_bytes());
+                                  static_cast<std::size_t>(own - keepers->begin()), fast->most);
     if (!made) return tl::unexpected<Error>(std::move(made.error()));
     // (The one before may be gone back to, too.)
     std::set<std::int64_t> needed = *made;
@@ -131,10 +133,7 @@ class Keeping {
   Status copy(const Control& control, const Keeper& from) {
     for (const Image& image : control.images) {
       if (image.node != from.node) continue;
-      Participant as = place_.me;
-      as.rank = image.rank;
-      as.ranks = as.nodes = 1;  // (what others have is bounded for itself)
-      auto fast = open_fast(*place_.files, *place_.fast, series_.store.folder(), as, false);
+      auto fast = store_of(image.rank);
       if (!fast) return tl::unexpected<Error>(std::move(fast.error()));
       const std::uint64_t used = bytes_kept(control, from.node);
       auto got = fetch_image(*place_.files, fast->store, control.number, image,
@@ -161,12 +160,13 @@ class Keeping {
     return {};
   }
 
-  // What the fast place of this node may hold.
-  std::uint64_t fast_bytes() const {
-    Participant alone = place_.me;
-    alone.ranks = alone.nodes = 1;
-    const auto fast = open_fast(*place_.files, *place_.fast, series_.store.folder(), alone, false);
-    return fast ? fast->most : 0;
+  // The store of a process here; its bound is that of the whole place: what is kept for others is bounded for
+  // itself.
+  Result<Fast> store_of(std::int64_t rank) const {
+    Participant as = place_.me;
+    as.rank = rank;
+    as.ranks = as.nodes = 1;
+    return open_fast(*place_.files, *place_.fast, series_.store.folder(), as, false);
   }
 
   std::uint64_t bytes_kept(const Control& control, const std::string& node) const {

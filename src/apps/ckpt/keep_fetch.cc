@@ -23,8 +23,7 @@ std::optional<WantedPack> wanted_base(const checkpoint::Base& base, std::int64_t
 Result<std::uint64_t> fetch_pack(checkpoint::Files& files, const WantedPack& wanted, const std::string& path,
                                  std::uint64_t most, const KeepPlace& from) {
   auto reply = ask_keeper(
-      from,
-      {.number = wanted.number, .rank = wanted.rank, .sha256 = checkpoint::hex(wanted.digest), .seal = ""});
+      from, {.number = wanted.number, .rank = wanted.rank, .sha256 = checkpoint::hex(wanted.digest)});
   if (!reply) return tl::unexpected<Error>(std::move(reply.error()));
   if (reply->size > most) return fail(ErrorCode::storage_full, fmt::format("there is no room for {}", path));
   const auto all = [&]() -> Status {

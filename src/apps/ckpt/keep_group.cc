@@ -73,20 +73,23 @@ Result<std::unique_ptr<RemoteBytes>> packs_at(const KeepPlace& place, std::int64
   for (const ParityFile& file : member.files) {
     const auto rank = rank_of(number, file.name);
     if (!rank) return fail(checkpoint::damaged("the head of a parity file names what is no pack"));
-    source->add({.what = KeepWhat::part,
-                 .number = number,
-                 .rank = *rank,
-                 .sha256 = checkpoint::hex(file.digest),
-                 .seal = ""},
-                file.size);
+    source->add(
+        {.what = KeepWhat::part, .number = number, .rank = *rank, .sha256 = checkpoint::hex(file.digest)},
+        file.size);
   }
   return source;
 }
 
 std::unique_ptr<RemoteBytes> parity_at(const KeepPlace& place, const ParityHead& head) {
   auto source = std::make_unique<RemoteBytes>(place);
-  source->add({.what = KeepWhat::parity, .number = head.number, .sha256 = "", .seal = ""}, head.segment());
+  source->add({.what = KeepWhat::parity, .number = head.number}, head.segment());
   return source;
+}
+
+// The head that a member has of the packs with that number.
+Result<ParityHead> head_at(const KeepPlace& place, std::int64_t number) {
+  const auto text = ask_text(place, {.what = KeepWhat::head, .number = number}, kMostHeadBytes);
+  return text ? checkpoint::parse_parity_head(*text) : tl::unexpected<Error>(text.error());
 }
 
 // Does a member have parity of this image's pack?
@@ -94,10 +97,7 @@ bool has_parity(const std::vector<GroupMember>& group, const checkpoint::Control
                 const checkpoint::Image& image) {
   const auto is_pack = [&](const ParityFile& file) { return file.name == image.pack; };
   return std::ranges::any_of(group, [&](const GroupMember& one) {
-    const auto text =
-        ask_text(one.place, {.what = KeepWhat::head, .number = control.number, .sha256 = "", .seal = ""},
-                 kMostHeadBytes);
-    const auto head = text ? checkpoint::parse_parity_head(*text) : Result<ParityHead>(ParityHead());
+    const auto head = head_at(one.place, control.number);
     return head && std::ranges::any_of(head->members, [&](const ParityMember& member) {
              return std::ranges::any_of(member.files, is_pack);
            });
@@ -115,8 +115,7 @@ Result<std::map<std::int64_t, std::vector<ParityMember>>> packs_of(const checkpo
                                  {.what = KeepWhat::needs,
                                   .number = control.number,
                                   .rank = image.rank,
-                                  .sha256 = checkpoint::hex(image.digest),
-                                  .seal = ""},
+                                  .sha256 = checkpoint::hex(image.digest)},
                                  kMostNeedsBytes);
       // (One that had no room in its fast place is on shared storage.  One that was there is lost, and may be
       // made again from the parity that others have.)
@@ -168,9 +167,7 @@ Status make_one(checkpoint::Files& files, const std::string& folder, ParityHead 
     bytes[i] = std::move(*source);
   }
   // (The old head must not stand beside a new file.)
-  const std::string old = folder + "/" + checkpoint::parity_head_name(head.number);
-  if (head_in(files, folder, head.number))
-    if (auto gone = files.remove(old); !gone) return gone;
+  if (auto gone = files.remove(folder + "/" + checkpoint::parity_head_name(head.number)); !gone) return gone;
   return checkpoint::keep_parity(files, folder, head, pointers(bytes));
 }
 
@@ -179,10 +176,7 @@ Result<ParityHead> common_head(const std::vector<GroupMember>& others, const std
                                std::int64_t number) {
   std::optional<ParityHead> common;
   for (const GroupMember& one : others) {
-    const auto text = ask_text(
-        one.place, {.what = KeepWhat::head, .number = number, .sha256 = "", .seal = ""}, kMostHeadBytes);
-    if (!text) return tl::unexpected<Error>(text.error());
-    auto head = checkpoint::parse_parity_head(*text);
+    auto head = head_at(one.place, number);
     if (!head) return head;
     if (head->number != number || head->members[head->self].node != one.node ||
         head->members.size() != others.size() + 1 || (common && head->members != common->members))
