@@ -28,9 +28,6 @@ using cluster::View;
 
 namespace {
 
-// A program often notices that a node is gone before Slurm does, which waits for SlurmdTimeout (300 s if not
-// set): a node that goes DOWN this soon after a failed run was lost to it.
-constexpr std::chrono::seconds kLateDown{600};
 // A job may requeue itself for ever.
 constexpr std::size_t kMostEarlier = 16;
 
@@ -134,7 +131,9 @@ void on_job_seen(State& s, const View& view, Case* c, const Event& e) {
   }
   run->job = std::move(job);
   run->seen_at = e.at;
-  if (!run->job.nodes.empty())
+  // (One that was put back still shows those of the run before while it leaves them.)
+  const auto shown = parse_job_state(run->job.state, run->job.flags);
+  if (!run->job.nodes.empty() && !(shown && shown->base == JobBase::pending))
     // slurmctld takes nodes off the list of a completing job as they come free: S is all that it ever had.
     if (auto names = expand_hostlist(run->job.nodes))
       run->nodes = hosts_in_either(run->nodes, sorted_hosts(std::move(*names)));
@@ -166,8 +165,10 @@ void on_job_seen(State& s, const View& view, Case* c, const Event& e) {
   if (run->is_program() && run->outcome == Outcome::ok && !c->options.check.empty())
     run->outcome = Outcome::checking;
   settle_result(*c, *run);
-  // Nodes that were seen down before the job's end was: events of nodes and jobs come in any order.
-  if (run->symptom == Symptom::node_dead)
+  // Nodes that were seen down before the job's end was: events of nodes and jobs come in any order.  One that
+  // was down before it would have got no job.
+  const bool ended_lately = run->outcome == Outcome::failed && e.at - run->job.end < kLateDown;
+  if (run->symptom == Symptom::node_dead || ended_lately)
     for (const std::string& name : run->nodes)
       if (view.is_lost(name)) run->down_nodes.push_back(name);
   run->down_nodes = sorted_hosts(std::move(run->down_nodes));

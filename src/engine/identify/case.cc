@@ -57,6 +57,7 @@ Json Verdict::to_json() const {
                             {"next", next},
                             {"rule", rule},
                             {"at", to_micros(at)}});
+  if (!lost.empty()) json.set("lost", lost);
   if (!further.is_null()) json.set("further", further);
   if (!faulty) return json;
   Json list = Json::array();
@@ -80,6 +81,7 @@ Verdict Verdict::from_json(const Json& json) {
   v.why = json["why"].as_strings();
   v.missing = json["missing"].as_strings();
   v.next = json["next"].as_strings();
+  v.lost = json["lost"].as_strings();
   if (json.has("faulty")) {
     v.faulty.emplace();
     for (const Json& f : json["faulty"].items())

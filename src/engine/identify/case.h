@@ -238,6 +238,9 @@ struct Verdict {
   std::optional<std::vector<Faulty>> faulty;
   Confidence confidence = Confidence::high;
   std::vector<std::string> why, missing, next;
+  /// Where nothing is decided: nodes that Slurm lost under the job.  Its owner may have asked that it be put
+  /// back without them all the same (resume.h).
+  std::vector<std::string> lost;
   Json further;      ///< of further runs: the shares of all hypotheses; null where there were none
   std::string rule;  ///< row of the verdict table
   TimePoint at = kNoTime;

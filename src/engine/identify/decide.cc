@@ -9,6 +9,7 @@
 #include "engine/identify/provisional.h"
 #include "engine/identify/rerun.h"
 #include "engine/identify/resume.h"
+#include "engine/identify/suspects.h"
 #include "engine/identify/verdict.h"
 
 namespace sickbay::identify {
@@ -80,6 +81,7 @@ void Look::next_steps() {
   if (verdict && verdict->final) return wind_up(*verdict);
   if (time_is_over()) return run_out();
   wake(c_.began_at() + known_.policy.case_limit);
+  if (!nodes_in_doubt(known_, c_).empty()) wake(first.ended_at + kLateDown);
   if (has_claim(first)) experiment();
 }
 

@@ -13,8 +13,8 @@
 namespace sickbay::identify {
 
 bool goes_back(const Case& c, const Verdict& verdict) {
-  return c.options.recover && !c.options.deliver && !c.array && names_nodes(verdict.cause) &&
-         !verdict.nodes.empty();
+  const bool without_any = verdict.lost.empty() && (!names_nodes(verdict.cause) || verdict.nodes.empty());
+  return c.options.recover && !c.options.deliver && !c.array && !without_any;
 }
 
 Event resumed_case(const Case& before) {

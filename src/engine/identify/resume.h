@@ -11,7 +11,7 @@
 namespace sickbay::identify {
 
 /// Whether the job is put back into the queue when this verdict is final: its owner asked, and nodes are
-/// named.
+/// named, or were lost under it: Slurm itself would have put it back, had it seen that before the job's end.
 bool goes_back(const Case& subject, const Verdict& verdict);
 /// The event that opens the case of the run that follows; without a subject, as task_case() (array.h).
 Event resumed_case(const Case& before);

@@ -3,6 +3,9 @@
 
 #include <algorithm>
 
+#include "base/hostlist.h"
+#include "engine/identify/verification.h"
+
 namespace sickbay::identify {
 namespace {
 
@@ -18,6 +21,17 @@ bool is_on(const Run& run, const std::string& node) {
 }
 
 }  // namespace
+
+std::vector<std::string> nodes_in_doubt(const Known& known, const Case& subject) {
+  std::vector<std::string> names;
+  const Run* first = subject.program(1);
+  if (first == nullptr || first->outcome != Outcome::failed || known.now >= first->ended_at + kLateDown)
+    return names;
+  for (const std::string& name : first->nodes)
+    if (const cluster::Node* node = known.view.node(name); node != nullptr && node->silent())
+      names.push_back(name);
+  return hosts_without(sorted_hosts(std::move(names)), judged_nodes(subject, 1));
+}
 
 void note_silence(State& state, const cluster::View& view, TimePoint at) {
   for (const cluster::View::Change& change : view.changes) {

@@ -8,6 +8,15 @@
 
 namespace sickbay::identify {
 
+/// A program often notices that a node is gone before Slurm does, which waits for SlurmdTimeout (300 s if not
+/// set): a node that goes DOWN this soon after a failed run was lost to it.
+inline constexpr std::chrono::seconds kLateDown{600};
+
+/// Nodes of the failed first run of which Slurm has not said yet whether they are lost: they do not answer it
+/// now, and V has not spoken of them since.  None once kLateDown is over.  What is concluded before that is
+/// concluded without the fact that may explain it all.
+std::vector<std::string> nodes_in_doubt(const Known& known, const Case& subject);
+
 /// What the last nodes_seen says of silence, for all open cases: noted for running runs, cleared when it
 /// ends.
 void note_silence(State& state, const cluster::View& view, TimePoint at);

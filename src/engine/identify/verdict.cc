@@ -2,6 +2,8 @@
 // The facts that the verdict table is asked with, and the verdict that comes of its row.
 #include "engine/identify/verdict.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "base/hostlist.h"
@@ -10,6 +12,7 @@
 #include "engine/identify/launch.h"
 #include "engine/identify/placement.h"
 #include "engine/identify/rerun.h"
+#include "engine/identify/suspects.h"
 #include "engine/identify/usual_time.h"
 #include "engine/identify/verdict_text.h"
 #include "engine/identify/verification.h"
@@ -202,7 +205,18 @@ std::optional<Verdict> judge(const Known& known, const Case& subject) {
     if (whole) v.confidence = lower(v.confidence);
   }
   v.faulty = faulty_of(known, subject, v);
+  // Slurm's own requeue asks for no more than that a node was lost.  A program that seems to take nodes down
+  // does not get more of them.
+  if (v.cause == Cause::inconclusive && facts.a1 == a_down && row->lack != Lack::safe_place)
+    v.lost = subject.programs.front().lost_nodes();
   put_in_words(subject, *row, told, v);
+  if (const auto doubt = facts.a1 == a_fail ? nodes_in_doubt(known, subject) : std::vector<std::string>();
+      !doubt.empty()) {
+    v.final = false;
+    v.missing.push_back(fmt::format("whether {}, which {} not answer Slurm, {} lost",
+                                    compress_hostlist(doubt), doubt.size() == 1 ? "does" : "do",
+                                    doubt.size() == 1 ? "is" : "are"));
+  }
   if (row->cause == Cause::normal) add_usual_time(known.state, subject, v);
   return v;
 }

@@ -199,12 +199,15 @@ void advise_on_links(Verdict& v) {
   }
 }
 
+std::string going_back(const std::vector<std::string>& without) {
+  return "the job goes back into the queue by itself (--recover), to run without " +
+         compress_hostlist(without);
+}
+
 void advise_on_node(const Case& subject, Verdict& v) {
   if (v.nodes.empty()) return advise_on_links(v);
-  v.next.push_back(goes_back(subject, v)
-                       ? "the job goes back into the queue by itself (--recover), to run without " +
-                             compress_hostlist(v.nodes)
-                       : "submit again with --exclude=" + compress_hostlist(v.nodes));
+  v.next.push_back(goes_back(subject, v) ? going_back(v.nodes)
+                                         : "submit again with --exclude=" + compress_hostlist(v.nodes));
   if (v.confidence == Confidence::low)
     v.next.push_back("clear away what the first run left before you run it again in the same folder");
   v.next.push_back("operators: sickbay nodes " + compress_hostlist(v.nodes));
@@ -374,6 +377,7 @@ void put_in_words(const Case& subject, const Row& row, const Told& told, Verdict
                                 n == 2 ? "the first run" : "earlier runs"));
   if (told.unwitnessed)
     v.why.push_back("no third node could be asked, so one of the two ends may be at fault after all");
+  if (!v.lost.empty() && goes_back(subject, v)) v.next.push_back(going_back(v.lost));
   advice_for(row)(subject, v);
 }
 

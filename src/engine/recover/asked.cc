@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Jobs whose owner asked at submission that they be recovered (`sickbay submit --recover`).
 //
-// What identify says of them is heard here: where a case ends with nodes as the cause, the job begins anew
-// without these.  Only then: while the case is open the job is identify's, and a run of its own may still be
-// under way, of which there must be one alone.
+// What identify says of them is heard here: where a case ends with nodes as the cause, or undecided about a
+// job that lost nodes, the job begins anew without these.  Only then: while the case is open the job is
+// identify's, and a run of its own may still be under way, of which there must be one alone.
 #include "engine/recover/asked.h"
 
 #include <fmt/format.h>
@@ -75,8 +75,10 @@ void hear_verdict(State& state, const Event& event) {
   // The causes that name nodes, as on the wire: they fail always, or now and then.
   const std::string& cause = event.body["cause"].as_string();
   it->second.blamed.clear();
-  if (event.body["final"].as_bool() && (cause == "b" || cause == "d"))
-    it->second.blamed = sorted_hosts(event.body["nodes"].as_strings());
+  // Where nothing is decided, those that Slurm lost under it: it would have put the job back itself.
+  const bool named = cause == "b" || cause == "d";
+  if (event.body["final"].as_bool())
+    it->second.blamed = sorted_hosts(event.body[named ? "nodes" : "lost"].as_strings());
   it->second.sentence = event.body["sentence"].as_string();
 }
 

@@ -47,6 +47,15 @@ class Asking : public ::testing::Test, protected World {
                       {"sentence", "The node is to blame."},
                       {"nodes", std::move(nodes)}}));
   }
+  /// Nothing is decided, and Slurm lost nodes under the job.
+  void undecided(Json lost) {
+    say("c1", kVerdict,
+        Json::object({{"cause", "inconclusive"},
+                      {"final", true},
+                      {"sentence", "Not decided."},
+                      {"nodes", Json::array()},
+                      {"lost", std::move(lost)}}));
+  }
   void closed() { say("c1", kCaseClosed); }
   static Json recover() { return Json::object({{"recover", true}, {"requeue", true}}); }
 };
@@ -69,6 +78,16 @@ TEST_F(Asking, ACaseThatBlamesANodeEndsInARecoveryOfTheJob) {
   EXPECT_EQ(end(1), "cured: the restart of job:17 cured it");
   EXPECT_THAT(state.asked, IsEmpty());
   EXPECT_THAT(state.wanted_jobs, IsEmpty());
+}
+
+// Slurm's own requeue asks no more than that: where the program was first to end, --recover is not less.
+TEST_F(Asking, AnUndecidedCaseWhoseJobLostANodeMakesOne) {
+  opened_case(1, recover());
+  seen(job17("FAILED"));
+  undecided(Json::array({"n4"}));
+  closed();
+  ASSERT_EQ(state.last, 1);
+  EXPECT_EQ(recovery(1).fault.to_json()["job"]["exclude"].as_string(), "n4");
 }
 
 TEST_F(Asking, WhichEndsOfACaseMakeOne) {
