@@ -46,11 +46,12 @@ TEST(LostNode, TheCaseWaitsForSlurmsWord) {
     const char* before;     // the table's row while Slurm has not spoken
     const char* when_down;  // and when it has given n2 up
     Names nodes, lost;
+    const char* sentence;
   };
   const std::vector<Row> rows = {
-      {"COMPLETED", "U10", "D1", {"n2"}, {}},
+      {"COMPLETED", "U10", "D1", {"n2"}, {}, "Node n2 is the cause, not the program."},
       // A lost node or the program: which, nobody knows.  Slurm's requeue would have put the job back.
-      {"FAILED", "U1", "D9", {}, {"n2"}},
+      {"FAILED", "U1", "D9", {}, {"n2"}, "Not decided: it lost a node, but it fails on good nodes, too."},
   };
   for (const Row& row : rows) {
     SCOPED_TRACE(row.second);
@@ -72,6 +73,7 @@ TEST(LostNode, TheCaseWaitsForSlurmsWord) {
     EXPECT_EQ(w.c().verdict->nodes, row.nodes);
     EXPECT_EQ(w.c().verdict->lost, row.lost);
     EXPECT_TRUE(goes_back(w.c(), *w.c().verdict));
+    EXPECT_EQ(w.c().verdict->sentence, row.sentence);
     EXPECT_THAT(w.c().verdict->next, Contains(HasSubstr("(--recover), to run without n2")));
     w.expect_same_after_replay();
   }

@@ -70,6 +70,7 @@ enum class Lack : std::uint8_t {
   second_run,    ///< a second outcome of P
   third_run,     ///< a third one, which is under way
   one_way,       ///< runs that all fail alike
+  node_kept,     ///< a first run that lost no node: the second failed on good ones, too
   good_nodes,    ///< a run on nodes that are well
   safe_place,    ///< P seems to take nodes down: a run where it can do no harm
   output_place,  ///< the first run never began: whether its output folder was there

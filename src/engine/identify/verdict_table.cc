@@ -82,7 +82,7 @@ constexpr auto kRows = std::to_array<Row>({
         low, Stage::final,
         "a node went down with the first run, and the program failed on good nodes as well: program and node "
         "are both suspected",
-        Lack::one_way),
+        Lack::node_kept),
     row("D10", {.a1 = a_down, .a2 = a_fail, .c2 = c_unknown, .l12 = l_different}, Cause::node, Blame::s1, low,
         Stage::waits,
         "the node went down during the run; the second run failed in another way, on nodes that could not be "

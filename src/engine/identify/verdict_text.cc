@@ -132,6 +132,8 @@ std::string_view undecided_sentence(Lack lack) {
       return "Not decided yet: a third run of the program will tell.";
     case Lack::one_way:
       return "Not decided: the program failed in more than one way.";
+    case Lack::node_kept:
+      return "Not decided: it lost a node, but it fails on good nodes, too.";
     case Lack::good_nodes:
       return "Not decided: the program is suspected.";
     default:
@@ -282,6 +284,13 @@ void ask_for_good_nodes(const Case&, Verdict& v) {
   v.next.push_back("submit the job again when the faulty nodes are out of service");
 }
 
+void ask_for_kept_node(const Case& subject, Verdict& v) {
+  v.missing.push_back("a run that begins as the first did and keeps its nodes");
+  if (const Run* r2 = subject.program(2); r2 != nullptr && !r2->job.std_out.empty())
+    v.next.push_back("look at how the second run failed, on good nodes: " + r2->job.std_out);
+  advise_on_leftovers(subject, v);
+}
+
 // Where V has no word, P's second run may lack one as well.
 void ask_for_verification_and_runs(const Case& subject, Verdict& v) {
   ask_for_verification(subject, v);
@@ -311,6 +320,8 @@ Advice advice_for(const Row& row) {
       return ask_for_output_place;
     case Lack::one_way:
       return ask_for_one_way;
+    case Lack::node_kept:
+      return ask_for_kept_node;
     case Lack::good_nodes:
       return ask_for_good_nodes;
     case Lack::third_run:
