@@ -90,7 +90,7 @@ def parse_case(line: str) -> list[Case]:
     names = PROGRAMS if programs == "*" else tuple(programs.split(","))
     if unknown := [n for n in names if n not in PROGRAMS]:
         raise ValueError(f"there is no program '{unknown[0]}'")
-    if size not in "TSML":
+    if size not in "TSMLH":
         raise ValueError(f"there is no size '{size}'")
     if nodes not in ("1", "2", "4"):
         raise ValueError("a job has 1, 2 or 4 nodes")

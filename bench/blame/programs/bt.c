@@ -14,7 +14,7 @@
 #include "block5.h"
 #include "slab.h"
 
-static const int kPoints[size_count] = {12, 24, 36, 48};
+static const int kPoints[size_count] = {12, 24, 36, 48, 48};
 static const double kTime = 1.5;  // of all steps together
 static double dt;                 // of one
 
@@ -154,7 +154,7 @@ static void solve(const struct Corpus* c, const struct Slab* s, struct Turned* t
 }
 
 int main(int argc, char** argv) {
-  static const int steps[size_count] = {12, 60, 200, 500};
+  static const int steps[size_count] = {12, 60, 200, 500, 800};
   struct Corpus c;
   corpus_begin(&c, "bt", &argc, &argv, steps);
   const struct Slab s = make_slab(&c, kPoints[c.size], 1);

@@ -12,7 +12,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-static const char kSizeLetters[] = "TSML";
+static const char kSizeLetters[] = "TSMLH";
 
 void corpus_fail(const struct Corpus* c, int code, const char* format, ...) {
   char text[400];
@@ -70,7 +70,7 @@ void corpus_begin(struct Corpus* c, const char* program, int* argc, char*** argv
   MPI_Comm_rank(MPI_COMM_WORLD, &c->rank);
   MPI_Comm_size(MPI_COMM_WORLD, &c->ranks);
   const char* letter = strlen(asked) == 1 ? strchr(kSizeLetters, *asked) : NULL;
-  if (!letter) corpus_fail(c, exit_wrong_input, "there is no size %s; sizes are T, S, M, L", asked);
+  if (!letter) corpus_fail(c, exit_wrong_input, "there is no size %s; sizes are T, S, M, L, H", asked);
   if (c->ranks > 8) corpus_fail(c, exit_wrong_input, "%d ranks are more than 8", c->ranks);
   c->size = (enum Size)(letter - kSizeLetters);
   c->steps = steps[c->size];

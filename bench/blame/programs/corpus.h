@@ -20,9 +20,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// Sizes, by their letter on the command line: T for tests (well below 1 s), then about 1 s, 10 s and 60 s on
-// two cores with 2 to 4 ranks.
-enum Size { kTiny, kSmall, kMedium, kLarge, size_count };
+// Sizes, by their letter on the command line: T for tests (well below 1 s), then about 1, 2, 6 to 20 and 30 s
+// on two cores with 2 to 4 ranks.
+enum Size { kTiny, kSmall, kMedium, kLarge, kHuge, size_count };
 
 // Exit codes.  (1 and 2 are what MPI and shells use of themselves.)
 enum { exit_wrong_input = 2, exit_wrong_result = 3, exit_scratch = 4 };

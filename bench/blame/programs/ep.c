@@ -24,6 +24,7 @@ static const struct EpSize kSizes[size_count] = {
     {25, -2.863319731645753e+3, -6.320053679109499e+3},
     {28, -4.295875165629892e+3, -1.580732573678431e+4},
     {30, 4.033815542441498e+4, -2.660669192809235e+4},
+    {32, 4.764367927995374e+4, -8.084072988043731e+4},
 };
 
 static uint64_t power(uint64_t base, uint64_t exponent) {
@@ -56,7 +57,7 @@ static void add_block(uint64_t block, int64_t sums[2 + kAnnuli]) {
 }
 
 int main(int argc, char** argv) {
-  static const int steps[size_count] = {12, 64, 256, 1024};
+  static const int steps[size_count] = {12, 64, 256, 1024, 4096};
   struct Corpus c;
   corpus_begin(&c, "ep", &argc, &argv, steps);
   const struct EpSize* size = &kSizes[c.size];

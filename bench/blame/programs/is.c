@@ -16,7 +16,8 @@ enum { kBuckets = 1024, kMostRanks = 8 };
 struct IsSize {
   int keys, log2_max;
 };
-static const struct IsSize kSizes[size_count] = {{1 << 15, 14}, {1 << 20, 19}, {1 << 21, 20}, {1 << 22, 21}};
+static const struct IsSize kSizes[size_count] = {
+    {1 << 15, 14}, {1 << 20, 19}, {1 << 21, 20}, {1 << 22, 21}, {1 << 22, 21}};
 
 static const uint64_t kMask = (1ull << 46) - 1, kFactor = 1220703125, kSeed = 314159265;
 
@@ -60,7 +61,7 @@ static int bucket_of(int32_t key, int shift) {
 }
 
 int main(int argc, char** argv) {
-  static const int steps[size_count] = {12, 40, 200, 600};
+  static const int steps[size_count] = {12, 40, 200, 600, 2000};
   struct Corpus c;
   corpus_begin(&c, "is", &argc, &argv, steps);
   const int total = kSizes[c.size].keys, log2_max = kSizes[c.size].log2_max, shift = log2_max - 10;

@@ -15,7 +15,7 @@
 #include "block5.h"
 #include "field.h"
 
-static const int kPoints[size_count] = {12, 24, 36, 48};
+static const int kPoints[size_count] = {12, 24, 36, 48, 48};
 static const double kRelaxation = 1.2;
 
 // The part of this rank: points i_begin .. i_end - 1, with one more on each side, and all k.
@@ -209,7 +209,7 @@ static double error_of(const struct Part* p, double* u) {
 }
 
 int main(int argc, char** argv) {
-  static const int steps[size_count] = {12, 60, 150, 800};
+  static const int steps[size_count] = {12, 60, 150, 800, 2200};
   struct Corpus c;
   corpus_begin(&c, "lu", &argc, &argv, steps);
   struct Part p = make_part(&c, kPoints[c.size]);

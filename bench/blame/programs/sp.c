@@ -13,7 +13,7 @@
 
 #include "slab.h"
 
-static const int kPoints[size_count] = {16, 28, 40, 56};
+static const int kPoints[size_count] = {16, 28, 40, 56, 56};
 static const double kDamping = 0.02, kTime = 1.5;  // kTime: of all steps together
 static double dt;                                  // of one
 
@@ -153,7 +153,7 @@ static void solve_along_k(const struct Corpus* c, const struct Slab* s, double* 
 }
 
 int main(int argc, char** argv) {
-  static const int steps[size_count] = {12, 80, 240, 500};
+  static const int steps[size_count] = {12, 80, 240, 500, 880};
   struct Corpus c;
   corpus_begin(&c, "sp", &argc, &argv, steps);
   const struct Slab s = make_slab(&c, kPoints[c.size], 2);
