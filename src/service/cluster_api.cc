@@ -86,6 +86,9 @@ void ClusterEndpoints::undo_drains(Api& api, Call& c) {
       return c.refuse(Error(ErrorCode::not_found, fmt::format("no node '{}'", name))
                           .remedied_by("'sickbay nodes' lists them"));
   const std::string& rule = c.body["rule"].as_string();
+  // Who names nodes speaks of those: the same rule may be right about others.
+  const std::string_view rest =
+      names->empty() || c.body["everywhere"].as_bool() ? drain::kRestInCluster : drain::kRestOnNodes;
   Json out = Json::array();
   for (const auto& [name, node] : state.nodes) {
     if (!names->empty() && !has_host(*names, name)) continue;
@@ -100,8 +103,9 @@ void ClusterEndpoints::undo_drains(Api& api, Call& c) {
                     Json::object({{"by", c.request.caller.user},
                                   {"nodes", compress_hostlist(*names)},
                                   {"rule", rule},
+                                  {"rest", rest},
                                   {"rest_until", to_micros(rest_until)}}))},
-         200, Json::object({{"nodes", std::move(out)}}));
+         200, Json::object({{"nodes", std::move(out)}, {"rest", rest}}));
 }
 
 void ClusterEndpoints::status(Api& api, Call& c) {
