@@ -248,7 +248,7 @@ void Agents::take_findings(const std::string& node, const Json& body, Done<Json>
   Agent& agent = agents_[node];
   std::vector<Event> events;
   std::int64_t repeats = 0;
-  Json refused = Json::array();
+  Json refused = Json::array(), late = Json::array();
   // A finding's age is told by the clock that stamped it: only that clock knows both ends.
   const std::int64_t told = body["now"].as_int();
   const TimePoint now = told > 0 ? from_micros(told) : controller_.now();
@@ -261,6 +261,9 @@ void Agents::take_findings(const std::string& node, const Json& body, Done<Json>
     }
     Agent::Boot& boot = agent.boot(item["boot_id"].as_string());
     const std::int64_t n = item["n"].as_int();
+    // Said of repeats, too: the answer that said it first may be what was lost.
+    const bool is_late = now - from_micros(item["at"].as_int()) > kLate;
+    if (is_late) late.push(n);
     if (n <= boot.accepted) {
       // Taken by an earlier request that is not durable yet: that one's answer decides.
       if (n > boot.durable)
@@ -270,7 +273,7 @@ void Agents::take_findings(const std::string& node, const Json& body, Done<Json>
     }
     boot.accepted = n;
     boots.push_back(boot.boot_id);
-    if (now - from_micros(item["at"].as_int()) > kLate) finding->set("late", true);
+    if (is_late) finding->set("late", true);
     // Where its clock is off, what it stamped must not be held against times of ours.
     if (const Micros ahead = now - controller_.now(); std::chrono::abs(ahead) >= kClockIsOff)
       finding->set("clock_ahead_us", ahead.count());
@@ -278,6 +281,7 @@ void Agents::take_findings(const std::string& node, const Json& body, Done<Json>
   }
   Json answer =
       Json::object({{"kept", events.size()}, {"repeats", repeats}, {"refused", std::move(refused)}});
+  if (late.size() > 0) answer.set("late", std::move(late));
   controller_.take(std::move(events), std::move(answer),
                    [this, here = lifetime_.watch(), node, boots, done = std::move(done)](Result<Json> kept) {
                      // What was not kept comes again; what the full disk takes after all is known by then as

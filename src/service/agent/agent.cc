@@ -196,7 +196,9 @@ void Agent::order(Order wanted, bool first) {
   // A run that takes longer than its period is not wanted twice.
   if (wanted.task == 0)
     for (const Order& other : orders_)
-      if (other.task == 0 && other.rules == wanted.rules) return;
+      if (other.task == 0 && other.rules == wanted.rules && other.asked == wanted.asked &&
+          other.mode == wanted.mode)
+        return;
   if (orders_.size() >= kMostOrders) return say("event=run_dropped why=\"too many wait\"");
   if (first)
     orders_.push_front(std::move(wanted));
@@ -228,7 +230,7 @@ void Agent::begin(Order wanted) {
     if (name == diagnose::kMayRepair && value == Value(true)) value = began.permits.repair.given;
   if (!wanted.asked) wanted.mode = mode_of(wanted.initial);
   if (wanted.mode.empty()) wanted.mode = kDiagnosisModes.front();
-  if (wanted.task == 0 && !only_once_) {
+  if (!wanted.asked) {
     mode_ = wanted.mode;
     period_ = wanted.period;
   }

@@ -5,7 +5,8 @@
 // sickbayd orders.  What a run finds goes to the store first and from there to sickbayd, oldest first, so
 // that a crash or an absent sickbayd loses nothing.  A finding that stands is told once in each boot and
 // again each hour; when a whole run of the same mode passes without it, or its rule is gone from the
-// specification, that is told, too.  The agent never drains: it has no way to.  Repairs need the permission
+// specification, that is told, too.  What reached sickbayd late, so that it is history there, is looked at
+// again at once.  The agent never drains: it has no way to.  Repairs need the permission
 // of site, period and request, and their budgets outlive the agent.  Stress of the node needs a node on which
 // neither Slurm nor the list of processes has a job, and ends when one comes; what nobody tells is busy.
 // Source: doc/design/diagnose.md, "Order of an agent's life".
@@ -106,6 +107,8 @@ class Agent {
   void forget_fired(const std::vector<std::string>& keys);
   void keep(Json finding);
   /// A finding that no run made: nobody acts on it.
+  /// Has a fresh look say again what reached sickbayd too late to be acted on: faults and their ends.
+  void confirm(const std::vector<Json>& late);
   Json said_besides(std::string_view specification, std::string_view rule, std::string_view result,
                     std::string_view text) const;
   Order asked_for(std::size_t rules, const std::string& mode, std::string period) const;

@@ -33,6 +33,7 @@ FiredKey read_key(const std::string& key) {
 void Agent::found(const Order& wanted, const diagnose::Finding& finding) {
   Json item = Json::object(
       {{"boot_id", options_.boot_id}, {"n", 0}, {"at", to_micros(loop_.now())}, {"run", run_number_}});
+  item.set("mode", wanted.mode);  // for confirm(); sickbayd has no use for it
   const Json said = diagnose::to_json(finding);
   for (const auto& [name, value] : said.members()) item.set(name, value);
   run_findings_.push_back(item);
@@ -40,7 +41,8 @@ void Agent::found(const Order& wanted, const diagnose::Finding& finding) {
   bool news = true;
   (void)store_.update_state([&](Json& state) {
     const Json& before = state["fired"][key];
-    news = before.is_null() || loop_.now() - from_micros(before["at"].as_int()) >= kTellAgain ||
+    news = before.is_null() || before["again"].as_bool() ||
+           loop_.now() - from_micros(before["at"].as_int()) >= kTellAgain ||
            before["action"] != item["action"] || before["boot_id"] != item["boot_id"];
   });
   if (!news) return;
@@ -76,7 +78,8 @@ void Agent::tell_cleared(const Order& wanted, const diagnose::Run& run) {
       // Known again: nobody acted on it, nobody need be told.
       if (run.phase == diagnose::Phase::over && !run.stopped) gone.push_back(key);
     } else if (std::ranges::find(*cleared, is.rule) != cleared->end()) {
-      keep(said_besides(specification, is.rule, "ok", "a whole run found nothing of it"));
+      keep(said_besides(specification, is.rule, "ok", "a whole run found nothing of it")
+               .set("mode", wanted.mode));
       gone.push_back(key);
     }
   }
@@ -120,6 +123,40 @@ void Agent::forget_fired(const std::vector<std::string>& keys) {
     state.set("fired", std::move(fired));
   });
 }
+// sickbayd acts on nothing that is old (doc/design/decisions.md 14), and what stands would be told again in
+// an hour only; an end that it heard late it would hear of never again.  So each is news once more to the
+// next run of its mode, and that run is made now.
+void Agent::confirm(const std::vector<Json>& late) {
+  if (only_once_ || late.empty()) return;
+  std::vector<std::pair<std::size_t, std::string>> runs;
+  (void)store_.update_state([&](Json& state) {
+    runs.clear();
+    Json fired = state["fired"].is_object() ? state["fired"] : Json::object();
+    for (const Json& item : late) {
+      if (item["result"].as_string() == "unknown") continue;  // nobody would have acted on it
+      const std::string key =
+          fmt::format("{}/{}/fault", item["specification"].as_string(), item["rule"].as_string());
+      Json stands = fired[key];
+      const bool gone = stands.is_null();
+      if (gone && item["result"].as_string() != "ok") continue;  // its end is told behind it
+      const std::string mode(item["mode"].as_string_or(stands["mode"].as_string_or("quick")));
+      if (gone)
+        stands = Json::object(
+            {{"at", item["at"]}, {"boot_id", item["boot_id"]}, {"mode", mode}, {"action", "none"}});
+      fired.set(key, stands.set("again", true));
+      for (std::size_t i = 0; i < rules_.size(); ++i)
+        if (rules_[i]->specification.name == item["specification"].as_string())
+          runs.emplace_back(i, stands["mode"].as_string_or(mode));
+    }
+    state.set("fired", std::move(fired));
+  });
+  tell_gone_rules();  // no run would
+  for (const auto& [rules, mode] : runs) {
+    say(fmt::format("event=late_finding specification={} mode={}", rules_[rules]->specification.name, mode));
+    order(asked_for(rules, mode, "after a late finding"), true);
+  }
+}
+
 
 Json Agent::said_besides(std::string_view specification, std::string_view rule, std::string_view result,
                          std::string_view text) const {

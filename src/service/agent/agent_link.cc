@@ -217,9 +217,9 @@ void Agent::deliver() {
   delivering_ = true;
   const std::int64_t last = waiting->back()["n"].as_int();
   Json items = Json::array();
-  for (Json& item : *waiting) items.push(std::move(item));
+  for (const Json& item : *waiting) items.push(item);
   ask(question("/v1/agent/findings", Json::object({{"items", std::move(items)}})),
-      [this, last](Result<Json> answer) {
+      [this, last, said = std::move(*waiting)](Result<Json> answer) {
         delivering_ = false;
         if (!answer) {
           if (deliver_failures_ == 0) say("event=findings_wait why=" + Json(answer.error().line()).dump());
@@ -230,6 +230,12 @@ void Agent::deliver() {
           say("event=finding_refused what=" + refused["what"].dump());
         if (const Status done = store_.delivered(last); !done)
           return say("event=spool_not_written why=" + Json(done.error().line()).dump());
+        std::vector<Json> late;
+        for (const Json& n : (*answer)["late"].items())
+          if (const auto it = std::ranges::find_if(said, [&](const Json& item) { return item["n"] == n; });
+              it != said.end())
+            late.push_back(*it);
+        confirm(late);
         deliver();
       });
 }

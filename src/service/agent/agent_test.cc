@@ -64,6 +64,50 @@ TEST_F(AgentTest, WithoutSickbaydItRecordsAndDeliversLater) {
   EXPECT_TRUE(store_->waiting(10)->empty());
 }
 
+TEST_F(AgentTest, WhatReachesSickbaydLateIsLookedAtAgainAtOnce) {
+  sickbayd_.away = true;
+  start();
+  agent_->start();
+  operations_.total = 4;
+  pass(minutes(12));
+  sickbayd_.away = false;
+  const TimePoint back = loop_.now();
+  while (sickbayd_.told.size() < 2 && loop_.now() < back + minutes(70)) pass(seconds(1));
+  EXPECT_THAT(sickbayd_.told, ElementsAre("p2 fault drain late", "p2 fault drain"));
+  EXPECT_LT(loop_.now() - back, minutes(2)) << "with the next delivery, not in an hour";
+  pass(minutes(30));
+  EXPECT_EQ(sickbayd_.told.size(), 2u) << "once";
+  EXPECT_EQ(sickbayd_.hellos.back()["period"].as_string(), "always") << "no period of its own";
+}
+
+TEST_F(AgentTest, AnEndThatReachesSickbaydLateIsSaidAgain) {
+  start();
+  agent_->start();
+  operations_.total = 4;
+  pass(minutes(3));
+  EXPECT_THAT(sickbayd_.told, ElementsAre("p2 fault drain"));
+  sickbayd_.away = true;
+  operations_.total = 8;
+  pass(minutes(15));
+  sickbayd_.away = false;
+  pass(minutes(5));
+  EXPECT_THAT(sickbayd_.told, ElementsAre("p2 fault drain", "p2 ok none late", "p2 ok none"))
+      << "else the node stays out";
+}
+
+TEST_F(AgentTest, AFaultThatCameAndWentWhileSickbaydWasAwayIsToldAsGoneAtLast) {
+  sickbayd_.away = true;
+  start();
+  agent_->start();
+  operations_.total = 4;
+  pass(minutes(3));
+  operations_.total = 8;
+  pass(minutes(15));
+  sickbayd_.away = false;
+  pass(minutes(5));
+  EXPECT_THAT(sickbayd_.told, ElementsAre("p2 fault drain late", "p2 ok none late", "p2 ok none"));
+}
+
 TEST_F(AgentTest, FactsAreToldWithTheGreetingAndAgainWhenTheyChange) {
   start();
   agent_->start();

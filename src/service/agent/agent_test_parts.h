@@ -92,13 +92,18 @@ struct Sickbayd : HttpClient {
     if (away) return loop.post([done] { done(fail(ErrorCode::daemon_away, "nobody there")); });
     const Json body = Json::parse(q.body.empty() ? "{}" : q.body).value();
     Json answer = Json::object();
-    if (q.target == "/v1/agent/findings")
+    if (q.target == "/v1/agent/findings") {
+      Json late = Json::array();
       for (const Json& item : body["items"].items()) {
+        if (loop.now() - from_micros(item["at"].as_int()) > minutes(10)) late.push(item["n"]);
         numbers.push_back(item["n"].as_int());
         items.push_back(item);
         told.push_back(item["rule"].as_string() + " " + item["result"].as_string() + " " +
                        item["action"].as_string());
+        if (late.size() > 0 && late.items().back() == item["n"]) told.back() += " late";
       }
+      answer.set("late", std::move(late));
+    }
     if (q.target == "/v1/agent/results") results.push_back(body);
     if (!q.target.starts_with("/v1/agent/tasks")) return loop.post([done, answer] { done(answer); });
     poll = done;
