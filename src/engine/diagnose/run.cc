@@ -390,7 +390,8 @@ Decision decide(const Run& run) {
   std::vector<bool> in_use = run.derived.in_use;
   for (const InstanceId id : run.queue) {
     const auto& components = run.rules->operations[run.instances[id].operation].components;
-    if (std::ranges::any_of(components, [&](Index o) { return in_use[o]; })) continue;
+    const bool waits = std::ranges::any_of(components, [&](Index o) { return in_use[o]; });
+    // Also of one that waits: else those behind it, who need less, would go first one after the other.
     for (const Index o : components) in_use[o] = true;
     decision.start.push_back(id);
   }

@@ -4,8 +4,9 @@
 // apply() turns an event into state and is also all there is to a replay; decide() says which operations are
 // to start now, and when the run is over.  Phases: examine (collect, test, localise; critical from the second
 // step on, at the head of the queue), then repair, then verify, last critical once more.  A production fires
-// at most once, so a run ends.  Two operations that share a component never run at the same time; apart from
-// that every queued operation starts at once.
+// at most once, so a run ends.  Two operations that share a component never run at the same time, and one
+// that waits keeps its components from those behind it in the queue; apart from that every queued operation
+// starts at once.
 //
 // The driver (the agent; rule tests) does, until over:
 //   for each instance of decide(run).start: apply(OperationStarted), run call_of(run, instance)

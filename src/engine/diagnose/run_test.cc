@@ -182,13 +182,45 @@ TEST(Run, QueueGoesByPriorityAndComponents) {
   diagnose::Run run(rules);
   apply(run, kQuick);
   EXPECT_EQ(names_in_journal(run), "c0 col none tst both loc free");
-  EXPECT_THAT(starting(run), ElementsAre("col", "none", "free"));
+  EXPECT_THAT(starting(run), ElementsAre("col", "none")) << "o2 is kept for `both`";
   for (const InstanceId id : decide(run).start) apply(run, OperationStarted{kNoTime, id});
   EXPECT_THAT(starting(run), ElementsAre());
   EXPECT_THAT(running(run), ElementsAre("col", "none", "free"));
   apply(run, OperationFinished{kNoTime, run.running[0], ok()});
-  EXPECT_THAT(starting(run),
-              ElementsAre("tst"));  // `both` waits for free, and does not hold up what need not
+  EXPECT_THAT(starting(run), ElementsAre("tst"));
+}
+
+// Seconds at which each operation starts, where each takes as long as `takes` says.
+std::map<std::string, int> starts_of(const std::shared_ptr<const Rules>& rules, const RunStarted& started,
+                                     const std::map<std::string, int>& takes) {
+  diagnose::Run run(rules);
+  apply(run, started);
+  std::map<std::string, int> starts;
+  std::multimap<int, InstanceId> ends;
+  int now = 0;
+  for (Decision next = decide(run); !next.over; next = decide(run)) {
+    for (const InstanceId id : next.start) {
+      const std::string& name = rules->specification.operations[run.instances[id].operation].name;
+      apply(run, OperationStarted{kNoTime, id});
+      starts[name] = now;
+      ends.emplace(now + takes.at(name), id);
+    }
+    now = ends.begin()->first;
+    apply(run, OperationFinished{kNoTime, ends.begin()->second, ok()});
+    ends.erase(ends.begin());
+  }
+  return starts;
+}
+
+TEST(Run, WhoIsNextKeepsItsComponentsFromThoseBehindIt) {
+  const auto rules = rules_of(specification(
+      "go bool", "c0: go",
+      "slow collect a -; wide collect a,b -; b1 test b -; b2 test b -; b3 test b -; b4 test b -",
+      "p1 c0 slow; p2 c0 wide; p3 c0 b1; p4 c0 b2; p5 c0 b3; p6 c0 b4"));
+  const auto starts =
+      starts_of(rules, kQuick, {{"slow", 3}, {"wide", 1}, {"b1", 4}, {"b2", 3}, {"b3", 3}, {"b4", 3}});
+  EXPECT_EQ(starts.at("wide"), 3) << "not when all that need b alone are through, which is after 13 s";
+  EXPECT_EQ(starts.at("b4"), 14);
 }
 
 TEST(Run, OneExaminationAnswersManyProductions) {
