@@ -180,7 +180,7 @@ class Linter {
   void check_outputs(const OperationSpec& spec, const Rules::OperationRule& rule,
                      const BuiltinOperation& builtin, const Complain& wrong) const {
     for (const auto& [own, z] : rule.outputs) {
-      if (own == kFaultOutput || own == kBudgetSpentOutput) continue;
+      if (is_reserved_output(own)) continue;
       const auto output = std::ranges::find(builtin.outputs, own, &BuiltinOutput::name);
       if (output == builtin.outputs.end()) {
         std::vector<std::string_view> names;

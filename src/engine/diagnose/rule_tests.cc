@@ -28,8 +28,8 @@ class TestedRun {
         differences_(differences),
         run_(rules) {}
 
-  Run play(const std::vector<RepairRun>& history) {
-    if (begin(history)) drive();
+  Run play(const std::vector<RepairRun>& history, const std::map<std::string, int>& unknown_runs) {
+    if (begin(history, unknown_runs)) drive();
     compare();
     return std::move(run_);
   }
@@ -38,8 +38,9 @@ class TestedRun {
   void differ(const std::string& what) { differences_.push_back(label_ + what); }
 
   // False where the test itself is wrong.
-  bool begin(const std::vector<RepairRun>& history) {
+  bool begin(const std::vector<RepairRun>& history, const std::map<std::string, int>& unknown_runs) {
     RunStarted started;
+    started.unknown_runs = unknown_runs;
     started.at = now_ = TimePoint(given_.at);
     started.spent = spent_budgets(s_, history, now_);
     if (!given_.period.empty()) {
@@ -254,9 +255,12 @@ class TestedRun {
 RuleTestResult run_rule_test(const std::shared_ptr<const Rules>& rules, const RuleTest& test) {
   RuleTestResult result;
   std::vector<RepairRun> history;
+  std::map<std::string, int> unknown_runs;
   for (std::size_t i = 0; i < test.runs.size(); ++i) {
     const std::string label = test.runs.size() == 1 ? "" : fmt::format("run {}: ", i + 1);
-    result.runs.push_back(TestedRun(rules, test.runs[i], label, result.differences).play(history));
+    result.runs.push_back(
+        TestedRun(rules, test.runs[i], label, result.differences).play(history, unknown_runs));
+    unknown_runs = unknown_runs_of(result.runs.back());
     for (RepairRun& repair : repairs_of(result.runs.back())) history.push_back(std::move(repair));
   }
   return result;

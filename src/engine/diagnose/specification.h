@@ -131,9 +131,15 @@ struct Specification {
 /// need not: the permission is by kind (Permits of run.h).
 inline constexpr std::string_view kMayRepair = "repair";
 
-/// Reserved outputs that the engine itself gives, where `outputs` maps them to a bool characteristic.
+/// Reserved outputs that the engine itself gives, where `outputs` maps them to a characteristic, a bool.
 inline constexpr std::string_view kFaultOutput = "fault";               ///< the operation's result is fault
 inline constexpr std::string_view kBudgetSpentOutput = "budget_spent";  ///< it was not run: budget used up
+/// An integer: how often in a row, with this run, it could not be told; 0: it answered.
+inline constexpr std::string_view kUnknownRunsOutput = "unknown_in_a_row";
+/// Whether it is one of them.
+constexpr bool is_reserved_output(std::string_view name) {
+  return name == kFaultOutput || name == kBudgetSpentOutput || name == kUnknownRunsOutput;
+}
 
 inline constexpr std::size_t kMostSpecificationBytes = std::size_t{16} << 20;  ///< of one file
 inline constexpr std::size_t kMostEntries = 100'000;                           ///< of one kind

@@ -237,6 +237,8 @@ void Agent::begin(Order wanted) {
   const std::string& specification = rules->specification.name;
   (void)store_.update_state([&](Json& state) {
     began.spent = diagnose::spent_budgets(rules->specification, repairs_in(state, specification), now);
+    for (const auto& [operation, runs] : state["unknown_runs"][specification].members())
+      began.unknown_runs[operation] = static_cast<int>(runs.as_int());
   });
   Diagnosis::Hooks hooks;
   const auto note_of = [this, specification](const diagnose::RepairRun& repair) {
@@ -269,6 +271,7 @@ void Agent::over(const Order& wanted, TimePoint began, const diagnose::Run& run,
   const Micros wall = loop_.now() - began;
   const std::string& specification = run.rules->specification.name;
   tell_cleared(wanted, run);
+  if (!run.stopped) keep_unknown_runs(specification, diagnose::unknown_runs_of(run));
   Json journal = journal_json(run);
   Json record = Json::object({{"at", to_micros(began)},
                               {"run", run_number_},

@@ -100,15 +100,17 @@ class Agent {
   void begin(Order wanted);
   void found(const Order& wanted, const diagnose::Finding& finding);
   void over(const Order& wanted, TimePoint began, const diagnose::Run& run, Micros cpu);
+  /// Of each operation that asks for it: how often in a row it could not be told; zeros are left out.
+  void keep_unknown_runs(const std::string& specification, const std::map<std::string, int>& runs);
   void tell_cut_repairs();
   void end_repair(const Json& noted);
   void tell_cleared(const Order& wanted, const diagnose::Run& run);
   void tell_gone_rules();
   void forget_fired(const std::vector<std::string>& keys);
-  void keep(Json finding);
-  /// A finding that no run made: nobody acts on it.
   /// Has a fresh look say again what reached sickbayd too late to be acted on: faults and their ends.
   void confirm(const std::vector<Json>& late);
+  void keep(Json finding);
+  /// A finding that no run made: nobody acts on it.
   Json said_besides(std::string_view specification, std::string_view rule, std::string_view result,
                     std::string_view text) const;
   Order asked_for(std::size_t rules, const std::string& mode, std::string period) const;

@@ -86,6 +86,16 @@ void Agent::tell_cleared(const Order& wanted, const diagnose::Run& run) {
   forget_fired(gone);
 }
 
+void Agent::keep_unknown_runs(const std::string& specification, const std::map<std::string, int>& runs) {
+  Json kept = Json::object();
+  for (const auto& [operation, count] : runs)
+    if (count > 0) kept.set(operation, count);
+  (void)store_.update_state([&](Json& state) {
+    Json all = state["unknown_runs"].is_object() ? state["unknown_runs"] : Json::object();
+    if (kept.size() > 0 || all.has(specification)) state.set("unknown_runs", all.set(specification, kept));
+  });
+}
+
 // What rules found that the specifications have no more (or that only look now): no run will find them false.
 void Agent::tell_gone_rules() {
   if (rules_.empty()) return;  // a folder that is missing says nothing about the node
@@ -113,16 +123,6 @@ void Agent::tell_gone_rules() {
   forget_fired(gone);
 }
 
-// After the spool: a crash in between tells it twice rather than never.
-void Agent::forget_fired(const std::vector<std::string>& keys) {
-  if (keys.empty()) return;
-  (void)store_.update_state([&](Json& state) {
-    Json fired = Json::object();
-    for (const auto& [key, before] : state["fired"].members())
-      if (std::ranges::find(keys, key) == keys.end()) fired.set(key, before);
-    state.set("fired", std::move(fired));
-  });
-}
 // sickbayd acts on nothing that is old (doc/design/decisions.md 14), and what stands would be told again in
 // an hour only; an end that it heard late it would hear of never again.  So each is news once more to the
 // next run of its mode, and that run is made now.
@@ -157,6 +157,16 @@ void Agent::confirm(const std::vector<Json>& late) {
   }
 }
 
+// After the spool: a crash in between tells it twice rather than never.
+void Agent::forget_fired(const std::vector<std::string>& keys) {
+  if (keys.empty()) return;
+  (void)store_.update_state([&](Json& state) {
+    Json fired = Json::object();
+    for (const auto& [key, before] : state["fired"].members())
+      if (std::ranges::find(keys, key) == keys.end()) fired.set(key, before);
+    state.set("fired", std::move(fired));
+  });
+}
 
 Json Agent::said_besides(std::string_view specification, std::string_view rule, std::string_view result,
                          std::string_view text) const {

@@ -141,6 +141,37 @@ TEST_F(AgentTest, AnUnknownEndIsAFindingThatAsksForNothing) {
   EXPECT_THAT(sickbayd_.told, ElementsAre("p0 unknown none", "p0 unknown none")) << "known in between";
 }
 
+TEST_F(AgentTest, ACheckThatHangsDrainsWhereTheSpecificationSaysAfterHowManyRunsAcrossAgents) {
+  use_rules(R"({"specification": "disk", "version": 1, "description": "d",
+    "components": {"disk": {"description": "d"}},
+    "characteristics": {"mode": {"type": "string", "description": "d"}, "used": {"type": "percent", "description": "d"},
+                        "lost": {"type": "integer", "description": "d"}},
+    "predicates": {"any": {"when": "mode != \"\"", "description": "d"}, "hangs": {"when": "lost >= 3", "description": "It hangs"},
+                   "odd": {"when": "used / lost > 1", "description": "d"}},
+    "operations": {"look": {"kind": "collect", "run": "look", "components": ["disk"],
+                            "outputs": {"used": "used", "unknown_in_a_row": "lost"}, "description": "d"},
+                   "out": {"kind": "critical", "run": "builtin:drain", "components": ["disk"], "description": "d"},
+                   "tell": {"kind": "critical", "run": "builtin:notify", "components": ["disk"], "description": "d"}},
+    "productions": {"p0": {"if": "any", "then": "look", "description": "d"}, "p1": {"if": "hangs", "then": "out", "description": "d"},
+                    "p2": {"if": "odd", "then": "tell", "description": "d"}},
+    "periods": {"always": {"description": "d", "every": "60s", "initial": {"mode": "quick"}}}})");
+  operations_.answers["look"] = {OperationEnd::Result::ok, Json::object({{"used", 140}}), "", {}, {}};
+  start();
+  agent_->start();
+  pass(minutes(2));
+  EXPECT_THAT(sickbayd_.told, ElementsAre("p0 unknown none"));
+  EXPECT_THAT(sickbayd_.items[0]["text"].as_string(), HasSubstr("look gave a wrong 'used'"));
+  start();
+  agent_->start();
+  pass(minutes(2));
+  EXPECT_THAT(sickbayd_.told, ElementsAre("p0 unknown none", "p1 fault drain"));
+  operations_.answers["look"].outputs = Json::object({{"used", 14}});
+  pass(minutes(2));
+  EXPECT_THAT(sickbayd_.told,
+              ElementsAre("p0 unknown none", "p1 fault drain", "p2 unknown none", "p1 ok none"));
+  EXPECT_THAT(sickbayd_.items[2]["text"].as_string(), HasSubstr("odd could not be told"));
+}
+
 TEST_F(AgentTest, RepairsNeedPermissionAndTheirBudgetOutlivesTheAgent) {
   operations_.full = true;
   start(false);
