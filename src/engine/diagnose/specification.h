@@ -166,7 +166,14 @@ Json to_json(const Specification& specification);
 /// Sixteen hex digits over that text: tells nodes whose specifications differ.
 std::string digest(const Specification& specification);
 
-/// The first period in which a node of this use is at this time of day; null: none.
+/// The mode that initial values are: a text, or of several bools that are true the deepest; "" for none.
+std::string mode_of(const std::vector<std::pair<std::string, Value>>& initial);
+/// The periods in which a node of this use is at this time of day: the first of each mode, in their order. So
+/// the quick looks go on under deep ones, and one that is more special, and stands before, takes the place of
+/// its like.
+std::vector<const Period*> find_periods(const Specification& specification, std::chrono::minutes time_of_day,
+                                        NodeUse use);
+/// The first of them; null: none.
 const Period* find_period(const Specification& specification, std::chrono::minutes time_of_day, NodeUse use);
 
 /// The keys that the reader takes, for the test that the published schema has the same.

@@ -95,6 +95,9 @@ class Agent {
   void end_stress_beside_jobs();
   void plan(std::size_t rules);
   void tick(std::size_t rules);
+  void order_period(std::size_t rules, const diagnose::Period& period);
+  void use_may_have_changed();
+  void watch_jobs();
   void order(Order wanted, bool first);
   void next_order();
   void begin(Order wanted);
@@ -142,7 +145,11 @@ class Agent {
   const AgentOptions options_;
 
   std::vector<Loop::TimerId> ticks_;  ///< by rules
-  std::vector<TimePoint> due_;        ///< by rules: the tick that is waited for
+  /// By rules: the ticks that are waited for, and when a run of a period began last, by its name.
+  std::vector<std::map<std::string, TimePoint>> due_, began_;
+  diagnose::NodeUse planned_use_ = diagnose::NodeUse::any;  ///< the periods were chosen for
+  bool step_seen_ = false;                                  ///< a step ran here at the last look
+  Loop::TimerId job_watch_ = 0;
   std::deque<Order> orders_;
   std::shared_ptr<Diagnosis> running_;
   std::int64_t run_number_ = 0;

@@ -100,17 +100,17 @@ void Agent::take_tasks(const Json& answer) {
   if (const Json& slurm = answer["slurm"]; slurm.is_object()) {
     const std::vector<std::string> flags = slurm["flags"].as_strings();
     const std::string& state = slurm["state"].as_string();
-    const auto before = use();
     told_at_ = loop_.now();
     told_state_ = fmt::format("{}{}{}", state, flags.empty() ? "" : "+", fmt::join(flags, "+"));
     const auto slurms = parse_node_state(state, flags);
     told_idle_ = slurms && is_idle(*slurms);
-    told_use_ = std::ranges::find(flags, "MAINTENANCE") != flags.end() ? diagnose::NodeUse::maintenance
-                : state == "ALLOCATED" || state == "MIXED"             ? diagnose::NodeUse::busy
-                                                                       : diagnose::NodeUse::idle;
+    told_use_ =
+        std::ranges::find(flags, "MAINTENANCE") != flags.end() ? diagnose::NodeUse::maintenance
+        : state == "ALLOCATED" || state == "MIXED" || std::ranges::find(flags, "COMPLETING") != flags.end()
+            ? diagnose::NodeUse::busy
+            : diagnose::NodeUse::idle;
     end_stress_beside_jobs();
-    if (use() != before)
-      for (std::size_t i = 0; i < rules_.size(); ++i) plan(i);
+    use_may_have_changed();
   }
   if (neighbours_ && answer["swim"].is_object()) neighbours_->take(answer["swim"]);
   if (rank_looks_ && answer["ranks"].is_object()) rank_looks_->take(answer["ranks"]);
