@@ -3,6 +3,7 @@
 // of findings and tasks, and what a restart or a full disk does to them.
 #include "service/agents.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <map>
@@ -505,6 +506,47 @@ TEST_F(AgentsTest, PollsEndAndTasksOutliveARestart) {
   poll = ask(agent_at("10.0.0.3"), "GET", "/v1/agent/tasks?node=n3&after=1");
   ASSERT_TRUE(poll->answered);
   EXPECT_EQ(poll->json()["items"].items().at(0)["task"].as_int(), task + 1);
+}
+
+TEST_F(AgentsTest, AnOrderEndsWithItsAsker) {
+  const auto order_attended = [&](const std::string& node, bool attended) {
+    return ask(person("root"), "POST", "/v1/nodes/" + node + "/diagnose",
+               Json::object({{"mode", "deep"}, {"attended", attended}}))
+        ->json()["task"]
+        .as_int();
+  };
+  const auto outcome = [&](std::int64_t task) {
+    return ask(person("root"), "GET", fmt::format("/v1/tasks/{}", task))->json()["outcome"].as_string();
+  };
+  const auto show = [&](std::int64_t task) {
+    return ask(person("root"), "GET", fmt::format("/v1/tasks/{}", task));
+  };
+  // Nobody has taken it, and he who asked gives up.
+  const std::int64_t first = order_attended("n3", true);
+  auto waits = show(first);
+  pass(seconds(25));
+  EXPECT_FALSE(waits->answered) << "he is there, so it waits";
+  waits->open = false;
+  pass(AgentTasks::kAskerAway + seconds(10));
+  auto poll = ask(agent_at("10.0.0.3"), "GET", "/v1/agent/tasks?node=n3&after=0");
+  EXPECT_FALSE(poll->answered) << "twelve minutes later nobody wants it run";
+  EXPECT_EQ(outcome(first), "abandoned");
+  // One that is under way is left.
+  const std::int64_t second = order_attended("n3", true);
+  ASSERT_TRUE(poll->answered);
+  waits = show(second);
+  poll = ask(agent_at("10.0.0.3"), "GET", fmt::format("/v1/agent/tasks?node=n3&after={}", second));
+  waits->open = false;
+  pass(AgentTasks::kAskerAway + seconds(10));
+  ASSERT_TRUE(poll->answered);
+  EXPECT_EQ(poll->json()["ended"].dump(), fmt::format("[{}]", second));
+  EXPECT_EQ(poll->json()["items"].size(), 0u);
+  // One that is let go stays, for as long as orders do.
+  const std::int64_t third = order_attended("n4", false);
+  pass(minutes(10));
+  poll = ask(agent_at("10.0.0.4"), "GET", "/v1/agent/tasks?node=n4&after=0");
+  ASSERT_TRUE(poll->answered);
+  EXPECT_EQ(poll->json()["items"].items().at(0)["task"].as_int(), third);
 }
 
 TEST_F(AgentsTest, TwoQuickOrdersAreOneTask) {

@@ -318,6 +318,7 @@ void Agent::begin(Order wanted) {
   hooks.after_repair = [this, note_of](const diagnose::RepairRun& repair) { end_repair(note_of(repair)); };
   hooks.found = [this, wanted](const diagnose::Finding& finding) { found(wanted, finding); };
   hooks.over = [this, wanted, now](const diagnose::Run& run, Micros cpu) { over(wanted, now, run, cpu); };
+  running_task_ = wanted.task;
   running_ = std::make_shared<Diagnosis>(loop_, runner_, rules, std::move(hooks));
   running_->start(std::move(began));
 }

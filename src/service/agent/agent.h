@@ -125,6 +125,7 @@ class Agent {
   bool facts_are_news();
   void poll();
   void take_tasks(const Json& answer);
+  void leave_task(std::int64_t task);
   void take_leaving(const Json& told);
   void take_component_task(std::int64_t task, const Json& order);
   void post_results(std::int64_t task, Json body);
@@ -152,6 +153,7 @@ class Agent {
   Loop::TimerId job_watch_ = 0;
   std::deque<Order> orders_;
   std::shared_ptr<Diagnosis> running_;
+  std::int64_t running_task_ = 0;  ///< what it is for
   std::int64_t run_number_ = 0;
   std::vector<Json> run_findings_;  ///< of the run under way, for a task's results
   std::deque<Json> unkept_;         ///< the store would not take them

@@ -115,6 +115,7 @@ void Agent::take_tasks(const Json& answer) {
   if (neighbours_ && answer["swim"].is_object()) neighbours_->take(answer["swim"]);
   if (rank_looks_ && answer["ranks"].is_object()) rank_looks_->take(answer["ranks"]);
   if (options_.show_leaving) take_leaving(answer["leaving"]);
+  for (const Json& task : answer["ended"].items()) leave_task(task.as_int());
   for (const Json& item : answer["items"].items()) {
     const std::int64_t task = item["task"].as_int();
     last_task_ = std::max(last_task_, task);
@@ -141,6 +142,18 @@ void Agent::take_tasks(const Json& answer) {
       order(std::move(wanted), true);
     }
   }
+}
+
+// Nobody waits for it any more.  What runs of it is waited for, and what would come after is not begun.
+void Agent::leave_task(std::int64_t task) {
+  if (!tasks_.contains(task)) return;
+  say(fmt::format("event=task_left task={}", task));
+  const auto queued = std::erase_if(orders_, [&](const Order& order) { return order.task == task; });
+  tasks_[task].left -= queued;
+  if (running_ && running_task_ == task)
+    running_->stop("nobody waits for it any more");
+  else
+    tasks_.erase(task);
 }
 
 // What could not be shown is tried again with the next answer: sickbayd tells nothing twice.

@@ -245,6 +245,29 @@ TEST_F(AgentTest, DoesWhatSickbaydOrdersAtOnce) {
   EXPECT_THAT(sickbayd_.asked, testing::Contains(HasSubstr("after=7")));
 }
 
+TEST_F(AgentTest, ATaskThatNobodyWaitsForIsLeft) {
+  operations_.takes["read"] = minutes(3);
+  operations_.answers["read"] = {
+      OperationEnd::Result::ok, Json::object({{"total", 8}, {"full", true}}), "", {}, {}};
+  start(true);
+  agent_->start();
+  pass(seconds(5));
+  sickbayd_.order(7, "deep", true);
+  sickbayd_.order(8, "quick");
+  pass(seconds(1));
+  sickbayd_.ended = 7;
+  sickbayd_.answer_poll(Json::array());
+  pass(seconds(1));
+  sickbayd_.ended = 8;
+  sickbayd_.answer_poll(Json::array());
+  pass(minutes(3) + seconds(20));
+  EXPECT_EQ(operations_.count("tidy"), 0) << "what would have come next is not begun";
+  for (const Json& result : sickbayd_.results) {
+    EXPECT_EQ(result["task"].as_int(), 7);
+    EXPECT_FALSE(result["whole"].as_bool());
+  }
+}
+
 TEST_F(AgentTest, OnceDeliversAndEnds) {
   start();
   operations_.total = 4;

@@ -113,6 +113,7 @@ struct Sickbayd : HttpClient {
   }
   void answer_poll(Json tasks) {
     Json answer = Json::object({{"items", std::move(tasks)}});
+    if (ended != 0) answer.set("ended", Json::array({std::exchange(ended, 0)}));
     if (!leaving.is_null()) answer.set("leaving", std::exchange(leaving, Json()));
     if (!state.empty()) answer.set("slurm", Json::object({{"state", state}, {"flags", Json(flags)}}));
     std::exchange(poll, nullptr)(answer);
@@ -129,7 +130,8 @@ struct Sickbayd : HttpClient {
   std::vector<Json> hellos, results, items;  // items: findings whole, as `told` has them in short
   std::string state;                         // of the node in Slurm; "": not told
   std::vector<std::string> flags;
-  Json leaving;  // told with the next answer
+  std::int64_t ended = 0;  // a task that nobody waits for any more; told with the next answer
+  Json leaving;            // told with the next answer
   Done<Json> poll;
   int polls = 0;
 };
