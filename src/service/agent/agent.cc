@@ -373,10 +373,34 @@ void Agent::over(const Order& wanted, TimePoint began, const diagnose::Run& run,
   // Not from inside the run that is just ending.
   loop_.post(lifetime_.guard([this] {
     running_.reset();
+    take_changed_rules();
     next_order();
     if (!running_ && once_done_) std::exchange(once_done_, nullptr)();
   }));
   if (sickbayd_ != nullptr) deliver();
+}
+
+// --- other rules
+
+void Agent::change_rules(std::vector<std::shared_ptr<const diagnose::Rules>> rules) {
+  changed_rules_ = std::move(rules);
+  take_changed_rules();
+}
+
+// Not in the middle of what counts its specifications: a run, or a task of which some are still to come.
+void Agent::take_changed_rules() {
+  if (!changed_rules_ || running_ || !tasks_.empty()) return;
+  for (const Loop::TimerId timer : ticks_) loop_.cancel(timer);
+  orders_.clear();
+  rules_ = std::move(*changed_rules_);
+  changed_rules_.reset();
+  ticks_.assign(rules_.size(), 0);
+  due_.assign(rules_.size(), {});
+  began_.assign(rules_.size(), {});
+  say(fmt::format("event=rules_changed specifications={}", rules_.size()));
+  tell_gone_rules();
+  greeted_mode_.clear();  // the next answer to a poll is followed by a greeting, which tells the digests
+  for (std::size_t i = 0; i < rules_.size(); ++i) plan(i);
 }
 
 // --- on demand

@@ -67,6 +67,12 @@ class Agent {
 
   /// Begins to live by the periods and by sickbayd's tasks.
   void start();
+  /// From now on these rules, as soon as no run is under way and no task waits; what rules found that are
+  /// gone is told as gone.
+  void change_rules(std::vector<std::shared_ptr<const diagnose::Rules>> rules);
+  /// The files have something that cannot be in force, for `why`, and those before them stay: a finding of
+  /// the node, once for each reason and each hour, and gone with "".
+  void tell_rules_refused(const std::string& why);
   /// One run of each specification in quick mode, within `limit`; what waits in the store is delivered if
   /// sickbayd answers within a second.  `done` comes once.
   void once(std::chrono::seconds limit, std::function<void()> done);
@@ -98,6 +104,7 @@ class Agent {
   void order_period(std::size_t rules, const diagnose::Period& period);
   void use_may_have_changed();
   void watch_jobs();
+  void take_changed_rules();
   void order(Order wanted, bool first);
   void next_order();
   void begin(Order wanted);
@@ -142,7 +149,8 @@ class Agent {
   AgentStore& store_;
   OperationRunner& runner_;
   HttpClient* sickbayd_;
-  const std::vector<std::shared_ptr<const diagnose::Rules>> rules_;
+  std::vector<std::shared_ptr<const diagnose::Rules>> rules_;
+  std::optional<std::vector<std::shared_ptr<const diagnose::Rules>>> changed_rules_;  ///< wait for a pause
   const AgentOptions options_;
 
   std::vector<Loop::TimerId> ticks_;  ///< by rules

@@ -12,6 +12,8 @@ namespace {
 
 constexpr std::chrono::hours kTellAgain{1};  // a finding that stands
 constexpr std::size_t kMostUnkept = 1000;
+constexpr std::size_t kMostRefusal = 1000;         // bytes
+constexpr std::string_view kAgentRules = "agent";  // specification of what the agent says of its rules
 
 std::string fired_key(const Json& finding) {
   return finding["specification"].as_string() + "/" + finding["rule"].as_string() + "/" +
@@ -133,7 +135,8 @@ void Agent::confirm(const std::vector<Json>& late) {
     runs.clear();
     Json fired = state["fired"].is_object() ? state["fired"] : Json::object();
     for (const Json& item : late) {
-      if (item["result"].as_string() == "unknown") continue;  // nobody would have acted on it
+      if (item["result"].as_string() == "unknown") continue;           // nobody would have acted on it
+      if (item["specification"].as_string() == kAgentRules) continue;  // no run finds it
       const std::string key =
           fmt::format("{}/{}/fault", item["specification"].as_string(), item["rule"].as_string());
       Json stands = fired[key];
@@ -155,6 +158,26 @@ void Agent::confirm(const std::vector<Json>& late) {
     say(fmt::format("event=late_finding specification={} mode={}", rules_[rules]->specification.name, mode));
     order(asked_for(rules, mode, "after a late finding"), true);
   }
+}
+
+void Agent::tell_rules_refused(const std::string& why) {
+  const std::string text = why.substr(0, kMostRefusal);
+  Json before;
+  (void)store_.update_state([&](Json& state) { before = state["rules_refused"]; });
+  if (text.empty() && before.is_null()) return;
+  if (!text.empty()) say("event=rules_refused what=" + Json(text).dump());
+  const bool known =
+      before["text"].as_string() == text && loop_.now() - from_micros(before["at"].as_int()) < kTellAgain;
+  if (!text.empty() && known) return;
+  Json finding = said_besides(kAgentRules, "rules", text.empty() ? "ok" : "fault",
+                              text.empty() ? "the rule files can be used again"
+                                           : "the rule files are refused, those before them stay: " + text);
+  if (!text.empty()) finding.set("action", "notify").set("to", "operator");
+  keep(std::move(finding));
+  (void)store_.update_state([&](Json& state) {
+    state.set("rules_refused",
+              text.empty() ? Json() : Json::object({{"text", text}, {"at", to_micros(loop_.now())}}));
+  });
 }
 
 // After the spool: a crash in between tells it twice rather than never.

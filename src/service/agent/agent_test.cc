@@ -245,6 +245,58 @@ TEST_F(AgentTest, DoesWhatSickbaydOrdersAtOnce) {
   EXPECT_THAT(sickbayd_.asked, testing::Contains(HasSubstr("after=7")));
 }
 
+TEST_F(AgentTest, TakesOtherRulesWhileItLives) {
+  const auto changed = [&](std::string text, const std::string& from, const std::string& to) {
+    const std::size_t at = text.find(from);
+    EXPECT_NE(at, std::string::npos);
+    text.replace(at, from.size(), to);
+    const diagnose::SpecificationFile file{"node.json", text};
+    auto read = diagnose::read_specifications({&file, 1}, {"n3", {}});
+    EXPECT_TRUE(read) << read.error().message("test");
+    return std::vector<std::shared_ptr<const diagnose::Rules>>{
+        diagnose::compile(std::move(read->at(0)), compiler_).value()};
+  };
+  start();
+  agent_->start();
+  operations_.total = 4;
+  pass(minutes(3));
+  EXPECT_THAT(sickbayd_.told, ElementsAre("p2 fault drain"));
+  // While a run is under way: it ends by its rules.
+  operations_.takes["read"] = seconds(50);
+  operations_.answers["read"] = {
+      OperationEnd::Result::ok, Json::object({{"total", 4}, {"full", false}}), "", {}, {}};
+  const auto before = operations_.count("read");
+  while (operations_.count("read") == before) pass(seconds(1));
+  agent_->change_rules(changed(kRules, "total < 8", "total < 2"));
+  pass(minutes(4));
+  EXPECT_THAT(sickbayd_.told, ElementsAre("p2 fault drain", "p2 ok none")) << "the new bound holds";
+  EXPECT_NE(sickbayd_.hellos.front()["digests"].dump(), sickbayd_.hellos.back()["digests"].dump());
+  operations_.answers["read"].outputs.set("total", 1);
+  pass(minutes(3));
+  EXPECT_EQ(sickbayd_.told.back(), "p2 fault drain");
+  agent_->change_rules(changed(kRules, R"("p2": {"if": "lost", "then": "out", "description": "out"}, )", ""));
+  pass(minutes(3));
+  EXPECT_EQ(sickbayd_.told.back(), "p2 ok none") << "the rule is gone";
+}
+
+TEST_F(AgentTest, RuleFilesThatAreRefusedAreAFindingOfTheNode) {
+  start();
+  agent_->start();
+  agent_->tell_rules_refused("");
+  agent_->tell_rules_refused("site.json:3:7: unknown key 'whne'");
+  agent_->tell_rules_refused("site.json:3:7: unknown key 'whne'");
+  pass(minutes(1));
+  EXPECT_THAT(sickbayd_.told, ElementsAre("rules fault notify"));
+  EXPECT_THAT(sickbayd_.items.back()["text"].as_string(), HasSubstr("site.json:3:7"));
+  start();  // another agent: it stands still, and is no rule that is gone
+  agent_->start();
+  pass(minutes(2));
+  EXPECT_EQ(sickbayd_.told.size(), 1u);
+  agent_->tell_rules_refused("");
+  pass(seconds(10));
+  EXPECT_THAT(sickbayd_.told, ElementsAre("rules fault notify", "rules ok none"));
+}
+
 TEST_F(AgentTest, ATaskThatNobodyWaitsForIsLeft) {
   operations_.takes["read"] = minutes(3);
   operations_.answers["read"] = {
