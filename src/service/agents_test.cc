@@ -388,6 +388,40 @@ TEST_F(AgentsTest, AnOldFindingIsHistory) {
   EXPECT_FALSE(findings()[1].body.has("late"));
 }
 
+TEST_F(AgentsTest, WhatStandsIsKnownByNodeAlsoAfterARestart) {
+  const auto found = [&](std::int64_t n, const std::string& rule, const std::string& result) {
+    Json item = finding(n);
+    item.set("rule", rule).set("result", result).set("action", result == "fault" ? "notify" : "none");
+    return item;
+  };
+  const auto stands = [&](const std::string& node) {
+    std::string text;
+    const Json findings = daemon_->agents->findings(node);
+    for (const Json& one : findings.items())
+      text +=
+          one["finding"].as_string() + " " + one["rule"].as_string() + " " + one["result"].as_string() + ", ";
+    return text;
+  };
+  const std::string s = finding(1)["specification"].as_string();
+  deliver(Json::array({found(1, "full", "fault"), found(2, "hangs", "unknown")}));
+  const std::string both = "f1 " + s + "/full fault, f2 " + s + "/hangs unknown, ";
+  EXPECT_EQ(stands("n3"), both);
+  const std::int64_t since = daemon_->agents->findings("n3").items()[0]["since"].as_int();
+  pass(minutes(60));
+  deliver(Json::array({found(3, "full", "fault"), found(4, "hangs", "unknown")}));
+  EXPECT_EQ(stands("n3"), both) << "told again, they are the same";
+  EXPECT_EQ(daemon_->agents->findings("n3").items()[0]["since"].as_int(), since);
+  start();
+  EXPECT_EQ(stands("n3"), both);
+  const auto listed = ask(person("root"), "GET", "/v1/nodes")->json();
+  for (const Json& node : listed["items"].items())
+    EXPECT_EQ(node["findings"].size(), node["name"].as_string() == "n3" ? 2u : 0u);
+  pass(minutes(75));
+  EXPECT_EQ(stands("n3"), "f1 " + s + "/full fault, ") << "what is unknown is told again while it is";
+  deliver(Json::array({found(5, "full", "ok")}));
+  EXPECT_EQ(stands("n3"), "");
+}
+
 TEST_F(AgentsTest, AWrongClockOfTheAgentMakesNothingOldOrYoung) {
   Json fresh = finding(1), old = finding(2);
   const std::int64_t theirs = to_micros(loop_.now()) - 3600'000'000;  // an hour behind

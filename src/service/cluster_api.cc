@@ -52,6 +52,7 @@ void ClusterEndpoints::list_nodes(Api& api, Call& c) {
       const auto state = parse_node_state(node.state, node.flags);
       item.set("usable", state && usable(*state));
       item.set("agent", api.agents_ != nullptr ? api.agents_->view(name) : Json());
+      item.set("findings", api.agents_ != nullptr ? api.agents_->findings(name) : Json::array());
       Json verdicts = Json::array();
       for (const std::int64_t no : identify::blamers(api.controller_.seats().cases().state(), name))
         verdicts.push(case_name(no));
@@ -112,6 +113,11 @@ void ClusterEndpoints::status(Api& api, Call& c) {
   const Controller::Health& h = api.controller_.health();
   const Watch::Health& looks = api.controller_.watch().health();
   const auto& state = api.controller_.seats().cases().state();
+  Json agents;
+  if (api.agents_ != nullptr) {
+    const Agents::Presence presence = api.agents_->presence();
+    agents = Json::object({{"present", presence.present}, {"silent", presence.silent}});
+  }
   c.answer(200, Json::object(
                     {{"version", api.identity_.version},
                      {"pid", api.identity_.pid},
@@ -127,6 +133,7 @@ void ClusterEndpoints::status(Api& api, Call& c) {
                                              {"since", to_micros(looks.since)},
                                              {"error", looks.slurm ? "" : looks.slurm.error().line()}})},
                      {"parked", api.controller_.parked()},
+                     {"agents", std::move(agents)},
                      {"cases", Json::object({{"open", state.open.size()},
                                              {"closed", state.cases.size() - state.open.size()}})}}));
 }
