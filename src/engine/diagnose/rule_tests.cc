@@ -43,6 +43,16 @@ class TestedRun {
     started.unknown_runs = unknown_runs;
     started.at = now_ = TimePoint(given_.at);
     started.spent = spent_budgets(s_, history, now_);
+    if (given_.period.empty() && given_.initial.empty() && !s_.periods.empty()) {
+      // Without initial values little fires, and a test that expects nothing would pass whatever the rules
+      // do.
+      const Period* period = default_period(s_);
+      if (period == nullptr) {
+        differ("it names neither a period nor initial values, and the specification has several periods");
+        return false;
+      }
+      started.initial = period->initial;
+    }
     if (!given_.period.empty()) {
       const auto period = std::ranges::find(s_.periods, given_.period, &Period::name);
       if (period == s_.periods.end()) {

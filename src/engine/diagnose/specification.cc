@@ -161,6 +161,14 @@ std::vector<const Period*> find_periods(const Specification& specification, std:
   return found;
 }
 
+const Period* default_period(const Specification& specification) {
+  const auto& periods = specification.periods;
+  if (periods.size() == 1) return &periods.front();
+  const auto quick = std::ranges::find_if(
+      periods, [](const Period& p) { return mode_of(p.initial) == kDiagnosisModes.front(); });
+  return quick == periods.end() ? nullptr : &*quick;
+}
+
 const Period* find_period(const Specification& specification, std::chrono::minutes time_of_day, NodeUse use) {
   const auto found = find_periods(specification, time_of_day, use);
   return found.empty() ? nullptr : found.front();

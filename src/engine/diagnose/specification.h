@@ -176,6 +176,10 @@ std::vector<const Period*> find_periods(const Specification& specification, std:
 /// The first of them; null: none.
 const Period* find_period(const Specification& specification, std::chrono::minutes time_of_day, NodeUse use);
 
+/// The period that is meant where none is named: the only one, or the first of the quick mode; null: people
+/// must say.
+const Period* default_period(const Specification& specification);
+
 /// The keys that the reader takes, for the test that the published schema has the same.
 struct KeyRow {
   std::string_view section;  ///< "specification", "component", ...
