@@ -326,6 +326,7 @@ void Agent::begin(Order wanted) {
 void Agent::over(const Order& wanted, TimePoint began, const diagnose::Run& run, Micros cpu) {
   const Micros wall = loop_.now() - began;
   const std::string& specification = run.rules->specification.name;
+  keep_found();
   tell_cleared(wanted, run);
   if (!run.stopped) keep_unknown_runs(specification, diagnose::unknown_runs_of(run));
   Json journal = journal_json(run);

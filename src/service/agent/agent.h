@@ -119,7 +119,10 @@ class Agent {
   void forget_fired(const std::vector<std::string>& keys);
   /// Has a fresh look say again what reached sickbayd too late to be acted on: faults and their ends.
   void confirm(const std::vector<Json>& late);
+  /// Of the findings of the run so far those that are news, with one write.
+  void keep_found();
   void keep(Json finding);
+  void keep(std::vector<Json> findings);
   /// A finding that no run made: nobody acts on it.
   Json said_besides(std::string_view specification, std::string_view rule, std::string_view result,
                     std::string_view text) const;
@@ -164,6 +167,7 @@ class Agent {
   std::int64_t running_task_ = 0;  ///< what it is for
   std::int64_t run_number_ = 0;
   std::vector<Json> run_findings_;  ///< of the run under way, for a task's results
+  std::vector<Json> found_;         ///< of them, those that are not looked at yet
   std::deque<Json> unkept_;         ///< the store would not take them
   std::map<std::int64_t, TaskState> tasks_;
   std::string mode_ = "quick", period_;

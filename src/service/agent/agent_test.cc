@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The agent in virtual time, over real rules, files and predicates; operations and sickbayd are played.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include "service/agent/agent_test_parts.h"
@@ -243,6 +244,46 @@ TEST_F(AgentTest, DoesWhatSickbaydOrdersAtOnce) {
   EXPECT_EQ(run["productions"].size(), 4u);
   EXPECT_THAT(run["journal"].dump(), HasSubstr("A bank is lost"));
   EXPECT_THAT(sickbayd_.asked, testing::Contains(HasSubstr("after=7")));
+}
+
+TEST_F(AgentTest, ThousandsOfFindingsOfOneRunAreKeptTogetherAndBounded) {
+  struct Counted : AgentStore {
+    explicit Counted(AgentStore& s) : store(s) {}
+    Status keep(std::vector<Json> findings) override {
+      ++keeps;
+      return store.keep(std::move(findings));
+    }
+    Result<std::vector<Json>> waiting(std::size_t most) override { return store.waiting(most); }
+    Status delivered(std::int64_t n) override { return store.delivered(n); }
+    Status update_state(const std::function<void(Json& state)>& change) override {
+      ++updates;
+      return store.update_state(change);
+    }
+    Status log(const Json& line) override { return store.log(line); }
+    AgentStore& store;
+    int keeps = 0, updates = 0;
+  } counted(*store_);
+  std::string productions;
+  for (int i = 0; i < 3000; ++i)
+    productions += fmt::format(R"(, "m{}": {{"if": "lost", "then": "tell", "description": "d"}})", i);
+  std::string text = kRules;
+  text.insert(text.find(R"("out": {)"),
+              R"("tell": {"kind": "critical", "run": "builtin:notify", "description": "Tell"}, )");
+  const std::string last = R"("p3": {"if": "fill", "then": "tidy", "description": "tidy"})";
+  text.insert(text.find(last) + last.size(), productions);
+  use_rules(text);
+  AgentOptions options;
+  options.node = "n3";
+  options.boot_id = "b1";
+  options.busy = [] { return false; };
+  agent_ = std::make_unique<Agent>(loop_, counted, operations_, &sickbayd_, rules_, options);
+  agent_->start();
+  operations_.total = 4;
+  pass(minutes(2));
+  EXPECT_LE(counted.keeps, 8) << "one write for what fires together, not three thousand";
+  EXPECT_LE(sickbayd_.told.size(), 502u);
+  EXPECT_EQ(std::ranges::count(sickbayd_.told, std::string("too_many unknown none")), 1);
+  EXPECT_EQ(std::ranges::count(sickbayd_.told, std::string("p2 fault drain")), 1);
 }
 
 TEST_F(AgentTest, TakesOtherRulesWhileItLives) {
