@@ -18,7 +18,7 @@ EOF
 }
 rule 100 | sed 's/used >= 100/used < 0/' >rules/site.json
 cat >agent.json <<EOF
-{"node": {"name": "n1"}, "rules": {"folders": ["$work/rules"]}}
+{"node": {"name": "n1"}, "rules": {"folders": ["$PWD/rules"]}}
 EOF
 agent=0
 clean_up() { [ "$agent" -eq 0 ] || kill "$agent" 2>/dev/null || :; }

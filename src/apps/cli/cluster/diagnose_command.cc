@@ -7,6 +7,7 @@
 #include "apps/cli/answer.h"
 #include "apps/cli/cluster/diagnosis_text.h"
 #include "apps/cli/commands.h"
+#include "base/text_table.h"
 #include "model/diagnosis_mode.h"
 
 namespace sickbay::cli {
