@@ -145,7 +145,8 @@ class Step {
     if (own == kFaultOutput) return known(end.result == OperationEnd::Result::fault);
     const Json& given = end.outputs[own];
     if (given.is_null()) {
-      fact.why = fmt::format("{} gave no '{}'{}", name, own, near_name(own, end.outputs));
+      fact.why = fmt::format("{} gave no '{}'{}", name, own,
+                             end.outputs.has(own) ? "" : near_name(own, end.outputs));
       return fact;
     }
     auto value = value_from_json(given, type);

@@ -285,6 +285,10 @@ TEST(Run, AnAnswerThatCannotBeUsedIsAFindingThatNamesIt) {
   EXPECT_EQ(told(Json::object({{"p", 14}, {"totl", 9}})), "p0 none true: look gave no 'total', but 'totl'");
   EXPECT_THAT(told(Json::object()), HasSubstr("gave no 'p'; look gave no 'total'"));
   EXPECT_EQ(told(Json::object({{"p", Json()}, {"total", 9}})), "") << "it says itself that it does not know";
+  const Driven knows_not = drive(rules, kQuick, {{"look", ok(Json::object({{"p", Json()}, {"total", 9}}))}});
+  EXPECT_NE(canonical_text(knows_not.run).find("look gave no 'p'"), std::string::npos);
+  EXPECT_EQ(canonical_text(knows_not.run).find(", but 'p'"), std::string::npos)
+      << "it is spelled as it should be";
 }
 
 TEST(Run, APredicateThatGivesNoTruthIsUnknownAndNamed) {
