@@ -51,7 +51,7 @@ void Agent::keep_found() {
   if (found_.empty()) return;
   std::vector<Json> all = std::exchange(found_, {});
   // Where not all are told, those that ask for more than a notice are.
-  std::ranges::stable_partition(all, [](const Json& item) {
+  std::stable_partition(all.begin(), all.end(), [](const Json& item) {
     return item["action"].as_string() != "notify" && item["action"].as_string() != "none";
   });
   std::vector<Json> news;
