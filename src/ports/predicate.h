@@ -3,6 +3,8 @@
 //
 // The port does not judge what an expression may hold: engine/diagnose/expression.h does, before it compiles
 // anything.  The implementation bounds memory, so that an expression that builds a huge text fails alone.
+// Besides what ECMAScript has, an expression may call Math.known(x): x where it is a finite number, else it
+// fails, so that nobody compares 0/0 with anything.
 // Not thread-safe: one compiler and all that it compiled belong to one thread.
 #pragma once
 #include <memory>

@@ -17,17 +17,20 @@ constexpr std::string_view kDiagnosed = "diagnosed";
 constexpr std::string_view kActEnded = "act_ended";
 constexpr std::chrono::seconds kStateAge{60};  // how old a node's state may be that an agent is told
 constexpr std::chrono::seconds kSweep{60};
-constexpr std::size_t kTasksKept = 200;        // with their results
-constexpr std::size_t kResultBytes = 1 << 20;  // kept of one task
+constexpr std::chrono::seconds kAskerSweep{5};  // while somebody should be waiting for an order
+constexpr std::size_t kTasksKept = 200;         // with their results
+constexpr std::size_t kResultBytes = 1 << 20;   // kept of one task
 
 }  // namespace
 
 struct AgentTasks::Task {
   std::int64_t id = 0;
   std::string node, mode, by;
-  bool repair = false;
-  Json order;       ///< of an act; null for a diagnosis
-  std::string key;  ///< of the command that wants it
+  bool repair = false, attended = false;
+  TimePoint asker_seen = kNoTime;  ///< of one that is attended: when somebody waited for it last
+  bool tell_end = false;           ///< its agent has it, and is to leave it
+  Json order;                      ///< of an act; null for a diagnosis
+  std::string key;                 ///< of the command that wants it
   TimePoint wanted = kNoTime, given = kNoTime, ended = kNoTime;
   std::string outcome;  ///< "" while it is not over
   Json result;          ///< what the agent sent; null after a restart
@@ -58,7 +61,7 @@ struct AgentTasks::Task {
 AgentTasks::AgentTasks(Loop& loop, Controller& controller, std::function<void(const std::string&)> heard,
                        std::function<Json(const std::string&)> view)
     : loop_(loop), controller_(controller), heard_(std::move(heard)), view_(std::move(view)) {
-  sweep_ = loop_.at(loop_.now(), [this] { expire(); });  // after the replay, which is no loop's turn
+  sweep_in(Micros(0));  // after the replay, which is no loop's turn
 }
 AgentTasks::~AgentTasks() {
   loop_.cancel(sweep_);
@@ -79,6 +82,8 @@ void AgentTasks::begin_task(const Event& event) {
   task.node = node;
   task.mode = event.body["mode"].as_string();
   task.repair = event.body["repair"].as_bool();
+  task.attended = event.body["attended"].as_bool();
+  task.asker_seen = std::max(event.at, loop_.now());
   task.by = event.body["by"].as_string();
   if (event.kind == kActWanted) {
     task.order = event.body["order"];
@@ -89,7 +94,15 @@ void AgentTasks::begin_task(const Event& event) {
   tasks_.emplace(task.id, std::move(task));
   while (tasks_.size() > kTasksKept && !tasks_.begin()->second.outcome.empty()) tasks_.erase(tasks_.begin());
   answer_poll(node);
-  if (sweep_ == 0) sweep_ = loop_.at(loop_.now() + kSweep, [this] { expire(); });
+  sweep_in(event.body["attended"].as_bool() ? kAskerSweep : kSweep);
+}
+
+// At the latest in `time`.
+void AgentTasks::sweep_in(Micros time) {
+  if (sweep_ != 0 && sweep_at_ <= loop_.now() + time) return;
+  loop_.cancel(sweep_);
+  sweep_at_ = loop_.now() + time;
+  sweep_ = loop_.at(sweep_at_, [this] { expire(); });
 }
 
 void AgentTasks::end_task(const Event& event) {
@@ -99,6 +112,10 @@ void AgentTasks::end_task(const Event& event) {
   task.outcome = event.body["outcome"].as_string();
   task.ended = event.at;
   task.summary = event.body;
+  if (task.given != kNoTime && (task.outcome == "expired" || task.outcome == "abandoned")) {
+    task.tell_end = true;
+    answer_poll(task.node);
+  }
   for (const Poll& poll : std::exchange(task.polls, {})) {
     loop_.cancel(poll.timer);
     answer_task(poll, task);
@@ -113,7 +130,7 @@ void AgentTasks::tell_watchers(const Task& task) {
   watchers_.erase(first, last);
   const Json summary = task.summary;
   for (const auto& watcher : watching) {
-    if (task.outcome == "expired")
+    if (task.outcome == "expired" || task.outcome == "abandoned")
       watcher(
           fail(Error(ErrorCode::timed_out, fmt::format("no agent on {} has done the {}", task.node,
                                                        task.is_act() ? "restart or look" : "diagnosis"))));
@@ -180,6 +197,7 @@ Json AgentTasks::tasks_after(const std::string& node, std::int64_t after) {
   for (auto it = tasks_.upper_bound(after); it != tasks_.end(); ++it) {
     Task& task = it->second;
     if (task.node != node || !task.outcome.empty()) continue;
+    if (left_alone(task)) continue;  // the next sweep ends it
     if (task.given == kNoTime) task.given = loop_.now();
     next = task.id;
     if (task.is_act())
@@ -188,7 +206,27 @@ Json AgentTasks::tasks_after(const std::string& node, std::int64_t after) {
       items.push(Json::object(
           {{"task", task.id}, {"kind", "diagnose"}, {"mode", task.mode}, {"repair", task.repair}}));
   }
-  return Json::object({{"items", std::move(items)}, {"next", next}});
+  Json ended = Json::array();
+  for (auto& [id, task] : tasks_)
+    if (task.node == node && std::exchange(task.tell_end, false)) ended.push(id);
+  Json answer = Json::object({{"items", std::move(items)}, {"next", next}});
+  if (ended.size() > 0) answer.set("ended", std::move(ended));
+  return answer;
+}
+
+// Whether whoever ordered it and meant to wait is gone.
+bool AgentTasks::left_alone(Task& task) const {
+  if (!task.attended) return false;
+  if (std::ranges::any_of(task.polls, [](const Poll& poll) { return poll.reply->is_open(); }))
+    task.asker_seen = loop_.now();
+  return loop_.now() >= task.asker_seen + kAskerAway;
+}
+
+bool AgentTasks::has_tasks(const std::string& node, std::int64_t after) const {
+  return std::ranges::any_of(tasks_, [&](const auto& entry) {
+    const Task& task = entry.second;
+    return task.node == node && (task.tell_end || (entry.first > after && task.outcome.empty()));
+  });
 }
 
 void AgentTasks::wake(const std::string& node) {
@@ -217,7 +255,7 @@ void AgentTasks::give(const std::string& node, std::int64_t after, Has has,
   poll.after = after;
   poll.has = has;
   controller_.watch().with_nodes(kStateAge, [](Status) {});  // so that the answer can tell the node's state
-  if (tasks_after(node, after)["items"].size() > 0) return answer_poll(node);
+  if (has_tasks(node, after)) return answer_poll(node);
   if (news(node, has).size() > 0) return answer_poll(node);
   poll.timer = loop_.at(loop_.now() + kLongPoll, [this, node] {
     heard_(node);  // it waited all the time
@@ -247,16 +285,18 @@ void AgentTasks::order(const std::string& node, const Json& wish, const std::str
   if (!is_diagnosis_mode(mode))
     return done(fail(Error(ErrorCode::bad_input, "no mode " + quote_for_message(mode))
                          .remedied_by("choose quick, deep or extended")));
-  with_node(node, [this, node, mode, by, repair = wish["repair"].as_bool(), mark = std::move(mark),
-                   done = std::move(done)](Status there) {
-    if (!there) return done(fail(std::move(there.error())));
-    // A number whose order is refused stays unused.
-    std::vector<Event> events{
-        new_event(node_subject(node), kDiagnoseWanted,
-                  Json::object({{"task", ++last_}, {"mode", mode}, {"repair", repair}, {"by", by}}))};
-    const Json answer = Json::object({{"task", last_}});
-    if (!mark || mark(events, answer)) controller_.take(std::move(events), answer, done);
-  });
+  with_node(
+      node, [this, node, mode, by, repair = wish["repair"].as_bool(), attended = wish["attended"].as_bool(),
+             mark = std::move(mark), done = std::move(done)](Status there) {
+        if (!there) return done(fail(std::move(there.error())));
+        // A number whose order is refused stays unused.
+        std::vector<Event> events{
+            new_event(node_subject(node), kDiagnoseWanted,
+                      Json::object({{"task", ++last_}, {"mode", mode}, {"repair", repair}, {"by", by}}))};
+        if (attended) events.front().body.set("attended", true);
+        const Json answer = Json::object({{"task", last_}});
+        if (!mark || mark(events, answer)) controller_.take(std::move(events), answer, done);
+      });
 }
 
 // `then` hears whether Slurm has the node; where nobody can say, why.
@@ -318,6 +358,7 @@ void AgentTasks::show(std::int64_t id, std::shared_ptr<HttpReply> reply) {
     return reply->respond(error_response(Error(ErrorCode::not_found, fmt::format("no task {}", id))
                                              .because(fmt::format("the last {} are kept", kTasksKept))));
   Task& task = it->second;
+  task.asker_seen = loop_.now();
   Poll poll{std::move(reply), 0, 0, {}};
   if (!task.outcome.empty()) return answer_task(poll, task);
   const auto place = task.polls.insert(task.polls.end(), std::move(poll));
@@ -325,25 +366,28 @@ void AgentTasks::show(std::int64_t id, std::shared_ptr<HttpReply> reply) {
     Task& still = tasks_.at(id);  // one that is not over is never dropped
     const Poll due = std::move(*place);
     still.polls.erase(place);
+    still.asker_seen = loop_.now();
     answer_task(due, still);
   });
 }
 
 void AgentTasks::expire() {
   sweep_ = 0;
-  bool open = false;
+  bool open = false, attended = false;
   std::vector<Event> events;
   for (auto& [id, task] : tasks_) {
     if (!task.outcome.empty()) continue;
     open = true;
-    if (loop_.now() < task.due()) continue;
-    Json body = Json::object({{"task", id}, {"outcome", "expired"}});
+    attended = attended || task.attended;
+    const bool alone = left_alone(task);
+    if (loop_.now() < task.due() && !alone) continue;
+    Json body = Json::object({{"task", id}, {"outcome", alone ? "abandoned" : "expired"}});
     if (!task.is_act()) body.set("mode", task.mode);
     events.push_back(
         new_event(node_subject(task.node), task.is_act() ? kActEnded : kDiagnosed, std::move(body)));
   }
   if (!events.empty()) controller_.take(std::move(events));
-  if (open) sweep_ = loop_.at(loop_.now() + kSweep, [this] { expire(); });
+  if (open) sweep_in(attended ? kAskerSweep : kSweep);
 }
 
 }  // namespace sickbay

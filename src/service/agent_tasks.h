@@ -53,7 +53,9 @@ class AgentTasks {
   // For people and engines.
   /// Sees the events of an order and its answer before they are kept; false: it was kept before.
   using Mark = std::function<bool(std::vector<Event>& events, const Json& answer)>;
-  /// A diagnosis of `node` at once: {"task": 7}.  Errors: bad_input (no such mode), not_found (no such node).
+  /// A diagnosis of `node` at once: {"task": 7}.  One with `attended` ends with whoever waits for it by
+  /// show(): what nobody waits for any more must not run when he has done something else.  Errors: bad_input
+  /// (no such mode), not_found (no such node).
   void order(const std::string& node, const Json& wish, const std::string& by, Mark mark, Done<Json> done);
   /// Answers `reply` with the task when it is over, at the latest after kLongPoll.
   void show(std::int64_t task, std::shared_ptr<HttpReply> reply);
@@ -70,7 +72,9 @@ class AgentTasks {
   static constexpr std::string_view kActWanted = "act_wanted";            ///< likewise, of components
   static constexpr std::chrono::seconds kLongPoll{30};
   static constexpr std::chrono::minutes kLife{30};  ///< of a task that no agent takes
-  static constexpr std::chrono::hours kRun{4};      ///< of a task that was taken and has no end
+  /// An order whose asker waits for it (`attended`) ends when he has not been there for this long.
+  static constexpr std::chrono::seconds kAskerAway{15};
+  static constexpr std::chrono::hours kRun{4};  ///< of a task that was taken and has no end
   static constexpr std::chrono::minutes kActLife{
       2};  ///< of an act that no agent takes: somebody waits for it
   static constexpr std::chrono::minutes kActRun{30};  ///< of one that was taken
@@ -88,10 +92,13 @@ class AgentTasks {
   void end_task(const Event& event);
   void tell_watchers(const Task& task);
   void with_node(const std::string& node, std::function<void(Status)> then);
+  bool left_alone(Task& task) const;
+  bool has_tasks(const std::string& node, std::int64_t after) const;
   Json tasks_after(const std::string& node, std::int64_t after);
   void answer_poll(const std::string& node);
   Json news(const std::string& node, Has has) const;
   void expire();
+  void sweep_in(Micros time);
   void answer_task(const Poll& poll, const Task& task);
 
   Loop& loop_;
@@ -104,6 +111,7 @@ class AgentTasks {
   std::multimap<std::int64_t, Done<Json>> watchers_;  ///< of tasks, from examine()
   std::int64_t last_ = 0;
   Loop::TimerId sweep_ = 0;
+  TimePoint sweep_at_ = kNoTime;
   Lifetime lifetime_;
 };
 

@@ -17,8 +17,10 @@ constexpr std::string_view kAgentSeen = "agent_seen";
 constexpr std::chrono::seconds kLookAgain{10};   // how old a look at the nodes may be that refuses an agent
 constexpr std::chrono::seconds kAddressAge{60};  // of a name that was looked up
 constexpr std::chrono::minutes kPresent{2};
-constexpr std::size_t kBootsKept = 8;       // of one node; a spool rarely holds findings of three
-constexpr std::size_t kMostDigests = 4096;  // bytes
+constexpr std::chrono::minutes kUnknownStands{70};  // an agent tells what stands again each hour
+constexpr std::size_t kMostStanding = 200;          // of one node
+constexpr std::size_t kBootsKept = 8;               // of one node; a spool rarely holds findings of three
+constexpr std::size_t kMostDigests = 4096;          // bytes
 constexpr std::size_t kMostFactBytes = 16'384;
 constexpr std::size_t kMostComponentBytes = 16'384;
 // Clocks are compared to the second: what the way takes is no news.
@@ -120,6 +122,11 @@ struct Agents::Agent {
   }
 };
 
+struct Agents::Standing {
+  std::string finding, rule, result, action, text;
+  TimePoint since = kNoTime, told = kNoTime;
+};
+
 Agents::Agents(Loop& loop, Controller& controller, LookUp look_up)
     : loop_(loop),
       controller_(controller),
@@ -138,6 +145,7 @@ void Agents::apply(const Event& event) {
   if (const auto no = parse_finding_name(event.subject)) {
     last_finding_ = std::max(last_finding_, *no);
     if (event.kind != kFinding) return;
+    note_finding(event);
     Agent::Boot& boot = agents_[event.body["node"].as_string()].boot(event.body["boot_id"].as_string());
     boot.durable = std::max(boot.durable, event.body["n"].as_int());
     boot.accepted = std::max(boot.accepted, boot.durable);
@@ -149,6 +157,46 @@ void Agents::apply(const Event& event) {
   if (event.kind == fleet::kFactsSeen) agents_[node].facts = event.body["facts"];
   if (event.kind == kComponentsSeen) agents_[node].components = event.body["components"];
   tasks_.apply(event);
+}
+
+void Agents::note_finding(const Event& event) {
+  const Json& body = event.body;
+  auto& all = standing_[body["node"].as_string()];
+  const std::string rule = body["specification"].as_string() + "/" + body["rule"].as_string();
+  const std::string& result = body["result"].as_string();
+  if (result == "ok") {
+    all.erase(rule + "/fault");
+    return;
+  }
+  if (result == "fault") all.erase(rule + "/unknown");  // it could be told
+  if (all.size() >= kMostStanding && !all.contains(rule + "/" + result)) return;
+  Standing& one = all[rule + "/" + result];
+  const bool again = one.since != kNoTime && (result == "fault" || event.at - one.told < kUnknownStands);
+  if (!again) one.since = event.at, one.finding = event.subject;
+  one.rule = rule;
+  one.result = result;
+  one.action = body["action"].as_string();
+  one.text = body["text"].as_string();
+  one.told = event.at;
+}
+
+Json Agents::findings(const std::string& node) const {
+  Json list = Json::array();
+  const auto it = standing_.find(node);
+  if (it == standing_.end()) return list;
+  std::vector<const Standing*> all;
+  for (const auto& [key, one] : it->second)
+    if (one.result == "fault" || loop_.now() - one.told < kUnknownStands) all.push_back(&one);
+  std::ranges::stable_sort(all, {}, [](const Standing* one) { return one->since; });
+  for (const Standing* one : all)
+    list.push(Json::object({{"finding", one->finding},
+                            {"rule", one->rule},
+                            {"result", one->result},
+                            {"action", one->action},
+                            {"text", one->text},
+                            {"since", to_micros(one->since)},
+                            {"told", to_micros(one->told)}}));
+  return list;
 }
 
 // --- who is an agent
@@ -248,7 +296,7 @@ void Agents::take_findings(const std::string& node, const Json& body, Done<Json>
   Agent& agent = agents_[node];
   std::vector<Event> events;
   std::int64_t repeats = 0;
-  Json refused = Json::array();
+  Json refused = Json::array(), late = Json::array();
   // A finding's age is told by the clock that stamped it: only that clock knows both ends.
   const std::int64_t told = body["now"].as_int();
   const TimePoint now = told > 0 ? from_micros(told) : controller_.now();
@@ -261,6 +309,9 @@ void Agents::take_findings(const std::string& node, const Json& body, Done<Json>
     }
     Agent::Boot& boot = agent.boot(item["boot_id"].as_string());
     const std::int64_t n = item["n"].as_int();
+    // Said of repeats, too: the answer that said it first may be what was lost.
+    const bool is_late = now - from_micros(item["at"].as_int()) > kLate;
+    if (is_late) late.push(n);
     if (n <= boot.accepted) {
       // Taken by an earlier request that is not durable yet: that one's answer decides.
       if (n > boot.durable)
@@ -270,7 +321,7 @@ void Agents::take_findings(const std::string& node, const Json& body, Done<Json>
     }
     boot.accepted = n;
     boots.push_back(boot.boot_id);
-    if (now - from_micros(item["at"].as_int()) > kLate) finding->set("late", true);
+    if (is_late) finding->set("late", true);
     // Where its clock is off, what it stamped must not be held against times of ours.
     if (const Micros ahead = now - controller_.now(); std::chrono::abs(ahead) >= kClockIsOff)
       finding->set("clock_ahead_us", ahead.count());
@@ -278,6 +329,7 @@ void Agents::take_findings(const std::string& node, const Json& body, Done<Json>
   }
   Json answer =
       Json::object({{"kept", events.size()}, {"repeats", repeats}, {"refused", std::move(refused)}});
+  if (late.size() > 0) answer.set("late", std::move(late));
   controller_.take(std::move(events), std::move(answer),
                    [this, here = lifetime_.watch(), node, boots, done = std::move(done)](Result<Json> kept) {
                      // What was not kept comes again; what the full disk takes after all is known by then as
@@ -394,6 +446,8 @@ Json Agents::view(const std::string& node) const {
   const bool told = !agent.version.empty();  // else the journal's word is all there is
   return Json::object({{"seen", to_micros(agent.seen)},
                        {"present", agent.present(loop_.now())},
+                       // (Not right after our own start, when none has had the time to ask.)
+                       {"silent", !agent.present(loop_.now()) && loop_.now() - started_ >= kPresent},
                        {"version", told ? Json(agent.version) : agent.journaled["version"]},
                        {"digests", told ? agent.digests : agent.journaled["digests"]},
                        {"mode", told ? Json(agent.mode) : agent.journaled["mode"]},

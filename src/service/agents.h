@@ -67,6 +67,10 @@ class Agents {
 
   /// The member "agent" of a node in GET /v1/nodes; null where none was ever seen.
   Json view(const std::string& node) const;
+  /// What stands of what its agent found, oldest first: [{"finding", "rule", "result", "action", "text",
+  /// "since", "told"}].  A fault stands until its agent says that it is gone; what could not be told, while
+  /// it is told again each hour.
+  Json findings(const std::string& node) const;
   /// How the agents of the nodes stand that Slurm has.
   struct Presence {
     std::size_t present = 0;  ///< asked something in the last two minutes
@@ -93,6 +97,9 @@ class Agents {
   const LookUp look_up_;
   const TimePoint started_;
   std::map<std::string, Agent> agents_;
+  struct Standing;
+  void note_finding(const Event& event);
+  std::map<std::string, std::map<std::string, Standing>> standing_;  ///< by node, then rule and result
   std::int64_t last_finding_ = 0;
   std::map<std::string, std::pair<TimePoint, std::vector<std::string>>> addresses_;
   AgentTasks tasks_;

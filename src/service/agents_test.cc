@@ -3,6 +3,7 @@
 // of findings and tasks, and what a restart or a full disk does to them.
 #include "service/agents.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <map>
@@ -378,10 +379,47 @@ TEST_F(AgentsTest, AnOldFindingIsHistory) {
   pass(minutes(9));
   const Json younger = finding(2);
   pass(minutes(2));
-  deliver(Json::array({old, younger}));
+  const Json answer = deliver(Json::array({old, younger}))->json();
+  EXPECT_EQ(answer["late"].dump(), "[1]") << "its agent looks again";
+  EXPECT_EQ(deliver(Json::array({old, younger}))->json()["late"].dump(), "[1]")
+      << "the answer may have been lost";
   ASSERT_EQ(findings().size(), 2u);
   EXPECT_TRUE(findings()[0].body["late"].as_bool());
   EXPECT_FALSE(findings()[1].body.has("late"));
+}
+
+TEST_F(AgentsTest, WhatStandsIsKnownByNodeAlsoAfterARestart) {
+  const auto found = [&](std::int64_t n, const std::string& rule, const std::string& result) {
+    Json item = finding(n);
+    item.set("rule", rule).set("result", result).set("action", result == "fault" ? "notify" : "none");
+    return item;
+  };
+  const auto stands = [&](const std::string& node) {
+    std::string text;
+    const Json findings = daemon_->agents->findings(node);
+    for (const Json& one : findings.items())
+      text +=
+          one["finding"].as_string() + " " + one["rule"].as_string() + " " + one["result"].as_string() + ", ";
+    return text;
+  };
+  const std::string s = finding(1)["specification"].as_string();
+  deliver(Json::array({found(1, "full", "fault"), found(2, "hangs", "unknown")}));
+  const std::string both = "f1 " + s + "/full fault, f2 " + s + "/hangs unknown, ";
+  EXPECT_EQ(stands("n3"), both);
+  const std::int64_t since = daemon_->agents->findings("n3").items()[0]["since"].as_int();
+  pass(minutes(60));
+  deliver(Json::array({found(3, "full", "fault"), found(4, "hangs", "unknown")}));
+  EXPECT_EQ(stands("n3"), both) << "told again, they are the same";
+  EXPECT_EQ(daemon_->agents->findings("n3").items()[0]["since"].as_int(), since);
+  start();
+  EXPECT_EQ(stands("n3"), both);
+  const auto listed = ask(person("root"), "GET", "/v1/nodes")->json();
+  for (const Json& node : listed["items"].items())
+    EXPECT_EQ(node["findings"].size(), node["name"].as_string() == "n3" ? 2u : 0u);
+  pass(minutes(75));
+  EXPECT_EQ(stands("n3"), "f1 " + s + "/full fault, ") << "what is unknown is told again while it is";
+  deliver(Json::array({found(5, "full", "ok")}));
+  EXPECT_EQ(stands("n3"), "");
 }
 
 TEST_F(AgentsTest, AWrongClockOfTheAgentMakesNothingOldOrYoung) {
@@ -502,6 +540,47 @@ TEST_F(AgentsTest, PollsEndAndTasksOutliveARestart) {
   poll = ask(agent_at("10.0.0.3"), "GET", "/v1/agent/tasks?node=n3&after=1");
   ASSERT_TRUE(poll->answered);
   EXPECT_EQ(poll->json()["items"].items().at(0)["task"].as_int(), task + 1);
+}
+
+TEST_F(AgentsTest, AnOrderEndsWithItsAsker) {
+  const auto order_attended = [&](const std::string& node, bool attended) {
+    return ask(person("root"), "POST", "/v1/nodes/" + node + "/diagnose",
+               Json::object({{"mode", "deep"}, {"attended", attended}}))
+        ->json()["task"]
+        .as_int();
+  };
+  const auto outcome = [&](std::int64_t task) {
+    return ask(person("root"), "GET", fmt::format("/v1/tasks/{}", task))->json()["outcome"].as_string();
+  };
+  const auto show = [&](std::int64_t task) {
+    return ask(person("root"), "GET", fmt::format("/v1/tasks/{}", task));
+  };
+  // Nobody has taken it, and he who asked gives up.
+  const std::int64_t first = order_attended("n3", true);
+  auto waits = show(first);
+  pass(seconds(25));
+  EXPECT_FALSE(waits->answered) << "he is there, so it waits";
+  waits->open = false;
+  pass(AgentTasks::kAskerAway + seconds(10));
+  auto poll = ask(agent_at("10.0.0.3"), "GET", "/v1/agent/tasks?node=n3&after=0");
+  EXPECT_FALSE(poll->answered) << "twelve minutes later nobody wants it run";
+  EXPECT_EQ(outcome(first), "abandoned");
+  // One that is under way is left.
+  const std::int64_t second = order_attended("n3", true);
+  ASSERT_TRUE(poll->answered);
+  waits = show(second);
+  poll = ask(agent_at("10.0.0.3"), "GET", fmt::format("/v1/agent/tasks?node=n3&after={}", second));
+  waits->open = false;
+  pass(AgentTasks::kAskerAway + seconds(10));
+  ASSERT_TRUE(poll->answered);
+  EXPECT_EQ(poll->json()["ended"].dump(), fmt::format("[{}]", second));
+  EXPECT_EQ(poll->json()["items"].size(), 0u);
+  // One that is let go stays, for as long as orders do.
+  const std::int64_t third = order_attended("n4", false);
+  pass(minutes(10));
+  poll = ask(agent_at("10.0.0.4"), "GET", "/v1/agent/tasks?node=n4&after=0");
+  ASSERT_TRUE(poll->answered);
+  EXPECT_EQ(poll->json()["items"].items().at(0)["task"].as_int(), third);
 }
 
 TEST_F(AgentsTest, TwoQuickOrdersAreOneTask) {

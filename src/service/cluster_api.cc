@@ -52,6 +52,7 @@ void ClusterEndpoints::list_nodes(Api& api, Call& c) {
       const auto state = parse_node_state(node.state, node.flags);
       item.set("usable", state && usable(*state));
       item.set("agent", api.agents_ != nullptr ? api.agents_->view(name) : Json());
+      item.set("findings", api.agents_ != nullptr ? api.agents_->findings(name) : Json::array());
       Json verdicts = Json::array();
       for (const std::int64_t no : identify::blamers(api.controller_.seats().cases().state(), name))
         verdicts.push(case_name(no));
@@ -86,6 +87,9 @@ void ClusterEndpoints::undo_drains(Api& api, Call& c) {
       return c.refuse(Error(ErrorCode::not_found, fmt::format("no node '{}'", name))
                           .remedied_by("'sickbay nodes' lists them"));
   const std::string& rule = c.body["rule"].as_string();
+  // Who names nodes speaks of those: the same rule may be right about others.
+  const std::string_view rest =
+      names->empty() || c.body["everywhere"].as_bool() ? drain::kRestInCluster : drain::kRestOnNodes;
   Json out = Json::array();
   for (const auto& [name, node] : state.nodes) {
     if (!names->empty() && !has_host(*names, name)) continue;
@@ -100,14 +104,20 @@ void ClusterEndpoints::undo_drains(Api& api, Call& c) {
                     Json::object({{"by", c.request.caller.user},
                                   {"nodes", compress_hostlist(*names)},
                                   {"rule", rule},
+                                  {"rest", rest},
                                   {"rest_until", to_micros(rest_until)}}))},
-         200, Json::object({{"nodes", std::move(out)}}));
+         200, Json::object({{"nodes", std::move(out)}, {"rest", rest}}));
 }
 
 void ClusterEndpoints::status(Api& api, Call& c) {
   const Controller::Health& h = api.controller_.health();
   const Watch::Health& looks = api.controller_.watch().health();
   const auto& state = api.controller_.seats().cases().state();
+  Json agents;
+  if (api.agents_ != nullptr) {
+    const Agents::Presence presence = api.agents_->presence();
+    agents = Json::object({{"present", presence.present}, {"silent", presence.silent}});
+  }
   c.answer(200, Json::object(
                     {{"version", api.identity_.version},
                      {"pid", api.identity_.pid},
@@ -123,6 +133,7 @@ void ClusterEndpoints::status(Api& api, Call& c) {
                                              {"since", to_micros(looks.since)},
                                              {"error", looks.slurm ? "" : looks.slurm.error().line()}})},
                      {"parked", api.controller_.parked()},
+                     {"agents", std::move(agents)},
                      {"cases", Json::object({{"open", state.open.size()},
                                              {"closed", state.cases.size() - state.open.size()}})}}));
 }

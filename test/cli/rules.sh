@@ -51,6 +51,33 @@ run 64 sickbay rules explain memory.json --set zz=1
 run 66 sickbay rules explain memory.test.json --test 'a healty node'
 says err "did you mean 'a healthy node'?"
 
+# Unknown is no text, and the period is the quick one, whichever stands first.
+run 0 sickbay rules explain memory.json --set z1=null --json
+[ "$(jq -r '[.productions[] | select(.production == "p1") | .outcome] | join(" ")' out)" = unknown ] ||
+  { cat out >&2; fail "null is not unknown"; }
+cat > periods.json <<'EOF'
+{"specification": "periods", "version": 1, "description": "d",
+ "characteristics": {"mode": {"type": "string", "description": "d"}, "name": {"type": "string", "description": "d"}},
+ "predicates": {"deep": {"when": "mode == 'deep'", "description": "d"}, "quick": {"when": "mode == 'quick'", "description": "d"},
+                "odd": {"when": "name == 'null'", "description": "d"}},
+ "operations": {"look": {"kind": "collect", "run": "look", "outputs": ["name"], "description": "d"},
+                "test": {"kind": "test", "run": "test", "description": "d"},
+                "tell": {"kind": "critical", "run": "builtin:notify", "description": "d"}},
+ "productions": {"p1": {"if": "deep", "then": "test", "description": "d"}, "p2": {"if": "quick", "then": "look", "description": "d"},
+                 "p3": {"if": "odd", "then": "tell", "description": "d"}},
+ "periods": {"night": {"every": "2h", "from": "02:00", "to": "04:00", "initial": {"mode": "deep"}, "description": "d"},
+             "always": {"every": "60s", "initial": {"mode": "quick"}, "description": "d"}}}
+EOF
+outcomes() { jq -r '[.productions[] | .outcome] | join(" ")' out; }
+run 0 sickbay rules explain periods.json --set name=null --json
+[ "$(outcomes)" = 'false fired unknown' ] || { cat out >&2; fail "the period or null is another"; }
+run 0 sickbay rules explain periods.json --set 'name="null"' --json
+[ "$(outcomes)" = 'false fired fired' ] || { cat out >&2; fail "a text in quotes is another"; }
+# A test that names no period does not pass emptily.
+echo '{"tests": [{"name": "t", "runs": [{"answers": {"look": {"outputs": {"name": "null"}}}, "expect": {"actions": []}}]}]}' > periods.test.json
+run 1 sickbay rules test periods.json
+says out 'actions: expected'
+
 # NHC: what is taken is a specification without errors.
 cat > nhc.conf <<'EOF'
 * || check_fs_free / 3%

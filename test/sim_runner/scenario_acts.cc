@@ -201,8 +201,11 @@ Result<Act> undo_act(const Words& words) {
     event.v = kUndoDrainsVersion;
     const TimePoint until =
         run.world.loop().now() + run.world.controller().seats().drains().policy().undo_rest;
-    event.body =
-        Json::object({{"by", "root"}, {"nodes", nodes}, {"rule", ""}, {"rest_until", to_micros(until)}});
+    event.body = Json::object({{"by", "root"},
+                               {"nodes", nodes},
+                               {"rule", ""},
+                               {"rest", nodes.empty() ? drain::kRestInCluster : drain::kRestOnNodes},
+                               {"rest_until", to_micros(until)}});
     run.world.controller().take({std::move(event)});
     return {};
   });

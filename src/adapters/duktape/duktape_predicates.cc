@@ -8,8 +8,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
 
 #include "base/text.h"
 
@@ -96,8 +98,20 @@ class DuktapePredicates::Heap {
       else
         duk_del_prop(context, -3);
     }
+    duk_pop(context);
+    duk_get_prop_string(context, -1, "Math");
+    duk_push_c_function(context, &Heap::known, 1);
+    duk_put_prop_string(context, -2, "known");
     duk_pop_2(context);
     duk_push_undefined(context);
+    return 1;
+  }
+
+  static duk_ret_t known(duk_context* context) {
+    const double x = duk_get_number_default(context, 0, std::numeric_limits<double>::quiet_NaN());
+    if (!std::isfinite(x))
+      return duk_error(context, DUK_ERR_RANGE_ERROR, "a division by zero, or what else gives no number");
+    duk_dup(context, 0);
     return 1;
   }
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // sickbay-agent: joins loop, rules, operations, spool and the way to sickbayd, on one node.
-#include <dirent.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <unistd.h>
@@ -27,6 +26,7 @@
 #include "adapters/posix/leaving_file.h"
 #include "adapters/posix/operation_process.h"
 #include "adapters/posix/process_runner.h"
+#include "apps/agent/rule_files.h"
 #include "engine/diagnose/lint.h"
 #include "model/builtin_operations.h"
 #include "service/agent/agent.h"
@@ -98,43 +98,37 @@ std::string node_name(const Config& config) {
   return name.substr(0, name.find('.'));
 }
 
-// The specifications of `folder`, by name; tests beside them and the schema are none.
-Status read_folder(const std::string& folder, std::vector<diagnose::SpecificationFile>& files) {
-  std::vector<std::string> names;
-  if (DIR* open = ::opendir(folder.c_str())) {
-    while (const dirent* entry = ::readdir(open)) names.emplace_back(entry->d_name);
-    ::closedir(open);
-  }
-  std::sort(names.begin(), names.end());
-  for (const std::string& name : names) {
-    if (!name.ends_with(".json") || name.starts_with('.') || name.ends_with(".test.json") ||
-        name.ends_with(".schema.json"))
-      continue;
-    auto text = read_file(folder + "/" + name, diagnose::kMostSpecificationBytes);
-    if (!text) return fail(std::move(text.error()).in("reading " + folder));
-    files.push_back({folder + "/" + name, std::move(*text)});
-  }
-  return {};
+std::vector<std::string> rule_folders(const Config& config, const Paths& paths) {
+  if (!config.rules.folders.empty()) return config.rules.folders;
+  return {installed_file("rules"), paths.root + "/etc/sickbay/rules.d"};
 }
 
-Result<std::vector<std::shared_ptr<const diagnose::Rules>>> load_rules(const Config& config,
-                                                                       const Paths& paths,
-                                                                       PredicateCompiler& compiler) {
-  std::vector<std::string> folders = config.rules.folders;
-  if (folders.empty()) folders = {installed_file("rules"), paths.root + "/etc/sickbay/rules.d"};
-  std::vector<diagnose::SpecificationFile> files;
-  for (const std::string& folder : folders)
-    if (!folder.empty())
-      if (Status read = read_folder(folder, files); !read) return fail(std::move(read.error()));
-  auto specifications = diagnose::read_specifications(files, {node_name(config), config.node.features});
-  if (!specifications) return fail(std::move(specifications.error()));
-  std::vector<std::shared_ptr<const diagnose::Rules>> all;
-  for (diagnose::Specification& one : *specifications) {
-    auto rules = diagnose::compile(std::move(one), compiler);
-    if (!rules) return fail(std::move(rules.error()));
-    all.push_back(std::move(*rules));
+// The rules to begin with.  Where the files are bad: those that were good last, else the shipped ones alone,
+// else none; `refused` then says what is wrong with them.
+struct FirstRules {
+  RuleSet rules;
+  std::string refused;
+};
+template <class Make>
+FirstRules first_rules(const Result<RuleFiles>& files, const std::string& kept, const Make& make) {
+  FirstRules first;
+  auto rules = files ? make(*files) : Result<RuleSet>(fail(files.error()));
+  if (rules) {
+    if (const Status is = keep_rule_files(kept, *files); !is)
+      say("event=rules_not_kept " + is.error().line());
+    first.rules = std::move(*rules);
+    return first;
   }
-  return all;
+  first.refused = rules.error().line();
+  RuleFiles shipped;
+  const std::string folder = installed_file("rules");
+  if (!folder.empty()) (void)read_rule_folder(folder, shipped);
+  for (const RuleFiles& others : {kept_rule_files(kept), shipped})
+    if (auto old = make(others); old && !old->empty()) {
+      first.rules = std::move(*old);
+      break;
+    }
+  return first;
 }
 
 // Restarts that rules ask for and nobody here can do: said, and no reason not to run.
@@ -187,15 +181,24 @@ Status run(const Wish& wish) {
   auto config = load_config(wish.config.empty() ? paths.agent_config() : wish.config, !wish.config.empty());
   if (!config) return fail(std::move(config.error()));
   DuktapePredicates compiler;
-  auto rules = load_rules(*config, paths, compiler);
-  if (!rules) return fail(std::move(rules.error()));
-  std::vector<diagnose::SpecificationFile> component_files;
-  if (Status read = read_folder(paths.components(), component_files); !read)
+  RuleFiles component_files;
+  if (Status read = read_rule_folder(paths.components(), component_files); !read)
     return fail(std::move(read.error()));
   auto components = read_components(component_files);
   if (!components) return fail(std::move(components.error()));
-  tell_unknown_components(*rules, *components);
-  if (wish.check_only) return {};
+  std::vector<std::string> restartable;
+  for (const ComponentSpec& one : *components) restartable.push_back(one.name);
+  const auto make = [&compiler, restartable,
+                     node = diagnose::NodeIdentity{node_name(*config), config->node.features}](
+                        const RuleFiles& files) { return make_rules(files, node, restartable, compiler); };
+  const std::vector<std::string> folders = rule_folders(*config, paths);
+  const auto files = read_rule_folders(folders);
+  if (wish.check_only) {
+    auto rules = files ? make(*files) : Result<RuleSet>(fail(files.error()));
+    if (!rules) return fail(std::move(rules.error()));
+    tell_unknown_components(*rules, *components);
+    return {};
+  }
   if (::geteuid() != 0)
     return fail(Error(ErrorCode::not_root, "sickbay-agent must run as root")
                     .because("only root can read all that it examines, and sickbayd hears root only"));
@@ -203,6 +206,9 @@ Status run(const Wish& wish) {
   if (!boot) return fail(std::move(boot.error()));
   auto store = open_agent_files(paths.agent_state());
   if (!store) return fail(std::move(store.error()));
+  const std::string kept = paths.agent_state() + "/rules.good.json";
+  FirstRules first = first_rules(files, kept, make);
+  tell_unknown_components(first.rules, *components);
 
   auto loop = make_asio_loop();
   auto credentials = make_munge_credentials(*loop, {config->munge.socket, 1});
@@ -237,6 +243,7 @@ Status run(const Wish& wish) {
   options.leaving = leaving.shown();
   options.show_leaving = [leaving](std::optional<TimePoint> since) { return leaving.show(since); };
   options.look_at_ranks = look_by_program(*processes);
+  const std::vector<ComponentSpec> known_components = *components;
   options.components = std::move(*components);
   options.processes = processes.get();
   options.random = [] {
@@ -244,15 +251,27 @@ Status run(const Wish& wish) {
     SB_CHECK(::getentropy(&number, sizeof number) == 0, "the kernel gives up to 256 bytes");
     return number;
   };
-  const std::size_t specifications = rules->size();
-  Agent agent(*loop, **store, operations, client.get(), std::move(*rules), std::move(options));
+  const std::size_t specifications = first.rules.size();
+  Agent agent(*loop, **store, operations, client.get(), std::move(first.rules), std::move(options));
+  agent.tell_rules_refused(first.refused);
   if (auto armed = loop->on_signals({SIGTERM, SIGINT}, [&loop](int) { loop->stop(); }); !armed) return armed;
+  std::unique_ptr<RuleWatch> watch;
   if (wish.once) {
     agent.once(kOnceLimit, [&loop] { loop->stop(); });
   } else {
     say(fmt::format("event=started version={} node={} specifications={} controller={}", SICKBAY_VERSION,
                     node_name(*config), specifications, to.host.empty() ? "none" : to.host));
     agent.start();
+    watch = std::make_unique<RuleWatch>(*loop, folders, files, [&](Result<RuleFiles> now) {
+      auto rules = now ? make(*now) : Result<RuleSet>(fail(now.error()));
+      agent.tell_rules_refused(rules ? "" : rules.error().line());
+      if (!rules) return;
+      if (const Status is = keep_rule_files(kept, *now); !is)
+        say("event=rules_not_kept " + is.error().line());
+      tell_unknown_components(*rules, known_components);
+      agent.change_rules(std::move(*rules));
+    });
+    if (auto armed = loop->on_signals({SIGHUP}, [&watch](int) { watch->look(); }); !armed) return armed;
   }
   loop->run();
   return {};

@@ -124,6 +124,7 @@ std::unique_ptr<CLI::App> make_command_line(Ending& ending) {
   add_trigger_command(*app, ending);
   add_compare_command(*app, ending);
   add_nodes_command(*app, ending);
+  add_findings_command(*app, ending);
   add_diagnose_command(*app, ending);
   add_undo_drains_command(*app, ending);
   add_spares_command(*app, ending);

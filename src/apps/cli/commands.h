@@ -37,6 +37,7 @@ void add_requeue_command(CLI::App& app, Ending& ending);
 void add_trigger_command(CLI::App& app, Ending& ending);
 void add_compare_command(CLI::App& app, Ending& ending);
 void add_nodes_command(CLI::App& app, Ending& ending);
+void add_findings_command(CLI::App& app, Ending& ending);
 void add_diagnose_command(CLI::App& app, Ending& ending);
 void add_undo_drains_command(CLI::App& app, Ending& ending);
 void add_spares_command(CLI::App& app, Ending& ending);

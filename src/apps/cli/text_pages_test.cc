@@ -8,6 +8,7 @@
 
 #include "apps/cli/cases/batch_script.h"
 #include "apps/cli/cluster/cluster_text.h"
+#include "apps/cli/cluster/findings_text.h"
 #include "apps/cli/cluster/recover_text.h"
 #include "apps/cli/event_text.h"
 #include "engine/drain/node_view.h"
@@ -91,6 +92,41 @@ TEST_F(TextPages, Nodes) {
   EXPECT_EQ(none.error().code, ErrorCode::not_found);
   EXPECT_EQ(none.error().what, "there is no node 'n22'");
   EXPECT_TRUE(none.error().remedy_text.starts_with("did you mean 'n2'?")) << none.error().remedy_text;
+}
+
+TEST_F(TextPages, FindingsOfTheFleetAndOfANode) {
+  const Json list = json(R"({"items":[
+    {"name":"n1","state":"IDLE","cpus":4,"usable":true,"agent":{"version":"1","present":false,"silent":true,"seen":0,
+      "mode":"quick","digests":{"node":"aa"}}},
+    {"name":"n2","state":"IDLE","cpus":4,"usable":true,"findings":[
+      {"finding":"f1","rule":"node/full","result":"fault","action":"notify","text":"/tmp is \u001b[31mfull","since":1795255200000000},
+      {"finding":"f3","rule":"node/home","result":"unknown","action":"none","text":"look gave no 'x'","since":1795255260000000}]},
+    {"name":"n3","state":"IDLE","cpus":4,"usable":true,"findings":[
+      {"finding":"f2","rule":"node/full","result":"fault","action":"notify","text":"/tmp is full","since":1795255230000000}]}]})");
+  const std::string nodes = nodes_text(list["items"], list, page_);
+  EXPECT_NE(nodes.find("FINDINGS"), std::string::npos) << nodes;
+  EXPECT_NE(nodes.find("1 fault, 1 unknown"), std::string::npos) << nodes;
+  EXPECT_NE(nodes.find("silent agent: n1\n"), std::string::npos) << nodes;
+  const auto text = [&](FindingsOrder order) {
+    return findings_text(standing_findings(list["items"], order), order, page_);
+  };
+  EXPECT_EQ(text(FindingsOrder::oldest),
+            "SINCE                NODE  FINDING  RULE       RESULT   ACTION  TEXT\n"
+            "2026-11-21 10:00:00  n2    f1       node/full  fault    notify  /tmp is \\x1b[31mfull\n"
+            "2026-11-21 10:00:30  n3    f2       node/full  fault    notify  /tmp is full\n"
+            "2026-11-21 10:01:00  n2    f3       node/home  unknown          look gave no 'x'\n");
+  EXPECT_LT(text(FindingsOrder::newest).find("f3"), text(FindingsOrder::newest).find("f1"));
+  EXPECT_NE(text(FindingsOrder::by_rule)
+                .find("    2  node/full  fault    2026-11-21 10:00:00  2026-11-21 10:00:30  n[2-3]"),
+            std::string::npos)
+      << text(FindingsOrder::by_rule);
+  EXPECT_EQ(findings_text(Json::array(), FindingsOrder::newest, page_),
+            "Nothing that agents found stands.\n");
+  const std::string one = node_text(list["items"].items()[1], {}, page_);
+  EXPECT_NE(one.find("f1 node/full: fault since 2026-11-21 10:00:00 (2 min): /tmp is \\x1b[31mfull\n"),
+            std::string::npos)
+      << one;
+  EXPECT_NE(node_text(list["items"].items()[0], {}, page_).find("silent"), std::string::npos);
 }
 
 // SERVICE tells of the claims of drain by its own words; a claim of anybody else would go unseen.

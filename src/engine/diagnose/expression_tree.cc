@@ -15,6 +15,20 @@ namespace {
 
 using Kind = LogicNode::Kind;
 
+// Of finite numbers these may make one that is none (0/0, 1/0, the root of -1).  Compared, that would be
+// false, or with != true, where nobody knows; so Math.known (ports/predicate.h) has it fail, and the atom is
+// unknown.
+constexpr std::string_view kKnown = "Math.known(";
+constexpr std::string_view kMayGiveNone[] = {"acos", "asin", "exp", "log", "pow", "sqrt", "tan"};
+
+bool may_give_none(const std::vector<Node>& nodes, const Node& node) {
+  if (node.what == Node::What::math)
+    return std::ranges::find(kMayGiveNone, node.name) != std::end(kMayGiveNone);
+  if (node.what != Node::What::binary || (node.op->printed != "/" && node.op->printed != "%")) return false;
+  const auto* by = std::get_if<double>(&nodes[node.b].value);
+  return nodes[node.b].what != Node::What::literal || by == nullptr || *by == 0;
+}
+
 class Writer {
  public:
   explicit Writer(const std::vector<Node>& nodes) : nodes_(nodes) {}
@@ -71,7 +85,8 @@ class Writer {
           out.variables.emplace_back(node.name);
         break;
       case Node::What::math: {
-        text += fmt::format("Math.{}", node.name);
+        const bool check = may_give_none(nodes_, node);
+        text += fmt::format("{}Math.{}", check ? kKnown : "", node.name);
         if (node.arguments.empty()) break;
         char before = '(';
         for (const NodeId argument : node.arguments) {
@@ -79,7 +94,7 @@ class Writer {
           print(argument, 0, out);
           before = ',';
         }
-        text += ')';
+        text += check ? "))" : ")";
         break;
       }
       case Node::What::unary:
@@ -103,8 +118,9 @@ class Writer {
             node.op->logic == Kind::exclusive ||
             (node.op->take == Take::equality && nodes_[node.a].value_class == ValueClass::boolean);
         const int mine = is_xor ? kTightest : node.op->binds;
-        const bool open = is_xor || mine < binds;
-        if (open) text += '(';
+        const bool check = may_give_none(nodes_, node);
+        const bool open = check || is_xor || mine < binds;
+        if (open) text += check ? kKnown : "(";
         print(node.a, mine, out);
         text += node.op->printed;
         print(node.b, mine + 1, out);

@@ -45,7 +45,8 @@ std::optional<Finding> finding_of(const Run& run, InstanceId id) {
   // (One that was refused asks for nothing, whatever its kind.)
   const bool critical = o.kind == OperationKind::critical && !instance.refused;
   const bool unknown = instance.state == Instance::State::ended &&
-                       instance.result == OperationEnd::Result::unknown && !run.stopped;
+                       (instance.result == OperationEnd::Result::unknown || !instance.lacks.empty()) &&
+                       !run.stopped;
   if (critical ? !instance.started : !unknown) return std::nullopt;
   Finding f;
   f.specification = s.name;
@@ -56,8 +57,10 @@ std::optional<Finding> finding_of(const Run& run, InstanceId id) {
     f.result = OperationEnd::Result::unknown;
     f.action = "none";
     f.text = instance.refused ? fmt::format("{} was {}", o.name, instance.text)
-                              : fmt::format("{} could not be told: {}", o.name,
-                                            instance.text.empty() ? "no reason was given" : instance.text);
+             : !instance.lacks.empty()
+                 ? instance.lacks
+                 : fmt::format("{} could not be told: {}", o.name,
+                               instance.text.empty() ? "no reason was given" : instance.text);
     return f;
   }
   f.action = action_of(o);
@@ -68,6 +71,31 @@ std::optional<Finding> finding_of(const Run& run, InstanceId id) {
   for (const auto& [name, value] : inputs.members()) f.values.set(name, value);
   if (f.action == "restart") name_component(f, o, inputs);
   return f;
+}
+
+std::vector<Finding> unknown_predicates(const Run& run) {
+  std::vector<Finding> findings;
+  const Specification& s = run.rules->specification;
+  if (run.stopped) return findings;
+  for (const auto& [c, why] : run.failed_predicates) {
+    const auto& productions = run.rules->conditions[c].productions;
+    if (productions.empty()) continue;
+    Finding f;
+    f.specification = s.name;
+    f.rule = s.productions[productions.front()].name;
+    f.result = OperationEnd::Result::unknown;
+    f.action = "none";
+    f.text = fmt::format("{} could not be told: {}", s.predicates[c].name, why);
+    f.values = values_of(*run.rules, run.rules->conditions[c].characteristics, run.facts);
+    findings.push_back(std::move(f));
+  }
+  return findings;
+}
+
+std::map<std::string, int> unknown_runs_of(const Run& run) {
+  std::map<std::string, int> runs;
+  for (const auto& [o, count] : run.unknown_runs) runs[run.rules->specification.operations[o].name] = count;
+  return runs;
 }
 
 std::vector<Finding> findings_of(const Run& run) {

@@ -26,6 +26,11 @@ struct Finding {
 /// What this instance asks for when it is started (critical), or says when it has ended (unknown); else
 /// nothing. A critical operation that is an executable acts by itself: action none.
 std::optional<Finding> finding_of(const Run& run, InstanceId instance);
+/// Predicates of a run whose characteristics are known and which yet have no truth (0/0), each once: rule is
+/// their first production.
+std::vector<Finding> unknown_predicates(const Run& run);
+/// For RunStarted.unknown_runs of the next run.
+std::map<std::string, int> unknown_runs_of(const Run& run);
 /// Of all instances, in their order.
 std::vector<Finding> findings_of(const Run& run);
 /// Members as in doc/design/diagnose.md; `component` and `class` only where the action is restart.

@@ -180,7 +180,7 @@ class Linter {
   void check_outputs(const OperationSpec& spec, const Rules::OperationRule& rule,
                      const BuiltinOperation& builtin, const Complain& wrong) const {
     for (const auto& [own, z] : rule.outputs) {
-      if (own == kFaultOutput || own == kBudgetSpentOutput) continue;
+      if (is_reserved_output(own)) continue;
       const auto output = std::ranges::find(builtin.outputs, own, &BuiltinOutput::name);
       if (output == builtin.outputs.end()) {
         std::vector<std::string_view> names;
@@ -363,12 +363,12 @@ class Linter {
     std::vector<bool> chosen(s_.periods.size(), false);
     for (int minute = 0; minute < 24 * 60; ++minute)
       for (const NodeUse use : {NodeUse::idle, NodeUse::busy, NodeUse::maintenance})
-        if (const Period* p = find_period(s_, std::chrono::minutes(minute), use))
+        for (const Period* p : find_periods(s_, std::chrono::minutes(minute), use))
           chosen[static_cast<std::size_t>(p - s_.periods.data())] = true;
     for (std::size_t i = 0; i < chosen.size(); ++i)
       if (!chosen[i])
         add("hidden_period", s_.periods[i].place,
-            fmt::format("period '{}' is never chosen: those before it hold at all its times",
+            fmt::format("period '{}' is never chosen: those of its mode before it hold at all its times",
                         s_.periods[i].name));
   }
 

@@ -28,8 +28,8 @@ class TestedRun {
         differences_(differences),
         run_(rules) {}
 
-  Run play(const std::vector<RepairRun>& history) {
-    if (begin(history)) drive();
+  Run play(const std::vector<RepairRun>& history, const std::map<std::string, int>& unknown_runs) {
+    if (begin(history, unknown_runs)) drive();
     compare();
     return std::move(run_);
   }
@@ -38,10 +38,21 @@ class TestedRun {
   void differ(const std::string& what) { differences_.push_back(label_ + what); }
 
   // False where the test itself is wrong.
-  bool begin(const std::vector<RepairRun>& history) {
+  bool begin(const std::vector<RepairRun>& history, const std::map<std::string, int>& unknown_runs) {
     RunStarted started;
+    started.unknown_runs = unknown_runs;
     started.at = now_ = TimePoint(given_.at);
     started.spent = spent_budgets(s_, history, now_);
+    if (given_.period.empty() && given_.initial.empty() && !s_.periods.empty()) {
+      // Without initial values little fires, and a test that expects nothing would pass whatever the rules
+      // do.
+      const Period* period = default_period(s_);
+      if (period == nullptr) {
+        differ("it names neither a period nor initial values, and the specification has several periods");
+        return false;
+      }
+      started.initial = period->initial;
+    }
     if (!given_.period.empty()) {
       const auto period = std::ranges::find(s_.periods, given_.period, &Period::name);
       if (period == s_.periods.end()) {
@@ -111,7 +122,11 @@ class TestedRun {
           if (ended == kNone || ends_at_[id] < ends_at_[ended]) ended = id;
       }
       now_ = std::max(now_, ends_at_[ended]);
-      apply(run_, OperationFinished{now_, ended, answer_of(ended).end});
+      OperationEnd end = answer_of(ended).end;
+      // Of an output that the test does not speak of nothing is known; that is no slip of the operation.
+      for (const auto& [own, z] : rules_->operations[run_.instances[ended].operation].outputs)
+        if (!is_reserved_output(own) && !end.outputs.has(own)) end.outputs.set(own, Json());
+      apply(run_, OperationFinished{now_, ended, std::move(end)});
     }
     if (next_end < given_.ends.size()) differ(fmt::format("ends: '{}' never ran", given_.ends[next_end]));
   }
@@ -254,9 +269,12 @@ class TestedRun {
 RuleTestResult run_rule_test(const std::shared_ptr<const Rules>& rules, const RuleTest& test) {
   RuleTestResult result;
   std::vector<RepairRun> history;
+  std::map<std::string, int> unknown_runs;
   for (std::size_t i = 0; i < test.runs.size(); ++i) {
     const std::string label = test.runs.size() == 1 ? "" : fmt::format("run {}: ", i + 1);
-    result.runs.push_back(TestedRun(rules, test.runs[i], label, result.differences).play(history));
+    result.runs.push_back(
+        TestedRun(rules, test.runs[i], label, result.differences).play(history, unknown_runs));
+    unknown_runs = unknown_runs_of(result.runs.back());
     for (RepairRun& repair : repairs_of(result.runs.back())) history.push_back(std::move(repair));
   }
   return result;

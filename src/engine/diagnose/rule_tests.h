@@ -34,8 +34,8 @@ struct RuleExpectation {
 };
 
 struct RuleRun {
-  Micros at{0};                                       ///< since the first run; budgets count by it
-  std::string period;                                 ///< whose initial values are taken; empty: none
+  Micros at{0};        ///< since the first run; budgets count by it
+  std::string period;  ///< whose initial values are taken; empty: default_period, none beside `initial`
   std::vector<std::pair<std::string, Json>> initial;  ///< over these
   bool repair = true;                                 ///< repairs are permitted, unless `initial` says not
   bool idle = true;                                   ///< no job is on the node

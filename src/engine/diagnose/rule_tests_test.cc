@@ -225,7 +225,8 @@ TEST(Lint, FindsWhatIsHardlyMeant) {
                  "26:8 unreachable production 'p2' never fires: nothing gives 'never' a value in any run",
                  "28:8 unreachable production 'p4' never fires: nothing gives 'late' a value before the "
                  "phase of its collect operation is over",
-                 "34:10 hidden_period period 'more' is never chosen: those before it hold at all its times"));
+                 "34:10 hidden_period period 'more' is never chosen: those of its mode before it hold at all "
+                 "its times"));
 }
 
 TEST(Lint, StressLetLooseBesideJobsIsNamed) {

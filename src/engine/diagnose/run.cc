@@ -10,6 +10,7 @@
 #include <algorithm>
 
 #include "base/duration.h"
+#include "base/spelling.h"
 #include "engine/diagnose/truth.h"
 
 namespace sickbay::diagnose {
@@ -39,6 +40,14 @@ bool counts(const Run& run, Group group) {
   return false;
 }
 
+// Of several outputs, one is easily spelled in another way by the operation.
+std::string near_name(std::string_view own, const Json& outputs) {
+  std::vector<std::string_view> names;
+  for (const auto& [name, value] : outputs.members()) names.push_back(name);
+  const std::string near = did_you_mean(own, names);
+  return near.empty() ? "" : fmt::format(", but '{}'", near);
+}
+
 class Step {
  public:
   Step(Run& run, TimePoint at) : run_(run), rules_(*run.rules), at_(at) {}
@@ -53,6 +62,8 @@ class Step {
     run_.permits = e.permits;
     for (const auto& [name, runs] : e.spent)
       if (const Index o = rules_.find_operation(name); o != kNone) run_.spent[o] = runs;
+    for (const auto& [name, runs] : e.unknown_runs)
+      if (const Index o = rules_.find_operation(name); o != kNone) run_.unknown_runs[o] = runs;
     for (Index c = 0; c < rules_.conditions.size(); ++c)
       if (run_.derived.missing[c] == 0) reconsider(c);  // those over no characteristic at all
     for (const auto& [name, value] : e.initial) {
@@ -134,7 +145,8 @@ class Step {
     if (own == kFaultOutput) return known(end.result == OperationEnd::Result::fault);
     const Json& given = end.outputs[own];
     if (given.is_null()) {
-      fact.why = fmt::format("{} gave no '{}'", name, own);
+      fact.why = fmt::format("{} gave no '{}'{}", name, own,
+                             end.outputs.has(own) ? "" : near_name(own, end.outputs));
       return fact;
     }
     auto value = value_from_json(given, type);
@@ -144,10 +156,29 @@ class Step {
   }
 
   void give_outputs(InstanceId id, const OperationEnd& end) {
-    for (const auto& [own, z] : rules_.operations[run_.instances[id].operation].outputs)
-      if (own != kBudgetSpentOutput ||
-          !is_true(z))  // another instance may have been out of budget: that stays true
-        give(z, output(own, rules_.specification.characteristics[z].type, id, end));
+    Instance& instance = run_.instances[id];
+    const Rules::OperationRule& rule = rules_.operations[instance.operation];
+    Index unknown_runs = kNone;
+    for (const auto& [own, z] : rule.outputs) {
+      if (own == kUnknownRunsOutput) {
+        unknown_runs = z;
+        continue;
+      }
+      // Another instance may have been out of budget: that stays true.
+      if (own == kBudgetSpentOutput && is_true(z)) continue;
+      Fact fact = output(own, rules_.specification.characteristics[z].type, id, end);
+      // (One that it says to be null it knows not to know.)
+      if (fact.state == Fact::State::unknown && !instance.refused &&
+          end.result != OperationEnd::Result::unknown &&
+          !(end.outputs.has(own) && end.outputs[own].is_null()))
+        instance.lacks += (instance.lacks.empty() ? "" : "; ") + fact.why;
+      give(z, std::move(fact));
+    }
+    if (unknown_runs == kNone) return;
+    int& runs = run_.unknown_runs[instance.operation];
+    const bool unknown = end.result == OperationEnd::Result::unknown || !instance.lacks.empty();
+    if (!instance.refused) runs = unknown ? runs + 1 : 0;  // who was not run has not been asked
+    give(unknown_runs, Fact{Fact::State::known, static_cast<std::int64_t>(runs), "", id});
   }
 
   void give(Index z, Fact fact) {
@@ -269,7 +300,11 @@ class Step {
     if (!d.evaluated[c]) {
       std::string why;
       run_.truths[c] = evaluate(rules_, c, run_.facts, d.atoms, why);
-      if (!why.empty()) note(JournalEntry::Kind::unknown, rules_.specification.predicates[c].name, why);
+      run_.failed_predicates.erase(c);
+      if (!why.empty()) {
+        note(JournalEntry::Kind::unknown, rules_.specification.predicates[c].name, why);
+        run_.failed_predicates[c] = why;
+      }
       d.evaluated[c] = true;
     }
     return run_.truths[c];
@@ -390,9 +425,10 @@ Decision decide(const Run& run) {
   std::vector<bool> in_use = run.derived.in_use;
   for (const InstanceId id : run.queue) {
     const auto& components = run.rules->operations[run.instances[id].operation].components;
-    if (std::ranges::any_of(components, [&](Index o) { return in_use[o]; })) continue;
+    const bool waits = std::ranges::any_of(components, [&](Index o) { return in_use[o]; });
+    // Also of one that waits: else those behind it, who need less, would go first one after the other.
     for (const Index o : components) in_use[o] = true;
-    decision.start.push_back(id);
+    if (!waits) decision.start.push_back(id);
   }
   return decision;
 }

@@ -4,8 +4,9 @@
 // apply() turns an event into state and is also all there is to a replay; decide() says which operations are
 // to start now, and when the run is over.  Phases: examine (collect, test, localise; critical from the second
 // step on, at the head of the queue), then repair, then verify, last critical once more.  A production fires
-// at most once, so a run ends.  Two operations that share a component never run at the same time; apart from
-// that every queued operation starts at once.
+// at most once, so a run ends.  Two operations that share a component never run at the same time, and one
+// that waits keeps its components from those behind it in the queue; apart from that every queued operation
+// starts at once.
 //
 // The driver (the agent; rule tests) does, until over:
 //   for each instance of decide(run).start: apply(OperationStarted), run call_of(run, instance)
@@ -57,6 +58,8 @@ struct RunStarted {
   std::vector<std::pair<std::string, Value>> initial;
   std::map<std::string, int> spent;
   Permits permits = {};
+  /// How often in a row, up to now, operations could not be told that give kUnknownRunsOutput.
+  std::map<std::string, int> unknown_runs = {};
 };
 using InstanceId = Index;
 struct OperationStarted {
@@ -110,7 +113,8 @@ struct Instance {
   bool refused = false;       ///< it was not run, for want of a permission: `text` says whose
   TimePoint started_at = kNoTime, ended_at = kNoTime;
   OperationEnd::Result result = OperationEnd::Result::unknown;
-  std::string text;              ///< what the operation said, or why its result is unknown
+  std::string text;   ///< what the operation said, or why its result is unknown
+  std::string lacks;  ///< it ended, and this is wrong with its answer: outputs that it did not give
   Json values = Json::object();  ///< of the predicate that queued it, then
 };
 
@@ -147,10 +151,12 @@ struct Run {
   std::vector<Instance> instances;  ///< in the order of queuing
   std::vector<InstanceId> queue;    ///< Q: not started yet, by priority, then order of queuing
   std::vector<InstanceId> running;
-  std::vector<JournalEntry> journal;  ///< L
-  std::vector<Truth> truths;          ///< by predicate, as last evaluated
-  std::vector<bool> fired;            ///< by production
-  std::map<Index, int> spent;         ///< runs used, by operation with a budget
+  std::vector<JournalEntry> journal;               ///< L
+  std::vector<Truth> truths;                       ///< by predicate, as last evaluated
+  std::map<Index, std::string> failed_predicates;  ///< those that could not be evaluated, and why
+  std::vector<bool> fired;                         ///< by production
+  std::map<Index, int> spent;                      ///< runs used, by operation with a budget
+  std::map<Index, int> unknown_runs;               ///< in a row, with this run
 
   // What follows from the above, kept so that a step costs no more than what changed.
   struct Derived {

@@ -4,8 +4,11 @@
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <map>
 #include <random>
 #include <set>
+#include <span>
 
 #include "engine/diagnose/diagnose_test_parts.h"
 #include "engine/diagnose/findings.h"
@@ -131,11 +134,14 @@ Driven checked_run(const std::shared_ptr<const Rules>& rules,
         EXPECT_FALSE(share_a_component(*rules, run.instances[run.running[i]], run.instances[run.running[k]]))
             << canonical_text(run);
     EXPECT_TRUE(decide(run).start.empty());  // all that could start has
-    for (const InstanceId q : run.queue) {
-      bool waits = false;
-      for (const InstanceId r : run.running)
-        waits |= share_a_component(*rules, run.instances[q], run.instances[r]);
-      EXPECT_TRUE(waits) << "an operation waits for nothing\n" << canonical_text(run);
+    for (std::size_t i = 0; i < run.queue.size(); ++i) {
+      const auto is_before = [&](InstanceId other) {
+        return share_a_component(*rules, run.instances[run.queue[i]], run.instances[other]);
+      };
+      const std::span<const InstanceId> ahead(run.queue.data(), i);
+      EXPECT_TRUE(std::ranges::any_of(run.running, is_before) || std::ranges::any_of(ahead, is_before))
+          << "an operation waits for nothing\n"
+          << canonical_text(run);
     }
     for (std::size_t i = 1; i < run.queue.size(); ++i)
       EXPECT_LE(kind_row(rules->operations[run.instances[run.queue[i - 1]].operation].kind).priority,
@@ -176,6 +182,69 @@ TEST(RunProperties, HoldForRandomSpecificationsInEveryOrderOfEnds) {
   EXPECT_GT(fired, 1000);
   EXPECT_GT(parallel, 100);
   EXPECT_EQ(phases, 0b11110);
+}
+
+// How long an operation waits: no longer than all those together that may go before it, each once: who was
+// ahead of it in the queue, and who ran when it, or one ahead of it, was queued.  So nobody starves, whatever
+// comes later with less to do or fewer components to ask for.
+TEST(RunProperties, WhoWaitsIsNotOvertakenAndWaitsForABoundedTime) {
+  DuktapePredicates compiler;
+  int waited = 0, near = 0;
+  for (unsigned seed = 1; seed <= 400; ++seed) {
+    Random random(seed);
+    auto rules = compile(random_specification(random, false), compiler);
+    ASSERT_TRUE(rules) << rules.error().what;
+    const auto answers = random_answers(random, (*rules)->specification);
+    RunStarted started = permitted({});
+    started.initial = {{"go", true}};
+    diagnose::Run run(*rules);
+    apply(run, started);
+    std::multimap<int, InstanceId> ends;
+    std::map<InstanceId, int> takes, queued;
+    std::map<InstanceId, std::set<InstanceId>> before;  // by the one that waits
+    int now = 0;
+    for (Decision next = decide(run); !next.over; next = decide(run)) {
+      std::set<InstanceId> ahead;
+      for (const InstanceId q : run.queue) {
+        const bool is_new = queued.try_emplace(q, now).second;
+        if (is_new) before[q].insert(run.running.begin(), run.running.end());
+        for (const InstanceId one : ahead) {
+          before[q].insert(one);
+          before[q].insert(before[one].begin(), before[one].end());
+        }
+        ahead.insert(q);
+      }
+      for (const InstanceId id : next.start) {
+        for (const InstanceId q : run.queue) {
+          if (q == id) break;
+          EXPECT_FALSE(share_a_component(**rules, run.instances[q], run.instances[id]) &&
+                       std::ranges::find(next.start, q) == next.start.end())
+              << "seed " << seed << ": one that waits was overtaken\n"
+              << canonical_text(run);
+        }
+      }
+      for (const InstanceId id : next.start) {
+        takes[id] = 1 + below(random, 20);
+        int bound = 0;
+        for (const InstanceId one : before[id]) bound += takes.contains(one) ? takes.at(one) : 0;
+        EXPECT_LE(now - queued.at(id), bound) << "seed " << seed << "\n" << canonical_text(run);
+        waited += now > queued.at(id) ? 1 : 0;
+        near += now > queued.at(id) && 2 * (now - queued.at(id)) > bound ? 1 : 0;
+        apply(run, OperationStarted{kNoTime, id});
+        ends.emplace(now + takes.at(id), id);
+      }
+      ASSERT_FALSE(ends.empty()) << canonical_text(run);
+      now = ends.begin()->first;
+      const InstanceId id = ends.begin()->second;
+      ends.erase(ends.begin());
+      apply(run, OperationFinished{
+                     kNoTime, id,
+                     answers.at((*rules)->specification.operations[run.instances[id].operation].name)});
+    }
+    if (HasFailure()) FAIL() << "seed " << seed;
+  }
+  EXPECT_GT(waited, 200);
+  EXPECT_GT(near, 50) << "the bound is a near one";
 }
 
 TEST(RunProperties, WhereTheOrderMattersTheJournalSaysSo) {

@@ -11,8 +11,11 @@
 namespace sickbay::diagnose {
 namespace {
 
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
 
 // A specification in short: "z: integer b: bool", "c1: z > 1; ...", "f1 collect o1 -> z; ...", "p1: c1 f1;
 // ...".
@@ -182,13 +185,45 @@ TEST(Run, QueueGoesByPriorityAndComponents) {
   diagnose::Run run(rules);
   apply(run, kQuick);
   EXPECT_EQ(names_in_journal(run), "c0 col none tst both loc free");
-  EXPECT_THAT(starting(run), ElementsAre("col", "none", "free"));
+  EXPECT_THAT(starting(run), ElementsAre("col", "none")) << "o2 is kept for `both`";
   for (const InstanceId id : decide(run).start) apply(run, OperationStarted{kNoTime, id});
   EXPECT_THAT(starting(run), ElementsAre());
-  EXPECT_THAT(running(run), ElementsAre("col", "none", "free"));
+  EXPECT_THAT(running(run), ElementsAre("col", "none"));
   apply(run, OperationFinished{kNoTime, run.running[0], ok()});
-  EXPECT_THAT(starting(run),
-              ElementsAre("tst"));  // `both` waits for free, and does not hold up what need not
+  EXPECT_THAT(starting(run), ElementsAre("tst"));
+}
+
+// Seconds at which each operation starts, where each takes as long as `takes` says.
+std::map<std::string, int> starts_of(const std::shared_ptr<const Rules>& rules, const RunStarted& started,
+                                     const std::map<std::string, int>& takes) {
+  diagnose::Run run(rules);
+  apply(run, started);
+  std::map<std::string, int> starts;
+  std::multimap<int, InstanceId> ends;
+  int now = 0;
+  for (Decision next = decide(run); !next.over; next = decide(run)) {
+    for (const InstanceId id : next.start) {
+      const std::string& name = rules->specification.operations[run.instances[id].operation].name;
+      apply(run, OperationStarted{kNoTime, id});
+      starts[name] = now;
+      ends.emplace(now + takes.at(name), id);
+    }
+    now = ends.begin()->first;
+    apply(run, OperationFinished{kNoTime, ends.begin()->second, ok()});
+    ends.erase(ends.begin());
+  }
+  return starts;
+}
+
+TEST(Run, WhoIsNextKeepsItsComponentsFromThoseBehindIt) {
+  const auto rules = rules_of(specification(
+      "go bool", "c0: go",
+      "slow collect a -; wide collect a,b -; b1 test b -; b2 test b -; b3 test b -; b4 test b -",
+      "p1 c0 slow; p2 c0 wide; p3 c0 b1; p4 c0 b2; p5 c0 b3; p6 c0 b4"));
+  const auto starts =
+      starts_of(rules, kQuick, {{"slow", 3}, {"wide", 1}, {"b1", 4}, {"b2", 3}, {"b3", 3}, {"b4", 3}});
+  EXPECT_EQ(starts.at("wide"), 3) << "not when all that need b alone are through, which is after 13 s";
+  EXPECT_EQ(starts.at("b4"), 14);
 }
 
 TEST(Run, OneExaminationAnswersManyProductions) {
@@ -230,6 +265,74 @@ TEST(Run, AWrongAnswerMakesThatOutputUnknown) {
             "p: look gave a wrong 'pct': it must be a whole number from 0 to 100, not 140\n"
             "s: look gave no 's'");
   EXPECT_EQ(names_in_journal(d.run), "c0 look ok1 f x x");  // a fault is an answer, and `fault` says so
+}
+
+TEST(Run, AnAnswerThatCannotBeUsedIsAFindingThatNamesIt) {
+  const auto rules =
+      rules_of(specification("go bool; p percent; total integer", "c0: go; c1: p > 95; c2: total < 8",
+                             "look collect - p,total; out critical - -", "p0 c0 look; p1 c1 out; p2 c2 out"));
+  const auto told = [&](Json outputs) {
+    const Driven d = drive(rules, kQuick, {{"look", ok(std::move(outputs))}});
+    std::string text;
+    for (const Finding& f : findings_of(d.run))
+      text +=
+          fmt::format("{} {} {}: {}", f.rule, f.action, f.result == OperationEnd::Result::unknown, f.text);
+    return text;
+  };
+  EXPECT_EQ(told(Json::object({{"p", 14}, {"total", 9}})), "");
+  EXPECT_THAT(told(Json::object({{"p", 140}, {"total", 9}})),
+              HasSubstr("p0 none true: look gave a wrong 'p': it "));
+  EXPECT_EQ(told(Json::object({{"p", 14}, {"totl", 9}})), "p0 none true: look gave no 'total', but 'totl'");
+  EXPECT_THAT(told(Json::object()), HasSubstr("gave no 'p'; look gave no 'total'"));
+  EXPECT_EQ(told(Json::object({{"p", Json()}, {"total", 9}})), "") << "it says itself that it does not know";
+  const Driven knows_not = drive(rules, kQuick, {{"look", ok(Json::object({{"p", Json()}, {"total", 9}}))}});
+  EXPECT_NE(canonical_text(knows_not.run).find("look gave no 'p'"), std::string::npos);
+  EXPECT_EQ(canonical_text(knows_not.run).find(", but 'p'"), std::string::npos)
+      << "it is spelled as it should be";
+}
+
+TEST(Run, APredicateThatGivesNoTruthIsUnknownAndNamed) {
+  const auto rules = rules_of(specification(
+      "go bool; used integer; total integer", "c0: go; c1: NOT used / total < 0.9; c2: used / total != 0",
+      "look collect - used,total; out critical - -", "p0 c0 look; p1 c1 out; p2 c2 out"));
+  const auto after = [&](int used, int total) {
+    return drive(rules, kQuick, {{"look", ok(Json::object({{"used", used}, {"total", total}}))}}).run;
+  };
+  EXPECT_THAT(findings_of(after(95, 100)), SizeIs(2));
+  EXPECT_THAT(unknown_predicates(after(95, 100)), IsEmpty());
+  for (const int used : {0, 5}) {
+    const diagnose::Run run = after(used, 0);
+    EXPECT_THAT(findings_of(run), IsEmpty()) << "nobody knows";
+    const auto unknown = unknown_predicates(run);
+    ASSERT_EQ(unknown.size(), 2u);
+    EXPECT_EQ(unknown[0].rule, "p1");
+    EXPECT_EQ(unknown[0].action, "none");
+    EXPECT_THAT(unknown[0].text, AllOf(HasSubstr("c1 could not be told"), HasSubstr("division by zero")));
+    EXPECT_THAT(cleared_rules(run), IsEmpty());
+  }
+}
+
+TEST(Run, ACheckThatIsUnknownManyTimesInARowIsWhatTheSpecificationMakesOfIt) {
+  const auto rules =
+      rules_of(specification("go bool; free integer; lost integer", "c0: go; c1: lost >= 3; c2: free < 1",
+                             R"(look collect - {"free":"free","unknown_in_a_row":"lost"}; out critical - -)",
+                             "p0 c0 look; p1 c1 out; p2 c2 out"));
+  RunStarted started = kQuick;
+  const OperationEnd hung = answer(OperationEnd::Result::unknown, Json::object(), "timed out");
+  const OperationEnd wrong = ok(Json::object({{"fre", 2}}));
+  const auto next = [&](const OperationEnd& end) {
+    const Driven d = drive(rules, started, {{"look", end}});
+    started.unknown_runs = unknown_runs_of(d.run);
+    std::string actions;
+    for (const Finding& f : findings_of(d.run)) actions += f.rule + " ";
+    return actions;
+  };
+  EXPECT_EQ(next(hung), "p0 ");
+  EXPECT_EQ(next(wrong), "p0 ");
+  EXPECT_EQ(next(hung), "p0 p1 ");
+  EXPECT_EQ(next(hung), "p0 p1 ");
+  EXPECT_EQ(next(ok(Json::object({{"free", 2}}))), "");
+  EXPECT_EQ(next(hung), "p0 ") << "counted from the start";
 }
 
 TEST(Run, InitialValuesThatDoNotFitAreNoted) {

@@ -43,6 +43,8 @@ std::string canonical_text(const Run& run) {
   for (std::size_t c = 0; c < run.truths.size(); ++c)
     if (run.derived.evaluated[c])
       out += fmt::format("predicate {} {}\n", s.predicates[c].name, to_string(run.truths[c]));
+  for (const auto& [o, runs] : run.unknown_runs)
+    out += fmt::format("unknown {} {}\n", s.operations[o].name, runs);
   for (const auto& [o, runs] : run.spent) out += fmt::format("spent {} {}\n", s.operations[o].name, runs);
   for (const JournalEntry& e : run.journal)
     out += fmt::format("journal {} {} step {} {} {} {}\n", to_micros(e.at), to_string(e.kind), e.step, e.name,

@@ -10,6 +10,7 @@
 #include "base/fnv.h"
 #include "base/size.h"
 #include "model/builtin_operations.h"
+#include "model/diagnosis_mode.h"
 
 namespace sickbay::diagnose {
 namespace {
@@ -130,13 +131,47 @@ std::string digest(const Specification& specification) {
   return fmt::format("{:016x}", fnv64(to_json(specification).dump()));
 }
 
-const Period* find_period(const Specification& specification, std::chrono::minutes time_of_day, NodeUse use) {
+std::string mode_of(const std::vector<std::pair<std::string, Value>>& initial) {
+  for (const auto& [name, value] : initial)
+    if (const auto* text = std::get_if<std::string>(&value); text != nullptr && is_diagnosis_mode(*text))
+      return *text;
+  const auto depth_of = [](std::string_view mode) {
+    const auto* at = std::ranges::find(kDiagnosisModes, mode);
+    return at == kDiagnosisModes.end() ? -1 : static_cast<int>(at - kDiagnosisModes.begin());
+  };
+  std::string deepest;
+  for (const auto& [name, value] : initial)
+    if (const bool* flag = std::get_if<bool>(&value);
+        flag != nullptr && *flag && depth_of(name) > depth_of(deepest))
+      deepest = name;
+  return deepest;
+}
+
+std::vector<const Period*> find_periods(const Specification& specification, std::chrono::minutes time_of_day,
+                                        NodeUse use) {
+  std::vector<const Period*> found;
   for (const Period& p : specification.periods) {
     const bool in_time = p.from < p.to ? time_of_day >= p.from && time_of_day < p.to
                                        : time_of_day >= p.from || time_of_day < p.to;
-    if (in_time && (p.node == NodeUse::any || p.node == use)) return &p;
+    if (!in_time || (p.node != NodeUse::any && p.node != use)) continue;
+    const std::string mode = mode_of(p.initial);
+    if (std::ranges::none_of(found, [&](const Period* other) { return mode_of(other->initial) == mode; }))
+      found.push_back(&p);
   }
-  return nullptr;
+  return found;
+}
+
+const Period* default_period(const Specification& specification) {
+  const auto& periods = specification.periods;
+  if (periods.size() == 1) return &periods.front();
+  const auto quick = std::ranges::find_if(
+      periods, [](const Period& p) { return mode_of(p.initial) == kDiagnosisModes.front(); });
+  return quick == periods.end() ? nullptr : &*quick;
+}
+
+const Period* find_period(const Specification& specification, std::chrono::minutes time_of_day, NodeUse use) {
+  const auto found = find_periods(specification, time_of_day, use);
+  return found.empty() ? nullptr : found.front();
 }
 
 }  // namespace sickbay::diagnose

@@ -131,9 +131,15 @@ struct Specification {
 /// need not: the permission is by kind (Permits of run.h).
 inline constexpr std::string_view kMayRepair = "repair";
 
-/// Reserved outputs that the engine itself gives, where `outputs` maps them to a bool characteristic.
+/// Reserved outputs that the engine itself gives, where `outputs` maps them to a characteristic, a bool.
 inline constexpr std::string_view kFaultOutput = "fault";               ///< the operation's result is fault
 inline constexpr std::string_view kBudgetSpentOutput = "budget_spent";  ///< it was not run: budget used up
+/// An integer: how often in a row, with this run, it could not be told; 0: it answered.
+inline constexpr std::string_view kUnknownRunsOutput = "unknown_in_a_row";
+/// Whether it is one of them.
+constexpr bool is_reserved_output(std::string_view name) {
+  return name == kFaultOutput || name == kBudgetSpentOutput || name == kUnknownRunsOutput;
+}
 
 inline constexpr std::size_t kMostSpecificationBytes = std::size_t{16} << 20;  ///< of one file
 inline constexpr std::size_t kMostEntries = 100'000;                           ///< of one kind
@@ -160,8 +166,19 @@ Json to_json(const Specification& specification);
 /// Sixteen hex digits over that text: tells nodes whose specifications differ.
 std::string digest(const Specification& specification);
 
-/// The first period in which a node of this use is at this time of day; null: none.
+/// The mode that initial values are: a text, or of several bools that are true the deepest; "" for none.
+std::string mode_of(const std::vector<std::pair<std::string, Value>>& initial);
+/// The periods in which a node of this use is at this time of day: the first of each mode, in their order. So
+/// the quick looks go on under deep ones, and one that is more special, and stands before, takes the place of
+/// its like.
+std::vector<const Period*> find_periods(const Specification& specification, std::chrono::minutes time_of_day,
+                                        NodeUse use);
+/// The first of them; null: none.
 const Period* find_period(const Specification& specification, std::chrono::minutes time_of_day, NodeUse use);
+
+/// The period that is meant where none is named: the only one, or the first of the quick mode; null: people
+/// must say.
+const Period* default_period(const Specification& specification);
 
 /// The keys that the reader takes, for the test that the published schema has the same.
 struct KeyRow {

@@ -119,11 +119,12 @@ Status check_outputs(const Whole& whole, const Overlay<OperationSpec>::Row& row)
     const Json& at = outputs.is_array() ? outputs.items()[i] : outputs.members()[i].second;
     if (auto known = whole.characteristics.need(name, *row.source, at, "characteristic"); !known)
       return known;
-    if (own != kFaultOutput && own != kBudgetSpentOutput) continue;
-    if (whole.characteristics.find(name)->value.type != ValueType::boolean)
+    if (!is_reserved_output(own)) continue;
+    const ValueType type = own == kUnknownRunsOutput ? ValueType::integer : ValueType::boolean;
+    if (whole.characteristics.find(name)->value.type != type)
       return row.source->refuse(
-          at,
-          fmt::format("operation '{}': the output '{}' needs a characteristic of type bool", o.name, own));
+          at, fmt::format("operation '{}': the output '{}' needs a characteristic of type {}", o.name, own,
+                          to_string(type)));
     if (own == kBudgetSpentOutput && !o.budget)
       return row.source->refuse(at,
                                 fmt::format("operation '{}': the output '{}' needs a budget", o.name, own));

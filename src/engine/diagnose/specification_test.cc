@@ -152,6 +152,8 @@ TEST(Specification, NamesEachFaultWithItsPlace) {
        "the output 'fault' needs a characteristic of type bool"},
       {R"("operations": {"look": {"kind": "collect", "run": "x", "description": "d", "outputs": {"budget_spent": "spent"}}, "clean": {"kind": "repair", "run": "x", "description": "d"}},)",
        "the output 'budget_spent' needs a budget"},
+      {R"("operations": {"look": {"kind": "collect", "run": "x", "description": "d", "outputs": {"unknown_in_a_row": "spent"}}, "clean": {"kind": "repair", "run": "x", "description": "d"}},)",
+       "the output 'unknown_in_a_row' needs a characteristic of type integer"},
       {R"("operations": {"look": {"kind": "collect", "run": "x", "description": "d", "budget": {"runs": 1, "window": "1h"}}, "clean": {"kind": "repair", "run": "x", "description": "d"}},)",
        "operation 'look': only a repair has a budget"},
       {R"("operations": {"look": {"kind": "critical", "run": "x", "description": "d", "needs_idle": true}, "clean": {"kind": "repair", "run": "x", "description": "d"}},)",

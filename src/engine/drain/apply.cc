@@ -86,10 +86,14 @@ void on_nodes_seen(Change& c) {
 
 // --- what agents and cases say
 
-bool rests(const State& state, const std::string& rule, TimePoint now) {
+bool rests(const State& state, const std::string& name, const std::string& rule, TimePoint now) {
   // Whoever took back what a rule did thinks that the rule is wrong.
-  const auto it = state.resting.find(rule);
-  return it != state.resting.end() && now < it->second;
+  const auto rests_in = [&](const std::map<std::string, TimePoint>& resting) {
+    const auto it = resting.find(rule);
+    return it != resting.end() && now < it->second;
+  };
+  const auto on = state.resting_on.find(name);
+  return rests_in(state.resting) || (on != state.resting_on.end() && rests_in(on->second));
 }
 
 std::string rule_of(const Json& finding) {
@@ -129,7 +133,7 @@ void on_finding(Change& c) {
       // The same fault again: one reason, by its first finding, so that undo and Slurm's text keep their
       // source.
       reason.gone_at = kNoTime;
-      reason.observed = rests(c.state, rule, c.event.at);
+      reason.observed = rests(c.state, name, rule, c.event.at);
       reason.action = action;
       reason.boot_id = boot_id;
       return;
@@ -139,7 +143,7 @@ void on_finding(Change& c) {
                                    .action = action,
                                    .text = body["text"].as_string(),
                                    .since = c.event.at,
-                                   .observed = rests(c.state, rule, c.event.at),
+                                   .observed = rests(c.state, name, rule, c.event.at),
                                    .boot_id = boot_id};
 }
 
@@ -155,7 +159,7 @@ void on_verdict(Change& c) {
                                 .action = "drain",
                                 .text = text,
                                 .since = c.event.at,
-                                .observed = rests(c.state, std::string(kVerdictRule), c.event.at),
+                                .observed = rests(c.state, name, std::string(kVerdictRule), c.event.at),
                                 .of_verdict = true})
             .second;
     if (is_new) node.checked_at = kNoTime;  // an older pass says nothing of what this case saw
@@ -197,7 +201,7 @@ void on_fleet(Change& c) {
                                                 .action = "drain",
                                                 .text = body["text"].as_string(),
                                                 .since = c.event.at,
-                                                .observed = rests(c.state, rule, c.event.at)});
+                                                .observed = rests(c.state, name, rule, c.event.at)});
     if (!is_new) reason->second.gone_at = kNoTime;
   }
 }
@@ -213,7 +217,7 @@ void on_black_hole(Change& c) {
                                                 .action = "drain",
                                                 .text = c.event.body["sentence"].as_string(),
                                                 .since = c.event.at,
-                                                .observed = rests(c.state, rule, c.event.at)});
+                                                .observed = rests(c.state, name, rule, c.event.at)});
 }
 void on_black_hole_over(Change& c) {
   const auto it = c.state.nodes.find(std::string(node_of_subject(c.event.subject)));
@@ -229,13 +233,14 @@ void on_black_hole_over(Change& c) {
 void on_leave_wanted(Change& c) {
   const Json& body = c.event.body;
   const std::string rule(kRecoveryRule);
-  c.touch(body["node"].as_string())
-      .reasons.try_emplace(c.event.subject, Reason{.source = c.event.subject,
-                                                   .rule = rule,
-                                                   .action = body["action"].as_string(),
-                                                   .text = body["text"].as_string(),
-                                                   .since = c.event.at,
-                                                   .observed = rests(c.state, rule, c.event.at)});
+  const std::string& name = body["node"].as_string();
+  c.touch(name).reasons.try_emplace(c.event.subject,
+                                    Reason{.source = c.event.subject,
+                                           .rule = rule,
+                                           .action = body["action"].as_string(),
+                                           .text = body["text"].as_string(),
+                                           .since = c.event.at,
+                                           .observed = rests(c.state, name, rule, c.event.at)});
 }
 // What it gave up stays out, until a person has looked.
 void on_recovery_closed(Change& c) {
@@ -346,12 +351,16 @@ bool is_meant(const Result<std::vector<std::string>>& wanted, const std::string&
 void on_undo(Change& c) {
   const auto wanted = expand_hostlist(c.event.body["nodes"].as_string());
   const std::string& rule = c.event.body["rule"].as_string();
-  for (auto& [name, node] : c.state.nodes) {
+  const TimePoint until = from_micros(c.event.body["rest_until"].as_int());
+  // (Without a word of it, as older versions wrote it, the rule rests everywhere.)
+  const bool there_alone = c.event.body["rest"].as_string() == kRestOnNodes;
+  for (auto& [node_name, node] : c.state.nodes) {
+    const std::string& name = node_name;  // (GCC 12's lambdas do not take structured bindings along)
     if (!is_meant(wanted, name)) continue;
     const std::size_t before = node.reasons.size();
     std::erase_if(node.reasons, [&](const auto& entry) {
       if (!rule.empty() && entry.second.rule != rule) return false;
-      c.state.resting[entry.second.rule] = from_micros(c.event.body["rest_until"].as_int());
+      (there_alone ? c.state.resting_on[name] : c.state.resting)[entry.second.rule] = until;
       return true;
     });
     if (node.reasons.size() != before || node.ours) c.touched.push_back(name);

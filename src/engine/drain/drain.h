@@ -106,8 +106,10 @@ struct Node {
 
 struct State {
   std::map<std::string, Node> nodes;
-  std::map<std::string, TimePoint> resting;  ///< rule -> until when it only observes
-  std::set<std::string> away;                ///< nodes with `ours` or `pending`: asked for in every round
+  std::map<std::string, TimePoint> resting;  ///< rule -> until when it only observes, on all nodes
+  /// Node -> rule -> the same on that node: what is wrong about one node may be right about the next.
+  std::map<std::string, std::map<std::string, TimePoint>> resting_on;
+  std::set<std::string> away;  ///< nodes with `ours` or `pending`: asked for in every round
 };
 
 /// Total.  `view` has taken in the event before.  Gives the nodes about which decide() must be asked again.
@@ -152,6 +154,8 @@ inline constexpr std::string_view kVerdictRule =
 inline constexpr std::string_view kRecoveryRule = "recover";
 /// Reason::source of a black hole: what jobs of several users came to on the node.
 inline constexpr std::string_view kOfJobs = "jobs";
+/// undo_drains.rest: the rules rest on the nodes that were named, or everywhere; without it everywhere.
+inline constexpr std::string_view kRestOnNodes = "nodes", kRestInCluster = "cluster";
 /// What the reason of our drains begins with in Slurm; only such drains are lifted.
 inline constexpr std::string_view kReasonTag = "sickbay:";
 

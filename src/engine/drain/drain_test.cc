@@ -143,6 +143,41 @@ TEST(Drain, TheBreakerStopsAWrongRuleAndUndoPutsBack) {
   EXPECT_EQ(w.stands("n5"), "out") << "other rules do not rest";
 }
 
+TEST(Drain, ARuleThatWasUndoneOnSomeNodesRestsOnThoseAlone) {
+  World w;
+  w.nodes("n[1-40]", "IDLE");
+  w.finding(1, "n3", "disk");
+  const auto undo = [&](const std::string& nodes, const std::string& rest) {
+    Json body = Json::object(
+        {{"by", "root"}, {"nodes", nodes}, {"rule", ""}, {"rest_until", to_micros(w.now + 24h)}});
+    if (!rest.empty()) body.set("rest", rest);
+    w.say("cluster", kUndoDrains, std::move(body));
+  };
+  undo("n3", "nodes");
+  EXPECT_EQ(w.stands("n3"), "in");
+  w.finding(2, "n3", "disk");
+  EXPECT_EQ(w.stands("n3"), "observed") << "there it rests";
+  w.finding(3, "n4", "disk");
+  EXPECT_EQ(w.stands("n4"), "out") << "what was wrong on n3 may be right on n4";
+  undo("n4", "cluster");
+  w.finding(4, "n5", "disk");
+  EXPECT_EQ(w.stands("n5"), "observed") << "somebody asked for it";
+  w.pass(25h);
+  w.finding(5, "n3", "disk");
+  EXPECT_EQ(w.stands("n3"), "out") << "the rest is over";
+}
+
+TEST(Drain, AnUndoOfAnOldJournalRestsTheRuleInTheClusterAsItDidThen) {
+  World w;
+  w.nodes("n[1-40]", "IDLE");
+  w.finding(1, "n3", "disk");
+  w.say(
+      "cluster", kUndoDrains,
+      Json::object({{"by", "root"}, {"nodes", "n3"}, {"rule", ""}, {"rest_until", to_micros(w.now + 24h)}}));
+  w.finding(2, "n4", "disk");
+  EXPECT_EQ(w.stands("n4"), "observed");
+}
+
 TEST(Drain, TheBreakerLetsTheNextGoWhenTheWindowHasPassed) {
   World w;
   w.policy.breaker.most_out_percent = 100;

@@ -106,6 +106,9 @@ std::string canonical_text(const State& state) {
   }
   for (const auto& [rule, until] : state.resting)
     text += fmt::format("{} rests until {}\n", rule, to_micros(until));
+  for (const auto& [name, resting] : state.resting_on)
+    for (const auto& [rule, until] : resting)
+      text += fmt::format("{} rests on {} until {}\n", rule, name, to_micros(until));
   return text + fmt::format("away {}\n", fmt::join(state.away, ","));
 }
 

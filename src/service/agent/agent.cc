@@ -17,7 +17,9 @@ constexpr std::chrono::seconds kNoPeriod{60};  // until the timetable is asked a
 constexpr std::chrono::minutes kToldAge{3};    // how long sickbayd's word of the node's use holds
 constexpr std::chrono::hours kRepairsKept{24 * 31};
 constexpr std::size_t kMostOrders = 64;
-constexpr std::chrono::seconds kLookForJobs{1};  // while the node is stressed
+constexpr std::chrono::seconds kLookForJobs{1};   // while the node is stressed
+constexpr std::chrono::seconds kLookForSteps{5};  // else: a walk of /proc
+constexpr std::chrono::seconds kAfterJob{10};     // no quick look at the end of a step so soon after another
 
 std::vector<diagnose::RepairRun> repairs_in(const Json& state, const std::string& specification) {
   std::vector<diagnose::RepairRun> runs;
@@ -76,18 +78,22 @@ Agent::Agent(Loop& loop, AgentStore& store, OperationRunner& runner, HttpClient*
       rules_(std::move(rules)),
       options_(std::move(options)),
       ticks_(rules_.size(), 0),
-      due_(rules_.size(), kNever) {}
+      due_(rules_.size()),
+      began_(rules_.size()) {}
 
 Agent::~Agent() {
   for (const Loop::TimerId timer : ticks_) loop_.cancel(timer);
   loop_.cancel(stress_watch_);
+  loop_.cancel(job_watch_);
   if (running_) running_->leave();
 }
 
 void Agent::start() {
   tell_cut_repairs();
   tell_gone_rules();
+  planned_use_ = use();
   for (std::size_t i = 0; i < rules_.size(); ++i) plan(i);
+  if (options_.busy) watch_jobs();
   if (sickbayd_ != nullptr && options_.datagrams)
     neighbours_ = std::make_unique<Neighbours>(
         loop_, options_.node, options_.datagrams, options_.ask_by_tcp, options_.random,
@@ -122,7 +128,10 @@ void Agent::later(Micros in, std::function<void()> what) {
 diagnose::NodeUse Agent::use() const {
   const bool told = told_use_ && loop_.now() - told_at_ < kToldAge;
   if (told && *told_use_ != diagnose::NodeUse::idle) return *told_use_;
-  // What Slurm said may be half a minute old.  What nobody can tell is busy.
+  // Idle is who has no job by Slurm and no step by the processes: what Slurm said may be half a minute old,
+  // and a job between two of its steps has no process.  What nobody can tell is busy; where there is no
+  // sickbayd to ask, the processes must do.
+  if (!told && sickbayd_ != nullptr) return diagnose::NodeUse::busy;
   return options_.busy && !options_.busy().value_or(true) ? diagnose::NodeUse::idle : diagnose::NodeUse::busy;
 }
 
@@ -170,33 +179,80 @@ void Agent::plan(std::size_t i) {
   loop_.cancel(ticks_[i]);
   const TimePoint now = loop_.now();
   const diagnose::Specification& s = rules_[i]->specification;
-  const diagnose::Period* period = diagnose::find_period(s, time_of_day(now), use());
-  due_[i] = period == nullptr
-                ? kNever
-                : next_tick(options_.node + "/" + s.name, pause_of(s, *period, options_.every), now);
-  const TimePoint look = now + (period == nullptr ? Micros(kNoPeriod) : Micros(kLookAgain));
-  ticks_[i] = loop_.at(std::min(due_[i], look), [this, i] { tick(i); });
+  due_[i].clear();
+  TimePoint next = now + kLookAgain;
+  for (const diagnose::Period* period : diagnose::find_periods(s, time_of_day(now), use())) {
+    const TimePoint due = next_tick(options_.node + "/" + s.name, pause_of(s, *period, options_.every), now);
+    due_[i][period->name] = due;
+    next = std::min(next, due);
+  }
+  if (due_[i].empty()) next = now + kNoPeriod;
+  ticks_[i] = loop_.at(next, [this, i] { tick(i); });
 }
 
 void Agent::tick(std::size_t i) {
-  const diagnose::Specification& s = rules_[i]->specification;
   const TimePoint now = loop_.now();
-  if (now >= due_[i])
-    if (const diagnose::Period* period = diagnose::find_period(s, time_of_day(now), use())) {
-      Order wanted;
-      wanted.rules = i;
-      wanted.period = period->name;
-      wanted.initial = period->initial;
-      order(std::move(wanted), false);
-    }
+  use_may_have_changed();
+  for (const diagnose::Period* period :
+       diagnose::find_periods(rules_[i]->specification, time_of_day(now), use()))
+    if (const auto due = due_[i].find(period->name); due != due_[i].end() && now >= due->second)
+      order_period(i, *period);
   plan(i);
+}
+
+void Agent::order_period(std::size_t i, const diagnose::Period& period) {
+  Order wanted;
+  wanted.rules = i;
+  wanted.period = period.name;
+  wanted.initial = period.initial;
+  order(std::move(wanted), false);
+}
+
+// A node that falls idle is looked at in that moment by what waits for idle nodes, unless it was within the
+// pause of its period: the next tick may come when the next job is there.
+void Agent::use_may_have_changed() {
+  const diagnose::NodeUse is = use();
+  if (std::exchange(planned_use_, is) == is) return;
+  const TimePoint now = loop_.now();
+  for (std::size_t i = 0; i < rules_.size(); ++i) {
+    const diagnose::Specification& s = rules_[i]->specification;
+    if (is == diagnose::NodeUse::idle)
+      for (const diagnose::Period* period : diagnose::find_periods(s, time_of_day(now), is)) {
+        const auto last = began_[i].find(period->name);
+        if (period->node == diagnose::NodeUse::idle &&
+            (last == began_[i].end() || now - last->second >= pause_of(s, *period, options_.every)))
+          order_period(i, *period);
+      }
+    plan(i);
+  }
+}
+
+// Where a step has ended, the quick look is made at once: what it left behind is what the next job meets.
+void Agent::watch_jobs() {
+  const bool step = options_.busy().value_or(step_seen_);
+  const bool ended = std::exchange(step_seen_, step) && !step;
+  use_may_have_changed();
+  const TimePoint now = loop_.now();
+  if (ended)
+    for (std::size_t i = 0; i < rules_.size(); ++i)
+      for (const diagnose::Period* period :
+           diagnose::find_periods(rules_[i]->specification, time_of_day(now), use())) {
+        const std::string mode = mode_of(period->initial);
+        const auto last = began_[i].find(period->name);
+        if ((mode.empty() || mode == kDiagnosisModes.front()) &&
+            (last == began_[i].end() || now - last->second >= kAfterJob))
+          order_period(i, *period);
+      }
+  job_watch_ = loop_.at(now + kLookForSteps, [this] { watch_jobs(); });
 }
 
 void Agent::order(Order wanted, bool first) {
   // A run that takes longer than its period is not wanted twice.
   if (wanted.task == 0)
     for (const Order& other : orders_)
-      if (other.task == 0 && other.rules == wanted.rules) return;
+      if (other.task == 0 && other.rules == wanted.rules && other.asked == wanted.asked &&
+          other.mode == wanted.mode && other.period == wanted.period)
+        return;
   if (orders_.size() >= kMostOrders) return say("event=run_dropped why=\"too many wait\"");
   if (first)
     orders_.push_front(std::move(wanted));
@@ -228,13 +284,16 @@ void Agent::begin(Order wanted) {
     if (name == diagnose::kMayRepair && value == Value(true)) value = began.permits.repair.given;
   if (!wanted.asked) wanted.mode = mode_of(wanted.initial);
   if (wanted.mode.empty()) wanted.mode = kDiagnosisModes.front();
-  if (wanted.task == 0 && !only_once_) {
+  if (!wanted.asked) {
+    began_[wanted.rules][wanted.period] = now;
     mode_ = wanted.mode;
     period_ = wanted.period;
   }
   const std::string& specification = rules->specification.name;
   (void)store_.update_state([&](Json& state) {
     began.spent = diagnose::spent_budgets(rules->specification, repairs_in(state, specification), now);
+    for (const auto& [operation, runs] : state["unknown_runs"][specification].members())
+      began.unknown_runs[operation] = static_cast<int>(runs.as_int());
   });
   Diagnosis::Hooks hooks;
   const auto note_of = [this, specification](const diagnose::RepairRun& repair) {
@@ -259,6 +318,7 @@ void Agent::begin(Order wanted) {
   hooks.after_repair = [this, note_of](const diagnose::RepairRun& repair) { end_repair(note_of(repair)); };
   hooks.found = [this, wanted](const diagnose::Finding& finding) { found(wanted, finding); };
   hooks.over = [this, wanted, now](const diagnose::Run& run, Micros cpu) { over(wanted, now, run, cpu); };
+  running_task_ = wanted.task;
   running_ = std::make_shared<Diagnosis>(loop_, runner_, rules, std::move(hooks));
   running_->start(std::move(began));
 }
@@ -266,7 +326,9 @@ void Agent::begin(Order wanted) {
 void Agent::over(const Order& wanted, TimePoint began, const diagnose::Run& run, Micros cpu) {
   const Micros wall = loop_.now() - began;
   const std::string& specification = run.rules->specification.name;
+  keep_found();
   tell_cleared(wanted, run);
+  if (!run.stopped) keep_unknown_runs(specification, diagnose::unknown_runs_of(run));
   Json journal = journal_json(run);
   Json record = Json::object({{"at", to_micros(began)},
                               {"run", run_number_},
@@ -312,10 +374,34 @@ void Agent::over(const Order& wanted, TimePoint began, const diagnose::Run& run,
   // Not from inside the run that is just ending.
   loop_.post(lifetime_.guard([this] {
     running_.reset();
+    take_changed_rules();
     next_order();
     if (!running_ && once_done_) std::exchange(once_done_, nullptr)();
   }));
   if (sickbayd_ != nullptr) deliver();
+}
+
+// --- other rules
+
+void Agent::change_rules(std::vector<std::shared_ptr<const diagnose::Rules>> rules) {
+  changed_rules_ = std::move(rules);
+  take_changed_rules();
+}
+
+// Not in the middle of what counts its specifications: a run, or a task of which some are still to come.
+void Agent::take_changed_rules() {
+  if (!changed_rules_ || running_ || !tasks_.empty()) return;
+  for (const Loop::TimerId timer : ticks_) loop_.cancel(timer);
+  orders_.clear();
+  rules_ = std::move(*changed_rules_);
+  changed_rules_.reset();
+  ticks_.assign(rules_.size(), 0);
+  due_.assign(rules_.size(), {});
+  began_.assign(rules_.size(), {});
+  say(fmt::format("event=rules_changed specifications={}", rules_.size()));
+  tell_gone_rules();
+  greeted_mode_.clear();  // the next answer to a poll is followed by a greeting, which tells the digests
+  for (std::size_t i = 0; i < rules_.size(); ++i) plan(i);
 }
 
 // --- on demand

@@ -5,7 +5,8 @@
 // sickbayd orders.  What a run finds goes to the store first and from there to sickbayd, oldest first, so
 // that a crash or an absent sickbayd loses nothing.  A finding that stands is told once in each boot and
 // again each hour; when a whole run of the same mode passes without it, or its rule is gone from the
-// specification, that is told, too.  The agent never drains: it has no way to.  Repairs need the permission
+// specification, that is told, too.  What reached sickbayd late, so that it is history there, is looked at
+// again at once.  The agent never drains: it has no way to.  Repairs need the permission
 // of site, period and request, and their budgets outlive the agent.  Stress of the node needs a node on which
 // neither Slurm nor the list of processes has a job, and ends when one comes; what nobody tells is busy.
 // Source: doc/design/diagnose.md, "Order of an agent's life".
@@ -66,6 +67,12 @@ class Agent {
 
   /// Begins to live by the periods and by sickbayd's tasks.
   void start();
+  /// From now on these rules, as soon as no run is under way and no task waits; what rules found that are
+  /// gone is told as gone.
+  void change_rules(std::vector<std::shared_ptr<const diagnose::Rules>> rules);
+  /// The files have something that cannot be in force, for `why`, and those before them stay: a finding of
+  /// the node, once for each reason and each hour, and gone with "".
+  void tell_rules_refused(const std::string& why);
   /// One run of each specification in quick mode, within `limit`; what waits in the store is delivered if
   /// sickbayd answers within a second.  `done` comes once.
   void once(std::chrono::seconds limit, std::function<void()> done);
@@ -94,17 +101,28 @@ class Agent {
   void end_stress_beside_jobs();
   void plan(std::size_t rules);
   void tick(std::size_t rules);
+  void order_period(std::size_t rules, const diagnose::Period& period);
+  void use_may_have_changed();
+  void watch_jobs();
+  void take_changed_rules();
   void order(Order wanted, bool first);
   void next_order();
   void begin(Order wanted);
   void found(const Order& wanted, const diagnose::Finding& finding);
   void over(const Order& wanted, TimePoint began, const diagnose::Run& run, Micros cpu);
+  /// Of each operation that asks for it: how often in a row it could not be told; zeros are left out.
+  void keep_unknown_runs(const std::string& specification, const std::map<std::string, int>& runs);
   void tell_cut_repairs();
   void end_repair(const Json& noted);
   void tell_cleared(const Order& wanted, const diagnose::Run& run);
   void tell_gone_rules();
   void forget_fired(const std::vector<std::string>& keys);
+  /// Has a fresh look say again what reached sickbayd too late to be acted on: faults and their ends.
+  void confirm(const std::vector<Json>& late);
+  /// Of the findings of the run so far those that are news, with one write.
+  void keep_found();
   void keep(Json finding);
+  void keep(std::vector<Json> findings);
   /// A finding that no run made: nobody acts on it.
   Json said_besides(std::string_view specification, std::string_view rule, std::string_view result,
                     std::string_view text) const;
@@ -117,6 +135,7 @@ class Agent {
   bool facts_are_news();
   void poll();
   void take_tasks(const Json& answer);
+  void leave_task(std::int64_t task);
   void take_leaving(const Json& told);
   void take_component_task(std::int64_t task, const Json& order);
   void post_results(std::int64_t task, Json body);
@@ -133,15 +152,22 @@ class Agent {
   AgentStore& store_;
   OperationRunner& runner_;
   HttpClient* sickbayd_;
-  const std::vector<std::shared_ptr<const diagnose::Rules>> rules_;
+  std::vector<std::shared_ptr<const diagnose::Rules>> rules_;
+  std::optional<std::vector<std::shared_ptr<const diagnose::Rules>>> changed_rules_;  ///< wait for a pause
   const AgentOptions options_;
 
   std::vector<Loop::TimerId> ticks_;  ///< by rules
-  std::vector<TimePoint> due_;        ///< by rules: the tick that is waited for
+  /// By rules: the ticks that are waited for, and when a run of a period began last, by its name.
+  std::vector<std::map<std::string, TimePoint>> due_, began_;
+  diagnose::NodeUse planned_use_ = diagnose::NodeUse::any;  ///< the periods were chosen for
+  bool step_seen_ = false;                                  ///< a step ran here at the last look
+  Loop::TimerId job_watch_ = 0;
   std::deque<Order> orders_;
   std::shared_ptr<Diagnosis> running_;
+  std::int64_t running_task_ = 0;  ///< what it is for
   std::int64_t run_number_ = 0;
   std::vector<Json> run_findings_;  ///< of the run under way, for a task's results
+  std::vector<Json> found_;         ///< of them, those that are not looked at yet
   std::deque<Json> unkept_;         ///< the store would not take them
   std::map<std::int64_t, TaskState> tasks_;
   std::string mode_ = "quick", period_;

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <set>
 
 #include "service/agent/agent.h"
 
@@ -12,6 +14,9 @@ namespace {
 
 constexpr std::chrono::hours kTellAgain{1};  // a finding that stands
 constexpr std::size_t kMostUnkept = 1000;
+constexpr std::size_t kMostStanding = 500;         // told as standing: who finds more has one cause
+constexpr std::size_t kMostRefusal = 1000;         // bytes
+constexpr std::string_view kAgentRules = "agent";  // specification of what the agent says of its rules
 
 std::string fired_key(const Json& finding) {
   return finding["specification"].as_string() + "/" + finding["rule"].as_string() + "/" +
@@ -30,30 +35,79 @@ FiredKey read_key(const std::string& key) {
 
 }  // namespace
 
+// What fires together is kept together, with one write: a rule for each of ten thousand links may.
 void Agent::found(const Order& wanted, const diagnose::Finding& finding) {
   Json item = Json::object(
       {{"boot_id", options_.boot_id}, {"n", 0}, {"at", to_micros(loop_.now())}, {"run", run_number_}});
+  item.set("mode", wanted.mode);  // for confirm(); sickbayd has no use for it
   const Json said = diagnose::to_json(finding);
   for (const auto& [name, value] : said.members()) item.set(name, value);
   run_findings_.push_back(item);
-  const std::string key = fired_key(item);
-  bool news = true;
-  (void)store_.update_state([&](Json& state) {
-    const Json& before = state["fired"][key];
-    news = before.is_null() || loop_.now() - from_micros(before["at"].as_int()) >= kTellAgain ||
-           before["action"] != item["action"] || before["boot_id"] != item["boot_id"];
+  found_.push_back(std::move(item));
+  if (found_.size() == 1) loop_.post(lifetime_.guard([this] { keep_found(); }));
+}
+
+void Agent::keep_found() {
+  if (found_.empty()) return;
+  std::vector<Json> all = std::exchange(found_, {});
+  // Where not all are told, those that ask for more than a notice are.
+  std::stable_partition(all.begin(), all.end(), [](const Json& item) {
+    return item["action"].as_string() != "notify" && item["action"].as_string() != "none";
   });
-  if (!news) return;
-  say(fmt::format("event=finding specification={} rule={} result={} action={} text={}", finding.specification,
-                  finding.rule, item["result"].as_string(), finding.action, Json(finding.text).dump()));
-  keep(item);
+  std::vector<Json> news;
+  std::map<std::string, const Json*> by_key;
+  std::int64_t left_out = 0;
+  (void)store_.update_state([&](Json& state) {
+    news.clear();
+    by_key.clear();
+    left_out = 0;
+    const Json& fired = state["fired"];
+    for (const Json& item : all) {
+      const std::string key = fired_key(item);
+      const Json& before = fired[key];
+      const bool is_news = before.is_null() || before["again"].as_bool() ||
+                           loop_.now() - from_micros(before["at"].as_int()) >= kTellAgain ||
+                           before["action"] != item["action"] || before["boot_id"] != item["boot_id"];
+      if (!is_news || by_key.contains(key)) continue;
+      if (before.is_null() && fired.size() + news.size() >= kMostStanding) {
+        ++left_out;
+        continue;
+      }
+      by_key[key] = &item;
+      news.push_back(item);
+    }
+  });
+  for (const Json& item : news)
+    say(fmt::format("event=finding specification={} rule={} result={} action={} text={}",
+                    item["specification"].as_string(), item["rule"].as_string(), item["result"].as_string(),
+                    item["action"].as_string(), item["text"].dump()));
+  Json more;
+  if (left_out > 0) {
+    say("event=findings_left_out count=" + std::to_string(left_out));
+    more =
+        said_besides(all.front()["specification"].as_string(), "too_many", "unknown",
+                     fmt::format("over {} findings stand: the others are in this agent's journal alone, and "
+                                 "come as these go",
+                                 kMostStanding));
+    more.set("mode", all.front()["mode"]);
+    run_findings_.push_back(more);
+    bool known = false;
+    (void)store_.update_state([&](Json& state) { known = !state["fired"][fired_key(more)].is_null(); });
+    if (!known) {
+      news.push_back(more);
+      by_key[fired_key(more)] = &more;
+    }
+  }
+  if (news.empty()) return;
+  keep(std::move(news));
   // After the spool: a crash in between tells it twice rather than never.
   (void)store_.update_state([&](Json& state) {
-    Json fired = state["fired"];
-    fired.set(key, Json::object({{"at", item["at"]},
-                                 {"boot_id", item["boot_id"]},
-                                 {"mode", wanted.mode},
-                                 {"action", item["action"]}}));
+    Json fired = state["fired"].is_object() ? state["fired"] : Json::object();
+    for (const auto& [key, item] : by_key)
+      fired.set(key, Json::object({{"at", (*item)["at"]},
+                                   {"boot_id", (*item)["boot_id"]},
+                                   {"mode", (*item)["mode"]},
+                                   {"action", (*item)["action"]}}));
     state.set("fired", std::move(fired));
   });
 }
@@ -63,24 +117,37 @@ void Agent::tell_cleared(const Order& wanted, const diagnose::Run& run) {
   const std::string& specification = run.rules->specification.name;
   Json fired;
   (void)store_.update_state([&](Json& state) { fired = state["fired"]; });
+  std::set<std::string> found_again;
+  for (const Json& finding : run_findings_) found_again.insert(fired_key(finding));
   std::vector<std::string> gone;
+  std::vector<Json> said;
   std::optional<std::vector<std::string>> cleared;  // asked when something stands, which is rare
   for (const auto& [key, before] : fired.members()) {
     const FiredKey is = read_key(key);
     if (is.specification != specification || before["mode"].as_string() != wanted.mode) continue;
-    const auto is_it = [&key = key](const Json& finding) { return fired_key(finding) == key; };
-    const bool again = std::ranges::any_of(run_findings_, is_it);
-    if (again) continue;
+    if (found_again.contains(key)) continue;
     if (!cleared) cleared = diagnose::cleared_rules(run);
     if (is.result == "unknown") {
       // Known again: nobody acted on it, nobody need be told.
       if (run.phase == diagnose::Phase::over && !run.stopped) gone.push_back(key);
     } else if (std::ranges::find(*cleared, is.rule) != cleared->end()) {
-      keep(said_besides(specification, is.rule, "ok", "a whole run found nothing of it"));
+      Json end = said_besides(specification, is.rule, "ok", "a whole run found nothing of it");
+      said.push_back(end.set("mode", wanted.mode));
       gone.push_back(key);
     }
   }
+  if (!said.empty()) keep(std::move(said));
   forget_fired(gone);
+}
+
+void Agent::keep_unknown_runs(const std::string& specification, const std::map<std::string, int>& runs) {
+  Json kept = Json::object();
+  for (const auto& [operation, count] : runs)
+    if (count > 0) kept.set(operation, count);
+  (void)store_.update_state([&](Json& state) {
+    Json all = state["unknown_runs"].is_object() ? state["unknown_runs"] : Json::object();
+    if (kept.size() > 0 || all.has(specification)) state.set("unknown_runs", all.set(specification, kept));
+  });
 }
 
 // What rules found that the specifications have no more (or that only look now): no run will find them false.
@@ -108,6 +175,61 @@ void Agent::tell_gone_rules() {
     gone.push_back(key);
   }
   forget_fired(gone);
+}
+
+// sickbayd acts on nothing that is old (doc/design/decisions.md 14), and what stands would be told again in
+// an hour only; an end that it heard late it would hear of never again.  So each is news once more to the
+// next run of its mode, and that run is made now.
+void Agent::confirm(const std::vector<Json>& late) {
+  if (only_once_ || late.empty()) return;
+  std::vector<std::pair<std::size_t, std::string>> runs;
+  (void)store_.update_state([&](Json& state) {
+    runs.clear();
+    Json fired = state["fired"].is_object() ? state["fired"] : Json::object();
+    for (const Json& item : late) {
+      if (item["result"].as_string() == "unknown") continue;           // nobody would have acted on it
+      if (item["specification"].as_string() == kAgentRules) continue;  // no run finds it
+      const std::string key =
+          fmt::format("{}/{}/fault", item["specification"].as_string(), item["rule"].as_string());
+      Json stands = fired[key];
+      const bool gone = stands.is_null();
+      if (gone && item["result"].as_string() != "ok") continue;  // its end is told behind it
+      const std::string mode(item["mode"].as_string_or(stands["mode"].as_string_or("quick")));
+      if (gone)
+        stands = Json::object(
+            {{"at", item["at"]}, {"boot_id", item["boot_id"]}, {"mode", mode}, {"action", "none"}});
+      fired.set(key, stands.set("again", true));
+      for (std::size_t i = 0; i < rules_.size(); ++i)
+        if (rules_[i]->specification.name == item["specification"].as_string())
+          runs.emplace_back(i, stands["mode"].as_string_or(mode));
+    }
+    state.set("fired", std::move(fired));
+  });
+  tell_gone_rules();  // no run would
+  for (const auto& [rules, mode] : runs) {
+    say(fmt::format("event=late_finding specification={} mode={}", rules_[rules]->specification.name, mode));
+    order(asked_for(rules, mode, "after a late finding"), true);
+  }
+}
+
+void Agent::tell_rules_refused(const std::string& why) {
+  const std::string text = why.substr(0, kMostRefusal);
+  Json before;
+  (void)store_.update_state([&](Json& state) { before = state["rules_refused"]; });
+  if (text.empty() && before.is_null()) return;
+  if (!text.empty()) say("event=rules_refused what=" + Json(text).dump());
+  const bool known =
+      before["text"].as_string() == text && loop_.now() - from_micros(before["at"].as_int()) < kTellAgain;
+  if (!text.empty() && known) return;
+  Json finding = said_besides(kAgentRules, "rules", text.empty() ? "ok" : "fault",
+                              text.empty() ? "the rule files can be used again"
+                                           : "the rule files are refused, those before them stay: " + text);
+  if (!text.empty()) finding.set("action", "notify").set("to", "operator");
+  keep(std::move(finding));
+  (void)store_.update_state([&](Json& state) {
+    state.set("rules_refused",
+              text.empty() ? Json() : Json::object({{"text", text}, {"at", to_micros(loop_.now())}}));
+  });
 }
 
 // After the spool: a crash in between tells it twice rather than never.
@@ -173,9 +295,11 @@ void Agent::end_repair(const Json& noted) {
   if (!written) say("event=repair_end_not_noted why=" + Json(written.error().line()).dump());
 }
 
-void Agent::keep(Json finding) {
-  unkept_.push_back(std::move(finding));
-  if (unkept_.size() > kMostUnkept) unkept_.pop_front();
+void Agent::keep(Json finding) { keep(std::vector<Json>{std::move(finding)}); }
+
+void Agent::keep(std::vector<Json> findings) {
+  for (Json& finding : findings) unkept_.push_back(std::move(finding));
+  while (unkept_.size() > kMostUnkept) unkept_.pop_front();
   if (const Status kept = store_.keep({unkept_.begin(), unkept_.end()}); kept)
     unkept_.clear();
   else

@@ -100,21 +100,22 @@ void Agent::take_tasks(const Json& answer) {
   if (const Json& slurm = answer["slurm"]; slurm.is_object()) {
     const std::vector<std::string> flags = slurm["flags"].as_strings();
     const std::string& state = slurm["state"].as_string();
-    const auto before = use();
     told_at_ = loop_.now();
     told_state_ = fmt::format("{}{}{}", state, flags.empty() ? "" : "+", fmt::join(flags, "+"));
     const auto slurms = parse_node_state(state, flags);
     told_idle_ = slurms && is_idle(*slurms);
-    told_use_ = std::ranges::find(flags, "MAINTENANCE") != flags.end() ? diagnose::NodeUse::maintenance
-                : state == "ALLOCATED" || state == "MIXED"             ? diagnose::NodeUse::busy
-                                                                       : diagnose::NodeUse::idle;
+    told_use_ =
+        std::ranges::find(flags, "MAINTENANCE") != flags.end() ? diagnose::NodeUse::maintenance
+        : state == "ALLOCATED" || state == "MIXED" || std::ranges::find(flags, "COMPLETING") != flags.end()
+            ? diagnose::NodeUse::busy
+            : diagnose::NodeUse::idle;
     end_stress_beside_jobs();
-    if (use() != before)
-      for (std::size_t i = 0; i < rules_.size(); ++i) plan(i);
+    use_may_have_changed();
   }
   if (neighbours_ && answer["swim"].is_object()) neighbours_->take(answer["swim"]);
   if (rank_looks_ && answer["ranks"].is_object()) rank_looks_->take(answer["ranks"]);
   if (options_.show_leaving) take_leaving(answer["leaving"]);
+  for (const Json& task : answer["ended"].items()) leave_task(task.as_int());
   for (const Json& item : answer["items"].items()) {
     const std::int64_t task = item["task"].as_int();
     last_task_ = std::max(last_task_, task);
@@ -141,6 +142,18 @@ void Agent::take_tasks(const Json& answer) {
       order(std::move(wanted), true);
     }
   }
+}
+
+// Nobody waits for it any more.  What runs of it is waited for, and what would come after is not begun.
+void Agent::leave_task(std::int64_t task) {
+  if (!tasks_.contains(task)) return;
+  say(fmt::format("event=task_left task={}", task));
+  const auto queued = std::erase_if(orders_, [&](const Order& order) { return order.task == task; });
+  tasks_[task].left -= queued;
+  if (running_ && running_task_ == task)
+    running_->stop("nobody waits for it any more");
+  else
+    tasks_.erase(task);
 }
 
 // What could not be shown is tried again with the next answer: sickbayd tells nothing twice.
@@ -217,9 +230,9 @@ void Agent::deliver() {
   delivering_ = true;
   const std::int64_t last = waiting->back()["n"].as_int();
   Json items = Json::array();
-  for (Json& item : *waiting) items.push(std::move(item));
+  for (const Json& item : *waiting) items.push(item);
   ask(question("/v1/agent/findings", Json::object({{"items", std::move(items)}})),
-      [this, last](Result<Json> answer) {
+      [this, last, said = std::move(*waiting)](Result<Json> answer) {
         delivering_ = false;
         if (!answer) {
           if (deliver_failures_ == 0) say("event=findings_wait why=" + Json(answer.error().line()).dump());
@@ -230,6 +243,12 @@ void Agent::deliver() {
           say("event=finding_refused what=" + refused["what"].dump());
         if (const Status done = store_.delivered(last); !done)
           return say("event=spool_not_written why=" + Json(done.error().line()).dump());
+        std::vector<Json> late;
+        for (const Json& n : (*answer)["late"].items())
+          if (const auto it = std::ranges::find_if(said, [&](const Json& item) { return item["n"] == n; });
+              it != said.end())
+            late.push_back(*it);
+        confirm(late);
         deliver();
       });
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The agent in virtual time, over real rules, files and predicates; operations and sickbayd are played.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include "service/agent/agent_test_parts.h"
@@ -64,6 +65,50 @@ TEST_F(AgentTest, WithoutSickbaydItRecordsAndDeliversLater) {
   EXPECT_TRUE(store_->waiting(10)->empty());
 }
 
+TEST_F(AgentTest, WhatReachesSickbaydLateIsLookedAtAgainAtOnce) {
+  sickbayd_.away = true;
+  start();
+  agent_->start();
+  operations_.total = 4;
+  pass(minutes(12));
+  sickbayd_.away = false;
+  const TimePoint back = loop_.now();
+  while (sickbayd_.told.size() < 2 && loop_.now() < back + minutes(70)) pass(seconds(1));
+  EXPECT_THAT(sickbayd_.told, ElementsAre("p2 fault drain late", "p2 fault drain"));
+  EXPECT_LT(loop_.now() - back, minutes(2)) << "with the next delivery, not in an hour";
+  pass(minutes(30));
+  EXPECT_EQ(sickbayd_.told.size(), 2u) << "once";
+  EXPECT_EQ(sickbayd_.hellos.back()["period"].as_string(), "always") << "no period of its own";
+}
+
+TEST_F(AgentTest, AnEndThatReachesSickbaydLateIsSaidAgain) {
+  start();
+  agent_->start();
+  operations_.total = 4;
+  pass(minutes(3));
+  EXPECT_THAT(sickbayd_.told, ElementsAre("p2 fault drain"));
+  sickbayd_.away = true;
+  operations_.total = 8;
+  pass(minutes(15));
+  sickbayd_.away = false;
+  pass(minutes(5));
+  EXPECT_THAT(sickbayd_.told, ElementsAre("p2 fault drain", "p2 ok none late", "p2 ok none"))
+      << "else the node stays out";
+}
+
+TEST_F(AgentTest, AFaultThatCameAndWentWhileSickbaydWasAwayIsToldAsGoneAtLast) {
+  sickbayd_.away = true;
+  start();
+  agent_->start();
+  operations_.total = 4;
+  pass(minutes(3));
+  operations_.total = 8;
+  pass(minutes(15));
+  sickbayd_.away = false;
+  pass(minutes(5));
+  EXPECT_THAT(sickbayd_.told, ElementsAre("p2 fault drain late", "p2 ok none late", "p2 ok none"));
+}
+
 TEST_F(AgentTest, FactsAreToldWithTheGreetingAndAgainWhenTheyChange) {
   start();
   agent_->start();
@@ -95,6 +140,37 @@ TEST_F(AgentTest, AnUnknownEndIsAFindingThatAsksForNothing) {
   operations_.unknown = true;
   pass(minutes(3));
   EXPECT_THAT(sickbayd_.told, ElementsAre("p0 unknown none", "p0 unknown none")) << "known in between";
+}
+
+TEST_F(AgentTest, ACheckThatHangsDrainsWhereTheSpecificationSaysAfterHowManyRunsAcrossAgents) {
+  use_rules(R"({"specification": "disk", "version": 1, "description": "d",
+    "components": {"disk": {"description": "d"}},
+    "characteristics": {"mode": {"type": "string", "description": "d"}, "used": {"type": "percent", "description": "d"},
+                        "lost": {"type": "integer", "description": "d"}},
+    "predicates": {"any": {"when": "mode != \"\"", "description": "d"}, "hangs": {"when": "lost >= 3", "description": "It hangs"},
+                   "odd": {"when": "used / lost > 1", "description": "d"}},
+    "operations": {"look": {"kind": "collect", "run": "look", "components": ["disk"],
+                            "outputs": {"used": "used", "unknown_in_a_row": "lost"}, "description": "d"},
+                   "out": {"kind": "critical", "run": "builtin:drain", "components": ["disk"], "description": "d"},
+                   "tell": {"kind": "critical", "run": "builtin:notify", "components": ["disk"], "description": "d"}},
+    "productions": {"p0": {"if": "any", "then": "look", "description": "d"}, "p1": {"if": "hangs", "then": "out", "description": "d"},
+                    "p2": {"if": "odd", "then": "tell", "description": "d"}},
+    "periods": {"always": {"description": "d", "every": "60s", "initial": {"mode": "quick"}}}})");
+  operations_.answers["look"] = {OperationEnd::Result::ok, Json::object({{"used", 140}}), "", {}, {}};
+  start();
+  agent_->start();
+  pass(minutes(2));
+  EXPECT_THAT(sickbayd_.told, ElementsAre("p0 unknown none"));
+  EXPECT_THAT(sickbayd_.items[0]["text"].as_string(), HasSubstr("look gave a wrong 'used'"));
+  start();
+  agent_->start();
+  pass(minutes(2));
+  EXPECT_THAT(sickbayd_.told, ElementsAre("p0 unknown none", "p1 fault drain"));
+  operations_.answers["look"].outputs = Json::object({{"used", 14}});
+  pass(minutes(2));
+  EXPECT_THAT(sickbayd_.told,
+              ElementsAre("p0 unknown none", "p1 fault drain", "p2 unknown none", "p1 ok none"));
+  EXPECT_THAT(sickbayd_.items[2]["text"].as_string(), HasSubstr("odd could not be told"));
 }
 
 TEST_F(AgentTest, RepairsNeedPermissionAndTheirBudgetOutlivesTheAgent) {
@@ -168,6 +244,121 @@ TEST_F(AgentTest, DoesWhatSickbaydOrdersAtOnce) {
   EXPECT_EQ(run["productions"].size(), 4u);
   EXPECT_THAT(run["journal"].dump(), HasSubstr("A bank is lost"));
   EXPECT_THAT(sickbayd_.asked, testing::Contains(HasSubstr("after=7")));
+}
+
+TEST_F(AgentTest, ThousandsOfFindingsOfOneRunAreKeptTogetherAndBounded) {
+  struct Counted : AgentStore {
+    explicit Counted(AgentStore& s) : store(s) {}
+    Status keep(std::vector<Json> findings) override {
+      ++keeps;
+      return store.keep(std::move(findings));
+    }
+    Result<std::vector<Json>> waiting(std::size_t most) override { return store.waiting(most); }
+    Status delivered(std::int64_t n) override { return store.delivered(n); }
+    Status update_state(const std::function<void(Json& state)>& change) override {
+      ++updates;
+      return store.update_state(change);
+    }
+    Status log(const Json& line) override { return store.log(line); }
+    AgentStore& store;
+    int keeps = 0, updates = 0;
+  } counted(*store_);
+  std::string productions;
+  for (int i = 0; i < 3000; ++i)
+    productions += fmt::format(R"(, "m{}": {{"if": "lost", "then": "tell", "description": "d"}})", i);
+  std::string text = kRules;
+  text.insert(text.find(R"("out": {)"),
+              R"("tell": {"kind": "critical", "run": "builtin:notify", "description": "Tell"}, )");
+  const std::string last = R"("p3": {"if": "fill", "then": "tidy", "description": "tidy"})";
+  text.insert(text.find(last) + last.size(), productions);
+  use_rules(text);
+  AgentOptions options;
+  options.node = "n3";
+  options.boot_id = "b1";
+  options.busy = [] { return false; };
+  agent_ = std::make_unique<Agent>(loop_, counted, operations_, &sickbayd_, rules_, options);
+  agent_->start();
+  operations_.total = 4;
+  pass(minutes(2));
+  EXPECT_LE(counted.keeps, 8) << "one write for what fires together, not three thousand";
+  EXPECT_LE(sickbayd_.told.size(), 502u);
+  EXPECT_EQ(std::ranges::count(sickbayd_.told, std::string("too_many unknown none")), 1);
+  EXPECT_EQ(std::ranges::count(sickbayd_.told, std::string("p2 fault drain")), 1);
+}
+
+TEST_F(AgentTest, TakesOtherRulesWhileItLives) {
+  const auto changed = [&](std::string text, const std::string& from, const std::string& to) {
+    const std::size_t at = text.find(from);
+    EXPECT_NE(at, std::string::npos);
+    text.replace(at, from.size(), to);
+    const diagnose::SpecificationFile file{"node.json", text};
+    auto read = diagnose::read_specifications({&file, 1}, {"n3", {}});
+    EXPECT_TRUE(read) << read.error().message("test");
+    return std::vector<std::shared_ptr<const diagnose::Rules>>{
+        diagnose::compile(std::move(read->at(0)), compiler_).value()};
+  };
+  start();
+  agent_->start();
+  operations_.total = 4;
+  pass(minutes(3));
+  EXPECT_THAT(sickbayd_.told, ElementsAre("p2 fault drain"));
+  // While a run is under way: it ends by its rules.
+  operations_.takes["read"] = seconds(50);
+  operations_.answers["read"] = {
+      OperationEnd::Result::ok, Json::object({{"total", 4}, {"full", false}}), "", {}, {}};
+  const auto before = operations_.count("read");
+  while (operations_.count("read") == before) pass(seconds(1));
+  agent_->change_rules(changed(kRules, "total < 8", "total < 2"));
+  pass(minutes(4));
+  EXPECT_THAT(sickbayd_.told, ElementsAre("p2 fault drain", "p2 ok none")) << "the new bound holds";
+  EXPECT_NE(sickbayd_.hellos.front()["digests"].dump(), sickbayd_.hellos.back()["digests"].dump());
+  operations_.answers["read"].outputs.set("total", 1);
+  pass(minutes(3));
+  EXPECT_EQ(sickbayd_.told.back(), "p2 fault drain");
+  agent_->change_rules(changed(kRules, R"("p2": {"if": "lost", "then": "out", "description": "out"}, )", ""));
+  pass(minutes(3));
+  EXPECT_EQ(sickbayd_.told.back(), "p2 ok none") << "the rule is gone";
+}
+
+TEST_F(AgentTest, RuleFilesThatAreRefusedAreAFindingOfTheNode) {
+  start();
+  agent_->start();
+  agent_->tell_rules_refused("");
+  agent_->tell_rules_refused("site.json:3:7: unknown key 'whne'");
+  agent_->tell_rules_refused("site.json:3:7: unknown key 'whne'");
+  pass(minutes(1));
+  EXPECT_THAT(sickbayd_.told, ElementsAre("rules fault notify"));
+  EXPECT_THAT(sickbayd_.items.back()["text"].as_string(), HasSubstr("site.json:3:7"));
+  start();  // another agent: it stands still, and is no rule that is gone
+  agent_->start();
+  pass(minutes(2));
+  EXPECT_EQ(sickbayd_.told.size(), 1u);
+  agent_->tell_rules_refused("");
+  pass(seconds(10));
+  EXPECT_THAT(sickbayd_.told, ElementsAre("rules fault notify", "rules ok none"));
+}
+
+TEST_F(AgentTest, ATaskThatNobodyWaitsForIsLeft) {
+  operations_.takes["read"] = minutes(3);
+  operations_.answers["read"] = {
+      OperationEnd::Result::ok, Json::object({{"total", 8}, {"full", true}}), "", {}, {}};
+  start(true);
+  agent_->start();
+  pass(seconds(5));
+  sickbayd_.order(7, "deep", true);
+  sickbayd_.order(8, "quick");
+  pass(seconds(1));
+  sickbayd_.ended = 7;
+  sickbayd_.answer_poll(Json::array());
+  pass(seconds(1));
+  sickbayd_.ended = 8;
+  sickbayd_.answer_poll(Json::array());
+  pass(minutes(3) + seconds(20));
+  EXPECT_EQ(operations_.count("tidy"), 0) << "what would have come next is not begun";
+  for (const Json& result : sickbayd_.results) {
+    EXPECT_EQ(result["task"].as_int(), 7);
+    EXPECT_FALSE(result["whole"].as_bool());
+  }
 }
 
 TEST_F(AgentTest, OnceDeliversAndEnds) {

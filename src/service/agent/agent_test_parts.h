@@ -92,13 +92,18 @@ struct Sickbayd : HttpClient {
     if (away) return loop.post([done] { done(fail(ErrorCode::daemon_away, "nobody there")); });
     const Json body = Json::parse(q.body.empty() ? "{}" : q.body).value();
     Json answer = Json::object();
-    if (q.target == "/v1/agent/findings")
+    if (q.target == "/v1/agent/findings") {
+      Json late = Json::array();
       for (const Json& item : body["items"].items()) {
+        if (loop.now() - from_micros(item["at"].as_int()) > minutes(10)) late.push(item["n"]);
         numbers.push_back(item["n"].as_int());
         items.push_back(item);
         told.push_back(item["rule"].as_string() + " " + item["result"].as_string() + " " +
                        item["action"].as_string());
+        if (late.size() > 0 && late.items().back() == item["n"]) told.back() += " late";
       }
+      answer.set("late", std::move(late));
+    }
     if (q.target == "/v1/agent/results") results.push_back(body);
     if (!q.target.starts_with("/v1/agent/tasks")) return loop.post([done, answer] { done(answer); });
     poll = done;
@@ -108,6 +113,7 @@ struct Sickbayd : HttpClient {
   }
   void answer_poll(Json tasks) {
     Json answer = Json::object({{"items", std::move(tasks)}});
+    if (ended != 0) answer.set("ended", Json::array({std::exchange(ended, 0)}));
     if (!leaving.is_null()) answer.set("leaving", std::exchange(leaving, Json()));
     if (!state.empty()) answer.set("slurm", Json::object({{"state", state}, {"flags", Json(flags)}}));
     std::exchange(poll, nullptr)(answer);
@@ -124,7 +130,8 @@ struct Sickbayd : HttpClient {
   std::vector<Json> hellos, results, items;  // items: findings whole, as `told` has them in short
   std::string state;                         // of the node in Slurm; "": not told
   std::vector<std::string> flags;
-  Json leaving;  // told with the next answer
+  std::int64_t ended = 0;  // a task that nobody waits for any more; told with the next answer
+  Json leaving;            // told with the next answer
   Done<Json> poll;
   int polls = 0;
 };

@@ -31,7 +31,10 @@ void Diagnosis::go_on() {
     tell_refused();
     const diagnose::Decision decision = diagnose::decide(run_);
     if (decision.over) {
-      if (!std::exchange(over_, true) && hooks_.over) hooks_.over(run_, cpu_);
+      if (std::exchange(over_, true)) return;
+      if (hooks_.found)
+        for (const diagnose::Finding& finding : diagnose::unknown_predicates(run_)) hooks_.found(finding);
+      if (hooks_.over) hooks_.over(run_, cpu_);
       return;
     }
     if (decision.start.empty()) return;

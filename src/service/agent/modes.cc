@@ -25,16 +25,6 @@ bool is_mode_flag(const std::string& name, const Value& value) {
 
 }  // namespace
 
-std::string mode_of(const Initial& initial) {
-  for (const auto& [name, value] : initial)
-    if (is_mode_text(value)) return std::get<std::string>(value);
-  std::string deepest;
-  for (const auto& [name, value] : initial)
-    if (is_mode_flag(name, value) && std::get<bool>(value) && depth_of(name) > depth_of(deepest))
-      deepest = name;
-  return deepest;
-}
-
 Initial initial_for(const diagnose::Specification& specification, const diagnose::Period* now,
                     std::string_view mode) {
   const auto& periods = specification.periods;

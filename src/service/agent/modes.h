@@ -15,8 +15,7 @@ namespace sickbay::agent {
 
 using Initial = std::vector<std::pair<std::string, Value>>;
 
-/// The mode that these values are; of several bools that are true the deepest; "" where they are none.
-std::string mode_of(const Initial& initial);
+using diagnose::mode_of;
 /// The initial values of a run that no period asked for: those of a period that has `mode` (`now`, the one
 /// that holds, before others), else those of `now` or the first one, with the mode replaced: of bools, those
 /// up to it are true and deeper ones false.

@@ -4,10 +4,12 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <deque>
 #include <optional>
 
 #include "apps/cli/answer.h"
 #include "apps/cli/cluster/cluster_text.h"
+#include "apps/cli/cluster/findings_text.h"
 #include "apps/cli/cluster/journal_file.h"
 #include "apps/cli/commands.h"
 #include "apps/cli/event_text.h"
@@ -22,6 +24,27 @@ struct NodesOptions {
   bool json = false;
 };
 
+// The last events of a node that the caller may see; what cannot be asked for is left out.
+std::vector<Event> last_events(ApiClient& api, const std::string& node) {
+  constexpr std::size_t kMost = 15;
+  std::deque<Event> events;
+  std::int64_t after = 0;
+  for (bool more = true; more;) {
+    more = false;
+    const std::string target =
+        fmt::format("/v1/events?after={}&subject={}", after, percent_encoded("node:" + node));
+    (void)api.stream(target, [&](std::string_view line) {
+      auto parsed = parse_stream_line(line);
+      if (!parsed) return false;
+      if (parsed->event) events.push_back(*parsed->event);
+      if (events.size() > kMost) events.pop_front();
+      after = parsed->seq;
+      return more = true;
+    });
+  }
+  return {events.begin(), events.end()};
+}
+
 Result<int> run_nodes(const NodesOptions& o) {
   auto wanted = expand_hostlist(o.hostlist);
   if (!wanted) return fail(wanted.error());
@@ -29,10 +52,14 @@ Result<int> run_nodes(const NodesOptions& o) {
   auto list = api ? api->get("/v1/nodes") : Result<Json>(fail(api.error()));
   auto items = list ? chosen_nodes(*list, *wanted) : list;
   if (!items) return fail(items.error());
-  if (o.json)
+  if (o.json) {
     print_json(Json::object({{"items", *items}, {"next", Json()}}));
-  else
-    print(nodes_text(*items, *list, page_of_stdout()));
+    return 0;
+  }
+  const TextPage page = page_of_stdout();
+  print(nodes_text(*items, *list, page));
+  // Who names one node wants to know all of it.
+  if (wanted->size() == 1) print(node_text(items->items().front(), last_events(*api, wanted->front()), page));
   return 0;
 }
 

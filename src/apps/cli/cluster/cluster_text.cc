@@ -9,6 +9,7 @@
 #include <set>
 
 #include "apps/cli/claim_text.h"
+#include "apps/cli/cluster/findings_text.h"
 #include "base/duration.h"
 #include "base/hostlist.h"
 #include "base/size.h"
@@ -233,6 +234,24 @@ std::string spare_lines(const Json& items, const TextPage& page) {
   return text;
 }
 
+// What stands of what its agent found.
+TextTable::Cell findings_cell(const Json& node) {
+  const std::string text = findings_count(node);
+  return TextTable::Cell(text, text.find("fault") != std::string::npos ? kBad : kUnclear);
+}
+
+// Nobody looks at their nodes any more.
+std::string silent_agents(const Json& items, const TextPage& page) {
+  std::vector<std::string> names;
+  for (const Json& node : items.items())
+    if (node["agent"]["silent"].as_bool()) names.push_back(node["name"].as_string());
+  if (names.empty()) return {};
+  return paragraph(
+      "",
+      fmt::format("silent agent{}: {}", names.size() == 1 ? "" : "s", for_terminal(compress_hostlist(names))),
+      page);
+}
+
 }  // namespace
 
 Result<Json> chosen_nodes(const Json& list, const std::vector<std::string>& wanted) {
@@ -269,6 +288,7 @@ std::string nodes_text(const Json& items, const Json& list, const TextPage& page
                    {"PARTITIONS", left, true},
                    {"TAKES WORK"},
                    {"SERVICE"},
+                   {"FINDINGS"},
                    {"CLAIM"},
                    {"VERIFIED"},
                    {"RULES"},
@@ -284,8 +304,8 @@ std::string nodes_text(const Json& items, const Json& list, const TextPage& page
     const std::set<std::string> differ = common.not_of(node);
     table.add({safe(node["name"]), TextTable::Cell(state, usable ? kGood : kBad),
                std::to_string(node["cpus"].as_int()), joined(node["partitions"], ","), usable ? "yes" : "no",
-               service_cell(node["service"]), tells_more(node["claim"]) ? safe(node["claim"]["holder"]) : "",
-               verified_cell(node, page),
+               service_cell(node["service"]), findings_cell(node),
+               tells_more(node["claim"]) ? safe(node["claim"]["holder"]) : "", verified_cell(node, page),
                differ.empty() ? TextTable::Cell("") : TextTable::Cell("differ", kUnclear),
                joined(node["verdicts"], ","), safe(node["reason"])});
     why += service_lines(node, page);
@@ -299,6 +319,7 @@ std::string nodes_text(const Json& items, const Json& list, const TextPage& page
   if (table.empty())
     return "sickbayd knows no nodes yet: it has not heard from slurmctld ('sickbay status').\n";
   why += spare_lines(items, page);
+  why += silent_agents(items, page);
   std::string text = table.text({.width = page.width, .colours = page.colours});
   if (!why.empty()) text += "\n" + why;
   return text;
@@ -367,6 +388,13 @@ std::string status_text(const Json& status, const TextPage& page) {
   text += fmt::format("slurm     {}{}\n", state(slurm["state"]), since_text(slurm["since"], page.now));
   if (!slurm["error"].as_string().empty()) text += paragraph("          ", slurm["error"].as_string(), page);
   text += fmt::format("cases     {} open, {} closed\n", cases["open"].as_int(), cases["closed"].as_int());
+  if (const Json& agents = status["agents"]; agents.is_object()) {
+    const std::int64_t silent = agents["silent"].as_int();
+    text += fmt::format("agents    {} present{}\n", agents["present"].as_int(),
+                        silent == 0 ? ""
+                                    : ", " + painted(fmt::format("{} silent", silent), kBad, page.colours) +
+                                          " ('sickbay nodes' names them)");
+  }
   if (const std::int64_t parked = status["parked"].as_int(); parked > 0)
     text += paragraph("parked    ", parked_text(parked), page);
   return text;

@@ -7,6 +7,7 @@
 #include "apps/cli/answer.h"
 #include "apps/cli/cluster/diagnosis_text.h"
 #include "apps/cli/commands.h"
+#include "base/text_table.h"
 #include "model/diagnosis_mode.h"
 
 namespace sickbay::cli {
@@ -14,15 +15,24 @@ namespace {
 
 struct DiagnoseOptions {
   std::string node, mode = "quick";
-  bool explain = false, repair = false, json = false;
+  bool explain = false, repair = false, detach = false, json = false;
 };
 
 Result<int> run_diagnose(const DiagnoseOptions& o) {
   auto api = connect_to_sickbayd();
   if (!api) return fail(api.error());
   auto ordered = api->post("/v1/nodes/" + percent_encoded(o.node) + "/diagnose",
-                           Json::object({{"mode", o.mode}, {"repair", o.repair}}), new_idempotency_key());
+                           Json::object({{"mode", o.mode}, {"repair", o.repair}, {"attended", !o.detach}}),
+                           new_idempotency_key());
   if (!ordered) return fail(ordered.error());
+  if (o.detach) {
+    if (o.json)
+      print_json(*ordered);
+    else
+      print(fmt::format("Task {} is ordered; 'sickbay journal --subject node:{}' tells its end.\n",
+                        (*ordered)["task"].as_int(), for_terminal(o.node)));
+    return 0;
+  }
   const std::string target = fmt::format("/v1/tasks/{}", (*ordered)["task"].as_int());
   for (bool told = false;;) {
     auto task = api->get(target);
@@ -56,6 +66,8 @@ void add_diagnose_command(CLI::App& app, Ending& ending) {
       ->capture_default_str();
   c->add_flag("--repair", o->repair,
               "let it repair what the rules, their periods and the node's configuration allow");
+  c->add_flag("--detach", o->detach,
+              "do not wait: print its number and end; else the diagnosis ends when this command does");
   c->add_flag("--explain", o->explain, "say why each production fired or did not");
   c->add_flag("--json", o->json, "print the task as JSON (doc/formats/api.md)");
   c->footer(

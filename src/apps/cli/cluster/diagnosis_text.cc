@@ -94,7 +94,8 @@ std::string diagnosis_text(const Json& task, bool explain, const TextPage& page)
                          why);
     }
   }
-  if (task["result"].is_null() && task["outcome"].as_string() != "expired")
+  if (task["result"].is_null() && task["outcome"].as_string() != "expired" &&
+      task["outcome"].as_string() != "abandoned")
     text += "Its details are no longer in sickbayd's memory; the agent's own journal on the node has them.\n";
   for (const Json& run : task["result"]["runs"].items()) text += "\n" + run_text(run, explain, page);
   return text;

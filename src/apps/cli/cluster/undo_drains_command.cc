@@ -13,15 +13,17 @@ namespace {
 
 struct UndoOptions {
   std::string hostlist, rule;
-  bool json = false;
+  bool json = false, everywhere = false;
 };
 
 Result<int> run_undo(const UndoOptions& o) {
   if (auto names = expand_hostlist(o.hostlist); !names) return fail(names.error());
   auto api = connect_to_sickbayd();
-  auto done = api ? api->post("/v1/undo-drains", Json::object({{"nodes", o.hostlist}, {"rule", o.rule}}),
-                              new_idempotency_key())
-                  : Result<Json>(fail(api.error()));
+  auto done =
+      api ? api->post("/v1/undo-drains",
+                      Json::object({{"nodes", o.hostlist}, {"rule", o.rule}, {"everywhere", o.everywhere}}),
+                      new_idempotency_key())
+          : Result<Json>(fail(api.error()));
   if (!done) return fail(done.error());
   if (o.json) {
     print_json(*done);
@@ -33,8 +35,8 @@ Result<int> run_undo(const UndoOptions& o) {
   else
     print(fmt::format(
         "Reasons dropped on {}; our drains there are being lifted ('sickbay nodes' shows it).\n"
-        "The rules behind them only observe for a while: 'drain.undo_rest' of the configuration.\n",
-        compress_hostlist(nodes)));
+        "The rules behind them only observe {} for a while: 'drain.undo_rest' of the configuration.\n",
+        compress_hostlist(nodes), (*done)["rest"].as_string() == "nodes" ? "there" : "in the whole cluster"));
   return 0;
 }
 
@@ -48,6 +50,8 @@ void add_undo_drains_command(CLI::App& app, Ending& ending) {
   c->add_option("--rule", o->rule,
                 "only what this rule did, as memory/bank_lost; 'verdict' for verdicts of cases")
       ->type_name("RULE");
+  c->add_flag("--everywhere", o->everywhere,
+              "the rules rest on all nodes, not on those of HOSTLIST alone; so they do without HOSTLIST");
   c->add_flag("--json", o->json, "print the answer as JSON");
   c->footer(
       "For operators. Drains of other people are never touched.\n"

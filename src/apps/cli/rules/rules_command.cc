@@ -205,9 +205,11 @@ Result<std::pair<std::string, Json>> parse_fact(const std::string& word, const R
   }
   const std::string given = word.substr(equals + 1);
   const ValueType type = rules.specification.characteristics[z].type;
+  // A text stands as it is, or as JSON in quotes: "null" is the word, null is unknown.
   Json json(given);
-  if (type_row(type).value_class != ValueClass::text)
+  if (type_row(type).value_class != ValueClass::text || given == "null" || given.starts_with('"'))
     if (auto parsed = Json::parse(given)) json = std::move(*parsed);
+  if (json.is_null()) return std::pair(name, json);
   if (auto value = value_from_json(json, type); !value)
     return fail(ErrorCode::usage, fmt::format("--set {}: it {}", word, value.error().what));
   return std::pair(name, json);
@@ -218,7 +220,16 @@ Result<diagnose::Run> run_with_facts(const std::shared_ptr<const Rules>& rules, 
   const Specification& s = rules->specification;
   diagnose::RuleTest test;
   diagnose::RuleRun& run = test.runs.emplace_back();
-  run.period = o.period.empty() && !s.periods.empty() ? s.periods.front().name : o.period;
+  run.period = o.period;
+  if (const diagnose::Period* period = diagnose::default_period(s); o.period.empty() && period != nullptr)
+    run.period = period->name;
+  if (run.period.empty() && !s.periods.empty()) {
+    std::vector<std::string> names;
+    for (const diagnose::Period& period : s.periods) names.push_back(period.name);
+    return fail(
+        Error(ErrorCode::usage, fmt::format("'{}' has several periods: {}", s.name, fmt::join(names, ", ")))
+            .remedied_by("name one with --period"));
+  }
   for (const std::string& word : o.set) {
     auto fact = parse_fact(word, *rules);
     if (!fact) return fail(fact.error());
@@ -231,6 +242,10 @@ Result<diagnose::Run> run_with_facts(const std::shared_ptr<const Rules>& rules, 
         answers.front().end.outputs.set(own, fact->second);
         answered = true;
       }
+    if (!answered && fact->second.is_null())
+      return fail(
+          ErrorCode::usage,
+          fmt::format("--set {}: no operation gives it, and an initial value is never unknown", word));
     if (!answered) run.initial.push_back(std::move(*fact));
   }
   auto result = diagnose::run_rule_test(rules, test);
@@ -349,10 +364,13 @@ void add_rules_command(CLI::App& app, Ending& ending) {
   explain->add_option("--specification", o->specification, "which, where the files hold several")
       ->type_name("NAME");
   explain
-      ->add_option("--set", o->set,
-                   "a characteristic has this value: an operation gives it, or it is initial")
+      ->add_option(
+          "--set", o->set,
+          "a characteristic has this value: an operation gives it, or it is initial; null: it is unknown")
       ->type_name("NAME=VALUE");
-  explain->add_option("--period", o->period, "whose initial values hold; default: the first")
+  explain
+      ->add_option("--period", o->period,
+                   "whose initial values hold; default: the only one, or the first of the quick mode")
       ->type_name("NAME");
   explain->add_option("--test", o->test, "the run of this test")->type_name("NAME");
   explain->add_option("--run", o->run, "which of its runs")->type_name("NUMBER")->capture_default_str();

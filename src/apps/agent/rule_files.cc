@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "apps/agent/rule_files.h"
+
+#include <dirent.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <mutex>
+#include <thread>
+
+#include "adapters/posix/files.h"
+#include "base/fnv.h"
+#include "base/json.h"
+#include "engine/diagnose/lint.h"
+
+namespace sickbay::agent {
+namespace {
+
+constexpr std::chrono::seconds kLook{10}, kSettle{1};
+constexpr std::size_t kMostKept = std::size_t{64} << 20;  // bytes
+
+std::string digest_of(const Result<RuleFiles>& files) {
+  std::string text;
+  if (!files) return files.error().line();
+  for (const diagnose::SpecificationFile& file : *files)
+    text += fmt::format("{} {:016x}\n", file.path, fnv64(file.text));
+  return text;
+}
+
+}  // namespace
+
+Status read_rule_folder(const std::string& folder, RuleFiles& files) {
+  std::vector<std::string> names;
+  if (DIR* open = ::opendir(folder.c_str())) {
+    while (const dirent* entry = ::readdir(open)) names.emplace_back(entry->d_name);
+    ::closedir(open);
+  }
+  std::sort(names.begin(), names.end());
+  for (const std::string& name : names) {
+    if (!name.ends_with(".json") || name.starts_with('.') || name.ends_with(".test.json") ||
+        name.ends_with(".schema.json"))
+      continue;
+    auto text = read_file(folder + "/" + name, diagnose::kMostSpecificationBytes);
+    if (!text) return fail(std::move(text.error()).in("reading " + folder));
+    files.push_back({folder + "/" + name, std::move(*text)});
+  }
+  return {};
+}
+
+Result<RuleFiles> read_rule_folders(const std::vector<std::string>& folders) {
+  RuleFiles files;
+  for (const std::string& folder : folders)
+    if (!folder.empty())
+      if (Status read = read_rule_folder(folder, files); !read) return fail(std::move(read.error()));
+  return files;
+}
+
+Result<RuleSet> make_rules(const RuleFiles& files, const diagnose::NodeIdentity& node,
+                           const std::vector<std::string>& restartable, PredicateCompiler& compiler) {
+  auto specifications = diagnose::read_specifications(files, node);
+  if (!specifications) return fail(std::move(specifications.error()));
+  RuleSet all;
+  for (diagnose::Specification& one : *specifications) {
+    auto rules = diagnose::compile(std::move(one), compiler);
+    if (!rules) return fail(std::move(rules.error()));
+    for (const diagnose::LintFinding& f : diagnose::lint(**rules, restartable))
+      if (f.error)
+        return fail(Error(ErrorCode::bad_input, fmt::format("{}: {} [{}]", f.place.text(), f.text, f.code))
+                        .remedied_by("'sickbay rules lint' lists all that is wrong"));
+    all.push_back(std::move(*rules));
+  }
+  return all;
+}
+
+RuleFiles kept_rule_files(const std::string& path) {
+  RuleFiles files;
+  const auto text = read_file(path, kMostKept);
+  const auto json = text ? Json::parse(*text) : Result<Json>(fail(text.error()));
+  if (json)
+    for (const Json& file : (*json)["files"].items())
+      files.push_back({file["path"].as_string(), file["text"].as_string()});
+  return files;
+}
+
+Status keep_rule_files(const std::string& path, const RuleFiles& files) {
+  Json list = Json::array();
+  for (const diagnose::SpecificationFile& file : files)
+    list.push(Json::object({{"path", file.path}, {"text", file.text}}));
+  const std::string text = Json::object({{"files", std::move(list)}}).dump();
+  if (const auto before = read_file(path, kMostKept); before && *before == text) return {};
+  return write_durably(path, text, 0600);
+}
+
+// Outlives the watch while a thread is at it: one that hangs in a read is never waited for.
+struct RuleWatch::Reader {
+  std::mutex mutex;
+  RuleWatch* watch = nullptr;  ///< null: it is gone
+};
+
+RuleWatch::RuleWatch(Loop& loop, std::vector<std::string> folders, const Result<RuleFiles>& known,
+                     Changed changed)
+    : loop_(loop),
+      folders_(std::move(folders)),
+      changed_(std::move(changed)),
+      reader_(std::make_shared<Reader>()),
+      known_(digest_of(known)),
+      seen_(known_) {
+  reader_->watch = this;
+  timer_ = loop_.at(loop_.now() + kLook, [this] { look(); });
+}
+
+RuleWatch::~RuleWatch() {
+  loop_.cancel(timer_);
+  const std::lock_guard lock(reader_->mutex);
+  reader_->watch = nullptr;
+}
+
+void RuleWatch::look() {
+  if (std::exchange(reading_, true)) return;
+  loop_.cancel(timer_);
+  std::thread([reader = reader_, folders = folders_] {
+    auto files = std::make_shared<Result<RuleFiles>>(read_rule_folders(folders));
+    const std::lock_guard lock(reader->mutex);
+    if (reader->watch == nullptr) return;
+    reader->watch->loop_.post([reader, files] {
+      if (reader->watch != nullptr) reader->watch->take(std::move(*files));
+    });
+  }).detach();
+}
+
+void RuleWatch::take(Result<RuleFiles> files) {
+  reading_ = false;
+  const std::string digest = digest_of(files);
+  const bool settled = std::exchange(seen_, digest) == digest;
+  const bool news = digest != known_;
+  timer_ = loop_.at(loop_.now() + (news && !settled ? kSettle : kLook), [this] { look(); });
+  if (!news || !settled) return;
+  known_ = digest;
+  changed_(std::move(files));
+}
+
+}  // namespace sickbay::agent

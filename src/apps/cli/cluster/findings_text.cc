@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "apps/cli/cluster/findings_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "apps/cli/event_text.h"
+#include "base/hostlist.h"
+#include "base/text_table.h"
+
+namespace sickbay::cli {
+namespace {
+
+using enum TextTable::Column::Align;
+
+TextTable::Cell result_cell(const Json& finding) {
+  return TextTable::Cell(safe(finding["result"]), finding["result"].as_string() == "fault" ? kBad : kUnclear);
+}
+
+std::string stamp(const Json& at) { return local_time(from_micros(at.as_int())); }
+
+// Of each rule and result: how many nodes, which, and since when.
+Json by_rule(const std::vector<Json>& all) {
+  std::map<std::pair<std::string, std::string>, std::vector<const Json*>> rules;
+  for (const Json& one : all) rules[{one["rule"].as_string(), one["result"].as_string()}].push_back(&one);
+  std::vector<Json> rows;
+  for (const auto& [rule, findings] : rules) {
+    std::vector<std::string> nodes;
+    std::int64_t oldest = (*findings.front())["since"].as_int(), newest = oldest;
+    for (const Json* one : findings) {
+      nodes.push_back((*one)["node"].as_string());
+      oldest = std::min(oldest, (*one)["since"].as_int());
+      newest = std::max(newest, (*one)["since"].as_int());
+    }
+    rows.push_back(Json::object({{"rule", rule.first},
+                                 {"result", rule.second},
+                                 {"nodes", compress_hostlist(nodes)},
+                                 {"count", nodes.size()},
+                                 {"oldest", oldest},
+                                 {"newest", newest},
+                                 {"text", (*findings.front())["text"]}}));
+  }
+  std::ranges::stable_sort(rows, std::ranges::greater(),
+                           [](const Json& row) { return row["count"].as_int(); });
+  return Json(std::move(rows));
+}
+
+}  // namespace
+
+std::string findings_count(const Json& node) {
+  std::size_t faults = 0, unknown = 0;
+  for (const Json& one : node["findings"].items())
+    ++(one["result"].as_string() == "fault" ? faults : unknown);
+  std::string text;
+  if (faults > 0) text = fmt::format("{} fault{}", faults, faults == 1 ? "" : "s");
+  if (unknown > 0) text += fmt::format("{}{} unknown", text.empty() ? "" : ", ", unknown);
+  return text;
+}
+
+Json standing_findings(const Json& items, FindingsOrder order) {
+  std::vector<Json> all;
+  for (const Json& node : items.items())
+    for (Json one : node["findings"].items()) {
+      one.set("node", node["name"]);
+      all.push_back(std::move(one));
+    }
+  if (order == FindingsOrder::by_rule) return by_rule(all);
+  std::ranges::stable_sort(all, {}, [&](const Json& one) {
+    return order == FindingsOrder::oldest ? one["since"].as_int() : -one["since"].as_int();
+  });
+  return Json(std::move(all));
+}
+
+std::string findings_text(const Json& findings, FindingsOrder order, const TextPage& page) {
+  if (findings.size() == 0) return "Nothing that agents found stands.\n";
+  if (order == FindingsOrder::by_rule) {
+    TextTable table({{"NODES", right},
+                     {"RULE"},
+                     {"RESULT"},
+                     {"OLDEST"},
+                     {"NEWEST"},
+                     {"WHICH", left, true},
+                     {"TEXT", left, true}});
+    for (const Json& row : findings.items())
+      table.add({std::to_string(row["count"].as_int()), safe(row["rule"]), result_cell(row),
+                 stamp(row["oldest"]), stamp(row["newest"]), safe(row["nodes"]), safe(row["text"])});
+    return table.text({.width = page.width, .colours = page.colours});
+  }
+  TextTable table({{"SINCE"}, {"NODE"}, {"FINDING"}, {"RULE"}, {"RESULT"}, {"ACTION"}, {"TEXT", left, true}});
+  for (const Json& one : findings.items())
+    table.add({stamp(one["since"]), safe(one["node"]), safe(one["finding"]), safe(one["rule"]),
+               result_cell(one), one["action"].as_string() == "none" ? "" : safe(one["action"]),
+               safe(one["text"])});
+  return table.text({.width = page.width, .colours = page.colours});
+}
+
+std::string node_text(const Json& node, const std::vector<Event>& history, const TextPage& page) {
+  std::string text = heading("Findings", page);
+  if (node["findings"].size() == 0) text += "none stands\n";
+  for (const Json& one : node["findings"].items())
+    text += paragraph("",
+                      fmt::format("{} {}: {}{}: {}", safe(one["finding"]), safe(one["rule"]),
+                                  safe(one["result"]), since_text(one["since"], page.now), safe(one["text"])),
+                      page);
+  text += heading("Agent", page);
+  const Json& agent = node["agent"];
+  if (agent.is_null()) {
+    text += "none was ever heard of\n";
+  } else {
+    text += fmt::format("version {}, {}, in the {} mode{}\n", safe(agent["version"]),
+                        agent["present"].as_bool()  ? "present"
+                        : agent["silent"].as_bool() ? painted("silent", kBad, page.colours)
+                                                    : "not heard of since sickbayd started",
+                        safe(agent["mode"]),
+                        agent["seen"].as_int() > 0 ? ", last heard " + stamp(agent["seen"]) : "");
+    for (const auto& [name, digest] : agent["digests"].members())
+      text += fmt::format("  rules {} {}\n", for_terminal(name), safe(digest));
+  }
+  text += heading("Last events", page);
+  if (history.empty()) text += "none\n";
+  for (const Event& event : history) text += event_line(event, page);
+  return text;
+}
+
+}  // namespace sickbay::cli
