@@ -18,8 +18,10 @@ class WriterLock {
   WriterLock& operator=(const WriterLock&) = delete;
   ~WriterLock();
 
-  /// Takes the lock of the journal at `path`.  Errors: conflict (another process has it; names its pid),
-  /// denied, not_found (no such folder), storage_full, storage_broken (also: a file system without locks).
+  /// Takes the lock of the journal at `path`.  Waits, up to 5 s, only for what a writer that was killed has
+  /// left: a process of its own that had not come to its exec.  Errors: conflict (another process has it;
+  /// names its pid), denied, not_found (no such folder), storage_full, storage_broken (also: a file system
+  /// without locks).
   Status take(const std::string& path);
 
  private:
