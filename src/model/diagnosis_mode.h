@@ -15,5 +15,10 @@ inline constexpr auto kDiagnosisModes = std::to_array<std::string_view>({"quick"
 constexpr bool is_diagnosis_mode(std::string_view word) {
   return std::ranges::find(kDiagnosisModes, word) != kDiagnosisModes.end();
 }
+/// The place of a mode among all, from the shallowest; -1 for another word.
+constexpr int depth_of_mode(std::string_view word) {
+  const auto* at = std::ranges::find(kDiagnosisModes, word);
+  return at == kDiagnosisModes.end() ? -1 : static_cast<int>(at - kDiagnosisModes.begin());
+}
 
 }  // namespace sickbay

@@ -38,6 +38,8 @@ struct AgentTasks::Task {
   std::list<Poll> polls;  ///< of people who wait for its end
 
   bool is_act() const { return order.is_object(); }
+  /// It ended without its agent: none took it in time, or nobody waits for it any more.
+  bool is_given_up() const { return outcome == "expired" || outcome == "abandoned"; }
   TimePoint due() const {
     if (is_act()) return given == kNoTime ? wanted + kActLife : given + kActRun;
     return given == kNoTime ? wanted + kLife : given + kRun;
@@ -112,7 +114,7 @@ void AgentTasks::end_task(const Event& event) {
   task.outcome = event.body["outcome"].as_string();
   task.ended = event.at;
   task.summary = event.body;
-  if (task.given != kNoTime && (task.outcome == "expired" || task.outcome == "abandoned")) {
+  if (task.given != kNoTime && task.is_given_up()) {
     task.tell_end = true;
     answer_poll(task.node);
   }
@@ -130,7 +132,7 @@ void AgentTasks::tell_watchers(const Task& task) {
   watchers_.erase(first, last);
   const Json summary = task.summary;
   for (const auto& watcher : watching) {
-    if (task.outcome == "expired" || task.outcome == "abandoned")
+    if (task.is_given_up())
       watcher(
           fail(Error(ErrorCode::timed_out, fmt::format("no agent on {} has done the {}", task.node,
                                                        task.is_act() ? "restart or look" : "diagnosis"))));

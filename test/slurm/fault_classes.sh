@@ -124,8 +124,6 @@ restarts_one="intent restart_component, done restart_component"
 boot_ids() { cat "$folder"/nodes/n?/boot_id; }
 slurm_state() { ctl sinfo -h -n "$1" -o %T | sort -u; }
 in_state() { [ "$(slurm_state "$1")" = "$2" ]; }
-job_field() { ctl scontrol show job "$1" | tr ' ' '\n' | sed -n "s/^$2=//p" | head -n1; }
-job_is() { [ "$(job_field "$1" "$2")" = "$3" ]; }
 
 # --- parallel job: a process on n2 is lost, the case blames the node, and the job begins anew without it
 "$sickbay" lab fault -l "$lab" n2 rank-kill=SIGKILL >/dev/null

@@ -11,8 +11,6 @@ build=$(realpath "${1:?usage: lost_unseen.sh BUILD}")
 lab_up --nodes 6 --spares 0 --cpus 2
 set_site '{recover: {act: true}}'
 
-shown() { ctl scontrol show job "$1" | tr ' ' '\n' | sed -n "s/^$2=//p" | head -n1; } # JOB FIELD
-is() { [ "$(shown "$1" "$2")" = "$3" ]; }                                        # JOB FIELD VALUE
 node_shows() { ctl scontrol show node "$1" | grep -q "$2"; }                     # NODE WORD
 journal_of_case() { ctl "$sickbay" journal --json | jq -c "select(.subject == \"$1\" and .kind == \"verdict\")"; }
 final_verdicts() { journal_of_case "$1" | jq -c 'select(.body.final)'; }         # CASE
@@ -30,16 +28,16 @@ exit 1
 JOB
   job=$(as alice "cd $1 && $sickbay submit --parsable --recover -N2 -t 5 ./job.sh" 2>"$folder/submit.err")
   until_true "$1: it runs" as alice "test -e $1/ran"
-  lost=$(ctl scontrol show hostnames "$(shown "$job" NodeList)" | tail -n 1)
+  lost=$(ctl scontrol show hostnames "$(job_field "$job" NodeList)" | tail -n 1)
   "$sickbay" lab fault -l "$lab" "$lost" crash >/dev/null
   [ "$3" = at_once ] || until_true "$1: $lost is silent" node_shows "$lost" NOT_RESPONDING
-  holds "$1: Slurm does not know that $lost is lost" is "$job" JobState RUNNING
+  holds "$1: Slurm does not know that $lost is lost" job_is "$job" JobState RUNNING
   as alice "touch $1/gone"
-  until_true "$1: it ends as a program does" is "$job" JobState FAILED
+  until_true "$1: it ends as a program does" job_is "$job" JobState FAILED
   case=$(sed -n 's/^sickbay: case \(c[0-9]*\) .*/\1/p' "$folder/submit.err")
   until_true "$1: Slurm gives $lost up" node_shows "$lost" DOWN
-  until_true "$1: the job is put back" is "$job" Restarts 1
-  holds "$1: without the lost node" is "$job" ExcNodeList "$lost"
+  until_true "$1: the job is put back" job_is "$job" Restarts 1
+  holds "$1: without the lost node" job_is "$job" ExcNodeList "$lost"
   holds "$1: one final verdict" test "$(final_verdicts "$case" | wc -l)" = 1
 }
 

@@ -12,13 +12,11 @@ patience=300 # Slurm lets a job that was requeued wait for two minutes
 lab_up --nodes 6 --spares 0 --cpus 2
 
 batch() { as alice "sbatch --parsable -o /dev/null $*"; }                       # OPTIONS...: prints the job id
-shown() { ctl scontrol show job "$1" | tr ' ' '\n' | sed -n "s/^$2=//p" | head -n1; } # JOB FIELD
-is() { [ "$(shown "$1" "$2")" = "$3" ]; }                                        # JOB FIELD VALUE
 recover() { ctl "$sickbay" recover "$@"; }
 last() { recover --show --json | jq -r ".items[-1] | $1"; } # FILTER
 over() { [ "$(last .open)" = false ]; }
-first_node() { ctl scontrol show hostnames "$(shown "$1" NodeList)" | head -n1; }
-avoids() { ! ctl scontrol show hostnames "$(shown "$1" NodeList)" | grep -qx "$2"; } # JOB NODE
+first_node() { ctl scontrol show hostnames "$(job_field "$1" NodeList)" | head -n1; }
+avoids() { ! ctl scontrol show hostnames "$(job_field "$1" NodeList)" | grep -qx "$2"; } # JOB NODE
 refused() { # WHAT TEXT COMMAND...
   local what=$1 text=$2
   shift 2
@@ -29,20 +27,20 @@ refused() { # WHAT TEXT COMMAND...
 
 # --- a job that runs
 job=$(batch "-N2 -t 20 --requeue --wrap 'sleep 900'")
-until_true "the job runs" is "$job" JobState RUNNING
+until_true "the job runs" job_is "$job" JobState RUNNING
 bad=$(first_node "$job")
 holds "a plan for a job" recover job "$job" --node "$bad" --plan
-holds "nothing was done" is "$job" Restarts 0
+holds "nothing was done" job_is "$job" Restarts 0
 refused "a node that is not the job's" "is not a node of job" recover job "$job" --node n6
 as_alice() { as alice "$sickbay recover job $job"; }
 checks=$((checks + 1))
 ! as_alice >/dev/null 2>&1 || fail "an ordinary user has a job requeued"
 holds "the job is put back" recover job "$job" --node "$bad" --wait
-holds "once" is "$job" Restarts 1
-holds "kept away from the node" is "$job" ExcNodeList "$bad"
-holds "as its owner's" test "$(shown "$job" UserId | cut -d'(' -f1)" = alice
+holds "once" job_is "$job" Restarts 1
+holds "kept away from the node" job_is "$job" ExcNodeList "$bad"
+holds "as its owner's" test "$(job_field "$job" UserId | cut -d'(' -f1)" = alice
 refused "it waits" "waits in the queue" recover job "$job"
-until_true "it runs anew" is "$job" JobState RUNNING
+until_true "it runs anew" job_is "$job" JobState RUNNING
 holds "on other nodes" avoids "$job" "$bad"
 
 # --- sickbayd is killed in the midst
@@ -51,30 +49,30 @@ recover job "$job" --node "$bad" >/dev/null || fail "a second recovery begins"
 restart ctl sickbayd
 until_true "it comes to its end" over
 holds "it is cured" test "$(last .outcome)" = cured
-holds "the job was put back once" is "$job" Restarts 2
+holds "the job was put back once" job_is "$job" Restarts 2
 ctl scancel "$job"
 
 # --- jobs that have ended
 job=$(batch "-N1 -t 5 --requeue --wrap 'exit 3'")
-until_true "the job fails" is "$job" JobState FAILED
+until_true "the job fails" job_is "$job" JobState FAILED
 bad=$(first_node "$job")
 holds "a job that has failed is put back" recover job "$job" --node "$bad" --wait
-holds "once" is "$job" Restarts 1
-holds "kept away from the node" is "$job" ExcNodeList "$bad"
+holds "once" job_is "$job" Restarts 1
+holds "kept away from the node" job_is "$job" ExcNodeList "$bad"
 ctl scancel "$job"
 
 # --- what Slurm does not do
 job=$(batch "-N6 -t 20 --requeue --wrap 'sleep 900'")
-until_true "the job runs" is "$job" JobState RUNNING
+until_true "the job runs" job_is "$job" JobState RUNNING
 holds "a job that has all nodes is put back" recover job "$job" --node n3 --wait
-holds "and may get the node again: else Slurm would hold it" is "$job" ExcNodeList "(null)"
+holds "and may get the node again: else Slurm would hold it" job_is "$job" ExcNodeList "(null)"
 holds "that is told" test "$(last '.why | test("may get n3 again")')" = true
 ctl scancel "$job"
 job=$(batch "-N1 -t 20 --no-requeue --wrap 'sleep 900'")
-until_true "the job runs" is "$job" JobState RUNNING
+until_true "the job runs" job_is "$job" JobState RUNNING
 checks=$((checks + 1))
 ! recover job "$job" --wait >/dev/null 2>&1 || fail "a job that may not be requeued is"
-holds "it runs on" is "$job" JobState RUNNING
+holds "it runs on" job_is "$job" JobState RUNNING
 ctl scancel "$job"
 
 # --- at its owner's word: the case blames n2, and the job begins anew without it
@@ -83,19 +81,19 @@ until_true "all nodes are free" idle
 "$sickbay" lab fault -l "$lab" n2 rank-kill=SIGBUS >/dev/null
 refused "beside --no-requeue" "does not go with" as alice "$sickbay submit --recover --no-requeue -N2 $programs/healthy.sh 20"
 job=$(as alice "$sickbay submit --parsable --recover -N2 -t 5 $programs/healthy.sh 20" 2>"$folder/submit.err")
-until_true "the job runs" is "$job" JobState RUNNING
-holds "on n1 and n2, the first that are free" is "$job" NodeList 'n[1-2]'
+until_true "the job runs" job_is "$job" JobState RUNNING
+holds "on n1 and n2, the first that are free" job_is "$job" NodeList 'n[1-2]'
 rc=0
 as alice "timeout 280 $sickbay why --wait $job" >"$folder/why.txt" 2>&1 || rc=$?
 holds "n2 is blamed" test "$rc" = 11
 by_owner() { last .fault.source | grep -q '^c' && over; }
 until_true "a recovery comes of the case" by_owner
 holds "it is cured" test "$(last .outcome)" = cured
-holds "the job was put back once" is "$job" Restarts 1
-holds "kept away from n2" is "$job" ExcNodeList n2
-until_true "it runs anew" is "$job" JobState RUNNING
+holds "the job was put back once" job_is "$job" Restarts 1
+holds "kept away from n2" job_is "$job" ExcNodeList n2
+until_true "it runs anew" job_is "$job" JobState RUNNING
 holds "not on n2" avoids "$job" n2
-until_true "and completes" is "$job" JobState COMPLETED
+until_true "and completes" job_is "$job" JobState COMPLETED
 until_true "a case of its own says that all is well" says "$job" '.resumes == "c1" and .verdict.cause == "normal"'
 nothing_held() { ctl "$sickbay" nodes --json | jq -e '[.. | objects | .claim? | objects | select(.holder == "recover")] | length == 0'; }
 until_true "nothing stays claimed" nothing_held

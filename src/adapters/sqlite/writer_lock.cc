@@ -16,24 +16,26 @@
 
 namespace sickbay::sqlite {
 
-WriterLock::~WriterLock() {
-  if (fd_ >= 0) ::close(fd_);
-}
-
 namespace {
 
 constexpr std::chrono::seconds kOrphanLetsGo{5};
 
-// The process that has written its number into the lock file has ended.
-bool writer_is_gone(int fd) {
+// The number that a writer has left in the lock file; "" where there is none.
+std::string writer_of(int fd) {
   char pid[32] = {};
-  const int number = ::pread(fd, pid, sizeof pid - 1, 0) > 0 ? std::atoi(pid) : 0;
-  const bool gone = number > 0 && ::kill(number, 0) != 0 && errno == ESRCH;
-  errno = EAGAIN;  // of the lock, which the caller tells of
-  return gone;
+  return ::pread(fd, pid, sizeof pid - 1, 0) > 0 ? pid : "";
+}
+
+bool is_gone(const std::string& pid) {
+  const int number = std::atoi(pid.c_str());
+  return number > 0 && ::kill(number, 0) != 0 && errno == ESRCH;
 }
 
 }  // namespace
+
+WriterLock::~WriterLock() {
+  if (fd_ >= 0) ::close(fd_);
+}
 
 Status WriterLock::take(const std::string& path) {
   const std::string file = path + ".lock";
@@ -46,23 +48,18 @@ Status WriterLock::take(const std::string& path) {
   // A writer that was killed between the fork and the exec of a process of its own leaves the lock to that,
   // which lets go of it at its exec: a moment, on a busy machine a long one.
   const auto last_try = std::chrono::steady_clock::now() + kOrphanLetsGo;
-  int taken = ::fcntl(fd_, F_OFD_SETLK, &lock);
-  while (taken != 0 && (errno == EAGAIN || errno == EACCES) && writer_is_gone(fd_) &&
-         std::chrono::steady_clock::now() < last_try) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    taken = ::fcntl(fd_, F_OFD_SETLK, &lock);
-  }
-  if (taken != 0) {
+  while (::fcntl(fd_, F_OFD_SETLK, &lock) != 0) {
     if (errno != EAGAIN && errno != EACCES)
       return fail(
           Error(ErrorCode::storage_broken, fmt::format("cannot lock {}: {}", file, std::strerror(errno)))
               .because("the journal must lie on a local file system with locks"));
-    char pid[32] = {};
-    const ssize_t n = ::pread(fd_, pid, sizeof pid - 1, 0);
-    return fail(
-        Error(ErrorCode::conflict, fmt::format("{} is in use by process {}", path, n > 0 ? pid : "(unknown)"))
-            .because("a journal has one writer at a time")
-            .remedied_by("stop that process first, or leave it be"));
+    const std::string writer = writer_of(fd_);
+    if (!is_gone(writer) || std::chrono::steady_clock::now() >= last_try)
+      return fail(Error(ErrorCode::conflict, fmt::format("{} is in use by process {}", path,
+                                                         writer.empty() ? "(unknown)" : writer))
+                      .because("a journal has one writer at a time")
+                      .remedied_by("stop that process first, or leave it be"));
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
   // The number only serves the message to a second writer: a full disk must not keep the first one out.
   const std::string pid = std::to_string(::getpid());

@@ -5,8 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <mutex>
-#include <thread>
+#include <optional>
 
 #include "adapters/posix/files.h"
 #include "base/fnv.h"
@@ -17,6 +16,7 @@ namespace sickbay::agent {
 namespace {
 
 constexpr std::chrono::seconds kLook{10}, kSettle{1};
+constexpr std::chrono::minutes kHangs{10};  // slow storage may take long, and is not asked twice meanwhile
 constexpr std::size_t kMostKept = std::size_t{64} << 20;  // bytes
 
 std::string digest_of(const Result<RuleFiles>& files) {
@@ -55,19 +55,23 @@ Result<RuleFiles> read_rule_folders(const std::vector<std::string>& folders) {
   return files;
 }
 
-Result<RuleSet> make_rules(const RuleFiles& files, const diagnose::NodeIdentity& node,
-                           const std::vector<std::string>& restartable, PredicateCompiler& compiler) {
-  auto specifications = diagnose::read_specifications(files, node);
+Result<MadeRules> make_rules(const Result<RuleFiles>& files, const diagnose::NodeIdentity& node,
+                             const std::vector<std::string>& restartable, PredicateCompiler& compiler) {
+  if (!files) return fail(files.error());
+  auto specifications = diagnose::read_specifications(*files, node);
   if (!specifications) return fail(std::move(specifications.error()));
-  RuleSet all;
+  MadeRules all;
   for (diagnose::Specification& one : *specifications) {
     auto rules = diagnose::compile(std::move(one), compiler);
     if (!rules) return fail(std::move(rules.error()));
-    for (const diagnose::LintFinding& f : diagnose::lint(**rules, restartable))
+    for (const diagnose::LintFinding& f : diagnose::lint(**rules, restartable)) {
       if (f.error)
         return fail(Error(ErrorCode::bad_input, fmt::format("{}: {} [{}]", f.place.text(), f.text, f.code))
                         .remedied_by("'sickbay rules lint' lists all that is wrong"));
-    all.push_back(std::move(*rules));
+      if (f.code == "unknown_component")
+        all.warnings.push_back(fmt::format("{}: warning: {}", f.place.text(), f.text));
+    }
+    all.rules.push_back(std::move(*rules));
   }
   return all;
 }
@@ -91,45 +95,38 @@ Status keep_rule_files(const std::string& path, const RuleFiles& files) {
   return write_durably(path, text, 0600);
 }
 
-// Outlives the watch while a thread is at it: one that hangs in a read is never waited for.
-struct RuleWatch::Reader {
-  std::mutex mutex;
-  RuleWatch* watch = nullptr;  ///< null: it is gone
-};
-
 RuleWatch::RuleWatch(Loop& loop, std::vector<std::string> folders, const Result<RuleFiles>& known,
                      Changed changed)
     : loop_(loop),
       folders_(std::move(folders)),
       changed_(std::move(changed)),
-      reader_(std::make_shared<Reader>()),
+      lanes_(loop),
       known_(digest_of(known)),
       seen_(known_) {
-  reader_->watch = this;
   timer_ = loop_.at(loop_.now() + kLook, [this] { look(); });
 }
 
-RuleWatch::~RuleWatch() {
-  loop_.cancel(timer_);
-  const std::lock_guard lock(reader_->mutex);
-  reader_->watch = nullptr;
-}
+RuleWatch::~RuleWatch() { loop_.cancel(timer_); }
 
 void RuleWatch::look() {
   if (std::exchange(reading_, true)) return;
   loop_.cancel(timer_);
-  std::thread([reader = reader_, folders = folders_] {
-    auto files = std::make_shared<Result<RuleFiles>>(read_rule_folders(folders));
-    const std::lock_guard lock(reader->mutex);
-    if (reader->watch == nullptr) return;
-    reader->watch->loop_.post([reader, files] {
-      if (reader->watch != nullptr) reader->watch->take(std::move(*files));
-    });
-  }).detach();
+  const auto files = std::make_shared<std::optional<Result<RuleFiles>>>();
+  const auto read = [files, folders = folders_](const std::atomic<bool>&) {
+    *files = read_rule_folders(folders);
+    OperationEnd end;
+    end.result = OperationEnd::Result::ok;
+    return end;
+  };
+  lanes_.start("the rule folders", kHangs, read, lifetime_.guard([this, files](const OperationEnd& end) {
+    reading_ = false;
+    // A thread that hangs may write to them still.
+    if (end.result == OperationEnd::Result::ok) return take(std::move(**files));
+    timer_ = loop_.at(loop_.now() + kLook, [this] { look(); });
+  }));
 }
 
 void RuleWatch::take(Result<RuleFiles> files) {
-  reading_ = false;
   const std::string digest = digest_of(files);
   const bool settled = std::exchange(seen_, digest) == digest;
   const bool news = digest != known_;

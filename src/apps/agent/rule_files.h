@@ -9,7 +9,9 @@
 #include <string>
 #include <vector>
 
+#include "adapters/node/lanes.h"
 #include "engine/diagnose/rules.h"
+#include "ports/lifetime.h"
 #include "ports/loop.h"
 
 namespace sickbay::agent {
@@ -21,10 +23,15 @@ using RuleSet = std::vector<std::shared_ptr<const diagnose::Rules>>;
 /// read_file.
 Status read_rule_folder(const std::string& folder, RuleFiles& files);
 Result<RuleFiles> read_rule_folders(const std::vector<std::string>& folders);
-/// `restartable`: the components that this node can restart, for lint.  Errors: bad_input with
-/// file:line:column, also for what lint calls an error.
-Result<RuleSet> make_rules(const RuleFiles& files, const diagnose::NodeIdentity& node,
-                           const std::vector<std::string>& restartable, PredicateCompiler& compiler);
+struct MadeRules {
+  RuleSet rules;
+  /// Restarts that they ask for and nobody here can do: for people, and no reason not to run.
+  std::vector<std::string> warnings;
+};
+/// `restartable`: the components that this node can restart, for lint.  Errors: those of `files`; bad_input
+/// with file:line:column, also for what lint calls an error.
+Result<MadeRules> make_rules(const Result<RuleFiles>& files, const diagnose::NodeIdentity& node,
+                             const std::vector<std::string>& restartable, PredicateCompiler& compiler);
 /// The files that were good last; none where nobody kept any.
 RuleFiles kept_rule_files(const std::string& path);
 Status keep_rule_files(const std::string& path, const RuleFiles& files);
@@ -43,16 +50,16 @@ class RuleWatch {
   void look();
 
  private:
-  struct Reader;
   void take(Result<RuleFiles> files);
 
   Loop& loop_;
   const std::vector<std::string> folders_;
   const Changed changed_;
-  std::shared_ptr<Reader> reader_;
+  node::Lanes lanes_;
   std::string known_, seen_;  ///< digests: of what was told, and of the last look
   bool reading_ = false;
   Loop::TimerId timer_ = 0;
+  Lifetime lifetime_;
 };
 
 }  // namespace sickbay::agent

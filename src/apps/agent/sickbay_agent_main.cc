@@ -27,7 +27,6 @@
 #include "adapters/posix/operation_process.h"
 #include "adapters/posix/process_runner.h"
 #include "apps/agent/rule_files.h"
-#include "engine/diagnose/lint.h"
 #include "model/builtin_operations.h"
 #include "service/agent/agent.h"
 #include "service/agent/config.h"
@@ -103,43 +102,38 @@ std::vector<std::string> rule_folders(const Config& config, const Paths& paths) 
   return {installed_file("rules"), paths.root + "/etc/sickbay/rules.d"};
 }
 
+// For the next start, which may find worse.
+void keep_good(const std::string& kept, const RuleFiles& files) {
+  if (const Status is = keep_rule_files(kept, files); !is) say("event=rules_not_kept " + is.error().line());
+}
+
 // The rules to begin with.  Where the files are bad: those that were good last, else the shipped ones alone,
 // else none; `refused` then says what is wrong with them.
 struct FirstRules {
-  RuleSet rules;
+  MadeRules made;
   std::string refused;
 };
 template <class Make>
 FirstRules first_rules(const Result<RuleFiles>& files, const std::string& kept, const Make& make) {
-  FirstRules first;
-  auto rules = files ? make(*files) : Result<RuleSet>(fail(files.error()));
-  if (rules) {
-    if (const Status is = keep_rule_files(kept, *files); !is)
-      say("event=rules_not_kept " + is.error().line());
-    first.rules = std::move(*rules);
-    return first;
+  auto made = make(files);
+  if (made) {
+    keep_good(kept, *files);
+    return {std::move(*made), ""};
   }
-  first.refused = rules.error().line();
+  FirstRules first{{}, made.error().line()};
   RuleFiles shipped;
   const std::string folder = installed_file("rules");
   if (!folder.empty()) (void)read_rule_folder(folder, shipped);
   for (const RuleFiles& others : {kept_rule_files(kept), shipped})
-    if (auto old = make(others); old && !old->empty()) {
-      first.rules = std::move(*old);
+    if (auto old = make(others); old && !old->rules.empty()) {
+      first.made = std::move(*old);
       break;
     }
   return first;
 }
 
-// Restarts that rules ask for and nobody here can do: said, and no reason not to run.
-void tell_unknown_components(const std::vector<std::shared_ptr<const diagnose::Rules>>& all,
-                             const std::vector<ComponentSpec>& components) {
-  std::vector<std::string> names;
-  for (const ComponentSpec& one : components) names.push_back(one.name);
-  for (const auto& rules : all)
-    for (const diagnose::LintFinding& f : diagnose::lint(*rules, names))
-      if (f.code == "unknown_component")
-        say(fmt::format("sickbay-agent: {}: warning: {}", f.place.text(), f.text));
+void tell_warnings(const MadeRules& made) {
+  for (const std::string& warning : made.warnings) say("sickbay-agent: " + warning);
 }
 
 // By a program of its own: what a user's file does to the library that reads it harms no agent.
@@ -188,15 +182,15 @@ Status run(const Wish& wish) {
   if (!components) return fail(std::move(components.error()));
   std::vector<std::string> restartable;
   for (const ComponentSpec& one : *components) restartable.push_back(one.name);
-  const auto make = [&compiler, restartable,
-                     node = diagnose::NodeIdentity{node_name(*config), config->node.features}](
-                        const RuleFiles& files) { return make_rules(files, node, restartable, compiler); };
+  const auto make =
+      [&compiler, restartable, node = diagnose::NodeIdentity{node_name(*config), config->node.features}](
+          const Result<RuleFiles>& files) { return make_rules(files, node, restartable, compiler); };
   const std::vector<std::string> folders = rule_folders(*config, paths);
   const auto files = read_rule_folders(folders);
   if (wish.check_only) {
-    auto rules = files ? make(*files) : Result<RuleSet>(fail(files.error()));
-    if (!rules) return fail(std::move(rules.error()));
-    tell_unknown_components(*rules, *components);
+    auto made = make(files);
+    if (!made) return fail(std::move(made.error()));
+    tell_warnings(*made);
     return {};
   }
   if (::geteuid() != 0)
@@ -208,7 +202,7 @@ Status run(const Wish& wish) {
   if (!store) return fail(std::move(store.error()));
   const std::string kept = paths.agent_state() + "/rules.good.json";
   FirstRules first = first_rules(files, kept, make);
-  tell_unknown_components(first.rules, *components);
+  tell_warnings(first.made);
 
   auto loop = make_asio_loop();
   auto credentials = make_munge_credentials(*loop, {config->munge.socket, 1});
@@ -243,7 +237,6 @@ Status run(const Wish& wish) {
   options.leaving = leaving.shown();
   options.show_leaving = [leaving](std::optional<TimePoint> since) { return leaving.show(since); };
   options.look_at_ranks = look_by_program(*processes);
-  const std::vector<ComponentSpec> known_components = *components;
   options.components = std::move(*components);
   options.processes = processes.get();
   options.random = [] {
@@ -251,8 +244,8 @@ Status run(const Wish& wish) {
     SB_CHECK(::getentropy(&number, sizeof number) == 0, "the kernel gives up to 256 bytes");
     return number;
   };
-  const std::size_t specifications = first.rules.size();
-  Agent agent(*loop, **store, operations, client.get(), std::move(first.rules), std::move(options));
+  const std::size_t specifications = first.made.rules.size();
+  Agent agent(*loop, **store, operations, client.get(), std::move(first.made.rules), std::move(options));
   agent.tell_rules_refused(first.refused);
   if (auto armed = loop->on_signals({SIGTERM, SIGINT}, [&loop](int) { loop->stop(); }); !armed) return armed;
   std::unique_ptr<RuleWatch> watch;
@@ -263,13 +256,12 @@ Status run(const Wish& wish) {
                     node_name(*config), specifications, to.host.empty() ? "none" : to.host));
     agent.start();
     watch = std::make_unique<RuleWatch>(*loop, folders, files, [&](Result<RuleFiles> now) {
-      auto rules = now ? make(*now) : Result<RuleSet>(fail(now.error()));
-      agent.tell_rules_refused(rules ? "" : rules.error().line());
-      if (!rules) return;
-      if (const Status is = keep_rule_files(kept, *now); !is)
-        say("event=rules_not_kept " + is.error().line());
-      tell_unknown_components(*rules, known_components);
-      agent.change_rules(std::move(*rules));
+      auto made = make(now);
+      agent.tell_rules_refused(made ? "" : made.error().line());
+      if (!made) return;
+      keep_good(kept, *now);
+      tell_warnings(*made);
+      agent.change_rules(std::move(made->rules));
     });
     if (auto armed = loop->on_signals({SIGHUP}, [&watch](int) { watch->look(); }); !armed) return armed;
   }

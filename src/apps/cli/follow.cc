@@ -25,6 +25,38 @@ Result<StreamLine> parse_stream_line(std::string_view line) {
   return parsed;
 }
 
+namespace {
+
+std::string events_target(std::int64_t after, const std::string& subject) {
+  std::string target = fmt::format("/v1/events?after={}", after);
+  if (!subject.empty()) target += "&subject=" + percent_encoded(subject);
+  return target;
+}
+
+}  // namespace
+
+// A long past comes in parts: what is behind the last one is asked for until a part is empty.
+Status past_events(ApiClient& api, const std::string& subject, std::int64_t after,
+                   const std::function<void(const Event&)>& each) {
+  for (bool more = true; more;) {
+    more = false;
+    std::optional<Error> broken;
+    Status ended = api.stream(events_target(after, subject), [&](std::string_view line) {
+      auto parsed = parse_stream_line(line);
+      if (!parsed) {
+        broken = parsed.error();
+        return false;
+      }
+      if (parsed->event) each(*parsed->event);
+      after = parsed->seq;
+      return more = true;
+    });
+    if (broken) return fail(std::move(*broken));
+    if (!ended) return ended;
+  }
+  return {};
+}
+
 Status follow_events(FollowOrder order, const std::function<bool(const Event&)>& each,
                      const std::function<bool()>& idle) {
   using std::chrono::steady_clock;
@@ -40,20 +72,19 @@ Status follow_events(FollowOrder order, const std::function<bool(const Event&)>&
     if (!api) {
       ended = fail(api.error());
     } else {
-      std::string target = fmt::format("/v1/events?after={}&follow=1", order.after);
-      if (!order.subject.empty()) target += "&subject=" + percent_encoded(order.subject);
       std::optional<Error> broken;
-      ended = api->stream(target, [&](std::string_view line) {
-        seen_alive = steady_clock::now();
-        auto parsed = parse_stream_line(line);
-        if (!parsed) {
-          broken = parsed.error();
-          return false;
-        }
-        if (parsed->seq <= order.after) return true;
-        order.after = parsed->seq;
-        return !parsed->event || (go_on = each(*parsed->event));
-      });
+      ended =
+          api->stream(events_target(order.after, order.subject) + "&follow=1", [&](std::string_view line) {
+            seen_alive = steady_clock::now();
+            auto parsed = parse_stream_line(line);
+            if (!parsed) {
+              broken = parsed.error();
+              return false;
+            }
+            if (parsed->seq <= order.after) return true;
+            order.after = parsed->seq;
+            return !parsed->event || (go_on = each(*parsed->event));
+          });
       if (broken) return fail(*broken);
     }
     if (!go_on) break;

@@ -11,6 +11,10 @@
 #include "base/result.h"
 #include "model/event.h"
 
+namespace sickbay {
+class ApiClient;
+}
+
 namespace sickbay::cli {
 
 struct FollowOrder {
@@ -27,6 +31,11 @@ struct StreamLine {
   std::int64_t seq = 0;
 };
 Result<StreamLine> parse_stream_line(std::string_view line);
+
+/// Calls `each` for every event after `after` that is there now, in order.  `subject`: as in FollowOrder.
+/// Errors: the API's.
+Status past_events(ApiClient& api, const std::string& subject, std::int64_t after,
+                   const std::function<void(const Event&)>& each);
 
 /// Calls `each` for every event after `order.after`, in order and each once, until it returns false; `idle`
 /// (may be empty) likewise.  A stream that breaks is taken up again behind the last event seen.

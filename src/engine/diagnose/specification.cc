@@ -135,14 +135,10 @@ std::string mode_of(const std::vector<std::pair<std::string, Value>>& initial) {
   for (const auto& [name, value] : initial)
     if (const auto* text = std::get_if<std::string>(&value); text != nullptr && is_diagnosis_mode(*text))
       return *text;
-  const auto depth_of = [](std::string_view mode) {
-    const auto* at = std::ranges::find(kDiagnosisModes, mode);
-    return at == kDiagnosisModes.end() ? -1 : static_cast<int>(at - kDiagnosisModes.begin());
-  };
   std::string deepest;
   for (const auto& [name, value] : initial)
     if (const bool* flag = std::get_if<bool>(&value);
-        flag != nullptr && *flag && depth_of(name) > depth_of(deepest))
+        flag != nullptr && *flag && depth_of_mode(name) > depth_of_mode(deepest))
       deepest = name;
   return deepest;
 }

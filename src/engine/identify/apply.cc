@@ -132,12 +132,12 @@ void on_job_seen(State& s, const View& view, Case* c, const Event& e) {
   run->job = std::move(job);
   run->seen_at = e.at;
   // (One that was put back still shows those of the run before while it leaves them.)
-  const auto shown = parse_job_state(run->job.state, run->job.flags);
-  if (!run->job.nodes.empty() && !(shown && shown->base == JobBase::pending))
+  const auto seen = parse_job_state(run->job.state, run->job.flags);
+  if (!run->job.nodes.empty() && !(seen && seen->base == JobBase::pending))
     // slurmctld takes nodes off the list of a completing job as they come free: S is all that it ever had.
     if (auto names = expand_hostlist(run->job.nodes))
       run->nodes = hosts_in_either(run->nodes, sorted_hosts(std::move(*names)));
-  if (const auto seen = parse_job_state(run->job.state, run->job.flags)) {
+  if (seen) {
     Ending ending = ending_of(*seen);
     // It was ended since it hung, on its owner's word: that is a failure, as its time limit would have been.
     if (ending.outcome == Outcome::cancelled && run->is_program() && run->hangs() && run->cancel_wanted)

@@ -9,7 +9,6 @@
 namespace sickbay::identify {
 namespace {
 
-using std::chrono::hours;
 using std::chrono::seconds;
 using testing::Contains;
 using testing::HasSubstr;

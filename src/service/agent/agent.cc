@@ -208,6 +208,11 @@ void Agent::order_period(std::size_t i, const diagnose::Period& period) {
   order(std::move(wanted), false);
 }
 
+bool Agent::began_within(std::size_t i, const diagnose::Period& period, Micros pause) const {
+  const auto last = began_[i].find(period.name);
+  return last != began_[i].end() && loop_.now() - last->second < pause;
+}
+
 // A node that falls idle is looked at in that moment by what waits for idle nodes, unless it was within the
 // pause of its period: the next tick may come when the next job is there.
 void Agent::use_may_have_changed() {
@@ -217,12 +222,10 @@ void Agent::use_may_have_changed() {
   for (std::size_t i = 0; i < rules_.size(); ++i) {
     const diagnose::Specification& s = rules_[i]->specification;
     if (is == diagnose::NodeUse::idle)
-      for (const diagnose::Period* period : diagnose::find_periods(s, time_of_day(now), is)) {
-        const auto last = began_[i].find(period->name);
+      for (const diagnose::Period* period : diagnose::find_periods(s, time_of_day(now), is))
         if (period->node == diagnose::NodeUse::idle &&
-            (last == began_[i].end() || now - last->second >= pause_of(s, *period, options_.every)))
+            !began_within(i, *period, pause_of(s, *period, options_.every)))
           order_period(i, *period);
-      }
     plan(i);
   }
 }
@@ -238,9 +241,7 @@ void Agent::watch_jobs() {
       for (const diagnose::Period* period :
            diagnose::find_periods(rules_[i]->specification, time_of_day(now), use())) {
         const std::string mode = mode_of(period->initial);
-        const auto last = began_[i].find(period->name);
-        if ((mode.empty() || mode == kDiagnosisModes.front()) &&
-            (last == began_[i].end() || now - last->second >= kAfterJob))
+        if ((mode.empty() || mode == kDiagnosisModes.front()) && !began_within(i, *period, kAfterJob))
           order_period(i, *period);
       }
   job_watch_ = loop_.at(now + kLookForSteps, [this] { watch_jobs(); });

@@ -102,6 +102,8 @@ class Agent {
   void plan(std::size_t rules);
   void tick(std::size_t rules);
   void order_period(std::size_t rules, const diagnose::Period& period);
+  /// A run of the period began less than `pause` ago.
+  bool began_within(std::size_t rules, const diagnose::Period& period, Micros pause) const;
   void use_may_have_changed();
   void watch_jobs();
   void take_changed_rules();

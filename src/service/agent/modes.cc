@@ -10,11 +10,6 @@
 namespace sickbay::agent {
 namespace {
 
-// The place of a mode among all, from the shallowest; -1 for another word.
-int depth_of(std::string_view mode) {
-  const auto* at = std::ranges::find(kDiagnosisModes, mode);
-  return at == kDiagnosisModes.end() ? -1 : static_cast<int>(at - kDiagnosisModes.begin());
-}
 bool is_mode_text(const Value& value) {
   const auto* text = std::get_if<std::string>(&value);
   return text != nullptr && is_diagnosis_mode(*text);
@@ -40,7 +35,7 @@ Initial initial_for(const diagnose::Specification& specification, const diagnose
   for (const diagnose::Period& period : periods)
     for (const auto& [name, value] : period.initial) {
       if (!is_mode_flag(name, value)) continue;
-      const Value wanted = depth_of(name) <= depth_of(mode);
+      const Value wanted = depth_of_mode(name) <= depth_of_mode(mode);
       const auto known = std::ranges::find(initial, name, &Initial::value_type::first);
       if (known == initial.end())
         initial.emplace_back(name, wanted);
