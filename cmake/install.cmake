@@ -67,9 +67,9 @@ install(CODE [[
     file(CREATE_LINK sickbay "${root}/${bin}/${name}" SYMBOLIC)
     message(STATUS "Installing: ${root}/${bin}/${name}")
   endforeach()
-  foreach(unit sickbayd sickbay-agent)
-    configure_file("${unit_templates}/${unit}.service.in" "${root}/lib/systemd/system/${unit}.service" @ONLY)
-    message(STATUS "Installing: ${root}/lib/systemd/system/${unit}.service")
+  foreach(unit sickbayd.service sickbay-agent.service sickbay-backup.service sickbay-backup.timer)
+    configure_file("${unit_templates}/${unit}.in" "${root}/lib/systemd/system/${unit}" @ONLY)
+    message(STATUS "Installing: ${root}/lib/systemd/system/${unit}")
   endforeach()
   file(MAKE_DIRECTORY "${root}/${data}/bash-completion/completions")
   execute_process(COMMAND "${build}/bin/sickbay" completion bash

@@ -12,6 +12,7 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "adapters/sqlite/salvage.h"
 #include "base/digest/sha256.h"
 #include "legacy_text.h"
 #include "service/config.h"
@@ -59,7 +60,7 @@ class OldJournal : public testing::TestWithParam<std::string> {
 
   const std::vector<Event> events_ = events_of(GetParam());
   const std::string then_ = contents(SB_JOURNALS "/" + GetParam() + ".state");
-  const Config config_;
+  const Config config_{};
   Seats seats_{config_};
 };
 
@@ -120,6 +121,31 @@ TEST_P(OldJournal, OwesClaimsOnExactlyWhatWasOut) {
   // No case of it claims anything before it acts again.
   EXPECT_THAT(seats_.cases().owed(), testing::IsEmpty());
   EXPECT_THAT(seats_.cluster().claims.all(), testing::IsEmpty());
+}
+
+// A damaged journal is salvaged and replayed: whichever event it has lost, every engine goes on, and for what
+// was given up nothing is done any more.
+TEST_P(OldJournal, GoesOnWithoutAnyOneEvent) {
+  for (std::size_t lost = 0; lost < events_.size(); ++lost) {
+    const std::string& subject = events_[lost].subject;
+    const bool given_up = is_given_up_by_loss(subject);
+    Seats seats(config_);
+    for (std::size_t i = 0; i < events_.size(); ++i)
+      if (i != lost && !(given_up && events_[i].subject == subject)) seats.replay(events_[i]);
+    if (given_up) seats.replay(new_event(subject, kArchived, Json::object()));
+    const TimePoint now = events_.back().at + std::chrono::hours(1);
+    for (const auto& seat : seats.all()) {
+      seat->touch_all();
+      if (given_up) seat->touch(subject);
+      for (const std::string& touched : seat->take_touched()) {
+        const Seat::Turn turn = seat->decide(touched, now);
+        if (given_up && touched == subject)
+          EXPECT_TRUE(turn.commands.empty()) << seat->name() << " without " << events_[lost].text();
+      }
+      (void)seat->wish();
+      (void)seat->canonical_text();
+    }
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(OldJournals, OldJournal, testing::ValuesIn(journals()),

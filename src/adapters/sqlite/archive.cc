@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "adapters/sqlite/balance.h"
 #include "adapters/sqlite/schema.h"
 #include "adapters/sqlite/statement.h"
 #include "base/time.h"
@@ -11,35 +12,33 @@
 namespace sickbay::sqlite {
 namespace {
 
-void bind_event(Statement& statement, const Event& event, const std::string& body) {
-  statement.reset();
-  statement.bind(1, event.seq);
-  statement.bind(2, to_micros(event.at));
-  statement.bind(3, std::int64_t{event.v});
-  statement.bind(4, event.subject);
-  statement.bind(5, event.kind);
-  statement.bind(6, body);
-}
-
 Status copy_all(sqlite3* db, const std::string& path, const std::vector<Event>& events) {
   Statement insert, same;
   if (auto p = insert.prepare(
-          db, "INSERT OR IGNORE INTO event(seq, at, v, subject, kind, body) VALUES(?,?,?,?,?,?)");
+          db, "INSERT OR IGNORE INTO event(seq, at, v, subject, kind, body, sum) VALUES(?,?,?,?,?,?,?)");
       !p)
     return p;
   // v and body may differ where a newer program copies again what an older one had copied: they are raised.
-  if (auto p = same.prepare(db,
-                            "SELECT 1 FROM event WHERE seq = ?1 AND at = ?2 AND subject = ?4 AND kind = ?5 "
-                            "AND ?3 = ?3 AND ?6 = ?6");
+  if (auto p = same.prepare(db, "SELECT 1 FROM event WHERE seq = ? AND at = ? AND subject = ? AND kind = ?");
       !p)
     return p;
+  auto balance = read_balance(db, path);
+  if (!balance) return fail(balance.error());
   for (const Event& event : events) {
     if (event.kind == kArchived) continue;
-    const std::string body = event.body.dump();
-    bind_event(insert, event, body);
+    const Row row{event.seq, to_micros(event.at), event.v, event.subject, event.kind, event.body.dump()};
+    insert.reset();
+    bind_row(insert, row);
     if (insert.step() != SQLITE_DONE) return fail(error_of(db, "write the archive " + path));
-    if (sqlite3_changes(db) == 1) continue;
-    bind_event(same, event, body);
+    if (sqlite3_changes(db) == 1) {
+      balance->add(row_sum(row));
+      continue;
+    }
+    same.reset();
+    same.bind(1, row.seq);
+    same.bind(2, row.at);
+    same.bind(3, row.subject);
+    same.bind(4, row.kind);
     const int found = same.step();
     same.reset();
     if (found == SQLITE_ROW) continue;
@@ -49,6 +48,7 @@ Status copy_all(sqlite3* db, const std::string& path, const std::vector<Event>& 
                     .remedied_by("move the old archive elsewhere; nothing was changed"));
   }
   insert.reset();
+  if (auto kept = write_balance(db, *balance); !kept) return kept;
   return execute(db, "COMMIT");
 }
 

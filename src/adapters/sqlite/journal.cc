@@ -3,13 +3,15 @@
 //
 // seq is given here, one after the other, and not by SQLite, so that a failed append leaves no gap.  Nothing
 // is written that read() would refuse later: a body goes through the parser before it goes into the file.
-// What is elsewhere: the lock (writer_lock), versions (schema), the yearly files (archive).
+// Each row has a sum, and the file a balance of them (balance): a wrong bit or a row that is gone is told and
+// never replayed.  What is elsewhere: the lock (writer_lock), versions (schema), the yearly files (archive).
 #include "adapters/sqlite/journal.h"
 
 #include <fmt/format.h>
 #include <sys/stat.h>
 
 #include "adapters/sqlite/archive.h"
+#include "adapters/sqlite/balance.h"
 #include "adapters/sqlite/schema.h"
 #include "adapters/sqlite/statement.h"
 #include "adapters/sqlite/writer_lock.h"
@@ -24,9 +26,13 @@ using sqlite::execute;
 using sqlite::Statement;
 
 constexpr const char* kReadAll =
-    "SELECT seq, at, v, subject, kind, body FROM event WHERE seq > ?1 ORDER BY seq";
+    "SELECT seq, at, v, subject, kind, body, sum FROM event WHERE seq > ?1 ORDER BY seq";
 constexpr const char* kReadSubject =
-    "SELECT seq, at, v, subject, kind, body FROM event WHERE subject = ?2 AND seq > ?1 ORDER BY seq";
+    "SELECT seq, at, v, subject, kind, body, sum FROM event WHERE subject = ?2 AND seq > ?1 ORDER BY seq";
+constexpr const char* kWayOut =
+    "stop sickbayd; 'sickbay journal --file FILE --verify' tells all that is damaged, and --salvage NEW "
+    "writes "
+    "what can be kept";
 
 std::int64_t file_size(const std::string& path) {
   struct stat info {};
@@ -46,13 +52,17 @@ class Store : public SqliteJournal {
       return fail(known.error());
     if (auto set = set_durable(); !set) return set;
     if (auto raised = sqlite::migrate(db(), path, sqlite::migrations()); !raised) return raised;
-    if (auto prepared =
-            insert_.prepare(db(), "INSERT INTO event(seq, at, v, subject, kind, body) VALUES(?,?,?,?,?,?)");
+    if (auto prepared = insert_.prepare(db(),
+                                        "INSERT INTO event(seq, at, v, subject, kind, body, sum) "
+                                        "VALUES(?,?,?,?,?,?,?)");
         !prepared)
       return prepared;
     const auto last = read_last();
     if (!last) return fail(last.error());
     last_ = *last;
+    const auto balance = sqlite::read_balance(db(), path_);
+    if (!balance) return fail(balance.error());
+    balance_ = *balance;
     return {};
   }
 
@@ -92,23 +102,28 @@ class Store : public SqliteJournal {
     }
 
     if (auto begun = execute(db(), "BEGIN IMMEDIATE"); !begun) return begun;
+    sqlite::Balance balance = balance_;
     for (std::size_t i = 0; i < events.size(); ++i) {
+      const sqlite::Row row{last_.seq + 1 + static_cast<std::int64_t>(i),
+                            to_micros(events[i].at),
+                            events[i].v,
+                            events[i].subject,
+                            events[i].kind,
+                            std::move(bodies[i])};
       insert_.reset();
-      insert_.bind(1, last_.seq + 1 + static_cast<std::int64_t>(i));
-      insert_.bind(2, to_micros(events[i].at));
-      insert_.bind(3, std::int64_t{events[i].v});
-      insert_.bind(4, events[i].subject);
-      insert_.bind(5, events[i].kind);
-      insert_.bind(6, bodies[i]);
+      sqlite::bind_row(insert_, row);
       if (insert_.step() != SQLITE_DONE) return undo("append to the journal");
+      balance.add(sqlite::row_sum(row));
     }
     insert_.reset();
+    if (!sqlite::write_balance(db(), balance)) return undo("append to the journal");
     if (sqlite3_exec(db(), "COMMIT", nullptr, nullptr, nullptr) != SQLITE_OK)
       return undo("append to the journal");
     for (std::size_t i = 0; i < events.size(); ++i) {
       events[i].seq = ++last_.seq;
       events[i].body = std::move(canonical[i]);
     }
+    balance_ = balance;
     last_.at = stamp;
     return {};
   }
@@ -117,7 +132,12 @@ class Store : public SqliteJournal {
     Statement statement;  // one per call: `each` may read again
     if (auto prepared = statement.prepare(db(), kReadAll); !prepared) return prepared;
     statement.bind(1, after);
-    return walk(statement, each);
+    if (after > 0) return walk(statement, each);
+    // A first read of all: the rows must be those that the file says it has, both as of one moment.
+    if (auto begun = begin_look(); !begun) return begun;
+    Status all = read_whole(statement, each);
+    end_look();
+    return all;
   }
   Status read_subject(const std::string& subject, std::int64_t after,
                       const std::function<bool(const Event&)>& each) override {
@@ -206,19 +226,52 @@ class Store : public SqliteJournal {
     return fail(std::move(error));
   }
 
-  Status walk(Statement& statement, const std::function<bool(const Event&)>& each) {
+  // What a reader sees between the two is as of one moment; the writer is the one that changes the file.
+  // (A savepoint, for `each` may read again.)
+  Status begin_look() { return writer_ ? Status() : execute(db(), "SAVEPOINT look"); }
+  void end_look() {
+    if (!writer_) sqlite3_exec(db(), "RELEASE look", nullptr, nullptr, nullptr);
+  }
+
+  Status read_whole(Statement& statement, const std::function<bool(const Event&)>& each) {
+    const auto balance = sqlite::read_balance(db(), path_);
+    if (!balance) return fail(balance.error());
+    sqlite::Balance found;
+    bool to_the_end = true;
+    auto all = walk(
+        statement,
+        [&](const Event& event) {
+          to_the_end = each(event);
+          return to_the_end;
+        },
+        &found);
+    if (!all || !to_the_end || found == *balance) return all;
+    return fail(Error(ErrorCode::storage_broken,
+                      found.events < balance->events
+                          ? fmt::format("{} of the {} events of {} are gone", balance->events - found.events,
+                                        balance->events, path_)
+                          : fmt::format("{} has {} events, which are not the {} that it says it has", path_,
+                                        found.events, balance->events))
+                    .because("the file was changed by something else than sickbayd")
+                    .remedied_by(kWayOut));
+  }
+
+  Status walk(Statement& statement, const std::function<bool(const Event&)>& each,
+              sqlite::Balance* found = nullptr) {
     int code;
     while ((code = statement.step()) == SQLITE_ROW) {
-      auto body = Json::parse(statement.text(5));
+      const sqlite::Row row = sqlite::row_of(statement);
+      if (row_sum(row) != statement.integer(6))
+        return fail(Error(ErrorCode::storage_broken, fmt::format("event {} of {} is damaged", row.seq, path_))
+                        .because("it is not what was written: its checksum does not fit")
+                        .remedied_by(kWayOut));
+      if (found) found->add(statement.integer(6));
+      auto body = Json::parse(row.body);
       if (!body)
-        return fail(ErrorCode::storage_broken, fmt::format("event {} of {} is damaged: {}",
-                                                           statement.integer(0), path_, body.error().what));
-      Event event{statement.integer(0),
-                  from_micros(statement.integer(1)),
-                  static_cast<int>(statement.integer(2)),
-                  statement.text(3),
-                  statement.text(4),
-                  std::move(*body)};
+        return fail(ErrorCode::storage_broken,
+                    fmt::format("event {} of {} is damaged: {}", row.seq, path_, body.error().what));
+      Event event{row.seq,  from_micros(row.at), static_cast<int>(row.v), row.subject,
+                  row.kind, std::move(*body)};
       if (auto raised = sqlite::raise_event(event, sqlite::raises()); !raised) return raised;
       if (!each(event)) return {};
     }
@@ -246,21 +299,35 @@ class Store : public SqliteJournal {
 
   // Puts `summary` in the place of the events of its subject up to it.
   Status leave(const Event& summary) {
-    Statement drop, put;
+    const std::string body = summary.body.dump();
+    const std::int64_t sum =
+        sqlite::row_sum(summary.seq, to_micros(summary.at), summary.v, summary.subject, summary.kind, body);
+    Statement sums, drop, put;
+    if (auto p = sums.prepare(db(), "SELECT sum FROM event WHERE subject = ? AND seq <= ?"); !p) return p;
     if (auto p = drop.prepare(db(), "DELETE FROM event WHERE subject = ? AND seq < ?"); !p) return p;
-    if (auto p = put.prepare(db(), "UPDATE event SET kind = ?, v = ?, body = ? WHERE seq = ?"); !p) return p;
-    drop.bind(1, summary.subject);
-    drop.bind(2, summary.seq);
+    if (auto p = put.prepare(db(), "UPDATE event SET kind = ?, v = ?, body = ?, sum = ? WHERE seq = ?"); !p)
+      return p;
+    for (Statement* one : {&sums, &drop}) {
+      one->bind(1, summary.subject);
+      one->bind(2, summary.seq);
+    }
     put.bind(1, summary.kind);
     put.bind(2, std::int64_t{summary.v});
-    put.bind(3, summary.body.dump());
-    put.bind(4, summary.seq);
+    put.bind(3, body);
+    put.bind(4, sum);
+    put.bind(5, summary.seq);
     if (auto begun = execute(db(), "BEGIN IMMEDIATE"); !begun) return begun;
-    if (drop.step() != SQLITE_DONE || put.step() != SQLITE_DONE) return undo("compact the journal");
-    drop.reset();
-    put.reset();
+    sqlite::Balance balance = balance_;
+    int code;
+    while ((code = sums.step()) == SQLITE_ROW) balance.take(sums.integer(0));
+    balance.add(sum);
+    if (code != SQLITE_DONE || drop.step() != SQLITE_DONE || put.step() != SQLITE_DONE ||
+        !sqlite::write_balance(db(), balance))
+      return undo("compact the journal");
+    for (Statement* one : {&sums, &drop, &put}) one->reset();
     if (sqlite3_exec(db(), "COMMIT", nullptr, nullptr, nullptr) != SQLITE_OK)
       return undo("compact the journal");
+    balance_ = balance;
     return {};
   }
 
@@ -270,6 +337,7 @@ class Store : public SqliteJournal {
   bool writer_ = false;
   Statement insert_;
   Last last_;
+  sqlite::Balance balance_;  ///< of a writer: what the file has
 };
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 
+#include "adapters/sqlite/balance.h"
 #include "adapters/sqlite/statement.h"
 
 namespace sickbay::sqlite {
@@ -18,6 +19,11 @@ constexpr auto kMigrations = std::to_array<const char*>({
     "CREATE TABLE event(seq INTEGER PRIMARY KEY, at INTEGER NOT NULL, v INTEGER NOT NULL,"
     " subject TEXT NOT NULL, kind TEXT NOT NULL, body TEXT NOT NULL) STRICT;"
     "CREATE INDEX event_subject ON event(subject, seq);",
+    // 2: a sum of each row, and the balance of all (balance.h).
+    "ALTER TABLE event ADD COLUMN sum INTEGER NOT NULL DEFAULT 0;"
+    "UPDATE event SET sum = sickbay_row_sum(seq, at, v, subject, kind, body);"
+    "CREATE TABLE balance(events INTEGER NOT NULL, sum INTEGER NOT NULL) STRICT;"
+    "INSERT INTO balance SELECT count(*), sickbay_sum(sum) FROM event;",
 });
 
 // Raises that need nothing but the body: none yet.  Those that need the state before the event are the
@@ -77,6 +83,7 @@ Result<int> check_schema(sqlite3* db, const std::string& path, std::span<const c
 Status migrate(sqlite3* db, const std::string& path, std::span<const char* const> rows) {
   const auto found = check_schema(db, path, rows);
   if (!found) return fail(found.error());
+  if (auto added = add_functions(db); !added) return added;
   for (auto n = static_cast<std::size_t>(*found); n < rows.size(); ++n) {
     // The version changes with the tables or not at all.
     const std::string sql = fmt::format(

@@ -10,11 +10,13 @@
 #include "apps/cli/answer.h"
 #include "apps/cli/cluster/cluster_text.h"
 #include "apps/cli/cluster/findings_text.h"
+#include "apps/cli/cluster/journal_check.h"
 #include "apps/cli/cluster/journal_file.h"
 #include "apps/cli/commands.h"
 #include "apps/cli/event_text.h"
 #include "apps/cli/follow.h"
 #include "base/hostlist.h"
+#include "settings/paths.h"
 
 namespace sickbay::cli {
 namespace {
@@ -28,20 +30,10 @@ struct NodesOptions {
 std::vector<Event> last_events(ApiClient& api, const std::string& node) {
   constexpr std::size_t kMost = 15;
   std::deque<Event> events;
-  std::int64_t after = 0;
-  for (bool more = true; more;) {
-    more = false;
-    const std::string target =
-        fmt::format("/v1/events?after={}&subject={}", after, percent_encoded("node:" + node));
-    (void)api.stream(target, [&](std::string_view line) {
-      auto parsed = parse_stream_line(line);
-      if (!parsed) return false;
-      if (parsed->event) events.push_back(*parsed->event);
-      if (events.size() > kMost) events.pop_front();
-      after = parsed->seq;
-      return more = true;
-    });
-  }
+  (void)past_events(api, node_subject(node), 0, [&](const Event& event) {
+    events.push_back(event);
+    if (events.size() > kMost) events.pop_front();
+  });
   return {events.begin(), events.end()};
 }
 
@@ -67,13 +59,26 @@ struct JournalOptions {
   bool follow = false, json = false;
   std::int64_t after = 0;
   std::string subject, file;
+  bool verify = false;
+  std::string salvage, backup;
+  std::size_t keep = 7;
 };
+
+// Of the file itself: whether it is whole, what can be kept of it, a copy of it.
+std::optional<Result<int>> run_journal_file(const JournalOptions& o) {
+  const std::string file = o.file.empty() ? Paths::from_environment().journal() : o.file;
+  if (o.verify) return verify_journal(file, o.json);
+  if (!o.salvage.empty()) return salvage_to(file, o.salvage, o.json);
+  if (!o.backup.empty()) return back_up_to(file, o.backup, o.keep, o.json);
+  return std::nullopt;
+}
 
 void print_event(const Event& event, bool json, const TextPage& page) {
   print(json ? event.text() + "\n" : event_line(event, page));
 }
 
 Result<int> run_journal(const JournalOptions& o) {
+  if (auto done = run_journal_file(o)) return std::move(*done);
   const TextPage page = page_of_stdout();
   if (!o.file.empty()) {
     auto read = read_journal_file(o.file, o.subject, o.after, [&](const Event& event) {
@@ -97,26 +102,9 @@ Result<int> run_journal(const JournalOptions& o) {
   }
   auto api = connect_to_sickbayd();
   if (!api) return fail(api.error());
-  // A long past comes in parts: ask behind the last one until a part is empty.
-  std::int64_t after = o.after;
-  for (bool more = true; more;) {
-    more = false;
-    std::string target = fmt::format("/v1/events?after={}", after);
-    if (!o.subject.empty()) target += "&subject=" + percent_encoded(o.subject);
-    std::optional<Error> broken;
-    auto ended = api->stream(target, [&](std::string_view line) {
-      auto parsed = parse_stream_line(line);
-      if (!parsed) {
-        broken = parsed.error();
-        return false;
-      }
-      if (parsed->event) print_event(*parsed->event, o.json, page);
-      after = parsed->seq;
-      return more = true;
-    });
-    if (broken) return fail(std::move(*broken));
-    if (!ended) return fail(ended.error());
-  }
+  const Status read =
+      past_events(*api, o.subject, o.after, [&](const Event& event) { print_event(event, o.json, page); });
+  if (!read) return fail(read.error());
   return 0;
 }
 
@@ -153,6 +141,24 @@ void add_journal_command(CLI::App& app, Ending& ending) {
   c->add_option("--file", o->file, "read this journal file itself (root; sickbayd need not run)")
       ->type_name("PATH")
       ->excludes(follow);
+  CLI::Option* verify =
+      c->add_flag("--verify", o->verify, "tell what of the file is damaged or gone: exit code 1")
+          ->excludes(follow);
+  CLI::Option* salvage =
+      c->add_option("--salvage", o->salvage, "write what can be kept of a damaged file here")
+          ->type_name("NEW")
+          ->excludes(follow)
+          ->excludes(verify);
+  CLI::Option* backup =
+      c->add_option("--backup", o->backup, "write a copy of the file into this folder; sickbayd may run")
+          ->type_name("FOLDER")
+          ->excludes(follow)
+          ->excludes(verify)
+          ->excludes(salvage);
+  c->add_option("--keep", o->keep, "so many copies stay there, the newest")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber)
+      ->needs(backup);
   c->add_flag("--json", o->json, "print each event as a line of JSON");
   c->footer("You see the events of your own cases; operators see all.\n");
   c->callback([o, &ending] { ending = {run_journal(*o), o->json}; });

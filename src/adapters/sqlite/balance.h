@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// Balance: how it is known that a file holds all of its events, and each as it was written.
+//
+// Each row has a sum of its columns; the file has one row that says how many events it holds and what their
+// sums add up to, changed in the transaction that changes the events.  One wrong bit makes a row's own sum
+// wrong; a row that is gone, came back or was put in another's place makes the balance wrong.  A sum of sums
+// and not a chain: a compaction takes events out of the middle.  It finds what disks, memory and people with
+// an editor do, and keeps out nobody who means harm.  Inside adapters/sqlite only.
+#pragma once
+#include <sqlite3.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace sickbay::sqlite {
+
+class Statement;
+
+/// The columns of one row, as they lie in the file: the body is not parsed.
+struct Row {
+  std::int64_t seq = 0, at = 0, v = 0;
+  std::string subject, kind, body;
+};
+
+/// Of all columns, each with its length, so that no letter can move from one to the next unseen.
+std::int64_t row_sum(std::int64_t seq, std::int64_t at, std::int64_t v, std::string_view subject,
+                     std::string_view kind, std::string_view body);
+inline std::int64_t row_sum(const Row& row) {
+  return row_sum(row.seq, row.at, row.v, row.subject, row.kind, row.body);
+}
+
+/// Of a statement whose first columns are seq, at, v, subject, kind, body.
+Row row_of(Statement& statement);
+/// To the parameters 1 to 6 in that order, and the sum to 7.
+void bind_row(Statement& statement, const Row& row);
+
+struct Balance {
+  std::int64_t events = 0;
+  std::int64_t sum = 0;  ///< of all row sums, modulo 2^64
+
+  void add(std::int64_t sum_of_row);
+  void take(std::int64_t sum_of_row);
+  friend bool operator==(const Balance&, const Balance&) = default;
+};
+
+/// What the file says of itself.  Errors: storage_broken, also where the row is not there.
+Result<Balance> read_balance(sqlite3* db, const std::string& path);
+/// Within the caller's transaction.
+Status write_balance(sqlite3* db, const Balance& balance);
+
+/// Makes the functions that the migration needs: sickbay_row_sum(seq, at, v, subject, kind, body) and the
+/// aggregate sickbay_sum(sum), which, unlike SQLite's, wraps around.
+Status add_functions(sqlite3* db);
+
+}  // namespace sickbay::sqlite
