@@ -32,6 +32,8 @@ for device in null zero full random urandom tty; do
   : > "$folder/dev/\$device"
   mount --bind /dev/\$device "$folder/dev/\$device"
 done
+ln -s /proc/self/fd "$folder/dev/fd"
+for name in 0:stdin 1:stdout 2:stderr; do ln -s "/proc/self/fd/\${name%:*}" "$folder/dev/\${name#*:}"; done
 mkdir "$folder/dev/shm"
 mount --bind /dev/shm "$folder/dev/shm"
 mount --move "$folder/dev" /dev
@@ -45,7 +47,7 @@ clean_up() { kill "$confined" 2>/dev/null || true; }
 until_true "sickbayd runs confined: $(tail -n 3 "$folder/confined.log")" grep -q event=started "$folder/confined.log"
 pid=$(ctl pgrep -f "^$build/bin/sickbayd" | head -n1)
 # Bit 21 is CAP_SYS_ADMIN.
-holds "it has not all rights of root" [ $((0x$(sed -n 's/^CapBnd:[[:space:]]*//p' "/proc/$pid/status") >> 21 & 1)) = 0 ]
+holds "it has not all rights of root" [ $((0x$(ctl sed -n 's/^CapBnd:[[:space:]]*//p' "/proc/$pid/status") >> 21 & 1)) = 0 ]
 
 # A failing program that reads a file of 0600, in a folder of 0700, with a limit of its own.
 as alice "mkdir -p -m 700 work && cd work && echo secret > in.dat && chmod 600 in.dat &&
@@ -57,9 +59,9 @@ holds "it is the program: $(jq -c .verdict "$folder/why.json")" says "$job" '.ve
 holds "its second run ran in a copy of the folder" says "$job" '[.runs[] | select(.kind == "program" and .nodes != null)] | length == 2'
 holds "V ran" says "$job" '[.runs[] | select(.kind == "verification")] | length > 0'
 # A node dies: Slurm's word, a drain's text and all that root does by Slurm's own ways.
-job=$(as alice "$sickbay submit -N2 -w n3,n4 -t 5 $source_dir/demo/programs/healthy.sh 60" 2>"$folder/submit.err" | sed -n 's/^Submitted batch job //p')
+job=$(as alice "$sickbay submit --no-requeue -N2 -w n3,n4 -t 5 $source_dir/demo/programs/healthy.sh 60" 2>"$folder/submit.err" | sed -n 's/^Submitted batch job //p')
 within 60 runs "$job" || fail "the second job does not run: $(cat "$folder/submit.err")"
 "$sickbay" lab fault -l "$lab" n4 crash >/dev/null
 until_true "the node is the cause" says "$job" '.verdict.cause == "b" and (.verdict.nodes | index("n4")) != null'
-until_true "sickbayd ends" sh -c "kill $pid 2>/dev/null; ! kill -0 $pid"
+until_true "sickbayd ends" ctl sh -c "kill $pid 2>/dev/null; ! kill -0 $pid 2>/dev/null"
 finish
