@@ -15,11 +15,17 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
       continue;
     }
     for (const diagnose::NhcTaken& taken : made->lines)
-      SB_CHECK(taken.how == diagnose::NhcTaken::How::whole || !taken.note.empty(),
+      SB_CHECK(taken.how == diagnose::NhcTaken::How::whole || taken.how == diagnose::NhcTaken::How::setting ||
+                   !taken.note.empty(),
                "what is left out has a reason");
     if (made->files.empty()) continue;
     // As every node that one of the files is for, and so all of them together.
     const auto read = diagnose::read_specifications(made->files, {"n01", {}});
+    SB_CHECK(read.has_value(), read ? "" : read.error().what.c_str());
+  }
+  if (const auto here = diagnose::import_nhc_here(text, "nhc.conf", {"n01", "n01.site"});
+      here && !here->files.empty()) {
+    const auto read = diagnose::read_specifications(here->files, {"n01", {}});
     SB_CHECK(read.has_value(), read ? "" : read.error().what.c_str());
   }
   return 0;

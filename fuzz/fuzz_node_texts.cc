@@ -2,6 +2,7 @@
 // All parsers of what a node's kernel and programs write (adapters/node, base/mount_table.h) on the same
 // bytes: total, within the bounds of a specification's values.
 #include "adapters/node/parse.h"
+#include "adapters/node/parse_site.h"
 #include "base/mount_table.h"
 #include "property.h"
 
@@ -55,5 +56,29 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
   (void)upsc_value(text, "ups.status");
   const auto time = parse_sntp(text);
   SB_CHECK(!time || (*time > 0 && *time < 1e10), "a time of this age");
+  for (const char* name : {"tcp", "udp6", "unix"})
+    for (const SocketLine& one : parse_sockets(text, name)) {
+      check(one.inode, "an inode");
+      SB_CHECK(one.uid >= -1 && one.uid <= kMost, "a user");
+      SB_CHECK(one.protocol == "unix" || one.local.rfind(':') != std::string::npos, "an address has a port");
+    }
+  for (const MountLine& m : parse_mounts(text))
+    SB_CHECK(!m.source.empty() && !m.place.empty() && !m.type.empty() && !m.options.empty(),
+             "a mount is whole");
+  if (const auto cpus = parse_cpuinfo(text))
+    SB_CHECK(cpus->sockets > 0 && cpus->cores >= 0 && cpus->threads >= 0, "counts are none below 0");
+  for (const DmiStructure& one : parse_dmidecode(text))
+    for (const std::string& line : one.lines) SB_CHECK(!line.empty(), "a line says something");
+  if (const auto record = parse_kmsg(text)) {
+    check(record->facility, "a facility");
+    SB_CHECK(record->level >= 0 && record->level < 8, "a level");
+    (void)kind_of_kernel_text(record->text);
+  }
+  (void)kind_of_kernel_text(text);
+  for (const auto& errors : {parse_mcelog(text), parse_ras_summary(text)})
+    if (errors) {
+      check(errors->corrected, "errors");
+      check(errors->uncorrected, "errors");
+    }
   return 0;
 }

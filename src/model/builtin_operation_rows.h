@@ -12,6 +12,7 @@ std::vector<BuiltinOperation>
 builtin_system_rows();  ///< builtin_system.cc: collect, file systems, network, clock
 std::vector<BuiltinOperation>
 builtin_process_rows();  ///< builtin_processes.cc: collect, services, processes, jobs
+std::vector<BuiltinOperation> builtin_site_rows();  ///< builtin_site.cc: collect, as a site's own checks ask
 std::vector<BuiltinOperation>
 builtin_act_rows();  ///< builtin_acts.cc: test, localise, repair, verify, critical
 

@@ -47,8 +47,8 @@ std::string_view to_string(BuiltinPlace place) {
 const std::vector<BuiltinOperation>& builtin_operations() {
   static const std::vector<BuiltinOperation> all = [] {
     std::vector<BuiltinOperation> rows;
-    for (const auto& part :
-         {builtin_hardware_rows(), builtin_system_rows(), builtin_process_rows(), builtin_act_rows()})
+    for (const auto& part : {builtin_hardware_rows(), builtin_system_rows(), builtin_process_rows(),
+                             builtin_site_rows(), builtin_act_rows()})
       rows.insert(rows.end(), part.begin(), part.end());
     return rows;
   }();

@@ -84,12 +84,14 @@ cat > nhc.conf <<'EOF'
 * || check_ps_service -r munged
 n0* || check_hw_physmem_free 1MB
 * || check_file_test -d /tmp
+* || site_check 3
+* || check_moab_rm -t 10
 EOF
 mkdir made
 run 0 sickbay rules import-nhc nhc.conf --out made
-says out '2 of 4 lines taken'
+says out '4 of 6 lines taken: 3 whole, 1 as stubs'
 run 0 sickbay rules import-nhc nhc.conf --out made --nodes 'n[00-19]' --json
-[ "$(jq -r '[.lines[].taken] | join(",")' out)" = 'whole,whole,whole,no' ] || fail "the JSON of import-nhc is another"
+[ "$(jq -r '[.lines[].taken] | join(",")' out)" = 'whole,whole,whole,whole,stub,no' ] || fail "the JSON of import-nhc is another"
 run 0 sickbay rules lint made --node n03
 says out '0 errors, 0 warnings'
 run 65 sickbay rules import-nhc memory.json

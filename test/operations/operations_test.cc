@@ -168,11 +168,12 @@ TEST_F(Operations, KnownGoodRunsTheVerificationProgram) {
 TEST_F(Operations, KernelLogInPython) {
   node::TestFolder root;
   root.write("/var/log/kern.log",
-             "Nov 21 16:00:01 n3 kernel: [ 1.0] sd 0:0:0:0: [sda] Medium Error\n"
+             "Nov 21 16:00:01 n3 kernel: [ 1.0] sd 0:0:0:0: [sda] tag#1 Sense Key : Medium Error [current]\n"
              "Nov 21 16:00:02 n3 kernel: [ 2.0] NVRM: Xid (PCI:0000:3b:00): 79, GPU has fallen off the bus.\n"
              "Nov 21 16:00:03 n3 kernel: [ 3.0] eth0: link up\n");
   start(root.path());
-  const OperationEnd end = run(call("kernel_log"));
+  const Json by_file = Json::object({{"log", "/var/log/kern.log"}});
+  const OperationEnd end = run(call("kernel_log", by_file));
   EXPECT_EQ(end.result, Ended::ok) << end.text;
   EXPECT_EQ(end.outputs["disk_messages"], Json(1));
   EXPECT_EQ(end.outputs["gpu_xids"], Json(1));
@@ -180,6 +181,31 @@ TEST_F(Operations, KernelLogInPython) {
   EXPECT_NE(end.outputs["kernel_last"].as_string().find("Xid"), std::string::npos);
   EXPECT_EQ(run(call("kernel_log", Json::object({{"log", "/var/log/none"}}))).text,
             "kernel_log: there is no " + root.path() + "/var/log/none");
+  EXPECT_EQ(run(call("kernel_log")).text, "kernel_log: there is no " + root.path() + "/dev/kmsg");
+}
+
+// A user's program can bear any name, and can write into the kernel's log.
+TEST_F(Operations, KernelLogHearsTheKernelAlone) {
+  node::TestFolder root;
+  start(root.path());
+  const auto xids = [&](const std::string& log) {
+    root.write("/dev/kmsg", log);
+    const OperationEnd end = run(call("kernel_log"));
+    EXPECT_EQ(end.result, Ended::ok) << end.text;
+    return end.outputs["gpu_xids"].as_int();
+  };
+  EXPECT_EQ(xids("4,1,5,-;NVRM: Xid (PCI:0000:3b:00): 79, GPU has fallen off the bus.\n SUBSYSTEM=pci\n"), 1);
+  EXPECT_EQ(xids("12,1,5,-;NVRM: Xid (PCI:0000:3b:00): 79, GPU has fallen off the bus.\n"), 0);
+  EXPECT_EQ(
+      xids(
+          "6,1,5,-;NVRM: Xid[123]: segfault at 0 ip 0 sp 0 error 4 in NVRM: Xid (PCI:0000:3b:00): 79[1+2]\n"),
+      0);
+  EXPECT_EQ(xids("6,1,5,-;NVRM: Xid (PCI:[123]: segfault at 0 ip 0 sp 0 error 4\n"), 0);
+  root.write("/var/log/kern.log",
+             "Nov 21 16:00:02 n3 kernel: [ 2.0] NVRM: Xid[9]: segfault at 0\n"
+             "Nov 21 16:00:02 n3 alice: NVRM: Xid (PCI:0000:3b:00): 79, GPU\n");
+  EXPECT_EQ(run(call("kernel_log", Json::object({{"log", "/var/log/kern.log"}}))).outputs["gpu_xids"],
+            Json(0));
 }
 
 TEST_F(Operations, WhatIsWrongWithArgumentsIsSaid) {

@@ -88,6 +88,11 @@ Json or_null(const std::optional<T>& value) {
 inline Json percent_of(double part, double whole) {
   return whole > 0 ? Json(std::llround(std::clamp(100.0 * part / whole, 0.0, 100.0))) : Json(0);
 }
+/// The same, rounded up, as df shows what is used: a limit means here what it means to df.
+inline Json percent_up(double part, double whole) {
+  return whole > 0 ? Json(static_cast<std::int64_t>(std::clamp(std::ceil(100.0 * part / whole), 0.0, 100.0)))
+                   : Json(0);
+}
 
 /// An operation that asks other programs: what to run, one after the other, and what to make of it.
 struct ChildPlan {
@@ -95,6 +100,9 @@ struct ChildPlan {
   std::function<OperationEnd(const std::vector<Result<ProcessOutcome>>&)> read;
   std::optional<OperationEnd> instead;  ///< no program is needed, or none can help
 };
+
+/// Bytes of a text from outside that an output of type string gets: what is longer is cut, not unknown.
+inline constexpr std::size_t kMostShown = 240;
 
 /// Where programs are looked for, below the root.
 inline constexpr const char* kProgramFolders[] = {"/usr/local/sbin", "/usr/local/bin", "/usr/sbin",

@@ -64,5 +64,27 @@ OperationEnd kill_process(const Call&);
 OperationEnd service(const Call&);
 ChildPlan restart_service(const Call&);
 ChildPlan cancel_job(const Call&);
+// site_files.cc
+OperationEnd file_test(const Call&);
+OperationEnd file_stat(const Call&);
+OperationEnd file_contents(const Call&);
+OperationEnd mount_match(const Call&);
+// site_commands.cc
+ChildPlan command(const Call&);
+ChildPlan nhc_check(const Call&);
+ChildPlan ping(const Call&);
+ChildPlan dmi(const Call&);
+ChildPlan memory_errors(const Call&);
+// site_devices.cc
+OperationEnd net_device(const Call&);
+OperationEnd ib_link(const Call&);
+OperationEnd cpu_info(const Call&);
+OperationEnd sockets(const Call&);
+OperationEnd kernel_messages(const Call&);
+// named_processes.cc
+OperationEnd process_match(const Call&);
+OperationEnd process_use(const Call&);
+OperationEnd kswapd(const Call&);
+OperationEnd stray_processes(const Call&);
 
 }  // namespace sickbay::node

@@ -53,14 +53,19 @@ OperationEnd filesystem(const Call& call) {
   // As df: of what users other than root can have.
   const double used = static_cast<double>(fs.f_blocks - fs.f_bfree);
   const bool counts_inodes = fs.f_files > 0;
+  const auto count = [counts_inodes](fsfilcnt_t files) {
+    return counts_inodes ? Json(static_cast<std::int64_t>(std::min<fsfilcnt_t>(files, fsfilcnt_t{1} << 53)))
+                         : Json();
+  };
   return found(Json::object(
       {{"filesystem_size", bytes(fs.f_blocks)},
        {"filesystem_free", bytes(fs.f_bavail)},
-       {"filesystem_used_percent", percent_of(used, used + static_cast<double>(fs.f_bavail))},
-       {"inodes_free", counts_inodes ? Json(std::min<std::int64_t>(static_cast<std::int64_t>(fs.f_favail),
-                                                                   std::int64_t{1} << 53))
-                                     : Json()},
-       {"inodes_used_percent", counts_inodes ? percent_of(static_cast<double>(fs.f_files - fs.f_ffree),
+       {"filesystem_used", bytes(fs.f_blocks - fs.f_bfree)},
+       {"filesystem_used_percent", percent_up(used, used + static_cast<double>(fs.f_bavail))},
+       {"inodes_free", count(fs.f_favail)},
+       {"inodes", count(fs.f_files)},
+       {"inodes_used", count(fs.f_files - fs.f_ffree)},
+       {"inodes_used_percent", counts_inodes ? percent_up(static_cast<double>(fs.f_files - fs.f_ffree),
                                                           static_cast<double>(fs.f_files))
                                              : Json()}}));
 }

@@ -51,12 +51,17 @@ constexpr auto kInline = std::to_array<InlineRow>({
     {"process_gone", process_gone},
     {"job_gone", job_gone},
     {"service", service},
+    {"mount_match", mount_match},
+    {"net_device", net_device},
+    {"ib_link", ib_link},
+    {"cpu_info", cpu_info},
 });
 
 struct ThreadRow {
   std::string_view name;
   Function run;
-  std::string_view key;  // the argument that says what may hang; "": the operation itself
+  std::string_view
+      key;  // the argument that says what may hang; "": the operation itself, "*": each use of it
 };
 constexpr auto kThreads = std::to_array<ThreadRow>({
     {"temperature", temperature, ""},
@@ -67,6 +72,15 @@ constexpr auto kThreads = std::to_array<ThreadRow>({
     {"clean_temporary", clean_temporary, "path"},
     {"kill_leftovers", kill_leftovers, ""},
     {"kill_process", kill_process, ""},
+    {"file_test", file_test, "*"},
+    {"file_stat", file_stat, "*"},
+    {"file_contents", file_contents, "*"},
+    {"sockets", sockets, "*"},
+    {"kernel_messages", kernel_messages, ""},
+    {"process_match", process_match, "*"},
+    {"process_use", process_use, "*"},
+    {"kswapd", kswapd, ""},
+    {"stray_processes", stray_processes, ""},
 });
 
 struct ChildRow {
@@ -81,6 +95,11 @@ constexpr auto kChildren = std::to_array<ChildRow>({
     {"remount", remount},
     {"restart_service", restart_service},
     {"cancel_job", cancel_job},
+    {"command", command},
+    {"nhc_check", nhc_check},
+    {"ping", ping},
+    {"dmi", dmi},
+    {"memory_errors", memory_errors},
 });
 
 template <class Rows>
@@ -152,7 +171,10 @@ class NodeRunner : public OperationRunner {
 
   void run_thread(const ThreadRow& row, Call call, std::function<void(OperationEnd)> done) {
     std::string key(row.name);
-    if (!row.key.empty()) key += " " + quote_for_message(call.text(row.key));
+    if (row.key == "*")
+      key += " " + call.operation;
+    else if (!row.key.empty())
+      key += " " + quote_for_message(call.text(row.key));
     call.counters = nullptr;
     call.processes = nullptr;
     const auto limit = call.time_limit;

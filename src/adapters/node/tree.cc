@@ -66,6 +66,28 @@ Result<std::string> Tree::read(std::string_view file, std::size_t limit) const {
   return text;
 }
 
+Result<std::string> Tree::records(std::string_view file, std::size_t limit) const {
+  const int fd = ::open(path(file).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  if (fd < 0) return fail(read_error(errno, file));
+  std::string text;
+  char record[8192];  // no record is longer; a shorter buffer would be refused
+  for (;;) {
+    const ssize_t n = ::read(fd, record, sizeof record);
+    if (n < 0 && (errno == EINTR || errno == EPIPE)) continue;  // EPIPE: some were overwritten meanwhile
+    const int number = n < 0 ? errno : 0;
+    if (n < 0 && number != EAGAIN) {
+      ::close(fd);
+      return fail(read_error(number, file));
+    }
+    if (n <= 0) break;
+    if (text.size() > 2 * limit) text.erase(0, text.size() - limit);
+    text.append(record, static_cast<std::size_t>(n));
+  }
+  ::close(fd);
+  if (text.size() > limit) text.erase(0, text.find('\n', text.size() - limit) + 1);
+  return text;
+}
+
 std::optional<std::string> Tree::word(std::string_view file) const {
   const auto text = read(file, 65536);
   if (!text) return std::nullopt;

@@ -29,6 +29,9 @@ class Tree {
   Result<std::string> read(std::string_view file, std::size_t limit = kMaxFile) const;
   /// The same into a string that is kept, for loops.
   Status read_into(std::string_view file, std::string& text, std::size_t limit = kMaxFile) const;
+  /// All that a file gives which hands out one record for each read and waits for more (/dev/kmsg), its last
+  /// `limit` bytes; an ordinary file is read whole.  Errors: as read.
+  Result<std::string> records(std::string_view file, std::size_t limit = kMaxFile) const;
   /// The file without blanks around it; nothing where it cannot be read.
   std::optional<std::string> word(std::string_view file) const;
   /// The number that the file holds; nothing where there is none.

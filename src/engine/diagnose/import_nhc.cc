@@ -12,12 +12,13 @@
 #include "base/hostlist.h"
 #include "base/text.h"
 #include "engine/diagnose/nhc_checks.h"
+#include "engine/diagnose/nhc_conf.h"
 #include "model/builtin_operations.h"
 
 namespace sickbay::diagnose {
 namespace {
 
-constexpr std::string_view kHow[] = {"whole", "in part", "no"};
+constexpr std::string_view kHow[] = {"whole", "in part", "stub", "setting", "elsewhere", "no"};
 
 // A name out of a path, a device or a service.
 std::string name_of(std::string_view text) {
@@ -140,7 +141,7 @@ class Target {
 
   // One operation for equal looks; the ending of the names of what it gives.
   std::string look_once(const NhcLook& look) {
-    const std::string key = look.builtin + look.arguments.dump();
+    const std::string key = fmt::format("{}{} {}", look.builtin, look.arguments.dump(), look.seconds);
     const auto known = std::ranges::find(looks_, key, &std::pair<std::string, std::string>::first);
     if (known != looks_.end()) return known->second;
     const auto same =
@@ -153,11 +154,13 @@ class Target {
     return ending;
   }
   static Json operation(const NhcLook& look, std::string_view kind, const std::string& description) {
-    return Json::object({{"kind", kind},
-                         {"run", "builtin:" + look.builtin},
-                         {"components", Json::array({name_of(look.component)})},
-                         {"arguments", look.arguments},
-                         {"description", description}});
+    Json made = Json::object({{"kind", kind},
+                              {"run", "builtin:" + look.builtin},
+                              {"components", Json::array({name_of(look.component)})},
+                              {"arguments", look.arguments},
+                              {"description", description.substr(0, 400)}});
+    if (look.seconds > 0) made.set("timeout", fmt::format("{}s", look.seconds));
+    return made;
   }
   // "{memory_total} < 5" with the names of this look's characteristics, which so become outputs of
   // `operation`.
@@ -188,47 +191,221 @@ class Target {
 
 std::string_view to_string(NhcTaken::How how) { return kHow[static_cast<std::size_t>(how)]; }
 
-Result<NhcImport> import_nhc(std::string_view text, std::string_view source,
-                             std::vector<std::string> cluster) {
-  auto lines = parse_nhc_conf(text, source);
-  if (!lines) return fail(lines.error());
-  cluster = sorted_hosts(std::move(cluster));
-  NhcImport made;
-  std::vector<std::pair<std::string, Target>> targets;  // by their nodes
-  for (const NhcLine& line : *lines) {
-    NhcTaken& taken = made.lines.emplace_back();
+namespace {
+
+// nhc.conf as it is read: what it has set, and for which targets.
+class Importer {
+ public:
+  /// `here`: the names are those of one node, and no other's lines are taken.
+  Importer(std::string_view source, std::vector<std::string> names, bool here)
+      : source_(source), names_(sorted_hosts(std::move(names))), here_(here) {}
+
+  void take(const NhcLine& line) {
+    NhcTaken& taken = made_.lines.emplace_back();
     taken.line = line.line;
     taken.target = line.target;
     taken.check = line.check;
-    if (line.setting || line.shell) {
-      taken.note = line.setting
-                       ? "it is a setting of NHC"
-                       : "it is more than a check with plain arguments: the shell would have to read it";
-      continue;
+    NhcNodes nodes = resolve_nhc_target(line.target, names_);
+    if (here_ && nodes.unresolved.empty() && !nodes.all) {
+      const bool meant = std::ranges::any_of(nodes.names, [this](const std::string& name) {
+        return std::ranges::find(names_, name) != names_.end();
+      });
+      nodes.all = meant;
+      if (!meant) nodes.unresolved = "elsewhere";
     }
-    NhcTranslation translation = translate_nhc_check(line.words);
-    taken.note = translation.note;
-    if (translation.rules.empty()) continue;
-    const NhcNodes nodes = resolve_nhc_target(line.target, cluster);
-    if (!nodes.unresolved.empty()) {
-      taken.note = nodes.unresolved;
-      continue;
+    if (here_ && !nodes.unresolved.empty()) {
+      taken.how = NhcTaken::How::elsewhere;
+      taken.note = "its target does not mean this node";
+      return;
     }
+    const NhcSettings settings = settings_for(line.target);
+    NhcWords words = split_nhc_check(line.check, settings.variables);
+    if (is_setting(line.check, words)) return set(line, words, taken);
+    if (asks_other_manager(line.check)) {
+      taken.note = "it asks another resource manager";
+      return;
+    }
+    NhcTranslation translation = translate(words, settings);
     taken.how = translation.note.empty() ? NhcTaken::How::whole : NhcTaken::How::in_part;
-    const std::string key = nodes.all ? "*" : compress_hostlist(nodes.names);
-    auto at = std::ranges::find(targets, key, &std::pair<std::string, Target>::first);
-    if (at == targets.end()) {
-      const std::string path = targets.empty() ? "nhc.json" : fmt::format("nhc_{}.json", targets.size() + 1);
-      targets.emplace_back(key, Target(path, std::string(source), nodes,
-                                       targets.empty() ? "" : fmt::format("_t{}", targets.size() + 1)));
-      at = targets.end() - 1;
+    if (translation.other_manager) {
+      taken.how = NhcTaken::How::no;
+      taken.note = translation.note;
+      return;
     }
-    for (std::size_t i = 0; i < translation.rules.size(); ++i)
-      at->second.add(translation.rules[i],
-                     i == 0 ? fmt::format("{}", line.line) : fmt::format("{}_{}", line.line, i + 1));
+    if (translation.rules.empty() && !translation.never_fails) {
+      translation = nhc_stub(line.check, shell_settings(line.target), settings, translation.note);
+      taken.how = NhcTaken::How::stub;
+    }
+    taken.note = translation.note;
+    if (!nodes.unresolved.empty()) {
+      taken.how = NhcTaken::How::no;
+      taken.note = nodes.unresolved;
+      return;
+    }
+    Target& target = target_of(nodes);
+    for (std::size_t i = 0; i < translation.rules.size(); ++i) {
+      NhcRule& rule = translation.rules[i];
+      rule.tells_only = rule.tells_only || settings.get("MARK_OFFLINE", "1") == "0";
+      target.add(rule, i == 0 ? fmt::format("{}", line.line) : fmt::format("{}_{}", line.line, i + 1));
+    }
   }
-  for (auto& [key, target] : targets) made.files.push_back(target.file());
-  return made;
+
+  NhcImport result() {
+    for (auto& [key, target] : targets_) made_.files.push_back(target.file());
+    return std::move(made_);
+  }
+
+ private:
+  struct Setting {
+    std::string target, name;
+    std::optional<std::string> value;  // nothing: only a shell can tell
+    bool exported = false;
+    std::string line;  // as written
+  };
+
+  static bool is_setting(std::string_view check, const NhcWords& words) {
+    if (check.starts_with("export ") || nhc_assigned(check)) {
+      // NAME=VALUE before a command is the command's.
+      if (words.commands.size() != 1) return words.commands.empty();
+      const auto& first = words.commands.front();
+      return std::all_of(first.begin() + (first.front() == "export" ? 1 : 0), first.end(),
+                         [](const std::string& w) { return nhc_assigned(w).has_value(); });
+    }
+    return false;
+  }
+  static bool asks_other_manager(std::string_view check) {
+    for (const std::string_view name : {"$PBS_", "${PBS_", "$MOAB", "${MOAB", "$TORQUE"})
+      if (check.find(name) != std::string_view::npos) return true;
+    return false;
+  }
+  bool holds_for(const Setting& s, std::string_view target) const {
+    return here_ || s.target == "*" || s.target == target;
+  }
+
+  NhcSettings settings_for(std::string_view target) const {
+    // What every shell of NHC has.
+    NhcSettings made;
+    made.variables = {{"TIMEOUT", "30"}, {"NHC_RM", "slurm"}, {"PATH", std::string(kPath)}};
+    std::vector<std::pair<std::string, std::string>> exported;
+    for (const Setting& s : settings_) {
+      made.variables.erase(s.name);
+      std::erase_if(exported, [&](const auto& e) { return e.first == s.name; });
+      // Set for other nodes only, or by a shell: nobody here can say what it is.
+      if (!holds_for(s, target) || !s.value) continue;
+      made.variables.insert_or_assign(s.name, *s.value);
+      if (s.exported) exported.emplace_back(s.name, *s.value);
+    }
+    for (const auto& [name, value] : exported)
+      if (value.find('\n') == std::string::npos) made.environment += name + "=" + value + "\n";
+    return made;
+  }
+  std::string shell_settings(std::string_view target) const {
+    std::string lines;
+    for (const Setting& s : settings_)
+      if (holds_for(s, target) && !lines.ends_with(s.line + "\n")) lines += s.line + "\n";
+    return lines;
+  }
+
+  void set(const NhcLine& line, const NhcWords& words, NhcTaken& taken) {
+    taken.how = NhcTaken::How::setting;
+    const bool exported = line.check.starts_with("export ");
+    if (words.commands.empty()) {
+      taken.note = "only scripts of the site know its value: " + words.shell;
+      std::string_view name = std::string_view(line.check).substr(exported ? 7 : 0);
+      name = nhc_assigned(name).value_or("");
+      settings_.push_back({line.target, std::string(name), std::nullopt, exported, line.check});
+      return;
+    }
+    for (const std::string& word : words.commands.front()) {
+      const auto name = nhc_assigned(word);
+      if (!name) continue;
+      std::string value = word.substr(name->size() + 1);
+      if (*name == "NHC_RM" && value != "slurm") {
+        taken.how = NhcTaken::How::no;
+        taken.note = "it asks another resource manager";
+        return;
+      }
+      settings_.push_back({line.target, std::string(*name), std::move(value), exported, line.check});
+    }
+  }
+
+  static NhcTranslation translate(const NhcWords& words, const NhcSettings& settings) {
+    NhcTranslation all;
+    if (words.commands.empty()) {
+      all.note = words.shell;
+      return all;
+    }
+    for (const auto& command : words.commands) {
+      NhcTranslation one = translate_nhc_check(command, settings);
+      if (one.rules.empty() && !one.never_fails) return one;
+      // What its operation would refuse must not cost the other lines their rules.
+      for (const NhcRule& rule : one.rules)
+        for (const NhcLook& look : rule.looks)
+          if (const auto fit =
+                  builtin_arguments(*builtin_operation(look.builtin), look.arguments, Json::object());
+              !fit) {
+            NhcTranslation none;
+            none.note = fit.error().what;
+            return none;
+          }
+      all.never_fails = all.never_fails || one.never_fails;
+      all.rules.insert(all.rules.end(), one.rules.begin(), one.rules.end());
+      if (!one.note.empty()) all.note += (all.note.empty() ? "" : "; ") + one.note;
+    }
+    return all;
+  }
+
+  Target& target_of(const NhcNodes& nodes) {
+    const std::string key = nodes.all ? "*" : compress_hostlist(nodes.names);
+    const auto at = std::ranges::find(targets_, key, &std::pair<std::string, Target>::first);
+    if (at != targets_.end()) return at->second;
+    const std::string path = targets_.empty() ? "nhc.json" : fmt::format("nhc_{}.json", targets_.size() + 1);
+    const std::string tag = targets_.empty() ? "" : fmt::format("_t{}", targets_.size() + 1);
+    return targets_.emplace_back(key, Target(path, source_, nodes, tag)).second;
+  }
+
+  static constexpr std::string_view kPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+  const std::string source_;
+  const std::vector<std::string> names_;
+  const bool here_;
+  NhcImport made_;
+  std::vector<Setting> settings_;
+  std::vector<std::pair<std::string, Target>> targets_;  // by their nodes
+};
+
+Result<NhcImport> import_lines(std::string_view text, std::string_view source, Importer importer) {
+  auto lines = parse_nhc_conf(text, source);
+  if (!lines) return fail(lines.error());
+  for (const NhcLine& line : *lines) importer.take(line);
+  return importer.result();
+}
+
+}  // namespace
+
+Result<NhcImport> import_nhc(std::string_view text, std::string_view source,
+                             std::vector<std::string> cluster) {
+  return import_lines(text, source, Importer(source, std::move(cluster), false));
+}
+
+Result<NhcImport> import_nhc_here(std::string_view text, std::string_view source,
+                                  std::vector<std::string> names) {
+  return import_lines(text, source, Importer(source, std::move(names), true));
+}
+
+std::string summary_of(const std::vector<NhcTaken>& lines) {
+  using enum NhcTaken::How;
+  constexpr std::pair<NhcTaken::How, std::string_view> kWords[] = {{whole, "whole"},
+                                                                   {in_part, "in part"},
+                                                                   {stub, "as stubs"},
+                                                                   {setting, "settings"},
+                                                                   {elsewhere, "for other nodes"}};
+  std::string parts;
+  const auto refused = std::ranges::count(lines, no, &NhcTaken::how);
+  for (const auto& [how, word] : kWords)
+    if (const auto n = std::ranges::count(lines, how, &NhcTaken::how); n > 0)
+      parts += fmt::format("{}{} {}", parts.empty() ? ": " : ", ", n, word);
+  return fmt::format("{} of {} lines taken{}", static_cast<std::ptrdiff_t>(lines.size()) - refused,
+                     lines.size(), parts);
 }
 
 Json to_json(const NhcTaken& t) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The checks of NHC that a built-in operation equals.  For import_nhc.cc.
+// The checks of NHC, one row each: what built-in operation looks, and what then is a fault.  For
+// import_nhc.cc.
 #pragma once
 #include <string>
 #include <string_view>
@@ -7,7 +8,7 @@
 #include <vector>
 
 #include "base/json.h"
-#include "engine/diagnose/nhc_conf.h"
+#include "engine/diagnose/nhc_words.h"
 
 namespace sickbay::diagnose {
 
@@ -16,6 +17,7 @@ struct NhcLook {
   std::string builtin;  ///< without "builtin:"
   Json arguments = Json::object();
   std::string component = {}, component_description = {};
+  int seconds = 0;  ///< its time limit; 0: an operation's own
 };
 struct NhcRule {
   std::vector<NhcLook> looks;
@@ -29,9 +31,25 @@ struct NhcRule {
 struct NhcTranslation {
   std::vector<NhcRule> rules;
   std::string note;
+  bool never_fails = false;    ///< it has no rule, since nothing that it finds counts
+  bool other_manager = false;  ///< it asks Moab, TORQUE or PBS: nobody here can
+};
+
+/// What nhc.conf has set when it comes to a check.
+struct NhcSettings {
+  NhcVariables variables;
+  std::string environment;  ///< NAME=VALUE lines of what it exports
+
+  std::string get(std::string_view name, std::string_view otherwise) const {
+    const auto set = variables.find(name);
+    return set == variables.end() ? std::string(otherwise) : set->second;
+  }
 };
 
 /// `words`: the check and its arguments; not empty.
-NhcTranslation translate_nhc_check(const std::vector<std::string>& words);
+NhcTranslation translate_nhc_check(const std::vector<std::string>& words, const NhcSettings& settings);
+/// The check as a stub: the site's own script decides.
+NhcTranslation nhc_stub(std::string_view check, const std::string& shell_settings,
+                        const NhcSettings& settings, std::string why);
 
 }  // namespace sickbay::diagnose

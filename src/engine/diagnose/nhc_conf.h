@@ -2,9 +2,9 @@
 // nhc.conf, the configuration of LBNL Node Health Check: lines `TARGET || CHECK`.
 //
 // A target names nodes: a glob, /an expression/, {ranges of names}, each negated by '!' before it.  A check
-// is a line of shell; what is more than a command with plain words is marked so, not interpreted.  A
-// backslash at the end joins the next line, as the shell's read does.  Source: NHC's README, "Configuration
-// File Syntax" and "Match Strings" (read 2026-11-21).
+// is a line of shell; nhc_words.h makes its words.  NHC reads its lines by the shell's read: a backslash at
+// the end joins the next line, and any other is gone before the check is a line of shell.  Source: NHC's
+// README, "Configuration File Syntax" and "Match Strings" (read 2026-11-21).
 #pragma once
 #include <optional>
 #include <string>
@@ -16,11 +16,8 @@
 namespace sickbay::diagnose {
 
 struct NhcLine {
-  int line = 0;                    ///< from 1
-  std::string target, check;       ///< as written
-  std::vector<std::string> words;  ///< of the check, quotes undone; empty where `shell`
-  bool shell = false;              ///< variables, substitution, several commands, redirection
-  bool setting = false;            ///< NAME=VALUE or export
+  int line = 0;               ///< from 1
+  std::string target, check;  ///< as written
 };
 
 inline constexpr std::size_t kMostNhcBytes = std::size_t{1} << 20;

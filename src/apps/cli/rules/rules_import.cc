@@ -41,9 +41,7 @@ Result<int> run_rules_import(const RulesImportOptions& o) {
                    {"TARGET"},
                    {"CHECK", TextTable::Column::Align::left, true},
                    {"NOTE", TextTable::Column::Align::left, true}});
-  int taken = 0;
   for (const NhcTaken& t : made->lines) {
-    taken += t.how == NhcTaken::How::no ? 0 : 1;
     lines.push(diagnose::to_json(t));
     table.add({std::to_string(t.line), std::string(to_string(t.how)), for_terminal(t.target),
                for_terminal(t.check), for_terminal(t.note)});
@@ -61,7 +59,7 @@ Result<int> run_rules_import(const RulesImportOptions& o) {
   }
   const TextPage page = page_of_stdout();
   print(table.text({.width = page.width, .colours = page.colours}));
-  print(fmt::format("\n{} of {} lines taken\n", taken, made->lines.size()));
+  print(fmt::format("\n{}\n", diagnose::summary_of(made->lines)));
   for (const Json& file : files.items())
     print(fmt::format("{}{}\n", o.out.empty() ? "would write " : "", file["path"].as_string()));
   if (o.out.empty() && files.size() > 0)
@@ -74,15 +72,16 @@ Result<int> run_rules_import(const RulesImportOptions& o) {
 void add_rules_import(CLI::App& rules, Ending& ending) {
   auto o = std::make_shared<RulesImportOptions>();
   CLI::App* c = rules.add_subcommand(
-      "import-nhc", "make a specification of an NHC configuration, and list what is not taken");
+      "import-nhc", "make a specification of an NHC configuration, and list what became of each line");
   c->add_option("FILE", o->file, "nhc.conf")->required();
   c->add_option("--nodes", o->nodes, "the nodes of the cluster, for targets that are patterns")
       ->type_name("HOSTLIST");
   c->add_option("--out", o->out, "write the specifications into this folder")->type_name("FOLDER");
   c->add_flag("--json", o->json, "print JSON");
   c->footer(
-      "Checks that a built-in operation equals are taken, others are listed with the reason.\n"
-      "doc/formats/specification.md tells which.\n");
+      "Checks that a built-in operation equals become rules; others become stubs that run the site's own "
+      "script;\nwhat asks another resource manager is listed with the reason.  doc/formats/specification.md "
+      "tells which.\n");
   c->callback([o, &ending] { ending = {run_rules_import(*o), o->json}; });
 }
 

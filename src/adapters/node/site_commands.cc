@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+// command, nhc_check, ping, dmi, memory_errors: what other programs are asked for a site's own checks.
+//
+// A command is run as the agent, under the limits of an operation; what it starts ends with it.  A program
+// that is not there ends a command with 127, as in a shell, for that is an answer to somebody who asks for
+// its exit code; but where the program is only our means (ping, dmidecode), its absence is unknown.
+#include <fmt/format.h>
+
+#include "adapters/node/families.h"
+#include "adapters/node/parse_site.h"
+#include "base/pattern.h"
+#include "base/text.h"
+#include "base/words.h"
+
+namespace sickbay::node {
+namespace {
+
+constexpr std::size_t kOutput = 1 << 20;               // bytes
+constexpr std::int64_t kData = std::int64_t{1} << 30;  // bytes of a child's own memory
+
+std::vector<std::string> words_of(std::string_view lines) {
+  std::vector<std::string> words;
+  if (lines.empty()) return words;
+  for (std::string_view rest = lines;;) {
+    words.emplace_back(next_part(rest, '\n'));
+    if (rest.empty()) break;
+  }
+  return words;
+}
+
+// Lines NAME=VALUE over the environment of the system.
+Status add_environment(ProcessSpec& spec, std::string_view lines) {
+  for (const std::string_view line : lines_of(lines)) {
+    if (line.empty()) continue;
+    const std::size_t equals = line.find('=');
+    if (equals == std::string_view::npos || equals == 0)
+      return fail(ErrorCode::bad_input, fmt::format("{} is no NAME=VALUE", quote_for_message(line)));
+    std::erase_if(spec.environment,
+                  [&](const std::string& known) { return known.starts_with(line.substr(0, equals + 1)); });
+    spec.environment.emplace_back(line);
+  }
+  return {};
+}
+
+ProcessSpec bounded_spec(const Call& call, std::vector<std::string> argv) {
+  ProcessSpec spec = program_spec(call, std::move(argv));
+  spec.limits = {{"CORE", 0}, {"DATA", kData}};
+  spec.output_limit = kOutput;
+  spec.kill_strays = true;
+  return spec;
+}
+
+std::string first_line(std::string_view text) {
+  return std::string(trimmed(text.substr(0, text.find('\n')))).substr(0, kMostShown);
+}
+
+}  // namespace
+
+ChildPlan command(const Call& call) {
+  const std::vector<std::string> argv = words_of(call.text("command"));
+  if (argv.empty() || argv[0].empty()) return {{}, {}, unknown("no command is given")};
+  auto patterns = Patterns::parse(call.text("expect"));
+  if (!patterns) return {{}, {}, unknown(patterns.error().what)};
+  ChildPlan plan;
+  plan.programs.push_back(bounded_spec(call, argv));
+  if (Status added = add_environment(plan.programs[0], call.text("environment")); !added)
+    return {{}, {}, unknown(added.error().what)};
+  plan.read = [name = argv[0],
+               patterns = std::move(*patterns)](const std::vector<Result<ProcessOutcome>>& ended) {
+    const auto& outcome = ended[0];
+    Json out = Json::object();
+    const auto answer = [&](Json exit, bool late, Json fits, std::string missed, std::string line) {
+      out.set("command_exit", std::move(exit))
+          .set("command_timed_out", late)
+          .set("command_as_expected", std::move(fits))
+          .set("command_missed", missed.substr(0, kMostShown))
+          .set("command_output", std::move(line));
+      return found(std::move(out));
+    };
+    if (!outcome) {
+      if (outcome.error().code != ErrorCode::missing_program) return unknown(outcome.error().line());
+      const auto missed = patterns.missed_by({});
+      return answer(Json(127), false, Json(!missed), missed.value_or(""), "");
+    }
+    if (outcome->ended_early) return unknown(name + " was ended before its time");
+    if (outcome->timed_out) return answer(Json(), true, Json(), "", first_line(outcome->out));
+    const auto missed = patterns.missed_by(lines_of(outcome->out));
+    // What lies beyond the bound may hold what is missed.
+    const bool cut = outcome->truncated && missed.has_value();
+    return answer(outcome->signal != 0 ? Json(128 + outcome->signal) : Json(outcome->exit_code), false,
+                  cut ? Json() : Json(!missed), missed.value_or(""), first_line(outcome->out));
+  };
+  return plan;
+}
+
+// The words of NHC that its scripts call, as far as they say what a check found.  Standard output is for the
+// verdict alone.
+constexpr const char* kNhcHarness = R"(exec 3>&1 1>&2 </dev/null
+NHC_PID=$$ NAME=nhc HELPERDIR=/nonexistent RUNDIR=/run OFFLINE_NODE=: ONLINE_NODE=:
+export NHC_RM=slurm MARK_OFFLINE=0 DEBUG=0 VERBOSE=0 SILENT=0 NHC_CHECK_ALL=0 FAIL_CNT=0 NHC_PID
+HOSTNAME_S=${HOSTNAME%%.*} INCDIR=$1 CONFDIR=${1%/*}
+shopt -s extglob
+for word in dbg dbgf vlog vlogf kill_watchdog nhcmain_watchdog_timer syslog_flush; do eval "$word() { :; }"; done
+for word in log logf out outf oecho eecho syslog err warn; do eval "$word() { printf '%s\n' \"\$*\"; }"; done
+die() {
+  case "${1-}" in ''|*[!0-9]*) ;; *) shift ;; esac
+  printf 'failed\n%s\n' "$*" >&3
+  exit 0
+}
+for script in "$1"/*.nhc; do [ -e "$script" ] && . "$script"; done
+set -f
+eval "$2"
+eval "$3"
+code=$?
+case $code in
+  0) echo passed >&3 ;;
+  126|127) printf 'missing\nthere is no such check or command in %s\n' "$1" >&3 ;;
+  *) printf 'failed\nit ended with %s\n' "$code" >&3 ;;
+esac
+exit 0)";
+
+ChildPlan nhc_check(const Call& call) {
+  const std::string& line = call.text("line");
+  if (line.empty()) return {{}, {}, unknown("no line is given")};
+  if (!call.tree->is_this_machine() && !call.tree->exists(call.text("scripts")))
+    return {{}, {}, unknown("there is no " + call.text("scripts"))};
+  ChildPlan plan;
+  plan.programs.push_back(
+      bounded_spec(call, {"bash", "--noprofile", "--norc", "-c", kNhcHarness, "nhc",
+                          call.tree->path(call.text("scripts")), call.text("settings"), line}));
+  plan.programs[0].environment.push_back(
+      fmt::format("TIMEOUT={}", std::max<std::int64_t>(call.time_limit.count() / 1000, 1)));
+  plan.read = [](const std::vector<Result<ProcessOutcome>>& ended) {
+    if (auto missing = no_answer("bash", ended[0])) return *missing;
+    const std::vector<std::string_view> lines = lines_of(ended[0]->out);
+    const std::string_view verdict = lines.empty() ? "" : lines[0];
+    const std::string text = lines.size() > 1 ? std::string(lines[1]).substr(0, kMostShown) : "";
+    if (verdict == "passed")
+      return found(Json::object({{"nhc_check_failed", false}, {"nhc_check_text", ""}}));
+    if (verdict == "failed")
+      return found(Json::object({{"nhc_check_failed", true}, {"nhc_check_text", text}}), text);
+    if (verdict == "missing") return unknown(text);
+    return unknown("the script ended without a verdict: " + quote_for_message(trimmed(ended[0]->err), 200));
+  };
+  return plan;
+}
+
+ChildPlan ping(const Call& call) {
+  const std::vector<std::string> hosts = words_of(call.text("hosts"));
+  if (hosts.empty() || hosts.size() > 100) return {{}, {}, unknown("1 to 100 hosts are asked")};
+  ChildPlan plan;
+  for (const std::string& host : hosts) {
+    if (host.empty() || host.starts_with('-'))
+      return {{}, {}, unknown(quote_for_message(host) + " is no name of a host")};
+    std::vector<std::string> argv = {"ping", "-q", "-n"};
+    constexpr std::pair<const char*, const char*> kOptions[] = {
+        {"count", "-c"}, {"ttl", "-t"}, {"deadline", "-w"}, {"wait", "-W"}, {"size", "-s"}};
+    for (const auto& [name, letter] : kOptions)
+      if (call.integer(name) > 0) argv.insert(argv.end(), {letter, std::to_string(call.integer(name))});
+    if (const double every = call.arguments["interval"].as_double(); every > 0)
+      argv.insert(argv.end(), {"-i", fmt::format("{}", every)});
+    if (!call.text("device").empty()) argv.insert(argv.end(), {"-I", call.text("device")});
+    argv.push_back(host);
+    plan.programs.push_back(bounded_spec(call, std::move(argv)));
+  }
+  plan.read = [hosts](const std::vector<Result<ProcessOutcome>>& ended) {
+    for (std::size_t i = 0; i < ended.size(); ++i) {
+      if (auto missing = no_answer("ping", ended[i])) return *missing;
+      if (ended[i]->exit_code == 0) continue;
+      return found(Json::object({{"ping_answered", false}, {"ping_silent", hosts[i].substr(0, kMostShown)}}),
+                   first_line(ended[i]->err));
+    }
+    return found(Json::object({{"ping_answered", true}, {"ping_silent", ""}}));
+  };
+  return plan;
+}
+
+ChildPlan dmi(const Call& call) {
+  auto pattern = Pattern::parse(call.text("match"));
+  if (!pattern) return {{}, {}, unknown(pattern.error().what)};
+  ChildPlan plan;
+  plan.programs.push_back(bounded_spec(call, {"dmidecode"}));
+  plan.read = [pattern = std::move(*pattern), raw = call.flag("raw"), handle = call.text("handle"),
+               type = call.text("type")](const std::vector<Result<ProcessOutcome>>& ended) {
+    if (auto missing = no_answer("dmidecode", ended[0])) return *missing;
+    const auto all = parse_dmidecode(ended[0]->out);
+    if (all.empty())
+      return unknown("dmidecode tells nothing: " + quote_for_message(trimmed(ended[0]->err), 200));
+    std::int64_t matches = 0, looked = 0;
+    if (raw) {
+      for (const std::string_view line : lines_of(ended[0]->out)) {
+        ++looked;
+        matches += pattern.fits(line);
+      }
+    } else {
+      for (const DmiStructure& one : all) {
+        if (!handle.empty() && handle != one.handle) continue;
+        if (!type.empty() && type != one.title && type != std::to_string(one.type)) continue;
+        ++looked;
+        for (const std::string& line : one.lines) matches += pattern.fits(line);
+      }
+    }
+    return found(Json::object({{"dmi_matches", matches}, {"dmi_looked_at", looked}}));
+  };
+  return plan;
+}
+
+ChildPlan memory_errors(const Call& call) {
+  ChildPlan plan;
+  plan.programs.push_back(bounded_spec(call, {"mcelog", "--client"}));
+  // rasdaemon counts by days: since yesterday's midnight is a day at least.
+  const std::string since = format_time(call.now - std::chrono::hours(24)).substr(0, 10);
+  plan.programs.push_back(bounded_spec(call, {"ras-mc-ctl", "--summary", "--since=" + since}));
+  plan.read = [](const std::vector<Result<ProcessOutcome>>& ended) {
+    std::optional<MemoryErrors> errors;
+    std::string source;
+    if (ended[0] && ended[0]->signal == 0) {
+      errors = parse_mcelog(ended[0]->out);
+      source = "mcelog";
+      // A daemon that runs and has seen no error says nothing.
+      if (!errors && ended[0]->exit_code == 0 && trimmed(ended[0]->out).empty() &&
+          trimmed(ended[0]->err).empty())
+        errors = MemoryErrors{};
+    }
+    if (!errors && ended[1] && ended[1]->exit_code == 0) {
+      errors = parse_ras_summary(ended[1]->out);
+      source = "rasdaemon";
+    }
+    if (!errors) return unknown("neither the daemon of mcelog nor rasdaemon tells of memory errors");
+    return found(Json::object({{"memory_corrected_day", errors->corrected},
+                               {"memory_uncorrected_day", errors->uncorrected}}),
+                 source);
+  };
+  return plan;
+}
+
+}  // namespace sickbay::node

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/pattern.h"
+
+#include <fmt/format.h>
+#include <fnmatch.h>
+#include <regex.h>
+
+#include <algorithm>
+
+#include "base/hostlist.h"
+#include "base/text.h"
+#include "base/words.h"
+
+namespace sickbay {
+namespace {
+
+constexpr std::int64_t kMostRepeats = 255;
+constexpr std::size_t kMostNames = 100'000;
+
+tl::unexpected<Error> refuse(std::string_view written, std::string_view why) {
+  return fail(Error(ErrorCode::bad_input, fmt::format("the pattern {} {}", quote_for_message(written), why))
+                  .remedied_by("a pattern is a glob, /an expression/ or {a list of names}"));
+}
+
+// Why an expression is not taken; "" where it is.  A repetition of repetitions multiplies what the library
+// builds, and a back reference what it searches.
+std::string_view objection(std::string_view expression) {
+  std::int64_t product = 1;
+  bool in_set = false;
+  for (std::size_t i = 0; i < expression.size(); ++i) {
+    const char c = expression[i];
+    if (in_set) {
+      in_set = c != ']' || expression[i - 1] == '[' || expression.substr(i - 2, 2) == "[^";
+      continue;
+    }
+    if (c == '\\') {
+      if (++i < expression.size() && is_digit(expression[i])) return "has a back reference";
+    } else if (c == '[') {
+      in_set = true;
+    } else if (c == '{') {
+      const std::size_t end = expression.find('}', i);
+      if (end == std::string_view::npos) continue;
+      std::string_view counts = expression.substr(i + 1, end - i - 1);
+      std::int64_t most = 1;
+      while (!counts.empty())
+        if (const auto count = to_integer(next_part(counts, ','))) most = std::max(most, *count);
+      product *= std::min<std::int64_t>(most, 1 << 16);
+      if (product > kMostRepeats) return "repeats too often";
+    }
+  }
+  return "";
+}
+
+}  // namespace
+
+struct Pattern::Compiled {
+  regex_t regex{};
+  bool made = false;
+  Compiled() = default;
+  Compiled(const Compiled&) = delete;
+  Compiled& operator=(const Compiled&) = delete;
+  ~Compiled() {
+    if (made) ::regfree(&regex);
+  }
+};
+
+Result<Pattern> Pattern::parse(std::string_view written) {
+  Pattern made;
+  made.written_ = written;
+  if (written.size() > kMostPattern) return refuse(written, "is too long");
+  if (written.find('\0') != std::string_view::npos) return refuse(written, "holds a zero byte");
+  std::string_view rest = written;
+  if (rest.starts_with('!')) {
+    made.negated_ = true;
+    rest.remove_prefix(1);
+  }
+  const auto within = [rest](char open, char close) {
+    return rest.size() >= 2 && rest.front() == open && rest.back() == close;
+  };
+  if (within('/', '/')) {
+    const std::string expression(rest.substr(1, rest.size() - 2));
+    if (const auto why = objection(expression); !why.empty()) return refuse(written, why);
+    auto compiled = std::make_shared<Compiled>();
+    if (::regcomp(&compiled->regex, expression.c_str(), REG_EXTENDED | REG_NOSUB) != 0)
+      return refuse(written, "is no expression");
+    compiled->made = true;
+    made.expression_ = std::move(compiled);
+  } else if (within('{', '}')) {
+    auto names = expand_hostlist(rest.substr(1, rest.size() - 2), kMostNames);
+    if (!names) return refuse(written, "is no list of names: " + names.error().what);
+    std::sort(names->begin(), names->end());
+    made.list_ = std::make_shared<const std::vector<std::string>>(std::move(*names));
+  } else {
+    made.glob_ = rest;
+  }
+  return made;
+}
+
+bool Pattern::fits_plain(std::string_view text) const {
+  text = text.substr(0, kMostMatched);
+  if (expression_) {
+    regmatch_t bounds{0, static_cast<regoff_t>(text.size())};
+    return ::regexec(&expression_->regex, text.empty() ? "" : text.data(), 0, &bounds, REG_STARTEND) == 0;
+  }
+  if (list_) return std::binary_search(list_->begin(), list_->end(), text);
+  return ::fnmatch(glob_.c_str(), std::string(text).c_str(), FNM_EXTMATCH) == 0;
+}
+
+Result<Patterns> Patterns::parse(std::string_view lines) {
+  Patterns all;
+  while (const auto line = next_line(lines)) {
+    if (line->empty()) continue;
+    auto one = Pattern::parse(*line);
+    if (!one) return fail(std::move(one.error()));
+    all.patterns_.push_back(std::move(*one));
+  }
+  return all;
+}
+
+std::optional<std::string> Patterns::missed_by(const std::vector<std::string_view>& lines) const {
+  for (const Pattern& p : patterns_) {
+    const bool found =
+        std::any_of(lines.begin(), lines.end(), [&](std::string_view line) { return p.fits_plain(line); });
+    if (found == p.negated()) return p.written();
+  }
+  return std::nullopt;
+}
+
+std::vector<std::string_view> lines_of(std::string_view text) {
+  std::vector<std::string_view> lines;
+  while (auto line = next_line(text)) {
+    if (line->ends_with('\r')) line->remove_suffix(1);
+    lines.push_back(*line);
+  }
+  return lines;
+}
+
+}  // namespace sickbay
