@@ -7,17 +7,18 @@
 -- param: top integer 15 how many unlabelled names
 -- note: Recognition R is the job_share of "labelled": of the jobs that ran at least 30 minutes (site.json: debug_length), shorter ones are debugging. core_h_share is of all core-hours.
 -- note: Below, the names of unlabelled jobs that hold most core-hours: give each a keyword or a rename (`sickbay labels suggest` proposes them), then import again. Over 95 % is good.
+-- counts: ended amounts
 -- left out: Jobs that never started; debugging is in no job_share but its own, which is of all jobs that started.
 WITH ran AS (
-  SELECT known, coalesce(debug, false) AS debug, core_h, user_name, job_name, labelled_by FROM j WHERE started
+  SELECT known, coalesce(debug, false) AS debug, core_h, user_name, job_name, labelled_by, ended_here FROM j WHERE started AND (ended_here OR ran_here)
 ),
 parts AS (
   SELECT CASE WHEN debug THEN 3 WHEN known THEN 1 ELSE 2 END AS part, CASE WHEN NOT debug AND NOT known THEN coalesce(labelled_by, 'other') END AS why,
-         count(*) AS jobs, sum(core_h) AS core_h, nullif(count(DISTINCT user_name), 0) AS users
+         count(*) FILTER (WHERE ended_here) AS jobs, sum(core_h) AS core_h, nullif(count(DISTINCT user_name), 0) AS users
   FROM ran GROUP BY 1, 2
 ),
 names AS (
-  SELECT coalesce(job_name, '(no name)') AS name, count(*) AS jobs, sum(core_h) AS core_h, nullif(count(DISTINCT user_name), 0) AS users
+  SELECT coalesce(job_name, '(no name)') AS name, count(*) FILTER (WHERE ended_here) AS jobs, sum(core_h) AS core_h, nullif(count(DISTINCT user_name), 0) AS users
   FROM ran WHERE NOT debug AND NOT known
   GROUP BY 1 ORDER BY core_h DESC NULLS LAST, jobs DESC, name LIMIT getvariable('top')
 ),

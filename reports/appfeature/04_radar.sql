@@ -8,15 +8,16 @@
 -- note: typical_size, run_time, the memories and wait are medians; io is GiB read and written per job; fluctuation is the coefficient of variation of run time among like jobs (same user, name and cores, at least 3 that completed).
 -- note: main_users are the first three by core-hours, each with its jobs, its core-hours and the share of its jobs that completed.
 -- note: Choose test cases for a new machine so that their shapes differ. A high fluctuation with a high success means that run times cannot be foretold: look at I/O and at noise on the network.
+-- counts: ended amounts
 -- left out: Jobs without a label or that never started; debugging (under 30 minutes) counts for users, jobs, core-hours, success and wait only. An axis that the log does not fill is empty.
 WITH s AS NOT MATERIALIZED (
-  SELECT application, user_name, job_name, cores, elapsed, core_h, max_rss, job_rss, wait_s, ok, finished, coalesce(debug, false) AS debug,
+  SELECT application, user_name, job_name, cores, elapsed, core_h, max_rss, job_rss, wait_s, ok, finished, ended_here, coalesce(debug, false) AS debug,
          CASE WHEN disk_read IS NOT NULL OR disk_write IS NOT NULL THEN coalesce(disk_read, 0) + coalesce(disk_write, 0) END AS moved
-  FROM j WHERE known AND started
+  FROM j WHERE known AND started AND (ended_here OR ran_here)
 ),
 by_user AS (
-  SELECT application, user_name, count(*) AS jobs, sum(core_h) AS core_h, count(*) FILTER (WHERE ok) AS ok,
-         count(*) FILTER (WHERE finished) AS finished
+  SELECT application, user_name, count(*) FILTER (WHERE ended_here) AS jobs, sum(core_h) AS core_h, count(*) FILTER (WHERE ok AND ended_here) AS ok,
+         count(*) FILTER (WHERE finished AND ended_here) AS finished
   FROM s GROUP BY application, user_name
 ),
 by_app AS (
@@ -26,12 +27,12 @@ by_app AS (
 shapes AS (
   SELECT application, quantile_disc(cores, 0.5) AS typical, max(cores) AS largest, quantile_disc(elapsed, 0.5) AS run_time,
          quantile_disc(max_rss, 0.5) AS process, quantile_disc(job_rss, 0.5) AS memory, avg(moved) AS io
-  FROM s WHERE NOT debug GROUP BY application
+  FROM s WHERE ended_here AND NOT debug GROUP BY application
 ),
-waits AS (SELECT application, quantile_disc(wait_s, 0.5) AS wait FROM s GROUP BY application),
+waits AS (SELECT application, quantile_disc(wait_s, 0.5) AS wait FROM s WHERE ended_here GROUP BY application),
 alike AS (
   SELECT application, count(*) AS jobs, stddev_samp(elapsed) / avg(elapsed) AS variation
-  FROM s WHERE ok AND NOT debug AND cores > 0 AND elapsed > 0
+  FROM s WHERE ok AND ended_here AND NOT debug AND cores > 0 AND elapsed > 0
   GROUP BY application, user_name, job_name, cores HAVING count(*) >= 3
 ),
 varying AS (SELECT application, sum(jobs * variation) / sum(jobs) AS fluctuation FROM alike GROUP BY application),

@@ -6,13 +6,14 @@
 -- words: application
 -- param: top integer 20 how many applications, by the larger of the two
 -- note: Core-hours per day, so that periods of different length can be compared. An empty change is an application that the other period did not have.
+-- counts: ended amounts
 -- left out: Made only when a second period is asked for (--compare).
 WITH a AS (
-  SELECT coalesce(application, 'unknown') AS application, sum(core_h) / (SELECT days FROM period) AS core_h, nullif(count(DISTINCT user_name), 0) AS users, count(*) AS jobs FROM j
-  WHERE (SELECT begins FROM period2) IS NOT NULL GROUP BY 1
+  SELECT coalesce(application, 'unknown') AS application, sum(core_h) / (SELECT days FROM period) AS core_h, nullif(count(DISTINCT user_name), 0) AS users, count(*) FILTER (WHERE ended_here) AS jobs FROM j
+  WHERE (SELECT begins FROM period2) IS NOT NULL AND (ended_here OR ran_here) GROUP BY 1
 ),
 b AS (
-  SELECT coalesce(application, 'unknown') AS application, sum(core_h) / (SELECT days FROM period2) AS core_h, nullif(count(DISTINCT user_name), 0) AS users, count(*) AS jobs FROM j2 GROUP BY 1
+  SELECT coalesce(application, 'unknown') AS application, sum(core_h) / (SELECT days FROM period2) AS core_h, nullif(count(DISTINCT user_name), 0) AS users, count(*) FILTER (WHERE ended_here) AS jobs FROM j2 WHERE ended_here OR ran_here GROUP BY 1
 )
 SELECT application, coalesce(a.core_h, 0) AS this_period, coalesce(b.core_h, 0) AS other_period,
        100 * (this_period - other_period) / nullif(other_period, 0) AS change,

@@ -6,10 +6,11 @@
 -- words: memory_of
 -- note: high is the 95th percentile: 19 of 20 jobs need no more. Compare the rows per node and per core with what your nodes have: memory that no job needs was bought for nothing, and jobs near the limit are those that end in OUT_OF_MEMORY.
 -- note: A process is its largest resident set (MaxRSS), or the mean of the processes (AveRSS); a job is the sum of its processes in its largest step.
+-- counts: ended
 -- left out: Jobs without steps or without memory in them; per node and per core also those without nodes or cores.
 WITH m AS (
   SELECT max_rss, ave_rss, job_rss, job_rss / nullif(nodes, 0) AS per_node, job_rss / nullif(cores, 0) AS per_core
-  FROM j WHERE max_rss IS NOT NULL OR job_rss IS NOT NULL
+  FROM j WHERE (max_rss IS NOT NULL OR job_rss IS NOT NULL) AND ended_here
 ),
 -- One pass over the jobs, then a row for each of the five.
 s AS (

@@ -6,9 +6,10 @@
 -- words: size_class
 -- param: top integer 15 how many partitions, by jobs
 -- note: gib_per_core and gib_per_node are means over jobs. A partition of large nodes whose jobs need little memory per core can take work from others; one near its limit needs larger nodes.
+-- counts: ended
 -- left out: Jobs without memory measured, without cores, or that never started.
 WITH p AS (
-  SELECT "partition" FROM j WHERE job_rss IS NOT NULL AND started AND "partition" IS NOT NULL
+  SELECT "partition" FROM j WHERE job_rss IS NOT NULL AND started AND ended_here AND "partition" IS NOT NULL
   GROUP BY 1 ORDER BY count(*) DESC, 1 LIMIT getvariable('top')
 )
 SELECT size_class, "partition", count(*) AS jobs,
@@ -17,6 +18,6 @@ SELECT size_class, "partition", count(*) AS jobs,
        max(job_rss / nullif(nodes, 0)::DOUBLE) / 1073741824 AS most_per_node,
        100 * sum(job_rss::DOUBLE) FILTER (WHERE req_mem > 0) / sum(req_mem::DOUBLE) FILTER (WHERE req_mem > 0) AS used_share
 FROM j SEMI JOIN p USING ("partition")
-WHERE started AND job_rss IS NOT NULL AND cores > 0 AND size_class IS NOT NULL
+WHERE started AND job_rss IS NOT NULL AND cores > 0 AND size_class IS NOT NULL AND ended_here
 GROUP BY size_class, size_rank, "partition"
 ORDER BY "partition", size_rank

@@ -6,15 +6,16 @@
 -- param: top integer 25 how many nodes
 -- note: node_fail_jobs are jobs on the node that ended in NODE_FAIL. Suspicion adds 1 for each of them, shared among all nodes of the job where the log does not name the node that failed. events and down_h come from the node events in the store.
 -- note: A node that stands far above the rest is to be drained and tested, also when each failure had its own explanation.
+-- counts: ended amounts outages
 -- left out: NODE_FAIL jobs without a node list. Nodes with names of two bracketed parts stay together as one row.
 WITH failed AS (
-  SELECT row_number() OVER () AS job, coalesce(failed_node, node_list) AS hosts, core_h
-  FROM j WHERE (state = 'NODE_FAIL' OR failed_node IS NOT NULL) AND coalesce(failed_node, node_list) IS NOT NULL
+  SELECT row_number() OVER () AS job, coalesce(failed_node, node_list) AS hosts, core_h, ended_here
+  FROM j WHERE (ended_here OR ran_here) AND (state = 'NODE_FAIL' OR failed_node IS NOT NULL) AND coalesce(failed_node, node_list) IS NOT NULL
 ),
 -- "n[1-3,07],login1" -> names with one bracket each -> its ranges -> the nodes.
-names AS (SELECT job, core_h, unnest(regexp_extract_all(hosts, '[^,\[]+(?:\[[^\]]*\][^,\[]*)*')) AS name FROM failed),
+names AS (SELECT job, core_h, ended_here, unnest(regexp_extract_all(hosts, '[^,\[]+(?:\[[^\]]*\][^,\[]*)*')) AS name FROM failed),
 ranges AS (
-  SELECT job, core_h, name, regexp_extract(name, '^([^\[]*)\[', 1) AS before, regexp_extract(name, '\]([^\[]*)$', 1) AS behind,
+  SELECT job, core_h, ended_here, name, regexp_extract(name, '^([^\[]*)\[', 1) AS before, regexp_extract(name, '\]([^\[]*)$', 1) AS behind,
          unnest(CASE WHEN regexp_full_match(name, '[^\[]*\[[0-9,-]+\][^\[]*') THEN string_split(regexp_extract(name, '\[([^\]]*)\]', 1), ',') ELSE [NULL] END) AS span
   FROM names
 ),
@@ -23,13 +24,13 @@ bounds AS (
   FROM ranges
 ),
 hosts AS (
-  SELECT job, core_h, CASE WHEN number IS NULL THEN name ELSE before || lpad(number::VARCHAR, greatest(length(low), length(number::VARCHAR))::INTEGER, '0') || behind END AS node
+  SELECT job, core_h, ended_here, CASE WHEN number IS NULL THEN name ELSE before || lpad(number::VARCHAR, greatest(length(low), length(number::VARCHAR))::INTEGER, '0') || behind END AS node
   FROM (SELECT *, unnest(CASE WHEN first IS NULL OR last IS NULL THEN [NULL] ELSE range(first, least(last, first + 65535) + 1) END) AS number FROM bounds)
 ),
-shared AS (SELECT *, 1.0 / count(*) OVER (PARTITION BY job) AS part FROM (SELECT DISTINCT job, core_h, node FROM hosts)),
-by_job AS (SELECT node, count(*) AS node_fail_jobs, sum(part)::DOUBLE AS suspicion, sum(core_h) AS lost_core_h FROM shared GROUP BY node),
+shared AS (SELECT *, 1.0 / count(*) OVER (PARTITION BY job) AS part FROM (SELECT DISTINCT job, core_h, ended_here, node FROM hosts)),
+by_job AS (SELECT node, count(*) FILTER (WHERE ended_here) AS node_fail_jobs, sum(part) FILTER (WHERE ended_here)::DOUBLE AS suspicion, sum(core_h) AS lost_core_h FROM shared GROUP BY node),
 by_node AS (
-  SELECT node, count(*) AS events, sum(greatest(epoch_us(ends) - epoch_us(counted_from), 0)) / 3600e6 AS down_h,
+  SELECT node, count(*) FILTER (WHERE began_here) AS events, sum(greatest(epoch_us(ends) - epoch_us(counted_from), 0)) / 3600e6 AS down_h,
          mode(reason ORDER BY begins, reason) AS reason
   FROM node_down GROUP BY node
 ),

@@ -4,6 +4,7 @@
 -- units: records=count share=% first_line=none lines=count
 -- words: what
 -- note: A record that cannot be read is left out of all figures. Over 1 % rejected: look at the first line of the reason in the log; mostly it was cut off, or has a delimiter inside a text.
+-- counts: store
 -- left out: Nothing. Records of a log that was imported twice count once.
 WITH r AS (
   SELECT source, 1 AS place, 'read' AS what, format AS reason, sum(records - rejected) AS records, NULL AS first_line, sum(lines) AS lines

@@ -4,6 +4,7 @@
 -- units: jobs=jobs share=% core_h=core-h
 -- words: what meaning
 -- note: "mended" rows were put right as the meaning says, and count as such in all reports. "left" rows stand in the reports as the log has them, except where a report says so: when their core_h is large, mend the log and import it again.
+-- counts: ended amounts
 -- left out: Kinds that no job has. A job may have several.
 WITH kinds AS (
   SELECT * FROM (VALUES
@@ -26,17 +27,22 @@ WITH kinds AS (
     (2, 5, 'unknown_state', 'a state that Slurm does not have'),
     (2, 6, 'over_limit', 'ran over an hour and 10 % longer than its limit'),
     (2, 7, 'in_future', 'a time over a day after the import'),
-    (2, 8, 'bad_value', 'a value that could not be read was left out')
+    (2, 8, 'bad_value', 'a value that could not be read was left out'),
+    (2, 62, 'stray', 'its times are far from those of all other jobs')
   ) AS v(what, place, kind, meaning)
 ),
 -- Few different sets of bits, however many jobs.
 sets AS (
-  SELECT 1 AS what, repairs AS bits, count(*) AS jobs, sum(core_h) AS core_h FROM j WHERE repairs <> 0 GROUP BY repairs
+  SELECT 1 AS what, repairs AS bits, count(*) FILTER (WHERE ended_here) AS jobs, sum(core_h) AS core_h FROM j WHERE repairs <> 0 AND (ended_here OR ran_here) GROUP BY repairs
   UNION ALL
-  SELECT 2, flaws, count(*), sum(core_h) FROM j WHERE flaws <> 0 GROUP BY flaws
+  SELECT 2, flaws, count(*) FILTER (WHERE ended_here), sum(core_h) FROM j WHERE flaws <> 0 AND (ended_here OR ran_here) GROUP BY flaws
+  UNION ALL
+  SELECT 2, 1::BIGINT << 62, nullif(count(*) FILTER (WHERE ended_here), 0), sum(core_h) FROM j, span_of_log
+  WHERE (ended_here OR ran_here) AND (end_time < from_here OR end_time > up_to_here)
+  HAVING count(*) > 0
 )
 SELECT CASE k.what WHEN 1 THEN 'mended' ELSE 'left' END AS what, kind, meaning, sum(jobs)::BIGINT AS jobs,
-       100.0 * sum(jobs) / (SELECT count(*) FROM j) AS share, sum(core_h) AS core_h
+       100.0 * sum(jobs) / nullif((SELECT count(*) FROM j WHERE ended_here), 0) AS share, sum(core_h) AS core_h
 FROM kinds k JOIN sets s ON k.what = s.what AND s.bits & (1::BIGINT << k.place) <> 0
 GROUP BY k.what, k.place, kind, meaning
 ORDER BY k.what, jobs DESC, k.place

@@ -6,6 +6,7 @@
 -- words: application
 -- param: top integer 20 how many jobs
 -- note: checkpoint_core_h is the time that checkpoints took on the job's cores: more than the program lost where it computes on meanwhile. A job with failures and no checkpoint is where one is worth most; one that loses much although it has some should take them more often ('sickbay-ckpt interval').
+-- counts: failures
 -- left out: Jobs that were not submitted with 'sickbay submit', and those that the log does not hold. Core-hours of jobs without a number of cores.
 WITH failed AS (
   SELECT cluster, job_id_raw, user_name, min(application) AS application, count(*) AS failures, count(*) FILTER (WHERE checkpoint > 0) AS from_checkpoint,

@@ -6,6 +6,7 @@
 -- words: application
 -- param: top integer 20 how many rows
 -- note: worth is saved_core_h over checkpoint_core_h: below 1, checkpoints cost more than failures took; so it is where there was no failure, as with any insurance. lost_core_h far above checkpoint_core_h says that checkpoints came too seldom: at the best interval (Daly) both are about equal.
+-- counts: failures
 -- left out: Jobs that were not submitted with 'sickbay submit', and those that the log does not hold. Checkpoints that a program takes without sickbay-ckpt.
 WITH both_sides AS (
   SELECT cluster, job_id_raw, user_name, application, 0 AS checkpoints, NULL::DOUBLE AS checkpoint_core_h, 1 AS failures, lost_core_h, saved_core_h

@@ -5,6 +5,7 @@
 -- units: submitted=jobs started=jobs ended=jobs busy_cores=cores core_h=core-h
 -- note: Where more jobs are submitted than start for days, the queue grows; where fewer end than start, jobs are long or the log stops.
 -- note: The core-hours of a job are spread evenly over the days on which it ran; busy_cores is their mean over the day.
+-- counts: amounts
 -- left out: Core-hours of jobs without a start or a run time; what lies before or after the period.
 WITH calendar AS (
   SELECT unnest(generate_series(date_trunc('day', begins), ends - INTERVAL 1 MICROSECOND, INTERVAL 1 DAY)) AS d, begins, ends
@@ -14,9 +15,8 @@ spans AS (
   SELECT CASE WHEN submit_local >= begins AND submit_local < ends THEN epoch_us(submit_local) // 86400000000 END AS submitted,
          CASE WHEN start_local >= begins AND start_local < ends THEN epoch_us(start_local) // 86400000000 END AS started,
          CASE WHEN end_local >= begins AND end_local < ends THEN epoch_us(end_local) // 86400000000 END AS ended,
-         epoch_us(greatest(start_local, begins)) AS s,
-         epoch_us(least(CASE WHEN end_local > start_local THEN end_local ELSE start_local + elapsed * INTERVAL 1 SECOND END, ends)) AS e,
-         core_s * 1e6 / CASE WHEN end_local > start_local THEN epoch_us(end_local) - epoch_us(start_local) ELSE nullif(elapsed, 0) * 1000000 END AS cores
+         epoch_us(greatest(run_begins, begins)) AS s, epoch_us(least(run_ends, ends)) AS e,
+         core_h * 3600e6 / (epoch_us(run_ends) - epoch_us(run_begins)) AS cores
   FROM j, period
 ),
 -- One pass over the jobs; there are few different sets of days.

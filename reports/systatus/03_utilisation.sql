@@ -6,17 +6,17 @@
 -- note: Availability is the core time of nodes that were up, of all core time; utilisation is what jobs used, of what was available. Days under 80 % are marked.
 -- note: Low availability: overhaul the machine. Low utilisation: talk to users, or look at jobs that block the queue. Core-hours of a job are spread over the days on which it ran.
 -- note: Without node events in the store, availability is empty and utilisation is of all core time.
+-- counts: amounts outages
 -- left out: Jobs without a start, a run time or cores; nodes whose cores are not known; node events of nodes that are not in the list of nodes; draining nodes count as available, since their jobs go on.
 WITH calendar AS (
   SELECT unnest(generate_series(date_trunc('day', begins), ends - INTERVAL 1 MICROSECOND, INTERVAL 1 DAY)) AS d, begins, ends
   FROM period
 ),
 spans AS (
-  SELECT epoch_us(greatest(start_local, begins)) AS s,
-         epoch_us(least(CASE WHEN end_local > start_local THEN end_local ELSE start_local + elapsed * INTERVAL 1 SECOND END, ends)) AS e,
-         core_s * 1e6 / CASE WHEN end_local > start_local THEN epoch_us(end_local) - epoch_us(start_local) ELSE elapsed * 1000000 END AS cores
+  SELECT epoch_us(greatest(run_begins, begins)) AS s, epoch_us(least(run_ends, ends)) AS e,
+         core_h * 3600e6 / (epoch_us(run_ends) - epoch_us(run_begins)) AS cores
   FROM j, period
-  WHERE start_local IS NOT NULL AND core_s > 0 AND elapsed > 0
+  WHERE ran_here AND core_h > 0
 ),
 -- One pass over the jobs; there are few different pairs of days.
 running AS (

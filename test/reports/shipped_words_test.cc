@@ -44,7 +44,8 @@ const std::set<std::string> kNoValues = {
     "unknown_state",
     "over_limit",
     "in_future",
-    "bad_value"};
+    "bad_value",
+    "stray"};
 
 std::vector<std::string> texts_of(const std::string& sql) {
   std::vector<std::string> all;

@@ -13,16 +13,51 @@ using duck::Connection;
 bool is_null(const duck::Value& value) { return std::holds_alternative<std::monostate>(value); }
 
 // "2021-05-01 to 2021-07-31 12:30 (91.5 days)"; "" where there is no such period.
-Result<std::string> period_text(Connection& connection, const Document& document, const char* table) {
+Result<std::string> period_text(Connection& connection, const Document& document, const char* table,
+                                bool asked) {
   auto period = connection.query(fmt::format("SELECT begins, ends, days FROM {}", table));
   if (!period) return fail(period.error());
   const auto& row = period->rows.at(0);
   if (is_null(row[0])) return std::string();
   const auto text = [&](std::size_t i, duck::Type type) { return value_text(document, row[i], type, ""); };
-  return filled(
-      filled(filled(message(document, "page.period_text", "{} to {} ({} days)"), text(0, duck::Type::time)),
-             text(1, duck::Type::time)),
-      text(2, duck::Type::real));
+  return filled(filled(filled(asked ? message(document, "page.period_text", "{} to {} ({} days)")
+                                    : message(document, "page.period_of_log",
+                                              "{} to {} ({} days), the span of the log"),
+                              text(0, duck::Type::time)),
+                       text(1, duck::Type::time)),
+                text(2, duck::Type::real));
+}
+
+// Where no period was asked for, all of the log counts: what of it lies outside of its span, and which jobs
+// are strays.
+Status add_outside(Connection& connection, Document& document) {
+  auto outside = connection.query(
+      "SELECT count(*) FILTER (WHERE record < begins OR record >= ends), coalesce(sum(core_h * (1 - greatest("
+      "epoch_us(least(run_ends, ends)) - epoch_us(greatest(run_begins, begins)), 0)::DOUBLE / "
+      "(epoch_us(run_ends) - epoch_us(run_begins)))), 0)::DOUBLE, any_value(strays) FROM (SELECT *, "
+      "coalesce(end_local, start_local, submit_local) AS record FROM j), period, span_of_log");
+  if (!outside) return fail(std::move(outside.error()).in("looking for jobs outside of the span of the log"));
+  const auto& row = outside->rows.at(0);
+  const auto jobs = std::get<std::int64_t>(row[0]);
+  const double hours = is_null(row[1]) ? 0 : std::get<double>(row[1]);
+  const auto number = [&](const duck::Value& value, duck::Type type, const char* unit) {
+    return value_text(document, value, type, unit);
+  };
+  if (jobs > 0 || hours >= 0.5)
+    document.facts.emplace_back(
+        message(document, "fact.outside", "Outside of it"),
+        filled(filled(message(document, "page.outside",
+                              "jobs that ended there: {}; core-hours: {}; they count in all tables but those "
+                              "by day or month"),
+                      number(row[0], duck::Type::integer, "jobs")),
+               number(hours, duck::Type::real, "core-h")));
+  if (!is_null(row[2]) && std::get<std::int64_t>(row[2]) > 0)
+    document.facts.emplace_back(
+        message(document, "fact.strays", "Jobs far from all others"),
+        filled(message(document, "page.strays",
+                       "{}, which do not lengthen the period; see the quality of the data"),
+               number(row[2], duck::Type::integer, "jobs")));
+  return {};
 }
 
 }  // namespace
@@ -32,10 +67,14 @@ Status add_facts(Connection& connection, const RunOrder& order, std::int64_t job
     if (!text.empty())
       document.facts.emplace_back(message(document, std::string("fact.") + key, english), std::move(text));
   };
-  auto period = period_text(connection, document, "period");
+  const Filter& filter = order.views.filter;
+  const bool asked = filter.from || filter.to;
+  auto period = period_text(connection, document, "period", asked);
   if (!period) return fail(period.error());
   fact("period", "Period", *period);
-  auto second = period_text(connection, document, "period2");
+  if (!asked && !period->empty())
+    if (auto added = add_outside(connection, document); !added) return added;
+  auto second = period_text(connection, document, "period2", true);
   if (!second) return fail(second.error());
   fact("compared", "Compared with", *second);
   fact("jobs", "Jobs", value_text(document, jobs, duck::Type::integer, "jobs"));

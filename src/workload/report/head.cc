@@ -12,6 +12,7 @@
 
 #include "base/spelling.h"
 #include "base/text.h"
+#include "workload/report/count_rules.h"
 #include "workload/report/views.h"
 
 namespace sickbay::workload {
@@ -21,8 +22,9 @@ using Words = std::vector<std::string_view>;
 
 // ---- the tables -------------------------------------------------------------------------------------------
 
-constexpr auto kHeadWords = std::to_array<std::string_view>(
-    {"title", "needs", "chart", "units", "words", "param", "note", "left out", "SPDX-License-Identifier"});
+constexpr auto kHeadWords =
+    std::to_array<std::string_view>({"title", "needs", "chart", "units", "words", "param", "note", "counts",
+                                     "left out", "SPDX-License-Identifier"});
 
 constexpr auto kUnits =
     std::to_array<std::string_view>({"jobs", "core-h", "GPU-h", "node-h", "h", "s", "%", "GiB", "GiB-h",
@@ -204,6 +206,18 @@ std::string take_units(ReportSpec& spec, std::string_view text) {
   return "";
 }
 
+std::string take_counts(ReportSpec& spec, std::string_view text) {
+  std::vector<std::string_view> known;
+  for (const CountRule& rule : count_rules()) known.push_back(rule.word);
+  for (const std::string_view word : split_words(text, " \t,")) {
+    if (std::find(known.begin(), known.end(), word) == known.end())
+      return fmt::format("there is no rule {}{}", quote_for_message(word),
+                         meant(word, std::span<const std::string_view>(known)));
+    spec.counts.emplace_back(word);
+  }
+  return "";
+}
+
 // name type default help...
 std::string take_param(ReportSpec& spec, std::string_view text) {
   constexpr auto kTypes = std::to_array<std::string_view>({"integer", "number", "text"});
@@ -236,6 +250,7 @@ std::string take_word(ReportSpec& spec, std::string_view word, std::string_view 
                        meant(word, std::span<const std::string_view>(kHeadWords)));
   if (text.empty()) return fmt::format("'{}' says nothing", word);
   if (word == "needs") return take_needs(spec, text);
+  if (word == "counts") return take_counts(spec, text);
   if (word == "units") return take_units(spec, text);
   if (word == "words") {
     for (const std::string_view column : split_words(text, " \t,")) spec.words.emplace(column);

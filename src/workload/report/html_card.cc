@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "base/text_table.h"
 #include "base/time.h"
+#include "workload/report/count_rules.h"
 #include "workload/report/render.h"
 
 namespace sickbay::workload {
@@ -307,6 +308,7 @@ std::string notes_html(const Document& document, const ReportResult& result) {
     html += "<dt>" + escaped(say(document, key)) + "</dt><dd>" + with_code(escaped_lines(text)) + "</dd>\n";
   };
   entry("page.note", with_headings(document, result, spec.note));
+  entry("page.counts", counts_text(document, spec));
   entry("page.left_out", with_headings(document, result, spec.left_out));
   std::string parameters;
   for (const Parameter& parameter : spec.parameters)

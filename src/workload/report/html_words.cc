@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "workload/report/count_rules.h"
 #include "workload/report/html_card.h"
 #include "workload/report/render.h"
 
@@ -57,6 +58,7 @@ constexpr std::array kPageWords = {
     Word{"page.summary_left_out", "{} left out"},
     Word{"page.summary_failed", "{} failed"},
     Word{"page.note", "How to read it"},
+    Word{"page.counts", "What counts"},
     Word{"page.left_out", "Not counted"},
     Word{"page.parameters", "Parameters"},
     Word{"page.query", "How it is computed"},
@@ -114,6 +116,7 @@ std::string say(const Document& document, std::string_view key, const std::vecto
 std::vector<Word> page_words() {
   std::vector<Word> all(kScriptWords.begin(), kScriptWords.end());
   all.insert(all.end(), kPageWords.begin(), kPageWords.end());
+  for (const CountRule& rule : count_rules()) all.push_back({rule.key, rule.english});
   return all;
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/csv.h"
 #include "base/json.h"
+#include "workload/report/count_rules.h"
 #include "workload/report/render.h"
 
 namespace sickbay::workload {
@@ -125,6 +126,7 @@ std::string render_json(const Document& document) {
         {{"id", result.spec.id()}, {"title", result.spec.title}, {"outcome", outcome_name(result.outcome)}});
     if (!result.why.empty()) one.set("why", result.why);
     one.set("note", result.spec.note);
+    if (!result.spec.counts.empty()) one.set("counts", counts_text(document, result.spec));
     if (!result.spec.left_out.empty()) one.set("left_out", result.spec.left_out);
     Json chart = Json::object({{"kind", result.spec.chart.kind}});
     for (const auto& [name, value] : result.spec.chart.options) chart.set(name, value);

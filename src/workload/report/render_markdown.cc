@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/text_table.h"
+#include "workload/report/count_rules.h"
 #include "workload/report/messages.h"
 #include "workload/report/render.h"
 
@@ -108,6 +109,7 @@ std::string report_text(const Document& document, const ReportResult& result) {
     if (!note.empty()) line(key, english, note);
   };
   lines("page.note", "How to read it", result.spec.note);
+  lines("page.counts", "What counts", counts_text(document, result.spec));
   lines("page.left_out", "Not counted", result.spec.left_out);
   return text;
 }

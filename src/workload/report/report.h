@@ -39,6 +39,7 @@ struct ReportSpec {
   std::string plugin, name;  ///< id is "plugin.name"
   std::string path, title, note, left_out, sql;
   std::vector<std::string> needs;
+  std::vector<std::string> counts;  ///< words of count_rules(): what of a job counts
   ChartSpec chart;
   std::map<std::string, std::string> units;  ///< by column
   std::set<std::string> words;               ///< columns whose values are words of the report, not of the log

@@ -69,8 +69,9 @@ TEST_F(Run, MakesADocument) {
   EXPECT_EQ(result.table.rows.size(), 2u);
   EXPECT_EQ(std::get<std::string>(result.table.rows.at(1)[0]), "bob");
   EXPECT_EQ(std::get<std::int64_t>(result.table.rows.at(1)[1]), 3);
-  EXPECT_EQ(document.facts[0], (std::pair<std::string, std::string>(
-                                   "Period", "2021-05-01 22:30 to 2021-05-21 00:00:02 (19.1 days)")));
+  EXPECT_EQ(document.facts[0],
+            (std::pair<std::string, std::string>(
+                "Period", "2021-05-01 23:30 to 2021-05-21 00:00:02 (19 days), the span of the log")));
   EXPECT_EQ(document.facts[1], (std::pair<std::string, std::string>("Jobs", "5")));
 }
 

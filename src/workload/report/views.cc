@@ -9,6 +9,8 @@
 #include "base/spelling.h"
 #include "base/text.h"
 #include "workload/report/cost_views.h"
+#include "workload/report/in_period.h"
+#include "workload/report/log_span.h"
 
 namespace sickbay::workload {
 namespace {
@@ -54,8 +56,8 @@ std::string seconds_between(std::string_view a, std::string_view b) {
   return fmt::format("CASE WHEN {1} < {0} THEN 0 ELSE (epoch_us({1}) - epoch_us({0})) // 1000000 END", a, b);
 }
 
-// The derived columns that are `wanted`; nullptr: all.
-std::string derived_sql(const Site& site, const std::set<std::string>* wanted) {
+// The derived columns that are `wanted`; nullptr: all.  What they say of amounts and events is of `bounds`.
+std::string derived_sql(const Site& site, const Bounds& bounds, const std::set<std::string>* wanted) {
   const auto name = [](const std::vector<SiteClass>& classes) {
     return [&classes](std::size_t i) { return duck::quote(classes[i].name); };
   };
@@ -76,11 +78,22 @@ std::string derived_sql(const Site& site, const std::set<std::string>* wanted) {
   sql += column(seconds_between("eligible_time", "start_time"), "queue_s");
   sql += column(kCores, "cores");
   sql += column(core_s, "core_s");
-  sql += column(core_s + " / 3600.0::DOUBLE", "core_h");
-  sql += column("nodes * elapsed / 3600.0::DOUBLE", "node_h");
-  sql += column("gpus * elapsed / 3600.0::DOUBLE", "gpu_h");
-  sql += column("gpus * elapsed * gpu_util_milli / 3600000.0::DOUBLE", "used_gpu_h");
-  sql += column("total_cpu / 3600000.0::DOUBLE", "used_core_h");
+  const auto amount = [&](std::string_view whole, std::string_view as, const std::string& share) {
+    return column(share.empty() ? std::string(whole) : fmt::format("{} * {}", whole, share), as);
+  };
+  const std::string within = within_sql(bounds);
+  sql += amount(core_s + " / 3600.0::DOUBLE", "core_h", within);
+  sql += amount("nodes * elapsed / 3600.0::DOUBLE", "node_h", within);
+  sql += amount("gpus * elapsed / 3600.0::DOUBLE", "gpu_h", within);
+  sql += amount("gpus * elapsed * gpu_util_milli / 3600000.0::DOUBLE", "used_gpu_h", within);
+  sql += amount("total_cpu / 3600000.0::DOUBLE", "used_core_h", within);
+  // Slurm writes 0 where it has no meter.
+  sql += amount("nullif(energy, 0) / 3.6e6::DOUBLE", "kwh", within);
+  sql += amount("disk_read / 1073741824.0::DOUBLE", "read_gib", within);
+  sql += amount("disk_write / 1073741824.0::DOUBLE", "written_gib", within);
+  sql += amount(fmt::format("{} * {} / 3600.0::DOUBLE", seconds_between("submit_time", "start_time"), kCores),
+                "queued_core_h", wait_within_sql(bounds));
+  sql += column(within.empty() ? "1.0::DOUBLE" : within, "within");
   sql +=
       column(fmt::format(
                  // The flaw is found where the log says cpu_time; here also where cores were only asked for.
@@ -89,10 +102,24 @@ std::string derived_sql(const Site& site, const std::set<std::string>* wanted) {
                  core_s, bit(Flaw::over_used)),
              "cpu_eff");
   sql += column("CASE WHEN time_limit > 0 THEN elapsed / time_limit::DOUBLE END", "limit_share");
-  sql += column(fmt::format("start_time IS NOT NULL OR ({} IS NULL AND (coalesce(elapsed, 0) > 0 OR "
-                            "coalesce(steps, 0) > 0 OR {}))",
-                            kAnyTime, one_of("coalesce(state, '')", kRan)),
-                "started");
+  const std::string started = fmt::format(
+      "(start_time IS NOT NULL OR coalesce(elapsed, 0) > 0 OR ({} IS NULL AND (coalesce(steps, 0) > 0 OR "
+      "{})))",
+      kAnyTime, one_of("coalesce(state, '')", kRan));
+  const std::string runs = fmt::format("({} AND {})", started, runs_in_sql(bounds));
+  sql += column(started, "started");
+  sql += column(lies_in_sql(fmt::format("coalesce(submit_time, {})", run_begin_sql()), bounds),
+                "submitted_here");
+  sql += column(fmt::format("({} AND {})", started, lies_in_sql(run_begin_sql(), bounds)), "started_here");
+  sql += column(lies_in_sql(std::string(kAnyTime), bounds), "ended_here");
+  sql += column(runs, "ran_here");
+  sql +=
+      column(fmt::format("CASE WHEN {} THEN local_time({}) END", runs, run_begins_sql(bounds)), "run_begins");
+  // A microsecond at least, also where the clocks of the zone are set back.
+  sql += column(
+      fmt::format("CASE WHEN {} THEN greatest(local_time({}), local_time({}) + INTERVAL 1 MICROSECOND) END",
+                  runs, run_ends_sql(bounds), run_begins_sql(bounds)),
+      "run_ends");
   sql += column("NOT " + one_of("state", kActive), "finished");
   sql += column("state = 'COMPLETED'", "ok");
   sql += column(fmt::format("elapsed < {}", site.debug_length.count()), "debug");
@@ -160,11 +187,9 @@ std::string list_sql(const ListRow& row) {
   return fmt::format("{} IN ({})", row.column, values);
 }
 
-std::string where_sql(const Filter& filter, const std::optional<TimePoint>& from,
-                      const std::optional<TimePoint>& to) {
+std::string where_sql(const Filter& filter, const Bounds& bounds) {
   std::vector<std::string> all;
-  if (from) all.push_back(fmt::format("(end_time IS NULL OR end_time >= {})", timestamp(*from)));
-  if (to) all.push_back(fmt::format("coalesce(submit_time, start_time, end_time) < {}", timestamp(*to)));
+  if (!bounds.none()) all.push_back(touches_sql(bounds));
   for (const ListRow& row : list_rows(filter))
     if (!row.values.empty()) all.push_back(list_sql(row));
   if (filter.min_cpus) all.push_back(fmt::format("{} >= {}", kCores, *filter.min_cpus));
@@ -175,7 +200,7 @@ std::string where_sql(const Filter& filter, const std::optional<TimePoint>& from
 }
 
 // All columns of jobs and the derived ones, or those that are `wanted`.
-std::string select_sql(const ViewOrder& order, const std::set<std::string>* wanted,
+std::string select_sql(const ViewOrder& order, const Bounds& bounds, const std::set<std::string>* wanted,
                        const std::string& where) {
   std::string columns = "*";
   if (wanted != nullptr) {
@@ -183,7 +208,7 @@ std::string select_sql(const ViewOrder& order, const std::set<std::string>* want
     for (const std::string& name : stored_columns())
       if (name != "job_id" && wanted->contains(name)) columns += ", \"" + name + '"';
   }
-  return fmt::format("SELECT {}{}\nFROM jobs{}", columns, derived_sql(order.site, wanted), where);
+  return fmt::format("SELECT {}{}\nFROM jobs{}", columns, derived_sql(order.site, bounds, wanted), where);
 }
 
 std::string users_sql(const std::vector<SiteUser>& users) {
@@ -209,6 +234,15 @@ std::string period_sql(std::string_view name, const std::optional<TimePoint>& fr
       name, local(from), local(to));
 }
 
+// What the head says of the log, and which jobs are far from all others (UTC; NULL: none is).
+std::string span_sql(const LogSpan& span) {
+  const auto time = [](const std::optional<TimePoint>& t) { return t ? timestamp(*t) : "NULL::TIMESTAMP"; };
+  return fmt::format(
+      "CREATE OR REPLACE TEMP TABLE span_of_log AS SELECT {} AS from_here, {} AS up_to_here, {}::BIGINT AS "
+      "strays;\n",
+      time(span.from_here), time(span.up_to_here), span.strays);
+}
+
 std::string coverage_sql() {
   std::string names, counts;
   for (const std::string& column : stored_columns()) {
@@ -219,16 +253,16 @@ std::string coverage_sql() {
       "CREATE OR REPLACE TEMP VIEW coverage AS SELECT unnest([{}]) AS column_name, unnest(counts) AS "
       "present, jobs, "
       "CASE WHEN jobs > 0 THEN unnest(counts) / jobs::DOUBLE END AS share FROM (SELECT [{}] AS counts, "
-      "count(*) AS jobs FROM j);\n",
+      "count(*) AS jobs FROM j WHERE ended_here);\n",
       names, counts);
 }
 
 // Node events that mean "no work", cut to the period.  Those of one node may overlap; so that an hour counts
 // once, `counted_from` is what lies behind all earlier ones.
-constexpr std::string_view kNodeDown = R"(CREATE OR REPLACE TEMP VIEW node_down AS
+constexpr const char* kNodeDown = R"(CREATE OR REPLACE TEMP VIEW node_down AS
 SELECT *, greatest(begins, max(ends) OVER (PARTITION BY node ORDER BY begins, ends
                                            ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)) AS counted_from
-FROM (SELECT node, greatest(local_time(v.begins), p.begins) AS begins,
+FROM (SELECT node, greatest(local_time(v.begins), p.begins) AS begins, {} AS began_here,
              least(coalesce(local_time(v.ends), p.ends), p.ends) AS ends, reason
       FROM node_events v, period p
       WHERE regexp_matches(upper(v.state), 'DOWN|FAIL|ERROR|MAINT|RESPOND|DRAIN')
@@ -240,37 +274,31 @@ WHERE begins < ends;
 
 std::string job_select_sql(const ViewOrder& order, const std::set<std::string>* wanted) {
   const Filter& f = order.filter;
-  return select_sql(order, wanted, where_sql(f, f.from, f.to));
+  const Bounds bounds{f.from, f.to};
+  return select_sql(order, bounds, wanted, where_sql(f, bounds));
 }
 
 std::string job_views_sql(const ViewOrder& order, const std::set<std::string>* wanted) {
-  std::string second = "\nWHERE false";
-  if (order.compare) second = where_sql(order.filter, order.compare->from, order.compare->to);
+  std::string second = select_sql(order, {}, wanted, "\nWHERE false");
+  if (order.compare) {
+    const Bounds bounds{order.compare->from, order.compare->to};
+    second = select_sql(order, bounds, wanted, where_sql(order.filter, bounds));
+  }
   return fmt::format("CREATE OR REPLACE TEMP VIEW j AS {};\nCREATE OR REPLACE TEMP VIEW j2 AS {};\n",
-                     job_select_sql(order, wanted), select_sql(order, wanted, second));
+                     job_select_sql(order, wanted), second);
 }
 
 Result<std::string> views_sql(duck::Connection& connection, const ViewOrder& order) {
-  // Jobs of a broken clock would stretch the period to decades, and the last few of a log of long jobs, or of
-  // one that is a sample, by months: up to 1 % of the jobs may end over a day after the newest submission.
-  auto times = connection.query(fmt::format(
-      "WITH t AS NOT MATERIALIZED (SELECT coalesce(submit_time, start_time, end_time) AS first, {} AS last, "
-      "submit_time FROM jobs "
-      "WHERE coalesce(flaws, 0) & {} = 0), late AS (SELECT max(submit_time) + INTERVAL 1 DAY AS day FROM t) "
-      "SELECT epoch_us(min(first)), epoch_us(CASE WHEN 100 * count(*) FILTER (WHERE last > day) <= count(*) "
-      "THEN max(last) FILTER (WHERE last <= day) ELSE max(last) END) FROM t, late",
-      kAnyTime, bit(Flaw::in_future)));
-  if (!times) return fail(std::move(times.error()).in("looking for the times of the jobs"));
-  const auto time = [&](std::size_t i) -> std::optional<TimePoint> {
-    const auto* micros = std::get_if<std::int64_t>(&times->rows[0][i]);
-    return micros ? std::optional(from_micros(*micros)) : std::nullopt;
-  };
-  const auto first = time(0);
-  auto last = time(1);
-  if (last) *last += std::chrono::seconds(1);  // a period ends before its end
   const Filter& f = order.filter;
-  std::string sql = local_time_sql(order.zone, std::min(first.value_or(kNoTime), f.from.value_or(kNever)),
-                                   std::max(last.value_or(kNoTime), f.to.value_or(kNoTime)));
+  auto span = f.from && f.to ? log_limits(connection) : log_span(connection);
+  if (!span) return fail(std::move(span.error()));
+  const auto first = span->first;
+  auto last = span->last;
+  if (last) *last += std::chrono::seconds(1);  // a period ends before its end
+  std::string sql =
+      local_time_sql(order.zone, std::min(span->earliest.value_or(kNever), f.from.value_or(kNever)),
+                     std::max(span->latest.value_or(kNoTime), f.to.value_or(kNoTime)));
+  sql += span_sql(*span);
   sql += job_views_sql(order, nullptr);
   sql += period_sql("period", f.from ? f.from : first, f.to ? f.to : last);
   sql += period_sql("period2", order.compare ? std::optional(order.compare->from) : std::nullopt,
@@ -279,7 +307,8 @@ Result<std::string> views_sql(duck::Connection& connection, const ViewOrder& ord
       "SELECT count(*) FROM duckdb_tables() WHERE table_name IN ('job_failures', 'job_checkpoints')");
   if (!costs) return fail(std::move(costs.error()));
   const auto* tables = std::get_if<std::int64_t>(&costs->rows[0][0]);
-  return sql + users_sql(order.site.users) + coverage_sql() + std::string(kNodeDown) +
+  return sql + users_sql(order.site.users) + coverage_sql() +
+         fmt::format(kNodeDown, f.from ? "local_time(v.begins) >= p.begins" : "true") +
          cost_views_sql(order, tables != nullptr && *tables >= 2);
 }
 

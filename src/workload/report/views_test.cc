@@ -86,7 +86,7 @@ TEST_F(Views, KnowTheZoneWithItsChanges) {
   EXPECT_EQ(ask("SELECT submit_local, start_local, day FROM j WHERE job_id IN ('1', '3') ORDER BY job_id"),
             "2021-05-01 23:30|2021-05-02 00:30|2021-05-02\n"
             "2021-05-10 01:00|2021-05-10 04:00|2021-05-13\n");
-  EXPECT_EQ(ask("SELECT begins, ends FROM period"), "2021-05-01 23:30|2021-05-21 02:00:02\n");
+  EXPECT_EQ(ask("SELECT begins, ends FROM period"), "2021-05-02 00:30|2021-05-21 02:00:02\n");
 }
 
 TEST_F(Views, OfAPeriodHaveTheJobsThatLivedInIt) {
@@ -104,7 +104,7 @@ TEST_F(Views, WithoutAComparisonHaveNoSecondPeriod) {
   make();
   EXPECT_EQ(ask("SELECT count(*) FROM j2"), "0\n");
   EXPECT_EQ(ask("SELECT begins IS NULL, count(*) OVER () FROM period2"), "yes|1\n");
-  EXPECT_EQ(ask("SELECT begins, ends FROM period"), "2021-05-01 22:30|2021-05-21 00:00:02\n");
+  EXPECT_EQ(ask("SELECT begins, ends FROM period"), "2021-05-01 23:30|2021-05-21 00:00:02\n");
 }
 
 TEST_F(Views, FilterByEachKind) {

@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "base/text_table.h"
+#include "workload/report/count_rules.h"
 #include "workload/report/messages.h"
 #include "workload/report/run.h"
 #include "workload/store/store.h"
@@ -84,6 +85,7 @@ Result<int> help_plugin(const std::vector<Plugin>& plugins, const std::string& n
     print("\n" + spec.id() + ": " + for_terminal(spec.title) + "\n");
     if (!spec.fault.empty()) print(paragraph("  fault: ", spec.fault, page));
     if (!spec.note.empty()) print(paragraph("  ", spec.note, page));
+    if (!spec.counts.empty()) print(paragraph("  what counts: ", workload::counts_text({}, spec), page));
     if (!spec.left_out.empty()) print(paragraph("  not counted: ", spec.left_out, page));
     if (!spec.needs.empty()) print(paragraph("  needs: ", joined(spec.needs), page));
     for (const workload::Parameter& p : spec.parameters)
