@@ -25,7 +25,8 @@ void LabelMemory::label(const Labeller& labeller, Row& job) {
   constexpr std::uint64_t kTrial = 4096;    // jobs, after which
   constexpr std::uint64_t kWorthwhile = 3;  // one of so many must have been known
   const JobNames names = {job.get(Text::job_name),    job.get(Text::step_names), job.get(Text::work_dir),
-                          job.get(Text::submit_line), job.get(Text::user_name),  job.get(Text::cluster)};
+                          job.get(Text::submit_line), job.get(Text::user_name),  job.get(Text::cluster),
+                          job.get(Text::comment),     job.get(Text::account)};
   if (!in_use_) return give(labeller.label(names), job);
   if (++asked_ % kTrial == 0 && remembered_ * kWorthwhile < asked_) {
     in_use_ = false;
@@ -33,8 +34,8 @@ void LabelMemory::label(const Labeller& labeller, Row& job) {
     return give(labeller.label(names), job);
   }
   names_.clear();
-  for (const std::string_view name :
-       {names.job_name, names.step_names, names.work_dir, names.submit_line, names.user, names.cluster}) {
+  for (const std::string_view name : {names.job_name, names.step_names, names.work_dir, names.submit_line,
+                                      names.user, names.cluster, names.comment, names.account}) {
     names_ += name;
     names_ += '\0';
   }

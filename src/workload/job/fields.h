@@ -116,7 +116,7 @@ enum class Column : std::uint8_t {
   X(application,      Column::steps, "label: the application, or \"unknown\"") \
   X(version,          Column::steps, "version split off the executable's name") \
   X(app_field,        Column::steps, "field of the application, from the list of labels") \
-  X(labelled_by,      Column::steps, "keyword, rename, step, submit_line, work_dir, or the kind of unknown: default_name, interpreter, other")
+  X(labelled_by,      Column::steps, "keyword, rename, step, submit_line, comment, work_dir, or the kind of unknown: default_name, interpreter, other")
 // clang-format on
 
 enum class Num : std::uint8_t {

@@ -9,44 +9,14 @@
 #include "base/text.h"
 #include "model/sbatch_options.h"
 #include "workload/label/lists.h"
-#include "workload/label/matcher.h"
 #include "workload/label/name.h"
+#include "workload/label/words.h"
 
 namespace sickbay::workload {
 namespace {
 
-// Names are found whatever their case, without a copy in small letters.
-struct FoldedHash {
-  using is_transparent = void;
-  std::size_t operator()(std::string_view text) const {
-    std::uint64_t h = 14695981039346656037ULL;
-    for (const char c : text) h = (h ^ static_cast<unsigned char>(to_lower(c))) * 1099511628211ULL;
-    return h ^ (h >> 29);
-  }
-};
-struct FoldedEqual {
-  using is_transparent = void;
-  bool operator()(std::string_view a, std::string_view b) const { return equal_ignoring_case(a, b); }
-};
-template <class V>
-using FoldedMap = std::unordered_map<std::string, V, FoldedHash, FoldedEqual>;
-
 constexpr std::size_t kMostBytes = 4096;  // of one text; what is behind says nothing new
-constexpr int kMostHits = 48;
-constexpr std::size_t kShort = 4;  // keywords below it must stand alone between separators
 
-// A word of the matcher: a keyword of an application, or one of its not-words.
-struct Word {
-  std::uint32_t application = 0;
-  Match match = Match::word;
-  bool negative = false;
-  std::uint32_t length = 0;
-  std::string_view version;
-};
-struct Hit {
-  const Word* word = nullptr;
-  std::uint32_t begin = 0, end = 0;
-};
 struct Program {
   std::uint32_t application = 0;
   std::string_view version;
@@ -75,17 +45,13 @@ const std::pair<std::string, std::string_view>* begun_by(
   return begins ? &*at : nullptr;
 }
 
-bool lower(char c) { return c >= 'a' && c <= 'z'; }
-bool upper(char c) { return c >= 'A' && c <= 'Z'; }
-
 }  // namespace
 
 struct Labeller::Impl {
   Lists lists;
-  Matcher matcher;
-  std::vector<Word> words;
+  Words words;
   FoldedMap<Program> programs;  // executables
-  FoldedMap<char> ignore, before, after;
+  FoldedMap<char> ignore;
   FoldedMap<std::string_view> unknown;  // name -> kind
   FoldedMap<std::vector<std::uint32_t>> renames;
   std::vector<std::uint32_t> rename_starts;  // those with '*', longest first
@@ -97,20 +63,17 @@ struct Labeller::Impl {
   Label label(const JobNames& names) const;
 
  private:
-  bool begins_word(std::string_view text, std::size_t at, std::size_t length) const;
-  bool ends_word(std::string_view text, std::size_t at, std::size_t length, bool cut) const;
-  bool glued(const FoldedMap<char>& list, std::string_view letters) const {
-    return !letters.empty() && letters.size() <= 12 && list.find(letters) != list.end();
-  }
   bool ignored(std::string_view name) const;
-  bool search_name(std::string_view text, std::string_view how, bool program, std::string_view user,
+  bool sure(const Hit& hit, const Hits& hits, std::string_view text, const JobNames& names) const;
+  bool search_name(std::string_view text, std::string_view how, bool program, const JobNames& names,
                    Label& found, Label& wrapper, std::size_t& best, std::size_t& best_wrapper) const;
   bool search_program(std::string_view name, std::string_view how, bool exact, Label& found,
                       Label& wrapper) const;
-  bool search_path(std::string_view path, std::string_view how, std::string_view user, Label& found,
+  bool search_path(std::string_view path, std::string_view how, const JobNames& names, Label& found,
                    Label& wrapper) const;
   bool search_steps(const JobNames& names, Label& found, Label& wrapper) const;
   bool search_submit_line(const JobNames& names, Label& found, Label& wrapper) const;
+  bool search_comment(const JobNames& names, Label& found, Label& wrapper) const;
   bool search_renames(const JobNames& names, Label& found) const;
   bool rename_of(std::string_view name, const JobNames& names, Label& found) const;
   std::string_view kind_of_name(std::string_view name, std::string_view user) const;
@@ -127,25 +90,11 @@ struct Labeller::Impl {
 };
 
 void Labeller::Impl::build() {
-  std::vector<std::string> texts;
-  for (std::uint32_t a = 0; a < lists.applications.size(); ++a) {
-    for (const Keyword& k : lists.applications[a].keywords) {
-      if (k.match == Match::executable) {
-        programs.emplace(k.text, Program{a, k.version});
-        continue;
-      }
-      texts.push_back(normal_form(k.text));
-      words.push_back({a, k.match, false, static_cast<std::uint32_t>(k.text.size()), k.version});
-    }
-    for (const std::string& w : lists.applications[a].not_words) {
-      texts.push_back(normal_form(w));
-      words.push_back({a, Match::word, true, static_cast<std::uint32_t>(w.size()), {}});
-    }
-  }
-  matcher.build(texts);
+  words.build(lists);
+  for (std::uint32_t a = 0; a < lists.applications.size(); ++a)
+    for (const Keyword& k : lists.applications[a].keywords)
+      if (k.match == Match::executable) programs.emplace(k.text, Program{a, k.version});
   for (const std::string& n : lists.ignore) ignore.emplace(n, 1);
-  for (const std::string& n : lists.before) before.emplace(n, 1);
-  for (const std::string& n : lists.after) after.emplace(n, 1);
   for (const auto& [name, kind] : lists.unknown) unknown.emplace(name, kind);
   for (const auto& [name, kind] : lists.unknown) sorted_unknown.emplace_back(in_small_letters(name), kind);
   for (const std::string& n : lists.ignore)
@@ -165,91 +114,54 @@ void Labeller::Impl::build() {
   });
 }
 
-// "run-vasp", "2vasp", "runVasp", "GPUVasp" and, by the list of glue, "runvasp".
-bool Labeller::Impl::begins_word(std::string_view text, std::size_t at, std::size_t length) const {
-  if (at == 0) return true;
-  const char last = text[at - 1], first = text[at];
-  if (!is_alnum(last) || !is_alnum(first)) return true;
-  if (length < kShort) return false;
-  if (is_digit(last) != is_digit(first)) return true;
-  if (is_digit(last)) return false;
-  if (lower(last) && upper(first)) return true;
-  if (upper(last) && upper(first) && at + 1 < text.size() && lower(text[at + 1])) return true;
-  std::size_t from = at;
-  while (from > 0 && is_letter(text[from - 1])) --from;
-  return glued(before, text.substr(from, at - from));
-}
-
-bool Labeller::Impl::ends_word(std::string_view text, std::size_t at, std::size_t length, bool cut) const {
-  if (cut && at + 1 == text.size()) return length > kShort;  // the name may have gone on
-  if (at == text.size()) return true;
-  const char last = text[at - 1], first = text[at];
-  if (!is_alnum(first) || !is_alnum(last)) return true;
-  if (is_digit(last) && is_digit(first)) return false;
-  if (is_letter(last) && is_digit(first)) return length + 1 >= kShort;
-  std::size_t to = at;
-  while (to < text.size() && is_letter(text[to])) ++to;
-  if (to == at + 1 && to_lower(first) == 'v' && to < text.size() && is_digit(text[to]))
-    return true;  // "wrfv4"
-  if (is_digit(last)) return length >= kShort || glued(after, text.substr(at, to - at));
-  if (length < kShort) return false;
-  if (lower(last) && upper(first)) return true;
-  if (upper(last) && lower(first) && at >= 2 && upper(text[at - 2])) return true;
-  return glued(after, text.substr(at, to - at));
-}
-
 bool Labeller::Impl::ignored(std::string_view name) const {
   if (name.empty()) return true;
   if (ignore.find(name) != ignore.end()) return true;
   return is_cut(name) && begun_by(sorted_ignore, name) != nullptr;
 }
 
+// What an ambiguous keyword needs: see Needs in lists.h.  The other texts of the job are read only for it.
+bool Labeller::Impl::sure(const Hit& hit, const Hits& hits, std::string_view text,
+                          const JobNames& names) const {
+  if (hit.word->needs == Needs::nothing) return true;
+  if (hit.word->needs == Needs::alone && words.alone(text, hit, names.user)) return true;
+  if (words.has_sign(hits, hit, true)) return true;
+  Hits elsewhere;
+  for (std::string_view other :
+       {names.job_name, names.step_names, names.submit_line, names.comment, names.work_dir, names.account}) {
+    if (other.empty() || other.data() == text.data()) continue;
+    words.find(other.substr(0, kMostBytes), names.user, elsewhere);
+    if (words.has_sign(elsewhere, hit, false)) return true;
+  }
+  return false;
+}
+
 // Keywords in one name; the longest, the first of equals.  True when `found` was bettered.
 bool Labeller::Impl::search_name(std::string_view text, std::string_view how, bool program,
-                                 std::string_view user, Label& found, Label& wrapper, std::size_t& best,
+                                 const JobNames& names, Label& found, Label& wrapper, std::size_t& best,
                                  std::size_t& best_wrapper) const {
   text = text.substr(0, kMostBytes);
-  const bool cut = is_cut(text);
-  Hit hits[kMostHits];
-  int count = 0;
-  bool negative = false;
-  matcher.scan(text, [&](std::uint32_t index, std::size_t begin, std::size_t end) {
-    if (count == kMostHits) return;
-    const Word& w = words[index];
-    if (w.match == Match::word &&
-        (!begins_word(text, begin, w.length) || !ends_word(text, end, w.length, cut)))
-      return;
-    if (w.match == Match::whole) {
-      // A cut name may have gone on, so that it is not whole.
-      const std::string_view stem = stem_of(text, user), bare = without_extension(base_name(text));
-      const char* b = text.data() + begin;
-      if (cut || b != stem.data() || (w.length != stem.size() && w.length != bare.size())) return;
-    }
-    negative = negative || w.negative;
-    hits[count++] = {&w, static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(end)};
-  });
+  Hits hits;
+  words.find(text, names.user, hits);
   bool better = false;
-  for (int i = 0; i < count; ++i) {
-    const Word& w = *hits[i].word;
-    if (w.negative) continue;
+  for (int i = 0; i < hits.count; ++i) {
+    const Hit& hit = hits.list[static_cast<std::size_t>(i)];
+    const Word& w = *hit.word;
+    if (w.role != Word::Role::keyword) continue;
     const auto& application = lists.applications[w.application];
     std::size_t& most = application.wrapper ? best_wrapper : best;
-    if (w.length <= most) continue;
-    if (negative && std::any_of(hits, hits + count, [&](const Hit& other) {
-          return other.word->negative && other.word->application == w.application;
-        }))
-      continue;
+    if (w.length <= most || words.ruled_out(hits, hit) || !sure(hit, hits, text, names)) continue;
     std::string_view version = w.version;
-    for (int j = 0; version.empty() && j < count; ++j) {
+    for (int j = 0; version.empty() && j < hits.count; ++j) {
       // "/opt/vasp/5.4.4/bin/vasp_std": any word of the application may be followed by the version.
-      const Hit& other = hits[(i + j) % count];
-      if (other.word->application == w.application && !other.word->negative)
+      const Hit& other = hits.list[static_cast<std::size_t>((i + j) % hits.count)];
+      if (other.word->application == w.application && other.word->role == Word::Role::keyword)
         version =
             other.word->version.empty() ? version_in(text.substr(other.end), program) : other.word->version;
     }
     most = w.length;
     give(application.wrapper ? wrapper : found, w.application, how,
-         text.substr(hits[i].begin, hits[i].end - hits[i].begin), version);
+         text.substr(hit.begin, hit.end - hit.begin), version);
     better = better || !application.wrapper;
   }
   return better;
@@ -286,7 +198,7 @@ bool Labeller::Impl::search_steps(const JobNames& names, Label& found, Label& wr
       rest.remove_prefix(blank == std::string_view::npos ? rest.size() : blank + 1);
       if (name.empty() || ignored(name)) continue;
       if (whole && search_program(name, "step", false, found, wrapper)) return true;
-      if (!whole) search_name(name, "step", true, names.user, found, wrapper, best, best_wrapper);
+      if (!whole) search_name(name, "step", true, names, found, wrapper, best, best_wrapper);
     }
   }
   return best > 0;
@@ -294,7 +206,7 @@ bool Labeller::Impl::search_steps(const JobNames& names, Label& found, Label& wr
 
 // The folders of a path, the deepest first.  Homes say who, not what: the folder behind "home" and the one
 // named as the user are passed by.
-bool Labeller::Impl::search_path(std::string_view path, std::string_view how, std::string_view user,
+bool Labeller::Impl::search_path(std::string_view path, std::string_view how, const JobNames& names,
                                  Label& found, Label& wrapper) const {
   path = path.substr(0, kMostBytes);
   const std::size_t begin = path.starts_with('/') ? 1 : 0;
@@ -311,12 +223,12 @@ bool Labeller::Impl::search_path(std::string_view path, std::string_view how, st
     const std::size_t from = slash == std::string_view::npos ? 0 : slash + 1;
     const std::string_view folder = path.substr(from, end - from);
     std::size_t best = 0;
-    if (!folder.empty() && folder != user &&
-        search_name(folder, how, false, user, found, wrapper, best, best_wrapper)) {
+    if (!folder.empty() && folder != names.user &&
+        search_name(folder, how, false, names, found, wrapper, best, best_wrapper)) {
       if (found.version.empty() && end < path.size()) found.version = version_in(path.substr(end), false);
       if (found.version.empty() && from > home_end + 1) {  // "/opt/vasp/6.4.1/bin/vasp_std"
         Label above, other;
-        if (search_path(path.substr(0, from - 1), how, user, above, other) &&
+        if (search_path(path.substr(0, from - 1), how, names, above, other) &&
             above.application == found.application)
           found.version = above.version;
       }
@@ -370,12 +282,25 @@ bool Labeller::Impl::search_submit_line(const JobNames& names, Label& found, Lab
     if (ignored(base_name(word))) continue;
     if (search_program(word, "submit_line", false, found, wrapper)) {
       Label by_path, other;
-      if (found.version.empty() && search_path(word, "submit_line", names.user, by_path, other) &&
+      if (found.version.empty() && search_path(word, "submit_line", names, by_path, other) &&
           by_path.application == found.application)
         found.version = by_path.version;
       return true;
     }
-    if (search_path(word, "submit_line", names.user, found, wrapper)) return true;
+    if (search_path(word, "submit_line", names, found, wrapper)) return true;
+  }
+  return false;
+}
+
+// What people or their tools wrote beside the job, word by word.
+bool Labeller::Impl::search_comment(const JobNames& names, Label& found, Label& wrapper) const {
+  std::string_view rest = names.comment.substr(0, kMostBytes);
+  while (!rest.empty()) {
+    const auto end = rest.find_first_of(" ;,|\"'");
+    const std::string_view word = rest.substr(0, end);
+    rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
+    if (word.empty() || ignored(word)) continue;
+    if (search_path(word, "comment", names, found, wrapper)) return true;
   }
   return false;
 }
@@ -454,7 +379,7 @@ Label Labeller::Impl::label(const JobNames& names) const {
   if (!names.step_names.empty() && search_steps(names, found, wrapper)) return found;
   if (!names.job_name.empty() && !ignored(names.job_name)) {
     std::size_t best = 0, best_wrapper = wrapper.labelled_by.empty() ? 0 : kMostBytes;
-    if (search_name(names.job_name, "keyword", false, names.user, found, wrapper, best, best_wrapper))
+    if (search_name(names.job_name, "keyword", false, names, found, wrapper, best, best_wrapper))
       return found;
     // srun names a job without a script after its program.  Plain words are names of much else.
     if (names.job_name.find_first_of("._-0123456789") != std::string_view::npos &&
@@ -462,8 +387,8 @@ Label Labeller::Impl::label(const JobNames& names) const {
       return found;
   }
   if (!names.submit_line.empty() && search_submit_line(names, found, wrapper)) return found;
-  if (!names.work_dir.empty() && search_path(names.work_dir, "work_dir", names.user, found, wrapper))
-    return found;
+  if (!names.comment.empty() && search_comment(names, found, wrapper)) return found;
+  if (!names.work_dir.empty() && search_path(names.work_dir, "work_dir", names, found, wrapper)) return found;
   if (search_renames(names, found)) return found;
   if (!wrapper.labelled_by.empty()) return wrapper;
   Label none;
@@ -481,6 +406,18 @@ Result<Labeller> Labeller::make(std::span<const LabelFile> files) {
   if (!lists) return fail(lists.error());
   auto impl = std::make_unique<Impl>();
   impl->lists = std::move(*lists);
+  impl->build();
+  return Labeller(std::move(impl));
+}
+
+Result<Labeller> Labeller::with(const LabelFile& more, bool alone) const {
+  auto impl = std::make_unique<Impl>();
+  impl->lists = impl_->lists;
+  if (alone) {
+    impl->lists.applications.clear();
+    impl->lists.renames.clear();
+  }
+  if (auto ok = lay_over(impl->lists, more); !ok) return fail(ok.error());
   impl->build();
   return Labeller(std::move(impl));
 }

@@ -2,10 +2,10 @@
 // The label of a job: which application it ran, by the names that the log has of it (paper 003, section 2.1).
 //
 // Pure: the lists come in as text, a job as its names.  Safe for several threads once made.  Order of
-// evidence, first hit wins: keywords in the steps' names, the job's name, the submit line, the work folder;
-// then the rename table; then those that run other applications (workflow tools, containers); else "unknown"
-// with its kind.  Keywords match whole words, longest first, whatever
-// the case (doc/formats/labels.md).
+// evidence, first hit wins: keywords in the steps' names, the job's name, the submit line, the comment, the
+// work folder; then the rename table; then those that run other applications (workflow tools, containers);
+// else "unknown" with its kind.  Keywords match whole words, longest first, whatever the case; one that means
+// something else besides needs a second sign (words.h, doc/formats/labels.md).
 #pragma once
 #include <memory>
 #include <span>
@@ -22,6 +22,8 @@ struct JobNames {
   std::string_view job_name = {};
   std::string_view step_names = {};  ///< joined by ' '
   std::string_view work_dir = {}, submit_line = {}, user = {}, cluster = {};
+  std::string_view comment = {};
+  std::string_view account = {};  ///< a sign that makes other evidence sure, never evidence itself
 };
 
 struct Label {
@@ -47,6 +49,10 @@ class Labeller {
 
   Label label(const JobNames& names) const;
   std::size_t applications() const;
+
+  /// These lists with one more laid over them; `alone`: without the applications and renames that are there,
+  /// so that what it labels is what `more` has a word for.  Errors: as of make.
+  Result<Labeller> with(const LabelFile& more, bool alone = false) const;
 
  private:
   struct Impl;

@@ -55,7 +55,7 @@ std::string error_of(std::string text, std::string before = "{}") {
 }
 
 TEST(ShippedLabels, AreManyAndEachKeywordIsOfOneApplication) {
-  EXPECT_GE(shipped().applications(), 350u);
+  EXPECT_GE(shipped().applications(), 1240u);
   // A later file takes a keyword over, so that two shipped files with the same one would hide a mistake.
   std::map<std::string, std::string> owner;
   std::size_t listed = 0;
@@ -138,65 +138,107 @@ TEST(Labeller, FindsApplicationsInJobNames) {
 }
 
 TEST(Labeller, FindsNothingInsideOtherWords) {
-  for (const std::string_view name : {"run_calibration",
-                                      "prior_run",
-                                      "reverse",
-                                      "every_eve",
-                                      "priority",
-                                      "behavior",
-                                      "interior_fix",
-                                      "charm",
-                                      "star",
-                                      "starfish",
-                                      "calculate",
-                                      "librarian",
-                                      "envasping",
-                                      "dynamo",
-                                      "wrfx",
-                                      "xwrf",
-                                      "decamber",
-                                      "chamber",
-                                      "december_run",
-                                      "unorcaed",
-                                      "gamesson",
-                                      "namdar",
-                                      "scaffold",
-                                      "class_a",
-                                      "grid_search",
-                                      "elegant_name",
-                                      "salmonella",
-                                      "pluton",
-                                      "torchwood",
-                                      "sandman",
-                                      "gaussian_process",
-                                      "gaussian-filter-3",
-                                      "R",
-                                      "go",
-                                      "FLEURY",
-                                      "structure_A",
-                                      "blast_wave",
-                                      "sierra",
-                                      "merlin",
-                                      "vampires",
-                                      "castrol",
-                                      "g091",
-                                      "bwax",
-                                      "EYR378CSFYHIMYW",
-                                      "10.bi.trp+",
-                                      "ampl.py",
-                                      "CompileOnDemandLayer",
-                                      "_mb_bot24+",
-                                      "Fqgz30.1",
-                                      "subsamp.j+",
-                                      "DonsLM2li+",
-                                      "5Fe2L-hyd+",
-                                      "D12.50_q0+",
-                                      "t23-10",
-                                      "camk-S3_C4",
-                                      "pT1.0_20K"}) {
+  for (const std::string_view name :
+       {"run_calibration", "prior_run", "reverse", "every_eve", "priority", "behavior", "interior_fix",
+        "charm", "star", "starfish", "calculate", "librarian", "envasping", "dynamo", "wrfx", "xwrf",
+        "decamber", "chamber", "december_run", "unorcaed", "gamesson", "namdar", "scaffold", "class_a",
+        "grid_search", "elegant_name", "salmonella", "pluton", "torchwood", "sandman", "gaussian_process",
+        "gaussian-filter-3", "R", "go", "FLEURY", "structure_A", "blast_wave", "sierra", "merlin", "vampires",
+        "castrol", "g091", "bwax", "EYR378CSFYHIMYW", "10.bi.trp+", "ampl.py", "CompileOnDemandLayer",
+        "_mb_bot24+", "Fqgz30.1", "subsamp.j+", "DonsLM2li+", "5Fe2L-hyd+", "D12.50_q0+", "t23-10",
+        "camk-S3_C4", "pT1.0_20K",
+
+        // Grids and other parts of climate models' names.
+        "ne30_g16", "f09_g16", "ne30_g16_opt", "hycom1_N75", "TL319_t232_wgx3_hycom1_N75",
+
+        // Digests and ids.
+        "9f86d081a3dec4f1b2b0b822cd15d6c15b0f00a08e3b0c44298fc1c149afbf4c",
+        "job_9f86d081a3dec4f1b2b0b822cd15d6c15b0f00a0", "run-1f3a3dec9b",
+        "c0ffee11-3dec-4f1b-8b0b-822cd15d6c15", "Xk93g16r72QpL05z",
+
+        // What handles the output of an application is not the application.
+        "wrf_postprocess", "plot_cesm", "vasp_compile", "E3SM_regrid",
+
+        // Plain words and short ones that mean something else besides.
+        "pop2", "gene", "gaussian20d", "octopus_v2", "medaka_genome", "su2_beta5.2"}) {
     const Label label = shipped().label({.job_name = name});
     EXPECT_EQ(label.application, "unknown") << name << ": " << label.evidence;
   }
+}
+
+TEST(Labeller, TakesAnAmbiguousKeywordAloneOrWithASign) {
+  const struct {
+    JobNames names;
+    std::string_view application;
+  } cases[] = {
+      // Alone, or beside words that say nothing.
+      {{.job_name = "g16"}, "Gaussian"},
+      {{.job_name = "run_g16_test3.sh"}, "Gaussian"},
+      {{.job_name = "qe_job"}, "Quantum ESPRESSO"},
+      {{.job_name = "g16_bcb"}, "unknown"},
+      {{.job_name = "g16_cat", .user = "cat"}, "Gaussian"},
+
+      // A sign in the name, the script's name, the command line, a module, a step, a folder, the comment, the
+      // account.
+      {{.job_name = "g16_bcb_freq"}, "Gaussian"},
+      {{.job_name = "g16_bcb", .submit_line = "sbatch run_b3lyp.sh"}, "Gaussian"},
+      {{.job_name = "g16_bcb", .submit_line = "sbatch --wrap='module load gaussian16; g x'"}, "Gaussian"},
+      {{.job_name = "g16_bcb", .step_names = "linda"}, "Gaussian"},
+      {{.job_name = "g16_bcb", .work_dir = "/scratch/eve/tddft/bcb"}, "Gaussian"},
+      {{.job_name = "g16_bcb", .comment = "dimer"}, "Gaussian"},
+      {{.job_name = "g16_bcb", .account = "gaussian"}, "Gaussian"},
+      {{.job_name = "ne30_g16", .account = "gaussian"}, "unknown"},
+
+      // The same word a second time is no second sign.
+      {{.job_name = "g16_bcb", .work_dir = "/scratch/eve/g16_bcb"}, "unknown"},
+      // Where a sign is needed, to be alone is not enough.
+      {{.job_name = "star"}, "unknown"},
+      {{.job_name = "star_rnaseq"}, "STAR"},
+      {{.job_name = "pop2", .work_dir = "/scratch/eve/cesm/run"}, "POP"},
+  };
+  for (const auto& c : cases) {
+    const Label label = shipped().label(c.names);
+    EXPECT_EQ(label.application, c.application)
+        << c.names.job_name << " / " << c.names.submit_line << c.names.work_dir << ": " << label.evidence;
+  }
+}
+
+TEST(Labeller, NamesTheModelAndNotItsForcing) {
+  const NameCase cases[] = {
+      {"WRF_NorESM2", "WRF", ""},
+      {"WRF_CESM2_ssp585", "WRF", ""},
+      {"run.g.e30_b06.GJRAv4.TL319_t232_wgx3_hycom1_N75.2025.081", "CESM", ""},
+      {"b.e12.B1850C5CN.ne30_g16.init.ch.027", "CESM", ""},
+      {"hycom_gom", "HYCOM", ""},
+      {"om4_hycom1_N75", "MOM6", ""},
+      {"nemo-gyre", "NEMO", ""},
+  };
+  for (const NameCase& c : cases) {
+    const Label label = shipped().label({.job_name = c.name});
+    EXPECT_EQ(label.application, c.application) << c.name << ": " << label.evidence;
+  }
+}
+
+TEST(Labeller, ReadsComments) {
+  const Label l = shipped().label({.job_name = "x1", .comment = "FULL_COUPLE;NJORD_HYCOM"});
+  EXPECT_EQ(l.application, "HYCOM");
+  EXPECT_EQ(l.labelled_by, "comment");
+  EXPECT_EQ(shipped().label({.job_name = "x1", .comment = "sickbay:c17.r2"}).application, "unknown");
+  EXPECT_EQ(shipped().label({.job_name = "x1", .account = "hycom"}).application, "unknown")
+      << "an account is no evidence of its own";
+}
+
+TEST(Labeller, NeedsOfKeywordsStandInTheLists) {
+  const Labeller l = made({R"({"field": "f", "not": ["plot"], "applications": [
+      {"name": "A", "keywords": ["ab", {"text": "abc", "needs": "nothing"}]},
+      {"name": "B", "keywords": [{"text": "beta", "needs": "sign"}], "signs": ["tokamak"]}]})",
+                           R"({"field": "g", "applications": [{"name": "C", "keywords": ["gamma"]}]})"});
+  const std::pair<std::string_view, std::string_view> cases[] = {
+      {"ab", "A"},         {"ab_xyz", "unknown"}, {"abc_xyz", "A"},    {"plot_abc", "unknown"},
+      {"beta", "unknown"}, {"beta_tokamak", "B"}, {"plot_gamma", "C"},
+  };
+  for (const auto& [name, application] : cases)
+    EXPECT_EQ(l.label({.job_name = name}).application, application) << name;
 }
 
 TEST(Labeller, TakesTheEvidenceInOrder) {
@@ -333,6 +375,8 @@ TEST(Labeller, TellsWhereAListIsWrong) {
             "b.json:1:13: there is no application 'Vaps' | did you mean 'VASP'?");
   EXPECT_EQ(error_of(R"({"applications": [{"name": "X", "keywords": [{"text": "xx", "match": "hole"}]}]})"),
             "b.json:1:70: match: 'hole' is no way to match | did you mean 'whole'?");
+  EXPECT_EQ(error_of(R"({"applications": [{"name": "X", "keywords": [{"text": "xx", "needs": "sing"}]}]})"),
+            "b.json:1:70: needs: 'sing' is nothing to need | did you mean 'sign'?");
   EXPECT_NE(error_of(R"({"applications": [{"name": "X", "keywords": ["a/b"]}]})").find("only letters"),
             std::string::npos);
   EXPECT_NE(
@@ -349,8 +393,13 @@ TEST(Labeller, BearsAnyBytes) {
   for (const std::string_view name :
        {std::string_view("\xff\xfe_vasp"), std::string_view(long_name), std::string_view("+"),
         std::string_view("/"), std::string_view("..."), std::string_view("\0vasp", 5)})
-    shipped().label(
-        {.job_name = name, .step_names = name, .work_dir = name, .submit_line = name, .user = name});
+    shipped().label({.job_name = name,
+                     .step_names = name,
+                     .work_dir = name,
+                     .submit_line = name,
+                     .user = name,
+                     .comment = name,
+                     .account = name});
   EXPECT_EQ(shipped().label({.job_name = "\xe8\xae\xa1vasp\xe8\xae\xa1"}).application, "VASP");
 }
 

@@ -26,7 +26,7 @@ class Overlay {
 
   Status lay(const Json& root) {
     if (!root.is_object()) return wrong(root, "an object is expected");
-    if (auto ok = known_keys(root, {"field", "cluster", "applications", "ignore", "before", "after",
+    if (auto ok = known_keys(root, {"field", "cluster", "not", "applications", "ignore", "before", "after",
                                     "renames", "unknown", "remove", "remove_names"});
         !ok)
       return ok;
@@ -35,6 +35,7 @@ class Overlay {
     if (auto ok = text(root, "cluster", cluster); !ok) return ok;
     // Removals first, so that one file can take a thing away and put its own in its place.
     if (auto ok = remove(root); !ok) return ok;
+    if (auto ok = not_of_file(root); !ok) return ok;
     if (auto ok = applications(root, field); !ok) return ok;
     for (auto [key, list] : {std::pair{"ignore", &lists_.ignore}, std::pair{"before", &lists_.before},
                              std::pair{"after", &lists_.after}}) {
@@ -123,12 +124,24 @@ class Overlay {
     return {};
   }
 
+  // Words that rule out every application of this file, as "plot" does those that simulate.
+  Status not_of_file(const Json& root) {
+    std::vector<std::string> words;
+    if (auto ok = texts(root, "not", words); !ok || words.empty()) return ok;
+    if (lists_.groups == kMostGroups)
+      return wrong(root["not"], fmt::format("not: {} files have such words already", kMostGroups),
+                   "give them to each application");
+    group_ = lists_.groups++;
+    for (std::string& word : words) lists_.not_of_group.emplace_back(std::move(word), group_);
+    return {};
+  }
+
   Status keyword(const Json& value, Match match, Keyword& to) const {
     to.match = match;
     if (value.is_string()) {
       to.text = value.as_string();
     } else if (value.is_object()) {
-      if (auto ok = known_keys(value, {"text", "match", "version"}); !ok) return ok;
+      if (auto ok = known_keys(value, {"text", "match", "needs", "version"}); !ok) return ok;
       if (auto ok = text(value, "text", to.text); !ok) return ok;
       if (auto ok = text(value, "version", to.version); !ok) return ok;
       std::string how;
@@ -150,6 +163,7 @@ class Overlay {
     }
     if (to.text.empty()) return wrong(value, "a keyword must not be empty");
     if (to.match == Match::executable) return {};
+    if (auto ok = needs(value, to); !ok) return ok;
     for (const char c : to.text)
       if (symbol_of(c) == 0)
         return wrong(value,
@@ -161,6 +175,23 @@ class Overlay {
                                quote_for_message(to.text)),
                    "take \"match\": \"word\"");
     return {};
+  }
+
+  Status needs(const Json& value, Keyword& to) const {
+    std::string what;
+    if (value.is_object())
+      if (auto ok = text(value, "needs", what); !ok) return ok;
+    // So short a word stands in names of much else.
+    if (what.empty()) what = to.match == Match::word && to.text.size() < 4 ? "alone" : "nothing";
+    for (const auto& [name, needs] : {std::pair{"nothing", Needs::nothing}, std::pair{"alone", Needs::alone},
+                                      std::pair{"sign", Needs::sign}})
+      if (what == name) {
+        to.needs = needs;
+        return {};
+      }
+    const std::string meant = did_you_mean(what, {"nothing", "alone", "sign"});
+    return wrong(value["needs"], fmt::format("needs: {} is nothing to need", quote_for_message(what)),
+                 meant.empty() ? "nothing, alone or sign" : fmt::format("did you mean '{}'?", meant));
   }
 
   // A keyword means one application.  Two in one file are a mistake; a later file takes it over.
@@ -186,11 +217,13 @@ class Overlay {
     std::vector<Application> fresh;
     for (const Json& item : list.items()) {
       if (!item.is_object()) return wrong(item, "an application is an object");
-      if (auto ok = known_keys(item, {"name", "field", "keywords", "executables", "not", "wrapper", "add"});
+      if (auto ok = known_keys(
+              item, {"name", "field", "keywords", "executables", "not", "signs", "wrapper", "add"});
           !ok)
         return ok;
       Application a;
       a.field = field;
+      a.group = group_;
       if (auto ok = text(item, "name", a.name); !ok) return ok;
       if (a.name.empty()) return wrong(item, "an application needs a \"name\"");
       if (equal_ignoring_case(a.name, "unknown")) return wrong(item["name"], "'unknown' is no application");
@@ -210,6 +243,7 @@ class Overlay {
       if (old != lists_.applications.end()) lists_.applications.erase(old);
       if (auto ok = text(item, "field", a.field); !ok) return ok;
       if (auto ok = texts(item, "not", a.not_words); !ok) return ok;
+      if (auto ok = texts(item, "signs", a.signs); !ok) return ok;
       if (item.has("wrapper") && !item["wrapper"].is_bool())
         return wrong(item["wrapper"], "wrapper: true or false is expected");
       if (item.has("wrapper")) a.wrapper = item["wrapper"].as_bool();
@@ -286,6 +320,7 @@ class Overlay {
 
   const LabelFile& file_;
   Lists& lists_;
+  std::uint8_t group_ = kNoGroup;
   std::unordered_map<std::string, std::string> claims_;  // by this file: keyword -> application
   std::unordered_set<std::string>& claimed_;             // by all files so far; saves a look at each keyword
 };
@@ -299,18 +334,32 @@ std::string claim_of(const Keyword& keyword) {
   return key;
 }
 
+namespace {
+
+Status lay_file(Lists& lists, const LabelFile& file, std::unordered_set<std::string>& claimed) {
+  Json::ParseOptions options;
+  options.comments = true;
+  options.source = file.source;
+  auto root = Json::parse(file.text, options);
+  if (!root) return fail(root.error());
+  return Overlay(file, lists, claimed).lay(*root);
+}
+
+}  // namespace
+
 Result<Lists> parse_lists(std::span<const LabelFile> files) {
   Lists lists;
   std::unordered_set<std::string> claimed;
-  for (const LabelFile& file : files) {
-    Json::ParseOptions options;
-    options.comments = true;
-    options.source = file.source;
-    auto root = Json::parse(file.text, options);
-    if (!root) return fail(root.error());
-    if (auto ok = Overlay(file, lists, claimed).lay(*root); !ok) return fail(ok.error());
-  }
+  for (const LabelFile& file : files)
+    if (auto ok = lay_file(lists, file, claimed); !ok) return fail(ok.error());
   return lists;
+}
+
+Status lay_over(Lists& lists, const LabelFile& file) {
+  std::unordered_set<std::string> claimed;
+  for (const Application& a : lists.applications)
+    for (const Keyword& k : a.keywords) claimed.insert(claim_of(k));
+  return lay_file(lists, file, claimed);
 }
 
 }  // namespace sickbay::workload

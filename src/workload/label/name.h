@@ -49,6 +49,10 @@ std::string_view without_extension(std::string_view name);
 /// `name` is not.
 std::string_view stem_of(std::string_view name, std::string_view user);
 
+/// What stands at [begin, end) is part of a digest, a UUID or a random id, where letters and digits mean
+/// nothing: "3dec" in a SHA-256.
+bool in_digest(std::string_view text, std::size_t begin, std::size_t end);
+
 /// The version in the up to three words behind a keyword; `rest` begins right behind it.  With `program`, a
 /// plain number grown to the keyword counts ("vasp6"), which in a job's name would be a run's number.
 std::string_view version_in(std::string_view rest, bool program);

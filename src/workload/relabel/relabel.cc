@@ -144,11 +144,11 @@ Result<Relabelled> relabel(Store& store, const Labeller& labeller, bool dry) {
   // Row ids hold until rows are removed: no other process can write while we have the store.
   auto read = store.connection().stream(
       "SELECT rowid, job_name, step_names, work_dir, submit_line, user_name, cluster, application, version, "
-      "app_field, labelled_by FROM jobs",
+      "app_field, labelled_by, comment, account FROM jobs",
       [](const auto&) {},
       [&](const std::vector<Value>& row) {
         Label now = labeller.label({text_of(row[1]), text_of(row[2]), text_of(row[3]), text_of(row[4]),
-                                    text_of(row[5]), text_of(row[6])});
+                                    text_of(row[5]), text_of(row[6]), text_of(row[11]), text_of(row[12])});
         ++result.jobs;
         const std::string_view before = text_of(row[7]);
         result.labelled_before += !before.empty() && before != "unknown";
