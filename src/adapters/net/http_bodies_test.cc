@@ -101,7 +101,9 @@ TEST(HttpBodies, AnAnnouncedBodyTakesNoRoom) {
     loud.push_back(i % 2 ? server.peer() : TestPeer(port));
     ASSERT_TRUE(loud.back().send(
         "POST / HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 8388608\r\n\r\n"));
-    ASSERT_EQ(loud.back().read_until("\r\n\r\n"), "HTTP/1.1 100 Continue\r\n\r\n") << i;
+    // (Over TCP so much is not even waited for: nobody has signed.)
+    ASSERT_THAT(loud.back().read_until("\r\n\r\n"), StartsWith(i % 2 ? "HTTP/1.1 100 " : "HTTP/1.1 403 "))
+        << i;
   }
   TestPeer peer = server.peer();
   ASSERT_TRUE(peer.send(post(100'000)));

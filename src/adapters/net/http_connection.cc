@@ -109,23 +109,41 @@ class Reply final : public HttpReply {
 
 }  // namespace
 
-HttpConnection::HttpConnection(AsioLoop& loop, const HttpLimits& limits, Socket socket, Caller caller,
+HttpConnection::HttpConnection(AsioLoop& loop, const HttpLimits& limits, Socket socket, Caller caller, Id id,
                                bool over_limit, Owner owner, BodyShare body)
     : loop_(loop),
       limits_(limits),
       socket_(std::move(socket)),
       caller_(std::move(caller)),
+      id_(id),
       over_limit_(over_limit),
+      is_known_(caller_.address.empty()),
       owner_(std::move(owner)),
       reader_(limits.request),
       body_(std::move(body)) {}
 
-void HttpConnection::start() { next_request(); }
+void HttpConnection::start() {
+  watch_stranger();
+  next_request();
+}
+
+// Who does not say in time who he is holds a place for nothing.  (While his credential is with munged the
+// time is ours.)
+void HttpConnection::watch_stranger() {
+  if (is_known_) return;
+  stranger_timer_ = loop_.at(loop_.now() + limits_.stranger_time, [self = weak_from_this()] {
+    const auto connection = self.lock();
+    if (!connection || connection->dead_ || connection->is_known_) return;
+    if (connection->is_reading()) return connection->cut();
+    connection->watch_stranger();
+  });
+}
 
 void HttpConnection::cut(bool tell_owner) {
   if (dead_) return;
   dead_ = true;
   loop_.cancel(timer_);
+  loop_.cancel(stranger_timer_);
   error_code ignored;
   socket_->close(ignored);
   socket_.reset();
@@ -178,6 +196,7 @@ void HttpConnection::next_request() {
   switch (progress) {
     case HttpRequestReader::Progress::need_more:
       if (at_end_) return cut();
+      if (needs_credential()) return check_credential();
       if (reader_.take_expectation()) {
         queued_ += "HTTP/1.1 100 Continue\r\n\r\n";
         flush();
@@ -200,6 +219,7 @@ void HttpConnection::next_request() {
                                      .because("sickbayd serves a bounded number at a time")));
   IncomingRequest incoming = reader_.take();
   incoming.request.caller = caller_;
+  incoming.credential = std::exchange(credential_, std::nullopt);
   keep_alive_ = incoming.keep_alive;
   chunks_ = incoming.chunks;
   head_ = incoming.head;
@@ -208,7 +228,25 @@ void HttpConnection::next_request() {
   read();  // to notice a peer that leaves
   auto reply = std::make_shared<Reply>(shared_from_this(), ++exchange_);
   const auto ask = owner_.ask;
-  ask(std::move(incoming), std::move(reply));
+  ask(id_, std::move(incoming), std::move(reply));
+}
+
+bool HttpConnection::needs_credential() const {
+  return !caller_.address.empty() && !credential_ && !over_limit_ && reader_.has_header() &&
+         reader_.announced().body_bytes > limits_.stranger_body_bytes;
+}
+
+void HttpConnection::check_credential() {
+  phase_ = Phase::checking;
+  wait_at_most(Deadline::none, {});
+  read();  // to notice a peer that leaves; what comes meanwhile is bounded
+  const auto check = owner_.check;
+  check(id_, reader_.announced().authorization, [self = shared_from_this()](Result<Credential> said) {
+    if (self->dead_ || self->phase_ != Phase::checking) return;
+    if (!said) return self->refuse(error_response(said.error()));
+    self->credential_ = std::move(*said);
+    self->next_request();
+  });
 }
 
 void HttpConnection::refuse(const HttpResponse& response) {

@@ -14,6 +14,7 @@
 #include <string>
 
 #include "adapters/net/http_budget.h"
+#include "adapters/net/http_places.h"
 #include "adapters/net/http_server.h"
 
 namespace sickbay {
@@ -21,19 +22,27 @@ namespace sickbay {
 class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
  public:
   using Socket = boost::asio::generic::stream_protocol::socket;
+  using Id = HttpPlaces::Id;
   struct Owner {  ///< what the connection needs of its server; gone once it is closed
-    std::function<void(IncomingRequest, std::shared_ptr<HttpReply>)> ask;
+    std::function<void(Id, IncomingRequest, std::shared_ptr<HttpReply>)> ask;
+    /// Says whose credential it is, for the header of a request whose body is large.
+    std::function<void(Id, std::string authorization, Done<Credential>)> check;
     std::function<void(const std::shared_ptr<HttpConnection>&)> gone;
   };
 
   /// With `over_limit` the first request is answered 503 and the connection closed.
-  HttpConnection(AsioLoop& loop, const HttpLimits& limits, Socket socket, Caller caller, bool over_limit,
-                 Owner owner, BodyShare body);
+  HttpConnection(AsioLoop& loop, const HttpLimits& limits, Socket socket, Caller caller, Id id,
+                 bool over_limit, Owner owner, BodyShare body);
 
   void start();
   /// Cuts the connection.  The owner is told unless it was the owner who cut.
   void cut(bool tell_owner = true);
   const Caller& caller() const { return caller_; }
+  Id id() const { return id_; }
+  /// Over TCP: whether a credential has held here.
+  void set_known(bool known) { is_known_ = known; }
+  /// Nothing is under way: no request of it is being checked or answered.
+  bool is_reading() const { return phase_ == Phase::reading; }
 
   // For the reply of exchange `n`; without effect when that exchange is over.
   bool is_open(std::uint64_t n) const { return !dead_ && n == exchange_ && phase_ == Phase::answering; }
@@ -47,6 +56,7 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
  private:
   enum class Phase {
     reading,    // waiting for a request, or for the rest of it
+    checking,   // its header is here: who sends the large body that it announces?
     answering,  // a handler has the request
     flushing,   // the answer is complete, some of it still unsent
     lingering,  // nothing more to say; the peer may still be sending
@@ -56,6 +66,9 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   void receive();
   void on_read(std::string_view bytes, bool at_end);
   void next_request();
+  bool needs_credential() const;
+  void check_credential();
+  void watch_stranger();
   void refuse(const HttpResponse& response);
   void send_head(int status, std::string_view content_type,
                  const std::vector<std::pair<std::string, std::string>>& headers,
@@ -76,13 +89,16 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   const HttpLimits limits_;
   std::optional<Socket> socket_;  // empty once cut: a reply may outlive the loop, a socket must not
   const Caller caller_;
+  const Id id_;
   const bool over_limit_;
+  bool is_known_;
   Owner owner_;
 
   HttpRequestReader reader_;
-  BodyShare body_;        // of the request that is arriving, or being answered
-  bool reading_ = false;  // a read is under way
-  bool at_end_ = false;   // the peer will send no more
+  std::optional<Credential> credential_;  // of the request that is arriving, where it was asked for
+  BodyShare body_;                        // of the request that is arriving, or being answered
+  bool reading_ = false;                  // a read is under way
+  bool at_end_ = false;                   // the peer will send no more
 
   Phase phase_ = Phase::reading;
   std::uint64_t exchange_ = 0;
@@ -95,7 +111,7 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   bool dead_ = false;
 
   Deadline deadline_ = Deadline::none;
-  Loop::TimerId timer_ = 0;
+  Loop::TimerId timer_ = 0, stranger_timer_ = 0;
 };
 
 }  // namespace sickbay

@@ -247,6 +247,12 @@ bool HttpRequestReader::is_idle() const {
   return !impl_->ready && !impl_->parser->is_header_done() && impl_->bytes.empty();
 }
 bool HttpRequestReader::has_header() const { return impl_->ready || impl_->parser->is_header_done(); }
+HttpRequestReader::Announced HttpRequestReader::announced() const {
+  const auto& parser = *impl_->parser;
+  if (impl_->ready || !parser.is_header_done()) return {};
+  const auto length = parser.content_length();
+  return {std::string(parser.get()[http::field::authorization]), length ? *length : 0};
+}
 std::size_t HttpRequestReader::body_bytes() const {
   return impl_->ready ? impl_->ready->request.body.size() : impl_->parser->get().body().size();
 }

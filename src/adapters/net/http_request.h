@@ -8,12 +8,15 @@
 // Source: RFC 9110, RFC 9112, RFC 3986.
 #pragma once
 #include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "ports/credentials.h"
 #include "ports/http.h"
 
 namespace sickbay {
@@ -34,12 +37,13 @@ struct HttpRequestLimits {
 
 /// A request and what its connection has to know of it.
 struct IncomingRequest {
-  HttpRequest request;        ///< without the caller
-  std::string target;         ///< as it came, percent-encoded
-  std::string authorization;  ///< of the header of that name; empty where there was none
-  bool keep_alive = false;    ///< the peer wants to use the connection again
-  bool chunks = false;        ///< the peer can read a chunked answer (HTTP/1.1)
-  bool head = false;          ///< HEAD: the answer has no body
+  HttpRequest request;                        ///< without the caller
+  std::string target;                         ///< as it came, percent-encoded
+  std::string authorization;                  ///< of the header of that name; empty where there was none
+  bool keep_alive = false;                    ///< the peer wants to use the connection again
+  bool chunks = false;                        ///< the peer can read a chunked answer (HTTP/1.1)
+  bool head = false;                          ///< HEAD: the answer has no body
+  std::optional<Credential> credential = {};  ///< where it was decoded already, for the sake of a large body
 };
 
 class HttpRequestReader {
@@ -65,6 +69,13 @@ class HttpRequestReader {
   /// No byte of the next request is here.
   bool is_idle() const;
   bool has_header() const;
+  /// Of a request whose header is here and whose body is not: the header Authorization, and how long its body
+  /// is to be.
+  struct Announced {
+    std::string authorization;
+    std::uint64_t body_bytes = 0;
+  };
+  Announced announced() const;
   /// How much has come of the body of the request under way, all of it once that is complete; what its header
   /// announces takes no room.
   std::size_t body_bytes() const;

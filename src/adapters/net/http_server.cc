@@ -11,12 +11,12 @@
 
 #include <cerrno>
 #include <map>
-#include <set>
 #include <string>
 #include <vector>
 
 #include "adapters/net/acceptor.h"
 #include "adapters/net/http_connection.h"
+#include "adapters/net/http_signature.h"
 #include "adapters/net/http_signed.h"
 #include "adapters/net/sockets.h"
 #include "ports/lifetime.h"
@@ -29,12 +29,12 @@ constexpr std::size_t kKnownUsers = 4096;  // names kept
 constexpr auto kNameAge = std::chrono::minutes(5);
 constexpr auto kAcceptPause = std::chrono::seconds(1);
 
-// Where connections come from, and how many of them there are.
+// Where connections come from, and who holds them.
 struct Listener {
   Listener(AsioLoop& loop, Acceptor::Owner owner) : acceptor(loop, std::move(owner)) {}
 
   Acceptor acceptor;
-  std::size_t connections = 0, limit = 0;
+  HttpPlaces places{{}};
   std::shared_ptr<BodyBudget> bodies;  // shared: a connection may outlive the server
 };
 
@@ -42,8 +42,9 @@ class AsioHttpServer final : public HttpServer {
  public:
   AsioHttpServer(AsioLoop& loop, HttpLimits limits)
       : loop_(loop), limits_(limits), unix_(loop, admits(unix_)), tcp_(loop, admits(tcp_)) {
-    unix_.limit = limits_.connections;
-    tcp_.limit = limits_.tcp_connections;
+    unix_.places = HttpPlaces({limits_.connections, limits_.connections_per_user, 0, kRefusals});
+    tcp_.places = HttpPlaces(
+        {limits_.tcp_connections, limits_.connections_per_user, limits_.connections_per_address, kRefusals});
     for (Listener* listener : {&unix_, &tcp_})
       listener->bodies = std::make_shared<BodyBudget>(limits_.arriving_bytes, limits_.arriving_bytes_of_peer);
   }
@@ -79,7 +80,7 @@ class AsioHttpServer final : public HttpServer {
     const bool had_file = unix_.acceptor.is_open();
     for (Listener* listener : {&unix_, &tcp_}) {
       listener->acceptor.close();
-      listener->connections = 0;
+      listener->places.clear();
     }
     if (had_file) {
       struct stat found;  // only our own file: somebody may have put another one there
@@ -87,16 +88,13 @@ class AsioHttpServer final : public HttpServer {
         ::unlink(path_.c_str());
       lock_.reset();
     }
-    for (const auto& connection : std::exchange(connections_, {})) connection->cut(false);
-    per_peer_.clear();
+    for (const auto& [id, connection] : std::exchange(connections_, {})) connection->cut(false);
   }
 
  private:
   Acceptor::Owner admits(Listener& listener) {
     return {[this, &listener](Descriptor peer, const sockaddr_storage& from) {
               admit(listener, std::move(peer), from);
-              // Beyond this the kernel's queue holds them; gone() takes up again.
-              if (listener.connections >= listener.limit + kRefusals) listener.acceptor.hold();
             },
             nullptr, kAcceptPause};
   }
@@ -132,27 +130,63 @@ class AsioHttpServer final : public HttpServer {
     if (ec) return;
     peer.release();
 
-    std::size_t& peers_own = per_peer_[peer_of(*caller)];
-    const std::size_t most =
-        caller->address.empty() ? limits_.connections_per_user : limits_.connections_per_address;
-    const bool over_limit = listener.connections >= listener.limit || (caller->uid != 0 && peers_own >= most);
-    ++peers_own;
-    ++listener.connections;
+    const HttpConnection::Id id = ++last_id_;
+    const HttpPlaces::Admission admission =
+        caller->address.empty() ? listener.places.come(id, caller->uid)
+                                : listener.places.come(id, caller->address, [this](HttpPlaces::Id other) {
+                                    const auto it = connections_.find(other);
+                                    return it != connections_.end() && it->second->is_reading();
+                                  });
+    if (admission.gives_way)
+      if (const auto it = connections_.find(*admission.gives_way); it != connections_.end()) {
+        const auto connection = it->second;
+        connections_.erase(it);
+        connection->cut(false);
+      }
     auto connection = std::make_shared<HttpConnection>(
-        loop_, limits_, std::move(socket), *caller, over_limit,
-        HttpConnection::Owner{[this](IncomingRequest request, std::shared_ptr<HttpReply> reply) {
-                                receive(std::move(request), std::move(reply));
-                              },
-                              [this](const std::shared_ptr<HttpConnection>& gone_one) { gone(gone_one); }},
+        loop_, limits_, std::move(socket), *caller, id, !admission.has_place,
+        HttpConnection::Owner{
+            [this](HttpConnection::Id from_id, IncomingRequest request, std::shared_ptr<HttpReply> reply) {
+              receive(from_id, std::move(request), std::move(reply));
+            },
+            [this](HttpConnection::Id from_id, const std::string& authorization, Done<Credential> done) {
+              check(from_id, authorization, std::move(done));
+            },
+            [this](const std::shared_ptr<HttpConnection>& gone_one) { gone(gone_one); }},
         BodyShare(listener.bodies, peer_of(*caller), caller->uid == 0));
-    connections_.insert(connection);
+    connections_.emplace(id, connection);
     connection->start();
   }
 
-  void receive(IncomingRequest incoming, std::shared_ptr<HttpReply> reply) {
+  // Says to the places who the connection is of.
+  Status know(HttpConnection::Id id, std::uint32_t uid) {
+    const auto it = connections_.find(id);
+    if (it == connections_.end()) return {};  // it was cut meanwhile: nobody hears the answer
+    const bool has_place = tcp_.places.is(id, uid);
+    it->second->set_known(has_place);
+    if (has_place) return {};
+    return fail(Error(ErrorCode::busy, "too many connections")
+                    .because("sickbayd serves a bounded number of one user and of one address at a time"));
+  }
+
+  void check(HttpConnection::Id id, const std::string& authorization, Done<Credential> done) {
+    auto credential = credential_of(authorization);
+    if (!credential) return done(fail(std::move(credential.error())));
+    credentials_->decode(std::move(*credential),
+                         lifetime_.guard([this, id, done = std::move(done)](Result<Credential> said) {
+                           if (said)
+                             if (Status known = know(id, said->uid); !known)
+                               said = fail(std::move(known.error()));
+                           done(std::move(said));
+                         }));
+  }
+
+  void receive(HttpConnection::Id id, IncomingRequest incoming, std::shared_ptr<HttpReply> reply) {
     if (incoming.request.caller.address.empty()) return ask(std::move(incoming.request), std::move(reply));
     check_signed_request(loop_, *credentials_, limits_.part_time, std::move(incoming), std::move(reply),
-                         lifetime_.guard([this](HttpRequest request, std::shared_ptr<HttpReply> signing) {
+                         lifetime_.guard([this, id](HttpRequest request, std::shared_ptr<HttpReply> signing) {
+                           if (const Status known = know(id, request.caller.uid); !known)
+                             return signing->respond(error_response(known.error()));
                            request.caller.user = user_name(request.caller.uid);
                            ask(std::move(request), std::move(signing));
                          }));
@@ -165,13 +199,8 @@ class AsioHttpServer final : public HttpServer {
   }
 
   void gone(const std::shared_ptr<HttpConnection>& connection) {
-    connections_.erase(connection);
-    if (const auto it = per_peer_.find(peer_of(connection->caller()));
-        it != per_peer_.end() && --it->second == 0)
-      per_peer_.erase(it);
-    Listener& listener = connection->caller().address.empty() ? unix_ : tcp_;
-    --listener.connections;
-    listener.acceptor.resume();
+    connections_.erase(connection->id());
+    (connection->caller().address.empty() ? unix_ : tcp_).places.left(connection->id());
   }
 
   // Names change rarely, and asking may mean asking a directory server.
@@ -197,8 +226,8 @@ class AsioHttpServer final : public HttpServer {
   Descriptor lock_;
   std::string path_;
   std::pair<dev_t, ino_t> socket_file_{};
-  std::set<std::shared_ptr<HttpConnection>> connections_;
-  std::map<std::string, std::size_t> per_peer_;  // connections of a uid, or of an address
+  std::map<HttpConnection::Id, std::shared_ptr<HttpConnection>> connections_;
+  HttpConnection::Id last_id_ = 0;
   std::map<uid_t, std::pair<TimePoint, std::string>> names_;
   Lifetime lifetime_;
 };

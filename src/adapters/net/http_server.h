@@ -16,15 +16,20 @@
 namespace sickbay {
 
 struct HttpLimits {
-  std::size_t connections = 256;          ///< beyond: 503 with Retry-After
-  std::size_t connections_per_user = 64;  ///< of one uid other than root, so that root always finds a place
-  std::size_t tcp_connections = 24'000;   ///< over TCP: one for each of 10,000 agents that wait, and more
+  // Beyond these: 503 with Retry-After.  A sixteenth is root's alone (http_places.h).
+  std::size_t connections = 256;
+  std::size_t connections_per_user = 64;      ///< of one uid other than root; over TCP, at one address
+  std::size_t tcp_connections = 24'000;       ///< over TCP: one for each of 10,000 agents that wait, and more
   std::size_t connections_per_address = 256;  ///< of one address over TCP: a login host has many users
   /// Of the bodies that have come and are not answered yet, on the Unix socket and as much again over TCP;
   /// beyond: 503 (http_budget.h).
   std::size_t arriving_bytes = 64 << 20;
   std::size_t arriving_bytes_of_peer = 16 << 20;  ///< of one uid other than root, or of one address
-  HttpRequestLimits request;                      ///< beyond: 431, 413
+  /// Over TCP a longer body comes only behind a credential that holds.
+  std::size_t stranger_body_bytes = 64 << 10;
+  HttpRequestLimits request;  ///< beyond: 431, 413
+  /// Over TCP, from the connection to the first request whose credential holds.
+  std::chrono::milliseconds stranger_time{3'000};
   std::chrono::milliseconds header_time{
       10'000};                                  ///< from the first byte of a request to the end of its header
   std::chrono::milliseconds body_time{60'000};  ///< from there to the end of its body

@@ -101,20 +101,26 @@ Result<RequestSignature> signature_for(const Credential& said, const IncomingReq
 void check_signed_request(Loop& loop, Credentials& credentials, std::chrono::milliseconds part_time,
                           IncomingRequest incoming, std::shared_ptr<HttpReply> reply,
                           std::function<void(HttpRequest, std::shared_ptr<HttpReply>)> pass) {
-  auto credential = credential_of(incoming.authorization);
-  if (!credential) return reply->respond(error_response(credential.error()));
-  credentials.decode(std::move(*credential), [&loop, &credentials, part_time, incoming = std::move(incoming),
-                                              reply = std::move(reply),
-                                              pass = std::move(pass)](Result<Credential> said) mutable {
+  auto take = [&loop, &credentials, part_time, reply = std::move(reply), pass = std::move(pass)](
+                  IncomingRequest request, Result<Credential> said) {
     if (!said) return reply->respond(error_response(said.error()));
-    auto signature = signature_for(*said, incoming);
+    auto signature = signature_for(*said, request);
     if (!signature) return reply->respond(error_response(signature.error()));
-    incoming.request.caller.uid = said->uid;
-    incoming.request.caller.gid = said->gid;
+    request.request.caller.uid = said->uid;
+    request.request.caller.gid = said->gid;
     auto signing = std::make_shared<SignedReply>(loop, credentials, part_time, said->uid,
-                                                 std::move(signature->nonce), std::move(reply));
-    pass(std::move(incoming.request), std::move(signing));
-  });
+                                                 std::move(signature->nonce), reply);
+    pass(std::move(request.request), std::move(signing));
+  };
+  if (incoming.credential) {
+    Credential said = std::move(*incoming.credential);
+    return take(std::move(incoming), std::move(said));
+  }
+  auto credential = credential_of(incoming.authorization);
+  if (!credential) return take(std::move(incoming), fail(std::move(credential.error())));
+  credentials.decode(std::move(*credential),
+                     [take = std::move(take), incoming = std::move(incoming)](
+                         Result<Credential> said) mutable { take(std::move(incoming), std::move(said)); });
 }
 
 }  // namespace sickbay

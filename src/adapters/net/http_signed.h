@@ -18,10 +18,10 @@
 
 namespace sickbay {
 
-/// Decodes the credential of `incoming` and calls `pass` with the request, its caller (uid and gid known, the
-/// rest as it came) and a reply that signs; or answers `reply` with the reason why not: denied, munge_away,
-/// busy.  All on the loop's thread; `loop` and `credentials` must outlive every reply.  A part of a stream
-/// waits `part_time` for its first words.
+/// Decodes the credential of `incoming`, where that has not been done, and calls `pass` with the request, its
+/// caller (uid and gid known, the rest as it came) and a reply that signs; or answers `reply` with the reason
+/// why not: denied, munge_away, busy.  All on the loop's thread; `loop` and `credentials` must outlive every
+/// reply.  A part of a stream waits `part_time` for its first words.
 void check_signed_request(Loop& loop, Credentials& credentials, std::chrono::milliseconds part_time,
                           IncomingRequest incoming, std::shared_ptr<HttpReply> reply,
                           std::function<void(HttpRequest, std::shared_ptr<HttpReply>)> pass);
