@@ -220,6 +220,69 @@ Taken take_nodes(SpecificationLayer& l, const Json& v) {
   return {};
 }
 
+// Expected hardware: each key is an argument of builtin:parts, in the form in which people write it.
+using TakeExpected = Taken (*)(Json& argument, const Json& value);
+
+template <TakeExpected take>
+Taken take_expected(SpecificationLayer& l, std::string_view key, const Json& v) {
+  Json argument;
+  Taken wrong = v.is_null() ? Taken() : take(argument, v);
+  l.expects.emplace_back(key, std::move(argument));
+  return wrong;
+}
+Taken expected_count(Json& argument, const Json& v) {
+  std::int64_t count = 0;
+  auto wrong = take_count(count, v, 1, 1'000'000);
+  argument = Json(count);
+  return wrong;
+}
+Taken expected_size(Json& argument, const Json& v) {
+  std::int64_t bytes = 0;
+  auto wrong = take_size(bytes, v, mib(1), gib(1 << 20));
+  argument = Json(bytes);
+  return wrong;
+}
+Taken expected_devices(Json& argument, const Json& v) {
+  if (!v.is_array() || v.items().empty())
+    return Wrong{&v, fmt::format("must be a list of devices, not {}", v.type_name())};
+  Taken wrong;
+  std::string names;
+  for (const Json& item : v.items()) {
+    const std::string& name = item.as_string();
+    if (name.empty() || name.size() > kMostName || name.find_first_of("/, ") != std::string::npos)
+      wrong.add(Wrong{&item, "must be the name of a device, like \"mlx5_0\""});
+    names += (names.empty() ? "" : ",") + name;
+  }
+  if (names.size() > 256) wrong.add(Wrong{&v, "must be 256 characters at most, with their commas"});
+  argument = Json(std::move(names));
+  return wrong;
+}
+
+constexpr Key<SpecificationLayer> kExpectsKeys[] = {
+    {"processors", false,
+     [](SpecificationLayer& l, const Json& v) { return take_expected<expected_count>(l, "processors", v); }},
+    {"memory", false,
+     [](SpecificationLayer& l, const Json& v) { return take_expected<expected_size>(l, "memory", v); }},
+    {"memory_modules", false,
+     [](SpecificationLayer& l, const Json& v) {
+       return take_expected<expected_count>(l, "memory_modules", v);
+     }},
+    {"disks", false,
+     [](SpecificationLayer& l, const Json& v) { return take_expected<expected_count>(l, "disks", v); }},
+    {"gpus", false,
+     [](SpecificationLayer& l, const Json& v) { return take_expected<expected_count>(l, "gpus", v); }},
+    {"infiniband", false,
+     [](SpecificationLayer& l, const Json& v) { return take_expected<expected_count>(l, "infiniband", v); }},
+    {"infiniband_devices", false,
+     [](SpecificationLayer& l, const Json& v) {
+       return take_expected<expected_devices>(l, "infiniband_devices", v);
+     }},
+    {"network_devices", false,
+     [](SpecificationLayer& l, const Json& v) {
+       return take_expected<expected_devices>(l, "network_devices", v);
+     }},
+};
+
 template <class T>
 Taken take_entries(SpecificationLayer& layer, LayerEntries<T>& field, const Json& section,
                    std::span<const Key<T>> keys, std::string_view noun) {
@@ -261,6 +324,11 @@ constexpr Key<SpecificationLayer> kSpecificationKeys[] = {
     {"description", false,
      [](SpecificationLayer& l, const Json& v) { return take_description(l.description.emplace(), v); }},
     {"nodes", false, take_nodes},
+    {"expects", false,
+     [](SpecificationLayer& l, const Json& v) {
+       l.expects_at = &v;
+       return take_object<SpecificationLayer>(l, v, kExpectsKeys);
+     }},
     {"components", false,
      [](SpecificationLayer& l, const Json& v) {
        return take_entries<Component>(l, l.components, v, kComponentKeys, "component");
@@ -316,6 +384,7 @@ std::span<const KeyRow> specification_keys() {
     };
     add("specification", kSpecificationKeys);
     add("nodes", kNodesKeys);
+    add("expects", kExpectsKeys);
     add("component", kComponentKeys);
     add("characteristic", kCharacteristicKeys);
     add("predicate", kPredicateKeys);

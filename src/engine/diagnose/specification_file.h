@@ -30,6 +30,10 @@ struct SpecificationLayer {
   std::optional<std::string> description;
   std::optional<std::vector<std::string>> nodes;     ///< only these, sorted
   std::optional<std::vector<std::string>> features;  ///< only nodes with one of these
+  /// What the hardware of these nodes is expected to be: arguments of builtin:parts by their names; null
+  /// takes one back.
+  std::vector<std::pair<std::string, Json>> expects;
+  const Json* expects_at = nullptr;
   LayerEntries<Component> components;
   LayerEntries<Characteristic> characteristics;
   LayerEntries<Condition> predicates;

@@ -89,6 +89,9 @@ struct Whole {
   Overlay<ProductionSpec> productions;
   Overlay<Period> periods;
 
+  std::map<std::string, Json> expects;  ///< arguments of builtin:parts
+  const SourceText* expects_in = nullptr;
+  const Json* expects_at = nullptr;
   bool complete = true;  ///< no section of a file is lost
 
   void lay(SpecificationLayer& layer, Faults& faults) {
@@ -97,6 +100,12 @@ struct Whole {
     if (layer.version) version = layer.version;
     if (layer.description) description = layer.description;
     complete = complete && !layer.lacks_names;
+    for (const auto& [part, value] : layer.expects)
+      if (value.is_null())
+        expects.erase(part);
+      else
+        expects[part] = value;
+    if (layer.expects_at != nullptr) expects_in = &source, expects_at = layer.expects_at;
     components.lay(layer.components, source, "component", complete, faults);
     characteristics.lay(layer.characteristics, source, "characteristic", complete, faults);
     predicates.lay(layer.predicates, source, "predicate", complete, faults);
@@ -200,12 +209,24 @@ void read_periods(Whole& whole, Faults& faults) {
   }
 }
 
+constexpr std::string_view kLooksForParts = "builtin:parts";
+
+// What is expected is for somebody to look for.
+void check_expected(const Whole& whole, Faults& faults) {
+  const auto looks = [](const auto& row) { return row && row->value.run == kLooksForParts; };
+  if (!whole.expects.empty() && std::ranges::none_of(whole.operations.rows, looks))
+    faults.add(*whole.expects_in, *whole.expects_at,
+               fmt::format("nothing looks for what is expected: no operation of '{}' runs {}", whole.name,
+                           kLooksForParts));
+}
+
 // What the names lead to, and what the entries mean together.
 void check(Whole& whole, Faults& faults) {
   if (!whole.version || !whole.description)
     faults.add(
         *whole.first, whole.first->root(),
         fmt::format("the specification lacks the key '{}'", whole.version ? "description" : "version"));
+  check_expected(whole, faults);
   check_operations(whole, faults);
   check_productions(whole, faults);
   check_predicates(whole, faults);
@@ -224,6 +245,9 @@ Specification finished(const Whole& whole) {
     if (const auto& row = whole.predicates.rows[i])
       s.predicates[n++].place = row->source->place((*row->body)["when"]);
   s.operations = whole.operations.values();
+  for (OperationSpec& o : s.operations)
+    if (o.run == kLooksForParts)
+      for (const auto& [part, value] : whole.expects) o.arguments.set(part, value);
   s.productions = whole.productions.values();
   s.periods = whole.periods.values();
   return s;

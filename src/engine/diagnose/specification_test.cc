@@ -276,6 +276,53 @@ TEST(Specification, LaterFilesOverlayEarlierOnes) {
   EXPECT_EQ(digest(plain->at(0)), digest(read_specifications(files, {"n8", {"big"}})->at(0)));
 }
 
+// Expected hardware of a class of nodes, in an overlay of a few lines: what looks for parts is told.
+TEST(Specification, ExpectedHardwareGoesToWhatLooksForIt) {
+  const std::string base = text_with(
+      R"("operations": {"look": {"kind": "collect", "run": "builtin:filesystem", "components": ["tmp"], "outputs": ["used"], "arguments": {"path": "/tmp"}, "description": "reads"}, "count": {"kind": "collect", "run": "builtin:parts", "arguments": {"disks": 1, "gpus": 1}, "description": "counts"}, "clean": {"kind": "repair", "run": "clean.sh", "components": ["tmp"], "outputs": {"budget_spent": "spent"}, "description": "cleans", "budget": {"runs": 3, "window": "24h"}}},)");
+  const SpecificationFile files[] = {
+      {"disk.json", base},
+      {"site.json",
+       R"({"specification": "disk", "expects": {"memory": "512G", "infiniband": 2, "disks": 2}})"},
+      {"gpu.json", R"({"specification": "disk", "nodes": "g[1-4]", "expects": {"gpus": 8, "disks": null,
+        "infiniband_devices": ["mlx5_0", "mlx5_1"]}})"}};
+  const auto arguments = [&](const char* node) {
+    const auto read = read_specifications(files, {node, {}});
+    EXPECT_TRUE(read) << (read ? "" : read.error().message("test"));
+    for (const OperationSpec& o : read ? read->at(0).operations : std::vector<OperationSpec>())
+      if (o.name == "count") return o.arguments.dump();
+    return std::string();
+  };
+  EXPECT_EQ(arguments("n1"), R"({"disks":2,"gpus":1,"infiniband":2,"memory":549755813888})");
+  EXPECT_EQ(
+      arguments("g1"),
+      R"({"disks":1,"gpus":8,"infiniband":2,"infiniband_devices":"mlx5_0,mlx5_1","memory":549755813888})");
+
+  const struct {
+    std::string expects;
+    std::string error;
+  } rows[] = {
+      {R"({"gpu": 8})", "key 'expects': has the unknown key 'gpu'; did you mean 'gpus'?"},
+      {R"({"gpus": 0})", "key 'gpus': must be a whole number from 1 to"},
+      {R"({"memory": 512})", "key 'memory': must be a size like"},
+      {R"({"network_devices": "eth0"})", "key 'network_devices': must be a list of devices, not string"},
+      {R"({"network_devices": ["eth0,eth1"]})", "must be the name of a device"},
+      {R"([])", "key 'expects': must be an object"},
+  };
+  for (const auto& row : rows) {
+    const SpecificationFile wrong[] = {
+        {"disk.json", base}, {"site.json", R"({"specification": "disk", "expects": )" + row.expects + "}"}};
+    const auto read = read_specifications(wrong, {"n1", {}});
+    ASSERT_FALSE(read) << row.expects;
+    EXPECT_THAT(read.error().what, HasSubstr(row.error));
+  }
+  const SpecificationFile alone[] = {{"disk.json", text_with()},
+                                     {"site.json", R"({"specification": "disk", "expects": {"disks": 2}})"}};
+  EXPECT_THAT(read_specifications(alone, {"n1", {}}).error().what,
+              HasSubstr("site.json:1:38: nothing looks for what is expected: no operation of 'disk' runs "
+                        "builtin:parts"));
+}
+
 TEST(Specification, AFileOfAnotherNodeIsCheckedAllTheSame) {
   const SpecificationFile files[] = {
       {"a.json", text_with()}, {"b.json", R"({"specification": "disk", "nodes": "n2", "pridicates": {}})"}};
