@@ -22,6 +22,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
   const std::string_view text = fuzz::as_text(bytes, size);
   for (const char* name : {"MemTotal", "SwapFree", "read_bytes", ""}) check(field_of(text, name), "a field");
   check(smbios_memory(text), "SMBIOS");
+  check(smbios_memory_modules(text), "SMBIOS modules");
   check(count_list(text), "a list");
   check(interrupts_of(text, "MCE"), "interrupts");
   if (const auto stat = parse_process_stat(text)) {

@@ -49,6 +49,16 @@ constexpr bool rows_follow_enum() {
 }
 static_assert(rows_follow_enum(), "one row per ErrorCode, in its order");
 
+// Where several things are wrong `what` has a line for each.
+std::string with_context(const Error& error) {
+  std::string text = error.what;
+  if (error.context.empty()) return text;
+  text += " (";
+  for (std::size_t i = 0; i < error.context.size(); ++i)
+    text += (i ? ", while " : "while ") + error.context[i];
+  return text + ")";
+}
+
 }  // namespace
 
 const ErrorRow& error_row(ErrorCode code) { return kRows[static_cast<std::size_t>(code)]; }
@@ -60,15 +70,13 @@ ErrorCode error_code_from(std::string_view name) {
 }
 
 std::string Error::line() const {
-  std::string text = what;
-  if (context.empty()) return text;
-  text += " (";
-  for (std::size_t i = 0; i < context.size(); ++i) text += (i ? ", while " : "while ") + context[i];
-  return text + ")";
+  std::string text = with_context(*this);
+  for (std::size_t end = 0; (end = text.find('\n', end)) != std::string::npos;) text.replace(end, 1, "; ");
+  return text;
 }
 
 std::string Error::message(std::string_view program) const {
-  std::string text = std::string(program) + ": error: " + line();
+  std::string text = std::string(program) + ": error: " + with_context(*this);
   if (!cause.empty()) text += "\n  cause:  " + cause;
   text += "\n  remedy: " + std::string(remedy());
   return text;

@@ -8,24 +8,41 @@
 
 namespace sickbay {
 
+namespace {
+
+// Whether a message may hold it as it is: neither a control character (C0, DEL, C1) nor one that is not seen
+// and may make a name look like another (marks of zero width, line separators, changes of direction).
+bool is_shown(const Rune& rune) {
+  const auto within = [&](char32_t least, char32_t most) { return rune.code >= least && rune.code <= most; };
+  return rune.valid && rune.code >= 0x20 && !within(0x7f, 0x9f) && !within(0x200b, 0x200f) &&
+         !within(0x2028, 0x202e) && !within(0x2060, 0x206f) && rune.code != 0x61c && rune.code != 0xfeff;
+}
+
+}  // namespace
+
 std::string quote_for_message(std::string_view bytes, std::size_t most) {
   std::string quoted = "'";
-  for (const char c : bytes.substr(0, most)) {
-    if (c == '\n') {
+  std::size_t taken = 0;
+  while (taken < bytes.size()) {
+    const Rune rune = next_rune(bytes.substr(taken));
+    if (taken + rune.bytes > most) break;
+    const std::string_view character = bytes.substr(taken, rune.bytes);
+    taken += rune.bytes;
+    if (character == "\n") {
       quoted += "\\n";
-    } else if (c == '\t') {
+    } else if (character == "\t") {
       quoted += "\\t";
-    } else if (c == '\'' || c == '\\') {
+    } else if (character == "'" || character == "\\") {
       quoted += '\\';
-      quoted += c;
-    } else if (c < ' ' || c > '~') {  // covers negative chars: bytes of UTF-8 and worse
-      quoted += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+      quoted += character;
+    } else if (is_shown(rune)) {
+      quoted += character;
     } else {
-      quoted += c;
+      for (const char c : character) quoted += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
     }
   }
   quoted += "'";
-  if (bytes.size() > most) quoted += fmt::format("... ({} bytes)", bytes.size());
+  if (bytes.size() > taken) quoted += fmt::format("... ({} bytes)", bytes.size());
   return quoted;
 }
 

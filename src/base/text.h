@@ -9,9 +9,9 @@
 
 namespace sickbay {
 
-/// `bytes` in single quotes, fit for one line of a terminal or a log: everything outside printable ASCII,
-/// the quote and the backslash are escaped (\n, \t, \', \\, \xNN); what goes beyond `most` bytes of input
-/// is cut and said so: 'n[0-9999'... (4096 bytes).
+/// `bytes` in single quotes, fit for one line of a terminal or a log: what is not printable, the quote and
+/// the backslash are escaped (\n, \t, \', \\, \xNN); what goes beyond `most` bytes of input is cut, between
+/// characters, and said so: 'n[0-9999'... (4096 bytes).
 std::string quote_for_message(std::string_view bytes, std::size_t most = 60);
 
 /// Equal but for the case of A-Z.

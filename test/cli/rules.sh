@@ -31,6 +31,28 @@ sed 's/"kind": "localise"/"kind": "localize"/' memory.json > worst.json
 run 65 sickbay rules lint worst.json --json
 says out "did you mean 'localise'?"
 
+# All that is wrong is said at once, with names as they were written; and a remedy speaks of rules.
+sed -e 's/"kind": "localise"/"kind": "localize"/' -e 's/z2 > 99/z2 > 140/' -e 's/"f6": {/"größe": {/' memory.json > worst.json
+run 65 sickbay rules lint worst.json
+says err "did you mean 'localise'?"
+says err "worst.json:28:20: predicate 'c3': z2 is a percent"
+says err "'größe' is no name of an operation"
+run 65 sickbay rules lint worst.json --json
+[ "$(jq -r .what out | wc -l)" = "$(grep -c worst.json: err)" ] || { cat out >&2; fail "the JSON has other errors"; }
+cp worst.json a.json && cp worst.json b.json
+echo '{"testz": []}' > a.test.json && cp memory.test.json b.test.json
+run 65 sickbay rules test a.json b.json memory.json
+says out 'ok   memory.test.json:'
+says err "a.test.json:1:12: the rule tests: has the unknown key 'testz'; did you mean 'tests'?"
+says err "b.json:28:20: predicate 'c3': z2 is a percent"
+for words in "lint missing.json" "lint missing/" "test missing.json" "explain memory.json --specification none" \
+  "explain memory.test.json --test none" "explain made.json" "import-nhc missing.conf"; do
+  [ -f made.json ] || sed 's/"version"/"nodes": "n9", "version"/' memory.json > made.json
+  run 66 sickbay rules $words
+  silent_about err 'sickbay cases'
+  silent_about err 'sickbay nodes'
+done
+
 # A test that does not hold says what came instead.
 sed 's/\["c4", "f6"\]/["f6"]/' memory.test.json > other.test.json
 cp memory.json other.json

@@ -31,6 +31,8 @@ bool is_name(std::string_view name) {
 
 }  // namespace
 
+std::int64_t disks_of(const Tree& tree) { return static_cast<std::int64_t>(hardware_disks(tree).size()); }
+
 OperationEnd disks(const Call& call) {
   const auto all = hardware_disks(*call.tree);
   if (all.empty()) return unknown("/sys/block has no disk");

@@ -10,6 +10,9 @@ namespace sickbay::node {
 
 // hardware.cc
 OperationEnd hardware(const Call&);
+// parts.cc
+std::int64_t infiniband_adapters_of(const Tree&);
+OperationEnd parts(const Call&);
 // memory.cc
 OperationEnd memory(const Call&);
 OperationEnd swap(const Call&);
@@ -23,6 +26,7 @@ OperationEnd temperature(const Call&);
 OperationEnd edac(const Call&);
 OperationEnd dimm(const Call&);
 // disks.cc
+std::int64_t disks_of(const Tree&);
 OperationEnd disks(const Call&);
 OperationEnd disk_place(const Call&);
 ChildPlan disk_smart(const Call&);

@@ -9,6 +9,7 @@
 #include <array>
 #include <set>
 
+#include "adapters/node/families.h"
 #include "adapters/node/parse.h"
 #include "adapters/node/tree.h"
 #include "base/mount_table.h"
@@ -88,6 +89,20 @@ void add_processor(const Tree& tree, Json& facts) {
   if (count > 0) facts.set("cores", std::to_string(count));
 }
 
+/// Devices that can fall off the bus.  That there is none is told as well: the node whose only one is gone
+/// differs from its likes by nothing else.
+void add_devices(const Tree& tree, Json& facts) {
+  if (!tree.exists("/sys/bus/pci") && !tree.exists("/sys/block")) return;
+  const auto gpus = std::max(static_cast<std::int64_t>(tree.list("/proc/driver/nvidia/gpus").size()),
+                             node::gpus_on_the_bus(tree));
+  facts.set("gpus", std::to_string(gpus));
+  facts.set("infiniband", std::to_string(node::infiniband_adapters_of(tree)));
+  facts.set("disks", std::to_string(node::disks_of(tree)));
+  if (const auto table = tree.read("/sys/firmware/dmi/tables/DMI"))
+    if (const auto modules = node::smbios_memory_modules(*table))
+      facts.set("memory_modules", std::to_string(*modules));
+}
+
 }  // namespace
 
 Json read_fleet_facts(std::string_view root) {
@@ -97,8 +112,7 @@ Json read_fleet_facts(std::string_view root) {
   if (const auto text = tree.read("/proc/meminfo"))
     if (const auto bytes = node::field_of(*text, "MemTotal"))
       facts.set("memory_mib", std::to_string(*bytes >> 20));
-  if (const std::size_t gpus = tree.list("/proc/driver/nvidia/gpus").size(); gpus > 0)
-    facts.set("gpus", std::to_string(gpus));
+  add_devices(tree, facts);
   if (const auto kernel = tree.word("/proc/sys/kernel/osrelease")) facts.set("kernel", *kernel);
   if (const auto arch = tree.word("/proc/sys/kernel/arch")) {
     facts.set("arch", *arch);

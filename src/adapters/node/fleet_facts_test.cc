@@ -57,6 +57,20 @@ TEST(FleetFacts, OfARecordedMachine) {
       R"("mount:/scratch":"lustre"})");
 }
 
+// What fell off the bus is seen by its number alone; 0 is one, too.
+TEST(FleetFacts, CountsDevices) {
+  const Machine machine;
+  machine.write("sys/bus/pci/devices/0000:3b:00.0/vendor", "0x10de\n");
+  machine.write("sys/bus/pci/devices/0000:3b:00.0/class", "0x030200\n");
+  machine.write("sys/block/sda/device/state", "running\n");
+  machine.write("sys/block/sdb/device/state", "running\n");
+  machine.write("sys/block/loop0/size", "8\n");
+  EXPECT_EQ(read_fleet_facts(machine.root.string()).dump(), R"({"gpus":"1","infiniband":"0","disks":"2"})");
+  machine.write("sys/class/infiniband/mlx5_0/ports/1/state", "4: ACTIVE\n");
+  fs::remove_all(machine.root / "sys/bus/pci/devices/0000:3b:00.0");
+  EXPECT_EQ(read_fleet_facts(machine.root.string()).dump(), R"({"gpus":"0","infiniband":"1","disks":"2"})");
+}
+
 TEST(FleetFacts, OfNothing) {
   const Machine machine;
   EXPECT_EQ(read_fleet_facts(machine.root.string()).dump(), "{}");

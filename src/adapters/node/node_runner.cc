@@ -29,6 +29,7 @@ struct InlineRow {
 };
 constexpr auto kInline = std::to_array<InlineRow>({
     {"hardware", hardware},
+    {"parts", parts},
     {"memory", memory},
     {"swap", swap},
     {"cpus", cpus},

@@ -19,6 +19,8 @@ std::optional<std::int64_t> field_of(std::string_view text, std::string_view nam
 /// Sum of the sizes of all memory devices (type 17) of an SMBIOS table; nothing where it has none with a
 /// size.
 std::optional<std::int64_t> smbios_memory(std::string_view table);
+/// How many of them have a size, that is a module in their slot; nothing likewise.
+std::optional<std::int64_t> smbios_memory_modules(std::string_view table);
 
 /// How many numbers a list such as "0-3,8,10-11" has; nothing where it is none.
 std::optional<std::int64_t> count_list(std::string_view list);

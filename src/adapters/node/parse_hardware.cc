@@ -43,27 +43,49 @@ std::optional<std::int64_t> field_of(std::string_view text, std::string_view nam
   return std::nullopt;
 }
 
-std::optional<std::int64_t> smbios_memory(std::string_view table) {
+namespace {
+
+struct SmbiosMemory {
+  std::int64_t bytes = 0, modules = 0;
+};
+
+SmbiosMemory memory_devices(std::string_view table) {
   // Source: SMBIOS 3.4 (DSP0134), 6.1.2 and 7.18.  A structure: type, length, handle; then strings, each
   // ended by a NUL, and one more NUL.
-  std::int64_t sum = 0;
+  SmbiosMemory sum;
   while (table.size() >= 4) {
     const unsigned type = byte_at(table, 0);
     const std::size_t length = byte_at(table, 1);
     if (length < 4 || length > table.size()) break;
     if (type == 17 && length >= 0x0e) {
       const std::uint32_t size = little_endian(table, 0x0c, 2);
+      std::int64_t bytes = 0;
       if (size == 0x7fff && length >= 0x20)  // too large for 15 bits: MiB in a field of its own
-        sum = plus(sum, static_cast<std::int64_t>(little_endian(table, 0x1c, 4) & 0x7fffffffU) << 20);
+        bytes = static_cast<std::int64_t>(little_endian(table, 0x1c, 4) & 0x7fffffffU) << 20;
       else if (size != 0 && size != 0xffff)  // 0: empty slot; ffff: unknown
-        sum = plus(sum, static_cast<std::int64_t>(size & 0x7fffU) << ((size & 0x8000U) != 0 ? 10 : 20));
+        bytes = static_cast<std::int64_t>(size & 0x7fffU) << ((size & 0x8000U) != 0 ? 10 : 20);
+      sum.bytes = plus(sum.bytes, bytes);
+      sum.modules += bytes > 0;
     }
     const std::size_t end = table.find(std::string_view("\0\0", 2), length);
     if (type == 127 || end == std::string_view::npos) break;
     table.remove_prefix(end + 2);
   }
-  if (sum == 0) return std::nullopt;
   return sum;
+}
+
+}  // namespace
+
+std::optional<std::int64_t> smbios_memory(std::string_view table) {
+  const SmbiosMemory sum = memory_devices(table);
+  if (sum.bytes == 0) return std::nullopt;
+  return sum.bytes;
+}
+
+std::optional<std::int64_t> smbios_memory_modules(std::string_view table) {
+  const SmbiosMemory sum = memory_devices(table);
+  if (sum.modules == 0) return std::nullopt;
+  return sum.modules;
 }
 
 std::optional<std::int64_t> count_list(std::string_view list) {

@@ -11,6 +11,7 @@
 #include "base/fnv.h"
 #include "base/json.h"
 #include "engine/diagnose/lint.h"
+#include "engine/diagnose/strict_json.h"
 
 namespace sickbay::agent {
 namespace {
@@ -61,18 +62,23 @@ Result<MadeRules> make_rules(const Result<RuleFiles>& files, const diagnose::Nod
   auto specifications = diagnose::read_specifications(*files, node);
   if (!specifications) return fail(std::move(specifications.error()));
   MadeRules all;
+  diagnose::Faults faults;
   for (diagnose::Specification& one : *specifications) {
     auto rules = diagnose::compile(std::move(one), compiler);
-    if (!rules) return fail(std::move(rules.error()));
+    if (!rules) {
+      faults.add(rules.error());
+      continue;
+    }
     for (const diagnose::LintFinding& f : diagnose::lint(**rules, restartable)) {
       if (f.error)
-        return fail(Error(ErrorCode::bad_input, fmt::format("{}: {} [{}]", f.place.text(), f.text, f.code))
-                        .remedied_by("'sickbay rules lint' lists all that is wrong"));
-      if (f.code == "unknown_component")
+        faults.add(Error(ErrorCode::bad_input, fmt::format("{}: {} [{}]", f.place.text(), f.text, f.code))
+                       .remedied_by("'sickbay rules lint' says the same, and warns of more"));
+      else if (f.code == "unknown_component")
         all.warnings.push_back(fmt::format("{}: warning: {}", f.place.text(), f.text));
     }
     all.rules.push_back(std::move(*rules));
   }
+  if (!faults.empty()) return fail(faults.error());
   return all;
 }
 

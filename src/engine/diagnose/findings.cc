@@ -14,6 +14,7 @@ namespace {
 // Builtins that ask sickbayd to act; every other operation acts by itself.
 constexpr std::string_view kActions[] = {"drain", "notify", "restart", "reboot", "power_off"};
 constexpr std::string_view kResults[] = {"ok", "fault", "unknown"};
+constexpr std::size_t kMostWords = 256;  // bytes of one input, in the text of a finding
 
 std::string action_of(const OperationSpec& o) {
   constexpr std::string_view kBuiltin = "builtin:";
@@ -68,7 +69,14 @@ std::optional<Finding> finding_of(const Run& run, InstanceId id) {
   const Condition& c = s.predicates[run.rules->productions[instance.production].condition];
   f.text = fmt::format("{}: {}", c.description, o.description);
   const Json inputs = values_of(*run.rules, run.rules->operations[instance.operation].inputs, run.facts);
-  for (const auto& [name, value] : inputs.members()) f.values.set(name, value);
+  // What it is given in words says what was found: the part, the user.
+  std::string words;
+  for (const auto& [name, value] : inputs.members()) {
+    f.values.set(name, value);
+    if (!value.as_string().empty())
+      words += (words.empty() ? "" : "; ") + value.as_string().substr(0, kMostWords);
+  }
+  if (!words.empty()) f.text += fmt::format(" ({})", words);
   if (f.action == "restart") name_component(f, o, inputs);
   return f;
 }

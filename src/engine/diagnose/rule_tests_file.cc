@@ -18,17 +18,17 @@ Taken take_path(std::string& field, const Json& value) {
 Taken take_paths(std::vector<std::string>& field, const Json& value) {
   if (!value.is_array())
     return Wrong{&value, fmt::format("must be a list of files, not {}", value.type_name())};
-  for (const Json& item : value.items())
-    if (auto wrong = take_path(field.emplace_back(), item)) return wrong;
-  return {};
+  Taken wrong;
+  for (const Json& item : value.items()) wrong.add(take_path(field.emplace_back(), item));
+  return wrong;
 }
 // A journal names an operation more than once.
 Taken take_name_list(std::vector<std::string>& field, const Json& value) {
   if (!value.is_array())
     return Wrong{&value, fmt::format("must be a list of names, not {}", value.type_name())};
-  for (const Json& item : value.items())
-    if (auto wrong = take_name(field.emplace_back(), item)) return wrong;
-  return {};
+  Taken wrong;
+  for (const Json& item : value.items()) wrong.add(take_name(field.emplace_back(), item));
+  return wrong;
 }
 Taken take_values(std::vector<std::pair<std::string, Json>>& field, const Json& value) {
   if (!value.is_object()) return Wrong{&value, fmt::format("must be an object, not {}", value.type_name())};
@@ -63,17 +63,17 @@ Taken take_answer(std::vector<RuleAnswer>& answers, const Json& value) {
 
 Taken take_answers(RuleRun& run, const Json& value) {
   if (!value.is_object()) return Wrong{&value, fmt::format("must be an object, not {}", value.type_name())};
+  Taken wrong;
   for (const auto& [name, given] : value.members()) {
     auto& answers = run.answers[name];
     if (!given.is_array()) {
-      if (auto wrong = take_answer(answers, given)) return wrong;
+      wrong.add(take_answer(answers, given));
       continue;
     }
-    if (given.items().empty()) return Wrong{&given, "must hold an answer"};
-    for (const Json& item : given.items())
-      if (auto wrong = take_answer(answers, item)) return wrong;
+    if (given.items().empty()) wrong.add(Wrong{&given, "must hold an answer"});
+    for (const Json& item : given.items()) wrong.add(take_answer(answers, item));
   }
-  return {};
+  return wrong;
 }
 
 constexpr Key<RuleExpectation> kExpectationKeys[] = {
@@ -83,38 +83,40 @@ constexpr Key<RuleExpectation> kExpectationKeys[] = {
      [](RuleExpectation& e, const Json& v) -> Taken {
        if (!v.is_array()) return Wrong{&v, fmt::format("must be a list of lists, not {}", v.type_name())};
        auto& steps = e.steps.emplace();
-       for (const Json& step : v.items())
-         if (auto wrong = take_name_list(steps.emplace_back(), step)) return wrong;
-       return {};
+       Taken wrong;
+       for (const Json& step : v.items()) wrong.add(take_name_list(steps.emplace_back(), step));
+       return wrong;
      }},
     {"actions", false,
      [](RuleExpectation& e, const Json& v) -> Taken {
        if (!v.is_array()) return Wrong{&v, fmt::format("must be a list of actions, not {}", v.type_name())};
        auto& actions = e.actions.emplace();
+       Taken wrong;
        for (const Json& action : v.items()) {
          std::size_t which = 0;
          const std::vector<std::string> words = {"drain",  "notify operator", "notify user", "restart",
                                                  "reboot", "power_off",       "none"};
-         if (auto wrong = take_word(action, words, which)) return wrong;
+         wrong.add(take_word(action, words, which));
          actions.push_back(words[which]);
        }
-       return {};
+       return wrong;
      }},
     {"findings", false,
      [](RuleExpectation& e, const Json& v) -> Taken {
        if (!v.is_array()) return Wrong{&v, fmt::format("must be a list of findings, not {}", v.type_name())};
        auto& findings = e.findings.emplace();
+       Taken wrong;
        for (const Json& finding : v.items()) {
-         if (!finding.is_object()) return Wrong{&finding, "a finding must be an object"};
+         if (!finding.is_object()) wrong.add(Wrong{&finding, "a finding must be an object"});
          const std::vector<std::string> known = {"specification", "rule", "result", "action",    "to",
                                                  "components",    "text", "values", "component", "class"};
          for (const auto& [key, value] : finding.members())
            if (std::ranges::find(known, key) == known.end())
-             return Wrong{&value,
-                          fmt::format("a finding has no {}{}", quote_for_message(key), meant(key, known))};
+             wrong.add(Wrong{
+                 &value, fmt::format("a finding has no {}{}", quote_for_message(key), meant(key, known))});
          findings.push_back(finding);
        }
-       return {};
+       return wrong;
      }},
     {"fired", false, [](RuleExpectation& e, const Json& v) { return take_names(e.fired, v); }},
     {"not_fired", false, [](RuleExpectation& e, const Json& v) { return take_names(e.not_fired, v); }},
@@ -147,19 +149,21 @@ constexpr Key<RuleTest> kTestKeys[] = {
     {"features", false,
      [](RuleTest& t, const Json& v) -> Taken {
        if (!v.is_array()) return Wrong{&v, fmt::format("must be a list of features, not {}", v.type_name())};
-       for (const Json& item : v.items())
-         if (auto wrong = take_description(t.node.features.emplace_back(), item)) return wrong;
-       return {};
+       Taken wrong;
+       for (const Json& item : v.items()) wrong.add(take_description(t.node.features.emplace_back(), item));
+       return wrong;
      }},
     {"runs", true,
      [](RuleTest& t, const Json& v) -> Taken {
        if (!v.is_array() || v.items().empty()) return Wrong{&v, "must be a list with a run in it"};
+       Taken wrong;
        for (const Json& item : v.items()) {
-         if (auto wrong = take_object<RuleRun>(t.runs.emplace_back(), item, kRunKeys)) return wrong;
-         if (t.runs.size() > 1 && t.runs.back().at < t.runs[t.runs.size() - 2].at)
-           return Wrong{&item, "begins before the run that stands before it"};
+         auto in_it = take_object<RuleRun>(t.runs.emplace_back(), item, kRunKeys);
+         if (!in_it && t.runs.size() > 1 && t.runs.back().at < t.runs[t.runs.size() - 2].at)
+           wrong.add(Wrong{&item, "begins before the run that stands before it"});
+         wrong.add(std::move(in_it));
        }
-       return {};
+       return wrong;
      }},
 };
 
@@ -169,9 +173,10 @@ constexpr Key<RuleTestFile> kFileKeys[] = {
     {"tests", true,
      [](RuleTestFile& f, const Json& v) -> Taken {
        if (!v.is_array() || v.items().empty()) return Wrong{&v, "must be a list with a test in it"};
+       Taken wrong;
        for (const Json& item : v.items())
-         if (auto wrong = take_object<RuleTest>(f.tests.emplace_back(), item, kTestKeys)) return wrong;
-       return {};
+         wrong.add(take_object<RuleTest>(f.tests.emplace_back(), item, kTestKeys));
+       return wrong;
      }},
 };
 
@@ -182,7 +187,7 @@ Result<RuleTestFile> parse_rule_tests(const SpecificationFile& file) {
   if (!source) return fail(source.error());
   RuleTestFile tests;
   if (auto wrong = take_object<RuleTestFile>(tests, (*source)->root(), kFileKeys))
-    return (*source)->refuse(*wrong->at, "the rule tests: " + wrong->what);
+    return (*source)->refuse(wrong, "the rule tests: ");
   const Json& items = (*source)->root()["tests"];
   for (std::size_t i = 0; i < tests.tests.size(); ++i)
     tests.tests[i].place = (*source)->place(items.items()[i]);

@@ -457,7 +457,7 @@ TEST(Run, FindingsAreWishesAndUnknowns) {
           R"({"specification":"disk","rule":"p1","result":"unknown","action":"none","to":"","components":["tmp"],)"
           R"("text":"smart could not be told: smartctl is not installed","values":{"go":true}})",
           R"({"specification":"disk","rule":"p2","result":"fault","action":"notify","to":"user","components":[],)"
-          R"("text":"/tmp is full: tell the user","values":{"used":97,"path":"/tmp","worn":null}})",
+          R"x("text":"/tmp is full: tell the user (/tmp)","values":{"used":97,"path":"/tmp","worn":null}})x",
           R"({"specification":"disk","rule":"p3","result":"fault","action":"none","to":"","components":[],)"
           R"("text":"/tmp is full: call the site","values":{"used":97}})"));
   EXPECT_THAT(cleared_rules(d.run), ElementsAre("p4"));

@@ -157,7 +157,8 @@ struct NodeIdentity {
 
 /// The specifications of a node out of all files that may matter, in their order (shipped first, then the
 /// site's): by name; files whose `nodes` do not fit are left out, though checked.
-/// Errors: bad_input with file:line:column: the first fault of the first file that has one.
+/// Errors: bad_input: all that is wrong, a line with file:line:column for each fault, but for what follows
+/// from another one (a name in a section that cannot be read).
 Result<std::vector<Specification>> read_specifications(std::span<const SpecificationFile> files,
                                                        const NodeIdentity& node);
 

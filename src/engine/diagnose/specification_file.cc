@@ -71,24 +71,28 @@ Taken take_run(std::string& field, const Json& value) {
 Taken take_outputs(OperationSpec& o, const Json& value) {
   if (value.is_array()) {
     std::vector<std::string> names;
-    if (auto wrong = take_names(names, value)) return wrong;
+    auto wrong = take_names(names, value);
     for (const std::string& name : names) o.outputs.emplace_back(name, name);
-    return {};
+    return wrong;
   }
   if (!value.is_object())
     return Wrong{&value,
                  fmt::format("must be a list of characteristics or an object, not {}", value.type_name())};
+  Taken wrong;
   for (const auto& [own, target] : value.members()) {
     std::string name;
     if (!is_name(own))
-      return Wrong{&target, fmt::format("{} is no name: {}", quote_for_message(own), kNameRule)};
-    if (auto wrong = take_name(name, target)) return wrong;
+      wrong.add(Wrong{&target, fmt::format("{} is no name: {}", quote_for_message(own), kNameRule)});
+    if (auto no_name = take_name(name, target)) {
+      wrong.add(std::move(no_name));
+      continue;
+    }
     for (const auto& [other, characteristic] : o.outputs)
       if (characteristic == name)
-        return Wrong{&target, fmt::format("{} is given by two outputs", quote_for_message(name))};
+        wrong.add(Wrong{&target, fmt::format("{} is given by two outputs", quote_for_message(name))});
     o.outputs.emplace_back(own, std::move(name));
   }
-  return {};
+  return wrong;
 }
 
 constexpr Key<Budget> kBudgetKeys[] = {
@@ -216,28 +220,98 @@ Taken take_nodes(SpecificationLayer& l, const Json& v) {
   return {};
 }
 
+// Expected hardware: each key is an argument of builtin:parts, in the form in which people write it.
+using TakeExpected = Taken (*)(Json& argument, const Json& value);
+
+template <TakeExpected take>
+Taken take_expected(SpecificationLayer& l, std::string_view key, const Json& v) {
+  Json argument;
+  Taken wrong = v.is_null() ? Taken() : take(argument, v);
+  l.expects.emplace_back(key, std::move(argument));
+  return wrong;
+}
+Taken expected_count(Json& argument, const Json& v) {
+  std::int64_t count = 0;
+  auto wrong = take_count(count, v, 1, 1'000'000);
+  argument = Json(count);
+  return wrong;
+}
+Taken expected_size(Json& argument, const Json& v) {
+  std::int64_t bytes = 0;
+  auto wrong = take_size(bytes, v, mib(1), gib(1 << 20));
+  argument = Json(bytes);
+  return wrong;
+}
+Taken expected_devices(Json& argument, const Json& v) {
+  if (!v.is_array() || v.items().empty())
+    return Wrong{&v, fmt::format("must be a list of devices, not {}", v.type_name())};
+  Taken wrong;
+  std::string names;
+  for (const Json& item : v.items()) {
+    const std::string& name = item.as_string();
+    if (name.empty() || name.size() > kMostName || name.find_first_of("/, ") != std::string::npos)
+      wrong.add(Wrong{&item, "must be the name of a device, like \"mlx5_0\""});
+    names += (names.empty() ? "" : ",") + name;
+  }
+  if (names.size() > 256) wrong.add(Wrong{&v, "must be 256 characters at most, with their commas"});
+  argument = Json(std::move(names));
+  return wrong;
+}
+
+constexpr Key<SpecificationLayer> kExpectsKeys[] = {
+    {"processors", false,
+     [](SpecificationLayer& l, const Json& v) { return take_expected<expected_count>(l, "processors", v); }},
+    {"memory", false,
+     [](SpecificationLayer& l, const Json& v) { return take_expected<expected_size>(l, "memory", v); }},
+    {"memory_modules", false,
+     [](SpecificationLayer& l, const Json& v) {
+       return take_expected<expected_count>(l, "memory_modules", v);
+     }},
+    {"disks", false,
+     [](SpecificationLayer& l, const Json& v) { return take_expected<expected_count>(l, "disks", v); }},
+    {"gpus", false,
+     [](SpecificationLayer& l, const Json& v) { return take_expected<expected_count>(l, "gpus", v); }},
+    {"infiniband", false,
+     [](SpecificationLayer& l, const Json& v) { return take_expected<expected_count>(l, "infiniband", v); }},
+    {"infiniband_devices", false,
+     [](SpecificationLayer& l, const Json& v) {
+       return take_expected<expected_devices>(l, "infiniband_devices", v);
+     }},
+    {"network_devices", false,
+     [](SpecificationLayer& l, const Json& v) {
+       return take_expected<expected_devices>(l, "network_devices", v);
+     }},
+};
+
 template <class T>
-Taken take_entries(LayerEntries<T>& field, const Json& section, std::span<const Key<T>> keys,
-                   std::string_view noun, const SourceText& source) {
-  if (!section.is_object())
-    return Wrong{&section, fmt::format("must be an object, not {}", section.type_name())};
-  if (section.size() > kMostEntries)
-    return Wrong{&section, fmt::format("has {} entries, the bound is {}", section.size(), kMostEntries)};
+Taken take_entries(SpecificationLayer& layer, LayerEntries<T>& field, const Json& section,
+                   std::span<const Key<T>> keys, std::string_view noun) {
+  if (!section.is_object() || section.size() > kMostEntries) {
+    layer.lacks_names = true;
+    return Wrong{&section, section.is_object()
+                               ? fmt::format("has {} entries, the bound is {}", section.size(), kMostEntries)
+                               : fmt::format("must be an object, not {}", section.type_name())};
+  }
+  Taken wrong;
   for (const auto& [name, body] : section.members()) {
-    if (!is_name(name) || (std::is_same_v<T, Characteristic> && is_reserved(name)))
-      return Wrong{&body, fmt::format("{} is no name of a {}: {}", quote_for_message(name), noun,
-                                      is_name(name) ? "a word of expressions" : kNameRule)};
+    if (!is_name(name) || (std::is_same_v<T, Characteristic> && is_reserved(name))) {
+      wrong.add(Wrong{&body, fmt::format("{} is no name of {} {}: {}", quote_for_message(name),
+                                         noun.starts_with('o') ? "an" : "a", noun,
+                                         is_name(name) ? "a word of expressions" : kNameRule)});
+      continue;
+    }
     LayerEntry<T> entry{name, {}, &body};
     if (!body.is_null()) {
       entry.value.emplace();
       entry.value->name = name;
-      entry.value->place = source.place(body);
-      if (auto wrong = take_object<T>(*entry.value, body, keys))
-        return Wrong{wrong->at, fmt::format("{} '{}': {}", noun, name, wrong->what)};
+      entry.value->place = layer.source->place(body);
+      auto in_it = take_object<T>(*entry.value, body, keys);
+      entry.faulty = static_cast<bool>(in_it);
+      wrong.add(std::move(in_it), fmt::format("{} '{}': ", noun, name));
     }
     field.push_back(std::move(entry));
   }
-  return {};
+  return wrong;
 }
 
 // The sections need the places of their file, which a layer has.
@@ -250,42 +324,55 @@ constexpr Key<SpecificationLayer> kSpecificationKeys[] = {
     {"description", false,
      [](SpecificationLayer& l, const Json& v) { return take_description(l.description.emplace(), v); }},
     {"nodes", false, take_nodes},
+    {"expects", false,
+     [](SpecificationLayer& l, const Json& v) {
+       l.expects_at = &v;
+       return take_object<SpecificationLayer>(l, v, kExpectsKeys);
+     }},
     {"components", false,
      [](SpecificationLayer& l, const Json& v) {
-       return take_entries<Component>(l.components, v, kComponentKeys, "component", *l.source);
+       return take_entries<Component>(l, l.components, v, kComponentKeys, "component");
      }},
     {"characteristics", false,
      [](SpecificationLayer& l, const Json& v) {
-       return take_entries<Characteristic>(l.characteristics, v, kCharacteristicKeys, "characteristic",
-                                           *l.source);
+       return take_entries<Characteristic>(l, l.characteristics, v, kCharacteristicKeys, "characteristic");
      }},
     {"predicates", false,
      [](SpecificationLayer& l, const Json& v) {
-       return take_entries<Condition>(l.predicates, v, kPredicateKeys, "predicate", *l.source);
+       return take_entries<Condition>(l, l.predicates, v, kPredicateKeys, "predicate");
      }},
     {"operations", false,
      [](SpecificationLayer& l, const Json& v) {
-       return take_entries<OperationSpec>(l.operations, v, kOperationKeys, "operation", *l.source);
+       return take_entries<OperationSpec>(l, l.operations, v, kOperationKeys, "operation");
      }},
     {"productions", false,
      [](SpecificationLayer& l, const Json& v) {
-       return take_entries<ProductionSpec>(l.productions, v, kProductionKeys, "production", *l.source);
+       return take_entries<ProductionSpec>(l, l.productions, v, kProductionKeys, "production");
      }},
     {"periods", false,
      [](SpecificationLayer& l, const Json& v) {
-       return take_entries<Period>(l.periods, v, kPeriodKeys, "period", *l.source);
+       return take_entries<Period>(l, l.periods, v, kPeriodKeys, "period");
      }},
 };
 
 }  // namespace
 
-Result<SpecificationLayer> read_layer(const SpecificationFile& file) {
+std::optional<SpecificationLayer> read_layer(const SpecificationFile& file, Faults& faults) {
   auto source = SourceText::parse(file);
-  if (!source) return fail(source.error());
+  if (!source) {
+    faults.add(source.error());
+    return std::nullopt;
+  }
   SpecificationLayer layer;
   layer.source = *source;
-  if (auto wrong = take_object<SpecificationLayer>(layer, layer.source->root(), kSpecificationKeys))
-    return layer.source->refuse(*wrong->at, "the specification: " + wrong->what);
+  const Json& root = layer.source->root();
+  faults.add(*layer.source, take_object<SpecificationLayer>(layer, root, kSpecificationKeys),
+             "the specification: ");
+  for (const auto& [name, value] : root.members())  // a section whose name is misspelt
+    if (std::ranges::find(kSpecificationKeys, name, &Key<SpecificationLayer>::key) ==
+        std::end(kSpecificationKeys))
+      layer.lacks_names = true;
+  if (layer.name.empty()) return std::nullopt;
   return layer;
 }
 
@@ -297,6 +384,7 @@ std::span<const KeyRow> specification_keys() {
     };
     add("specification", kSpecificationKeys);
     add("nodes", kNodesKeys);
+    add("expects", kExpectsKeys);
     add("component", kComponentKeys);
     add("characteristic", kCharacteristicKeys);
     add("predicate", kPredicateKeys);

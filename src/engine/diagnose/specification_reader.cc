@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Lays the files of a specification over each other, then looks up the names in the whole.
+//
+// What is wrong is collected.  An entry in which the reader of its file found a fault is there by its name,
+// so that nobody is told that it lacks; what is in it is not looked at.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -21,28 +24,33 @@ struct Overlay {
     T value;
     const Json* body;
     const SourceText* source;
+    bool faulty = false;
   };
   std::vector<std::optional<Row>> rows;
   std::unordered_map<std::string, std::size_t> by_name;
 
-  // Errors: an entry to be removed that is not there, which is a name that somebody mistyped.
-  Status lay(LayerEntries<T>& entries, const SourceText& source, std::string_view noun) {
+  // A fault: an entry to be removed that is not there, which is a name that somebody mistyped.
+  void lay(LayerEntries<T>& entries, const SourceText& source, std::string_view noun, bool complete,
+           Faults& faults) {
     for (LayerEntry<T>& entry : entries) {
       const auto known = by_name.find(entry.name);
       if (!entry.value) {
-        if (known == by_name.end())
-          return source.refuse(*entry.body, fmt::format("{} '{}' is to be removed and is not there{}", noun,
-                                                        entry.name, meant(entry.name, names())));
+        if (known == by_name.end()) {
+          if (complete)
+            faults.add(source, *entry.body,
+                       fmt::format("{} '{}' is to be removed and is not there{}", noun, entry.name,
+                                   meant(entry.name, names())));
+          continue;
+        }
         rows[known->second].reset();
         by_name.erase(known);
       } else if (known == by_name.end()) {
         by_name.emplace(entry.name, rows.size());
-        rows.emplace_back(Row{std::move(*entry.value), entry.body, &source});
+        rows.emplace_back(Row{std::move(*entry.value), entry.body, &source, entry.faulty});
       } else {
-        rows[known->second] = Row{std::move(*entry.value), entry.body, &source};
+        rows[known->second] = Row{std::move(*entry.value), entry.body, &source, entry.faulty};
       }
     }
-    return {};
   }
   std::vector<std::string> names() const {
     std::vector<std::string> out;
@@ -54,11 +62,12 @@ struct Overlay {
     const auto at = by_name.find(name);
     return at == by_name.end() ? nullptr : &*rows[at->second];
   }
-  // Errors: `name`, which stands at `at`, is none of them.
-  Status need(const std::string& name, const SourceText& source, const Json& at,
-              std::string_view noun) const {
-    if (by_name.contains(name)) return {};
-    return source.refuse(at, fmt::format("there is no {} '{}'{}", noun, name, meant(name, names())));
+  // Whether `name`, which stands at `at`, is one of them; else it is a fault.
+  bool need(const std::string& name, const SourceText& source, const Json& at, std::string_view noun,
+            Faults& faults) const {
+    if (by_name.contains(name)) return true;
+    faults.add(source, at, fmt::format("there is no {} '{}'{}", noun, name, meant(name, names())));
+    return false;
   }
   std::vector<T> values() const {
     std::vector<T> out;
@@ -80,22 +89,40 @@ struct Whole {
   Overlay<ProductionSpec> productions;
   Overlay<Period> periods;
 
-  Status lay(SpecificationLayer& layer) {
+  std::map<std::string, Json> expects;  ///< arguments of builtin:parts
+  const SourceText* expects_in = nullptr;
+  const Json* expects_at = nullptr;
+  bool complete = true;  ///< no section of a file is lost
+
+  void lay(SpecificationLayer& layer, Faults& faults) {
     const SourceText& source = *layer.source;
     if (first == nullptr) first = &source;
     if (layer.version) version = layer.version;
     if (layer.description) description = layer.description;
-    Status laid = components.lay(layer.components, source, "component");
-    if (laid) laid = characteristics.lay(layer.characteristics, source, "characteristic");
-    if (laid) laid = predicates.lay(layer.predicates, source, "predicate");
-    if (laid) laid = operations.lay(layer.operations, source, "operation");
-    if (laid) laid = productions.lay(layer.productions, source, "production");
-    if (laid) laid = periods.lay(layer.periods, source, "period");
-    return laid;
+    complete = complete && !layer.lacks_names;
+    for (const auto& [part, value] : layer.expects)
+      if (value.is_null())
+        expects.erase(part);
+      else
+        expects[part] = value;
+    if (layer.expects_at != nullptr) expects_in = &source, expects_at = layer.expects_at;
+    components.lay(layer.components, source, "component", complete, faults);
+    characteristics.lay(layer.characteristics, source, "characteristic", complete, faults);
+    predicates.lay(layer.predicates, source, "predicate", complete, faults);
+    operations.lay(layer.operations, source, "operation", complete, faults);
+    productions.lay(layer.productions, source, "production", complete, faults);
+    periods.lay(layer.periods, source, "period", complete, faults);
   }
 };
 
-Status check_predicates(const Whole& whole) {
+// Whether the expression has a word that is the name of a characteristic with a fault: its type is not known.
+bool reads_faulty(const Whole& whole, const std::string& when) {
+  return std::ranges::any_of(whole.characteristics.rows, [&](const auto& row) {
+    return row && row->faulty && when.find(row->value.name) != std::string::npos;
+  });
+}
+
+void check_predicates(const Whole& whole, Faults& faults) {
   const std::vector<std::string> names = whole.characteristics.names();
   const TypeOf type_of = [&](std::string_view name) -> std::optional<ValueType> {
     const auto* row = whole.characteristics.find(std::string(name));
@@ -103,108 +130,110 @@ Status check_predicates(const Whole& whole) {
     return row->value.type;
   };
   for (const auto& row : whole.predicates.rows) {
-    if (!row) continue;
+    if (!row || row->faulty || reads_faulty(whole, row->value.when)) continue;
     if (auto parsed = parse_expression(row->value.when, type_of, names); !parsed)
-      return row->source->refuse((*row->body)["when"],
-                                 fmt::format("predicate '{}': {}", row->value.name, parsed.error().what));
+      faults.add(*row->source, (*row->body)["when"],
+                 fmt::format("predicate '{}': {}", row->value.name, parsed.error().what));
   }
-  return {};
 }
 
-Status check_outputs(const Whole& whole, const Overlay<OperationSpec>::Row& row) {
+void check_outputs(const Whole& whole, const Overlay<OperationSpec>::Row& row, Faults& faults) {
   const OperationSpec& o = row.value;
   const Json& outputs = (*row.body)["outputs"];
   for (std::size_t i = 0; i < o.outputs.size(); ++i) {
     const auto& [own, name] = o.outputs[i];
     const Json& at = outputs.is_array() ? outputs.items()[i] : outputs.members()[i].second;
-    if (auto known = whole.characteristics.need(name, *row.source, at, "characteristic"); !known)
-      return known;
+    if (!whole.characteristics.need(name, *row.source, at, "characteristic", faults)) continue;
     if (!is_reserved_output(own)) continue;
     const ValueType type = own == kUnknownRunsOutput ? ValueType::integer : ValueType::boolean;
-    if (whole.characteristics.find(name)->value.type != type)
-      return row.source->refuse(
-          at, fmt::format("operation '{}': the output '{}' needs a characteristic of type {}", o.name, own,
-                          to_string(type)));
+    if (const auto* z = whole.characteristics.find(name); !z->faulty && z->value.type != type)
+      faults.add(*row.source, at,
+                 fmt::format("operation '{}': the output '{}' needs a characteristic of type {}", o.name, own,
+                             to_string(type)));
     if (own == kBudgetSpentOutput && !o.budget)
-      return row.source->refuse(at,
-                                fmt::format("operation '{}': the output '{}' needs a budget", o.name, own));
+      faults.add(*row.source, at, fmt::format("operation '{}': the output '{}' needs a budget", o.name, own));
   }
-  return {};
 }
 
-Status check_operations(const Whole& whole) {
+void check_operations(const Whole& whole, Faults& faults) {
   for (const auto& row : whole.operations.rows) {
-    if (!row) continue;
+    if (!row || row->faulty) continue;
     const OperationSpec& o = row->value;
+    const Json& body = *row->body;
     for (std::size_t i = 0; i < o.components.size(); ++i)
-      if (auto known = whole.components.need(o.components[i], *row->source,
-                                             (*row->body)["components"].items()[i], "component");
-          !known)
-        return known;
+      whole.components.need(o.components[i], *row->source, body["components"].items()[i], "component",
+                            faults);
     for (std::size_t i = 0; i < o.inputs.size(); ++i)
-      if (auto known = whole.characteristics.need(o.inputs[i], *row->source,
-                                                  (*row->body)["inputs"].items()[i], "characteristic");
-          !known)
-        return known;
-    if (auto known = check_outputs(whole, *row); !known) return known;
+      whole.characteristics.need(o.inputs[i], *row->source, body["inputs"].items()[i], "characteristic",
+                                 faults);
+    check_outputs(whole, *row, faults);
     if (o.budget && o.kind != OperationKind::repair)
-      return row->source->refuse((*row->body)["budget"],
-                                 fmt::format("operation '{}': only a repair has a budget", o.name));
+      faults.add(*row->source, body["budget"],
+                 fmt::format("operation '{}': only a repair has a budget", o.name));
     if (o.needs_idle.value_or(false) && o.kind == OperationKind::critical)
-      return row->source->refuse(
-          (*row->body)["needs_idle"],
-          fmt::format("operation '{}': a critical operation cannot wait for an idle node", o.name));
+      faults.add(*row->source, body["needs_idle"],
+                 fmt::format("operation '{}': a critical operation cannot wait for an idle node", o.name));
   }
-  return {};
 }
 
-Status check_productions(const Whole& whole) {
+void check_productions(const Whole& whole, Faults& faults) {
   for (const auto& row : whole.productions.rows) {
-    if (!row) continue;
-    if (auto known =
-            whole.predicates.need(row->value.condition, *row->source, (*row->body)["if"], "predicate");
-        !known)
-      return known;
-    if (auto known =
-            whole.operations.need(row->value.operation, *row->source, (*row->body)["then"], "operation");
-        !known)
-      return known;
+    if (!row || row->faulty) continue;
+    whole.predicates.need(row->value.condition, *row->source, (*row->body)["if"], "predicate", faults);
+    whole.operations.need(row->value.operation, *row->source, (*row->body)["then"], "operation", faults);
   }
-  return {};
 }
 
 // Here, for the types of the initial values stand in the whole.
-Status read_periods(Whole& whole) {
+void read_periods(Whole& whole, Faults& faults) {
   for (auto& row : whole.periods.rows) {
-    if (!row) continue;
+    if (!row || row->faulty) continue;
     Period& p = row->value;
     if (p.from == p.to)
-      return row->source->refuse(*row->body, fmt::format("period '{}': it begins when it ends", p.name));
+      faults.add(*row->source, *row->body, fmt::format("period '{}': it begins when it ends", p.name));
     for (const auto& [name, json] : (*row->body)["initial"].members()) {
       const auto* z = whole.characteristics.find(name);
-      if (z == nullptr)
-        return row->source->refuse(json,
-                                   fmt::format("there is no characteristic {}{}", quote_for_message(name),
-                                               meant(name, whole.characteristics.names())));
+      if (z == nullptr) {
+        faults.add(*row->source, json,
+                   fmt::format("there is no characteristic {}{}", quote_for_message(name),
+                               meant(name, whole.characteristics.names())));
+        continue;
+      }
+      if (z->faulty) continue;
       auto value = value_from_json(json, z->value.type);
-      if (!value)
-        return row->source->refuse(json,
-                                   fmt::format("period '{}': '{}' {}", p.name, name, value.error().what));
-      p.initial.emplace_back(name, std::move(*value));
+      if (value)
+        p.initial.emplace_back(name, std::move(*value));
+      else
+        faults.add(*row->source, json, fmt::format("period '{}': '{}' {}", p.name, name, value.error().what));
     }
   }
-  return {};
 }
 
-Result<Specification> finish(Whole& whole) {
+constexpr std::string_view kLooksForParts = "builtin:parts";
+
+// What is expected is for somebody to look for.
+void check_expected(const Whole& whole, Faults& faults) {
+  const auto looks = [](const auto& row) { return row && row->value.run == kLooksForParts; };
+  if (!whole.expects.empty() && std::ranges::none_of(whole.operations.rows, looks))
+    faults.add(*whole.expects_in, *whole.expects_at,
+               fmt::format("nothing looks for what is expected: no operation of '{}' runs {}", whole.name,
+                           kLooksForParts));
+}
+
+// What the names lead to, and what the entries mean together.
+void check(Whole& whole, Faults& faults) {
   if (!whole.version || !whole.description)
-    return whole.first->refuse(whole.first->root(), fmt::format("the specification lacks the key '{}'",
-                                                                whole.version ? "description" : "version"));
-  Status checked = check_operations(whole);
-  if (checked) checked = check_productions(whole);
-  if (checked) checked = check_predicates(whole);
-  if (checked) checked = read_periods(whole);
-  if (!checked) return fail(checked.error());
+    faults.add(
+        *whole.first, whole.first->root(),
+        fmt::format("the specification lacks the key '{}'", whole.version ? "description" : "version"));
+  check_expected(whole, faults);
+  check_operations(whole, faults);
+  check_productions(whole, faults);
+  check_predicates(whole, faults);
+  read_periods(whole, faults);
+}
+
+Specification finished(const Whole& whole) {
   Specification s;
   s.name = whole.name;
   s.description = *whole.description;
@@ -216,6 +245,9 @@ Result<Specification> finish(Whole& whole) {
     if (const auto& row = whole.predicates.rows[i])
       s.predicates[n++].place = row->source->place((*row->body)["when"]);
   s.operations = whole.operations.values();
+  for (OperationSpec& o : s.operations)
+    if (o.run == kLooksForParts)
+      for (const auto& [part, value] : whole.expects) o.arguments.set(part, value);
   s.productions = whole.productions.values();
   s.periods = whole.periods.values();
   return s;
@@ -232,25 +264,25 @@ bool fits(const SpecificationLayer& layer, const NodeIdentity& node) {
 
 Result<std::vector<Specification>> read_specifications(std::span<const SpecificationFile> files,
                                                        const NodeIdentity& node) {
+  Faults faults;
   std::vector<SpecificationLayer> layers;  // they own what the whole points to
-  for (const SpecificationFile& file : files) {
-    auto layer = read_layer(file);
-    if (!layer) return fail(layer.error());
-    layers.push_back(std::move(*layer));
-  }
+  layers.reserve(files.size());
+  for (const SpecificationFile& file : files)
+    if (auto layer = read_layer(file, faults)) layers.push_back(std::move(*layer));
+  const bool all_read = layers.size() == files.size();  // else nobody knows whose names lack
   std::map<std::string, Whole> wholes;
   for (SpecificationLayer& layer : layers) {
     if (!fits(layer, node)) continue;
     Whole& whole = wholes[layer.name];
     whole.name = layer.name;
-    if (auto laid = whole.lay(layer); !laid) return fail(laid.error());
+    whole.complete = whole.complete && all_read;
+    whole.lay(layer, faults);
   }
+  for (auto& [name, whole] : wholes)
+    if (whole.complete) check(whole, faults);
+  if (!faults.empty()) return fail(faults.error());
   std::vector<Specification> specifications;
-  for (auto& [name, whole] : wholes) {
-    auto specification = finish(whole);
-    if (!specification) return fail(specification.error());
-    specifications.push_back(std::move(*specification));
-  }
+  for (const auto& [name, whole] : wholes) specifications.push_back(finished(whole));
   return specifications;
 }
 

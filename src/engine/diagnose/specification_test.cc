@@ -171,6 +171,73 @@ TEST(Specification, NamesEachFaultWithItsPlace) {
   }
 }
 
+// Who writes rules mends all of it before he tries again.  What follows from another fault is not told.
+TEST(Specification, TellsAllThatIsWrongAtOnce) {
+  const SpecificationFile files[] = {
+      {"a.json",
+       text_with(
+           R"("characteristics": {"used": {"type": "precent", "description": "d"}, "mode": {"type": "string"}, "spent": {"type": "bool", "description": "s"}, "free": {"type": "integer", "description": "s"}},)")},
+      {"b.json", R"({"specification": "disk", "versoin": 4,
+  "operations": {"größe": {"kind": "collect"}, "more": {"kind": "colect", "run": "x", "inputs": ["usde"], "timeout": "48h"}}})"},
+      {"c.json", R"({"specification": "other", "version": 1, "description": "d",
+  "characteristics": {"n": {"type": "integer", "description": "d"}, "bad": {"type": "inetger", "description": "d"}},
+  "predicates": {"p": {"when": "n > 'a'", "description": "d"}, "q": {"when": "m > 1", "description": "d"}, "r": {"when": "bad > 'a'", "description": "d"}},
+  "operations": {"o": {"kind": "collect", "run": "x", "inputs": ["nn", "n"], "outputs": ["bad", "k"], "description": "d", "budget": {"runs": 1, "window": "1h"}}},
+  "productions": {"x": null, "y": {"if": "pp", "then": "oo", "description": "d"}},
+  "periods": {"z": {"description": "d", "every": "60s", "initial": {"n": "a", "l": 1}}}})"},
+      {"d.json", R"({"specification": "other", "productions": [})"},
+      {"e.json", R"({"specification": "last", "version": 1})"}};
+  const auto read = read_specifications(std::span(files).first(3), {"n1", {}});
+  ASSERT_FALSE(read);
+  EXPECT_EQ(
+      read.error().what,
+      "a.json:3:38: the specification: key 'characteristics': characteristic 'used': key 'type': 'precent' "
+      "is "
+      "none of bool, integer, fraction, percent, char, string, text; did you mean 'percent'?\n"
+      "a.json:3:78: the specification: key 'characteristics': characteristic 'mode': lacks the key "
+      "'description'\n"
+      "b.json:1:38: the specification: has the unknown key 'versoin'; did you mean 'version'?\n"
+      "b.json:2:29: the specification: key 'operations': 'größe' is no name of an operation: letters, digits "
+      "and "
+      "'_', at most 64, no digit first\n"
+      "b.json:2:58: the specification: key 'operations': operation 'more': lacks the key 'description'\n"
+      "b.json:2:67: the specification: key 'operations': operation 'more': key 'kind': 'colect' is none of "
+      "critical, collect, test, localise, repair, verify; did you mean 'collect'?\n"
+      "b.json:2:120: the specification: key 'operations': operation 'more': key 'timeout': must be from 10ms "
+      "to "
+      "1d\n"
+      "c.json:2:85: the specification: key 'characteristics': characteristic 'bad': key 'type': 'inetger' is "
+      "none of bool, integer, fraction, percent, char, string, text; did you mean 'integer'?\n"
+      "c.json:3:32: predicate 'p': '>' compares n (integer) with a text: both sides must be of one type at "
+      "column 3\n"
+      "c.json:3:78: predicate 'q': no characteristic has the name 'm' at column 1\n"
+      "c.json:4:66: there is no characteristic 'nn'; did you mean 'n'?\n"
+      "c.json:4:97: there is no characteristic 'k'\n"
+      "c.json:4:133: operation 'o': only a repair has a budget\n"
+      "c.json:5:24: production 'x' is to be removed and is not there\n"
+      "c.json:5:42: there is no predicate 'pp'; did you mean 'p'?\n"
+      "c.json:5:56: there is no operation 'oo'; did you mean 'o'?\n"
+      "c.json:6:74: period 'z': 'n' must be a whole number within 2^53, not 'a'\n"
+      "c.json:6:84: there is no characteristic 'l'");
+  EXPECT_EQ(read.error().line().find('\n'), std::string::npos);
+  // A file that is no JSON says nothing about what lacks: only what the others are by themselves is told.
+  const auto worse = read_specifications(files, {"n1", {}});
+  ASSERT_FALSE(worse);
+  EXPECT_THAT(worse.error().what, HasSubstr("\nd.json:1:44: not valid JSON: "));
+  EXPECT_THAT(worse.error().what, HasSubstr("b.json:2:120: "));
+  EXPECT_THAT(worse.error().what, testing::Not(HasSubstr("'pp'")));
+  EXPECT_THAT(worse.error().what, testing::Not(HasSubstr("e.json")));
+}
+
+TEST(Specification, TellsABoundedNumberOfFaults) {
+  std::string text = R"({"specification": "many", "version": 1, "description": "d", "components": {)";
+  for (int i = 0; i < 70; ++i) text += fmt::format("{}\"c{}\": {{}}", i == 0 ? "" : ", ", i);
+  const auto read = read_one(text + "}}");
+  ASSERT_FALSE(read);
+  EXPECT_EQ(std::ranges::count(read.error().what, '\n'), 50);
+  EXPECT_THAT(read.error().what, testing::EndsWith("\nand 20 more"));
+}
+
 TEST(Specification, LaterFilesOverlayEarlierOnes) {
   const std::string site = R"({"specification": "disk",
     "components": {"scratch": {"description": "file system of /scratch"}},
@@ -207,6 +274,53 @@ TEST(Specification, LaterFilesOverlayEarlierOnes) {
 
   EXPECT_NE(digest(plain->at(0)), digest(rich->at(0)));
   EXPECT_EQ(digest(plain->at(0)), digest(read_specifications(files, {"n8", {"big"}})->at(0)));
+}
+
+// Expected hardware of a class of nodes, in an overlay of a few lines: what looks for parts is told.
+TEST(Specification, ExpectedHardwareGoesToWhatLooksForIt) {
+  const std::string base = text_with(
+      R"("operations": {"look": {"kind": "collect", "run": "builtin:filesystem", "components": ["tmp"], "outputs": ["used"], "arguments": {"path": "/tmp"}, "description": "reads"}, "count": {"kind": "collect", "run": "builtin:parts", "arguments": {"disks": 1, "gpus": 1}, "description": "counts"}, "clean": {"kind": "repair", "run": "clean.sh", "components": ["tmp"], "outputs": {"budget_spent": "spent"}, "description": "cleans", "budget": {"runs": 3, "window": "24h"}}},)");
+  const SpecificationFile files[] = {
+      {"disk.json", base},
+      {"site.json",
+       R"({"specification": "disk", "expects": {"memory": "512G", "infiniband": 2, "disks": 2}})"},
+      {"gpu.json", R"({"specification": "disk", "nodes": "g[1-4]", "expects": {"gpus": 8, "disks": null,
+        "infiniband_devices": ["mlx5_0", "mlx5_1"]}})"}};
+  const auto arguments = [&](const char* node) {
+    const auto read = read_specifications(files, {node, {}});
+    EXPECT_TRUE(read) << (read ? "" : read.error().message("test"));
+    for (const OperationSpec& o : read ? read->at(0).operations : std::vector<OperationSpec>())
+      if (o.name == "count") return o.arguments.dump();
+    return std::string();
+  };
+  EXPECT_EQ(arguments("n1"), R"({"disks":2,"gpus":1,"infiniband":2,"memory":549755813888})");
+  EXPECT_EQ(
+      arguments("g1"),
+      R"({"disks":1,"gpus":8,"infiniband":2,"infiniband_devices":"mlx5_0,mlx5_1","memory":549755813888})");
+
+  const struct {
+    std::string expects;
+    std::string error;
+  } rows[] = {
+      {R"({"gpu": 8})", "key 'expects': has the unknown key 'gpu'; did you mean 'gpus'?"},
+      {R"({"gpus": 0})", "key 'gpus': must be a whole number from 1 to"},
+      {R"({"memory": 512})", "key 'memory': must be a size like"},
+      {R"({"network_devices": "eth0"})", "key 'network_devices': must be a list of devices, not string"},
+      {R"({"network_devices": ["eth0,eth1"]})", "must be the name of a device"},
+      {R"([])", "key 'expects': must be an object"},
+  };
+  for (const auto& row : rows) {
+    const SpecificationFile wrong[] = {
+        {"disk.json", base}, {"site.json", R"({"specification": "disk", "expects": )" + row.expects + "}"}};
+    const auto read = read_specifications(wrong, {"n1", {}});
+    ASSERT_FALSE(read) << row.expects;
+    EXPECT_THAT(read.error().what, HasSubstr(row.error));
+  }
+  const SpecificationFile alone[] = {{"disk.json", text_with()},
+                                     {"site.json", R"({"specification": "disk", "expects": {"disks": 2}})"}};
+  EXPECT_THAT(read_specifications(alone, {"n1", {}}).error().what,
+              HasSubstr("site.json:1:38: nothing looks for what is expected: no operation of 'disk' runs "
+                        "builtin:parts"));
 }
 
 TEST(Specification, AFileOfAnotherNodeIsCheckedAllTheSame) {

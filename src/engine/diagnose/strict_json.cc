@@ -3,8 +3,11 @@
 
 #include <fmt/ranges.h>
 
+#include <tuple>
+
 #include "base/duration.h"
 #include "base/spelling.h"
+#include "base/text_table.h"
 
 namespace sickbay::diagnose {
 namespace {
@@ -12,13 +15,13 @@ namespace {
 constexpr std::string_view kRemedy =
     "correct the file; doc/formats/specification.md describes it, rules/specification.schema.json tells "
     "editors";
+constexpr std::size_t kMostFaults = 50;  // told at once
 
 // The JSON reader's message: its place, then what it quotes of the file, bounded and printable.
 std::string harmless(const std::string& what) {
   constexpr std::size_t kMost = 300;
   constexpr std::string_view kBegin = "not valid JSON: ";
-  if (what.size() <= kMost && std::ranges::all_of(what, [](char c) { return c >= ' ' && c <= '~'; }))
-    return what;
+  if (what.size() <= kMost && for_terminal(what) == what) return what;
   const auto begin = what.find(kBegin);
   const std::size_t quoted = begin == std::string::npos ? 0 : begin + kBegin.size();
   return what.substr(0, quoted) +
@@ -62,6 +65,50 @@ tl::unexpected<Error> SourceText::refuse(const Json& at, const std::string& what
                   .remedied_by(std::string(kRemedy)));
 }
 
+tl::unexpected<Error> SourceText::refuse(const Taken& taken, std::string_view prefix) const {
+  Faults faults;
+  faults.add(*this, taken, prefix);
+  return fail(faults.error());
+}
+
+void Faults::add(const Place& place, std::string text, std::string_view remedy) {
+  const auto known = std::ranges::find(files_, place.file);
+  const auto file = static_cast<std::size_t>(known - files_.begin());
+  if (known == files_.end()) files_.push_back(place.file);
+  if (faults_.empty()) remedy_ = remedy;
+  faults_.push_back({file, place.line, place.column, std::move(text)});
+}
+
+void Faults::add(const SourceText& source, const Json& at, const std::string& what) {
+  const Place place = source.place(at);
+  add(place, fmt::format("{}: {}", place.text(), what), kRemedy);
+}
+
+void Faults::add(const SourceText& source, const Taken& taken, std::string_view prefix) {
+  for (const Wrong& wrong : taken.wrongs()) add(source, *wrong.at, std::string(prefix) + wrong.what);
+}
+
+void Faults::add(const Error& error) {
+  std::string_view left = error.what;
+  while (!left.empty()) {
+    const std::string_view line = left.substr(0, left.find('\n'));
+    left.remove_prefix(std::min(line.size() + 1, left.size()));
+    if (std::ranges::find(faults_, line, &Fault::text) == faults_.end())
+      add(Place{}, std::string(line), error.remedy());
+  }
+}
+
+Error Faults::error() const {
+  std::vector<const Fault*> sorted;
+  for (const Fault& fault : faults_) sorted.push_back(&fault);
+  std::ranges::stable_sort(sorted, {}, [](const Fault* f) { return std::tie(f->file, f->line, f->column); });
+  std::string text;
+  for (std::size_t i = 0; i < sorted.size() && i < kMostFaults; ++i)
+    text += (i == 0 ? "" : "\n") + sorted[i]->text;
+  if (sorted.size() > kMostFaults) text += fmt::format("\nand {} more", sorted.size() - kMostFaults);
+  return Error(ErrorCode::bad_input, std::move(text)).remedied_by(std::string(remedy_));
+}
+
 bool is_name(std::string_view word) {
   if (word.empty() || word.size() > kMostName || is_digit(word[0])) return false;
   return std::ranges::all_of(
@@ -92,14 +139,17 @@ Taken take_description(std::string& field, const Json& value) {
 Taken take_names(std::vector<std::string>& field, const Json& value) {
   if (!value.is_array())
     return Wrong{&value, fmt::format("must be a list of names, not {}", value.type_name())};
+  Taken wrong;
   for (const Json& item : value.items()) {
     std::string name;
-    if (auto wrong = take_name(name, item)) return wrong;
-    if (std::ranges::find(field, name) != field.end())
-      return Wrong{&item, fmt::format("{} stands twice", quote_for_message(name))};
-    field.push_back(std::move(name));
+    if (auto no_name = take_name(name, item))
+      wrong.add(std::move(no_name));
+    else if (std::ranges::find(field, name) != field.end())
+      wrong.add(Wrong{&item, fmt::format("{} stands twice", quote_for_message(name))});
+    else
+      field.push_back(std::move(name));
   }
-  return {};
+  return wrong;
 }
 
 Taken take_word(const Json& value, const std::vector<std::string>& words, std::size_t& which) {

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // How the JSON files of node diagnosis (specifications, rule tests) are read: tables of keys, one reader that
 // walks them, and for every fault file:line:column and "did you mean".
+//
+// A reader does not stop at the first fault: who writes rules wants to mend all of them before he tries
+// again. So what is wrong is collected, and told as one Error with a line for each fault.
 #pragma once
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <chrono>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -20,6 +22,8 @@
 
 namespace sickbay::diagnose {
 
+class Taken;
+
 /// The JSON of a file with its places.
 class SourceText {
  public:
@@ -29,6 +33,8 @@ class SourceText {
   Place place(const Json& value) const;
   /// "FILE:LINE:COLUMN: what"
   tl::unexpected<Error> refuse(const Json& at, const std::string& what) const;
+  /// All of it, a line each; `taken` must hold something.
+  tl::unexpected<Error> refuse(const Taken& taken, std::string_view prefix = "") const;
 
  private:
   std::string path_;
@@ -44,7 +50,45 @@ struct Wrong {
   const Json* at;
   std::string what;
 };
-using Taken = std::optional<Wrong>;  ///< nothing: it was taken
+/// All that is wrong with a value; true: something is, and not all of it was taken.
+class Taken {
+ public:
+  Taken() = default;
+  Taken(Wrong wrong) { wrongs_.push_back(std::move(wrong)); }  // NOLINT(google-explicit-constructor)
+  explicit operator bool() const { return !wrongs_.empty(); }
+  const std::vector<Wrong>& wrongs() const { return wrongs_; }
+  /// What is wrong with a part of it, `prefix` before each.
+  void add(Taken part, std::string_view prefix = "") {
+    for (Wrong& wrong : part.wrongs_) wrongs_.push_back({wrong.at, std::string(prefix) + wrong.what});
+  }
+
+ private:
+  std::vector<Wrong> wrongs_;
+};
+
+/// What is wrong with several files, as one error.
+class Faults {
+ public:
+  void add(const SourceText& source, const Json& at, const std::string& what);
+  void add(const SourceText& source, const Taken& taken, std::string_view prefix = "");
+  /// One that has its place in it already; a second one of the same words is left out.
+  void add(const Error& error);
+  bool empty() const { return faults_.empty(); }
+  /// A line for each, file by file in the order in which they came and there by their places, up to a bound;
+  /// the remedy is the first one's.  Some must be there.
+  Error error() const;
+
+ private:
+  struct Fault {
+    std::size_t file;  ///< number of `files_`
+    int line, column;
+    std::string text;
+  };
+  void add(const Place& place, std::string text, std::string_view remedy);
+  std::vector<std::string> files_;
+  std::vector<Fault> faults_;
+  std::string remedy_;
+};
 
 template <class T>
 struct Key {
@@ -78,20 +122,22 @@ Taken take_duration(Duration& field, const Json& value, Duration least, Duration
 template <class T>
 Taken take_object(T& entry, const Json& body, std::span<const Key<T>> keys) {
   if (!body.is_object()) return Wrong{&body, fmt::format("must be an object, not {}", body.type_name())};
+  Taken wrong;
   for (const auto& [name, value] : body.members()) {
     const auto key = std::ranges::find(keys, name, &Key<T>::key);
     if (key == keys.end()) {
       std::vector<std::string> known;
       for (const Key<T>& k : keys) known.emplace_back(k.key);
-      return Wrong{&value,
-                   fmt::format("has the unknown key {}{}", quote_for_message(name), meant(name, known))};
+      wrong.add(Wrong{&value,
+                      fmt::format("has the unknown key {}{}", quote_for_message(name), meant(name, known))});
+      continue;
     }
-    if (auto wrong = key->take(entry, value))
-      return Wrong{wrong->at, fmt::format("key '{}': {}", name, wrong->what)};
+    wrong.add(key->take(entry, value), fmt::format("key '{}': ", name));
   }
   for (const Key<T>& key : keys)
-    if (key.required && !body.has(key.key)) return Wrong{&body, fmt::format("lacks the key '{}'", key.key)};
-  return {};
+    if (key.required && !body.has(key.key))
+      wrong.add(Wrong{&body, fmt::format("lacks the key '{}'", key.key)});
+  return wrong;
 }
 
 }  // namespace sickbay::diagnose

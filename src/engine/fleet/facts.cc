@@ -19,6 +19,9 @@ constexpr auto kRows = std::to_array<FactRow>({
     {"cores", FactKind::hardware, "processors", ""},
     {"memory_mib", FactKind::hardware, "memory", "MiB"},
     {"gpus", FactKind::hardware, "GPUs", ""},
+    {"infiniband", FactKind::hardware, "InfiniBand adapters", ""},
+    {"disks", FactKind::hardware, "disks", ""},
+    {"memory_modules", FactKind::hardware, "memory modules", ""},
     {"link:", FactKind::number, "{}", "Mbit/s"},
     {"mount:", FactKind::mount, "{}", ""},
     {"kernel", FactKind::version, "kernel", ""},
@@ -85,7 +88,7 @@ std::string usual_words(std::string_view fact, std::string_view usual, std::size
 
 std::string odd_words(std::string_view fact, std::string_view value, std::string_view usual, bool one) {
   const bool mount = fact_row(fact).kind == FactKind::mount;
-  if (value.empty())
+  if (value.empty() || (value == "0" && fact_row(fact).kind == FactKind::hardware))
     return mount ? fmt::format("{} {} ({})", one ? "lacks" : "lack", fact_subject(fact), usual)
                  : fmt::format("{} no {}", one ? "has" : "have", noun_of(fact));
   if (!mount) return fmt::format("{} {} {}", one ? "has" : "have", noun_of(fact), with_unit(fact, value));

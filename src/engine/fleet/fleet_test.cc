@@ -74,6 +74,39 @@ struct Scene {
   }
 };
 
+// What others of the class have: the number says it, also where it is the only one of a node.
+TEST(Fleet, WhatFellOffTheBus) {
+  Facts usual = kUsual;
+  for (const auto& [name, value] :
+       Facts{{"gpus", "8"}, {"infiniband", "1"}, {"disks", "2"}, {"memory_modules", "16"}})
+    usual[name] = value;
+  const struct {
+    const char *fact, *value, *told;
+  } rows[] = {
+      {"gpus", "7", "warn: n3 has GPUs 7, where 9 others have 8"},
+      {"gpus", "0", "warn: n3 has no GPUs, where 9 others have 8"},
+      {"infiniband", "0", "warn: n3 has no InfiniBand adapters, where 9 others have 1"},
+      {"disks", "1", "warn: n3 has disks 1, where 9 others have 2"},
+      {"disks", "3", "info: n3 has disks 3, where 9 others have 2"},
+      {"memory_modules", "15", "warn: n3 has memory modules 15, where 9 others have 16"},
+  };
+  for (const auto& row : rows) {
+    Scene s;
+    s.fill(1, 10, usual);
+    s.tell("n3", with(usual, row.fact, row.value));
+    EXPECT_THAT(s.look_after(301s), ElementsAre(row.told)) << row.fact << " " << row.value;
+    s.tell("n3", usual);
+    EXPECT_EQ(s.look_after(301s).size(), 1u) << "and its end";
+    // A site that wants it: such a node is drained.
+    Scene strict;
+    strict.policy.drains = {row.fact};
+    strict.fill(1, 10, usual);
+    strict.tell("n3", with(usual, row.fact, row.value));
+    EXPECT_EQ(strict.look_after(301s).at(0).starts_with("drain: "),
+              std::string(row.told).starts_with("warn"));
+  }
+}
+
 TEST(Fleet, TheOddOneOut) {
   const struct {
     const char* what;

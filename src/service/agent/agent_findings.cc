@@ -213,7 +213,11 @@ void Agent::confirm(const std::vector<Json>& late) {
 }
 
 void Agent::tell_rules_refused(const std::string& why) {
-  const std::string text = why.substr(0, kMostRefusal);
+  std::string text = why.substr(0, kMostRefusal);
+  // (Not within a character: the state, which is JSON, would give back another text, and it would be news
+  // again.)
+  while (text.size() < why.size() && (static_cast<unsigned char>(why[text.size()]) & 0xc0) == 0x80)
+    text.pop_back();
   Json before;
   (void)store_.update_state([&](Json& state) { before = state["rules_refused"]; });
   if (text.empty() && before.is_null()) return;

@@ -88,7 +88,7 @@ Result<std::vector<ComponentSpec>> read_components(const std::vector<diagnose::S
     if (!source) return fail(std::move(source.error()));
     Read read{{}, *source};
     if (auto wrong = diagnose::take_object<ComponentSpec>(read.spec, (*source)->root(), keys))
-      return (*source)->refuse(*wrong->at, wrong->what);
+      return (*source)->refuse(wrong);
     all.insert_or_assign(read.spec.name, std::move(read));
   }
   std::vector<std::string> names;

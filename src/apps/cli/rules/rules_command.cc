@@ -14,10 +14,12 @@
 #include "apps/cli/rules/rule_files.h"
 #include "apps/cli/rules/rules_import.h"
 #include "base/spelling.h"
+#include "base/text.h"
 #include "base/text_table.h"
 #include "engine/diagnose/explain.h"
 #include "engine/diagnose/lint.h"
 #include "engine/diagnose/rule_tests.h"
+#include "engine/diagnose/strict_json.h"
 
 namespace sickbay::cli {
 namespace {
@@ -49,6 +51,16 @@ Result<std::vector<std::shared_ptr<const Rules>>> load(const std::vector<diagnos
   return all;
 }
 
+// What to do about a name that none of `names` is; that of other things would speak of cases and nodes.
+Error not_there(std::string_view noun, const std::string& name, const std::vector<std::string>& names) {
+  Error error(ErrorCode::not_found, fmt::format("there is no {} {}", noun, quote_for_message(name)));
+  const std::string near = did_you_mean(name, names);
+  error.remedy_text = !near.empty()   ? fmt::format("did you mean '{}'?", near)
+                      : names.empty() ? fmt::format("the files hold no {}; name others", noun)
+                                      : fmt::format("the files hold: {}", fmt::join(names, ", "));
+  return error;
+}
+
 // The one of that name, or the only one.  Errors: not_found, usage.
 Result<std::shared_ptr<const Rules>> choose(const std::vector<std::shared_ptr<const Rules>>& all,
                                             const std::string& name, std::string_view how) {
@@ -58,15 +70,16 @@ Result<std::shared_ptr<const Rules>> choose(const std::vector<std::shared_ptr<co
     if (names.back() == name) return rules;
   }
   if (name.empty() && all.size() == 1) return all.front();
-  if (name.empty() && all.empty()) return fail(ErrorCode::not_found, "no specification is for this node");
+  if (name.empty() && all.empty())
+    return fail(
+        Error(ErrorCode::not_found, "no specification is for this node")
+            .remedied_by("a file with 'nodes' is for those alone: name one of them with --node, and its "
+                         "features with --features"));
   if (name.empty())
     return fail(Error(ErrorCode::usage, fmt::format("the files hold {} specifications: {}", names.size(),
                                                     fmt::join(names, ", ")))
                     .remedied_by(fmt::format("name one with {}", how)));
-  Error error(ErrorCode::not_found, fmt::format("there is no specification '{}'", name));
-  if (const std::string near = did_you_mean(name, names); !near.empty())
-    error.remedy_text = fmt::format("did you mean '{}'?", near);
-  return fail(std::move(error));
+  return fail(not_there("specification", name, names));
 }
 
 // lint -----------------------------------------------------------------------------------------------------
@@ -159,12 +172,19 @@ Result<int> run_tests(const RulesOptions& o) {
   DuktapePredicates compiler;
   Json tests = Json::array();
   int passed = 0, failed = 0;
+  std::vector<Error> unread;  // the other files' tests are run all the same
   for (const std::string& path : *paths) {
     auto loaded = load_tests(path);
-    if (!loaded) return fail(loaded.error());
+    if (!loaded) {
+      unread.push_back(std::move(loaded.error()));
+      continue;
+    }
     for (const diagnose::RuleTest& test : loaded->file.tests) {
       auto result = run_one(*loaded, test, compiler);
-      if (!result) return fail(result.error());
+      if (!result) {
+        unread.push_back(std::move(result.error()));
+        break;  // those behind it would say the same
+      }
       const bool good = result->differences.empty();
       (good ? passed : failed) += 1;
       tests.push(Json::object({{"file", path},
@@ -178,6 +198,11 @@ Result<int> run_tests(const RulesOptions& o) {
       for (const std::string& difference : result->differences)
         print(fmt::format("     {}\n", for_terminal(difference)));
     }
+  }
+  if (!unread.empty()) {
+    diagnose::Faults faults;
+    for (const Error& error : unread) faults.add(error);
+    return fail(unread.size() == 1 ? unread.front() : faults.error());
   }
   if (o.json)
     print_json(Json::object({{"tests", tests}, {"passed", passed}, {"failed", failed}}));
@@ -271,10 +296,7 @@ Result<diagnose::Run> run_of_test(const RulesOptions& o, PredicateCompiler& comp
       return std::move(result->runs[static_cast<std::size_t>(o.run - 1)]);
     }
   }
-  Error error(ErrorCode::not_found, fmt::format("there is no test '{}'", o.test));
-  if (const std::string near = did_you_mean(o.test, names); !near.empty())
-    error.remedy_text = fmt::format("did you mean '{}'?", near);
-  return fail(std::move(error));
+  return fail(not_there("test", o.test, names));
 }
 
 Result<diagnose::Run> run_to_explain(const RulesOptions& o, PredicateCompiler& compiler) {
