@@ -90,9 +90,11 @@ OperationEnd net_device(const Call& call) {
   Json module;
   if (const std::string& name = call.text("module"); !name.empty()) {
     const auto modules = call.tree->read("/proc/modules");
-    if (!modules) return unknown(modules.error().what);
+    // A kernel without modules has no such list, and none is loaded.
+    if (!modules && modules.error().code != ErrorCode::not_found) return unknown(modules.error().what);
     bool loaded = false;
-    for (std::string_view line : lines_of(*modules)) loaded = loaded || next_word(line) == name;
+    for (std::string_view line : lines_of(modules ? std::string_view(*modules) : std::string_view()))
+      loaded = loaded || next_word(line) == name;
     module = loaded;
   }
   return found(Json::object({{"net_device_present", there}, {"net_module_loaded", module}}));

@@ -202,6 +202,9 @@ TEST_F(Site, MountsAsTheyShouldBe) {
 
 TEST_F(Site, DevicesThatMustBeThere) {
   write("/proc/net/dev", "Inter-|   Receive\n face |bytes\n    lo: 1 2\n  eth1:0 0\n");
+  EXPECT_EQ(run("net_device", R"({"device": "eth1", "module": "gm"})"),
+            R"({"net_device_present":true,"net_module_loaded":false})")
+      << "a kernel without modules";
   write("/proc/modules", "gm 1 0 - Live 0x0\nnfs 1 1 - Live 0x0\n");
   EXPECT_EQ(run("net_device", R"({"device": "eth1"})"),
             R"({"net_device_present":true,"net_module_loaded":null})");

@@ -101,10 +101,9 @@ Status keep_rule_files(const std::string& path, const RuleFiles& files) {
   return write_durably(path, text, 0600);
 }
 
-RuleWatch::RuleWatch(Loop& loop, std::vector<std::string> folders, const Result<RuleFiles>& known,
-                     Changed changed)
+RuleWatch::RuleWatch(Loop& loop, Read read, const Result<RuleFiles>& known, Changed changed)
     : loop_(loop),
-      folders_(std::move(folders)),
+      read_(std::move(read)),
       changed_(std::move(changed)),
       lanes_(loop),
       known_(digest_of(known)),
@@ -118,13 +117,13 @@ void RuleWatch::look() {
   if (std::exchange(reading_, true)) return;
   loop_.cancel(timer_);
   const auto files = std::make_shared<std::optional<Result<RuleFiles>>>();
-  const auto read = [files, folders = folders_](const std::atomic<bool>&) {
-    *files = read_rule_folders(folders);
+  const auto work = [files, read = read_](const std::atomic<bool>&) {
+    *files = read();
     OperationEnd end;
     end.result = OperationEnd::Result::ok;
     return end;
   };
-  lanes_.start("the rule folders", kHangs, read, lifetime_.guard([this, files](const OperationEnd& end) {
+  lanes_.start("the rule folders", kHangs, work, lifetime_.guard([this, files](const OperationEnd& end) {
     reading_ = false;
     // A thread that hangs may write to them still.
     if (end.result == OperationEnd::Result::ok) return take(std::move(**files));

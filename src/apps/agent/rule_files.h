@@ -36,13 +36,14 @@ Result<MadeRules> make_rules(const Result<RuleFiles>& files, const diagnose::Nod
 RuleFiles kept_rule_files(const std::string& path);
 Status keep_rule_files(const std::string& path, const RuleFiles& files);
 
-/// Tells when the files of the folders are others than `known`, on the loop: every kLook, or when asked.  A
-/// change counts when two looks a second apart show the same, for files may be half written.  Reads on a
-/// thread: a folder on storage that hangs must not hang the agent.
+/// Tells when what `read` gives is other than `known`, on the loop: every kLook, or when asked.  A change
+/// counts when two looks a second apart show the same, for files may be half written.  Reads on a thread: a
+/// folder on storage that hangs must not hang the agent.
 class RuleWatch {
  public:
+  using Read = std::function<Result<RuleFiles>()>;  ///< on a thread, which may outlive the watch
   using Changed = std::function<void(Result<RuleFiles>)>;
-  RuleWatch(Loop& loop, std::vector<std::string> folders, const Result<RuleFiles>& known, Changed changed);
+  RuleWatch(Loop& loop, Read read, const Result<RuleFiles>& known, Changed changed);
   ~RuleWatch();
   RuleWatch(const RuleWatch&) = delete;
   RuleWatch& operator=(const RuleWatch&) = delete;
@@ -53,7 +54,7 @@ class RuleWatch {
   void take(Result<RuleFiles> files);
 
   Loop& loop_;
-  const std::vector<std::string> folders_;
+  const Read read_;
   const Changed changed_;
   node::Lanes lanes_;
   std::string known_, seen_;  ///< digests: of what was told, and of the last look

@@ -26,6 +26,7 @@
 #include "adapters/posix/leaving_file.h"
 #include "adapters/posix/operation_process.h"
 #include "adapters/posix/process_runner.h"
+#include "apps/agent/nhc_rules.h"
 #include "apps/agent/rule_files.h"
 #include "model/builtin_operations.h"
 #include "service/agent/agent.h"
@@ -39,12 +40,13 @@ constexpr std::size_t kConfigBound = 1 << 20;
 constexpr std::chrono::seconds kLookLimit{20};  // three rounds, and 4 s of work at most
 constexpr std::chrono::seconds kOnceLimit{50};  // Slurm gives a prolog, epilog or health check 60
 constexpr const char* kUsage =
-    "usage: sickbay-agent [--config FILE] [--once] [--check-config] [--help-config] [--help-components] "
-    "[--version]\n"
+    "usage: sickbay-agent [--config FILE] [--nhc FILE] [--once] [--check-config] [--help-config] "
+    "[--help-components] [--version]\n"
     "Examines this node by its rules and tells sickbayd.  Runs in the foreground as root.\n"
     "  --once          one run in quick mode, for Slurm's HealthCheckProgram, prolog or epilog; always ends "
     "with 0,\n"
     "                  for Slurm would drain the node\n"
+    "  --nhc FILE      the rules are those that this nhc.conf makes, and no others; no file is written\n"
     "  --check-config  reads the configuration and the rules, and does nothing else\n";
 
 void say(const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); }
@@ -102,8 +104,9 @@ std::vector<std::string> rule_folders(const Config& config, const Paths& paths) 
   return {installed_file("rules"), paths.root + "/etc/sickbay/rules.d"};
 }
 
-// For the next start, which may find worse.
+// For the next start, which may find worse; with "" nothing is kept.
 void keep_good(const std::string& kept, const RuleFiles& files) {
+  if (kept.empty()) return;
   if (const Status is = keep_rule_files(kept, files); !is) say("event=rules_not_kept " + is.error().line());
 }
 
@@ -165,8 +168,17 @@ LookAtRanks look_by_program(ProcessRunner& processes) {
   };
 }
 
+// Of this node, as a target of nhc.conf may name it.
+std::vector<std::string> names_of_node(const Config& config) {
+  std::vector<std::string> names = {node_name(config)};
+  char host[256] = "";
+  ::gethostname(host, sizeof host - 1);
+  if (names[0] != host) names.emplace_back(host);
+  return names;
+}
+
 struct Wish {
-  std::string config;
+  std::string config, nhc;
   bool once = false, check_only = false;
 };
 
@@ -185,14 +197,26 @@ Status run(const Wish& wish) {
   const auto make =
       [&compiler, restartable, node = diagnose::NodeIdentity{node_name(*config), config->node.features}](
           const Result<RuleFiles>& files) { return make_rules(files, node, restartable, compiler); };
-  const std::vector<std::string> folders = rule_folders(*config, paths);
-  const auto files = read_rule_folders(folders);
+  RuleWatch::Read read = [folders = rule_folders(*config, paths)] { return read_rule_folders(folders); };
+  if (!wish.nhc.empty())
+    read = [path = wish.nhc, names = names_of_node(*config)]() -> Result<RuleFiles> {
+      auto made = read_nhc(path, names);
+      if (!made) return fail(std::move(made.error()));
+      return std::move(made->files);
+    };
+  const auto files = read();
   if (wish.check_only) {
     auto made = make(files);
     if (!made) return fail(std::move(made.error()));
     tell_warnings(*made);
+    if (!wish.nhc.empty())
+      if (const auto taken = read_nhc(wish.nhc, names_of_node(*config)))
+        std::fputs(describe(*taken).c_str(), stdout);
     return {};
   }
+  // Others' rules in the place of a file that was asked for would be a surprise.
+  if (!wish.nhc.empty())
+    if (const auto made = make(files); !made) return fail(made.error());
   if (::geteuid() != 0)
     return fail(Error(ErrorCode::not_root, "sickbay-agent must run as root")
                     .because("only root can read all that it examines, and sickbayd hears root only"));
@@ -200,7 +224,7 @@ Status run(const Wish& wish) {
   if (!boot) return fail(std::move(boot.error()));
   auto store = open_agent_files(paths.agent_state());
   if (!store) return fail(std::move(store.error()));
-  const std::string kept = paths.agent_state() + "/rules.good.json";
+  const std::string kept = wish.nhc.empty() ? paths.agent_state() + "/rules.good.json" : "";
   FirstRules first = first_rules(files, kept, make);
   tell_warnings(first.made);
 
@@ -252,10 +276,8 @@ Status run(const Wish& wish) {
   if (wish.once) {
     agent.once(kOnceLimit, [&loop] { loop->stop(); });
   } else {
-    say(fmt::format("event=started version={} node={} specifications={} controller={}", SICKBAY_VERSION,
-                    node_name(*config), specifications, to.host.empty() ? "none" : to.host));
     agent.start();
-    watch = std::make_unique<RuleWatch>(*loop, folders, files, [&](Result<RuleFiles> now) {
+    watch = std::make_unique<RuleWatch>(*loop, read, files, [&](Result<RuleFiles> now) {
       auto made = make(now);
       agent.tell_rules_refused(made ? "" : made.error().line());
       if (!made) return;
@@ -264,6 +286,9 @@ Status run(const Wish& wish) {
       agent.change_rules(std::move(made->rules));
     });
     if (auto armed = loop->on_signals({SIGHUP}, [&watch](int) { watch->look(); }); !armed) return armed;
+    // Now SIGHUP ends it no more.
+    say(fmt::format("event=started version={} node={} specifications={} controller={}", SICKBAY_VERSION,
+                    node_name(*config), specifications, to.host.empty() ? "none" : to.host));
   }
   loop->run();
   return {};
@@ -287,6 +312,8 @@ int main(int argc, char** argv) {
       wish.once = true;
     } else if (arg == "--config" && i + 1 < argc) {
       wish.config = argv[++i];
+    } else if (arg == "--nhc" && i + 1 < argc) {
+      wish.nhc = argv[++i];
     } else {
       agent::say(Error(ErrorCode::usage, fmt::format("unknown option '{}'", arg))
                      .remedied_by("see 'sickbay-agent --help'")

@@ -206,14 +206,11 @@ class Importer {
     taken.target = line.target;
     taken.check = line.check;
     NhcNodes nodes = resolve_nhc_target(line.target, names_);
-    if (here_ && nodes.unresolved.empty() && !nodes.all) {
-      const bool meant = std::ranges::any_of(nodes.names, [this](const std::string& name) {
-        return std::ranges::find(names_, name) != names_.end();
-      });
-      nodes.all = meant;
-      if (!meant) nodes.unresolved = "elsewhere";
+    if (here_) {
+      nodes.all = means_this_node(line.target);
+      nodes.unresolved.clear();
     }
-    if (here_ && !nodes.unresolved.empty()) {
+    if (here_ && !nodes.all) {
       taken.how = NhcTaken::How::elsewhere;
       taken.note = "its target does not mean this node";
       return;
@@ -262,6 +259,18 @@ class Importer {
     bool exported = false;
     std::string line;  // as written
   };
+
+  // By one of its names; by none of them where the target is negated.
+  bool means_this_node(std::string_view target) const {
+    const bool negated = target.starts_with('!');
+    const NhcNodes nodes = resolve_nhc_target(target.substr(negated ? 1 : 0), names_);
+    if (nodes.nobody) return negated;
+    if (!nodes.unresolved.empty()) return false;
+    const bool named = nodes.all || std::ranges::any_of(nodes.names, [this](const std::string& name) {
+                         return std::ranges::find(names_, name) != names_.end();
+                       });
+    return named != negated;
+  }
 
   static bool is_setting(std::string_view check, const NhcWords& words) {
     if (check.starts_with("export ") || nhc_assigned(check)) {

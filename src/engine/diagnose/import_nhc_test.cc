@@ -364,11 +364,11 @@ TEST(ImportNhc, ForOneNodeItsLinesAlone) {
             "A=2: elsewhere: its target does not mean this node\n"
             "check_ps_loadavg $A: whole\n"
             "check_hw_eth a: whole\n"
-            "check_hw_eth b: whole\n"
+            "check_hw_eth b: elsewhere: its target does not mean this node\n"
             "site_check: elsewhere: its target does not mean this node\n");
   ASSERT_EQ(made->files.size(), 1u);
   EXPECT_EQ(rules_for(*made, "whatever")->specification.predicates.at(1).when, "load_1 >= 1");
-  EXPECT_EQ(summary_of(made->lines), "6 of 6 lines taken: 3 whole, 1 settings, 2 for other nodes");
+  EXPECT_EQ(summary_of(made->lines), "6 of 6 lines taken: 2 whole, 1 settings, 3 for other nodes");
 }
 
 TEST(NhcWords, AreThoseOfAShell) {

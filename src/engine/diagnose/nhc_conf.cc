@@ -119,7 +119,8 @@ NhcNodes resolve_nhc_target(std::string_view target, const std::vector<std::stri
     return nodes;
   }
   nodes.names = negated ? hosts_without(cluster, names) : names;
-  if (nodes.names.empty())
+  nodes.nobody = nodes.names.empty();
+  if (nodes.nobody)
     nodes.unresolved = fmt::format("its target fits none of the cluster's nodes{}",
                                    pattern.find('[') != std::string::npos && pattern.front() != '/'
                                        ? "; a range stands in braces, without them [] is one character"

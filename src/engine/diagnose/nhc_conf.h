@@ -30,6 +30,7 @@ struct NhcNodes {
   bool all = false;
   std::vector<std::string> names;  ///< sorted
   std::string unresolved;          ///< why it cannot be told; empty: it is told
+  bool nobody = false;             ///< it is told: none of them (and `unresolved` says so)
 };
 /// `cluster`: all nodes there are, sorted; where it is empty only "*" and ranges are told.
 NhcNodes resolve_nhc_target(std::string_view target, const std::vector<std::string>& cluster);
