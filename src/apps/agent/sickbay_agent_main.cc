@@ -221,6 +221,7 @@ Status run(const Wish& wish) {
   options.every = config->periods.every;
   options.log = say;
   options.busy = [] { return a_step_runs_here(); };
+  options.jobs = [] { return jobs_here(); };
   options.facts = [features = config->node.features] {
     Json facts = read_fleet_facts();
     if (!features.empty()) facts.set("features", fmt::format("{}", fmt::join(features, ",")));
