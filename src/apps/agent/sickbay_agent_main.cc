@@ -39,12 +39,18 @@ constexpr std::size_t kConfigBound = 1 << 20;
 constexpr std::chrono::seconds kLookLimit{20};  // three rounds, and 4 s of work at most
 constexpr std::chrono::seconds kOnceLimit{50};  // Slurm gives a prolog, epilog or health check 60
 constexpr const char* kUsage =
-    "usage: sickbay-agent [--config FILE] [--once] [--check-config] [--help-config] [--help-components] "
+    "usage: sickbay-agent [--config FILE] [--once[=verdict]] [--check-config] [--help-config] "
+    "[--help-components] "
     "[--version]\n"
     "Examines this node by its rules and tells sickbayd.  Runs in the foreground as root.\n"
     "  --once          one run in quick mode, for Slurm's HealthCheckProgram, prolog or epilog; always ends "
     "with 0,\n"
     "                  for Slurm would drain the node\n"
+    "  --once=verdict  the same, and ends with 1 where a rule would take this node out of service; with 0 "
+    "where it is\n"
+    "                  well, and where that cannot be told.  Slurm drains a node whose prolog or epilog says "
+    "1: at once,\n"
+    "                  and without sickbayd's bound on how many may leave\n"
     "  --check-config  reads the configuration and the rules, and does nothing else\n";
 
 void say(const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); }
@@ -167,10 +173,13 @@ LookAtRanks look_by_program(ProcessRunner& processes) {
 
 struct Wish {
   std::string config;
-  bool once = false, check_only = false;
+  bool once = false, verdict = false, check_only = false;
 };
 
-Status run(const Wish& wish) {
+constexpr int kSick = 1;
+
+// The exit code.
+Result<int> run(const Wish& wish) {
   const Paths paths = Paths::from_environment();
   auto config = load_config(wish.config.empty() ? paths.agent_config() : wish.config, !wish.config.empty());
   if (!config) return fail(std::move(config.error()));
@@ -191,7 +200,7 @@ Status run(const Wish& wish) {
     auto made = make(files);
     if (!made) return fail(std::move(made.error()));
     tell_warnings(*made);
-    return {};
+    return 0;
   }
   if (::geteuid() != 0)
     return fail(Error(ErrorCode::not_root, "sickbay-agent must run as root")
@@ -248,7 +257,8 @@ Status run(const Wish& wish) {
   const std::size_t specifications = first.made.rules.size();
   Agent agent(*loop, **store, operations, client.get(), std::move(first.made.rules), std::move(options));
   agent.tell_rules_refused(first.refused);
-  if (auto armed = loop->on_signals({SIGTERM, SIGINT}, [&loop](int) { loop->stop(); }); !armed) return armed;
+  if (auto armed = loop->on_signals({SIGTERM, SIGINT}, [&loop](int) { loop->stop(); }); !armed)
+    return fail(std::move(armed.error()));
   std::unique_ptr<RuleWatch> watch;
   if (wish.once) {
     agent.once(kOnceLimit, [&loop] { loop->stop(); });
@@ -264,10 +274,13 @@ Status run(const Wish& wish) {
       tell_warnings(*made);
       agent.change_rules(std::move(made->rules));
     });
-    if (auto armed = loop->on_signals({SIGHUP}, [&watch](int) { watch->look(); }); !armed) return armed;
+    if (auto armed = loop->on_signals({SIGHUP}, [&watch](int) { watch->look(); }); !armed)
+      return fail(std::move(armed.error()));
   }
   loop->run();
-  return {};
+  if (!wish.verdict || agent.sick().empty()) return 0;
+  say("sickbay-agent: this node is sick: " + agent.sick());
+  return kSick;
 }
 
 }  // namespace
@@ -284,8 +297,9 @@ int main(int argc, char** argv) {
     if (arg == "--help-config") return std::fputs(agent::describe_config().c_str(), stdout) < 0;
     if (arg == "--check-config") {
       wish.check_only = true;
-    } else if (arg == "--once") {
+    } else if (arg == "--once" || arg == "--once=verdict") {
       wish.once = true;
+      wish.verdict = arg != "--once";
     } else if (arg == "--config" && i + 1 < argc) {
       wish.config = argv[++i];
     } else {
@@ -298,14 +312,14 @@ int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);
   int code = 0;
   try {
-    if (const Status ended = agent::run(wish); !ended) {
-      agent::say(ended.error().message("sickbay-agent"));
-      code = error_row(ended.error().code).exit_code;
-    }
+    const Result<int> ended = agent::run(wish);
+    if (ended) return *ended;
+    agent::say(ended.error().message("sickbay-agent"));
+    code = error_row(ended.error().code).exit_code;
   } catch (const std::exception& e) {
     agent::say(Error(ErrorCode::internal, fmt::format("stopped by an exception: {}", e.what()))
                    .message("sickbay-agent"));
     code = error_row(ErrorCode::internal).exit_code;
   }
-  return wish.once ? 0 : code;
+  return wish.once ? 0 : code;  // what keeps the agent from looking says nothing of the node
 }

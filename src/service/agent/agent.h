@@ -79,6 +79,9 @@ class Agent {
   /// One run of each specification in quick mode, within `limit`; what waits in the store is delivered if
   /// sickbayd answers within a second.  `done` comes once.
   void once(std::chrono::seconds limit, std::function<void()> done);
+  /// Of the runs so far: "RULE: text" of the first fault for which a rule would take this node out of service
+  /// (drain, reboot, power off); "" where there was none, also where nobody could tell.
+  const std::string& sick() const { return sick_; }
 
  private:
   struct Order {  ///< a run that is wanted
@@ -174,6 +177,7 @@ class Agent {
   std::shared_ptr<Diagnosis> running_;
   std::int64_t running_task_ = 0;  ///< what it is for
   std::int64_t run_number_ = 0;
+  std::string sick_;                ///< see sick()
   std::vector<Json> run_findings_;  ///< of the run under way, for a task's results
   std::vector<Json> found_;         ///< of them, those that are not looked at yet
   std::deque<Json> unkept_;         ///< the store would not take them

@@ -42,6 +42,10 @@ void Agent::found(const Order& wanted, const diagnose::Finding& finding) {
   item.set("mode", wanted.mode);  // for confirm(); sickbayd has no use for it
   const Json said = diagnose::to_json(finding);
   for (const auto& [name, value] : said.members()) item.set(name, value);
+  const std::string& action = finding.action;
+  if (sick_.empty() && finding.result == OperationEnd::Result::fault &&
+      (action == "drain" || action == "reboot" || action == "power_off"))
+    sick_ = fmt::format("{}/{}: {}", finding.specification, finding.rule, finding.text);
   run_findings_.push_back(item);
   found_.push_back(std::move(item));
   if (found_.size() == 1) loop_.post(lifetime_.guard([this] { keep_found(); }));

@@ -191,6 +191,25 @@ TEST_F(AgentTest, RepairsNeedPermissionAndTheirBudgetOutlivesTheAgent) {
   EXPECT_GE(operations_.count("tidy"), 3);
 }
 
+// For an epilog, which Slurm goes by: what would take the node out, also where it was told before.
+TEST_F(AgentTest, OnceSaysWhetherTheNodeIsSick) {
+  const auto verdict = [&] {
+    start();
+    bool over = false;
+    agent_->once(seconds(50), [&] { over = true; });
+    pass(minutes(2));
+    EXPECT_TRUE(over);
+    return agent_->sick();
+  };
+  EXPECT_EQ(verdict(), "");
+  operations_.total = 4;
+  const std::string sick = "node/p2: A bank is lost: Take it out";
+  EXPECT_EQ(verdict(), sick);
+  EXPECT_EQ(verdict(), sick) << "it stands: no news, and sick";
+  operations_.unknown = true;
+  EXPECT_EQ(verdict(), "") << "nobody could tell";
+}
+
 // For the accounts of the site: each repair is told with what came of it, once, also to a sickbayd that was
 // away.
 TEST_F(AgentTest, RepairsAreToldWithTheirEnd) {
