@@ -52,7 +52,7 @@ install(FILES doc/man/nonstop.conf.5 DESTINATION ${CMAKE_INSTALL_MANDIR}/man5)
 install(FILES doc/man/sickbay-agent.8 DESTINATION ${CMAKE_INSTALL_MANDIR}/man8)
 file(GLOB formats CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/doc/formats/*.md)
 install(FILES ${formats} DESTINATION ${CMAKE_INSTALL_DOCDIR}/formats)
-install(FILES README.md CHANGELOG.md doc/operations.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES README.md CHANGELOG.md doc/operations.md doc/first-rule.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(FILES LICENSES/Apache-2.0.txt LICENSES/GPL-2.0-or-later.txt DESTINATION ${CMAKE_INSTALL_DOCDIR}/licenses)
 
 # These hold the PREFIX or are written by the program, so they are made while installing.

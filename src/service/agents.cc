@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 
 #include "base/text.h"
 #include "engine/fleet/fleet.h"
@@ -22,6 +23,7 @@ constexpr std::size_t kMostStanding = 200;          // of one node
 constexpr std::size_t kBootsKept = 8;               // of one node; a spool rarely holds findings of three
 constexpr std::size_t kMostDigests = 4096;          // bytes
 constexpr std::size_t kMostFactBytes = 16'384;
+constexpr std::size_t kMostJobs = 64;  // of a finding
 constexpr std::size_t kMostComponentBytes = 16'384;
 // Clocks are compared to the second: what the way takes is no news.
 constexpr std::chrono::milliseconds kClockStep{500};
@@ -84,6 +86,45 @@ Result<Json> finding_body(const std::string& node, const Json& item) {
   return body;
 }
 
+// The jobs on the node when the fault was found, with the names of their users; those that cannot be read are
+// left out, for the finding is what matters.
+Json jobs_of(const Json& item, const std::function<std::string(std::uint32_t)>& name_of) {
+  Json jobs = Json::array();
+  for (const Json& job : item["jobs"].items()) {
+    const std::int64_t no = job["job"].as_int(), uid = job["uid"].as_int(-1);
+    if (no <= 0 || jobs.size() >= kMostJobs) continue;
+    Json told = Json::object({{"job", no}});
+    if (uid >= 0 && uid <= std::numeric_limits<std::uint32_t>::max()) {
+      told.set("uid", uid);
+      const std::string user = name_of ? name_of(static_cast<std::uint32_t>(uid)) : "";
+      if (!user.empty()) told.set("user", user);
+    }
+    jobs.push(std::move(told));
+  }
+  return jobs;
+}
+
+// The event of a repair that has ended; null where the item is a finding.
+Result<std::optional<Event>> repair_event(const std::string& node, const Json& item) {
+  const Json& repair = item["repair"];
+  if (!repair.is_object()) return std::optional<Event>();
+  if (repair["operation"].as_string().empty() ||
+      std::ranges::find(kResults, repair["result"].as_string()) == kResults.end())
+    return fail(Error(ErrorCode::bad_input, "'repair' needs its 'operation' and a 'result'")
+                    .remedied_by("use the agent of this version"));
+  return new_event(node_subject(node), kRepairEnded,
+                   Json::object({{"boot_id", item["boot_id"]},
+                                 {"n", item["n"]},
+                                 {"at", item["at"]},
+                                 {"run", item["run"]},
+                                 {"specification", item["specification"]},
+                                 {"rule", item["rule"]},
+                                 {"operation", repair["operation"]},
+                                 {"result", repair["result"]},
+                                 {"text", repair["text"].as_string()},
+                                 {"took_us", std::max<std::int64_t>(0, repair["took_us"].as_int())}}));
+}
+
 // What an agent tells of its node, and what is known of its clock; null where it tells nothing, or no texts.
 Json facts_of(const Json& body, Micros ahead) {
   Json facts = body["facts"];
@@ -142,21 +183,28 @@ Agents::Agents(Loop& loop, Controller& controller, LookUp look_up)
 Agents::~Agents() = default;
 
 void Agents::apply(const Event& event) {
+  faults_.apply(event);
   if (const auto no = parse_finding_name(event.subject)) {
     last_finding_ = std::max(last_finding_, *no);
     if (event.kind != kFinding) return;
     note_finding(event);
-    Agent::Boot& boot = agents_[event.body["node"].as_string()].boot(event.body["boot_id"].as_string());
-    boot.durable = std::max(boot.durable, event.body["n"].as_int());
-    boot.accepted = std::max(boot.accepted, boot.durable);
+    note_number(event.body["node"].as_string(), event.body);
     return;
   }
   const std::string node(node_of_subject(event.subject));
   if (node.empty()) return;
+  if (event.kind == kRepairEnded) note_number(node, event.body);
   if (event.kind == kAgentSeen) agents_[node].journaled = event.body;
   if (event.kind == fleet::kFactsSeen) agents_[node].facts = event.body["facts"];
   if (event.kind == kComponentsSeen) agents_[node].components = event.body["components"];
   tasks_.apply(event);
+}
+
+// What the spool of its agent has told, up to where: repeats are dropped by it.
+void Agents::note_number(const std::string& node, const Json& body) {
+  Agent::Boot& boot = agents_[node].boot(body["boot_id"].as_string());
+  boot.durable = std::max(boot.durable, body["n"].as_int());
+  boot.accepted = std::max(boot.accepted, boot.durable);
 }
 
 void Agents::note_finding(const Event& event) {
@@ -303,8 +351,9 @@ void Agents::take_findings(const std::string& node, const Json& body, Done<Json>
   std::vector<std::string> boots;
   for (const Json& item : body["items"].items()) {
     auto finding = finding_body(node, item);
-    if (!finding) {
-      refused.push(Json::object({{"n", item["n"]}, {"what", finding.error().what}}));
+    auto repair = finding ? repair_event(node, item) : fail(finding.error());
+    if (!repair) {
+      refused.push(Json::object({{"n", item["n"]}, {"what", repair.error().what}}));
       continue;
     }
     Agent::Boot& boot = agent.boot(item["boot_id"].as_string());
@@ -321,6 +370,11 @@ void Agents::take_findings(const std::string& node, const Json& body, Done<Json>
     }
     boot.accepted = n;
     boots.push_back(boot.boot_id);
+    if (*repair) {
+      events.push_back(std::move(**repair));
+      continue;
+    }
+    if (const Json jobs = jobs_of(item, name_of_); jobs.size() > 0) finding->set("jobs", jobs);
     if (is_late) finding->set("late", true);
     // Where its clock is off, what it stamped must not be held against times of ours.
     if (const Micros ahead = now - controller_.now(); std::chrono::abs(ahead) >= kClockIsOff)

@@ -19,6 +19,7 @@
 #include "ports/tcp_question.h"
 #include "service/agent_tasks.h"
 #include "service/controller.h"
+#include "service/fault_book.h"
 #include "service/leaving_news.h"
 #include "service/rank_watches.h"
 #include "service/swim_groups.h"
@@ -37,6 +38,9 @@ class Agents {
   /// Whether `caller` is the agent of `node`: uid 0, calling from the NodeAddr of that node.  Errors: denied,
   /// not_found (Slurm has no such node), slurm_away.
   void check(const Caller& caller, const std::string& node, std::function<void(Status)> then);
+
+  /// Who a user is, by number; "" where nobody knows.  Without it jobs on a node have numbers of users alone.
+  void name_users_by(std::function<std::string(std::uint32_t uid)> name_of) { name_of_ = std::move(name_of); }
 
   // What agents say.  The answers come when what they tell is durable.
   void hello(const std::string& node, const Json& body, Done<Json> done);
@@ -71,6 +75,8 @@ class Agents {
   /// "since", "told"}].  A fault stands until its agent says that it is gone; what could not be told, while
   /// it is told again each hour.
   Json findings(const std::string& node) const;
+  /// The accounts of faults and repairs.
+  const FaultBook& faults() const { return faults_; }
   /// How the agents of the nodes stand that Slurm has.
   struct Presence {
     std::size_t present = 0;  ///< asked something in the last two minutes
@@ -95,12 +101,15 @@ class Agents {
   Loop& loop_;
   Controller& controller_;
   const LookUp look_up_;
+  std::function<std::string(std::uint32_t)> name_of_;
   const TimePoint started_;
   std::map<std::string, Agent> agents_;
   struct Standing;
   void note_finding(const Event& event);
+  void note_number(const std::string& node, const Json& body);
   std::map<std::string, std::map<std::string, Standing>> standing_;  ///< by node, then rule and result
   std::int64_t last_finding_ = 0;
+  FaultBook faults_;
   std::map<std::string, std::pair<TimePoint, std::vector<std::string>>> addresses_;
   AgentTasks tasks_;
   std::unique_ptr<SwimGroups> swim_;      ///< may be null

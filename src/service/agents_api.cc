@@ -112,6 +112,16 @@ void AgentEndpoints::set_detect(Api& api, Call& c) {
   });
 }
 
+void AgentEndpoints::faults(Api& api, Call& c) {
+  if (!served(api.agents_, c)) return;
+  const std::string node(c.request.query_value("node").value_or(""));
+  const FaultBook& book = api.agents_->faults();
+  Json list = Json::object();
+  list.set("items", book.months(api.controller_.now(), node)).set("next", Json());
+  if (!node.empty()) list.set("repairs", book.repairs(node));
+  c.answer(200, list);
+}
+
 void AgentEndpoints::show_task(Api& api, Call& c) {
   if (!served(api.agents_, c)) return;
   const auto task = number_in(c.part);

@@ -422,6 +422,66 @@ TEST_F(AgentsTest, WhatStandsIsKnownByNodeAlsoAfterARestart) {
   EXPECT_EQ(stands("n3"), "");
 }
 
+// Whoever is told of a fault learns whose jobs are there; everybody else does not.
+TEST_F(AgentsTest, AFaultNamesJobsAndUsersToOperators) {
+  daemon_->agents->name_users_by([](std::uint32_t uid) { return uid == 60001 ? "alice" : ""; });
+  Json item = finding(1);
+  item.set(
+      "jobs",
+      Json::parse(R"([{"job":17,"uid":60001},{"job":18,"uid":7},{"job":19},{"job":"x"},{"uid":5}])").value());
+  deliver(Json::array({item}));
+  ASSERT_EQ(findings().size(), 1u);
+  EXPECT_EQ(findings()[0].body["jobs"].dump(),
+            R"([{"job":17,"uid":60001,"user":"alice"},{"job":18,"uid":7},{"job":19}])");
+}
+
+// The paper's accounting of faults: repairs are events, and are added up by node, rule and month.
+TEST_F(AgentsTest, RepairsAreEventsAndAreCounted) {
+  const auto repair = [&](std::int64_t n, const std::string& result) {
+    Json item = finding(n);
+    item.set("rule", "p_clean").set("result", "unknown").set("action", "none");
+    return item.set(
+        "repair",
+        Json::object({{"operation", "clean"}, {"result", result}, {"text", "12 files"}, {"took_us", 5}}));
+  };
+  const auto counted = [&] {
+    std::string text;
+    const Json listed = ask(person("alice"), "GET", "/v1/faults")->json();
+    for (const Json& row : listed["items"].items())
+      text += fmt::format("{} {} {} {} {} {}, ", row["node"].as_string(),
+                          row["rule"].as_string().substr(row["rule"].as_string().find('/')),
+                          row["faults"].as_int(), row["repairs"]["ok"].as_int(),
+                          row["repairs"]["fault"].as_int(), row["stands"].as_bool());
+    return text;
+  };
+  Json fault = finding(1), ended = finding(4);
+  fault.set("rule", "full").set("result", "fault");
+  ended.set("rule", "full").set("result", "ok");
+  EXPECT_EQ(deliver(Json::array({fault, repair(2, "ok"), repair(3, "fault")}))->json()["kept"].as_int(), 3);
+  EXPECT_EQ(counted(), "n3 /full 1 0 0 true, n3 /p_clean 0 1 1 false, ");
+  EXPECT_EQ(daemon_->agents->findings("n3").size(), 1u) << "a repair stands for nothing";
+  pass(minutes(60));
+  fault.set("n", 4);
+  deliver(Json::array({fault}));
+  EXPECT_EQ(counted(), "n3 /full 1 0 0 true, n3 /p_clean 0 1 1 false, ")
+      << "told again, it is the same fault";
+  EXPECT_EQ(deliver(Json::array({repair(3, "ok")}))->json()["repeats"].as_int(), 1);
+  start();
+  EXPECT_EQ(counted(), "n3 /full 1 0 0 true, n3 /p_clean 0 1 1 false, ") << "the journal has it";
+  EXPECT_EQ(deliver(Json::array({repair(3, "ok")}))->json()["repeats"].as_int(), 1) << "also of repairs";
+  ended.set("n", 5);
+  deliver(Json::array({ended}));
+  fault.set("n", 6);
+  deliver(Json::array({fault}));
+  EXPECT_EQ(counted(), "n3 /full 2 0 0 true, n3 /p_clean 0 1 1 false, ")
+      << "another occurrence is another fault";
+  const Json node = ask(person("alice"), "GET", "/v1/faults?node=n3")->json();
+  ASSERT_EQ(node["repairs"].size(), 2u);
+  EXPECT_EQ(node["repairs"].items()[0]["result"].as_string(), "fault") << "the last one first";
+  EXPECT_EQ(ask(person("alice"), "GET", "/v1/faults?node=n1")->json()["items"].size(), 0u);
+  EXPECT_EQ(deliver(Json::array({repair(7, "done")}))->json()["refused"].size(), 1u);
+}
+
 TEST_F(AgentsTest, AWrongClockOfTheAgentMakesNothingOldOrYoung) {
   Json fresh = finding(1), old = finding(2);
   const std::int64_t theirs = to_micros(loop_.now()) - 3600'000'000;  // an hour behind

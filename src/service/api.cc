@@ -89,6 +89,7 @@ std::span<const Api::Row> Api::rows() {
       {"POST", "/v1/undo", Role::anyone, HistoryEndpoints::undo},
       {"GET", "/v1/acts", Role::operators, HistoryEndpoints::acts},
       {"POST", "/v1/acts/undo", Role::operators, HistoryEndpoints::undo_act},
+      {"GET", "/v1/faults", Role::anyone, AgentEndpoints::faults},
       {"POST", "/v1/nodes/*/diagnose", Role::operators, AgentEndpoints::order_diagnosis},
       {"GET", "/v1/tasks/*", Role::operators, AgentEndpoints::show_task},
       {"POST", "/v1/agent/hello", Role::agent, AgentEndpoints::hello},

@@ -136,6 +136,7 @@ struct AgentEndpoints {
   static void ranks(Api& api, Call& c);
   static void order_diagnosis(Api& api, Call& c);
   static void show_task(Api& api, Call& c);
+  static void faults(Api& api, Call& c);
   /// How lost nodes of a running job are found: for its owner and operators.
   static void set_detect(Api& api, Call& c);
 };

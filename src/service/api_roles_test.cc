@@ -57,6 +57,7 @@ constexpr auto kExpected = std::to_array<Expectation>({
     {"GET", "/v1/acts", "/v1/acts", "", "++----+--"},
     {"POST", "/v1/acts/undo", "/v1/acts/undo", R"({"act":"x"})", "++----+--"},
     {"POST", "/v1/spares", "/v1/spares", R"({"partition":"batch","count":1})", "++----+--"},
+    {"GET", "/v1/faults", "/v1/faults?node=n1", "", "++++--+++"},
     {"POST", "/v1/nodes/*/diagnose", "/v1/nodes/n1/diagnose", R"({"mode":"quick"})", "++----+--"},
     {"GET", "/v1/tasks/*", "/v1/tasks/1", "", "++----+--"},
     {"POST", "/v1/agent/hello", "/v1/agent/hello", kHello, "----+----"},
@@ -93,6 +94,27 @@ TEST_F(ApiRoles, EveryEndpointForEveryCaller) {
       EXPECT_EQ(denied ? '-' : '+', row.answers[i])
           << row.method << " " << row.target << " by " << kCallers[i] << ": " << answer->response.body;
     }
+}
+
+// A fault names the users on the node to whom it is told; that is no matter of everybody's.
+TEST_F(ApiRoles, WhoseJobsWereOnANodeIsForOperators) {
+  controller_->take(
+      {new_event("f1", kFinding,
+                 Json::object({{"node", "n1"},
+                               {"boot_id", "b"},
+                               {"n", 1},
+                               {"specification", "node"},
+                               {"rule", "full"},
+                               {"result", "fault"},
+                               {"action", "none"},
+                               {"text", "it is full"},
+                               {"jobs", Json::array({Json::object({{"job", 17}, {"user", "bob"}})})}}))},
+      [](Status) {});
+  pass(std::chrono::seconds(1));
+  const auto seen = [&](const char* user) { return ask(user, "GET", "/v1/events?subject=f1")->streamed; };
+  EXPECT_NE(seen("ops").find("\"user\":\"bob\""), std::string::npos) << seen("ops");
+  EXPECT_NE(seen("alice").find("it is full"), std::string::npos) << seen("alice");
+  EXPECT_EQ(seen("alice").find("bob"), std::string::npos) << seen("alice");
 }
 
 TEST_F(ApiRoles, NoEndpointIsWithoutAnExpectation) {

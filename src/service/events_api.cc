@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The stream of events: what a caller may see of the journal, past and to come.  Its row stands in api.cc.
+#include "model/event_kinds.h"
 #include "model/ids.h"
 #include "service/api_call.h"
 
@@ -8,12 +9,14 @@ namespace {
 
 constexpr std::size_t kStreamBurst = 5000;  // events of the past given to a stream in one go
 constexpr std::string_view kPost = "post", kOldKey = "idempotency_key";  // (before there was `post`)
+constexpr std::string_view kJobs = "jobs";                               // of a finding
 
 std::string line_without_post(const Event& event) {
   Event shown = event;
   shown.body = Json::object();
   for (const auto& [name, value] : event.body.members())
-    if (name != kPost && name != kOldKey) shown.body.set(name, value);
+    if (name != kPost && name != kOldKey && !(event.kind == kFinding && name == kJobs))
+      shown.body.set(name, value);
   return shown.text() + "\n";
 }
 
@@ -82,10 +85,12 @@ bool Api::may_see(const Caller& caller, const Event& event) const {
   return it != controller_.seats().cases().state().cases.end() && it->second.owner.uid == caller.uid;
 }
 
-// What was done everybody may know; who posted it and under which key is for him and for operators.
+// What was done everybody may know; who posted it and under which key is for him and for operators.  So is
+// whose jobs were on a node where something was found.
 bool Api::hides_post(const Caller& caller, const Event& event) const {
   const bool others = (event.body.has(kPost) && event.body[kPost]["uid"].as_int() != caller.uid) ||
-                      (event.body.has(kOldKey) && !parse_case_name(event.subject));
+                      (event.body.has(kOldKey) && !parse_case_name(event.subject)) ||
+                      (event.kind == kFinding && event.body.has(kJobs));
   return others && !is_operator(caller);
 }
 

@@ -38,12 +38,12 @@ says err "did you mean 'localise'?"
 says err "worst.json:28:20: predicate 'c3': z2 is a percent"
 says err "'größe' is no name of an operation"
 run 65 sickbay rules lint worst.json --json
-[ "$(jq -r .what out | wc -l)" = "$(grep -c worst.json: err)" ] || { cat out >&2; fail "the JSON has other errors"; }
+[ "$(jq -r .what out | grep -o worst.json: | wc -l)" = "$(grep -c worst.json: err)" ] || { cat out >&2; fail "the JSON has other errors"; }
 cp worst.json a.json && cp worst.json b.json
 echo '{"testz": []}' > a.test.json && cp memory.test.json b.test.json
 run 65 sickbay rules test a.json b.json memory.json
 says out 'ok   memory.test.json:'
-says err "a.test.json:1:12: the rule tests: has the unknown key 'testz'; did you mean 'tests'?"
+says err "a.test.json:1:11: the rule tests: has the unknown key 'testz'; did you mean 'tests'?"
 says err "b.json:28:20: predicate 'c3': z2 is a percent"
 for words in "lint missing.json" "lint missing/" "test missing.json" "explain memory.json --specification none" \
   "explain memory.test.json --test none" "explain made.json" "import-nhc missing.conf"; do

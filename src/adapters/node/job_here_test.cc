@@ -22,5 +22,13 @@ TEST(JobHere, AStepIsASlurmstepdThatIsNotTheEndlessOne) {
   EXPECT_EQ(a_step_runs_here(tree.path()), true);
 }
 
+// Of whom: so that users are told of a fault on the node of their job.
+TEST(JobHere, JobsWithTheirUsers) {
+  node::TestFolder tree;
+  EXPECT_EQ(jobs_here(tree.path()).dump(), "[]");
+  node::unpack("server", tree);
+  EXPECT_EQ(jobs_here(tree.path()).dump(), R"([{"job":17,"uid":60001}])");
+}
+
 }  // namespace
 }  // namespace sickbay

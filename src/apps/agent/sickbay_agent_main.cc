@@ -40,12 +40,17 @@ constexpr std::size_t kConfigBound = 1 << 20;
 constexpr std::chrono::seconds kLookLimit{20};  // three rounds, and 4 s of work at most
 constexpr std::chrono::seconds kOnceLimit{50};  // Slurm gives a prolog, epilog or health check 60
 constexpr const char* kUsage =
-    "usage: sickbay-agent [--config FILE] [--nhc FILE] [--once] [--check-config] [--help-config] "
+    "usage: sickbay-agent [--config FILE] [--nhc FILE] [--once[=verdict]] [--check-config] [--help-config] "
     "[--help-components] [--version]\n"
     "Examines this node by its rules and tells sickbayd.  Runs in the foreground as root.\n"
     "  --once          one run in quick mode, for Slurm's HealthCheckProgram, prolog or epilog; always ends "
     "with 0,\n"
     "                  for Slurm would drain the node\n"
+    "  --once=verdict  the same, and ends with 1 where a rule would take this node out of service; with 0 "
+    "where it is\n"
+    "                  well, and where that cannot be told.  Slurm drains a node whose prolog or epilog says "
+    "1: at once,\n"
+    "                  and without sickbayd's bound on how many may leave\n"
     "  --nhc FILE      the rules are those that this nhc.conf makes, and no others; no file is written\n"
     "  --check-config  reads the configuration and the rules, and does nothing else\n";
 
@@ -179,10 +184,13 @@ std::vector<std::string> names_of_node(const Config& config) {
 
 struct Wish {
   std::string config, nhc;
-  bool once = false, check_only = false;
+  bool once = false, verdict = false, check_only = false;
 };
 
-Status run(const Wish& wish) {
+constexpr int kSick = 1;
+
+// The exit code.
+Result<int> run(const Wish& wish) {
   const Paths paths = Paths::from_environment();
   auto config = load_config(wish.config.empty() ? paths.agent_config() : wish.config, !wish.config.empty());
   if (!config) return fail(std::move(config.error()));
@@ -212,7 +220,7 @@ Status run(const Wish& wish) {
     if (!wish.nhc.empty())
       if (const auto taken = read_nhc(wish.nhc, names_of_node(*config)))
         std::fputs(describe(*taken).c_str(), stdout);
-    return {};
+    return 0;
   }
   // Others' rules in the place of a file that was asked for would be a surprise.
   if (!wish.nhc.empty())
@@ -245,6 +253,7 @@ Status run(const Wish& wish) {
   options.every = config->periods.every;
   options.log = say;
   options.busy = [] { return a_step_runs_here(); };
+  options.jobs = [] { return jobs_here(); };
   options.facts = [features = config->node.features] {
     Json facts = read_fleet_facts();
     if (!features.empty()) facts.set("features", fmt::format("{}", fmt::join(features, ",")));
@@ -271,7 +280,8 @@ Status run(const Wish& wish) {
   const std::size_t specifications = first.made.rules.size();
   Agent agent(*loop, **store, operations, client.get(), std::move(first.made.rules), std::move(options));
   agent.tell_rules_refused(first.refused);
-  if (auto armed = loop->on_signals({SIGTERM, SIGINT}, [&loop](int) { loop->stop(); }); !armed) return armed;
+  if (auto armed = loop->on_signals({SIGTERM, SIGINT}, [&loop](int) { loop->stop(); }); !armed)
+    return fail(std::move(armed.error()));
   std::unique_ptr<RuleWatch> watch;
   if (wish.once) {
     agent.once(kOnceLimit, [&loop] { loop->stop(); });
@@ -285,13 +295,16 @@ Status run(const Wish& wish) {
       tell_warnings(*made);
       agent.change_rules(std::move(made->rules));
     });
-    if (auto armed = loop->on_signals({SIGHUP}, [&watch](int) { watch->look(); }); !armed) return armed;
+    if (auto armed = loop->on_signals({SIGHUP}, [&watch](int) { watch->look(); }); !armed)
+      return fail(std::move(armed.error()));
     // Now SIGHUP ends it no more.
     say(fmt::format("event=started version={} node={} specifications={} controller={}", SICKBAY_VERSION,
                     node_name(*config), specifications, to.host.empty() ? "none" : to.host));
   }
   loop->run();
-  return {};
+  if (!wish.verdict || agent.sick().empty()) return 0;
+  say("sickbay-agent: this node is sick: " + agent.sick());
+  return kSick;
 }
 
 }  // namespace
@@ -308,8 +321,9 @@ int main(int argc, char** argv) {
     if (arg == "--help-config") return std::fputs(agent::describe_config().c_str(), stdout) < 0;
     if (arg == "--check-config") {
       wish.check_only = true;
-    } else if (arg == "--once") {
+    } else if (arg == "--once" || arg == "--once=verdict") {
       wish.once = true;
+      wish.verdict = arg != "--once";
     } else if (arg == "--config" && i + 1 < argc) {
       wish.config = argv[++i];
     } else if (arg == "--nhc" && i + 1 < argc) {
@@ -324,14 +338,14 @@ int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);
   int code = 0;
   try {
-    if (const Status ended = agent::run(wish); !ended) {
-      agent::say(ended.error().message("sickbay-agent"));
-      code = error_row(ended.error().code).exit_code;
-    }
+    const Result<int> ended = agent::run(wish);
+    if (ended) return *ended;
+    agent::say(ended.error().message("sickbay-agent"));
+    code = error_row(ended.error().code).exit_code;
   } catch (const std::exception& e) {
     agent::say(Error(ErrorCode::internal, fmt::format("stopped by an exception: {}", e.what()))
                    .message("sickbay-agent"));
     code = error_row(ErrorCode::internal).exit_code;
   }
-  return wish.once ? 0 : code;
+  return wish.once ? 0 : code;  // what keeps the agent from looking says nothing of the node
 }

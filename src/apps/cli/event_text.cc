@@ -56,6 +56,7 @@ constexpr auto kKinds = std::to_array<KindRow>({
     {"case_joined", {"case", "job_id"}, ""},
     {"case_left", {"case", "why"}, ""},
     {"finding", {"node", "specification", "rule", "result", "action", "text"}, "33"},
+    {"repair_ended", {"specification", "rule", "operation", "result", "text"}, "33"},
     {"reason_ended", {"source", "why"}, ""},
     {"reboot_overdue", {"why"}, "31"},
     {"recovery_opened", {"class", "node", "component", "source", "text", "job.job_id"}, "33"},

@@ -8,7 +8,9 @@
 
 #include "apps/cli/cases/batch_script.h"
 #include "apps/cli/cluster/cluster_text.h"
+#include "apps/cli/cluster/faults_text.h"
 #include "apps/cli/cluster/findings_text.h"
+#include "apps/cli/cluster/node_jobs.h"
 #include "apps/cli/cluster/recover_text.h"
 #include "apps/cli/event_text.h"
 #include "engine/drain/node_view.h"
@@ -101,7 +103,9 @@ TEST_F(TextPages, FindingsOfTheFleetAndOfANode) {
     {"name":"n2","state":"IDLE","cpus":4,"usable":true,"findings":[
       {"finding":"f1","rule":"node/full","result":"fault","action":"notify","text":"/tmp is \u001b[31mfull","since":1795255200000000},
       {"finding":"f3","rule":"node/home","result":"unknown","action":"none","text":"look gave no 'x'","since":1795255260000000}]},
-    {"name":"n3","state":"IDLE","cpus":4,"usable":true,"findings":[
+    {"name":"n3","state":"IDLE","cpus":4,"usable":true,"odd":[
+      {"fact":"gpus","severity":"warn","text":"n3 has GPUs 7, where 39 others have 8","since":1795255290000000},
+      {"fact":"mount:/x","severity":"info","text":"n3 mounts /x","since":1795255290000000}],"findings":[
       {"finding":"f2","rule":"node/full","result":"fault","action":"notify","text":"/tmp is full","since":1795255230000000}]}]})");
   const std::string nodes = nodes_text(list["items"], list, page_);
   EXPECT_NE(nodes.find("FINDINGS"), std::string::npos) << nodes;
@@ -111,22 +115,58 @@ TEST_F(TextPages, FindingsOfTheFleetAndOfANode) {
     return findings_text(standing_findings(list["items"], order), order, page_);
   };
   EXPECT_EQ(text(FindingsOrder::oldest),
-            "SINCE                NODE  FINDING  RULE       RESULT   ACTION  TEXT\n"
-            "2026-11-21 10:00:00  n2    f1       node/full  fault    notify  /tmp is \\x1b[31mfull\n"
-            "2026-11-21 10:00:30  n3    f2       node/full  fault    notify  /tmp is full\n"
-            "2026-11-21 10:01:00  n2    f3       node/home  unknown          look gave no 'x'\n");
+            "SINCE                NODE  FINDING  RULE        RESULT   ACTION  TEXT\n"
+            "2026-11-21 10:00:00  n2    f1       node/full   fault    notify  /tmp is \\x1b[31mfull\n"
+            "2026-11-21 10:00:30  n3    f2       node/full   fault    notify  /tmp is full\n"
+            "2026-11-21 10:01:00  n2    f3       node/home   unknown          look gave no 'x'\n"
+            "2026-11-21 10:01:30  n3             fleet/gpus  odd              n3 has GPUs 7, where 39 others "
+            "have 8\n");
   EXPECT_LT(text(FindingsOrder::newest).find("f3"), text(FindingsOrder::newest).find("f1"));
   EXPECT_NE(text(FindingsOrder::by_rule)
-                .find("    2  node/full  fault    2026-11-21 10:00:00  2026-11-21 10:00:30  n[2-3]"),
+                .find("    2  node/full   fault    2026-11-21 10:00:00  2026-11-21 10:00:30  n[2-3]"),
             std::string::npos)
       << text(FindingsOrder::by_rule);
   EXPECT_EQ(findings_text(Json::array(), FindingsOrder::newest, page_),
-            "Nothing that agents found stands.\n");
-  const std::string one = node_text(list["items"].items()[1], {}, page_);
+            "Nothing stands that agents found, or that tells a node from its likes.\n");
+  NodeMore more;
+  more.jobs = parse_node_jobs("17\talice\tRUNNING\t1:02\t10:00\tmy\tjob\nnonsense\n");
+  more.faults = json(
+      R"({"items":[{"month":"2026-11","node":"n2","rule":"node/full","faults":2,"stands":true,"sick_s":90,
+    "repairs":{"ok":1,"fault":1,"unknown":0}}],"repairs":[{"at":1795255200000000,"rule":"node/p_clean","operation":"clean",
+    "result":"fault","text":"\u001b[31mbusy","took_us":5}]})");
+  const std::string one = node_text(list["items"].items()[1], more, page_);
+  EXPECT_NE(one.find("JOB  USER   STATE    TIME  LIMIT  NAME\n17   alice  RUNNING  1:02  10:00  my\\tjob\n"),
+            std::string::npos)
+      << one;
+  EXPECT_NE(one.find("2026-11-21 10:00:00 clean (node/p_clean): in vain: \\x1b[31mbusy\n"), std::string::npos)
+      << one;
+  more.jobs = fail(ErrorCode::missing_program, "squeue is not there");
+  EXPECT_NE(
+      node_text(list["items"].items()[1], more, page_).find("could not be asked for: squeue is not there\n"),
+      std::string::npos);
   EXPECT_NE(one.find("f1 node/full: fault since 2026-11-21 10:00:00 (2 min): /tmp is \\x1b[31mfull\n"),
             std::string::npos)
       << one;
   EXPECT_NE(node_text(list["items"].items()[0], {}, page_).find("silent"), std::string::npos);
+}
+
+// What the journal adds up to.
+TEST_F(TextPages, FaultsAndRepairsByMonth) {
+  const Json items = json(R"([
+    {"month":"2026-11","node":"n1","rule":"node/full","faults":1,"stands":true,"sick_s":60,"repairs":{"ok":0,"fault":0,"unknown":0}},
+    {"month":"2026-11","node":"n2","rule":"node/full","faults":3,"stands":false,"sick_s":3600,"repairs":{"ok":0,"fault":0,"unknown":0}},
+    {"month":"2026-11","node":"n2","rule":"node/p_clean","faults":0,"stands":false,"sick_s":0,"repairs":{"ok":2,"fault":1,"unknown":0}},
+    {"month":"2026-10","node":"n2","rule":"node/full","faults":1,"stands":false,"sick_s":5,"repairs":{"ok":0,"fault":0,"unknown":1}}])");
+  const auto text = [&](FaultsBy by, const std::vector<std::string>& nodes = {}) {
+    return faults_text(counted_faults(items, nodes, by), by, page_);
+  };
+  EXPECT_EQ(text(FaultsBy::rule),
+            "MONTH    RULE          FAULTS  STANDING   SICK FOR  REPAIRED  IN VAIN  UNKNOWN  NODES\n"
+            "2026-11  node/full          4         1  1 h 1 min         0        0        0  n[1-2]\n"
+            "2026-11  node/p_clean       0         0        0 s         2        1        0  n2\n"
+            "2026-10  node/full          1         0        5 s         0        0        1  n2\n");
+  EXPECT_NE(text(FaultsBy::node).find("2026-11  2"), std::string::npos) << text(FaultsBy::node);
+  EXPECT_EQ(text(FaultsBy::all, {"n9"}), "No fault and no repair is in the journal.\n");
 }
 
 // SERVICE tells of the claims of drain by its own words; a claim of anybody else would go unseen.

@@ -122,6 +122,7 @@ Status run(const std::string& config_path, bool check_only) {
             return slurm_user.is(caller) ||
                    belongs_to(caller, config->operators.users, config->operators.groups);
           });
+  agents.name_users_by(user_name);
   api.serve_agents(agents);
   if (!config->client.submit) api.refuse_remote_submissions();
   Submissions submissions(*loop, controller, cases, config->keep_submission,

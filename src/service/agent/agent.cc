@@ -316,7 +316,12 @@ void Agent::begin(Order wanted) {
   };
   hooks.permits = [this, wanted] { return permits(wanted); };
   hooks.stressing = [this] { watch_stress(); };
-  hooks.after_repair = [this, note_of](const diagnose::RepairRun& repair) { end_repair(note_of(repair)); };
+  hooks.after_repair = [this, specification, note_of](const diagnose::RepairRun& repair,
+                                                      const diagnose::Instance& how) {
+    tell_repair(specification, repair.rule, repair.operation, word_of(how.result), how.text,
+                loop_.now() - repair.at);
+    end_repair(note_of(repair));
+  };
   hooks.found = [this, wanted](const diagnose::Finding& finding) { found(wanted, finding); };
   hooks.over = [this, wanted, now](const diagnose::Run& run, Micros cpu) { over(wanted, now, run, cpu); };
   running_task_ = wanted.task;

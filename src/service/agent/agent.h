@@ -38,6 +38,9 @@ struct AgentOptions {
   std::function<void(const std::string& line)> log;  ///< one key=value line; may be empty
   /// Whether a step of a job runs here, by the processes; nothing, as where it is empty: nobody can tell.
   std::function<std::optional<bool>()> busy;
+  /// The jobs with processes here, [{"job", "uid"}]: told with a fault, so that their users can be.  Empty:
+  /// none are told.
+  std::function<Json()> jobs;
   /// This process, by a name that no other ever has, and whether the one of such a name is there: repairs are
   /// noted under it, so that the next agent can tell of one that was cut short.
   std::string self;
@@ -76,6 +79,9 @@ class Agent {
   /// One run of each specification in quick mode, within `limit`; what waits in the store is delivered if
   /// sickbayd answers within a second.  `done` comes once.
   void once(std::chrono::seconds limit, std::function<void()> done);
+  /// Of the runs so far: "RULE: text" of the first fault for which a rule would take this node out of service
+  /// (drain, reboot, power off); "" where there was none, also where nobody could tell.
+  const std::string& sick() const { return sick_; }
 
  private:
   struct Order {  ///< a run that is wanted
@@ -116,6 +122,9 @@ class Agent {
   void keep_unknown_runs(const std::string& specification, const std::map<std::string, int>& runs);
   void tell_cut_repairs();
   void end_repair(const Json& noted);
+  /// For the accounts of the site: what was repaired, and what came of it.
+  void tell_repair(const std::string& specification, const std::string& rule, const std::string& operation,
+                   std::string_view result, const std::string& text, Micros took);
   void tell_cleared(const Order& wanted, const diagnose::Run& run);
   void tell_gone_rules();
   void forget_fired(const std::vector<std::string>& keys);
@@ -168,6 +177,7 @@ class Agent {
   std::shared_ptr<Diagnosis> running_;
   std::int64_t running_task_ = 0;  ///< what it is for
   std::int64_t run_number_ = 0;
+  std::string sick_;                ///< see sick()
   std::vector<Json> run_findings_;  ///< of the run under way, for a task's results
   std::vector<Json> found_;         ///< of them, those that are not looked at yet
   std::deque<Json> unkept_;         ///< the store would not take them

@@ -42,6 +42,10 @@ void Agent::found(const Order& wanted, const diagnose::Finding& finding) {
   item.set("mode", wanted.mode);  // for confirm(); sickbayd has no use for it
   const Json said = diagnose::to_json(finding);
   for (const auto& [name, value] : said.members()) item.set(name, value);
+  const std::string& action = finding.action;
+  if (sick_.empty() && finding.result == OperationEnd::Result::fault &&
+      (action == "drain" || action == "reboot" || action == "power_off"))
+    sick_ = fmt::format("{}/{}: {}", finding.specification, finding.rule, finding.text);
   run_findings_.push_back(item);
   found_.push_back(std::move(item));
   if (found_.size() == 1) loop_.post(lifetime_.guard([this] { keep_found(); }));
@@ -99,6 +103,11 @@ void Agent::keep_found() {
     }
   }
   if (news.empty()) return;
+  const auto is_fault = [](const Json& item) { return item["result"].as_string() == "fault"; };
+  if (options_.jobs && std::ranges::any_of(news, is_fault))
+    if (const Json jobs = options_.jobs(); jobs.size() > 0)
+      for (Json& item : news)
+        if (is_fault(item)) item.set("jobs", jobs);
   keep(std::move(news));
   // After the spool: a crash in between tells it twice rather than never.
   (void)store_.update_state([&](Json& state) {
@@ -263,6 +272,23 @@ Json Agent::said_besides(std::string_view specification, std::string_view rule, 
                        {"values", Json::object()}});
 }
 
+// It comes the way of findings, so that none is lost and none is counted twice; a sickbayd that knows no
+// repairs takes it for something that nobody need act on.
+void Agent::tell_repair(const std::string& specification, const std::string& rule,
+                        const std::string& operation, std::string_view result, const std::string& text,
+                        Micros took) {
+  say(fmt::format("event=repair_ended operation={} specification={} result={} text={}", operation,
+                  specification, result, Json(text).dump()));
+  Json told = said_besides(specification, rule, "unknown",
+                           fmt::format("the repair {} ended: {}{}{}", operation, result,
+                                       text.empty() ? "" : ": ", text.substr(0, kMostRefusal)));
+  told.set("repair", Json::object({{"operation", operation},
+                                   {"result", result},
+                                   {"text", text.substr(0, kMostRefusal)},
+                                   {"took_us", took.count()}}));
+  keep(std::move(told));
+}
+
 // Repairs that an agent before this one began and did not end: done, half done or not at all.  Their count
 // in the budget stands; they are not made up for.
 void Agent::tell_cut_repairs() {
@@ -280,6 +306,8 @@ void Agent::tell_cut_repairs() {
                     item["operation"].as_string());
     say("event=repair_cut operation=" + item["operation"].as_string());
     keep(said_besides(item["specification"].as_string(), item["rule"].as_string(), "unknown", text));
+    tell_repair(item["specification"].as_string(), item["rule"].as_string(), item["operation"].as_string(),
+                "unknown", "the agent ended before it did", loop_.now() - from_micros(item["at"].as_int()));
     // After the spool: a crash in between tells it twice rather than never.
     end_repair(item);
   }

@@ -191,6 +191,56 @@ TEST_F(AgentTest, RepairsNeedPermissionAndTheirBudgetOutlivesTheAgent) {
   EXPECT_GE(operations_.count("tidy"), 3);
 }
 
+// For an epilog, which Slurm goes by: what would take the node out, also where it was told before.
+TEST_F(AgentTest, OnceSaysWhetherTheNodeIsSick) {
+  const auto verdict = [&] {
+    start();
+    bool over = false;
+    agent_->once(seconds(50), [&] { over = true; });
+    pass(minutes(2));
+    EXPECT_TRUE(over);
+    return agent_->sick();
+  };
+  EXPECT_EQ(verdict(), "");
+  operations_.total = 4;
+  const std::string sick = "node/p2: A bank is lost: Take it out";
+  EXPECT_EQ(verdict(), sick);
+  EXPECT_EQ(verdict(), sick) << "it stands: no news, and sick";
+  operations_.unknown = true;
+  EXPECT_EQ(verdict(), "") << "nobody could tell";
+}
+
+// For the accounts of the site: each repair is told with what came of it, once, also to a sickbayd that was
+// away.
+TEST_F(AgentTest, RepairsAreToldWithTheirEnd) {
+  operations_.full = true;
+  operations_.answers["tidy"] = {
+      OperationEnd::Result::fault, Json::object({{"clean", false}}), "12 files stay", {}, {}};
+  sickbayd_.away = true;
+  start(true);
+  agent_->start();
+  pass(minutes(5));
+  ASSERT_EQ(operations_.count("tidy"), 2);
+  EXPECT_TRUE(sickbayd_.repairs.empty());
+  sickbayd_.away = false;
+  pass(minutes(10));
+  EXPECT_THAT(sickbayd_.repairs, ElementsAre("p3 tidy fault: 12 files stay", "p3 tidy fault: 12 files stay"));
+  EXPECT_THAT(sickbayd_.told, testing::Not(testing::Contains(HasSubstr("p3 fault"))))
+      << "an older sickbayd must not take it for a fault";
+}
+
+// The paper's f4 tells the user of the job on the node; so whoever is told must learn who that is.
+TEST_F(AgentTest, AFaultNamesTheJobsOnTheNode) {
+  jobs_ = Json::parse(R"([{"job": 17, "uid": 1001}, {"job": 18}])").value();
+  operations_.total = 4;
+  start();
+  agent_->start();
+  pass(minutes(2));
+  ASSERT_FALSE(sickbayd_.items.empty());
+  EXPECT_EQ(sickbayd_.items[0]["rule"].as_string(), "p2");
+  EXPECT_EQ(sickbayd_.items[0]["jobs"].dump(), jobs_.dump());
+}
+
 TEST_F(AgentTest, ARepairThatWasCutShortIsToldAsUnknownByTheNextAgentOnce) {
   operations_.full = true;
   start(true);
@@ -210,6 +260,7 @@ TEST_F(AgentTest, ARepairThatWasCutShortIsToldAsUnknownByTheNextAgentOnce) {
   agent_->start();
   pass(minutes(2));
   EXPECT_THAT(sickbayd_.told, ElementsAre("p3 unknown none"));
+  EXPECT_THAT(sickbayd_.repairs, ElementsAre("p3 tidy unknown: the agent ended before it did"));
   start(true);
   agent_->start();
   operations_.full = true;

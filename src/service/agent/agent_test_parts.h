@@ -100,6 +100,12 @@ struct Sickbayd : HttpClient {
         items.push_back(item);
         told.push_back(item["rule"].as_string() + " " + item["result"].as_string() + " " +
                        item["action"].as_string());
+        if (item.has("repair")) {
+          repairs.push_back(item["rule"].as_string() + " " + item["repair"]["operation"].as_string() + " " +
+                            item["repair"]["result"].as_string() + ": " + item["repair"]["text"].as_string());
+          told.pop_back();
+          continue;
+        }
         if (late.size() > 0 && late.items().back() == item["n"]) told.back() += " late";
       }
       answer.set("late", std::move(late));
@@ -125,7 +131,7 @@ struct Sickbayd : HttpClient {
   }
   Loop& loop;
   bool away = false;
-  std::vector<std::string> asked, told;
+  std::vector<std::string> asked, told, repairs;
   std::vector<std::int64_t> numbers;
   std::vector<Json> hellos, results, items;  // items: findings whole, as `told` has them in short
   std::string state;                         // of the node in Slurm; "": not told
@@ -174,6 +180,7 @@ class AgentTest : public testing::Test {
         return {};
       };
     }
+    if (!jobs_.is_null()) options.jobs = [this] { return jobs_; };
     if (!facts_.is_null()) options.facts = [this] { return facts_; };
     agent_ =
         std::make_unique<Agent>(loop_, *store_, operations_, linked ? &sickbayd_ : nullptr, rules_, options);
@@ -202,7 +209,7 @@ class AgentTest : public testing::Test {
   int agents_ = 0;
   std::optional<bool> busy_ = false;  // a job's step runs here
   std::string boot_id_ = "b1";
-  Json facts_;  // that this node tells; null: none
+  Json facts_, jobs_;  // that this node tells; null: none
   bool shows_leaving_ = false, cannot_show_ = false;
   std::optional<TimePoint> shown_;  // to programs of this node: since when it is leaving
   int showings_ = 0;

@@ -110,7 +110,7 @@ void Diagnosis::finish(diagnose::InstanceId instance, OperationEnd end) {
   diagnose::apply(run_, diagnose::OperationFinished{loop_.now(), instance, std::move(end)});
   const auto& operation = run_.rules->specification.operations[run_.instances[instance].operation];
   if (run_.rules->operations[run_.instances[instance].operation].repairs && hooks_.after_repair)
-    hooks_.after_repair(diagnose::repair_of(run_, instance));
+    hooks_.after_repair(diagnose::repair_of(run_, instance), run_.instances[instance]);
   if (operation.kind != diagnose::OperationKind::critical)
     if (const auto finding = diagnose::finding_of(run_, instance); finding && hooks_.found)
       hooks_.found(*finding);

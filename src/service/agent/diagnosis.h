@@ -26,7 +26,7 @@ class Diagnosis : public std::enable_shared_from_this<Diagnosis> {
     /// Called when stress (an operation that needs an idle node) was started.
     std::function<void()> stressing;
     /// Called when a repair that was started has ended, whatever came of it.
-    std::function<void(const diagnose::RepairRun&)> after_repair;
+    std::function<void(const diagnose::RepairRun&, const diagnose::Instance&)> after_repair;
     /// What the run says as it goes: a critical operation that is started, an operation that ended unknown.
     std::function<void(const diagnose::Finding&)> found;
     std::function<void(const diagnose::Run&, Micros cpu)> over;

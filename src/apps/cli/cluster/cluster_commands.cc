@@ -12,6 +12,7 @@
 #include "apps/cli/cluster/findings_text.h"
 #include "apps/cli/cluster/journal_check.h"
 #include "apps/cli/cluster/journal_file.h"
+#include "apps/cli/cluster/node_jobs.h"
 #include "apps/cli/commands.h"
 #include "apps/cli/event_text.h"
 #include "apps/cli/follow.h"
@@ -44,14 +45,29 @@ Result<int> run_nodes(const NodesOptions& o) {
   auto list = api ? api->get("/v1/nodes") : Result<Json>(fail(api.error()));
   auto items = list ? chosen_nodes(*list, *wanted) : list;
   if (!items) return fail(items.error());
+  // Who names one node wants to know all of it.
+  const bool one = wanted->size() == 1;
+  NodeMore more;
+  if (one) {
+    more.jobs = jobs_on_node(wanted->front());
+    more.faults = api->get("/v1/faults?node=" + percent_encoded(wanted->front()));
+  }
   if (o.json) {
+    if (one) {
+      Json node = items->items().front();
+      node.set("jobs", more.jobs ? *more.jobs : Json())
+          .set("faults", more.faults ? (*more.faults)["items"] : Json());
+      node.set("repairs", more.faults ? (*more.faults)["repairs"] : Json());
+      *items = Json::array({std::move(node)});
+    }
     print_json(Json::object({{"items", *items}, {"next", Json()}}));
     return 0;
   }
   const TextPage page = page_of_stdout();
   print(nodes_text(*items, *list, page));
-  // Who names one node wants to know all of it.
-  if (wanted->size() == 1) print(node_text(items->items().front(), last_events(*api, wanted->front()), page));
+  if (!one) return 0;
+  more.history = last_events(*api, wanted->front());
+  print(node_text(items->items().front(), more, page));
   return 0;
 }
 
@@ -125,8 +141,12 @@ void add_nodes_command(CLI::App& app, Ending& ending) {
   CLI::App* c =
       app.add_subcommand("nodes", "list nodes: state, partitions, and the cases that speak of them");
   auto o = std::make_shared<NodesOptions>();
-  c->add_option("HOSTLIST", o->hostlist, "only these, as n[1-3]");
+  c->add_option("HOSTLIST", o->hostlist, "only these, as n[1-3]; of one all is told");
   c->add_flag("--json", o->json, "print the list as JSON");
+  c->footer(
+      "Of one node: what was found there, its jobs (by squeue), its repairs, its faults by month, its agent "
+      "and its "
+      "last events.\n");
   c->callback([o, &ending] { ending = {run_nodes(*o), o->json}; });
 }
 

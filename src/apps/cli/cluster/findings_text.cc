@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 
+#include "apps/cli/cluster/faults_text.h"
 #include "apps/cli/event_text.h"
 #include "base/hostlist.h"
 #include "base/text_table.h"
@@ -61,11 +62,22 @@ std::string findings_count(const Json& node) {
 
 Json standing_findings(const Json& items, FindingsOrder order) {
   std::vector<Json> all;
-  for (const Json& node : items.items())
+  for (const Json& node : items.items()) {
     for (Json one : node["findings"].items()) {
       one.set("node", node["name"]);
       all.push_back(std::move(one));
     }
+    // What it lacks of what its likes have is found by comparing, without an agent's rule.
+    for (const Json& odd : node["odd"].items())
+      if (odd["severity"].as_string() != "info")
+        all.push_back(Json::object({{"node", node["name"]},
+                                    {"finding", ""},
+                                    {"rule", "fleet/" + odd["fact"].as_string()},
+                                    {"result", "odd"},
+                                    {"action", odd["severity"].as_string() == "drain" ? "drain" : "none"},
+                                    {"text", odd["text"]},
+                                    {"since", odd["since"]}}));
+  }
   if (order == FindingsOrder::by_rule) return by_rule(all);
   std::ranges::stable_sort(all, {}, [&](const Json& one) {
     return order == FindingsOrder::oldest ? one["since"].as_int() : -one["since"].as_int();
@@ -74,7 +86,7 @@ Json standing_findings(const Json& items, FindingsOrder order) {
 }
 
 std::string findings_text(const Json& findings, FindingsOrder order, const TextPage& page) {
-  if (findings.size() == 0) return "Nothing that agents found stands.\n";
+  if (findings.size() == 0) return "Nothing stands that agents found, or that tells a node from its likes.\n";
   if (order == FindingsOrder::by_rule) {
     TextTable table({{"NODES", right},
                      {"RULE"},
@@ -96,7 +108,21 @@ std::string findings_text(const Json& findings, FindingsOrder order, const TextP
   return table.text({.width = page.width, .colours = page.colours});
 }
 
-std::string node_text(const Json& node, const std::vector<Event>& history, const TextPage& page) {
+namespace {
+
+std::string jobs_text(const Result<Json>& jobs, const TextPage& page) {
+  if (!jobs) return paragraph("", "could not be asked for: " + for_terminal(jobs.error().line()), page);
+  if (jobs->size() == 0) return "none\n";
+  TextTable table({{"JOB"}, {"USER"}, {"STATE"}, {"TIME", right}, {"LIMIT", right}, {"NAME", left, true}});
+  for (const Json& job : jobs->items())
+    table.add({safe(job["job"]), safe(job["user"]), safe(job["state"]), safe(job["time"]), safe(job["limit"]),
+               safe(job["name"])});
+  return table.text({.width = page.width, .colours = page.colours});
+}
+
+}  // namespace
+
+std::string node_text(const Json& node, const NodeMore& more, const TextPage& page) {
   std::string text = heading("Findings", page);
   if (node["findings"].size() == 0) text += "none stands\n";
   for (const Json& one : node["findings"].items())
@@ -104,6 +130,17 @@ std::string node_text(const Json& node, const std::vector<Event>& history, const
                       fmt::format("{} {}: {}{}: {}", safe(one["finding"]), safe(one["rule"]),
                                   safe(one["result"]), since_text(one["since"], page.now), safe(one["text"])),
                       page);
+  text += heading("Jobs", page);
+  text += jobs_text(more.jobs, page);
+  text += heading("Repairs", page);
+  text += more.faults
+              ? repairs_text((*more.faults)["repairs"], page)
+              : paragraph("", "could not be asked for: " + for_terminal(more.faults.error().line()), page);
+  if (const Json rows = more.faults ? counted_faults((*more.faults)["items"], {}, FaultsBy::all) : Json();
+      rows.size() > 0) {
+    text += heading("Faults by month", page);
+    text += faults_text(rows, FaultsBy::all, page);
+  }
   text += heading("Agent", page);
   const Json& agent = node["agent"];
   if (agent.is_null()) {
@@ -119,8 +156,8 @@ std::string node_text(const Json& node, const std::vector<Event>& history, const
       text += fmt::format("  rules {} {}\n", for_terminal(name), safe(digest));
   }
   text += heading("Last events", page);
-  if (history.empty()) text += "none\n";
-  for (const Event& event : history) text += event_line(event, page);
+  if (more.history.empty()) text += "none\n";
+  for (const Event& event : more.history) text += event_line(event, page);
   return text;
 }
 

@@ -7,6 +7,7 @@
 
 #include "apps/cli/page.h"
 #include "base/json.h"
+#include "base/result.h"
 #include "model/event.h"
 
 namespace sickbay::cli {
@@ -17,7 +18,13 @@ std::string findings_count(const Json& node);
 enum class FindingsOrder { newest, oldest, by_rule };
 Json standing_findings(const Json& items, FindingsOrder order);
 std::string findings_text(const Json& findings, FindingsOrder order, const TextPage& page);
-/// All of one node, behind its line in the table: findings, agent, and its last events.
-std::string node_text(const Json& node, const std::vector<Event>& history, const TextPage& page);
+/// What is known of one node besides its row of GET /v1/nodes.
+struct NodeMore {
+  Result<Json> jobs = Json::array();     ///< jobs_on_node()
+  Result<Json> faults = Json::object();  ///< GET /v1/faults of the node
+  std::vector<Event> history;            ///< its last events
+};
+/// All of one node, behind its line in the table: findings, jobs, repairs, agent, and its last events.
+std::string node_text(const Json& node, const NodeMore& more, const TextPage& page);
 
 }  // namespace sickbay::cli
