@@ -80,6 +80,32 @@ run 0 sickbay labels suggest --store more.duckdb --json
 [ "$(jq -c '[.suggestions[] | select(.keyword == "larmor") | [.jobs, .users, .weight, .group_jobs]]' out)" = '[[3,3,48,1]]' ] ||
   { cat out >&2; fail "three jobs of three users are not told"; }
 
+# Jobs without a label, by the same user's jobs of their shape: told, never stored, in reports where asked for.
+{
+  echo 'JobID|JobName|User|Partition|State|Submit|Start|End|Elapsed|AllocCPUS|Comment'
+  for i in $(seq 1 20); do
+    echo "$i|bulk_$i|ann|cpu|COMPLETED|2021-05-01T00:00:$(printf %02d "$i")|2021-05-01T00:01:00|2021-05-01T01:01:00|01:00:00|4|vasp"
+  done
+  echo '21|bulk_21|ann|cpu|COMPLETED|2021-05-01T00:00:21|2021-05-01T00:01:00|2021-05-01T01:01:00|01:00:00|4|'
+  echo '22|bulk_22|bob|cpu|COMPLETED|2021-05-01T00:00:22|2021-05-01T00:01:00|2021-05-01T01:01:00|01:00:00|4|'
+} > alike.txt
+run 0 sickbay import alike.txt --store alike.duckdb
+run 0 sickbay labels like --store alike.duckdb
+says out "1 of 2 jobs without a label are like their user's labelled jobs: 95.5 % would be labelled, 90.9 % are by evidence"
+says out 'VASP            1       4      1        0.84'
+run 0 sickbay labels like --store alike.duckdb --least 0.9 --json
+[ "$(jq '.like' out)" = 0 ] || fail "20 of 20 are no 0.9"
+run 64 sickbay labels like --store alike.duckdb --least 0.2
+run 0 sickbay report --store alike.duckdb --reports quality.labels --json
+[ "$(jq -c '[.. | .rows? // empty | .[] | .[0]]' out)" = '["comment","unknown: other"]' ] || { cat out >&2; fail "labels by likeness, unasked"; }
+run 0 sickbay report --store alike.duckdb --reports quality.labels --like 0.8 --json
+[ "$(jq -c '[.. | .rows? // empty | .[] | .[0]]' out)" = '["comment","like","unknown: other"]' ] || { cat out >&2; fail "no labels by likeness"; }
+run 0 sickbay sql --store alike.duckdb "SELECT count(*) FROM jobs WHERE labelled_by = 'like'" --format csv
+same out <<'EOF'
+count_star()
+0
+EOF
+
 # A person marks a sample, and hears how often the labels are right.
 run 0 sickbay labels audit --users 3 --records 4 --out sheet.json
 says out '4 records to mark: sheet.json'

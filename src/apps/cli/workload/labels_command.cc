@@ -13,6 +13,7 @@
 #include "apps/cli/commands.h"
 #include "apps/cli/page.h"
 #include "apps/cli/workload/label_files.h"
+#include "apps/cli/workload/labels_like.h"
 #include "base/spelling.h"
 #include "base/text.h"
 #include "base/text_table.h"
@@ -483,6 +484,8 @@ void add_labels_command(CLI::App& app, Ending& ending) {
   audit->add_option("--marked", o->marked, "read this marked sheet, and tell the precision")
       ->type_name("FILE");
   audit->callback([o, &ending] { ending = {run_audit(*o), o->json}; });
+
+  add_labels_like_command(*c, ending);
 
   CLI::App* apply =
       c->add_subcommand("apply", "label all jobs of a store anew, with the lists as they are now");

@@ -227,6 +227,13 @@ void add_filter_options(CLI::App& c, ReportOptions& o) {
   c.add_option("--max-cpus", o.filter.max_cpus, "of at most as many cores")
       ->type_name("N")
       ->group("Which jobs");
+  c.add_option("--like", o.filter.like,
+               "a job without a label gets that of its user's jobs of the same shape, marked 'like', where "
+               "that is so "
+               "sure: 0.5 to 1")
+      ->check(CLI::Range(0.5, 1.0))
+      ->type_name("SHARE")
+      ->group("Which jobs");
 }
 
 }  // namespace
