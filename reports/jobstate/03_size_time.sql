@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- title: Lost jobs by size and run time
 -- needs: state size_class time_class
--- chart: heatmap x=time_class y=size_class value=lost_share
+-- chart: heatmap x=time_class y=size_class value=lost_share count=jobs
 -- units: jobs=jobs lost_jobs=jobs lost_share=% lost_core_h=core-h machine_lost=jobs
 -- words: size_class time_class
 -- note: lost_share is the share of jobs that neither completed nor were cancelled. High at the left: jobs fail at their start, from wrong scripts. High at the right: time limits and failing nodes; write checkpoints. machine_lost counts NODE_FAIL and BOOT_FAIL.

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- title: Wait by hour and weekday of submission
 -- needs: wait_s
--- chart: heatmap x=hour y=weekday value=mean_wait
+-- chart: heatmap x=hour y=weekday value=mean_wait count=jobs
 -- units: hour=none jobs=jobs mean_wait=s mean_hold=s mean_queue=s
 -- words: weekday
 -- note: Hours of the zone of the report. mean_wait is submit to start; mean_hold is submit to eligible and mean_queue eligible to start. Long waits of what is submitted in the morning of workdays: test jobs are better helped by a small reserved partition at these hours.

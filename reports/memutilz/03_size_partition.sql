@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- title: Memory per core by job size and partition
 -- needs: job_rss size_class
--- chart: heatmap x=size_class y=partition value=gib_per_core
+-- chart: heatmap x=size_class y=partition value=gib_per_core count=jobs
 -- units: jobs=jobs gib_per_core=GiB gib_per_node=GiB used_share=% most_per_node=GiB
 -- words: size_class
 -- param: top integer 15 how many partitions, by jobs

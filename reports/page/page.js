@@ -159,7 +159,7 @@ function timeSteps(most) {
 const kLogTimes = [1, 10, 60, 600, 3600, 18000, 86400, 864000, 8640000, 86400000];
 
 /** An axis of figures.  `values` decide its ends; `column` its name and unit. */
-function figureAxis(paint, column, values, {log = false, name = true, splits = 5, bars = false} = {}) {
+function figureAxis(paint, column, values, {log = false, name = true, splits = 5} = {}) {
   const held = values.filter((value) => Number.isFinite(value));
   const most = held.reduce((a, b) => Math.max(a, b), -Infinity), least = held.reduce((a, b) => Math.min(a, b), Infinity);
   const axis = {
@@ -171,12 +171,12 @@ function figureAxis(paint, column, values, {log = false, name = true, splits = 5
     const over = held.filter((value) => value > 0);
     const low = over.reduce((a, b) => Math.min(a, b), Infinity), high = over.reduce((a, b) => Math.max(a, b), 0);
     if (!over.length || high <= low * 10) return figureAxis(paint, column, values, {name, splits});  // a straight axis shows as much
-    axis.min = 10 ** Math.floor(Math.log10(bars ? low * 0.999 : low));  // a bar begins below its end
+    axis.min = 10 ** Math.floor(Math.log10(low));
     axis.max = 10 ** Math.ceil(Math.log10(high));
     if (axis.max <= axis.min) axis.max = axis.min * 10;
     if (column.unit === 's') {
       axis.name = name ? column.label : '';
-      axis.min = kLogTimes.filter((tick) => (bars ? tick < low : tick <= low)).at(-1) ?? axis.min;
+      axis.min = kLogTimes.filter((tick) => tick <= low).at(-1) ?? axis.min;
       const ticks = kLogTimes.filter((tick) => tick >= axis.min && tick <= high * 3);
       if (ticks.length > 1) {
         axis.axisLabel.customValues = ticks;
@@ -185,7 +185,6 @@ function figureAxis(paint, column, values, {log = false, name = true, splits = 5
       }
       axis.axisLabel.formatter = (value) => duration(value);
     }
-    axis.startValue = axis.min;  // bars begin there, not at 1
     return axis;
   }
   if (column.unit === 's' && most > 0) {
@@ -380,6 +379,13 @@ const colourOf = (paint, i, one) => (one?.rest ? paint.series[8] : paint.series[
 
 // ---------------------------------------------------------------- the kinds
 
+/** On a log axis a bar's length says nothing, for it has no 0 to begin at: there each figure is a point, beside those of the other series. */
+function pointed(series, at, count, upright) {
+  const shift = (at - (count - 1) / 2) * 11;
+  return {...series, type: 'scatter', stack: undefined, symbol: 'circle', symbolSize: 9, symbolOffset: upright ? [shift, 0] : [0, shift],
+          itemStyle: {color: series.itemStyle.color}};
+}
+
 function bars(report, width, paint) {
   const {keys, xColumn, series, grouped, alone} = seriesOf(report, {gaps: width < 480 ? 15 : 62});
   const most = firstFew(report, keys, width < 480 ? 15 : kMost, xColumn), labels = keys.slice(0, most).map((key) => text(key, xColumn));
@@ -390,7 +396,7 @@ function bars(report, width, paint) {
   panels.forEach((panel, p) => {
     option.grid.push({left, right: 12, top: top + 26 + p * (each + 36), height: each, outerBoundsMode: 'none'});
     option.xAxis.push({...axis, gridIndex: p, name: p === panels.length - 1 ? axis.name : '', axisLabel: {...axis.axisLabel, show: p === panels.length - 1}});
-    option.yAxis.push({...figureAxis(paint, panel[0].column, reach(panel, most, stacked), {log, bars: true, splits: panels.length > 1 ? 3 : 5}), gridIndex: p});
+    option.yAxis.push({...figureAxis(paint, panel[0].column, reach(panel, most, stacked), {log, splits: panels.length > 1 ? 3 : 5}), gridIndex: p});
     nameAbove(option.yAxis[p], left);
     if (panel.length > 1 && !grouped) option.yAxis[p].name = panel[0].column.unitText;
   });
@@ -399,6 +405,7 @@ function bars(report, width, paint) {
     option.series.push({type: 'bar', id: String(i), name: one.name, xAxisIndex: p, yAxisIndex: p, stack: stacked ? 'all' + p : undefined, barMaxWidth: 46,
                         barGap: alone ? '-100%' : '8%', barCategoryGap: '28%', itemStyle: {color: colour, borderRadius: stacked ? 0 : [2, 2, 0, 0]},
                         data: one.data.slice(0, most).map((value) => (log && !(value > 0) ? null : value))});
+    if (option.yAxis[p].type === 'log') option.series[i] = pointed(option.series[i], panels[p].indexOf(one), alone ? 1 : panels[p].length, true);
   });
   if (panels.length > 1) option.axisPointer = {link: [{xAxisIndex: 'all'}]};
   option.tooltip.formatter = axisTip(labels, series, paint);
@@ -428,7 +435,7 @@ function hbars(report, width, paint) {
     option.grid.push({left: sideBySide ? left + p * (room + gap) : left, width: room, top: sideBySide ? top : top + p * step, height: body, outerBoundsMode: 'none'});
     option.yAxis.push({type: 'category', inverse: true, gridIndex: p, data: labels, axisLine: {lineStyle: {color: paint.strong}}, axisTick: {show: false},
                        axisLabel: {show: p === 0 || !sideBySide, color: paint.text, fontSize: kSize, interval: 0, width: left - 12, overflow: 'truncate', ellipsis: '\u2026'}});
-    const axis = figureAxis(paint, panel[0].column, reach(panel, most, stacked), {log, bars: true, splits: room < 260 ? 2 : room < 420 ? 3 : 5});
+    const axis = figureAxis(paint, panel[0].column, reach(panel, most, stacked), {log, splits: room < 260 ? 2 : room < 420 ? 3 : 5});
     if (panel.length > 1 && !grouped) axis.name = panel[0].column.unitText;
     option.xAxis.push({...axis, gridIndex: p, nameLocation: 'middle', nameGap: 28});
   });
@@ -437,6 +444,7 @@ function hbars(report, width, paint) {
     option.series.push({type: 'bar', id: String(i), name: one.name, xAxisIndex: p, yAxisIndex: p, stack: stacked ? 'all' + p : undefined, barMaxWidth: 18, barGap: alone ? '-100%' : '8%',
                         barCategoryGap: '26%', itemStyle: {color: colour, borderRadius: stacked ? 0 : [0, 2, 2, 0]},
                         data: one.data.slice(0, most).map((value) => (log && !(value > 0) ? null : value))});
+    if (option.xAxis[p].type === 'log') option.series[i] = pointed(option.series[i], panels[p].indexOf(one), alone ? 1 : panels[p].length, false);
   });
   if (panels.length > 1) option.axisPointer = {link: [{yAxisIndex: 'all'}]};
   option.tooltip.formatter = axisTip(labels, series, paint);
@@ -452,6 +460,8 @@ function lines(report, width, paint) {
   const panels = area ? [series] : panelsOf(series), top = series.length > 1 ? 32 : 4, left = kLeft;
   const each = width < 480 ? 180 : panels.length > 1 ? 180 : 270, log = (report.options.log ?? '').includes('y') && !area;
   const mark = report.options.mark === undefined ? NaN : Number(report.options.mark);
+  // Which series the mark is of: the first, where the head names none.
+  const [markOf] = columnsOf(report, 'mark_of', false), marked = Math.max(0, series.findIndex((one) => one.column === report.columns[markOf]));
   const names = time ? {axis: timeAxis(paint, keys, width - left - 20, xColumn.grain), height: 24} : nameAxis(paint, labels, width - left - 20, {name: typeof keys[0] === 'number' ? titleOf(xColumn) : ''});
   const option = {...common(paint, {trigger: 'axis'}), grid: [], xAxis: [], yAxis: [], series: [], useUTC: true};
   panels.forEach((panel, p) => {
@@ -459,7 +469,7 @@ function lines(report, width, paint) {
     option.grid.push({left, right: 20, top: top + 26 + p * (each + 40), height: each, outerBoundsMode: 'none'});
     option.xAxis.push({...names.axis, boundaryGap: false, gridIndex: p, axisLabel: {...names.axis.axisLabel, show: last || time}});
     const ends = reach(panel, keys.length, area);
-    if (p === 0 && Number.isFinite(mark)) ends.push(mark);
+    if (panel.includes(series[marked]) && Number.isFinite(mark)) ends.push(mark);
     option.yAxis.push({...figureAxis(paint, panel[0].column, ends, {log, splits: panels.length > 1 ? 3 : 5}), gridIndex: p});
     nameAbove(option.yAxis[p], left);
     if (panel.length > 1 && !report.options.group) option.yAxis[p].name = panel[0].column.unit === '%' ? '%' : panel[0].column.unitText;
@@ -478,12 +488,12 @@ function lines(report, width, paint) {
       if (lonely.includes(true)) Object.assign(line, {showSymbol: true, showAllSymbol: true, symbol: 'none', data: line.data.map((value, k) => (lonely[k] ? {value, symbol: 'circle', symbolSize: 4} : value))});
     }
     if (!area && series.length === 1 && !Number.isFinite(mark) && !log) line.areaStyle = {color: colour, opacity: 0.08};
-    if (i === 0 && Number.isFinite(mark)) {
+    if (i === marked && Number.isFinite(mark)) {
       line.markLine = {silent: true, symbol: 'none', lineStyle: {color: paint.warn, type: 'dashed', width: 1.2}, data: [{yAxis: mark}],
                        label: {position: 'insideEndTop', color: paint.warn, fontSize: kSize, formatter: () => amount(mark, one.column)}};
       const below = one.data.map((value, k) => (value !== null && value < mark ? (time ? [keys[k], value] : [k, value]) : null)).filter(Boolean);
       if (below.length) {
-        option.series.push({type: 'scatter', id: 'below', name: say('page.below', amount(mark, one.column)), xAxisIndex: 0, yAxisIndex: 0, symbol: 'triangle', symbolRotate: 180,
+        option.series.push({type: 'scatter', id: 'below', name: say('page.below', amount(mark, one.column)), xAxisIndex: p, yAxisIndex: p, symbol: 'triangle', symbolRotate: 180,
                             symbolSize: below.length > 60 ? 5 : 8, itemStyle: {color: paint.warn}, z: 5, data: below, tooltip: {show: false}});
         report.note = say('page.below_count', plain(below.length, 0), plain(one.data.filter((value) => value !== null).length, 0), amount(mark, one.column));
       }
@@ -527,6 +537,13 @@ function pareto(report, width, paint) {
   return {option, height: 58 + body + height + 6};
 }
 
+/** "Cores" of "Cores p5" and "Cores p25": what all of them begin with, by whole words; '' where that is nothing. */
+function sharedStart(labels) {
+  let shared = labels[0];
+  for (const label of labels) while (!label.startsWith(shared)) shared = shared.slice(0, -1);
+  return shared.replace(/[\s,:(\u00b7-]*\S?$/u, (end) => (labels.every((label) => label === shared) ? end : '')).trim();
+}
+
 function boxes(report, width, paint) {
   const [x] = columnsOf(report, 'x'), parts = ['low', 'q1', 'median', 'q3', 'high'].map((name) => columnsOf(report, name)[0]);
   const rows = inOrder(report.rows.filter((row) => parts.every((part) => typeof row[part] === 'number')), report.columns[x], (row) => row[x]);
@@ -537,7 +554,10 @@ function boxes(report, width, paint) {
   const held = shown.flatMap((row) => parts.map((part) => row[part]));
   const upright = labels.length <= 8 && widest(labels) < (width - 80) / labels.length && width > 520;
   const axis = figureAxis(paint, column, held, {log, splits: width < 480 && !upright ? 3 : 5});
-  axis.name = titleOf({...column, label: parts.map((part) => report.columns[part].label).join(' \u00b7 '), unitText: column.unit === 's' ? '' : column.unitText});
+  // The axis is of one quantity; which of its quantiles box and whiskers are is said below.
+  axis.name = titleOf({...column, label: sharedStart(parts.map((part) => report.columns[part].label)), unitText: column.unit === 's' ? '' : column.unitText}).trim();
+  const quantiles = parts.map((part) => /(?:^|_)p(\d+)$/.exec(report.columns[part].name)?.[1]);
+  if (quantiles.every(Boolean)) report.note = [report.note, say('page.box', quantiles[1], quantiles[3], quantiles[0], quantiles[4])].filter(Boolean).join(' ');
   // A log axis has no 0: what is not above its lower end is drawn at it; the tooltip says the true figures.
   const floor = axis.type === 'log' ? axis.min : -Infinity;
   const option = {...common(paint, {trigger: 'item'})};
@@ -566,6 +586,8 @@ function boxes(report, width, paint) {
   return {option, height};
 }
 
+const kFew = 10;  // a cell of fewer jobs says little
+
 function heatmap(report, width, paint) {
   const [x] = columnsOf(report, 'x'), [y] = columnsOf(report, 'y'), [v] = columnsOf(report, 'value'), column = report.columns[v];
   const sorted = (at) => {
@@ -581,7 +603,13 @@ function heatmap(report, width, paint) {
     return keys;
   };
   const xs = sorted(x), ys = sorted(y), xLabels = xs.map((key) => text(key, report.columns[x])), yLabels = ys.map((key) => text(key, report.columns[y]));
-  const values = report.rows.map((row) => row[v]).filter((value) => typeof value === 'number');
+  const cells = report.rows.filter((row) => typeof row[v] === 'number'), values = cells.map((row) => row[v]), [n] = columnsOf(report, 'count', false);
+  // One cell far above all others would leave these in one colour: the scale ends below it, and says so.
+  const ranked = [...values].sort((a, b) => a - b), highest = ranked.at(-1) ?? 0, usual = ranked[Math.ceil(0.9 * ranked.length) - 1] ?? 0;
+  const end = values.length >= 8 && usual > 0 && highest > 3 * usual ? ranked.findLast((value) => value <= 3 * usual) : highest, least = Math.min(0, ...values);
+  const over = values.filter((value) => value > end).length, few = (row) => n !== undefined && typeof row[n] === 'number' && row[n] < kFew;
+  if (over) report.note = say('page.over_scale', plain(over, 0), amount(end, column), amount(highest, column));
+  if (cells.some(few)) report.note = [report.note, say('page.few', kFew)].filter(Boolean).join(' ');
   const xAt = new Map(xs.map((key, i) => [key, i])), yAt = new Map(ys.map((key, i) => [key, i]));
   const left = Math.min(widest(yLabels) + 14, width * 0.3), body = ys.length * (width < 480 ? 26 : 32);
   const each = (width - left - 8) / xs.length, need = widest(xLabels) + 8;
@@ -591,13 +619,20 @@ function heatmap(report, width, paint) {
             nameTextStyle: {color: paint.soft}, axisLabel: {color: paint.soft, fontSize: kSize, interval: need <= each ? 0 : Math.ceil(need / each) - 1}},
     yAxis: {type: 'category', data: yLabels, inverse: true, axisLine: {show: false}, axisTick: {show: false},
             axisLabel: {color: paint.text, fontSize: kSize, interval: 0, width: left - 12, overflow: 'truncate'}},
-    visualMap: {min: Math.min(0, ...values), max: Math.max(1e-9, ...values), calculable: width >= 480, text: width >= 480 ? undefined : [amount(Math.max(...values), column), amount(Math.min(0, ...values), column)], orient: 'horizontal', left: 'center', bottom: 4,
+    visualMap: {min: least, max: Math.max(1e-9, end), dimension: 2, calculable: width >= 480, text: width >= 480 ? undefined : [(over ? '\u2265 ' : '') + amount(end, column), amount(least, column)], orient: 'horizontal', left: 'center', bottom: 4,
                 itemWidth: 12, itemHeight: Math.min(260, width * 0.4), inRange: {color: paint.scale}, textStyle: {color: paint.soft},
                 formatter: (value) => amount(value, column), handleStyle: {borderColor: paint.strong}},
     series: [{type: 'heatmap', itemStyle: {borderColor: paint.card, borderWidth: 1.5, borderRadius: 3}, emphasis: {itemStyle: {borderColor: paint.text}},
-              data: report.rows.filter((row) => typeof row[v] === 'number').map((row) => [xAt.get(row[x]), yAt.get(row[y]), row[v]])}],
+              label: {show: true, opacity: 1, fontSize: 10, color: paint.text, textBorderColor: paint.card, textBorderWidth: 2,
+                      formatter: (point) => (few(cells[point.dataIndex]) && each >= 24 ? plain(cells[point.dataIndex][n], 0) : '')},
+              data: cells.map((row) => ({value: [xAt.get(row[x]), yAt.get(row[y]), Math.min(row[v], end)],
+                                         itemStyle: few(row) ? {opacity: 0.35} : row[v] > end ? {borderColor: paint.warn} : undefined}))}],
   };
-  option.tooltip.formatter = (point) => tip(yLabels[point.value[1]] + ', ' + xLabels[point.value[0]], [[point.color, column.label, amount(point.value[2], column)]]);
+  option.tooltip.formatter = (point) => {
+    const row = cells[point.dataIndex];
+    return tip(yLabels[point.value[1]] + ', ' + xLabels[point.value[0]],
+               [[point.color, column.label, amount(row[v], column)], ...(n === undefined ? [] : [['', report.columns[n].label, amount(row[n], report.columns[n])]])]);
+  };
   return {option, height: body + 100};
 }
 
@@ -610,20 +645,24 @@ function radar(report, width, paint) {
   const labels = rows.map((row) => text(row[name], report.columns[name]));
   if (rows.length < report.total) report.note = [report.note, say('page.top', rows.length, plain(report.total, 0))].filter(Boolean).join(' ');
   const beside = width >= 640, box = beside ? Math.min(width * 0.62, 620) : width, radius = Math.min(box * (beside ? 0.31 : 0.27), 165);
+  // Lines around a pole and no radar of ECharts, which draws what is unknown as 0: here it is a gap.  The first axis comes again at the
+  // end, so that the line closes.
+  const around = (row) => [...axes, axes[0]].map((axis, i) => [typeof row[axis] === 'number' ? Math.max(0, Math.min(1, row[axis])) : null, i]);
   const option = {
     ...common(paint, {trigger: 'item'}),
-    radar: {center: [box / 2, beside ? 215 : 60 + radius + 46], radius, axisNameGap: 8, splitNumber: 4, shape: 'polygon',
-            indicator: axes.map((axis) => ({name: report.columns[axis].label, max: 1, min: 0})),
-            axisName: {color: paint.soft, fontSize: beside ? kSize : 10, formatter: (label) => wrapped(label, beside ? 18 : 9)},
-            axisLine: {lineStyle: {color: paint.line}}, splitLine: {lineStyle: {color: paint.line}}, splitArea: {show: false}},
-    series: [{type: 'radar', symbolSize: 4, data: rows.map((row, i) => ({
-      name: labels[i], value: axes.map((axis) => (typeof row[axis] === 'number' ? Math.max(0, Math.min(1, row[axis])) : 0)),
-      lineStyle: {color: paint.series[i % 8], width: 1.8, type: i % 16 < 8 ? 'solid' : 'dashed'}, itemStyle: {color: paint.series[i % 8]},
-      areaStyle: {color: paint.series[i % 8], opacity: 0.1}}))}],
+    polar: {center: [box / 2, beside ? 215 : 60 + radius + 46], radius},
+    radiusAxis: {min: 0, max: 1, interval: 0.25, axisLine: {show: false}, axisTick: {show: false}, axisLabel: {show: false}, splitLine: {lineStyle: {color: paint.line}}},
+    angleAxis: {type: 'value', min: 0, max: axes.length, interval: 1, startAngle: 90, axisLine: {lineStyle: {color: paint.line}}, axisTick: {show: false},
+                splitLine: {show: true, lineStyle: {color: paint.line}},
+                axisLabel: {color: paint.soft, fontSize: beside ? kSize : 10, margin: 10, formatter: (at) => (at < axes.length ? wrapped(report.columns[axes[at]].label, beside ? 18 : 9) : '')}},
+    series: rows.map((row, i) => ({
+      type: 'line', coordinateSystem: 'polar', name: labels[i], symbol: 'circle', symbolSize: 5, connectNulls: false, data: around(row),
+      lineStyle: {color: paint.series[i % 8], width: 1.8, type: i % 16 < 8 ? 'solid' : 'dashed'}, itemStyle: {color: paint.series[i % 8]}})),
     legend: legend(paint, labels, {selected: Object.fromEntries(labels.map((label, i) => [label, i < 3])),
                                    ...(beside ? {orient: 'vertical', left: box + 10, top: 16, bottom: 16} : {top: 0})}),
   };
-  option.tooltip.formatter = (point) => tip(point.name, axes.map((axis) => ['', report.columns[axis].label, typeof rows[point.dataIndex][axis] === 'number' ? figure(rows[point.dataIndex][axis]) : say('page.unknown')]));
+  option.tooltip.formatter = (point) => tip(point.seriesName, axes.map((axis) => ['', report.columns[axis].label, typeof rows[point.seriesIndex][axis] === 'number' ? figure(rows[point.seriesIndex][axis]) : say('page.unknown')]));
+  if (rows.some((row) => axes.some((axis) => typeof row[axis] !== 'number'))) report.note = [report.note, say('page.gaps')].filter(Boolean).join(' ');
   if (rows.length > 3) report.note = [report.note, say('page.radar')].filter(Boolean).join(' ');
   return {option, height: beside ? 430 : 60 + 2 * radius + 100};
 }

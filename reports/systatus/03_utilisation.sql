@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- title: Availability and utilisation per day
 -- needs: nodes.cpus
--- chart: line x=day y=availability,utilisation mark=80
+-- chart: line x=day y=availability,utilisation mark=80 mark_of=utilisation
 -- units: availability=% utilisation=% used_core_h=core-h available_core_h=core-h total_core_h=core-h
--- note: Availability is the core time of nodes that were up, of all core time; utilisation is what jobs used, of what was available. Days under 80 % are marked.
+-- note: Availability is the core time of nodes that were up, of all core time; utilisation is what jobs used, of what was available. Days of a utilisation under 80 % are marked.
 -- note: Low availability: overhaul the machine. Low utilisation: talk to users, or look at jobs that block the queue. Core-hours of a job are spread over the days on which it ran.
 -- note: Without node events in the store, availability is empty and utilisation is of all core time.
 -- counts: amounts outages

@@ -23,6 +23,18 @@ run 0 sickbay report -s jobs.duckdb --plugin-dir "$examples" --plugins weekend,e
 [ "$(jq '.reports[] | select(.id == "evenness.gini") | .rows[0] == [12, 0.4767, 22.15]' out)" = true ] ||
   fail "the example of an executable gives no coefficient"
 
+# It asks for the jobs of the filter.
+run 0 sickbay report -s jobs.duckdb --plugin-dir "$examples" --plugins evenness --users u11,u12 --json
+[ "$(jq '.reports[] | select(.id == "evenness.gini") | .rows[0][0] == 2' out)" = true ] ||
+  { jq .reports out >&2; fail "the example of an executable ignores the filter"; }
+# So may who writes one, by hand, with all jobs.
+run 0 sickbay sql --views --store jobs.duckdb --format csv 'SELECT sum(core_h) AS core_h FROM j'
+same out <<'EOT'
+core_h
+650
+EOT
+run 64 sickbay sql --views --write --store jobs.duckdb 'SELECT 1'
+
 # plugin NAME COMMAND...: a plug-in with an executable of these lines of sh, and a good SQL report behind it.
 plugin() {
   name=$1; shift
@@ -49,6 +61,11 @@ plugin wrong 'echo n; echo 1,2'
 plugin other 'echo m; echo 1'
 plugin gone 'exit 0'; rm bad/gone/run.sh
 plugin rows 'echo n; yes 1 | head -n 100001'
+# --check starts them, on ten jobs.
+run 65 sickbay report --check --plugin-dir bad --plugins exits,wrong,other
+says err 'ended with exit code 3: no such town'
+says err 'line 2: 2 cells, and the header has 1'
+says err "the result has no column 'n'"
 named exits "ended with exit code 3: no such town"
 named sleeps 'it ran longer than 2 s' 2s
 # (Dead, it may wait as a zombie for the init of a container.)
@@ -69,4 +86,4 @@ says err "03_bad.sql:1: unknown word 'titel'; did you mean 'title'?"
 mkdir bad/broken && echo '{"name": 3}' > bad/broken/plugin.json
 run 1 sickbay report -s jobs.duckdb --plugin-dir bad --reports head.run
 says err "bad/broken/plugin.json:1:10: 'name' cannot be a integer"
-run 65 sickbay report --check --plugin-dir bad
+run 65 sickbay report --check --plugin-dir bad --time-limit 2s

@@ -145,6 +145,26 @@ async function check_odd() {
   await same('odd.gaps', 'option.series[0].data.filter((point) => (point.value ?? point)[1] !== null).map((point) => point.symbol ?? "")', ['', 'circle', 'circle', 'circle', '']);
   await same('odd.one_day', '[option.series[0].type, option.xAxis[0].data]', ['bar', ['2021-05-01']]);
   await same('odd.classes', 'option.series.map((one) => one.name)', ['small', 'large', 'none']);
+  const note = (id) => run(`document.getElementById('${id}').querySelector('.chart-note').textContent`);
+  // Marks stand on the line that they are of.
+  await same('odd.mark', 'option.series.find((one) => one.id === "below").data.map((point) => point[1])', [70]);
+  await same('odd.mark', 'option.series.filter((one) => one.markLine?.data?.length).map((one) => one.id)', ['1']);
+  check((await note('odd.mark')).startsWith('1 of 2 points lie below 80'), 'unknown days are no points: ' + await note('odd.mark'));
+  // A log axis has no 0: points, no bars, and what is unknown is away.
+  await same('odd.log', '[...new Set(option.series.map((one) => one.type))]', ['scatter']);
+  await same('odd.log', 'option.series[0].data', [0.5, 30, null]);
+  // One cell does not flatten the others, the tooltip and the note have its figure; cells of few jobs say so.
+  await same('odd.outlier', '[option.visualMap[0].max, Math.max(...option.series[0].data.map((cell) => cell.value[2]))]', [119, 119]);
+  await same('odd.outlier', 'option.series[0].data.map((cell, i) => (cell.itemStyle?.opacity ? i : -1)).filter((i) => i >= 0)', [3]);
+  check(/^Cells above the scale: 1\. It ends at 1 min 59 s; the highest is 1 d 1 h /.test((await note('odd.outlier')).replaceAll('\u00a0', ' ')) && (await note('odd.outlier')).includes('fewer than 10 jobs'),
+        'what lies above the scale is said: ' + await note('odd.outlier'));
+  // The axis has the name of the quantity; which quantiles are drawn stands below.
+  await same('odd.quantiles', '[option.xAxis[0].name, option.yAxis[0].name].filter((name) => /^Cores/i.test(name ?? "")).length', 1);
+  check(!JSON.stringify(await shown('odd.quantiles', '[option.xAxis[0].name, option.yAxis[0].name]')).includes('\u00b7'), 'an axis is called by all its quantiles');
+  check((await note('odd.quantiles')).startsWith('Box: from 25 % to 75 % of the jobs'), 'the quantiles are said: ' + await note('odd.quantiles'));
+  // What is unknown is a gap, not a 0.
+  await same('odd.profile', 'option.series[0].data.map((point) => point[0])', [1, 0.5, null, 0.25, 1]);
+  check((await note('odd.profile')).includes('A gap in a line'), 'the gap is said: ' + await note('odd.profile'));
   const cut = await run(`[...document.getElementById('odd.classes').querySelectorAll('svg text')].some((text) => text.textContent.includes('\u2026'))`);
   check(!cut, 'names that fit in lines are cut');
 }

@@ -344,6 +344,64 @@ std::vector<ReportResult> odd() {
                  {"write over 10 times more than it reads", "small", std::int64_t{2}},
                  {"read 2 to 10 times more", "small", std::int64_t{3}},
                  {"do neither of the two, or not so that one could tell", "none", std::int64_t{3}}}));
+  all.push_back(result_of(
+      "odd",
+      {"mark",
+       "Marks on the second line",
+       "line",
+       {{"x", "day"}, {"y", "availability,utilisation"}, {"mark", "80"}, {"mark_of", "utilisation"}},
+       {{{"day", Type::time}, ""}, {{"availability", Type::real}, "%"}, {{"utilisation", Type::real}, "%"}}},
+      {{kStart, 50.0, 90.0}, {kStart + kDay, 99.0, 70.0}, {kStart + 2 * kDay, 99.0, Value()}}));
+  all.push_back(
+      result_of("odd",
+                {"log",
+                 "Figures of several powers of ten",
+                 "bar",
+                 {{"x", "name"}, {"y", "mean,most"}, {"log", "y"}},
+                 {{{"name", Type::text}, ""}, {{"mean", Type::real}, "GiB"}, {{"most", Type::real}, "GiB"}}},
+                {{"a", 0.5, 700.0}, {"b", 30.0, 9000.0}, {"c", Value(), 20.0}}));
+  std::vector<Row> cells;
+  for (std::int64_t hour = 0; hour < 20; ++hour)
+    cells.push_back({hour, "one", hour == 7 ? 90000.0 : 100.0 + static_cast<double>(hour),
+                     hour == 3 ? std::int64_t{2} : std::int64_t{500}});
+  all.push_back(result_of("odd",
+                          {"outlier",
+                           "One cell far above the others",
+                           "heatmap",
+                           {{"x", "hour"}, {"y", "name"}, {"value", "wait"}, {"count", "jobs"}},
+                           {{{"hour", Type::integer}, ""},
+                            {{"name", Type::text}, ""},
+                            {{"wait", Type::real}, "s"},
+                            {{"jobs", Type::integer}, "jobs"}}},
+                          cells));
+  all.push_back(result_of("odd",
+                          {"quantiles",
+                           "Quantiles by their names",
+                           "box",
+                           {{"x", "name"},
+                            {"low", "cores_p5"},
+                            {"q1", "cores_p25"},
+                            {"median", "cores_p50"},
+                            {"q3", "cores_p75"},
+                            {"high", "cores_p95"}},
+                           {{{"name", Type::text}, ""},
+                            {{"cores_p5", Type::real}, "cores"},
+                            {{"cores_p25", Type::real}, "cores"},
+                            {{"cores_p50", Type::real}, "cores"},
+                            {{"cores_p75", Type::real}, "cores"},
+                            {{"cores_p95", Type::real}, "cores"}}},
+                          {{"a", 1.0, 2.0, 4.0, 8.0, 16.0}, {"b", 2.0, 3.0, 5.0, 8.0, 9.0}}));
+  all.push_back(result_of("odd",
+                          {"profile",
+                           "A profile with an unknown figure",
+                           "radar",
+                           {{"name", "name"}, {"axes", "users,jobs,io,wait"}},
+                           {{{"name", Type::text}, ""},
+                            {{"users", Type::real}, "ratio"},
+                            {{"jobs", Type::real}, "ratio"},
+                            {{"io", Type::real}, "ratio"},
+                            {{"wait", Type::real}, "ratio"}}},
+                          {{"a", 1.0, 0.5, Value(), 0.25}, {"b", 0.5, 0.5, 0.5, 0.5}}));
   return all;
 }
 

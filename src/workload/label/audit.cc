@@ -23,8 +23,8 @@ constexpr TextColumn kColumns[] = {
     {"submit_time", &AuditRecord::submit_time}, {"user", &AuditRecord::user},
     {"job_name", &AuditRecord::job_name},       {"step_names", &AuditRecord::step_names},
     {"work_dir", &AuditRecord::work_dir},       {"submit_line", &AuditRecord::submit_line},
-    {"application", &AuditRecord::application}, {"version", &AuditRecord::version},
-    {"labelled_by", &AuditRecord::labelled_by}};
+    {"comment", &AuditRecord::comment},         {"application", &AuditRecord::application},
+    {"version", &AuditRecord::version},         {"labelled_by", &AuditRecord::labelled_by}};
 
 }  // namespace
 

@@ -17,7 +17,7 @@
 namespace sickbay::workload {
 
 struct AuditRecord {
-  std::string cluster, job_id, submit_time, user, job_name, step_names, work_dir, submit_line;
+  std::string cluster, job_id, submit_time, user, job_name, step_names, work_dir, submit_line, comment;
   std::string application, version, labelled_by;
   std::optional<bool> right;
 };

@@ -22,6 +22,10 @@ std::string_view kind_of(const Labeller& labeller, std::string_view word) {
   return labeller.label({.job_name = word}).labelled_by;
 }
 
+JobNames names_of(const NamedJobs& j) {
+  return {j.job_name, j.step_names, j.work_dir, j.submit_line, j.user, j.cluster, j.comment, j.account};
+}
+
 // The first word of a name that says something: three letters or more, and in no list of empty names.
 std::string leading_word(const Labeller& labeller, std::string_view name) {
   std::string word;
@@ -139,9 +143,7 @@ Suggestions suggest(const Labeller& labeller, std::span<const NamedJobs> jobs, s
   for (const NamedJobs& j : jobs) {
     out.jobs += j.jobs;
     out.weight += j.weight;
-    if (labeller.label({j.job_name, j.step_names, j.work_dir, j.submit_line, j.user, j.cluster})
-            .application != "unknown")
-      continue;
+    if (labeller.label(names_of(j)).application != "unknown") continue;
     out.unlabelled += j.jobs;
     out.unlabelled_weight += j.weight;
     Subject subject = subject_of(labeller, j);
@@ -184,6 +186,35 @@ Suggestions suggest(const Labeller& labeller, std::span<const NamedJobs> jobs, s
   for (std::size_t i = 0; i < groups.size() && i < most; ++i)
     out.groups.push_back(suggestion_of(labeller, std::move(groups[i])));
   return out;
+}
+
+Result<Accepting> Accepting::make(const Labeller& labeller, std::span<const Accepted> accepted) {
+  const LabelFile overlay{"the accepted suggestions", overlay_of(accepted).dump()};
+  auto after = labeller.with(overlay);
+  if (!after) return fail(after.error());
+  auto touched = labeller.with(overlay, true);
+  if (!touched) return fail(touched.error());
+  return Accepting(labeller, std::move(*after), std::move(*touched));
+}
+
+void Accepting::see(const NamedJobs& jobs) {
+  const JobNames names = names_of(jobs);
+  if (touched_.label(names).application == "unknown") return;
+  const Label before = before_->label(names), after = after_.label(names);
+  if (after.application == before.application) return;
+  if (before.application != "unknown") {
+    effect_.moved += jobs.jobs;
+    return;
+  }
+  effect_.jobs += jobs.jobs;
+  effect_.weight += jobs.weight;
+  if (!jobs.user.empty()) users_.insert(jobs.user);
+}
+
+Accepting::Effect Accepting::effect() const {
+  Effect effect = effect_;
+  effect.users = users_.size();
+  return effect;
 }
 
 Json overlay_of(std::span<const Accepted> accepted) {

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
 
@@ -36,6 +37,29 @@ constexpr Weight kWeights[] = {
     {"cores", "coalesce(cpus, req_cpus, 0)::DOUBLE"},
     {"jobs", "1.0"},
 };
+
+// Jobs that have all their names in common, of those that hold `where`.
+template <class Take>
+Status each_named(duck::Connection& connection, const Weight& weight, std::string_view where, Take&& take) {
+  auto read = connection.stream(
+      fmt::format("SELECT job_name, step_names, user_name, work_dir, submit_line, cluster, comment, account, "
+                  "count(*), sum({}) FROM jobs WHERE {} GROUP BY ALL",
+                  weight.sql, where),
+      [](const auto&) {},
+      [&](const std::vector<Value>& row) {
+        NamedJobs j;
+        std::size_t column = 0;
+        for (std::string* to : {&j.job_name, &j.step_names, &j.user, &j.work_dir, &j.submit_line, &j.cluster,
+                                &j.comment, &j.account})
+          *to = text_of(row[column++]);
+        j.jobs = count_of(row[column]);
+        j.weight = number_of(row[column + 1]);
+        take(std::move(j));
+        return true;
+      });
+  if (!read) return fail(std::move(read.error()));
+  return {};
+}
 
 // A job whose label is another now.  The texts are the labeller's, but the version, which is kept here.
 struct Change {
@@ -87,24 +111,19 @@ Result<StoredNames> read_names(duck::Connection& connection) {
     if (out.weight > 0) break;
   }
   out.unit = weight->name;
-  const auto sql = fmt::format(
-      "SELECT job_name, step_names, user_name, work_dir, submit_line, cluster, count(*), sum({}) FROM jobs "
-      "WHERE coalesce(application, 'unknown') = 'unknown' GROUP BY ALL",
-      weight->sql);
-  auto read = connection.stream(
-      sql, [](const auto&) {},
-      [&](const std::vector<Value>& row) {
-        NamedJobs j;
-        std::size_t column = 0;
-        for (std::string* to : {&j.job_name, &j.step_names, &j.user, &j.work_dir, &j.submit_line, &j.cluster})
-          *to = text_of(row[column++]);
-        j.jobs = count_of(row[column]);
-        j.weight = number_of(row[column + 1]);
-        out.unlabelled.push_back(std::move(j));
-        return true;
-      });
+  auto read = each_named(connection, *weight, "coalesce(application, 'unknown') = 'unknown'",
+                         [&](NamedJobs&& jobs) { out.unlabelled.push_back(std::move(jobs)); });
   if (!read) return fail(std::move(read.error()));
   return out;
+}
+
+Status see_all(duck::Connection& connection, const StoredNames& stored, std::span<Accepting> accepting) {
+  const Weight* weight = std::find_if(std::begin(kWeights), std::end(kWeights),
+                                      [&](const Weight& w) { return w.name == stored.unit; });
+  if (weight == std::end(kWeights)) weight = std::end(kWeights) - 1;
+  return each_named(connection, *weight, "true", [&](NamedJobs&& jobs) {
+    for (Accepting& a : accepting) a.see(jobs);
+  });
 }
 
 Result<AuditSheet> sample_labelled(duck::Connection& connection, std::int64_t seed, std::uint64_t users,
@@ -119,7 +138,7 @@ Result<AuditSheet> sample_labelled(duck::Connection& connection, std::int64_t se
       "{1}) "
       "SELECT cluster, job_id, strftime(submit_time, '%Y-%m-%dT%H:%M:%SZ'), who, job_name, step_names, "
       "work_dir, "
-      "       submit_line, application, version, labelled_by "
+      "       submit_line, comment, application, version, labelled_by "
       "FROM labelled WHERE who IN (SELECT who FROM drawn) "
       "ORDER BY md5('{0}/' || coalesce(cluster, '') || '/' || coalesce(job_id, '') || '/' || "
       "             coalesce(submit_time::VARCHAR, '')), job_id, submit_time LIMIT {2}",
@@ -129,8 +148,9 @@ Result<AuditSheet> sample_labelled(duck::Connection& connection, std::int64_t se
   for (const auto& row : rows->rows) {
     AuditRecord r;
     std::size_t column = 0;
-    for (std::string* to : {&r.cluster, &r.job_id, &r.submit_time, &r.user, &r.job_name, &r.step_names,
-                            &r.work_dir, &r.submit_line, &r.application, &r.version, &r.labelled_by})
+    for (std::string* to :
+         {&r.cluster, &r.job_id, &r.submit_time, &r.user, &r.job_name, &r.step_names, &r.work_dir,
+          &r.submit_line, &r.comment, &r.application, &r.version, &r.labelled_by})
       *to = text_of(row[column++]);
     sheet.records.push_back(std::move(r));
   }

@@ -2,6 +2,7 @@
 // Labels and the store: what it holds without a label, samples of what it labels, and all labels anew.
 #pragma once
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,8 @@ struct StoredNames {
   double weight = 0;       ///< of all of them
 };
 Result<StoredNames> read_names(duck::Connection& connection);
+/// Shows each of `accepting` all jobs of the store, with the weights that `stored` has.
+Status see_all(duck::Connection& connection, const StoredNames& stored, std::span<Accepting> accepting);
 
 /// `records` labelled jobs of `users` users, both drawn by `seed`: the same of the same store.
 Result<AuditSheet> sample_labelled(duck::Connection& connection, std::int64_t seed, std::uint64_t users,

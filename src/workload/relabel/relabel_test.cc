@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
 namespace sickbay::workload {
@@ -79,6 +80,62 @@ TEST(Relabel, NamesWithoutALabelWeighTheirCoreHours) {
   ASSERT_EQ(s.groups.size(), 1u);
   EXPECT_EQ(s.groups[0].keyword, "turbsolve");
   EXPECT_EQ(s.groups[0].users, 10u);
+}
+
+// A keyword stands in more names than those of its group, and the steps may say otherwise.
+TEST(Relabel, WhatAcceptingASuggestionWillDoIsWhatItDoes) {
+  auto opened = Store::open({});
+  ASSERT_TRUE(opened) << opened.error().line();
+  Store store = std::move(*opened);
+  const auto filled = store.connection().execute(
+      "INSERT INTO jobs(cluster, job_id, submit_time, user_name, job_name, step_names, work_dir, cpus, "
+      "cpu_time, "
+      "elapsed, application) "
+      "SELECT 'c', i::VARCHAR, TIMESTAMP '2021-05-01' + to_seconds(i), 'user' || i % 28, "
+      "CASE WHEN i < 3 THEN 'larmor' || i WHEN i < 200 THEN 'case' || i || '_larmor' WHEN i < 360 THEN 'qzx' "
+      "     WHEN i < 380 THEN 'larmor_vasp' ELSE 'turbsolve' END, "
+      "CASE WHEN i BETWEEN 190 AND 199 THEN 'vasp' END, "
+      "CASE WHEN i BETWEEN 200 AND 359 THEN '/work/p/larmor/run' || i END, 4, 3600, 900, 'unknown' "
+      "FROM range(400) t(i)");
+  ASSERT_TRUE(filled) << filled.error().line();
+  const Labeller labeller = lists(kVasp);
+  ASSERT_TRUE(relabel(store, labeller));
+  const auto names = read_names(store.connection());
+  ASSERT_TRUE(names) << names.error().line();
+  const Suggestions s = suggest(labeller, names->unlabelled, 10);
+  ASSERT_GE(s.groups.size(), 2u);
+  for (const Suggestion& group : s.groups) {
+    const Accepted accepted{&group, "New", "f"};
+    auto accepting = Accepting::make(labeller, {&accepted, 1});
+    ASSERT_TRUE(accepting) << accepting.error().line();
+    ASSERT_TRUE(see_all(store.connection(), *names, {&*accepting, 1}));
+    const Accepting::Effect told = accepting->effect();
+
+    const auto with = labeller.with({"own.json", overlay_of({&accepted, 1}).pretty()});
+    ASSERT_TRUE(with) << with.error().line();
+    ASSERT_TRUE(relabel(store, *with));
+    EXPECT_EQ(static_cast<std::int64_t>(told.jobs + told.moved), count(store, "application = 'New'"))
+        << group.word;
+    const auto users = store.connection().query(
+        "SELECT count(DISTINCT user_name), sum(cpu_time) / 3600.0 FROM jobs WHERE application = 'New' AND "
+        "job_id::INT "
+        "NOT BETWEEN 360 AND 379");
+    ASSERT_TRUE(users) << users.error().line();
+    EXPECT_EQ(static_cast<std::int64_t>(told.users), std::get<std::int64_t>(users->rows[0][0])) << group.word;
+    EXPECT_DOUBLE_EQ(told.weight, std::get<double>(users->rows[0][1])) << group.word;
+    ASSERT_TRUE(relabel(store, labeller));
+  }
+  const auto larmor = std::find_if(s.groups.begin(), s.groups.end(), [](const Suggestion& g) {
+    return g.keyword == "larmor" && g.by == "job name";
+  });
+  ASSERT_NE(larmor, s.groups.end());
+  const Accepted accepted{&*larmor, "", ""};
+  auto accepting = Accepting::make(labeller, {&accepted, 1});
+  ASSERT_TRUE(accepting && see_all(store.connection(), *names, {&*accepting, 1}));
+  EXPECT_EQ(larmor->jobs, 3u) << "its group is small";
+  EXPECT_EQ(accepting->effect().jobs, 350u);
+  EXPECT_EQ(accepting->effect().users, 28u);
+  EXPECT_EQ(accepting->effect().moved, 20u) << "the longer keyword takes VASP's jobs over";
 }
 
 TEST(Relabel, WithoutTimesNamesWeighTheirCores) {

@@ -48,6 +48,7 @@ constexpr auto kDerived = std::to_array<DerivedColumn>({
     {"size_rank", "its place"},
     {"time_class", "class of its run time"},
     {"time_rank", "its place"},
+    {"label_confidence", "how sure a label by likeness is"},
 });
 
 }  // namespace

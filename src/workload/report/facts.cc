@@ -79,6 +79,9 @@ Status add_facts(Connection& connection, const RunOrder& order, std::int64_t job
   fact("compared", "Compared with", *second);
   fact("jobs", "Jobs", value_text(document, jobs, duck::Type::integer, "jobs"));
   fact("filter", "Only", describe_filter(order.views.filter));
+  if (order.views.filter.like)
+    fact("like", "Labels by likeness too, from",
+         value_text(document, 100 * *order.views.filter.like, duck::Type::real, "%"));
   auto sources =
       connection.query("SELECT source, count(*) OVER () FROM imports ORDER BY imported_at, source LIMIT 5");
   if (!sources) return fail(sources.error());

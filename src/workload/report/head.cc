@@ -52,14 +52,14 @@ struct ChartRow {
 const std::vector<ChartRow>& chart_rows() {
   static const OptionRow x{"x", Holds::column, true}, y{"y", Holds::figures, true},
       group{"group", Holds::column, false}, log{"log", Holds::axes, false},
-      mark{"mark", Holds::number, false}, stacked{"stacked", Holds::yes, false},
-      suffix{"suffix", Holds::column, false};
+      mark{"mark", Holds::number, false}, mark_of{"mark_of", Holds::figure, false},
+      stacked{"stacked", Holds::yes, false}, suffix{"suffix", Holds::column, false};
   static const std::vector<ChartRow> rows = {
       {"tiles", {}},
       {"bar", {x, y, group, suffix, stacked, log}},
       {"hbar", {x, y, group, suffix, stacked, log}},
-      {"line", {x, y, group, mark, log}},
-      {"stacked_area", {x, y, group, mark}},
+      {"line", {x, y, group, mark, mark_of, log}},
+      {"stacked_area", {x, y, group, mark, mark_of}},
       {"pareto", {x, {"y", Holds::figure, true}, {"share", Holds::figure, false}}},
       {"box",
        {x,
@@ -69,7 +69,8 @@ const std::vector<ChartRow>& chart_rows() {
         {"q3", Holds::figure, true},
         {"high", Holds::figure, true},
         log}},
-      {"heatmap", {x, {"y", Holds::column, true}, {"value", Holds::figure, true}}},
+      {"heatmap",
+       {x, {"y", Holds::column, true}, {"value", Holds::figure, true}, {"count", Holds::figure, false}}},
       {"radar", {{"name", Holds::column, true}, {"axes", Holds::figures, true}}},
       {"scatter", {{"x", Holds::figure, true}, {"y", Holds::figure, true}, group, log}},
       {"none", {}},

@@ -22,6 +22,7 @@ struct Filter {
   std::optional<TimePoint> from, to;  ///< jobs whose life (submit to end) touches [from, to)
   std::vector<std::string> users, accounts, partitions, applications, states, clusters;
   std::optional<std::int64_t> min_cpus, max_cpus;
+  std::optional<double> like;  ///< labels by likeness, too, where they are so sure (likeness.h)
 };
 
 /// Options of a chart as the head gives them: "pareto x=user_name y=core_h".

@@ -130,9 +130,17 @@ Result<Document> make_document(Connection& connection, const RunOrder& order) {
 }
 
 Result<std::vector<Error>> check_reports(Connection& empty_store, const std::vector<Plugin>& plugins,
-                                         std::vector<std::string>& columns) {
+                                         std::vector<std::string>& columns,
+                                         const ExecutableCheck* executables) {
   RunOrder order;
   order.views.site = default_site();
+  if (executables != nullptr) {
+    order.run_program = executables->run_program;
+    order.store_path = executables->store_path;
+    order.time_limit = executables->time_limit;
+    order.time_zone = "UTC";
+    order.language = "en";
+  }
   auto views = views_sql(empty_store, order.views);
   if (!views) return fail(views.error());
   if (auto made = empty_store.execute(*views); !made) return fail(made.error());
@@ -145,8 +153,9 @@ Result<std::vector<Error>> check_reports(Connection& empty_store, const std::vec
         continue;
       }
       for (const auto& [column, unit] : spec.units) names.insert(column);
-      if (spec.executable) continue;
-      const ReportResult result = run_report(empty_store, spec, order);
+      if (spec.executable && executables == nullptr) continue;
+      const ReportResult result = spec.executable ? run_executable(plugin, spec, order, *views)
+                                                  : run_report(empty_store, spec, order);
       if (result.outcome == Outcome::failed)
         errors.emplace_back(ErrorCode::bad_input, result.why.starts_with(spec.path)
                                                       ? result.why

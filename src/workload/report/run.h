@@ -49,10 +49,18 @@ Result<Document> make_document(duck::Connection& connection, const RunOrder& ord
 /// Runs one report on a connection that has the views.
 ReportResult run_report(duck::Connection& connection, const ReportSpec& spec, const RunOrder& order);
 
-/// Runs every SELECT on a store without jobs, for `--check`: the columns of all results go to `columns`.
-/// One error for each report that is wrong.
+/// How a check starts executables: each once, on the store at `store_path` (ten_jobs.h).
+struct ExecutableCheck {
+  RunProgram run_program;
+  std::string store_path;
+  std::chrono::milliseconds time_limit = std::chrono::seconds(60);
+};
+
+/// Runs every SELECT on a store without jobs, for `--check`, and every executable where `executables` says
+/// how: the columns of all results go to `columns`.  One error for each report that is wrong.
 Result<std::vector<Error>> check_reports(duck::Connection& empty_store, const std::vector<Plugin>& plugins,
-                                         std::vector<std::string>& columns);
+                                         std::vector<std::string>& columns,
+                                         const ExecutableCheck* executables = nullptr);
 
 /// The table that an executable printed: CSV with a header, or JSON ([{...}] or {"columns", "rows"}).
 /// A column is of integers, reals, booleans or times where all its values are; "" is NULL.

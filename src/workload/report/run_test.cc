@@ -8,6 +8,7 @@
 
 #include "workload/report/catalog.h"
 #include "workload/report/report_test_parts.h"
+#include "workload/report/ten_jobs.h"
 
 namespace sickbay::workload {
 namespace {
@@ -240,6 +241,48 @@ TEST_F(Run, ChecksWithoutJobs) {
                 "Did you mean \"jobs\"?"));
   EXPECT_THAT((*errors)[1].what, HasSubstr("03_b.sql:1: the head has no note"));
   EXPECT_THAT(columns, ElementsAre("jobs", "n", "user_name"));
+}
+
+// What a program prints is looked at on ten jobs; one that cannot be started, or prints another column, is
+// wrong.
+TEST_F(Run, ChecksExecutablesOnTenJobs) {
+  const std::string head = R"(, "title": "T", "note": "n", "units": "n=count"}])";
+  folder_.write("own/plugin.json",
+                R"({"name": "own", "title": "Own", "help": "h", "chapter": "use", "reports": [
+      {"name": "good", "command": ["./good"])" +
+                    head.substr(0, head.size() - 1) + R"(,
+      {"name": "wrong", "command": ["./wrong"])" +
+                    head + "}");
+  auto catalog = load_catalog({folder_.path()});
+  ASSERT_TRUE(catalog);
+  auto empty = Store::open({});
+  ASSERT_TRUE(empty);
+  const Folder elsewhere;
+  const std::string path = elsewhere.path("ten.duckdb");
+  const auto made = make_store_of_ten_jobs(path);
+  ASSERT_TRUE(made) << made.error().line();
+  ExecutableCheck check;
+  check.store_path = path;
+  check.run_program = [&](const ProgramOrder& program) -> Result<std::string> {
+    auto store = Store::open({.path = program.argv.back(), .mode = StoreMode::read, .sandboxed = true});
+    if (!store) return fail(store.error());
+    for (const auto& [name, value] : program.environment)
+      if (name == "SICKBAY_VIEWS")
+        if (auto views = store->connection().execute(value); !views) return fail(views.error());
+    auto jobs = store->connection().query("SELECT count(*) FROM j WHERE core_h > 0");
+    if (!jobs) return fail(jobs.error());
+    return std::string(program.argv.front() == "./good" ? "n\n" : "m\n") +
+           std::to_string(std::get<std::int64_t>(jobs->rows[0][0])) + "\n";
+  };
+  std::vector<std::string> columns;
+  auto errors = check_reports(empty->connection(), catalog->plugins, columns, &check);
+  ASSERT_TRUE(errors) << errors.error().line();
+  ASSERT_EQ(errors->size(), 1u);
+  EXPECT_THAT((*errors)[0].what, HasSubstr("the result has no column 'n'"));
+  EXPECT_THAT(columns, testing::Contains("n"));
+  errors = check_reports(empty->connection(), catalog->plugins, columns);
+  ASSERT_TRUE(errors);
+  EXPECT_TRUE(errors->empty()) << "without leave nothing is started";
 }
 
 TEST(Table, OfCsv) {

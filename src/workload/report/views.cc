@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "workload/report/cost_views.h"
 #include "workload/report/in_period.h"
+#include "workload/report/likeness.h"
 #include "workload/report/log_span.h"
 
 namespace sickbay::workload {
@@ -202,13 +203,17 @@ std::string where_sql(const Filter& filter, const Bounds& bounds) {
 // All columns of jobs and the derived ones, or those that are `wanted`.
 std::string select_sql(const ViewOrder& order, const Bounds& bounds, const std::set<std::string>* wanted,
                        const std::string& where) {
-  std::string columns = "*";
+  const bool like = order.filter.like.has_value();
+  std::string columns = like ? "* EXCLUDE (label_confidence)" : "*";
   if (wanted != nullptr) {
     columns = "job_id";  // a view needs one
     for (const std::string& name : stored_columns())
       if (name != "job_id" && wanted->contains(name)) columns += ", \"" + name + '"';
   }
-  return fmt::format("SELECT {}{}\nFROM jobs{}", columns, derived_sql(order.site, bounds, wanted), where);
+  std::string derived = derived_sql(order.site, bounds, wanted);
+  if (wanted == nullptr || wanted->contains("label_confidence"))
+    derived += fmt::format(",\n  {} AS label_confidence", like ? "label_confidence" : "NULL::DOUBLE");
+  return fmt::format("SELECT {}{}\nFROM {}{}", columns, derived, like ? "jobs_like" : "jobs", where);
 }
 
 std::string users_sql(const std::vector<SiteUser>& users) {
@@ -299,6 +304,7 @@ Result<std::string> views_sql(duck::Connection& connection, const ViewOrder& ord
       local_time_sql(order.zone, std::min(span->earliest.value_or(kNever), f.from.value_or(kNever)),
                      std::max(span->latest.value_or(kNoTime), f.to.value_or(kNoTime)));
   sql += span_sql(*span);
+  if (order.filter.like) sql += likeness_sql(*order.filter.like);
   sql += job_views_sql(order, nullptr);
   sql += period_sql("period", f.from ? f.from : first, f.to ? f.to : last);
   sql += period_sql("period2", order.compare ? std::optional(order.compare->from) : std::nullopt,

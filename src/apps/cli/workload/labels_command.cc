@@ -7,11 +7,13 @@
 #include <fstream>
 #include <iterator>
 #include <map>
+#include <numeric>
 
 #include "apps/cli/answer.h"
 #include "apps/cli/commands.h"
 #include "apps/cli/page.h"
 #include "apps/cli/workload/label_files.h"
+#include "apps/cli/workload/labels_like.h"
 #include "base/spelling.h"
 #include "base/text.h"
 #include "base/text_table.h"
@@ -33,7 +35,7 @@ using Align = TextTable::Column::Align;
 struct LabelsOptions {
   std::vector<std::string> lists, names, accept;
   std::string store, field, out, marked;
-  std::string steps, work_dir, submit_line, user, cluster;
+  std::string steps, work_dir, submit_line, user, cluster, comment, account;
   std::uint64_t most = 20, users = 20, records = 300;
   std::int64_t seed = 1;
   bool json = false, dry_run = false;
@@ -123,7 +125,8 @@ Result<int> run_test(const LabelsOptions& o) {
   auto names = o.names;
   if (names.empty()) names.emplace_back();
   for (const std::string& name : names) {
-    const Label l = labeller->label({name, o.steps, o.work_dir, o.submit_line, o.user, o.cluster});
+    const Label l =
+        labeller->label({name, o.steps, o.work_dir, o.submit_line, o.user, o.cluster, o.comment, o.account});
     unknown = unknown || l.application == "unknown";
     table.add({for_terminal(name), std::string(l.application), for_terminal(l.version), std::string(l.field),
                std::string(l.labelled_by), for_terminal(l.evidence)});
@@ -171,15 +174,49 @@ Result<std::vector<workload::Accepted>> parse_accepted(const std::vector<std::st
   return accepted;
 }
 
-Json suggestions_json(const workload::Suggestions& s, const workload::StoredNames& stored) {
+using workload::Accepting;
+
+// What accepting each of the suggestions, alone, will do; the one that does most comes first.
+Result<std::vector<Accepting::Effect>> effects_of(workload::Suggestions& s,
+                                                  const workload::Labeller& labeller,
+                                                  const workload::StoredNames& stored,
+                                                  duck::Connection& connection) {
+  std::vector<Accepting> accepting;
+  for (const auto& group : s.groups) {
+    const workload::Accepted accepted{&group, "", ""};
+    auto one = Accepting::make(labeller, {&accepted, 1});
+    if (!one) return fail(one.error());
+    accepting.push_back(std::move(*one));
+  }
+  if (auto seen = workload::see_all(connection, stored, accepting); !seen) return fail(seen.error());
+  std::vector<std::size_t> order(s.groups.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return accepting[a].effect().weight > accepting[b].effect().weight;
+  });
+  std::vector<workload::Suggestion> groups;
+  std::vector<Accepting::Effect> effects;
+  for (const std::size_t i : order) {
+    groups.push_back(std::move(s.groups[i]));
+    effects.push_back(accepting[i].effect());
+  }
+  s.groups = std::move(groups);
+  return effects;
+}
+
+Json suggestions_json(const workload::Suggestions& s, const std::vector<Accepting::Effect>& effects,
+                      const workload::StoredNames& stored) {
   Json groups = Json::array();
   for (std::size_t i = 0; i < s.groups.size(); ++i) {
     const auto& g = s.groups[i];
+    const Accepting::Effect& e = effects[i];
     groups.push(Json::object({{"number", i + 1},
                               {"word", g.word},
-                              {"weight", g.weight},
-                              {"jobs", g.jobs},
-                              {"users", g.users},
+                              {"weight", e.weight},
+                              {"jobs", e.jobs},
+                              {"users", e.users},
+                              {"moved_jobs", e.moved},
+                              {"group_jobs", g.jobs},
                               {"by", g.by},
                               {"keyword", g.keyword},
                               {"renames", Json(g.names)},
@@ -196,7 +233,9 @@ Json suggestions_json(const workload::Suggestions& s, const workload::StoredName
                        {"suggestions", std::move(groups)}});
 }
 
-std::string suggestions_text(const workload::Suggestions& s, const workload::StoredNames& stored) {
+std::string suggestions_text(const workload::Suggestions& s, const std::vector<Accepting::Effect>& effects,
+                             const workload::StoredNames& stored) {
+  bool moves = false;
   TextTable table({{"NO", Align::right},
                    {stored.unit == "core-hours" ? "CORE-H"
                     : stored.unit == "cores"    ? "CORES"
@@ -212,8 +251,11 @@ std::string suggestions_text(const workload::Suggestions& s, const workload::Sto
     std::string proposed = g.keyword.empty() ? "rename" : "keyword " + g.keyword, examples;
     for (const std::string& n : g.names) proposed += " " + n;
     for (const std::string& n : g.examples) examples += examples.empty() ? n : " " + n;
-    table.add({std::to_string(i + 1), fmt::format("{:.0f}", g.weight), std::to_string(g.jobs),
-               std::to_string(g.users), g.by, for_terminal(proposed), for_terminal(examples)});
+    const Accepting::Effect& e = effects[i];
+    moves = moves || e.moved > 0;
+    if (e.moved > 0) proposed += fmt::format(" (moves {})", e.moved);
+    table.add({std::to_string(i + 1), fmt::format("{:.0f}", e.weight), std::to_string(e.jobs),
+               std::to_string(e.users), g.by, for_terminal(proposed), for_terminal(examples)});
   }
   const TextPage page = page_of_stdout();
   std::string text = fmt::format("{} of {} jobs have no label", s.unlabelled, stored.jobs);
@@ -224,6 +266,8 @@ std::string suggestions_text(const workload::Suggestions& s, const workload::Sto
     text += fmt::format(
         "{} of them have only names that say nothing (default names, interpreters): in no group\n",
         s.nameless);
+  text += "Jobs and users are those that accepting a line, alone, gives a label.\n";
+  if (moves) text += "\"moves\": jobs that have a label already and get this one instead.\n";
   if (stored.unit != "core-hours")
     text += fmt::format("The log has no run times: the order is by {}, not by core-hours.\n", stored.unit);
   return text + "\n" + table.text({.width = page.width, .colours = page.colours});
@@ -236,12 +280,14 @@ Result<int> run_suggest(const LabelsOptions& o) {
   if (!store) return fail(store.error());
   auto stored = workload::read_names(store->connection());
   if (!stored) return fail(stored.error());
-  const auto suggestions = workload::suggest(*labeller, stored->unlabelled, o.most);
+  auto suggestions = workload::suggest(*labeller, stored->unlabelled, o.most);
+  auto effects = effects_of(suggestions, *labeller, *stored, store->connection());
+  if (!effects) return fail(effects.error());
   if (o.accept.empty()) {
     if (o.json)
-      print_json(suggestions_json(suggestions, *stored));
+      print_json(suggestions_json(suggestions, *effects, *stored));
     else
-      print(suggestions_text(suggestions, *stored));
+      print(suggestions_text(suggestions, *effects, *stored));
     return 0;
   }
   auto accepted = parse_accepted(o.accept, suggestions.groups);
@@ -256,10 +302,17 @@ Result<int> run_suggest(const LabelsOptions& o) {
     print(overlay + "\n");
     return 0;
   }
+  auto accepting = Accepting::make(*labeller, *accepted);
+  if (!accepting) return fail(accepting.error());
+  if (auto seen = workload::see_all(store->connection(), *stored, {&*accepting, 1}); !seen)
+    return fail(seen.error());
+  const Accepting::Effect all = accepting->effect();
   if (auto written = write_file(o.out, overlay); !written) return fail(written.error());
   if (!o.json)
-    print(fmt::format("{} accepted: {}\nTo take effect: sickbay labels apply --labels {}\n", accepted->size(),
-                      o.out, o.out));
+    print(
+        fmt::format("{} accepted: {}\nGives a label to {} jobs of {} users, and another one to {} jobs.\n"
+                    "To take effect: sickbay labels apply --labels {}\n",
+                    accepted->size(), o.out, all.jobs, all.users, all.moved, o.out));
   return 0;
 }
 
@@ -378,7 +431,8 @@ void add_labels_command(CLI::App& app, Ending& ending) {
   auto o = std::make_shared<LabelsOptions>();
   const auto common = [o](CLI::App* sub, bool store) {
     sub->add_option("--labels", o->lists, "lists to lay over the shipped and the site's: a file or a folder")
-        ->type_name("FILE");
+        ->type_name("FILE")
+        ->allow_extra_args(false);  // what follows is a name to be tested
     if (store)
       sub->add_option("--store", o->store, "the store; default: $SICKBAY_STORE, else the user's own")
           ->type_name("FILE");
@@ -399,6 +453,9 @@ void add_labels_command(CLI::App& app, Ending& ending) {
   test->add_option("--submit-line", o->submit_line, "the command line of the submission")->type_name("TEXT");
   test->add_option("--user", o->user, "the user")->type_name("NAME");
   test->add_option("--cluster", o->cluster, "the cluster")->type_name("NAME");
+  test->add_option("--comment", o->comment, "the comment")->type_name("TEXT");
+  test->add_option("--account", o->account, "the account; it only makes other evidence sure")
+      ->type_name("NAME");
   test->footer("Exit codes: 0 all are labelled; 1 one is unknown.\n");
   test->callback([o, &ending] { ending = {run_test(*o), o->json}; });
 
@@ -427,6 +484,8 @@ void add_labels_command(CLI::App& app, Ending& ending) {
   audit->add_option("--marked", o->marked, "read this marked sheet, and tell the precision")
       ->type_name("FILE");
   audit->callback([o, &ending] { ending = {run_audit(*o), o->json}; });
+
+  add_labels_like_command(*c, ending);
 
   CLI::App* apply =
       c->add_subcommand("apply", "label all jobs of a store anew, with the lists as they are now");

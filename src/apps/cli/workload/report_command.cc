@@ -198,7 +198,15 @@ Result<int> run_report_command(ReportOptions& o) {
   auto chosen = workload::choose_reports(*catalog, *site, {o.plugins, o.reports, *parameters});
   if (!chosen) return fail(chosen.error());
   if (o.list) return list_reports(*chosen, o.json);
-  if (o.check) return check_reports(folders, *catalog, *chosen, o.json);
+  if (o.check) {
+    auto limit = parse_duration(o.time_limit);
+    if (!limit) return fail(limit.error());
+    return check_reports(folders, *catalog, *chosen,
+                         {.run_program = run_program,
+                          .store_path = {},
+                          .time_limit = std::chrono::duration_cast<std::chrono::milliseconds>(*limit)},
+                         o.json);
+  }
   if (o.list_messages) return list_messages(folders, *chosen);
   return print_report(o, *catalog, *site, std::move(*chosen));
 }
@@ -226,6 +234,13 @@ void add_filter_options(CLI::App& c, ReportOptions& o) {
       ->group("Which jobs");
   c.add_option("--max-cpus", o.filter.max_cpus, "of at most as many cores")
       ->type_name("N")
+      ->group("Which jobs");
+  c.add_option("--like", o.filter.like,
+               "a job without a label gets that of its user's jobs of the same shape, marked 'like', where "
+               "that is so "
+               "sure: 0.5 to 1")
+      ->check(CLI::Range(0.5, 1.0))
+      ->type_name("SHARE")
       ->group("Which jobs");
 }
 
@@ -290,7 +305,8 @@ void add_report_command(CLI::App& app, Ending& ending) {
       ->group("Reading logs");
   add_log_options(*c, o->log, "Reading logs");
   c->add_option("--threads", o->threads, "threads of the store; default: one per core")->type_name("N");
-  c->add_flag("--check", o->check, "check all plug-ins and translations, and make no report")
+  c->add_flag("--check", o->check,
+              "check all plug-ins and translations, and make no report; executables run on ten made-up jobs")
       ->group("For authors of plug-ins");
   c->add_flag("--list-messages", o->list_messages, "print all texts that a translation may hold, as JSON")
       ->group("For authors of plug-ins");

@@ -3,8 +3,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "apps/cli/answer.h"
 #include "apps/cli/page.h"
+#include "apps/cli/workload/temporary_folder.h"
 #include "base/error_json.h"
 #include "base/json.h"
 #include "base/text.h"
@@ -12,6 +15,7 @@
 #include "workload/report/count_rules.h"
 #include "workload/report/messages.h"
 #include "workload/report/run.h"
+#include "workload/report/ten_jobs.h"
 #include "workload/store/store.h"
 
 namespace sickbay::cli {
@@ -95,11 +99,24 @@ Result<int> help_plugin(const std::vector<Plugin>& plugins, const std::string& n
 }
 
 Result<int> check_reports(const std::vector<std::string>& folders, const Catalog& catalog,
-                          const std::vector<Plugin>& plugins, bool as_json) {
+                          const std::vector<Plugin>& plugins, workload::ExecutableCheck executables,
+                          bool as_json) {
   auto store = empty_store();
   if (!store) return fail(store.error());
+  const TemporaryFolder folder;
+  executables.store_path = folder.path() + "/ten_jobs.duckdb";
+  const bool starts = std::any_of(plugins.begin(), plugins.end(), [](const Plugin& plugin) {
+    return std::any_of(plugin.reports.begin(), plugin.reports.end(),
+                       [](const auto& spec) { return spec.executable; });
+  });
+  if (starts) {
+    if (folder.path().empty())
+      return fail(ErrorCode::storage_broken, "cannot make a folder for temporary files; see TMPDIR");
+    if (auto made = workload::make_store_of_ten_jobs(executables.store_path); !made)
+      return fail(made.error());
+  }
   std::vector<std::string> columns;
-  auto errors = workload::check_reports(store->connection(), plugins, columns);
+  auto errors = workload::check_reports(store->connection(), plugins, columns, &executables);
   if (!errors) return fail(errors.error());
   auto english = workload::load_messages(folders, plugins, "en");
   if (!english) return fail(english.error());

@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <string>
 
@@ -12,6 +13,8 @@
 #include "apps/cli/commands.h"
 #include "apps/cli/page.h"
 #include "apps/cli/workload/sql_text.h"
+#include "workload/report/site.h"
+#include "workload/report/views.h"
 #include "workload/store/store.h"
 #include "workload/store/store_path.h"
 
@@ -20,8 +23,25 @@ namespace {
 
 struct SqlOptions {
   std::string sql, store, format = "table";
-  bool write = false, json = false;
+  bool write = false, views = false, json = false;
 };
+
+// The views of a report: the caller's, where it is a plug-in's executable, else those of all jobs.
+Status make_views(duck::Connection& connection) {
+  const char* given = std::getenv("SICKBAY_VIEWS");
+  if (given != nullptr && *given != '\0') {
+    if (auto made = connection.execute(given); !made)
+      return fail(
+          std::move(made.error())
+              .remedied_by("SICKBAY_VIEWS is set by 'sickbay report' for executables; unset it elsewhere"));
+    return {};
+  }
+  workload::ViewOrder order;
+  order.site = workload::default_site();
+  auto views = workload::views_sql(connection, order);
+  if (!views) return fail(std::move(views.error()));
+  return connection.execute(*views);
+}
 
 constexpr std::size_t kLongestSql = 16 * 1024 * 1024;
 
@@ -52,6 +72,8 @@ Result<int> run_sql(SqlOptions& o) {
   options.sandboxed = !o.write;
   auto store = workload::Store::open(options);
   if (!store) return fail(store.error());
+  if (o.views)
+    if (auto made = make_views(store->connection()); !made) return fail(made.error());
 
   auto text = SqlText::make(format, page_of_stdout(), [&](std::string_view piece) {
     o.json = false;  // behind half an array no JSON would be whole
@@ -93,7 +115,12 @@ void add_sql_command(CLI::App& app, Ending& ending) {
                             ->type_name("table|csv|json|jsonl")
                             ->check(CLI::IsMember({"table", "csv", "json", "jsonl"}));
   c->add_flag("--json", o->json, "the same as --format json")->excludes(format);
-  c->add_flag("--write", o->write, "any statements, also such that change the store");
+  CLI::Option* write = c->add_flag("--write", o->write, "any statements, also such that change the store");
+  c->add_flag("--views", o->views,
+              "with the views of reports (j, period, ...): those of $SICKBAY_VIEWS, which holds the filter, "
+              "else of all "
+              "jobs")
+      ->excludes(write);
   c->footer(
       "Without --write the store is only read, and the SQL reaches no files, network or settings.\n"
       "The tables are jobs, imports, rejects, node_events, nodes, job_failures\n"
