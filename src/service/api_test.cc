@@ -68,6 +68,51 @@ TEST_F(ApiTest, TwoBindingsBeforeTheNextRoundAreNotBothGood) {
   EXPECT_EQ(ask("alice", "POST", "/v1/cases/c3/job", R"({"job_id":11})")->response.status, 200);
 }
 
+// Job ids can be guessed: whoever names one before its owner does must not keep him out.
+TEST_F(ApiTest, AnIdThatSlurmHasNotConfirmedKeepsNobodyOut) {
+  pass(std::chrono::seconds(1));
+  ask("bob", "POST", "/v1/cases", submission(), "k1");
+  ask("bob", "POST", "/v1/cases", submission(), "k2");
+  ask("alice", "POST", "/v1/cases", submission(), "k3");
+  ask("alice", "POST", "/v1/cases", submission(), "k4");
+  const auto bind = [&](const char* user, const char* subject, JobId job) {
+    return ask(user, "POST", std::string("/v1/cases/") + subject + "/job",
+               R"({"job_id":)" + std::to_string(job) + "}");
+  };
+  // The next job will have the id 1; one that is far away stays unknown to Slurm.
+  EXPECT_EQ(bind("bob", "c1", 1)->response.status, 200);
+  EXPECT_EQ(bind("bob", "c2", 900)->response.status, 200);
+  Submission s;
+  s.script = "#!/bin/sh\n#SIM hang\n";
+  s.owner = {"alice", 60001, 60001};
+  s.work_dir = "/home/alice";
+  const auto hers = cluster_.sbatch(s);
+  ASSERT_TRUE(hers);
+  ASSERT_EQ(hers->job_id, 1U);
+  EXPECT_EQ(bind("alice", "c3", 1)->response.status, 200) << "it is hers";
+  EXPECT_EQ(bind("alice", "c4", 900)->response.status, 200) << "nobody's yet";
+  pass(std::chrono::seconds(10));  // a look at Slurm confirms it
+  EXPECT_EQ(body_of(ask("alice", "GET", "/v1/jobs/1/case"))["case"].as_string(), "c3");
+  EXPECT_EQ(ask("bob", "GET", "/v1/jobs/1/case")->response.status, 403);
+
+  ask("bob", "POST", "/v1/cases", submission(), "k5");
+  const auto late = bind("bob", "c5", 1);
+  EXPECT_EQ(late->response.status, 409) << "Slurm says that it is alice's";
+  EXPECT_EQ(body_of(late)["what"].as_string(), "job 1 belongs to another user");
+  EXPECT_EQ(body_of(ask("alice", "GET", "/v1/jobs/1/case"))["case"].as_string(), "c3");
+  cluster_.scancel(1);
+}
+
+TEST_F(ApiTest, TwoUsersWhoNameOneIdInOneRoundAreBothHeard) {
+  ask("bob", "POST", "/v1/cases", submission(), "k1");
+  ask("alice", "POST", "/v1/cases", submission(), "k2");
+  const auto his = send("bob", "POST", "/v1/cases/c1/job", R"({"job_id":7})");
+  const auto hers = send("alice", "POST", "/v1/cases/c2/job", R"({"job_id":7})");
+  pass(std::chrono::seconds(5));
+  EXPECT_EQ(his->response.status, 200);
+  EXPECT_EQ(hers->response.status, 200) << hers->response.body;
+}
+
 TEST_F(ApiTest, ANodeNamesTheCasesThatBlameIt) {
   ask("alice", "POST", "/v1/cases", submission(), "k1");
   ask("alice", "POST", "/v1/cases", submission(), "k2");
