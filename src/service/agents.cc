@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "engine/fleet/fleet.h"
 #include "model/ids.h"
+#include "service/allowance.h"
 
 namespace sickbay {
 namespace {
@@ -17,12 +18,16 @@ constexpr std::string_view kAgentSeen = "agent_seen";
 constexpr std::chrono::seconds kLookAgain{10};   // how old a look at the nodes may be that refuses an agent
 constexpr std::chrono::seconds kAddressAge{60};  // of a name that was looked up
 constexpr std::chrono::minutes kPresent{2};
-constexpr std::chrono::minutes kUnknownStands{70};  // an agent tells what stands again each hour
-constexpr std::size_t kMostStanding = 200;          // of one node
-constexpr std::size_t kBootsKept = 8;               // of one node; a spool rarely holds findings of three
-constexpr std::size_t kMostDigests = 4096;          // bytes
+constexpr std::size_t kBootsKept = 8;       // of one node; a spool rarely holds findings of three
+constexpr std::size_t kMostDigests = 4096;  // bytes
 constexpr std::size_t kMostFactBytes = 16'384;
 constexpr std::size_t kMostComponentBytes = 16'384;
+// What the journal keeps of one node.  An agent tells what stands once an hour, 64 rules at most, in some
+// hundred bytes each: this is many times that, and less than 50 MB a day of a node that tells without end.
+constexpr double kBytesSaved = 1 << 20, kBytesAnHour = 2 << 20;
+constexpr double kFindingsSaved = 600, kFindingsAnHour = 1200;
+constexpr double kHelloSaved = 256 << 10, kHelloAnHour = 64 << 10;  // bytes; it tells what is new, seldom
+constexpr std::size_t kMostTextBytes = 4096;                        // of a finding
 // Clocks are compared to the second: what the way takes is no news.
 constexpr std::chrono::milliseconds kClockStep{500};
 constexpr std::chrono::seconds kClockIsOff{30};
@@ -79,9 +84,18 @@ Result<Json> finding_body(const std::string& node, const Json& item) {
       return wrong("'class' of a finding that asks for a restart is " + quote_for_message(of));
     body.set("component", component).set("class", of);
   }
+  // (Where it is cut, half a character may be left: it is shown as one that cannot be read.)
+  if (const std::string& text = body["text"].as_string(); text.size() > kMostTextBytes)
+    body.set("text", fmt::format("{}... ({} bytes)", text.substr(0, kMostTextBytes), text.size()));
   if (body.dump().size() > Agents::kMostFindingBytes)
     return wrong(fmt::format("a finding is over {} bytes", Agents::kMostFindingBytes));
   return body;
+}
+
+double bytes_of(const std::vector<Event>& events) {
+  std::size_t bytes = 0;
+  for (const Event& event : events) bytes += event.body.dump().size();
+  return static_cast<double>(bytes);
 }
 
 // What an agent tells of its node, and what is known of its clock; null where it tells nothing, or no texts.
@@ -111,6 +125,9 @@ struct Agents::Agent {
     std::int64_t durable = 0;   ///< the greatest that the journal has
   };
   std::vector<Boot> boots;  ///< the latest last
+  Allowance bytes{kBytesSaved, kBytesAnHour}, findings{kFindingsSaved, kFindingsAnHour};
+  Allowance told{kHelloSaved, kHelloAnHour};
+  std::int64_t left_out = 0;  ///< findings for which no place was left, since our start
 
   bool known() const { return seen != kNoTime || !journaled.is_null(); }
   bool present(TimePoint now) const { return seen != kNoTime && now - seen < kPresent; }
@@ -120,11 +137,6 @@ struct Agents::Agent {
     if (boots.size() >= kBootsKept) boots.erase(boots.begin());
     return boots.emplace_back(Boot{id, 0, 0});
   }
-};
-
-struct Agents::Standing {
-  std::string finding, rule, result, action, text;
-  TimePoint since = kNoTime, told = kNoTime;
 };
 
 Agents::Agents(Loop& loop, Controller& controller, LookUp look_up)
@@ -145,7 +157,7 @@ void Agents::apply(const Event& event) {
   if (const auto no = parse_finding_name(event.subject)) {
     last_finding_ = std::max(last_finding_, *no);
     if (event.kind != kFinding) return;
-    note_finding(event);
+    standing_.apply(event);
     Agent::Boot& boot = agents_[event.body["node"].as_string()].boot(event.body["boot_id"].as_string());
     boot.durable = std::max(boot.durable, event.body["n"].as_int());
     boot.accepted = std::max(boot.accepted, boot.durable);
@@ -157,46 +169,6 @@ void Agents::apply(const Event& event) {
   if (event.kind == fleet::kFactsSeen) agents_[node].facts = event.body["facts"];
   if (event.kind == kComponentsSeen) agents_[node].components = event.body["components"];
   tasks_.apply(event);
-}
-
-void Agents::note_finding(const Event& event) {
-  const Json& body = event.body;
-  auto& all = standing_[body["node"].as_string()];
-  const std::string rule = body["specification"].as_string() + "/" + body["rule"].as_string();
-  const std::string& result = body["result"].as_string();
-  if (result == "ok") {
-    all.erase(rule + "/fault");
-    return;
-  }
-  if (result == "fault") all.erase(rule + "/unknown");  // it could be told
-  if (all.size() >= kMostStanding && !all.contains(rule + "/" + result)) return;
-  Standing& one = all[rule + "/" + result];
-  const bool again = one.since != kNoTime && (result == "fault" || event.at - one.told < kUnknownStands);
-  if (!again) one.since = event.at, one.finding = event.subject;
-  one.rule = rule;
-  one.result = result;
-  one.action = body["action"].as_string();
-  one.text = body["text"].as_string();
-  one.told = event.at;
-}
-
-Json Agents::findings(const std::string& node) const {
-  Json list = Json::array();
-  const auto it = standing_.find(node);
-  if (it == standing_.end()) return list;
-  std::vector<const Standing*> all;
-  for (const auto& [key, one] : it->second)
-    if (one.result == "fault" || loop_.now() - one.told < kUnknownStands) all.push_back(&one);
-  std::ranges::stable_sort(all, {}, [](const Standing* one) { return one->since; });
-  for (const Standing* one : all)
-    list.push(Json::object({{"finding", one->finding},
-                            {"rule", one->rule},
-                            {"result", one->result},
-                            {"action", one->action},
-                            {"text", one->text},
-                            {"since", to_micros(one->since)},
-                            {"told", to_micros(one->told)}}));
-  return list;
 }
 
 // --- who is an agent
@@ -285,7 +257,33 @@ void Agents::hello(const std::string& node, const Json& body, Done<Json> done) {
     events.push_back(
         new_event(node_subject(node), kComponentsSeen, Json::object({{"components", components}})));
   if (events.empty()) return done(std::move(answer));
+  // It is greeted all the same: what is not kept of it now is news again with its next hello.
+  const TimePoint now = loop_.now();
+  if (agent.told.left(now) <= 0) {
+    ++held_back_;
+    return done(std::move(answer));
+  }
+  agent.told.spend(bytes_of(events), now);
   controller_.take(std::move(events), std::move(answer), std::move(done));
+}
+
+// What a node says is kept within its allowance.  Beyond that its agent has to wait, and loses nothing.
+Status Agents::may_tell(const std::string& node) {
+  const Agent& agent = agents_[node];
+  const TimePoint now = loop_.now(), ready = std::max(agent.bytes.ready(now), agent.findings.ready(now));
+  if (ready <= now) return {};
+  ++held_back_;
+  return fail(Error(ErrorCode::busy, node + " has told too much")
+                  .because(fmt::format("the journal takes no more of it for {} s",
+                                       std::chrono::ceil<std::chrono::seconds>(ready - now).count()))
+                  .remedied_by("its agent tries again by itself; look at the rules that fire on that node"));
+}
+
+void Agents::spend(const std::string& node, const std::vector<Event>& events) {
+  Agent& agent = agents_[node];
+  agent.bytes.spend(bytes_of(events), loop_.now());
+  const auto findings = std::ranges::count(events, kFinding, &Event::kind);
+  agent.findings.spend(static_cast<double>(findings), loop_.now());
 }
 
 void Agents::take_findings(const std::string& node, const Json& body, Done<Json> done) {
@@ -294,6 +292,7 @@ void Agents::take_findings(const std::string& node, const Json& body, Done<Json>
     return done(
         fail(ErrorCode::bad_input, fmt::format("'items' must be a list of at most {}", kMostFindings)));
   Agent& agent = agents_[node];
+  if (Status may = may_tell(node); !may) return done(fail(std::move(may.error())));
   std::vector<Event> events;
   std::int64_t repeats = 0;
   Json refused = Json::array(), late = Json::array();
@@ -301,6 +300,8 @@ void Agents::take_findings(const std::string& node, const Json& body, Done<Json>
   const std::int64_t told = body["now"].as_int();
   const TimePoint now = told > 0 ? from_micros(told) : controller_.now();
   std::vector<std::string> boots;
+  StandingFindings::OfNode places = standing_.places(node);
+  std::int64_t left_out = 0;
   for (const Json& item : body["items"].items()) {
     auto finding = finding_body(node, item);
     if (!finding) {
@@ -319,6 +320,12 @@ void Agents::take_findings(const std::string& node, const Json& body, Done<Json>
       ++repeats;
       continue;
     }
+    if (!StandingFindings::put(places, *finding, finding_name(last_finding_ + 1), controller_.now())) {
+      ++left_out;
+      refused.push(Json::object(
+          {{"n", n}, {"what", fmt::format("{} rules of {} stand already", StandingFindings::kMost, node)}}));
+      continue;
+    }
     boot.accepted = n;
     boots.push_back(boot.boot_id);
     if (is_late) finding->set("late", true);
@@ -330,6 +337,9 @@ void Agents::take_findings(const std::string& node, const Json& body, Done<Json>
   Json answer =
       Json::object({{"kept", events.size()}, {"repeats", repeats}, {"refused", std::move(refused)}});
   if (late.size() > 0) answer.set("late", std::move(late));
+  agent.left_out += left_out;
+  left_out_ += left_out;
+  spend(node, events);
   controller_.take(std::move(events), std::move(answer),
                    [this, here = lifetime_.watch(), node, boots, done = std::move(done)](Result<Json> kept) {
                      // What was not kept comes again; what the full disk takes after all is known by then as
@@ -452,6 +462,7 @@ Json Agents::view(const std::string& node) const {
                        {"digests", told ? agent.digests : agent.journaled["digests"]},
                        {"mode", told ? Json(agent.mode) : agent.journaled["mode"]},
                        {"period", agent.period},
+                       {"left_out", agent.left_out},
                        {"clock_ahead_us", agent.ahead.count()}});
 }
 

@@ -21,6 +21,7 @@
 #include "service/controller.h"
 #include "service/leaving_news.h"
 #include "service/rank_watches.h"
+#include "service/standing_findings.h"
 #include "service/swim_groups.h"
 
 namespace sickbay {
@@ -67,10 +68,11 @@ class Agents {
 
   /// The member "agent" of a node in GET /v1/nodes; null where none was ever seen.
   Json view(const std::string& node) const;
-  /// What stands of what its agent found, oldest first: [{"finding", "rule", "result", "action", "text",
-  /// "since", "told"}].  A fault stands until its agent says that it is gone; what could not be told, while
-  /// it is told again each hour.
-  Json findings(const std::string& node) const;
+  /// What stands of what its agent found (StandingFindings::of).
+  Json findings(const std::string& node) const { return standing_.of(node, loop_.now()); }
+  /// Since our start: findings for which no place was left, and tellings that had to wait.
+  std::int64_t left_out() const { return left_out_; }
+  std::int64_t held_back() const { return held_back_; }
   /// How the agents of the nodes stand that Slurm has.
   struct Presence {
     std::size_t present = 0;  ///< asked something in the last two minutes
@@ -90,6 +92,8 @@ class Agents {
   void apply(const Event& event);
   void compare(const std::string& address, const std::string& node, Done<bool> done);
   void touch(const std::string& node);
+  Status may_tell(const std::string& node);
+  void spend(const std::string& node, const std::vector<Event>& events);
   void numeric(const std::string& node, Done<std::pair<std::string, std::uint16_t>> done);
 
   Loop& loop_;
@@ -97,9 +101,8 @@ class Agents {
   const LookUp look_up_;
   const TimePoint started_;
   std::map<std::string, Agent> agents_;
-  struct Standing;
-  void note_finding(const Event& event);
-  std::map<std::string, std::map<std::string, Standing>> standing_;  ///< by node, then rule and result
+  StandingFindings standing_;
+  std::int64_t left_out_ = 0, held_back_ = 0;
   std::int64_t last_finding_ = 0;
   std::map<std::string, std::pair<TimePoint, std::vector<std::string>>> addresses_;
   AgentTasks tasks_;
