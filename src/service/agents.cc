@@ -236,6 +236,7 @@ void Agents::hello(const std::string& node, const Json& body, Done<Json> done) {
   if (!body["boot_id"].is_string() || !body["version"].is_string() || !body["digests"].is_object() ||
       body["digests"].dump().size() > kMostDigests)
     return done(fail(ErrorCode::bad_input, "hello needs 'boot_id', 'version' and 'digests'"));
+  ++changes_;
   agent.boot_id = body["boot_id"].as_string();
   agent.version = body["version"].as_string();
   agent.digests = body["digests"];
@@ -339,6 +340,7 @@ void Agents::take_findings(const std::string& node, const Json& body, Done<Json>
   if (late.size() > 0) answer.set("late", std::move(late));
   agent.left_out += left_out;
   left_out_ += left_out;
+  changes_ += left_out > 0 ? 1 : 0;
   spend(node, events);
   controller_.take(std::move(events), std::move(answer),
                    [this, here = lifetime_.watch(), node, boots, done = std::move(done)](Result<Json> kept) {

@@ -73,6 +73,8 @@ class Agents {
   /// Since our start: findings for which no place was left, and tellings that had to wait.
   std::int64_t left_out() const { return left_out_; }
   std::int64_t held_back() const { return held_back_; }
+  /// Rises with what view() has of an agent and no event tells; not when one was heard alone.
+  std::uint64_t changes() const { return changes_; }
   /// How the agents of the nodes stand that Slurm has.
   struct Presence {
     std::size_t present = 0;  ///< asked something in the last two minutes
@@ -103,6 +105,7 @@ class Agents {
   std::map<std::string, Agent> agents_;
   StandingFindings standing_;
   std::int64_t left_out_ = 0, held_back_ = 0;
+  std::uint64_t changes_ = 0;
   std::int64_t last_finding_ = 0;
   std::map<std::string, std::pair<TimePoint, std::vector<std::string>>> addresses_;
   AgentTasks tasks_;

@@ -131,7 +131,8 @@ Api::Api(Controller& controller, CaseStore& cases, ResourceManager& manager, Ide
       cases_(cases),
       manager_(manager),
       identity_(std::move(identity)),
-      is_operator_(std::move(is_operator)) {
+      is_operator_(std::move(is_operator)),
+      nodes_(controller) {
   // The answers of earlier POSTs are in the journal (decisions.md 8).
   controller_.on_replayed([this](const Event& event) { posts_.apply(event); });
   controller_.on_committed([this](const Event& event) {

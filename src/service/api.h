@@ -12,6 +12,7 @@
 
 #include "ports/http.h"
 #include "service/controller.h"
+#include "service/node_list.h"
 #include "service/post_book.h"
 
 namespace sickbay {
@@ -79,6 +80,7 @@ class Api {
   std::list<std::shared_ptr<Stream>> streams_;
   std::map<std::int64_t, JobId> binding_;  ///< cases and their jobs that the next round binds
   PostBook posts_;
+  NodeList nodes_;
 };
 
 }  // namespace sickbay
