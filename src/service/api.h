@@ -37,6 +37,8 @@ class Api {
   /// Refuses what would open a case from another host: a submission holds a script and an environment, and
   /// TCP carries them signed, not encrypted (decisions.md 4).
   void refuse_remote_submissions() { remote_submissions_ = false; }
+  /// Takes the word of a lab, too: what it did to a node (SICKBAY_ROOT is set).
+  void serve_lab() { lab_ = true; }
   /// Serves the endpoints of agents, too.  `agents` must outlive this.
   void serve_agents(Agents& agents) { agents_ = &agents; }
   /// Shows the figures of the nonstop service, too.  It must outlive this.
@@ -74,7 +76,7 @@ class Api {
   ResourceManager& manager_;
   Agents* agents_ = nullptr;
   const NonstopService* nonstop_ = nullptr;
-  bool remote_submissions_ = true;
+  bool remote_submissions_ = true, lab_ = false;
   Identity identity_;
   std::function<bool(const Caller&)> is_operator_;
   std::list<std::shared_ptr<Stream>> streams_;

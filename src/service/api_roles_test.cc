@@ -113,6 +113,17 @@ TEST_F(ApiRoles, RootOfAnotherHostIsToldWhomToAsk) {
   EXPECT_THAT(told["remedy"].as_string(), HasSubstr("on the controller"));
 }
 
+TEST_F(ApiRoles, TheWordOfALabIsTakenInALabAlone) {
+  lab_ = false;
+  restart();
+  const std::size_t before = journal_.events().size();
+  const auto told =
+      ask("root", "POST", "/v1/lab/truth", R"({"subject":"node:n1","kind":"lab_fault","body":{}})");
+  EXPECT_EQ(told->response.status, 403);
+  EXPECT_THAT(body_of(told)["cause"].as_string(), HasSubstr("SICKBAY_ROOT"));
+  EXPECT_EQ(journal_.events().size(), before);
+}
+
 TEST_F(ApiRoles, ASiteMayRefuseSubmissionsFromOtherHosts) {
   api_->refuse_remote_submissions();
   const Json told = body_of(ask("alice@10.0.0.99", "POST", "/v1/cases", submission()));

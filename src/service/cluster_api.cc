@@ -105,6 +105,10 @@ void ClusterEndpoints::metrics(Api& api, Call& c) {
 }
 
 void ClusterEndpoints::lab_truth(Api& api, Call& c) {
+  if (!api.lab_)
+    return c.refuse(Error(ErrorCode::denied, "this sickbayd belongs to no lab")
+                        .because("what a lab did is told where SICKBAY_ROOT is set, and nowhere else")
+                        .remedied_by("start a lab: 'sickbay lab'"));
   const std::string& kind = c.body["kind"].as_string();
   if (kind != "lab_fault" && kind != "lab_heal")
     return c.refuse(Error(ErrorCode::bad_input, "'kind' must be lab_fault or lab_heal"));

@@ -123,6 +123,7 @@ Status run(const std::string& config_path, bool check_only) {
                    belongs_to(caller, config->operators.users, config->operators.groups);
           });
   api.serve_agents(agents);
+  if (!paths.root.empty()) api.serve_lab();
   if (!config->client.submit) api.refuse_remote_submissions();
   Submissions submissions(*loop, controller, cases, config->keep_submission,
                           [](const Error& error) { say(error.message("sickbayd")); });
