@@ -7,6 +7,7 @@
 #include <list>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -14,6 +15,7 @@
 #include "service/controller.h"
 #include "service/node_list.h"
 #include "service/post_book.h"
+#include "service/user_quotas.h"
 
 namespace sickbay {
 
@@ -37,6 +39,8 @@ class Api {
   /// Refuses what would open a case from another host: a submission holds a script and an environment, and
   /// TCP carries them signed, not encrypted (decisions.md 4).
   void refuse_remote_submissions() { remote_submissions_ = false; }
+  /// What users may have kept; to be set before the first request.
+  void set_quotas(UserQuotas quotas) { quotas_.emplace(std::move(quotas)); }
   /// Takes the word of a lab, too: what it did to a node (SICKBAY_ROOT is set).
   void serve_lab() { lab_ = true; }
   /// Serves the endpoints of agents, too.  `agents` must outlive this.
@@ -64,6 +68,7 @@ class Api {
   friend struct PendingEndpoints;
   friend struct SparesEndpoints;
   struct Stream;
+  Status may_post(const Row& row, const Call& call);
   void publish(const Event& event);
   bool may_see(const Caller& caller, const Event& event) const;
   /// Root on this host, or an operator on any.
@@ -81,6 +86,7 @@ class Api {
   std::function<bool(const Caller&)> is_operator_;
   std::list<std::shared_ptr<Stream>> streams_;
   std::map<std::int64_t, JobId> binding_;  ///< cases and their jobs that the next round binds
+  std::optional<UserQuotas> quotas_;
   PostBook posts_;
   NodeList nodes_;
 };
