@@ -33,8 +33,9 @@ const std::string& NodeList::text(bool stale, const Agents* agents) {
                         agents == nullptr ? 0 : agents->changes()};
   const TimePoint now = controller_.now();
   const auto age = now - made_;
-  const bool may_stay = made_ != kNoTime && age < kOldest && std::get<bool>(version_) == stale;
-  if (may_stay && (version == version_ || age < kShare * cost_)) return text_;
+  const bool is_same = version == version_ && age < kOldest;
+  if (made_ != kNoTime && std::get<bool>(version_) == stale && (is_same || age < kShare * cost_))
+    return text_;
   text_ = make(stale, agents);
   cost_ = std::chrono::duration_cast<Micros>(controller_.now() - now);
   version_ = version;
