@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "engine/fleet/fleet.h"
 #include "model/ids.h"
+#include "service/allowance.h"
 
 namespace sickbay {
 namespace {
@@ -18,13 +19,17 @@ constexpr std::string_view kAgentSeen = "agent_seen";
 constexpr std::chrono::seconds kLookAgain{10};   // how old a look at the nodes may be that refuses an agent
 constexpr std::chrono::seconds kAddressAge{60};  // of a name that was looked up
 constexpr std::chrono::minutes kPresent{2};
-constexpr std::chrono::minutes kUnknownStands{70};  // an agent tells what stands again each hour
-constexpr std::size_t kMostStanding = 200;          // of one node
-constexpr std::size_t kBootsKept = 8;               // of one node; a spool rarely holds findings of three
-constexpr std::size_t kMostDigests = 4096;          // bytes
+constexpr std::size_t kBootsKept = 8;       // of one node; a spool rarely holds findings of three
+constexpr std::size_t kMostDigests = 4096;  // bytes
 constexpr std::size_t kMostFactBytes = 16'384;
 constexpr std::size_t kMostJobs = 64;  // of a finding
 constexpr std::size_t kMostComponentBytes = 16'384;
+// What the journal keeps of one node.  An agent tells what stands once an hour, 64 rules at most, in some
+// hundred bytes each: this is many times that, and less than 50 MB a day of a node that tells without end.
+constexpr double kBytesSaved = 1 << 20, kBytesAnHour = 2 << 20;
+constexpr double kFindingsSaved = 600, kFindingsAnHour = 1200;
+constexpr double kHelloSaved = 256 << 10, kHelloAnHour = 64 << 10;  // bytes; it tells what is new, seldom
+constexpr std::size_t kMostTextBytes = 4096;                        // of a finding
 // Clocks are compared to the second: what the way takes is no news.
 constexpr std::chrono::milliseconds kClockStep{500};
 constexpr std::chrono::seconds kClockIsOff{30};
@@ -81,6 +86,9 @@ Result<Json> finding_body(const std::string& node, const Json& item) {
       return wrong("'class' of a finding that asks for a restart is " + quote_for_message(of));
     body.set("component", component).set("class", of);
   }
+  // (Where it is cut, half a character may be left: it is shown as one that cannot be read.)
+  if (const std::string& text = body["text"].as_string(); text.size() > kMostTextBytes)
+    body.set("text", fmt::format("{}... ({} bytes)", text.substr(0, kMostTextBytes), text.size()));
   if (body.dump().size() > Agents::kMostFindingBytes)
     return wrong(fmt::format("a finding is over {} bytes", Agents::kMostFindingBytes));
   return body;
@@ -125,6 +133,12 @@ Result<std::optional<Event>> repair_event(const std::string& node, const Json& i
                                  {"took_us", std::max<std::int64_t>(0, repair["took_us"].as_int())}}));
 }
 
+double bytes_of(const std::vector<Event>& events) {
+  std::size_t bytes = 0;
+  for (const Event& event : events) bytes += event.body.dump().size();
+  return static_cast<double>(bytes);
+}
+
 // What an agent tells of its node, and what is known of its clock; null where it tells nothing, or no texts.
 Json facts_of(const Json& body, Micros ahead) {
   Json facts = body["facts"];
@@ -152,6 +166,9 @@ struct Agents::Agent {
     std::int64_t durable = 0;   ///< the greatest that the journal has
   };
   std::vector<Boot> boots;  ///< the latest last
+  Allowance bytes{kBytesSaved, kBytesAnHour}, findings{kFindingsSaved, kFindingsAnHour};
+  Allowance told{kHelloSaved, kHelloAnHour};
+  std::int64_t left_out = 0;  ///< findings for which no place was left, since our start
 
   bool known() const { return seen != kNoTime || !journaled.is_null(); }
   bool present(TimePoint now) const { return seen != kNoTime && now - seen < kPresent; }
@@ -161,11 +178,6 @@ struct Agents::Agent {
     if (boots.size() >= kBootsKept) boots.erase(boots.begin());
     return boots.emplace_back(Boot{id, 0, 0});
   }
-};
-
-struct Agents::Standing {
-  std::string finding, rule, result, action, text;
-  TimePoint since = kNoTime, told = kNoTime;
 };
 
 Agents::Agents(Loop& loop, Controller& controller, LookUp look_up)
@@ -187,7 +199,7 @@ void Agents::apply(const Event& event) {
   if (const auto no = parse_finding_name(event.subject)) {
     last_finding_ = std::max(last_finding_, *no);
     if (event.kind != kFinding) return;
-    note_finding(event);
+    standing_.apply(event);
     note_number(event.body["node"].as_string(), event.body);
     return;
   }
@@ -205,46 +217,6 @@ void Agents::note_number(const std::string& node, const Json& body) {
   Agent::Boot& boot = agents_[node].boot(body["boot_id"].as_string());
   boot.durable = std::max(boot.durable, body["n"].as_int());
   boot.accepted = std::max(boot.accepted, boot.durable);
-}
-
-void Agents::note_finding(const Event& event) {
-  const Json& body = event.body;
-  auto& all = standing_[body["node"].as_string()];
-  const std::string rule = body["specification"].as_string() + "/" + body["rule"].as_string();
-  const std::string& result = body["result"].as_string();
-  if (result == "ok") {
-    all.erase(rule + "/fault");
-    return;
-  }
-  if (result == "fault") all.erase(rule + "/unknown");  // it could be told
-  if (all.size() >= kMostStanding && !all.contains(rule + "/" + result)) return;
-  Standing& one = all[rule + "/" + result];
-  const bool again = one.since != kNoTime && (result == "fault" || event.at - one.told < kUnknownStands);
-  if (!again) one.since = event.at, one.finding = event.subject;
-  one.rule = rule;
-  one.result = result;
-  one.action = body["action"].as_string();
-  one.text = body["text"].as_string();
-  one.told = event.at;
-}
-
-Json Agents::findings(const std::string& node) const {
-  Json list = Json::array();
-  const auto it = standing_.find(node);
-  if (it == standing_.end()) return list;
-  std::vector<const Standing*> all;
-  for (const auto& [key, one] : it->second)
-    if (one.result == "fault" || loop_.now() - one.told < kUnknownStands) all.push_back(&one);
-  std::ranges::stable_sort(all, {}, [](const Standing* one) { return one->since; });
-  for (const Standing* one : all)
-    list.push(Json::object({{"finding", one->finding},
-                            {"rule", one->rule},
-                            {"result", one->result},
-                            {"action", one->action},
-                            {"text", one->text},
-                            {"since", to_micros(one->since)},
-                            {"told", to_micros(one->told)}}));
-  return list;
 }
 
 // --- who is an agent
@@ -312,6 +284,7 @@ void Agents::hello(const std::string& node, const Json& body, Done<Json> done) {
   if (!body["boot_id"].is_string() || !body["version"].is_string() || !body["digests"].is_object() ||
       body["digests"].dump().size() > kMostDigests)
     return done(fail(ErrorCode::bad_input, "hello needs 'boot_id', 'version' and 'digests'"));
+  ++changes_;
   agent.boot_id = body["boot_id"].as_string();
   agent.version = body["version"].as_string();
   agent.digests = body["digests"];
@@ -333,7 +306,33 @@ void Agents::hello(const std::string& node, const Json& body, Done<Json> done) {
     events.push_back(
         new_event(node_subject(node), kComponentsSeen, Json::object({{"components", components}})));
   if (events.empty()) return done(std::move(answer));
+  // It is greeted all the same: what is not kept of it now is news again with its next hello.
+  const TimePoint now = loop_.now();
+  if (agent.told.left(now) <= 0) {
+    ++held_back_;
+    return done(std::move(answer));
+  }
+  agent.told.spend(bytes_of(events), now);
   controller_.take(std::move(events), std::move(answer), std::move(done));
+}
+
+// What a node says is kept within its allowance.  Beyond that its agent has to wait, and loses nothing.
+Status Agents::may_tell(const std::string& node) {
+  const Agent& agent = agents_[node];
+  const TimePoint now = loop_.now(), ready = std::max(agent.bytes.ready(now), agent.findings.ready(now));
+  if (ready <= now) return {};
+  ++held_back_;
+  return fail(Error(ErrorCode::busy, node + " has told too much")
+                  .because(fmt::format("the journal takes no more of it for {} s",
+                                       std::chrono::ceil<std::chrono::seconds>(ready - now).count()))
+                  .remedied_by("its agent tries again by itself; look at the rules that fire on that node"));
+}
+
+void Agents::spend(const std::string& node, const std::vector<Event>& events) {
+  Agent& agent = agents_[node];
+  agent.bytes.spend(bytes_of(events), loop_.now());
+  const auto findings = std::ranges::count(events, kFinding, &Event::kind);
+  agent.findings.spend(static_cast<double>(findings), loop_.now());
 }
 
 void Agents::take_findings(const std::string& node, const Json& body, Done<Json> done) {
@@ -342,6 +341,7 @@ void Agents::take_findings(const std::string& node, const Json& body, Done<Json>
     return done(
         fail(ErrorCode::bad_input, fmt::format("'items' must be a list of at most {}", kMostFindings)));
   Agent& agent = agents_[node];
+  if (Status may = may_tell(node); !may) return done(fail(std::move(may.error())));
   std::vector<Event> events;
   std::int64_t repeats = 0;
   Json refused = Json::array(), late = Json::array();
@@ -349,6 +349,8 @@ void Agents::take_findings(const std::string& node, const Json& body, Done<Json>
   const std::int64_t told = body["now"].as_int();
   const TimePoint now = told > 0 ? from_micros(told) : controller_.now();
   std::vector<std::string> boots;
+  StandingFindings::OfNode places = standing_.places(node);
+  std::int64_t left_out = 0;
   for (const Json& item : body["items"].items()) {
     auto finding = finding_body(node, item);
     auto repair = finding ? repair_event(node, item) : fail(finding.error());
@@ -368,6 +370,13 @@ void Agents::take_findings(const std::string& node, const Json& body, Done<Json>
       ++repeats;
       continue;
     }
+    if (!*repair &&
+        !StandingFindings::put(places, *finding, finding_name(last_finding_ + 1), controller_.now())) {
+      ++left_out;
+      refused.push(Json::object(
+          {{"n", n}, {"what", fmt::format("{} rules of {} stand already", StandingFindings::kMost, node)}}));
+      continue;
+    }
     boot.accepted = n;
     boots.push_back(boot.boot_id);
     if (*repair) {
@@ -384,6 +393,10 @@ void Agents::take_findings(const std::string& node, const Json& body, Done<Json>
   Json answer =
       Json::object({{"kept", events.size()}, {"repeats", repeats}, {"refused", std::move(refused)}});
   if (late.size() > 0) answer.set("late", std::move(late));
+  agent.left_out += left_out;
+  left_out_ += left_out;
+  changes_ += left_out > 0 ? 1 : 0;
+  spend(node, events);
   controller_.take(std::move(events), std::move(answer),
                    [this, here = lifetime_.watch(), node, boots, done = std::move(done)](Result<Json> kept) {
                      // What was not kept comes again; what the full disk takes after all is known by then as
@@ -506,6 +519,7 @@ Json Agents::view(const std::string& node) const {
                        {"digests", told ? agent.digests : agent.journaled["digests"]},
                        {"mode", told ? Json(agent.mode) : agent.journaled["mode"]},
                        {"period", agent.period},
+                       {"left_out", agent.left_out},
                        {"clock_ahead_us", agent.ahead.count()}});
 }
 

@@ -22,6 +22,7 @@
 #include "service/fault_book.h"
 #include "service/leaving_news.h"
 #include "service/rank_watches.h"
+#include "service/standing_findings.h"
 #include "service/swim_groups.h"
 
 namespace sickbay {
@@ -71,12 +72,15 @@ class Agents {
 
   /// The member "agent" of a node in GET /v1/nodes; null where none was ever seen.
   Json view(const std::string& node) const;
-  /// What stands of what its agent found, oldest first: [{"finding", "rule", "result", "action", "text",
-  /// "since", "told"}].  A fault stands until its agent says that it is gone; what could not be told, while
-  /// it is told again each hour.
-  Json findings(const std::string& node) const;
+  /// What stands of what its agent found (StandingFindings::of).
+  Json findings(const std::string& node) const { return standing_.of(node, loop_.now()); }
   /// The accounts of faults and repairs.
   const FaultBook& faults() const { return faults_; }
+  /// Since our start: findings for which no place was left, and tellings that had to wait.
+  std::int64_t left_out() const { return left_out_; }
+  std::int64_t held_back() const { return held_back_; }
+  /// Rises with what view() has of an agent and no event tells; not when one was heard alone.
+  std::uint64_t changes() const { return changes_; }
   /// How the agents of the nodes stand that Slurm has.
   struct Presence {
     std::size_t present = 0;  ///< asked something in the last two minutes
@@ -96,6 +100,8 @@ class Agents {
   void apply(const Event& event);
   void compare(const std::string& address, const std::string& node, Done<bool> done);
   void touch(const std::string& node);
+  Status may_tell(const std::string& node);
+  void spend(const std::string& node, const std::vector<Event>& events);
   void numeric(const std::string& node, Done<std::pair<std::string, std::uint16_t>> done);
 
   Loop& loop_;
@@ -104,10 +110,10 @@ class Agents {
   std::function<std::string(std::uint32_t)> name_of_;
   const TimePoint started_;
   std::map<std::string, Agent> agents_;
-  struct Standing;
-  void note_finding(const Event& event);
   void note_number(const std::string& node, const Json& body);
-  std::map<std::string, std::map<std::string, Standing>> standing_;  ///< by node, then rule and result
+  StandingFindings standing_;
+  std::int64_t left_out_ = 0, held_back_ = 0;
+  std::uint64_t changes_ = 0;
   std::int64_t last_finding_ = 0;
   FaultBook faults_;
   std::map<std::string, std::pair<TimePoint, std::vector<std::string>>> addresses_;

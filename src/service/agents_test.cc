@@ -502,7 +502,7 @@ TEST_F(AgentsTest, ABadFindingIsNamedAndTheOthersAreKept) {
   Json no_text = finding(2), wild = finding(3), huge = finding(4), zero = finding(5);
   no_text.set("text", 7);
   wild.set("action", "explode");
-  huge.set("text", std::string(Agents::kMostFindingBytes, 'x'));
+  huge.set("values", Json::object({{"long", std::string(Agents::kMostFindingBytes, 'x')}}));
   zero.set("n", 0);
   const Json answer = deliver(Json::array({finding(1), no_text, wild, huge, zero, finding(6)}))->json();
   EXPECT_EQ(answer["kept"].as_int(), 2);
@@ -513,6 +513,90 @@ TEST_F(AgentsTest, ABadFindingIsNamedAndTheOthersAreKept) {
                 Json::object({{"node", "n3"}, {"items", "none"}}))
                 ->response.status,
             400);
+}
+
+// The root of a node may say what he likes of it: the journal keeps so much of it and no more.
+TEST_F(AgentsTest, ANodeThatTellsWithoutEndIsHeldBack) {
+  std::int64_t n = 0;
+  int taken = 0, held_back = 0;
+  for (int post = 0; post < 20; ++post) {
+    Json items = Json::array();
+    for (std::size_t i = 0; i < Agents::kMostFindings; ++i) {
+      Json item = finding(++n);
+      items.push(item.set("rule", "p" + std::to_string(i % 50)).set("text", std::string(3000, 'x')));
+    }
+    const auto answer = deliver(std::move(items));
+    (answer->response.status == 200 ? taken : held_back) += 1;
+    if (answer->response.status != 200) {
+      EXPECT_EQ(answer->json()["code"].as_string(), "busy") << "its agent tries again later";
+      EXPECT_FALSE(answer->json()["cause"].as_string().empty());
+    }
+  }
+  std::size_t bytes = 0;
+  for (const Event& event : findings()) bytes += event.body.dump().size();
+  EXPECT_GE(taken, 1);
+  EXPECT_GE(held_back, 15);
+  EXPECT_LT(bytes, std::size_t{4} << 20) << "of 30 MB";
+  EXPECT_EQ(deliver(Json::array({finding(1)}), "n4")->response.status, 200)
+      << "another node is another matter";
+  const std::size_t before = findings().size();
+  pass(minutes(180));
+  EXPECT_EQ(deliver(Json::array({finding(n + 1)}))->response.status, 200);
+  EXPECT_EQ(findings().size(), before + 1);
+}
+
+TEST_F(AgentsTest, ANodeThatSaysHelloWithoutEndIsHeldBack) {
+  for (int i = 0; i < 500; ++i)
+    ask(agent_at("10.0.0.3"), "POST", "/v1/agent/hello",
+        Json::object({{"node", "n3"},
+                      {"boot_id", "b1"},
+                      {"version", "1"},
+                      {"digests", Json::object({{"node", std::string(4000, 'd') + std::to_string(i)}})}}));
+  std::size_t bytes = 0;
+  for (const Event& event : journal_.events())
+    if (event.subject == "node:n3") bytes += event.body.dump().size();
+  EXPECT_GT(bytes, 100'000U);
+  EXPECT_LT(bytes, 1'500'000U) << "of 2 MB";
+}
+
+TEST_F(AgentsTest, ALongTextIsCutAndToldToBe) {
+  Json item = finding(1);
+  deliver(Json::array({item.set("text", std::string(20'000, 'x') + "\xc3\xa4")}));
+  const std::vector<Event> kept = findings();
+  ASSERT_EQ(kept.size(), 1U);
+  const std::string& text = kept[0].body["text"].as_string();
+  EXPECT_LE(text.size(), 4200U);
+  EXPECT_THAT(text, testing::StartsWith("xxx"));
+  EXPECT_THAT(text, HasSubstr("... (20002 bytes)"));
+}
+
+TEST_F(AgentsTest, OnlySoManyRulesOfANodeStand) {
+  const auto found = [&](std::int64_t n, const std::string& action, const std::string& result = "fault") {
+    Json item = finding(n);
+    return item.set("action", action).set("result", result);
+  };
+  Json items = Json::array();
+  for (int n = 1; n <= 100; ++n) items.push(found(n, "notify"));
+  const Json answer = deliver(std::move(items))->json();
+  EXPECT_EQ(answer["kept"].as_int(), 64);
+  EXPECT_EQ(answer["refused"].size(), 36U);
+  EXPECT_THAT(answer["refused"].dump(), HasSubstr("64 rules of n3 stand"));
+  EXPECT_EQ(daemon_->agents->findings("n3").size(), 64U);
+  const auto left_out = [&] { return daemon_->agents->view("n3")["left_out"].as_int(); };
+  EXPECT_EQ(left_out(), 36);
+  EXPECT_THAT(ask(person("root"), "GET", "/metrics")->response.body,
+              HasSubstr("sickbay_findings_left_out_total 36"));
+
+  // One that asks for more than a notice goes before those, and what stands may be told again, and end.
+  Json worse = found(101, "drain"), again = finding(102), end = finding(103);
+  again.set("rule", "p1").set("action", "notify");
+  end.set("rule", "p2").set("result", "ok").set("action", "none");
+  EXPECT_EQ(deliver(Json::array({worse, again, end}))->json()["kept"].as_int(), 3);
+  EXPECT_EQ(deliver(Json::array({found(104, "notify")}))->json()["kept"].as_int(), 1) << "a place is free";
+  EXPECT_EQ(deliver(Json::array({found(105, "notify")}))->json()["kept"].as_int(), 0);
+  start();
+  EXPECT_EQ(daemon_->agents->findings("n3").size(), 64U);
+  EXPECT_EQ(deliver(Json::array({found(106, "notify")}))->json()["kept"].as_int(), 0);
 }
 
 TEST_F(AgentsTest, AFindingThatAsksForARestartNamesWhat) {

@@ -11,6 +11,7 @@
 
 #include "base/text.h"
 #include "engine/identify/array.h"
+#include "engine/identify/open_cases.h"
 #include "service/api_call.h"
 #include "service/failures_api.h"
 #include "service/pending_api.h"
@@ -132,7 +133,8 @@ Api::Api(Controller& controller, CaseStore& cases, ResourceManager& manager, Ide
       cases_(cases),
       manager_(manager),
       identity_(std::move(identity)),
-      is_operator_(std::move(is_operator)) {
+      is_operator_(std::move(is_operator)),
+      nodes_(controller) {
   // The answers of earlier POSTs are in the journal (decisions.md 8).
   controller_.on_replayed([this](const Event& event) { posts_.apply(event); });
   controller_.on_committed([this](const Event& event) {
@@ -145,6 +147,20 @@ Api::~Api() = default;
 bool Api::is_operator(const Caller& caller) const {
   // (SlurmUser may be root: that makes no operator of the root of another host.)
   return caller.uid == 0 ? !is_remote_root(caller) : is_operator_(caller);
+}
+
+// Asked before the body is read: to look into eight megabytes takes its time, too.
+Status Api::may_post(const Row& row, const Call& call) {
+  if (!quotas_ || row.method != "POST") return {};
+  // What begins something, and what comes without end.  All else ends what is open.
+  if (row.call == CaseEndpoints::open_case || row.call == AgentEndpoints::findings ||
+      row.call == HistoryEndpoints::told)
+    if (auto room = quotas_->has_room(); !room) return room;
+  const std::uint32_t uid = call.request.caller.uid;
+  if (row.role != Role::agent)
+    if (auto may = quotas_->take(uid, call.request.body.size(), controller_.now()); !may) return may;
+  if (row.call != CaseEndpoints::open_case) return {};
+  return quotas_->may_open(uid, identify::open_cases_of(controller_.seats().cases().state(), uid));
 }
 
 void Api::serve(HttpRequest request, std::shared_ptr<HttpReply> reply) {
@@ -165,6 +181,7 @@ void Api::serve(HttpRequest request, std::shared_ptr<HttpReply> reply) {
       return call.refuse(
           Error(ErrorCode::denied, "this is for operators")
               .remedied_by("operators are root, SlurmUser and those whom the configuration names"));
+    if (auto may = may_post(row, call); !may) return call.refuse(may.error());
     if (auto body = call.take_body(); !body) return call.refuse(body.error());
     if (row.role == Role::agent) return AgentEndpoints::admit(*this, std::move(call), row.call);
     if (row.role == Role::owner) {

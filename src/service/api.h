@@ -7,12 +7,15 @@
 #include <list>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
 #include "ports/http.h"
 #include "service/controller.h"
+#include "service/node_list.h"
 #include "service/post_book.h"
+#include "service/user_quotas.h"
 
 namespace sickbay {
 
@@ -36,6 +39,10 @@ class Api {
   /// Refuses what would open a case from another host: a submission holds a script and an environment, and
   /// TCP carries them signed, not encrypted (decisions.md 4).
   void refuse_remote_submissions() { remote_submissions_ = false; }
+  /// What users may have kept; to be set before the first request.
+  void set_quotas(UserQuotas quotas) { quotas_.emplace(std::move(quotas)); }
+  /// Takes the word of a lab, too: what it did to a node (SICKBAY_ROOT is set).
+  void serve_lab() { lab_ = true; }
   /// Serves the endpoints of agents, too.  `agents` must outlive this.
   void serve_agents(Agents& agents) { agents_ = &agents; }
   /// Shows the figures of the nonstop service, too.  It must outlive this.
@@ -61,6 +68,7 @@ class Api {
   friend struct PendingEndpoints;
   friend struct SparesEndpoints;
   struct Stream;
+  Status may_post(const Row& row, const Call& call);
   void publish(const Event& event);
   bool may_see(const Caller& caller, const Event& event) const;
   /// Root on this host, or an operator on any.
@@ -73,12 +81,14 @@ class Api {
   ResourceManager& manager_;
   Agents* agents_ = nullptr;
   const NonstopService* nonstop_ = nullptr;
-  bool remote_submissions_ = true;
+  bool remote_submissions_ = true, lab_ = false;
   Identity identity_;
   std::function<bool(const Caller&)> is_operator_;
   std::list<std::shared_ptr<Stream>> streams_;
   std::map<std::int64_t, JobId> binding_;  ///< cases and their jobs that the next round binds
+  std::optional<UserQuotas> quotas_;
   PostBook posts_;
+  NodeList nodes_;
 };
 
 }  // namespace sickbay

@@ -56,6 +56,10 @@ struct CaseEndpoints {
   static void requeue(Api& api, Call& c);
   static void list_cases(Api& api, Call& c);
   static void show_case(Api& api, Call& c);
+
+ private:
+  static void bind(Api& api, Call& c, JobId job_id, bool is_its_owners);
+  static void ask_whose_it_is(Api& api, Call& c, JobId job_id, bool is_confirmed);
 };
 
 /// cluster_api.cc.

@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 
 #include <array>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
 #include <set>
 
 #include "service/api_call.h"
@@ -127,12 +130,55 @@ TEST_F(ApiRoles, NoEndpointIsWithoutAnExpectation) {
   EXPECT_EQ(expected, there);
 }
 
+// The rows of the table in doc/security.md: what is expected above, in the order of the code's own table.
+std::string security_table() {
+  // kCallers, in the order of the page.
+  constexpr std::size_t kColumns[] = {3, 2, 1, 0, 8, 7, 6, 4, 5};
+  std::string text =
+      "| endpoint | socket: user | owner | operator | root | TCP: user | owner | operator | agent | root |\n"
+      "|---|---|---|---|---|---|---|---|---|---|\n";
+  for (const Api::Row& row : Api::rows())
+    for (const Expectation& expected : kExpected) {
+      if (row.method != expected.method || row.pattern != expected.pattern) continue;
+      text += "| `" + std::string(row.method) + " " + std::string(row.pattern) + "` |";
+      for (const std::size_t column : kColumns) text += expected.answers[column] == '+' ? " yes |" : " - |";
+      text += "\n";
+    }
+  return text;
+}
+
+// To write it anew, run this test with SB_REWRITE=doc/security.md from the top folder.
+TEST_F(ApiRoles, ThePageOfSecuritySaysWhatTheCodeDoes) {
+  const std::string begin = "<!-- endpoints -->\n", end = "<!-- end of endpoints -->";
+  std::ifstream file(SB_SOURCE "/doc/security.md");
+  std::string page((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  const std::size_t from = page.find(begin), to = page.find(end);
+  ASSERT_NE(from, std::string::npos);
+  ASSERT_NE(to, std::string::npos);
+  const std::size_t first = from + begin.size();
+  const std::string kept = page.substr(first, to - first);
+  if (const char* rewrite = std::getenv("SB_REWRITE"))
+    std::ofstream(rewrite) << page.replace(first, to - first, security_table());
+  EXPECT_EQ(kept, security_table()) << "run this test with SB_REWRITE=doc/security.md";
+}
+
 TEST_F(ApiRoles, RootOfAnotherHostIsToldWhomToAsk) {
   const Json told = body_of(ask("root@10.0.0.99", "GET", "/v1/cases/c1"));
   EXPECT_EQ(told["code"].as_string(), "denied");
   EXPECT_THAT(told["what"].as_string(), HasSubstr("root of another host"));
   EXPECT_THAT(told["remedy"].as_string(), HasSubstr("your own account"));
   EXPECT_THAT(told["remedy"].as_string(), HasSubstr("on the controller"));
+}
+
+TEST_F(ApiRoles, TheWordOfALabIsTakenInALabAlone) {
+  lab_ = false;
+  restart();
+  const std::size_t before = journal_.events().size();
+  const auto told =
+      ask("root", "POST", "/v1/lab/truth", R"({"subject":"node:n1","kind":"lab_fault","body":{}})");
+  EXPECT_EQ(told->response.status, 403);
+  EXPECT_THAT(body_of(told)["cause"].as_string(), HasSubstr("SICKBAY_ROOT"));
+  EXPECT_EQ(journal_.events().size(), before);
 }
 
 TEST_F(ApiRoles, ASiteMayRefuseSubmissionsFromOtherHosts) {

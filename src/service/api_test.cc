@@ -68,6 +68,51 @@ TEST_F(ApiTest, TwoBindingsBeforeTheNextRoundAreNotBothGood) {
   EXPECT_EQ(ask("alice", "POST", "/v1/cases/c3/job", R"({"job_id":11})")->response.status, 200);
 }
 
+// Job ids can be guessed: whoever names one before its owner does must not keep him out.
+TEST_F(ApiTest, AnIdThatSlurmHasNotConfirmedKeepsNobodyOut) {
+  pass(std::chrono::seconds(1));
+  ask("bob", "POST", "/v1/cases", submission(), "k1");
+  ask("bob", "POST", "/v1/cases", submission(), "k2");
+  ask("alice", "POST", "/v1/cases", submission(), "k3");
+  ask("alice", "POST", "/v1/cases", submission(), "k4");
+  const auto bind = [&](const char* user, const char* subject, JobId job) {
+    return ask(user, "POST", std::string("/v1/cases/") + subject + "/job",
+               R"({"job_id":)" + std::to_string(job) + "}");
+  };
+  // The next job will have the id 1; one that is far away stays unknown to Slurm.
+  EXPECT_EQ(bind("bob", "c1", 1)->response.status, 200);
+  EXPECT_EQ(bind("bob", "c2", 900)->response.status, 200);
+  Submission s;
+  s.script = "#!/bin/sh\n#SIM hang\n";
+  s.owner = {"alice", 60001, 60001};
+  s.work_dir = "/home/alice";
+  const auto hers = cluster_.sbatch(s);
+  ASSERT_TRUE(hers);
+  ASSERT_EQ(hers->job_id, 1U);
+  EXPECT_EQ(bind("alice", "c3", 1)->response.status, 200) << "it is hers";
+  EXPECT_EQ(bind("alice", "c4", 900)->response.status, 200) << "nobody's yet";
+  pass(std::chrono::seconds(10));  // a look at Slurm confirms it
+  EXPECT_EQ(body_of(ask("alice", "GET", "/v1/jobs/1/case"))["case"].as_string(), "c3");
+  EXPECT_EQ(ask("bob", "GET", "/v1/jobs/1/case")->response.status, 403);
+
+  ask("bob", "POST", "/v1/cases", submission(), "k5");
+  const auto late = bind("bob", "c5", 1);
+  EXPECT_EQ(late->response.status, 409) << "Slurm says that it is alice's";
+  EXPECT_EQ(body_of(late)["what"].as_string(), "job 1 belongs to another user");
+  EXPECT_EQ(body_of(ask("alice", "GET", "/v1/jobs/1/case"))["case"].as_string(), "c3");
+  cluster_.scancel(1);
+}
+
+TEST_F(ApiTest, TwoUsersWhoNameOneIdInOneRoundAreBothHeard) {
+  ask("bob", "POST", "/v1/cases", submission(), "k1");
+  ask("alice", "POST", "/v1/cases", submission(), "k2");
+  const auto his = send("bob", "POST", "/v1/cases/c1/job", R"({"job_id":7})");
+  const auto hers = send("alice", "POST", "/v1/cases/c2/job", R"({"job_id":7})");
+  pass(std::chrono::seconds(5));
+  EXPECT_EQ(his->response.status, 200);
+  EXPECT_EQ(hers->response.status, 200) << hers->response.body;
+}
+
 TEST_F(ApiTest, ANodeNamesTheCasesThatBlameIt) {
   ask("alice", "POST", "/v1/cases", submission(), "k1");
   ask("alice", "POST", "/v1/cases", submission(), "k2");
@@ -215,6 +260,10 @@ TEST_F(ApiTest, WhatACaseMayHoldIsBounded) {
       {"notes", "", std::vector<std::string>(1000, "n"), "'notes' of a case must be a list"},
       {"notes", "", Json::array({std::string(2000, 'n')}), "'notes' of a case must be a list"},
       {"notes", "", Json::array({1}), "'notes' of a case must be a list"},
+      {"options", "check", std::string(65'536, 'x'), "'options' and 'notes' of a case are over 64 KiB"},
+      {"inputs", "",
+       Json(Json::Array(40, Json::object({{"path", "/" + std::string(3000, 'a')}, {"digest", ""}}))),
+       "'inputs' of a case are over 64 KiB"},
       {"inputs", "", "all", "'inputs' of a case must be a list"},
       {"inputs", "", Json(Json::Array(65, Json::object({{"path", "/a"}}))),
        "'inputs' of a case must be a list"},
@@ -241,6 +290,54 @@ TEST_F(ApiTest, WhatACaseMayHoldIsBounded) {
   }
   EXPECT_TRUE(store_.kept.empty());
   EXPECT_TRUE(controller_->seats().cases().state().cases.empty());
+}
+
+TEST_F(ApiTest, OneUserDoesNotFillTheDiskForAll) {
+  std::int64_t free = 5000;
+  UserQuotas quotas({.open_cases = 3, .bytes_an_hour = 20'000, .reserve = 1000});
+  quotas.watch_space([&free] { return free; });
+  api_->set_quotas(std::move(quotas));
+  const auto open = [&](const char* user) { return ask(user, "POST", "/v1/cases", submission()); };
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(open("alice")->response.status, 201);
+  const auto fourth = open("alice");
+  EXPECT_EQ(fourth->response.status, 503);
+  EXPECT_EQ(body_of(fourth)["what"].as_string(), "you have 3 open cases");
+  EXPECT_EQ(open("bob")->response.status, 201) << "another's are his";
+  EXPECT_EQ(ask("alice", "POST", "/v1/cases/c1/cancel", "{}")->response.status, 200);
+  pass(std::chrono::seconds(5));
+  EXPECT_EQ(open("alice")->response.status, 201) << "one was closed";
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(open("root")->response.status, 201);
+  restart();
+  api_->set_quotas(UserQuotas({.open_cases = 3, .bytes_an_hour = 20'000, .reserve = 1000}));
+  EXPECT_EQ(open("alice")->response.status, 503) << "they are hers after a restart, too";
+
+  // Bytes: also those of requests that are refused for another reason.
+  const std::string large = R"({"submission":")" + std::string(19'000, 'x') + R"("})";
+  EXPECT_EQ(ask("bob", "POST", "/v1/cases", large)->response.status, 400);
+  int refused = 0;
+  for (int i = 0; i < 3; ++i) refused += ask("bob", "POST", "/v1/cases", large)->response.status == 503;
+  EXPECT_GE(refused, 2);
+  EXPECT_EQ(ask("ops", "POST", "/v1/undo-drains", "{}")->response.status, 200);
+  pass(std::chrono::minutes(70));
+  EXPECT_EQ(ask("bob", "POST", "/v1/cases", large)->response.status, 400);
+}
+
+TEST_F(ApiTest, TheLastOfTheDiskIsForTheEndOfWhatIsOpen) {
+  std::int64_t free = 5000;
+  UserQuotas quotas({.open_cases = 30, .bytes_an_hour = 1 << 20, .reserve = 1000});
+  quotas.watch_space([&free] { return free; });
+  api_->set_quotas(std::move(quotas));
+  EXPECT_EQ(ask("alice", "POST", "/v1/cases", submission())->response.status, 201);
+  free = 999;
+  const auto refused = ask("alice", "POST", "/v1/cases", submission());
+  EXPECT_EQ(refused->response.status, 507);
+  EXPECT_NE(body_of(refused)["cause"].as_string().find("client.reserve"), std::string::npos);
+  EXPECT_EQ(store_.kept.size(), 1U);
+  EXPECT_EQ(ask("alice", "POST", "/v1/cases/c1/cancel", "{}")->response.status, 200);
+  pass(std::chrono::seconds(5));
+  EXPECT_EQ(body_of(ask("alice", "GET", "/v1/cases/c1"))["state"].as_string(), "closed");
+  free = 1000;
+  EXPECT_EQ(ask("alice", "POST", "/v1/cases", submission())->response.status, 201);
 }
 
 TEST_F(ApiTest, AWaitingJobIsExplainedToItsOwnerAndOperators) {

@@ -74,6 +74,7 @@ class ApiTest : public ::testing::Test {
           agents(loop, controller, [](const std::string& name, const auto& done) {
             done(std::vector<std::string>{"10.0.0." + name.substr(1)});  // n3 is at 10.0.0.3
           }) {
+      if (t.lab_) api.serve_lab();
       (void)controller.replay();
       controller.start();
     }
@@ -158,6 +159,7 @@ class ApiTest : public ::testing::Test {
   sim::SimJournal journal_;
   MemoryStore store_;
   Config config_;
+  bool lab_ = true;
   std::unique_ptr<Daemon> daemon_;
   Api* api_ = nullptr;                // of daemon_
   Controller* controller_ = nullptr;  // of daemon_

@@ -16,7 +16,8 @@ namespace {
 constexpr std::size_t kScriptBound = 4 << 20;    // slurmctld's own MaxScriptSize
 constexpr std::size_t kCommandBound = 64 << 10;  // of --check: one shell command
 constexpr std::size_t kMostNotes = 32, kNoteBound = 1000;
-constexpr std::size_t kOperationBound = 24;  // "4294967295.1000000"
+constexpr std::size_t kJournalBound = 64 << 10;  // of options and notes, and likewise of inputs, as JSON
+constexpr std::size_t kOperationBound = 24;      // "4294967295.1000000"
 
 struct OptionRow {
   std::string_view name;
@@ -111,6 +112,12 @@ Result<CaseRequest> CaseRequest::from_json(const Json& body) {
                  "move what is long into a file that the script runs");
   if (auto fit = check_options(body["options"]); !fit) return fail(std::move(fit.error()));
   if (auto fit = check_notes(body["notes"]); !fit) return fail(std::move(fit.error()));
+  if (body["options"].dump().size() + body["notes"].dump().size() > kJournalBound)
+    return unfit("'options' and 'notes' of a case are over 64 KiB together",
+                 "the journal keeps them for good", "put a long 'check' into a script, and call that");
+  if (body["inputs"].dump().size() > kJournalBound)
+    return unfit("'inputs' of a case are over 64 KiB", "the journal keeps them for good",
+                 "name fewer files, or shorter paths");
   auto inputs = read_inputs(body["inputs"]);
   if (!inputs) return fail(std::move(inputs.error()));
   const Json& digest = body["script_digest"];

@@ -110,7 +110,11 @@ void CaseEndpoints::bind_job(Api& api, Call& c) {
   const std::int64_t id = c.body["job_id"].as_int();
   if (id <= 0 || id > UINT32_MAX)
     return c.refuse(Error(ErrorCode::bad_input, "'job_id' must be the number of a job"));
-  const auto job_id = static_cast<JobId>(id);
+  bind(api, c, static_cast<JobId>(id), false);
+}
+
+void CaseEndpoints::bind(Api& api, Call& c, JobId job_id, bool is_its_owners) {
+  const identify::State& state = api.controller_.seats().cases().state();
   const Json answer =
       Json::object({{"case", c.subject->name()}, {"run", RunId{c.subject->no, RunKind::program, 1}.text()}});
   if (const JobId bound = c.subject->job_id(); bound != 0) {
@@ -120,9 +124,9 @@ void CaseEndpoints::bind_job(Api& api, Call& c) {
         Error(ErrorCode::conflict, fmt::format("{} is bound to job {} already", c.subject->name(), bound)));
   }
   // Those that were taken in and are not in the state yet: the next round binds them.
-  std::erase_if(api.binding_, [&cases = api.controller_.seats().cases().state().cases](const auto& entry) {
-    const auto it = cases.find(entry.first);
-    return it == cases.end() || it->second.job_id() != 0;
+  std::erase_if(api.binding_, [&state](const auto& entry) {
+    const auto it = state.cases.find(entry.first);
+    return it == state.cases.end() || it->second.job_id() != 0;
   });
   if (const auto coming = api.binding_.find(c.subject->no); coming != api.binding_.end()) {
     if (coming->second == job_id) return c.keep(api, {}, 200, answer);
@@ -130,22 +134,55 @@ void CaseEndpoints::bind_job(Api& api, Call& c) {
                           fmt::format("{} is bound to job {} already", c.subject->name(), coming->second)));
   }
   if (c.subject->is_closed()) return c.refuse(Error(ErrorCode::conflict, c.subject->name() + " is closed"));
-  if (auto other = api.controller_.seats().cases().state().by_job.find(job_id);
-      other != api.controller_.seats().cases().state().by_job.end() &&
-      api.controller_.seats().cases().state().open.contains(other->second))
-    return c.refuse(Error(ErrorCode::conflict,
-                          fmt::format("job {} belongs to {} already", job_id, case_name(other->second))));
-  if (const auto other =
-          std::ranges::find(api.binding_, job_id, [](const auto& entry) { return entry.second; });
-      other != api.binding_.end())
-    return c.refuse(Error(ErrorCode::conflict,
-                          fmt::format("job {} belongs to {} already", job_id, case_name(other->first))));
+  // Who else says that the job is of his case.
+  bool is_foreign = false, is_confirmed = false;
+  const auto is_taken_by = [&](const identify::Case* other) {
+    if (other == nullptr) return false;
+    if (other->owner.uid == c.subject->owner.uid) return !other->is_closed();
+    const identify::Run* run = other->program(1);
+    is_foreign = true;
+    is_confirmed |= run != nullptr && run->seen_at != kNoTime;
+    return false;
+  };
+  const identify::Case* other = nullptr;
+  if (const auto it = state.by_job.find(job_id); it != state.by_job.end())
+    other = identify::case_of(state, it->second);
+  bool is_taken = is_taken_by(other);
+  for (const auto& [no, job] : api.binding_)
+    if (!is_taken && job == job_id) is_taken = is_taken_by(other = identify::case_of(state, no));
+  if (is_taken)
+    return c.refuse(
+        Error(ErrorCode::conflict, fmt::format("job {} belongs to {} already", job_id, other->name())));
+  if (is_foreign && !is_its_owners) return ask_whose_it_is(api, c, job_id, is_confirmed);
   const std::int64_t no = c.subject->no;
   api.binding_[no] = job_id;
   c.keep(api,
          {new_event(c.subject->name(), identify::kJobBound,
                     Json::object({{"run", answer["run"]}, {"job_id", job_id}}))},
          200, answer, [&api, no] { api.binding_.erase(no); });
+}
+
+// Ids can be guessed, also those of jobs that are not there yet: what somebody else says of one keeps nobody
+// out.  What Slurm says does.
+void CaseEndpoints::ask_whose_it_is(Api& api, Call& c, JobId job_id, bool is_confirmed) {
+  RefreshOrder order;
+  order.jobs = {job_id};
+  order.nodes = false;
+  api.manager_.refresh(order, [&api, c, no = c.subject->no, uid = c.subject->owner.uid, job_id,
+                               is_confirmed](Result<Snapshot> seen) mutable {
+    if (!seen && is_confirmed) return c.refuse(seen.error());
+    bool is_anothers = is_confirmed;
+    if (seen)
+      for (const JobInfo& job : seen->jobs)
+        if (job.job_id == job_id) is_anothers = job.uid != uid;
+    if (is_anothers)
+      return c.refuse(Error(ErrorCode::conflict, fmt::format("job {} belongs to another user", job_id))
+                          .because("Slurm says so")
+                          .remedied_by("bind the job that sbatch submitted for this case"));
+    c.subject = identify::case_of(api.controller_.seats().cases().state(), no);
+    if (c.subject == nullptr) return c.refuse(Error(ErrorCode::conflict, case_name(no) + " is closed"));
+    bind(api, c, job_id, true);
+  });
 }
 
 void CaseEndpoints::cancel_case(Api& api, Call& c) {

@@ -5,9 +5,6 @@
 #include <algorithm>
 
 #include "base/hostlist.h"
-#include "engine/identify/blame.h"
-#include "engine/identify/suspects.h"
-#include "model/slurm_state.h"
 #include "service/agents.h"
 #include "service/api_call.h"
 #include "service/metrics.h"
@@ -15,15 +12,6 @@
 
 namespace sickbay {
 namespace {
-
-// V's last word on a node, in any case; null where there is none.
-Json verified_view(const identify::State& state, const std::string& node) {
-  const auto words = state.words.find(node);
-  if (words == state.words.end() || words->second.empty()) return {};
-  const identify::Word& last = words->second.back();
-  return Json::object(
-      {{"result", last.result}, {"reason", last.reason}, {"by", last.run}, {"at", to_micros(last.began)}});
-}
 
 constexpr std::chrono::seconds kNodesMaxAge{2};
 
@@ -41,39 +29,9 @@ void ClusterEndpoints::list_nodes(Api& api, Call& c) {
   api.controller_.watch().with_nodes(kNodesMaxAge, [&api, c](Status looked) {
     // Old news is better than none, as long as it is called old.
     if (!looked && api.controller_.watch().nodes().empty()) return c.refuse(looked.error());
-    const drain::Known drains = api.controller_.seats().drains().known(api.controller_.now());
-    const auto& pools = api.controller_.seats().nonstop().state().pools;
-    auto odd = fleet::views(api.controller_.seats().fleet().state());
-    Json items = Json::array();
-    for (const auto& [name, node] : api.controller_.watch().nodes()) {
-      Json item = node.to_json();
-      for (const auto& [partition, pool] : pools)
-        if (pool.members.contains(name)) item.set("spare", partition);
-      const auto state = parse_node_state(node.state, node.flags);
-      item.set("usable", state && usable(*state));
-      item.set("agent", api.agents_ != nullptr ? api.agents_->view(name) : Json());
-      item.set("findings", api.agents_ != nullptr ? api.agents_->findings(name) : Json::array());
-      Json verdicts = Json::array();
-      for (const std::int64_t no : identify::blamers(api.controller_.seats().cases().state(), name))
-        verdicts.push(case_name(no));
-      item.set("verdicts", std::move(verdicts));
-      Json suspect = Json::array();
-      for (const auto& [no, at] : identify::suspected_in(api.controller_.seats().cases().state(), name))
-        suspect.push(Json::object({{"case", case_name(no)}, {"at", to_micros(at)}}));
-      item.set("suspect", std::move(suspect));
-      item.set("service", drain::node_view(drains, name));
-      item.set("claim", claim_view(api.controller_, node_subject(name)));
-      item.set("silent", detect::complaint_view(api.controller_.seats().detects().state(), name,
-                                                api.controller_.now()));
-      item.set("verified", verified_view(api.controller_.seats().cases().state(), name));
-      const auto differs = odd.find(name);
-      item.set("odd", differs == odd.end() ? Json::array() : std::move(differs->second));
-      items.push(std::move(item));
-    }
-    // (An initializer list would copy what may be ten thousand nodes.)
-    Json list = Json::object();
-    list.set("items", std::move(items)).set("next", Json()).set("stale", !looked.has_value());
-    c.answer(200, list);
+    HttpResponse response;
+    response.body = api.nodes_.text(!looked.has_value(), api.agents_);
+    c.reply->respond(std::move(response));
   });
 }
 
@@ -147,6 +105,10 @@ void ClusterEndpoints::metrics(Api& api, Call& c) {
 }
 
 void ClusterEndpoints::lab_truth(Api& api, Call& c) {
+  if (!api.lab_)
+    return c.refuse(Error(ErrorCode::denied, "this sickbayd belongs to no lab")
+                        .because("what a lab did is told where SICKBAY_ROOT is set, and nowhere else")
+                        .remedied_by("start a lab: 'sickbay lab'"));
   const std::string& kind = c.body["kind"].as_string();
   if (kind != "lab_fault" && kind != "lab_heal")
     return c.refuse(Error(ErrorCode::bad_input, "'kind' must be lab_fault or lab_heal"));

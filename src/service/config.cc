@@ -84,6 +84,7 @@ std::string take_sets(std::vector<std::vector<std::string>>& field, const Json& 
 }
 
 constexpr int kMost = 1'000'000'000;
+constexpr std::int64_t kLeastBytes = 1 << 20;
 
 // clang-format off
 constexpr auto kKeys = std::to_array<ConfigRow<Config>>({
@@ -277,6 +278,20 @@ constexpr auto kKeys = std::to_array<ConfigRow<Config>>({
      [](Config& c, const Json& v) { return take_text(c.client.controller, v); }},
     {{"client", "submit", "yes or no", "false: 'sickbay submit' keeps no case for submissions from other hosts, whose scripts and environments would come unencrypted"},
      [](Config& c, const Json& v) { return take_flag(c.client.submit, v); }},
+    {{"client", "open_cases", "number", "open cases of one user; beyond, 'sickbay submit' opens none; root has no bound; 1000"},
+     [](Config& c, const Json& v) {
+       int most = static_cast<int>(c.client.quotas.open_cases);
+       std::string wrong = take_count(most, v, 1, kMost);
+       c.client.quotas.open_cases = static_cast<std::size_t>(most);
+       return wrong;
+     }},
+    {{"client", "bytes_per_hour", "size", "what one user may send in an hour, scripts and environments for the most part; \"64M\""},
+     [](Config& c, const Json& v) {
+       if (std::string wrong = take_size(c.client.quotas.bytes_an_hour, v); !wrong.empty()) return wrong;
+       return std::string(c.client.quotas.bytes_an_hour < kLeastBytes ? "must be at least 1M" : "");
+     }},
+    {{"client", "reserve", "size", "while less is free on the disk of the journal no case is opened and no finding taken: the rest is for the end of what is open; \"64M\""},
+     [](Config& c, const Json& v) { return take_size(c.client.quotas.reserve, v); }},
     {{"nonstop", "on", "yes or no", "true: running jobs may have failed nodes replaced (smd, libsmd); needs nonstop.conf"},
      [](Config& c, const Json& v) { return take_flag(c.nonstop.on, v); }},
     {{"nonstop", "listen", "text", "address, or address and port, for its clients; default: \"0.0.0.0\", with the Port of nonstop.conf (6820 where that says none)"},

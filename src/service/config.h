@@ -19,6 +19,7 @@
 #include "engine/nonstop/nonstop.h"
 #include "engine/patrol/patrol.h"
 #include "engine/recover/recover.h"
+#include "service/user_quotas.h"
 
 namespace sickbay {
 
@@ -66,6 +67,7 @@ struct Config {
   struct Client {
     std::string controller;  ///< HOST[:PORT], for `sickbay` on other hosts; empty: Slurm's SlurmctldHost
     bool submit = true;      ///< cases may be opened over TCP
+    UserQuotas::Limits quotas;
   } client;
   struct Munge {
     std::string socket;  ///< of munged; empty: libmunge's own

@@ -32,7 +32,12 @@ class Text {
 
 double seconds(Micros time) { return static_cast<double>(time.count()) / 1e6; }
 
-void add_agents(Text& t, const Agents::Presence& all) {
+void add_agents(Text& t, const Agents& agents) {
+  const Agents::Presence all = agents.presence();
+  t.one("findings_left_out_total", "counter", "Findings of nodes of which so many stand already.",
+        agents.left_out());
+  t.one("tellings_held_back_total", "counter",
+        "Tellings of agents that had to wait: their nodes tell too much.", agents.held_back());
   t.head("agents", "gauge", "Nodes with an agent, by whether it asked something in the last two minutes.");
   t.line("agents", "state=\"present\"", all.present);
   t.line("agents", "state=\"silent\"", all.silent);
@@ -109,7 +114,7 @@ std::string metrics_text(const Controller& controller, const ResourceManager& ma
   t.one("subjects_parked", "gauge", "Subjects left alone because an engine does not settle on them.",
         controller.parked());
 
-  if (agents != nullptr) add_agents(t, agents->presence());
+  if (agents != nullptr) add_agents(t, *agents);
   if (nonstop != nullptr) add_nonstop(t, controller, *nonstop);
 
   std::map<std::string_view, int> verdicts;

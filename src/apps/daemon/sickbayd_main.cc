@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // sickbayd: joins loop, journal, Slurm, engine and API, and runs until it is told to stop.
+#include <sys/statvfs.h>
 #include <unistd.h>
 #include <cerrno>
 #include <csignal>
@@ -124,6 +125,14 @@ Status run(const std::string& config_path, bool check_only) {
           });
   agents.name_users_by(user_name);
   api.serve_agents(agents);
+  UserQuotas quotas(config->client.quotas);
+  quotas.watch_space([folder = paths.state()]() -> std::int64_t {
+    struct statvfs at {};
+    if (::statvfs(folder.c_str(), &at) != 0) return -1;
+    return static_cast<std::int64_t>(at.f_bavail) * static_cast<std::int64_t>(at.f_frsize);
+  });
+  api.set_quotas(std::move(quotas));
+  if (!paths.root.empty()) api.serve_lab();
   if (!config->client.submit) api.refuse_remote_submissions();
   Submissions submissions(*loop, controller, cases, config->keep_submission,
                           [](const Error& error) { say(error.message("sickbayd")); });

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/text.h"
 #include "engine/drain/parts.h"
 #include "model/ids.h"
 #include "model/verbs.h"
@@ -17,6 +18,25 @@ namespace {
 
 constexpr std::size_t kReasonBytes = 200;  // what `sinfo -R` can show in one look
 
+// Slurm keeps a reason as one line, and shows it on terminals as it is: a line break would end it in sinfo's
+// table, and a terminal obeys control characters (C1, too, which UTF-8 spells in two bytes) and such as turn
+// the direction of what follows.
+std::string plain(std::string_view text) {
+  std::string shown;
+  while (!text.empty()) {
+    const Rune rune = next_rune(text);
+    const char32_t c = rune.code;
+    const bool is_control = c < 0x20 || (c >= 0x7f && c <= 0x9f) || c == 0x2028 || c == 0x2029;
+    const bool turns = (c >= 0x202a && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);
+    if (!rune.valid || is_control || turns)
+      shown += ' ';
+    else
+      shown += text.substr(0, rune.bytes);
+    text.remove_prefix(rune.bytes);
+  }
+  return shown;
+}
+
 }  // namespace
 
 bool counts(const Policy& policy, const Reason& reason) {
@@ -25,9 +45,7 @@ bool counts(const Policy& policy, const Reason& reason) {
 
 std::string slurm_reason(const Reason& reason) {
   std::string text = fmt::format("{}{} {}: {}", kReasonTag, reason.source, reason.rule, reason.text);
-  // Slurm keeps a reason as one line; a line break would end it in sinfo's table.
-  for (char& c : text)
-    if (static_cast<unsigned char>(c) < 0x20) c = ' ';
+  text = plain(text);
   if (text.size() > kReasonBytes) {
     std::size_t end = kReasonBytes;
     while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;  // whole characters

@@ -61,6 +61,31 @@ TEST(Drain, TheReasonInSlurmNamesFindingAndRule) {
     }
 }
 
+TEST(Drain, NoTerminalObeysTheReasonInSlurm) {
+  World w;
+  w.nodes("n[1-40]", "IDLE");
+  w.say("f9", kFinding,
+        Json::object({{"node", "n3"},
+                      {"specification", "node"},
+                      {"rule", "disk"},
+                      {"result", "fault"},
+                      {"action", "drain"},
+                      {"text",
+                       "a\n\x1b[31mb\x7f\xc2\x9b"
+                       "31mc\xff"
+                       "d\xe2\x80\xae"
+                       "e \xc3\xa4"},
+                      {"boot_id", "b"}}));
+  int drains = 0;
+  for (const Event& event : w.log)
+    if (event.kind == kIntent) {
+      ++drains;
+      EXPECT_EQ(event.body["args"]["reason"].as_string(),
+                "sickbay:f9 node/disk: a  [31mb  31mc d e \xc3\xa4");
+    }
+  EXPECT_EQ(drains, 1);
+}
+
 TEST(Drain, AFaultThatComesBackBeforeTheTimeIsUpKeepsTheNodeOut) {
   World w;
   w.nodes("n[1-40]", "IDLE");

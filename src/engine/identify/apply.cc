@@ -16,6 +16,7 @@
 #include "engine/identify/join.h"
 #include "engine/identify/locating.h"
 #include "engine/identify/node_notes.h"
+#include "engine/identify/open_cases.h"
 #include "engine/identify/rerun.h"
 #include "engine/identify/resume.h"
 #include "engine/identify/signs.h"
@@ -91,7 +92,7 @@ void on_case_opened(State& s, const View&, Case* c, const Event& e) {
   if (e.body.has("parent")) open_task_case(s, fresh, e);
   if (e.body.has("resumes")) open_resumed_case(s, fresh, e);
   s.last_case = std::max(s.last_case, fresh.no);
-  s.open.insert(fresh.no);
+  set_open(s, fresh);
   s.cases.emplace(fresh.no, std::move(fresh));
 }
 
@@ -178,7 +179,7 @@ void on_job_seen(State& s, const View& view, Case* c, const Event& e) {
   // Findings that came before the run was known to be on these nodes.
   gather_signs(s, *c, *run);
   gather_words(s, *c, *run);
-  suspect_silent(*c, *run, view, e.at);
+  suspect_silent(s, *c, *run, view, e.at);
   note_failure(s, *c);
 }
 
@@ -257,7 +258,7 @@ void on_case_closed(State& s, const View&, Case* c, const Event& e) {
   if (c == nullptr) return;
   c->closed = e.at;
   if (std::string note = undelivered_note(*c); !note.empty()) c->notes.push_back(std::move(note));
-  s.open.erase(c->no);  // only open cases are looked at, and make the queue be asked for
+  set_closed(s, *c);  // only open cases are looked at, and make the queue be asked for
 }
 
 // The case is in an archive; its number stays taken.

@@ -8,6 +8,7 @@
 #include "base/hostlist.h"
 #include "engine/identify/advice.h"
 #include "engine/identify/case_view.h"
+#include "engine/identify/open_cases.h"
 #include "engine/identify/placement.h"
 #include "engine/identify/provisional.h"
 #include "engine/identify/suspects.h"
@@ -540,6 +541,24 @@ TEST(Suspects, ASilentNodeIsNotedWithItsTimesAndConvictsNobody) {
   s.nodes("n2", "ALLOCATED+NOT_RESPONDING");
   EXPECT_EQ(s.subject("c1").suspects.size(), 2U);
   EXPECT_THAT(s.subject("c1").programs[0].down_nodes, IsEmpty());
+}
+
+TEST(Suspects, ACaseThatIsClosedWaitsForNoNode) {
+  Story s;
+  s.open("c1", 7);
+  s.open("c2", 8);
+  s.job("c1.r1", 7, "RUNNING", "n[1-2]");
+  s.job("c2.r1", 8, "RUNNING", "n[2-3]");
+  s.nodes("n2", "ALLOCATED+NOT_RESPONDING");
+  EXPECT_EQ(suspected_in(s.state, "n2").size(), 2U);
+  EXPECT_THAT(suspected_in(s.state, "n1"), IsEmpty());
+  s.say("c1", kCaseClosed, Json::object());
+  ASSERT_EQ(suspected_in(s.state, "n2").size(), 1U);
+  EXPECT_EQ(suspected_in(s.state, "n2")[0].first, 2);
+  EXPECT_EQ(open_cases_of(s.state, s.subject("c2").owner.uid), 1U);
+  s.nodes("n2", "ALLOCATED");
+  EXPECT_THAT(suspected_in(s.state, "n2"), IsEmpty());
+  EXPECT_TRUE(s.state.suspected.empty());
 }
 
 TEST(Suspects, OtherNodesAndOtherTimesDoNotMatter) {

@@ -10,6 +10,7 @@
 #include "base/hostlist.h"
 #include "engine/identify/explains.h"
 #include "engine/identify/fingerprints.h"
+#include "engine/identify/open_cases.h"
 #include "engine/identify/placement.h"
 #include "engine/identify/rerun.h"
 #include "engine/identify/verdict.h"
@@ -194,7 +195,7 @@ void on_requeue_asked(State& s, Case& c, const Event& e) {
   if (c.verdict) c.verdict->final = false;
   if (!c.is_closed()) return;
   c.closed = kNoTime;
-  s.open.insert(c.no);
+  set_open(s, c);
   // What was copied went when the case was closed.
   c.reruns.copies.clear();
   c.reruns.cleaning = c.reruns.cleaned = false;

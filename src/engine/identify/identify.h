@@ -90,9 +90,12 @@ struct State {
   std::map<std::int64_t, Case> cases;                    ///< by number
   std::map<JobId, std::int64_t> by_job;                  ///< user's job -> case
   std::map<std::string, NodeRecord> records;             ///< by node
-  std::set<std::int64_t> open;                           ///< not closed
+  std::set<std::int64_t> open;                           ///< not closed (open_cases.h)
+  std::map<std::uint32_t, std::size_t> open_of;          ///< owner -> how many of these
   std::map<std::string, std::set<std::int64_t>> blamed;  ///< node -> cases whose verdict blames it (blame.h)
-  std::vector<LateRerun> reruns;                         ///< oldest first
+  /// Node -> open cases in which it is a suspect that has not answered since (suspects.h).
+  std::map<std::string, std::set<std::int64_t>> suspected;
+  std::vector<LateRerun> reruns;  ///< oldest first
   /// Cases that failed alike as far as Slurm tells, in the order of their failures (join.h).
   std::map<std::string, std::set<std::pair<TimePoint, std::int64_t>>> alike;
   std::map<std::string, std::vector<Word>> words;  ///< by node, oldest first; follows from the cases

@@ -21,7 +21,11 @@ std::vector<std::string> nodes_in_doubt(const Known& known, const Case& subject)
 /// ends.
 void note_silence(State& state, const cluster::View& view, TimePoint at);
 /// The same for a run that was not known to be on these nodes before.
-void suspect_silent(Case& subject, const Run& run, const cluster::View& view, TimePoint at);
+void suspect_silent(State& state, Case& subject, const Run& run, const cluster::View& view, TimePoint at);
+/// Has the nodes of the cluster know (again, no more) of the suspects of a case: when it is opened again, and
+/// when it is closed.  Derived, as blame.h is.
+void index_suspects(State& state, const Case& subject);
+void drop_suspects(State& state, const Case& subject);
 /// Open cases in which the node is a suspect that has not answered since, with the time since when.
 std::vector<std::pair<std::int64_t, TimePoint>> suspected_in(const State& state, const std::string& node);
 

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "service/standing_findings.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace sickbay {
+namespace {
+
+constexpr std::chrono::minutes kUnknownStands{70};  // an agent tells what stands again each hour
+
+bool is_notice(std::string_view action) { return action == "notify" || action == "none"; }
+
+bool is_over(const StandingFindings::Standing& one, TimePoint now) {
+  return one.result != "fault" && now - one.told >= kUnknownStands;
+}
+
+}  // namespace
+
+void StandingFindings::apply(const Event& event) {
+  put(nodes_[event.body["node"].as_string()], event.body, event.subject, event.at);
+}
+
+StandingFindings::OfNode StandingFindings::places(const std::string& node) const {
+  const auto it = nodes_.find(node);
+  return it == nodes_.end() ? OfNode() : it->second;
+}
+
+bool StandingFindings::put(OfNode& places, const Json& finding, const std::string& name, TimePoint at) {
+  const std::string rule = finding["specification"].as_string() + "/" + finding["rule"].as_string();
+  const std::string& result = finding["result"].as_string();
+  if (result == "ok") {
+    places.erase(rule + "/fault");
+    return true;
+  }
+  const std::string key = rule + "/" + result;
+  // (It could be told, so it is unknown no more.)
+  const std::string told = result == "fault" ? rule + "/unknown" : "";
+  if (!places.contains(key) && !places.contains(told) && places.size() >= kMost) {
+    std::erase_if(places, [at](const auto& entry) { return is_over(entry.second, at); });
+    if (places.size() >= kMost) {
+      if (is_notice(finding["action"].as_string())) return false;
+      auto youngest = places.end();
+      for (auto it = places.begin(); it != places.end(); ++it)
+        if (is_notice(it->second.action) &&
+            (youngest == places.end() || it->second.since >= youngest->second.since))
+          youngest = it;
+      if (youngest == places.end()) return false;
+      places.erase(youngest);
+    }
+  }
+  places.erase(told);
+  Standing& one = places[key];
+  if (one.since == kNoTime || is_over(one, at)) one.since = at, one.finding = name;
+  one.rule = rule;
+  one.result = result;
+  one.action = finding["action"].as_string();
+  one.text = finding["text"].as_string();
+  one.told = at;
+  return true;
+}
+
+Json StandingFindings::of(const std::string& node, TimePoint now) const {
+  Json list = Json::array();
+  const auto it = nodes_.find(node);
+  if (it == nodes_.end()) return list;
+  std::vector<const Standing*> all;
+  for (const auto& [key, one] : it->second)
+    if (!is_over(one, now)) all.push_back(&one);
+  std::ranges::stable_sort(all, {}, [](const Standing* one) { return one->since; });
+  for (const Standing* one : all)
+    list.push(Json::object({{"finding", one->finding},
+                            {"rule", one->rule},
+                            {"result", one->result},
+                            {"action", one->action},
+                            {"text", one->text},
+                            {"since", to_micros(one->since)},
+                            {"told", to_micros(one->told)}}));
+  return list;
+}
+
+}  // namespace sickbay
