@@ -230,6 +230,17 @@ TEST(Merge, ARowThatCameTwiceCountsOnce) {
   EXPECT_TRUE(has(m.job(), Repair::duplicate_rows));
 }
 
+TEST(Merge, ARunWithoutAStartIsFlawed) {
+  Row row = job_row();
+  row.drop(Num::start_time);
+  row.drop(Num::end_time);
+  row.set(Num::elapsed, 3600);
+  row.set(Num::cpus, 2);
+  const Merged m({row});
+  EXPECT_NE(m.job().get(Num::flaws) & bit(Flaw::no_start), 0);
+  EXPECT_EQ(m.job().find(Num::cpu_time), 7200);
+}
+
 // PBS: S and E are parts of one record, and none came twice.
 TEST(Merge, PartsOfOneRecordAreNoDuplicates) {
   Row begun = job_row();
