@@ -28,6 +28,7 @@ WITH kinds AS (
     (2, 6, 'over_limit', 'ran over an hour and 10 % longer than its limit'),
     (2, 7, 'in_future', 'a time over a day after the import'),
     (2, 8, 'bad_value', 'a value that could not be read was left out'),
+    (2, 9, 'no_start', 'ran, and no start is said; placed by its end, else from its submission on'),
     (2, 62, 'stray', 'its times are far from those of all other jobs')
   ) AS v(what, place, kind, meaning)
 ),

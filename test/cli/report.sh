@@ -48,6 +48,8 @@ run 0 sickbay report --list
 says out 'jobwait.percentiles'
 run 0 sickbay report --help-plugin systatus
 says out '--param systatus.top.top=10'
+says out 'what counts: A job counts in the period in which it ended'
+silent_about out '\n'  # a note of several lines
 run 0 sickbay report --check
 says out 'all are right'
 run 0 sickbay report --list-messages --plugins jobwait

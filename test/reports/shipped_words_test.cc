@@ -45,6 +45,7 @@ const std::set<std::string> kNoValues = {
     "over_limit",
     "in_future",
     "bad_value",
+    "no_start",
     "stray"};
 
 std::vector<std::string> texts_of(const std::string& sql) {

@@ -92,6 +92,7 @@ std::string flaws() {
   sql += " | " + flag(Flaw::over_limit,
                       "time_limit >= 0 AND greatest(elapsed, 0) - greatest(time_limit, 0) > greatest(3600, "
                       "time_limit // 10)");
+  sql += " | " + flag(Flaw::no_start, "elapsed > 0 AND start_time IS NULL");
   return sql;
 }
 

@@ -339,6 +339,20 @@ TEST_F(ImportTest, AnEmptyLogAndAMissingFileAreErrorsThatSayWhich) {
   EXPECT_EQ(import(store, {write("log", {})}).jobs_seen, 0U) << "a log with its header and no rows is a log";
 }
 
+// A day without jobs is no reason to refuse the other 91.
+TEST_F(ImportTest, AnEmptyLogAmongOthersIsToldOfAndNoError) {
+  Store store = open_store();
+  const std::string empty = folder_ + "/empty";
+  std::ofstream(empty).close();
+  const ImportResult r = import(store, {empty, write("log", {}), empty});
+  ASSERT_EQ(r.sources.size(), 3U);
+  EXPECT_EQ(r.sources[0].records, 0);
+  EXPECT_THAT(r.sources[0].notes, testing::Contains(HasSubstr("empty")));
+  ImportOrder order;
+  order.inputs = {empty, empty};
+  EXPECT_FALSE(import_logs(store, order)) << "nothing at all is a mistake";
+}
+
 TEST(ReasonKind, LeavesOutTheValues) {
   EXPECT_EQ(reason_kind("'12x' is no job id (column 3)"), "'...' is no job id (column N)");
   EXPECT_EQ(reason_kind("a quote's half stays"), "a quote's half stays");

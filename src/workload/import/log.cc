@@ -53,6 +53,7 @@ Result<std::vector<Log>> open_logs(const std::vector<std::string>& paths, const 
   constexpr std::uint64_t kHead = std::uint64_t{1} << 20;
   std::vector<Log> logs;
   std::uint64_t base = 0;
+  std::size_t empty = 0;
   for (const std::string& path : paths) {
     auto input = open_input(path);
     if (!input) return fail(std::move(input.error()));
@@ -61,7 +62,9 @@ Result<std::vector<Log>> open_logs(const std::vector<std::string>& paths, const 
     std::string head;
     if (auto read = read_range(*input, 0, std::min(*size, kHead), head); !read)
       return fail(std::move(read.error()));
-    auto opened = open_reader(head, *size <= kHead, options);
+    // An empty one among others is a day without jobs; all of them empty is a mistake.
+    const bool nothing = *size <= kHead && trimmed(head).empty() && ++empty < paths.size();
+    auto opened = nothing ? Result<OpenedReader>(open_empty()) : open_reader(head, *size <= kHead, options);
     if (!opened)
       return fail(std::move(opened.error())
                       .in("reading " + quote_for_message(name.empty() ? input->name() : name, 200)));

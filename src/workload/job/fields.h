@@ -184,6 +184,7 @@ enum class Flaw : std::uint8_t {
   over_limit,  ///< ran more than an hour and 10 % over its limit
   in_future,   ///< was submitted, starts or ends more than a day after the newest import
   bad_value,   ///< a value that could not be read was left out
+  no_start,    ///< ran, and no start said
 };
 inline constexpr std::int64_t bit(Repair r) { return std::int64_t{1} << static_cast<int>(r); }
 inline constexpr std::int64_t bit(Flaw f) { return std::int64_t{1} << static_cast<int>(f); }

@@ -46,6 +46,8 @@ enum class RowKind : std::uint8_t {
   step,     ///< "123.0"
   batch,    ///< "123.batch"
   extern_,  ///< "123.extern", "123.ext+"
+  part,     ///< of a job of which another record tells more, as PBS writes them: S, T, D, A
+  rerun,    ///< the end of a run of a job that runs again: PBS's R
 };
 
 class Row {

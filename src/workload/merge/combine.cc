@@ -117,7 +117,7 @@ std::strong_ordering compare_richness(const Row& a, const Row& b) {
 
 std::int64_t derived_flaws() {
   return bit(Flaw::end_before_start) | bit(Flaw::start_before_submit) | bit(Flaw::over_used) |
-         bit(Flaw::no_user) | bit(Flaw::no_cpus) | bit(Flaw::over_limit);
+         bit(Flaw::no_user) | bit(Flaw::no_cpus) | bit(Flaw::over_limit) | bit(Flaw::no_start);
 }
 
 std::int64_t flaws_of(const Row& job) {
@@ -133,6 +133,7 @@ std::int64_t flaws_of(const Row& job) {
     flaws |= bit(Flaw::over_used);
   if (!job.has(Text::user_name) && !job.has(Num::uid)) flaws |= bit(Flaw::no_user);
   if (job.get(Num::elapsed) > 0 && job.get(Num::cpus) <= 0) flaws |= bit(Flaw::no_cpus);
+  if (job.get(Num::elapsed) > 0 && !job.has(Num::start_time)) flaws |= bit(Flaw::no_start);
   if (both(Num::elapsed, Num::time_limit) && job.get(Num::time_limit) >= 0) {
     const std::int64_t over = std::max<std::int64_t>(job.get(Num::elapsed), 0) - job.get(Num::time_limit);
     if (over > std::max(kOverLimitFloor, job.get(Num::time_limit) / 10)) flaws |= bit(Flaw::over_limit);

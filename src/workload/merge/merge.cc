@@ -7,10 +7,12 @@
 #include <algorithm>
 #include <bit>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "workload/merge/combine.h"
 #include "workload/merge/fold.h"
+#include "workload/merge/reruns.h"
 
 namespace sickbay::workload {
 namespace {
@@ -69,6 +71,7 @@ std::int64_t distance(const Row& job, std::int64_t at) {
 // What one thread needs again and again; kept so that a job costs no allocation.
 struct Scratch {
   RowList jobs, steps, keyed;
+  std::vector<Row> parted;
   std::vector<Instance> instances;
   std::vector<Row> combined;
 };
@@ -87,10 +90,14 @@ void find_instances(RowList& rows, Scratch& s) {
   for (std::size_t i = 0; i < rows.size();) {
     Instance instance;
     instance.job = rows[i];
+    bool whole_row = rows[i]->kind == RowKind::job;
     std::size_t j = i + 1;
     for (; j < rows.size() && compare_present(*rows[i], *rows[j], Num::submit_time) == 0; ++j) {
-      instance.duplicates = true;
-      if (compare_rows(*rows[j - 1], *rows[j]) == 0) continue;
+      const bool same = compare_rows(*rows[j - 1], *rows[j]) == 0;
+      // Records of one job that each tell a part of it are no duplicates (PBS: S and E).
+      instance.duplicates = instance.duplicates || same || (rows[j]->kind == RowKind::job && whole_row);
+      whole_row = whole_row || rows[j]->kind == RowKind::job;
+      if (same) continue;
       Row both;
       combine(*instance.job, *rows[j], both);
       s.combined.push_back(both);
@@ -129,8 +136,12 @@ void give_steps(RowList& steps, std::vector<Instance>& instances) {
 
 // All rows of one id, however they are.
 void merge_any(const RowList& rows, Scratch& s, Arena& arena, Rows& out) {
-  RowList jobs, steps;
-  for (const Row* row : rows) (row->kind == RowKind::job ? jobs : steps).push_back(row);
+  RowList jobs, steps, ends;
+  for (const Row* row : rows) {
+    const bool of_job = row->kind == RowKind::job || row->kind == RowKind::part;
+    (of_job ? jobs : row->kind == RowKind::rerun ? ends : steps).push_back(row);
+  }
+  if (!ends.empty()) part_runs(jobs, std::move(ends), s.parted);
   s.instances.clear();
   if (!jobs.empty()) find_instances(jobs, s);
   if (s.instances.empty()) s.instances.emplace_back();
@@ -161,7 +172,8 @@ void merge(Rows& rows, Arena& arena, Rows& jobs) {
     const Row& row = rows[i];
     const std::string_view told = row.get(Text::cluster);
     plain = row.get(Text::job_id) == id && (row.kind != RowKind::job || job == nullptr) &&
-            (told.empty() || cluster.empty() || told == cluster);
+            (told.empty() || cluster.empty() || told == cluster) && row.kind != RowKind::part &&
+            row.kind != RowKind::rerun;
     if (cluster.empty()) cluster = told;
     if (row.kind == RowKind::job)
       job = &row;

@@ -230,6 +230,68 @@ TEST(Merge, ARowThatCameTwiceCountsOnce) {
   EXPECT_TRUE(has(m.job(), Repair::duplicate_rows));
 }
 
+TEST(Merge, ARunWithoutAStartIsFlawed) {
+  Row row = job_row();
+  row.drop(Num::start_time);
+  row.drop(Num::end_time);
+  row.set(Num::elapsed, 3600);
+  row.set(Num::cpus, 2);
+  const Merged m({row});
+  EXPECT_NE(m.job().get(Num::flaws) & bit(Flaw::no_start), 0);
+  EXPECT_EQ(m.job().find(Num::cpu_time), 7200);
+}
+
+// PBS: S and E are parts of one record, and none came twice.
+TEST(Merge, PartsOfOneRecordAreNoDuplicates) {
+  Row begun = job_row();
+  begun.kind = RowKind::part;
+  begun.set(Text::state, "RUNNING");
+  begun.drop(Num::end_time);
+  EXPECT_FALSE(has(Merged({begun, job_row()}).job(), Repair::duplicate_rows));
+  EXPECT_TRUE(has(Merged({begun, job_row(), begun}).job(), Repair::duplicate_rows));
+}
+
+// PBS keeps the ctime of a job that it runs again; TORQUE's R does not even tell it.
+TEST(Merge, ARerunIsARestartOfItsJob) {
+  const auto row = [](RowKind kind, const char* state, std::int64_t start, std::int64_t end) {
+    Row r;
+    r.kind = kind;
+    r.set(Text::job_id, "7");
+    r.set(Text::state, state);
+    if (start > 0) r.set(Num::start_time, start);
+    if (end > 0) r.set(Num::end_time, end);
+    return r;
+  };
+  Row first = row(RowKind::part, "RUNNING", 100, 0), rerun = row(RowKind::rerun, "REQUEUED", 0, 200),
+      second = row(RowKind::part, "RUNNING", 210, 0), ended = row(RowKind::job, "COMPLETED", 210, 300);
+  for (Row* each : {&first, &second, &ended}) {
+    each->set(Num::submit_time, 50);
+    each->set(Num::cpus, 4);
+  }
+  for (const auto& rows : {std::vector<Row>{first, rerun, second, ended},
+                           {ended, rerun, second, first},
+                           {rerun, first, ended},
+                           {first, rerun, rerun, ended}}) {
+    const Merged m(rows);
+    ASSERT_EQ(m.jobs.size(), 2U);
+    const Row &was = m.jobs[0], &is = m.jobs[1];
+    EXPECT_EQ(was.get(Text::state), "REQUEUED");
+    EXPECT_EQ(was.find(Num::submit_time), 50);
+    EXPECT_EQ(was.find(Num::start_time), 100);
+    EXPECT_EQ(was.find(Num::end_time), 200);
+    EXPECT_EQ(was.find(Num::cpu_time), 400);
+    EXPECT_EQ(is.get(Text::state), "COMPLETED");
+    EXPECT_EQ(is.find(Num::submit_time), 200);
+    EXPECT_EQ(is.find(Num::restarts), 1);
+    EXPECT_EQ(is.find(Num::cpu_time), 360);
+    EXPECT_FALSE(has(was, Repair::elapsed_from_times));
+  }
+  // A run that began before the log shows in the restarts alone.
+  const Merged alone({rerun, second, ended});
+  ASSERT_EQ(alone.jobs.size(), 1U);
+  EXPECT_EQ(alone.job().find(Num::restarts), 1);
+}
+
 TEST(Merge, TheLaterRowOfARunningJobCounts) {
   Row running = job_row(), step_then = step_row("0"), step_now = step_row("0");
   running.set(Text::state, "RUNNING");

@@ -8,6 +8,7 @@
 
 #include "base/spelling.h"
 #include "base/text.h"
+#include "workload/read/lines.h"
 
 namespace sickbay::workload {
 namespace {
@@ -26,6 +27,20 @@ constexpr auto kFormats = std::to_array<Format>({
 });
 // clang-format on
 
+// A file without a byte: a day without jobs among other logs.
+class EmptyReader : public LineReader {
+ public:
+  bool parse(std::string_view, Arena&, Rows&, std::string& reason) const override {
+    reason = "the file was empty when it was opened";
+    return false;
+  }
+  std::string describe() const override { return "nothing"; }
+  FieldSet fields() const override { return {}; }
+
+ protected:
+  bool is_record(std::string_view, std::uint64_t&) const override { return true; }
+};
+
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
 std::vector<std::string_view> format_names() {
@@ -37,6 +52,14 @@ std::vector<std::string_view> format_names() {
 }  // namespace
 
 std::span<const Format> formats() { return kFormats; }
+
+OpenedReader open_empty() {
+  OpenedReader opened;
+  opened.format = "empty";
+  opened.notes.emplace_back("The file is empty.");
+  opened.reader = std::make_unique<EmptyReader>();
+  return opened;
+}
 
 Result<OpenedReader> open_reader(std::string_view head, bool whole_file, const ReadOptions& options) {
   const std::size_t mark = head.starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0;

@@ -192,13 +192,17 @@ void PbsReader::set_life(char kind, std::int64_t at, const PbsFacts& facts, Aren
   switch (kind) {
     case 'S':
     case 'T':
+      row.kind = RowKind::part;
       row.set(Text::state, "RUNNING");
       break;
-    case 'R':  // a run that counts no more; another one follows
+    case 'R':  // a run that counts no more; another one follows (workload/merge/reruns.h)
+      row.kind = RowKind::rerun;
       row.set(Text::state, "REQUEUED");
+      if (!row.has(Num::end_time)) row.set(Num::end_time, at);
       break;
     case 'D':
     case 'A':
+      row.kind = RowKind::part;
       // Where it ran, an E record follows, of the same or a later second, which tells more and so wins.
       row.set(Text::state, "CANCELLED");
       if (!row.has(Num::end_time)) row.set(Num::end_time, at);

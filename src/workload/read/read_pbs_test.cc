@@ -102,6 +102,9 @@ TEST(ReadPbs, GivesEachRecordOfAJobThatSaysItsSubmission) {
   }
   EXPECT_EQ(log->row(0).get(Text::state), "RUNNING");
   EXPECT_EQ(log->row(1).get(Text::state), "REQUEUED");
+  EXPECT_EQ(log->row(1).kind, RowKind::rerun);
+  EXPECT_EQ(log->row(1).get(Num::end_time), 1409072875) << "the record's own time";
+  EXPECT_EQ(log->row(0).kind, RowKind::part);
   EXPECT_EQ(log->row(2).get(Text::state), "COMPLETED");
 }
 

@@ -13,6 +13,19 @@ namespace {
 constexpr const char* kSwfHeader =
     "; Version: 2.2\n; Computer: A made one\n; UnixStartTime: 1000000000\n; MaxProcs: 100\n;\n";
 
+// A run whose wait is not known has a length, though no place.
+TEST(ReadSwf, KeepsARunOfWhichTheWaitIsNotKnown) {
+  const auto log = read_log(open_swf, std::string(kSwfHeader) +
+                                          "1 10 -1 3600 4 -1 -1 4 60 -1 1 3 3 -1 1 -1 -1 -1\n"
+                                          "2 -1 -1 7200 4 -1 -1 4 60 -1 1 3 3 -1 1 -1 -1 -1\n"
+                                          "3 10 -1 -1 4 -1 -1 4 60 -1 5 3 3 -1 1 -1 -1 -1\n");
+  ASSERT_EQ(log->rows.size(), 3U);
+  EXPECT_EQ(log->row(0).find(Num::elapsed), 3600);
+  EXPECT_FALSE(log->row(0).has(Num::start_time));
+  EXPECT_EQ(log->row(1).find(Num::elapsed), 7200);
+  EXPECT_FALSE(log->row(2).has(Num::elapsed)) << "it never began";
+}
+
 TEST(ReadSwf, ReadsAJob) {
   const auto log =
       read_log(open_swf,
@@ -103,11 +116,11 @@ std::string naive(const std::string& line, std::int64_t begin) {
   for (std::int64_t n; in >> n;) v.push_back(n);
   std::map<std::string, std::int64_t> out;
   out["submit_time"] = begin + v[1];
+  if (v[3] >= 0 && !(v[10] == 5 && v[3] == 0)) out["elapsed"] = v[3];
   if (v[2] >= 0 && !(v[10] == 5 && v[3] <= 0)) {
     out["start_time"] = begin + v[1] + v[2];
     if (v[3] >= 0) {
       out["end_time"] = begin + v[1] + v[2] + v[3];
-      out["elapsed"] = v[3];
     }
   } else if (v[2] >= 0) {
     out["end_time"] = begin + v[1] + v[2];

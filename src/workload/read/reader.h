@@ -85,6 +85,9 @@ struct OpenedReader {
 /// Errors: bad_input when no format fits or no column is known, with what was seen and what is needed.
 Result<OpenedReader> open_reader(std::string_view head, bool whole_file, const ReadOptions& options);
 
+/// For a file that holds nothing, where others beside it do: no records, and a note.
+OpenedReader open_empty();
+
 /// The hash that RecordSpan::job carries.  `job` is the id before its first '.', as printed.
 std::uint64_t hash_job(std::string_view cluster, std::string_view job);
 

@@ -77,7 +77,8 @@ Status add_facts(Connection& connection, const RunOrder& order, std::int64_t job
   auto second = period_text(connection, document, "period2", true);
   if (!second) return fail(second.error());
   fact("compared", "Compared with", *second);
-  fact("jobs", "Jobs", value_text(document, jobs, duck::Type::integer, "jobs"));
+  fact(asked ? "jobs_ended" : "jobs", asked ? "Jobs that ended" : "Jobs",
+       value_text(document, jobs, duck::Type::integer, "jobs"));
   fact("filter", "Only", describe_filter(order.views.filter));
   if (order.views.filter.like)
     fact("like", "Labels by likeness too, from",

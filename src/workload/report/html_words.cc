@@ -58,6 +58,7 @@ constexpr std::array kPageWords = {
     Word{"page.made_at", "Made"},
     Word{"page.version", "Made by"},
     Word{"page.summary", "{} reports"},
+    Word{"page.summary_one", "1 report"},
     Word{"page.summary_empty", "{} without data"},
     Word{"page.summary_left_out", "{} left out"},
     Word{"page.summary_failed", "{} failed"},

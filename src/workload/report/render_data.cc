@@ -60,7 +60,12 @@ Json json_of(const duck::Value& value, duck::Type type) {
 
 void append_csv(std::string& line, const duck::Value& value, duck::Type type) {
   if (std::holds_alternative<std::monostate>(value)) return;
-  if (const auto* text = std::get_if<std::string>(&value)) return append_csv_text(line, *text);
+  if (const auto* text = std::get_if<std::string>(&value)) {
+    // A spreadsheet takes such a text for a formula; the page's own CSV does the same (page.js, csvCell).
+    const bool formula =
+        !text->empty() && std::string_view("=+-@\t\r").find(text->front()) != std::string_view::npos;
+    return append_csv_text(line, formula ? "'" + *text : *text);
+  }
   const Json json = json_of(value, type);
   if (!json.is_null()) line += json.is_string() ? json.as_string() : json.dump();
 }

@@ -63,7 +63,9 @@ std::string head_html(const Document& document) {
   fact(say(document, "page.version"), document.version.empty() ? "" : "Sickbay " + document.version);
   html += "</dl>\n<p class=\"summary\">";
   const auto count = [&](Outcome outcome) { return with_outcome(document, outcome).size(); };
-  html += escaped(say(document, "page.summary", {std::to_string(count(Outcome::made))}));
+  html += escaped(count(Outcome::made) == 1
+                      ? say(document, "page.summary_one")
+                      : say(document, "page.summary", {std::to_string(count(Outcome::made))}));
   const auto part = [&](Outcome outcome, std::string_view key, bool bad) {
     if (count(outcome) == 0) return;
     html += fmt::format(" · <a href=\"#absent\"{}>{}</a>", bad ? " class=\"bad\"" : "",

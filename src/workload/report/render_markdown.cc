@@ -14,10 +14,21 @@ namespace {
 
 constexpr std::size_t kMostRows = 50;  // the rest is in CSV, JSON and HTML
 
-// A cell must not end its cell, its row or the table, nor speak to the terminal.
-std::string escaped(std::string_view text) {
+// Names of the log are hostile text: no HTML, no link and no picture may come of them, and nothing may speak
+// to the terminal.
+std::string harmless(std::string_view text) {
   std::string out;
   for (const char c : for_terminal(text)) {
+    if (c == '<' || (c == '(' && out.ends_with(']'))) out += '\\';
+    out += c;
+  }
+  return out;
+}
+
+// A cell must not end its cell, its row or the table either.
+std::string escaped(std::string_view text) {
+  std::string out;
+  for (const char c : harmless(text)) {
     if (c == '|') out += '\\';
     out += c;
   }
@@ -85,9 +96,9 @@ std::string table_text(const Document& document, const ReportResult& result) {
 }
 
 std::string report_text(const Document& document, const ReportResult& result) {
-  std::string text = fmt::format("#### {}\n\n", for_terminal(result.spec.title));
+  std::string text = fmt::format("#### {}\n\n", harmless(result.spec.title));
   const auto line = [&](std::string_view key, std::string_view english, std::string_view what) {
-    text += fmt::format("{}: {}\n\n", message(document, key, english), for_terminal(what));
+    text += fmt::format("{}: {}\n\n", message(document, key, english), harmless(what));
   };
   switch (result.outcome) {
     case Outcome::made:
@@ -117,9 +128,8 @@ std::string report_text(const Document& document, const ReportResult& result) {
 }  // namespace
 
 std::string render_markdown(const Document& document) {
-  std::string text = fmt::format("# {}\n\n", for_terminal(document.title));
-  for (const auto& [name, value] : document.facts)
-    text += fmt::format("- {}: {}\n", name, for_terminal(value));
+  std::string text = fmt::format("# {}\n\n", harmless(document.title));
+  for (const auto& [name, value] : document.facts) text += fmt::format("- {}: {}\n", name, harmless(value));
   if (!document.made_at.empty())
     text += fmt::format("- {}: {}, sickbay {}\n", message(document, "page.made_at", "Made"), document.made_at,
                         document.version);
@@ -128,7 +138,7 @@ std::string render_markdown(const Document& document) {
     text += fmt::format("## {}\n\n", message(document, "chapter." + chapter, chapter));
     for (const std::size_t place : plugins) {
       const Plugin& plugin = document.plugins[place];
-      text += fmt::format("### {}\n\n", for_terminal(plugin.title));
+      text += fmt::format("### {}\n\n", harmless(plugin.title));
       for (const ReportResult& result : document.results)
         if (result.spec.plugin == plugin.name) text += report_text(document, result);
     }

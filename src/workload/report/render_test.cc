@@ -100,10 +100,31 @@ TEST(Markdown, LetsNoNameBreakItsTableOrTheTerminal) {
   EXPECT_THAT(text, Not(HasSubstr("\x1b")));
 }
 
+TEST(Markdown, MakesNoHtmlOfNames) {
+  Document d = sample();
+  d.facts.emplace_back("Sources", "<img src=x>");
+  for (auto& value : d.results[0].table.rows[0])
+    if (auto* text = std::get_if<std::string>(&value)) *text = "<img src=x onerror=alert(1)>![a](b)";
+  d.results[0].spec.title = "<b>t</b>";
+  const std::string text = render_markdown(d);
+  for (const char* bad : {" <img", "| <", "](b", " <b>"}) EXPECT_THAT(text, Not(HasSubstr(bad))) << text;
+}
+
 TEST(Markdown, CutsLongTablesAndSaysSo) {
   Document d = sample();
   d.results[0].table.rows.assign(60, d.results[0].table.rows[1]);
   EXPECT_THAT(render_markdown(d), HasSubstr("\n10 more rows\n"));
+}
+
+// As the page's own CSV does it.
+TEST(Csv, LetsNoNameBeAFormula) {
+  Document d = sample();
+  d.results.resize(1);
+  d.results[0].table.columns = {{"name", Type::text}, {"change", Type::real}};
+  d.results[0].table.rows = {{std::string("=1+1"), -2.5}, {std::string("@x,y"), 1.0}};
+  const std::string text = render_csv(d);
+  EXPECT_THAT(text, HasSubstr("\n'=1+1,-2.5\n"));
+  EXPECT_THAT(text, HasSubstr("\n\"'@x,y\",1"));
 }
 
 TEST(Csv, HoldsValuesAsTheyAre) {

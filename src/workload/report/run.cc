@@ -87,10 +87,12 @@ Result<Document> make_document(Connection& connection, const RunOrder& order) {
   auto views = views_sql(connection, order.views);
   if (!views) return fail(views.error());
   if (auto made = make_views(connection, *views); !made) return fail(made.error());
-  auto jobs = connection.query("SELECT count(*) FROM j");
+  auto jobs = connection.query(
+      "SELECT count(*), count(*) FILTER (WHERE ended_here) FROM j WHERE ended_here OR ran_here OR "
+      "submitted_here");
   if (!jobs) return fail(jobs.error());
-  const std::int64_t count = std::get<std::int64_t>(jobs->rows[0][0]);
-  if (count == 0) return fail(no_job_fits(connection, order));
+  const std::int64_t count = std::get<std::int64_t>(jobs->rows[0][1]);
+  if (std::get<std::int64_t>(jobs->rows[0][0]) == 0) return fail(no_job_fits(connection, order));
 
   Document document;
   document.language = order.language;

@@ -79,6 +79,17 @@ Result<int> list_reports(const std::vector<Plugin>& plugins, bool as_json) {
   return 0;
 }
 
+// A note has lines of its own.
+void print_lines(const std::string& first, const std::string& text, const TextPage& page) {
+  std::string_view rest = text;
+  while (!rest.empty()) {
+    const std::size_t end = std::min(rest.find('\n'), rest.size());
+    print(paragraph(rest.size() == text.size() ? first : std::string(first.size(), ' '), rest.substr(0, end),
+                    page));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+}
+
 Result<int> help_plugin(const std::vector<Plugin>& plugins, const std::string& name) {
   auto found = workload::chosen(plugins, {name}, {});
   if (!found) return fail(found.error());
@@ -88,9 +99,9 @@ Result<int> help_plugin(const std::vector<Plugin>& plugins, const std::string& n
   for (const ReportSpec& spec : plugin.reports) {
     print("\n" + spec.id() + ": " + for_terminal(spec.title) + "\n");
     if (!spec.fault.empty()) print(paragraph("  fault: ", spec.fault, page));
-    if (!spec.note.empty()) print(paragraph("  ", spec.note, page));
+    print_lines("  ", spec.note, page);
     if (!spec.counts.empty()) print(paragraph("  what counts: ", workload::counts_text({}, spec), page));
-    if (!spec.left_out.empty()) print(paragraph("  not counted: ", spec.left_out, page));
+    print_lines("  not counted: ", spec.left_out, page);
     if (!spec.needs.empty()) print(paragraph("  needs: ", joined(spec.needs), page));
     for (const workload::Parameter& p : spec.parameters)
       print(paragraph(fmt::format("  --param {}.{}={}  ", spec.id(), p.name, p.value), p.help, page));
@@ -134,7 +145,8 @@ Result<int> check_reports(const std::vector<std::string>& folders, const Catalog
     return code;
   }
   const std::size_t bad = errors->size();
-  fmt::print("{} reports of {} plug-ins: {}\n", count, plugins.size(),
+  fmt::print("{} {} of {} {}: {}\n", count, count == 1 ? "report" : "reports", plugins.size(),
+             plugins.size() == 1 ? "plug-in" : "plug-ins",
              bad == 0 ? "all are right" : fmt::format("{} wrong", bad));
   for (const auto& [language, keys] : missing.members())
     if (keys.size() > 0)
