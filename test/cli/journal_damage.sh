@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # One wrong byte in the journal of a real sickbayd: it does not start, it is told what is wrong, what can be kept goes
 # on, and a copy made beside the running daemon has all.
+# shellcheck source=test/cli/common.inc
 . "$(dirname "$0")/common.inc"
 stand_in_sbatch
 sickbayd_up
