@@ -30,6 +30,7 @@ install(TARGETS operation_cpu_test operation_disk_test operation_memory_test ope
         RUNTIME DESTINATION ${CMAKE_INSTALL_DATADIR}/sickbay/operations)
 install(PROGRAMS operations/kernel_log operations/known_good operations/memory_bank DESTINATION ${CMAKE_INSTALL_DATADIR}/sickbay/operations)
 install(DIRECTORY rules DESTINATION ${CMAKE_INSTALL_DATADIR}/sickbay FILES_MATCHING PATTERN "*.json")
+install(FILES tools/install/sickbay.sysusers DESTINATION lib/sysusers.d RENAME sickbay.conf)
 install(TARGETS sickbay_clock_shift LIBRARY DESTINATION lib/sickbay)
 
 # What others made, with their licences.

@@ -76,8 +76,11 @@ Status own(const std::string& path, uid_t uid, gid_t gid) {
 Status write_sickbay_files(const Layout& l) {
   const Json munge = Json::object({{"socket", l.path("run/munge.sock")}});
   if (auto done = make_folder(l.path("root/etc/sickbay")); !done) return done;
-  const Json daemon = Json::object(
-      {{"munge", munge}, {"agent", Json::object({{"listen", fmt::format("0.0.0.0:{}", l.agent_port())}})}});
+  // (Users of a lab are its own: no service account of the host is in it.)
+  const Json daemon =
+      Json::object({{"munge", munge},
+                    {"verify", Json::object({{"user", "root"}})},
+                    {"agent", Json::object({{"listen", fmt::format("0.0.0.0:{}", l.agent_port())}})}});
   if (auto done = write_text(l.path("root/etc/sickbay/sickbay.json"), daemon.pretty() + "\n"); !done)
     return done;
   // On login hosts commands learn the rest from Slurm.

@@ -110,7 +110,7 @@ constexpr auto kKeys = std::to_array<ConfigRow<Config>>({
      [](Config& c, const Json& v) { return take_text(c.verify.baseline, v); }},
     {{"verify", "environment", "names", "\"NAME=value\" for its jobs: which network MPI uses, say"},
      [](Config& c, const Json& v) { return take_names(c.verify.environment, v); }},
-    {{"verify", "user", "name", "service account that verifications run as"},
+    {{"verify", "user", "name", "service account that verifications run as, with one uid on all nodes; default: sickbay-verify; \"root\" only where it is said"},
      [](Config& c, const Json& v) { return take_text(c.verify.user, v); }},
     {{"verify", "qos", "name", "QOS of verifications (a high one)"},
      [](Config& c, const Json& v) { return take_text(c.verify.qos, v); }},

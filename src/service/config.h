@@ -37,7 +37,7 @@ struct Config {
     std::string options = "--quick";
     std::string baseline;                  ///< recorded by `sickbay verify --record-baseline`
     std::vector<std::string> environment;  ///< "NAME=value" for its jobs (which network MPI uses, say)
-    std::string user = "root";
+    std::string user = "sickbay-verify";   ///< which the installed unit makes; root only where it is said
     std::string qos, account;
     std::string folder;  ///< V's output, on storage that all nodes share; empty: /var/lib/sickbay-verify
     std::chrono::seconds time_limit{300};

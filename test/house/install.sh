@@ -64,8 +64,35 @@ code=0
 [ -d "$to/share/sickbay/reports" ] || { echo "the reports are not installed" >&2; exit 1; }
 [ "$code" = 74 ] || { cat "$work/err" >&2; echo "the installed sickbay does not load DuckDB" >&2; exit 1; }
 # The shipped verification script is found relative to the program; the account is one that every machine has.
+# Verifications do not run as root unless the site says so.
+echo '{}' > "$work/sickbay.json"
+if ! getent passwd sickbay-verify > /dev/null; then
+  if "$to/bin/sickbayd" --config "$work/sickbay.json" --check-config 2> "$work/err"; then
+    echo "sickbayd does not miss the account of verifications" >&2; exit 1
+  fi
+  grep -q "no user 'sickbay-verify' on this host" "$work/err"
+fi
+grep -q '^u sickbay-verify ' "$to/lib/sysusers.d/sickbay.conf"
+grep -q '^ExecStartPre=-[+]systemd-sysusers /opt/sickbay/lib/sysusers.d/sickbay.conf$' "$to/lib/systemd/system/sickbayd.service"
 echo '{"verify": {"user": "root"}}' > "$work/sickbay.json"
 "$to/bin/sickbayd" --config "$work/sickbay.json" --check-config
+# Nor does it obey what others may write.
+if [ "$(id -u)" -eq 0 ]; then
+  chmod 666 "$work/sickbay.json"
+  if "$to/bin/sickbayd" --config "$work/sickbay.json" --check-config 2> "$work/err"; then
+    echo "sickbayd obeys a configuration that others may write" >&2; exit 1
+  fi
+  grep -q 'sickbay.json may be written by others' "$work/err"
+  chmod 644 "$work/sickbay.json"
+  mkdir "$work/slurm"
+  chmod 777 "$work/slurm"
+  printf '{"verify": {"user": "root"}, "slurm": {"bin_dir": "%s"}}\n' "$work/slurm" > "$work/sickbay.json"
+  if "$to/bin/sickbayd" --config "$work/sickbay.json" --check-config 2> "$work/err"; then
+    echo "sickbayd runs programs of a folder that others may write" >&2; exit 1
+  fi
+  grep -q "$work/slurm may be written by others" "$work/err"
+  echo '{"verify": {"user": "root"}}' > "$work/sickbay.json"
+fi
 mv "$to/share/sickbay" "$to/share/elsewhere"
 if "$to/bin/sickbayd" --config "$work/sickbay.json" --check-config 2> "$work/err"; then
   echo "sickbayd does not miss its verification script" >&2; exit 1

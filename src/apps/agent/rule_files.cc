@@ -8,10 +8,13 @@
 #include <optional>
 
 #include "adapters/posix/files.h"
+#include "adapters/posix/installed_file.h"
+#include "adapters/posix/rights.h"
 #include "base/fnv.h"
 #include "base/json.h"
 #include "engine/diagnose/lint.h"
 #include "engine/diagnose/strict_json.h"
+#include "settings/paths.h"
 
 namespace sickbay::agent {
 namespace {
@@ -28,6 +31,13 @@ std::string digest_of(const Result<RuleFiles>& files) {
   return text;
 }
 
+// What rules say is done by root.  (Whoever may change what is shipped may change this program as well; and a
+// lab is its owner's.)
+Status may_be_obeyed(const std::string& folder, const std::string& name) {
+  if (!Paths::from_environment().root.empty() || folder == installed_file("rules")) return {};
+  return only_ours_to_change(folder + "/" + name);
+}
+
 }  // namespace
 
 Status read_rule_folder(const std::string& folder, RuleFiles& files) {
@@ -41,6 +51,8 @@ Status read_rule_folder(const std::string& folder, RuleFiles& files) {
     if (!name.ends_with(".json") || name.starts_with('.') || name.ends_with(".test.json") ||
         name.ends_with(".schema.json"))
       continue;
+    if (Status good = may_be_obeyed(folder, name); !good)
+      return fail(std::move(good.error()).in("reading " + folder));
     auto text = read_file(folder + "/" + name, diagnose::kMostSpecificationBytes);
     if (!text) return fail(std::move(text.error()).in("reading " + folder));
     files.push_back({folder + "/" + name, std::move(*text)});

@@ -26,6 +26,7 @@
 #include "adapters/posix/leaving_file.h"
 #include "adapters/posix/operation_process.h"
 #include "adapters/posix/process_runner.h"
+#include "adapters/posix/rights.h"
 #include "apps/agent/nhc_rules.h"
 #include "apps/agent/rule_files.h"
 #include "model/builtin_operations.h"
@@ -92,6 +93,9 @@ Result<Config> load_config(const std::string& path, bool must_exist) {
   auto text = read_file(path, kConfigBound);
   if (!text && text.error().code == ErrorCode::not_found && !must_exist) return Config{};
   if (!text) return fail(std::move(text.error()).in("reading the configuration"));
+  if (Paths::from_environment().root.empty())
+    if (Status good = only_ours_to_change(path); !good)
+      return fail(std::move(good.error()).in("reading the configuration"));
   return parse_config(*text, path);
 }
 

@@ -13,7 +13,11 @@ Result<Owner> account_named(const std::string& user) {
   const passwd* entry = ::getpwnam(user.c_str());
   if (entry == nullptr)
     return fail(Error(ErrorCode::not_found, fmt::format("no user '{}' on this host", user))
-                    .remedied_by("correct 'verify.user' in the configuration"));
+                    .because("the configuration, or its default, names it")
+                    .remedied_by(fmt::format(
+                        "make it ('useradd --system {}', with the same uid on all nodes), or name "
+                        "another one in the configuration",
+                        user)));
   return Owner{user, entry->pw_uid, entry->pw_gid};
 }
 

@@ -12,7 +12,7 @@ constexpr std::size_t kScriptBound = 4 << 20;
 
 Result<Effects::Verification> verification_for(const Config& config) {
   auto account = account_named(config.verify.user);
-  if (!account) return fail(account.error());
+  if (!account) return fail(std::move(account.error()).in("looking for 'verify.user'"));
   const std::string path =
       config.verify.script.empty() ? installed_file("sickbay-verify.sh") : config.verify.script;
   if (path.empty())

@@ -12,6 +12,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "adapters/munge/munge_credentials.h"
 #include "adapters/net/asio_loop.h"
@@ -21,6 +22,7 @@
 #include "adapters/posix/files.h"
 #include "adapters/posix/installed_file.h"
 #include "adapters/posix/process_runner.h"
+#include "adapters/posix/rights.h"
 #include "adapters/slurm/slurm_manager.h"
 #include "adapters/sqlite/journal.h"
 #include "apps/daemon/accounts.h"
@@ -52,6 +54,20 @@ Result<Config> load_config(const std::string& path, bool must_exist) {
   return parse_config(*text, path);
 }
 
+// What sickbayd obeys and runs as root, besides what is installed with it.  (A lab is its owner's.)
+Status check_rights(const Config& config, const std::string& config_path, const std::string& nonstop_conf,
+                    const Paths& paths) {
+  if (!paths.root.empty()) return {};
+  std::vector<std::string> obeyed{config_path};
+  if (config.nonstop.on) obeyed.push_back(nonstop_conf);
+  if (!config.verify.script.empty()) obeyed.push_back(config.verify.script);
+  for (const char* program : {"/sbatch", "/sacct", "/scontrol"})
+    obeyed.push_back(config.slurm.bin_dir + program);
+  for (const std::string& path : obeyed)
+    if (Status good = only_ours_to_change(path); !good) return good;
+  return {};
+}
+
 // Of keys: the kernel's, which never fails for so few.
 std::string random_bytes(std::size_t count) {
   std::string bytes(count, '\0');
@@ -72,6 +88,10 @@ Status run(const std::string& config_path, bool check_only) {
     if (!read) return fail(std::move(read.error()));
     config->nonstop.config = std::move(*read);
   }
+  if (Status good =
+          check_rights(*config, config_path.empty() ? paths.config() : config_path, nonstop_conf, paths);
+      !good)
+    return good;
   auto verification = verification_for(*config);
   if (!verification) return fail(verification.error());
   if (check_only) return {};

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who else may change a file that we obey.
+//
+// What a daemon of root reads as its configuration, and what it runs, must be changeable by root alone: the
+// file itself, and each folder on the way to it, for who may write a folder may put another file in the
+// place.  A symbolic link is followed, and the way to what it names is looked at, too.  A folder where only
+// the owner of a file may replace it (/tmp, with its sticky bit) is good enough for a file of ours.
+#pragma once
+#include <string>
+
+#include "base/result.h"
+
+namespace sickbay {
+
+/// Good where only root, and the user we run as, may change the file `path`, or say which one it is.
+/// `path` need not exist: then only the way to it is looked at.  Errors: denied (with who may and how to
+/// change that), os.
+Status only_ours_to_change(const std::string& path);
+
+}  // namespace sickbay
