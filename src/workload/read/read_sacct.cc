@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 
 #include "base/text.h"
@@ -123,6 +124,25 @@ Result<Layout> layout_of(std::string_view row, const ReadOptions& options) {
                                    : "name each column of the log in its order"));
 }
 
+// What Open XDMoD's slurm helper asks sacct for, without a header: sites keep such logs for years.
+constexpr auto kXdmod = std::to_array<std::string_view>(
+    {"JobID", "JobIDRaw", "Cluster",  "Partition", "QOS",       "Account",   "Group",    "GID",    "User",
+     "UID",   "Submit",   "Eligible", "Start",     "End",       "Elapsed",   "ExitCode", "State",  "NNodes",
+     "NCPUS", "ReqCPUS",  "ReqMem",   "ReqTRES",   "AllocTRES", "Timelimit", "NodeList", "JobName"});
+constexpr std::size_t kXdmodTimes = 10, kXdmodElapsed = 14;  // Submit to End; then a run time
+
+// 26 columns with four times in the place of theirs are no other log.
+bool is_xdmod_row(std::string_view row) {
+  const auto fields = pieces(row, "|");
+  if (fields.size() != kXdmod.size() || fields[0].empty() || !is_digit(fields[0].front())) return false;
+  const auto is_time = [](std::string_view text) {
+    return text == "Unknown" || text == "None" ||
+           (text.size() == 19 && text[4] == '-' && text[7] == '-' && text[10] == 'T' && text[13] == ':');
+  };
+  return std::all_of(fields.begin() + kXdmodTimes, fields.begin() + kXdmodElapsed, is_time) &&
+         fields[kXdmodTimes].size() == 19 && fields[kXdmodElapsed].find(':') != std::string_view::npos;
+}
+
 std::string fields_text(const std::vector<std::string>& names) {
   return names.empty() ? std::string("nothing") : fmt::format("{}", fmt::join(names, ", "));
 }
@@ -220,7 +240,8 @@ bool looks_like_sacct(std::string_view head, const ReadOptions& options) {
   std::uint32_t lines = 0;
   head.remove_prefix(sacct::preamble(head, lines));
   sacct::Layout layout;
-  return sacct::find_header(sacct::header_line(head), options, layout);
+  const std::string_view line = sacct::header_line(head);
+  return sacct::find_header(line, options, layout) || sacct::is_xdmod_row(line);
 }
 
 Result<OpenedReader> open_sacct(std::string_view head, bool /*whole_file*/, const ReadOptions& options) {
@@ -238,8 +259,14 @@ Result<OpenedReader> open_sacct(std::string_view head, bool /*whole_file*/, cons
     opened.header_bytes += end == std::string_view::npos ? rest.size() : end + 1;
     ++opened.header_lines;
     if (!options.columns.empty()) opened.notes.emplace_back("the log has a header; --columns was not needed");
-  } else if (!options.columns.empty()) {
-    auto made = layout_of(line, options);
+  } else if (!options.columns.empty() || is_xdmod_row(line)) {
+    ReadOptions named = options;
+    if (named.columns.empty()) {
+      named.columns.assign(kXdmod.begin(), kXdmod.end());
+      opened.notes.emplace_back(
+          "The log has no header; its columns are those that Open XDMoD asks sacct for.");
+    }
+    auto made = layout_of(line, named);
     if (!made) return fail(std::move(made).error());
     layout = *std::move(made);
   } else {

@@ -38,8 +38,7 @@ const std::vector<Pool>& pools() {
                                                   "e",
                                                   "caf\xE9",
                                                   "x y",
-                                                  "cpu,physics",
-                                                  std::string("n\0l", 3)};
+                                                  "cpu,physics"};
   static const std::vector<std::string> kTres = {"",
                                                  "cpu=8,gres/gpu:v100=1,gres/gpu=1,mem=10G,node=1",
                                                  "cpu=2,mem=4G",

@@ -94,7 +94,7 @@ class SlowRow {
     return minus ? -static_cast<std::int64_t>(value) : static_cast<std::int64_t>(value);
   }
   static std::optional<std::int64_t> count(const std::string& t) {
-    if (const auto n = whole(t)) return n;
+    if (const auto n = whole(t)) return *n >= 0 ? n : std::nullopt;
     const auto size = parse_size(t, BareUnit::bytes);
     return size ? std::optional(size->count) : std::nullopt;
   }
@@ -212,7 +212,10 @@ class SlowRow {
                                                                           {"start", "start_time"},
                                                                           {"end", "end_time"}})
       if (!time(column, field)) return false;
-    const auto raw_seconds = [](const std::string& t) { return whole(t); };
+    const auto raw_seconds = [](const std::string& t) {
+      const auto n = whole(t);
+      return n.value_or(-1) >= 0 ? n : std::nullopt;
+    };
     number("elapsedraw", "elapsed", raw_seconds);
     number("elapsed", "elapsed", duration, 1000);
     number("cputimeraw", "cpu_time", raw_seconds);

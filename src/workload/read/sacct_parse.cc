@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "workload/read/lines.h"
 #include "workload/read/read_sacct.h"
 
 namespace sickbay::workload::sacct {
@@ -14,7 +15,7 @@ Num num_of(std::uint8_t field) { return static_cast<Num>(field); }
 
 // "4", "2K": counts over 1024 are cut to units of it by an sacct without --noconvert.
 bool parse_count(std::string_view text, std::int64_t& value) {
-  return parse_integer(text, value) || parse_bytes(text, 1, value);
+  return (parse_integer(text, value) || parse_bytes(text, 1, value)) && value >= 0;
 }
 
 // Joules: "54156", "1.50K" (of 1000).  Slurm's 2^64 - 2 is "none".
@@ -183,8 +184,10 @@ bool SacctReader::read(const Step& step, std::string_view text, const Seen& seen
       good = parse_count(text, n);
       break;
     case Op::integer:
-    case Op::raw_seconds:
       good = parse_integer(text, n);
+      break;
+    case Op::raw_seconds:
+      good = parse_integer(text, n) && n >= 0;
       break;
     case Op::energy:
       if (parse_energy(text, row, num_of(step.field))) return true;
@@ -248,6 +251,7 @@ std::string SacctReader::why_not_cut(std::string_view record, std::size_t delimi
 }
 
 bool SacctReader::parse(std::string_view record, Arena& arena, Rows& rows, std::string& reason) const {
+  if (!fit_to_read(record, reason)) return false;
   std::uint32_t at[2 * kMaxColumns];
   Seen seen;
   Fields fields;
