@@ -89,7 +89,8 @@ class Words : public Shipped {
       all.insert("(all unlabelled: " + std::string(kind) + ")");
     for (const char* kind : {"default_name", "interpreter", "other", "not said"})
       all.insert("unknown: " + std::string(kind));
-    for (const char* how : {"keyword", "rename", "step", "submit_line", "work_dir"}) all.insert(how);
+    for (const char* how : {"comment", "keyword", "like", "rename", "step", "submit_line", "work_dir"})
+      all.insert(how);
     return all;
   }
 };
