@@ -61,6 +61,7 @@ class SlowRow {
                                     const std::vector<std::string>& texts) {
     SlowRow row;
     for (std::size_t i = 0; i < names.size(); ++i) {
+      if (texts[i].find('\0') != std::string::npos) return {};
       std::string name = names[i];
       std::transform(name.begin(), name.end(), name.begin(), to_lower);
       row.by_name_.try_emplace(name, texts[i]);

@@ -213,7 +213,7 @@ TEST(RenderHtml, WhatIsNotThereIsSaid) {
   failed.spec.name = "bad";
   failed.why = "no column x";
   const std::string html = render_html(document_of({made, empty, left_out, failed}), kParts);
-  EXPECT_THAT(html, HasSubstr("1 reports · 1 without data · "));
+  EXPECT_THAT(html, HasSubstr("1 report · 1 without data · "));
   EXPECT_THAT(html, HasSubstr("1 left out"));
   EXPECT_THAT(html, HasSubstr("Left out: the log has no GPUs"));
   EXPECT_THAT(html, HasSubstr("<p class=\"failed-text\">Failed: no column x"));
