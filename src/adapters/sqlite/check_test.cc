@@ -38,7 +38,9 @@ class JournalDamage : public ::testing::Test {
  protected:
   // c1 and c2 live, c9 archived, of n1 what is seen: 61 events in two of 16 pages of 4 KiB.
   void SetUp() override {
-    std::string pattern = (fs::temp_directory_path() / "sickbay-check-XXXXXX").string();
+    // In memory where that can be had: some thousand files are written, and what a disk does is others' test.
+    const fs::path place = fs::exists("/dev/shm") ? "/dev/shm" : fs::temp_directory_path();
+    std::string pattern = (place / "sickbay-check-XXXXXX").string();
     folder_ = ::mkdtemp(pattern.data());
     path_ = folder_ + "/journal.db";
     auto journal = open_journal(path_).value();
@@ -112,7 +114,7 @@ TEST_F(JournalDamage, AWholeOneIsWhole) {
 // Wherever it falls: either nothing of what the journal says is different, or it is refused.
 TEST_F(JournalDamage, OneWrongBitAnywhereIsNeverReplayed) {
   int refused = 0, unseen = 0, lost_more = 0;
-  for (std::size_t at = 0; at < whole_.size(); at += 11) {
+  for (std::size_t at = 0; at < whole_.size(); at += 17) {
     std::string bytes = whole_;
     bytes[at] = static_cast<char>(bytes[at] ^ (1 << (at % 8)));
     write(path_, bytes);
@@ -138,7 +140,7 @@ TEST_F(JournalDamage, OneWrongBitAnywhereIsNeverReplayed) {
     lost_more += kept->size() + 25 < lines_.size();
   }
   // Most bytes of so small a file are unused, or of the index.
-  EXPECT_GT(refused, 500);
+  EXPECT_GT(refused, 300);
   EXPECT_GT(unseen, 100);
   EXPECT_LT(lost_more, refused / 4) << "a page of the table has up to 25 rows";
 }
