@@ -4,7 +4,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <filesystem>
+
 #include "adapters/sqlite/balance.h"
+#include "adapters/sqlite/row.h"
 #include "adapters/sqlite/schema.h"
 #include "adapters/sqlite/statement.h"
 #include "base/time.h"
@@ -14,10 +18,7 @@ namespace {
 
 Status copy_all(sqlite3* db, const std::string& path, const std::vector<Event>& events) {
   Statement insert, same;
-  if (auto p = insert.prepare(
-          db, "INSERT OR IGNORE INTO event(seq, at, v, subject, kind, body, sum) VALUES(?,?,?,?,?,?,?)");
-      !p)
-    return p;
+  if (auto p = prepare_insert(insert, db, "INSERT OR IGNORE"); !p) return p;
   // v and body may differ where a newer program copies again what an older one had copied: they are raised.
   if (auto p = same.prepare(db, "SELECT 1 FROM event WHERE seq = ? AND at = ? AND subject = ? AND kind = ?");
       !p)
@@ -26,12 +27,11 @@ Status copy_all(sqlite3* db, const std::string& path, const std::vector<Event>& 
   if (!balance) return fail(balance.error());
   for (const Event& event : events) {
     if (event.kind == kArchived) continue;
-    const Row row{event.seq, to_micros(event.at), event.v, event.subject, event.kind, event.body.dump()};
-    insert.reset();
-    bind_row(insert, row);
+    const Row row = row_of(event);
+    const std::int64_t sum = bind_row(insert, row);
     if (insert.step() != SQLITE_DONE) return fail(error_of(db, "write the archive " + path));
     if (sqlite3_changes(db) == 1) {
-      balance->add(row_sum(row));
+      balance->add(sum);
       continue;
     }
     same.reset();
@@ -58,6 +58,21 @@ std::string archive_name(const std::string& journal_path, TimePoint at) {
   std::string name = journal_path.substr(journal_path.rfind('/') + 1);
   if (name.ends_with(".db")) name.resize(name.size() - 3);
   return fmt::format("{}-{}.db", name, format_time(at).substr(0, 4));
+}
+
+std::vector<std::string> archives_of(const std::string& journal_path) {
+  namespace fs = std::filesystem;
+  std::vector<std::string> found;
+  const fs::path file(journal_path);
+  const std::string begin = file.stem().string() + "-";
+  std::error_code none;
+  for (const auto& entry : fs::directory_iterator(file.has_parent_path() ? file.parent_path() : ".", none)) {
+    const std::string name = entry.path().filename().string();
+    if (name.starts_with(begin) && name.ends_with(".db") && name.size() == begin.size() + 7)
+      found.push_back(entry.path().string());
+  }
+  std::sort(found.begin(), found.end());
+  return found;
 }
 
 Status copy_to_archive(const std::string& path, const std::vector<Event>& events) {

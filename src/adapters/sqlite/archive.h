@@ -17,6 +17,9 @@ namespace sickbay::sqlite {
 /// "journal-2026.db" for the journal ".../journal.db" and an event of 2026 (UTC).
 std::string archive_name(const std::string& journal_path, TimePoint at);
 
+/// The archives that lie beside the journal, whatever they hold, in the order of their years.
+std::vector<std::string> archives_of(const std::string& journal_path);
+
 /// Puts `events` (in order, without summaries) into the archive at `path`; durable on return.  Repeatable.
 /// Errors: storage_full, storage_broken, too_new; conflict where the archive holds another event under one of
 /// these seqs: it belongs to another journal, and nothing was changed.

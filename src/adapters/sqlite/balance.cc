@@ -3,21 +3,13 @@
 
 #include <fmt/format.h>
 
-#include <array>
-
+#include "adapters/sqlite/row.h"
 #include "adapters/sqlite/statement.h"
-#include "base/fnv.h"
 
 namespace sickbay::sqlite {
 namespace {
 
 std::uint64_t bits(std::int64_t number) { return static_cast<std::uint64_t>(number); }
-
-std::uint64_t with_number(std::uint64_t digest, std::int64_t number) {
-  std::array<char, 8> bytes{};
-  for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<char>(bits(number) >> (8 * i));
-  return fnv64({bytes.data(), bytes.size()}, digest);
-}
 
 std::string_view text_of(sqlite3_value* value) {
   const auto* bytes = reinterpret_cast<const char*>(sqlite3_value_text(value));
@@ -43,30 +35,6 @@ void sql_sum_end(sqlite3_context* context) {
 }
 
 }  // namespace
-
-std::int64_t row_sum(std::int64_t seq, std::int64_t at, std::int64_t v, std::string_view subject,
-                     std::string_view kind, std::string_view body) {
-  std::uint64_t digest = kFnvBegin;
-  for (const std::int64_t number : {seq, at, v}) digest = with_number(digest, number);
-  for (const std::string_view text : {subject, kind, body})
-    digest = fnv64(text, with_number(digest, static_cast<std::int64_t>(text.size())));
-  return static_cast<std::int64_t>(digest);
-}
-
-Row row_of(Statement& statement) {
-  return {statement.integer(0), statement.integer(1), statement.integer(2),
-          statement.text(3),    statement.text(4),    statement.text(5)};
-}
-
-void bind_row(Statement& statement, const Row& row) {
-  statement.bind(1, row.seq);
-  statement.bind(2, row.at);
-  statement.bind(3, row.v);
-  statement.bind(4, row.subject);
-  statement.bind(5, row.kind);
-  statement.bind(6, row.body);
-  statement.bind(7, row_sum(row));
-}
 
 void Balance::add(std::int64_t sum_of_row) {
   ++events;

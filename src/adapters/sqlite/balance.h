@@ -11,31 +11,10 @@
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 
 #include "base/result.h"
 
 namespace sickbay::sqlite {
-
-class Statement;
-
-/// The columns of one row, as they lie in the file: the body is not parsed.
-struct Row {
-  std::int64_t seq = 0, at = 0, v = 0;
-  std::string subject, kind, body;
-};
-
-/// Of all columns, each with its length, so that no letter can move from one to the next unseen.
-std::int64_t row_sum(std::int64_t seq, std::int64_t at, std::int64_t v, std::string_view subject,
-                     std::string_view kind, std::string_view body);
-inline std::int64_t row_sum(const Row& row) {
-  return row_sum(row.seq, row.at, row.v, row.subject, row.kind, row.body);
-}
-
-/// Of a statement whose first columns are seq, at, v, subject, kind, body.
-Row row_of(Statement& statement);
-/// To the parameters 1 to 6 in that order, and the sum to 7.
-void bind_row(Statement& statement, const Row& row);
 
 struct Balance {
   std::int64_t events = 0;

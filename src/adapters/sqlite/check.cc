@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 
+#include "adapters/sqlite/archive.h"
 #include "adapters/sqlite/balance.h"
 #include "adapters/sqlite/rows.h"
 #include "adapters/sqlite/statement.h"
@@ -26,21 +27,6 @@ using sqlite::WholeRows;
 
 constexpr const char* kNoFit = "is not what was written: its checksum does not fit";
 constexpr const char* kGone = "gone";
-
-// "journal-2026.db" and its like beside "journal.db", in order.
-std::vector<std::string> archives_of(const std::string& path) {
-  std::vector<std::string> found;
-  const fs::path file(path);
-  const std::string begin = file.stem().string() + "-";
-  std::error_code none;
-  for (const auto& entry : fs::directory_iterator(file.has_parent_path() ? file.parent_path() : ".", none)) {
-    const std::string name = entry.path().filename().string();
-    if (name.starts_with(begin) && name.ends_with(".db") && name.size() == begin.size() + 7)
-      found.push_back(entry.path().string());
-  }
-  std::sort(found.begin(), found.end());
-  return found;
-}
 
 // Numbers up to the last that are in none of the files.
 std::vector<JournalCheck::Lost> numbers_gone(const std::string& path, const std::vector<std::string>& more) {
@@ -107,13 +93,13 @@ void check_pages(sqlite3* db, const std::string& name, std::vector<std::string>&
 }
 
 // Its rows; true where the balance says that some are gone.
-Result<bool> check_rows(WholeRows& rows, const std::string& path, JournalCheck& check, std::int64_t& whole) {
+bool check_rows(WholeRows& rows, const std::string& path, JournalCheck& check) {
   const std::string name = fs::path(path).filename().string();
   Balance found;
   while (const auto read = rows.next()) {
     found.add(read->sum);
     if (sqlite::is_readable(*read))
-      ++whole;
+      ++check.events;
     else
       check.lost.push_back({read->row.seq, read->row.seq, "", kNoFit});
   }
@@ -138,10 +124,9 @@ Result<JournalCheck> check_journal(const std::string& path) {
   JournalCheck check;
   WholeRows rows;
   if (auto opened = rows.open(path); !opened) return fail(opened.error());
-  const auto gone = check_rows(rows, path, check, check.events);
-  if (!gone) return fail(gone.error());
-  const std::vector<std::string> archives = archives_of(path);
-  if (*gone)
+  const bool some_gone = check_rows(rows, path, check);
+  const std::vector<std::string> archives = sqlite::archives_of(path);
+  if (some_gone)
     for (JournalCheck::Lost& one : numbers_gone(path, archives)) check.lost.push_back(std::move(one));
   std::sort(check.lost.begin(), check.lost.end(),
             [](const auto& a, const auto& b) { return a.first < b.first; });
@@ -155,8 +140,7 @@ Result<JournalCheck> check_journal(const std::string& path) {
     }
     check.archives.push_back(name);
     JournalCheck its;
-    std::int64_t whole = 0;
-    if (auto looked = check_rows(old, archive, its, whole); !looked) return fail(looked.error());
+    (void)check_rows(old, archive, its);
     for (const JournalCheck::Lost& one : its.lost)
       its.trouble.push_back(fmt::format("{}: event {} {}", name, one.first, one.why));
     check.trouble.insert(check.trouble.end(), its.trouble.begin(), its.trouble.end());

@@ -12,6 +12,7 @@
 
 #include "adapters/sqlite/archive.h"
 #include "adapters/sqlite/balance.h"
+#include "adapters/sqlite/row.h"
 #include "adapters/sqlite/schema.h"
 #include "adapters/sqlite/statement.h"
 #include "adapters/sqlite/writer_lock.h"
@@ -25,10 +26,6 @@ using sqlite::error_of;
 using sqlite::execute;
 using sqlite::Statement;
 
-constexpr const char* kReadAll =
-    "SELECT seq, at, v, subject, kind, body, sum FROM event WHERE seq > ?1 ORDER BY seq";
-constexpr const char* kReadSubject =
-    "SELECT seq, at, v, subject, kind, body, sum FROM event WHERE subject = ?2 AND seq > ?1 ORDER BY seq";
 constexpr const char* kWayOut =
     "stop sickbayd; 'sickbay journal --file FILE --verify' tells all that is damaged, and --salvage NEW "
     "writes "
@@ -52,11 +49,7 @@ class Store : public SqliteJournal {
       return fail(known.error());
     if (auto set = set_durable(); !set) return set;
     if (auto raised = sqlite::migrate(db(), path, sqlite::migrations()); !raised) return raised;
-    if (auto prepared = insert_.prepare(db(),
-                                        "INSERT INTO event(seq, at, v, subject, kind, body, sum) "
-                                        "VALUES(?,?,?,?,?,?,?)");
-        !prepared)
-      return prepared;
+    if (auto prepared = sqlite::prepare_insert(insert_, db()); !prepared) return prepared;
     const auto last = read_last();
     if (!last) return fail(last.error());
     last_ = *last;
@@ -104,16 +97,10 @@ class Store : public SqliteJournal {
     if (auto begun = execute(db(), "BEGIN IMMEDIATE"); !begun) return begun;
     sqlite::Balance balance = balance_;
     for (std::size_t i = 0; i < events.size(); ++i) {
-      const sqlite::Row row{last_.seq + 1 + static_cast<std::int64_t>(i),
-                            to_micros(events[i].at),
-                            events[i].v,
-                            events[i].subject,
-                            events[i].kind,
-                            std::move(bodies[i])};
-      insert_.reset();
-      sqlite::bind_row(insert_, row);
+      sqlite::Row row = sqlite::row_of(events[i], std::move(bodies[i]));
+      row.seq = last_.seq + 1 + static_cast<std::int64_t>(i);
+      balance.add(sqlite::bind_row(insert_, row));
       if (insert_.step() != SQLITE_DONE) return undo("append to the journal");
-      balance.add(sqlite::row_sum(row));
     }
     insert_.reset();
     if (!sqlite::write_balance(db(), balance)) return undo("append to the journal");
@@ -130,7 +117,8 @@ class Store : public SqliteJournal {
 
   Status read(std::int64_t after, const std::function<bool(const Event&)>& each) override {
     Statement statement;  // one per call: `each` may read again
-    if (auto prepared = statement.prepare(db(), kReadAll); !prepared) return prepared;
+    if (auto prepared = sqlite::prepare_select(statement, db(), "WHERE seq > ?1 ORDER BY seq"); !prepared)
+      return prepared;
     statement.bind(1, after);
     if (after > 0) return walk(statement, each);
     // A first read of all: the rows must be those that the file says it has, both as of one moment.
@@ -142,7 +130,10 @@ class Store : public SqliteJournal {
   Status read_subject(const std::string& subject, std::int64_t after,
                       const std::function<bool(const Event&)>& each) override {
     Statement statement;
-    if (auto prepared = statement.prepare(db(), kReadSubject); !prepared) return prepared;
+    if (auto prepared =
+            sqlite::prepare_select(statement, db(), "WHERE subject = ?2 AND seq > ?1 ORDER BY seq");
+        !prepared)
+      return prepared;
     statement.bind(1, after);
     statement.bind(2, subject);
     return walk(statement, each);
@@ -260,18 +251,17 @@ class Store : public SqliteJournal {
               sqlite::Balance* found = nullptr) {
     int code;
     while ((code = statement.step()) == SQLITE_ROW) {
-      const sqlite::Row row = sqlite::row_of(statement);
-      if (row_sum(row) != statement.integer(6))
+      sqlite::Row row = sqlite::row_of(statement);
+      if (row_sum(row) != sqlite::sum_of(statement))
         return fail(Error(ErrorCode::storage_broken, fmt::format("event {} of {} is damaged", row.seq, path_))
                         .because("it is not what was written: its checksum does not fit")
                         .remedied_by(kWayOut));
-      if (found) found->add(statement.integer(6));
+      if (found) found->add(sqlite::sum_of(statement));
       auto body = Json::parse(row.body);
       if (!body)
         return fail(ErrorCode::storage_broken,
                     fmt::format("event {} of {} is damaged: {}", row.seq, path_, body.error().what));
-      Event event{row.seq,  from_micros(row.at), static_cast<int>(row.v), row.subject,
-                  row.kind, std::move(*body)};
+      Event event = sqlite::event_of(std::move(row), std::move(*body));
       if (auto raised = sqlite::raise_event(event, sqlite::raises()); !raised) return raised;
       if (!each(event)) return {};
     }
@@ -299,23 +289,22 @@ class Store : public SqliteJournal {
 
   // Puts `summary` in the place of the events of its subject up to it.
   Status leave(const Event& summary) {
-    const std::string body = summary.body.dump();
-    const std::int64_t sum =
-        sqlite::row_sum(summary.seq, to_micros(summary.at), summary.v, summary.subject, summary.kind, body);
+    const sqlite::Row row = sqlite::row_of(summary);
+    const std::int64_t sum = sqlite::row_sum(row);
     Statement sums, drop, put;
     if (auto p = sums.prepare(db(), "SELECT sum FROM event WHERE subject = ? AND seq <= ?"); !p) return p;
     if (auto p = drop.prepare(db(), "DELETE FROM event WHERE subject = ? AND seq < ?"); !p) return p;
     if (auto p = put.prepare(db(), "UPDATE event SET kind = ?, v = ?, body = ?, sum = ? WHERE seq = ?"); !p)
       return p;
     for (Statement* one : {&sums, &drop}) {
-      one->bind(1, summary.subject);
-      one->bind(2, summary.seq);
+      one->bind(1, row.subject);
+      one->bind(2, row.seq);
     }
-    put.bind(1, summary.kind);
-    put.bind(2, std::int64_t{summary.v});
-    put.bind(3, body);
+    put.bind(1, row.kind);
+    put.bind(2, row.v);
+    put.bind(3, row.body);
     put.bind(4, sum);
-    put.bind(5, summary.seq);
+    put.bind(5, row.seq);
     if (auto begun = execute(db(), "BEGIN IMMEDIATE"); !begun) return begun;
     sqlite::Balance balance = balance_;
     int code;

@@ -11,10 +11,6 @@
 namespace sickbay::sqlite {
 namespace {
 
-constexpr const char* kFrom =
-    "SELECT seq, at, v, subject, kind, body, sum FROM event WHERE seq > ? ORDER BY seq";
-constexpr const char* kOne = "SELECT seq, at, v, subject, kind, body, sum FROM event WHERE seq = ?";
-
 // Of the table or, where its last page is damaged, of the index.
 std::int64_t highest(sqlite3* db) {
   std::int64_t most = 0;
@@ -42,8 +38,8 @@ Status WholeRows::open(const std::string& path) {
                     .remedied_by("start sickbayd on it once: it adds them"));
   // One moment of the file: a daemon may write beside.
   if (auto begun = execute(db(), "BEGIN"); !begun) return begun;
-  for (const auto& [statement, sql] : {std::pair(&scan_, kFrom), std::pair(&one_, kOne)})
-    if (auto prepared = statement->prepare(db(), sql); !prepared) return prepared;
+  if (auto prepared = prepare_select(scan_, db(), "WHERE seq > ? ORDER BY seq"); !prepared) return prepared;
+  if (auto prepared = prepare_select(one_, db(), "WHERE seq = ?"); !prepared) return prepared;
   last_ = highest(db());
   scan_on();
   return {};
@@ -79,7 +75,7 @@ std::optional<ReadRow> WholeRows::next() {
 }
 
 ReadRow WholeRows::row_at(Statement& statement) {
-  ReadRow read{row_of(statement), statement.integer(6), false};
+  ReadRow read{row_of(statement), sum_of(statement), false};
   read.is_whole = row_sum(read.row) == read.sum;
   at_ = std::max(at_ + 1, read.row.seq);
   return read;

@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-#include "adapters/sqlite/balance.h"
+#include "adapters/sqlite/row.h"
 #include "adapters/sqlite/statement.h"
 
 namespace sickbay::sqlite {

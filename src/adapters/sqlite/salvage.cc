@@ -8,6 +8,7 @@
 
 #include "adapters/sqlite/archive.h"
 #include "adapters/sqlite/balance.h"
+#include "adapters/sqlite/row.h"
 #include "adapters/sqlite/rows.h"
 #include "adapters/sqlite/schema.h"
 #include "adapters/sqlite/statement.h"
@@ -22,17 +23,8 @@ using sqlite::Balance;
 using sqlite::Statement;
 using sqlite::WholeRows;
 
-Event event_of(const sqlite::Row& row) {
-  return {row.seq,
-          from_micros(row.at),
-          static_cast<int>(row.v),
-          row.subject,
-          row.kind,
-          Json::parse(row.body).value_or(Json::object())};
-}
-
 // What stands in the place of a subject that is given up.
-Event stub(const std::string& subject, std::vector<Event> events, std::int64_t last_lost,
+Event stub(const std::string& subject, const std::vector<Event>& events, std::int64_t last_lost,
            const std::string& rest) {
   if (!events.empty()) return sqlite::summary_of(events, rest);
   Event gone = new_event(
@@ -40,6 +32,22 @@ Event stub(const std::string& subject, std::vector<Event> events, std::int64_t l
       Json::object({{"kinds", Json::object()}, {"first", last_lost}, {"last", last_lost}, {"file", rest}}));
   gone.seq = last_lost;
   return gone;
+}
+
+// What is whole of these subjects.
+Result<std::map<std::string, std::vector<Event>>> events_of(
+    const std::string& path, const std::map<std::string, std::int64_t>& subjects) {
+  std::map<std::string, std::vector<Event>> theirs;
+  if (subjects.empty()) return theirs;
+  WholeRows rows;
+  if (auto opened = rows.open(path); !opened) return fail(opened.error());
+  while (auto read = rows.next())
+    if (subjects.contains(read->row.subject) && read->is_whole)
+      if (auto body = Json::parse(read->row.body)) {
+        std::vector<Event>& events = theirs[read->row.subject];
+        events.push_back(sqlite::event_of(std::move(read->row), std::move(*body)));
+      }
+  return theirs;
 }
 
 class Writer {
@@ -51,18 +59,13 @@ class Writer {
                       .remedied_by("name a new file; nothing was changed"));
     if (auto opened = file_.open(path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE); !opened) return opened;
     if (auto made = sqlite::migrate(file_.get(), path, sqlite::migrations()); !made) return made;
-    if (auto p = insert_.prepare(file_.get(),
-                                 "INSERT INTO event(seq, at, v, subject, kind, body, sum) "
-                                 "VALUES(?,?,?,?,?,?,?)");
-        !p)
-      return p;
+    if (auto p = sqlite::prepare_insert(insert_, file_.get()); !p) return p;
     return sqlite::execute(file_.get(), "BEGIN IMMEDIATE");
   }
   Status put(const sqlite::Row& row) {
-    insert_.reset();
-    sqlite::bind_row(insert_, row);
+    const std::int64_t sum = sqlite::bind_row(insert_, row);
     if (insert_.step() != SQLITE_DONE) return fail(sqlite::error_of(file_.get(), "write the new journal"));
-    balance_.add(sqlite::row_sum(row));
+    balance_.add(sum);
     return {};
   }
   Status close() {
@@ -70,7 +73,6 @@ class Writer {
     if (auto kept = sqlite::write_balance(file_.get(), balance_); !kept) return kept;
     return sqlite::execute(file_.get(), "COMMIT");
   }
-  std::int64_t events() const { return balance_.events; }
 
  private:
   sqlite::Connection file_;
@@ -97,17 +99,13 @@ Result<Salvage> salvage_journal(const std::string& path, const std::string& out)
     }
   salvage.found = std::move(*check);
 
-  WholeRows rows;
-  if (auto opened = rows.open(path); !opened) return fail(opened.error());
-  std::map<std::string, std::vector<Event>> theirs;
-  while (const auto read = rows.next())
-    if (sqlite::is_readable(*read) && closed.contains(read->row.subject))
-      theirs[read->row.subject].push_back(event_of(read->row));
+  auto theirs = events_of(path, closed);
+  if (!theirs) return fail(theirs.error());
   const fs::path file(out);
   const std::string rest = file.stem().string() + "-rest.db";
   std::map<std::int64_t, Event> stubs;
   for (const auto& [subject, last] : closed) {
-    const std::vector<Event>& events = theirs[subject];
+    const std::vector<Event>& events = (*theirs)[subject];
     if (!events.empty()) {
       salvage.rest = (file.parent_path() / rest).string();
       if (auto copied = sqlite::copy_to_archive(salvage.rest, events); !copied) return fail(copied.error());
@@ -119,20 +117,21 @@ Result<Salvage> salvage_journal(const std::string& path, const std::string& out)
 
   Writer writer;
   if (auto opened = writer.open(out); !opened) return fail(opened.error());
-  WholeRows again;
-  if (auto opened = again.open(path); !opened) return fail(opened.error());
+  WholeRows rows;
+  if (auto opened = rows.open(path); !opened) return fail(opened.error());
   std::int64_t at = 0;  // stamps never run backwards, also that of a stub without one
   auto next_stub = stubs.begin();
   const auto put_stubs_before = [&](std::int64_t seq) -> Status {
     for (; next_stub != stubs.end() && next_stub->first < seq; ++next_stub) {
       const Event& one = next_stub->second;
       at = std::max(at, one.at == kNoTime ? at : to_micros(one.at));
-      if (auto put = writer.put({one.seq, at, one.v, one.subject, one.kind, one.body.dump()}); !put)
-        return put;
+      sqlite::Row row = sqlite::row_of(one);
+      row.at = at;
+      if (auto put = writer.put(row); !put) return put;
     }
     return {};
   };
-  while (const auto read = again.next()) {
+  while (const auto read = rows.next()) {
     if (auto put = put_stubs_before(read->row.seq); !put) return fail(put.error());
     if (!sqlite::is_readable(*read) || closed.contains(read->row.subject)) continue;
     at = read->row.at;
