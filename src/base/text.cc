@@ -46,6 +46,12 @@ std::string quote_for_message(std::string_view bytes, std::size_t most) {
   return quoted;
 }
 
+std::string_view whole_characters(std::string_view text, std::size_t most) {
+  if (text.size() <= most) return text;
+  while (most > 0 && (static_cast<unsigned char>(text[most]) & 0xC0) == 0x80) --most;
+  return text.substr(0, most);
+}
+
 bool equal_ignoring_case(std::string_view a, std::string_view b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(),
                     [](char x, char y) { return to_lower(x) == to_lower(y); });

@@ -14,6 +14,9 @@ namespace sickbay {
 /// characters, and said so: 'n[0-9999'... (4096 bytes).
 std::string quote_for_message(std::string_view bytes, std::size_t most = 60);
 
+/// The first `most` bytes of `text`, less where they would end within a character of UTF-8.
+std::string_view whole_characters(std::string_view text, std::size_t most);
+
 /// Equal but for the case of A-Z.
 bool equal_ignoring_case(std::string_view a, std::string_view b);
 
@@ -32,6 +35,7 @@ Rune next_rune(std::string_view text);
 
 constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
 constexpr char to_lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+constexpr bool is_hex_digit(char c) { return is_digit(c) || (to_lower(c) >= 'a' && to_lower(c) <= 'f'); }
 constexpr char to_upper(char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; }
 
 }  // namespace sickbay

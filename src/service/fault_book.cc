@@ -22,9 +22,9 @@ void FaultBook::apply(const Event& event) {
 }
 
 FaultBook::Row& FaultBook::row(TimePoint at, const Key& key) {
-  auto& month = months_[month_of(at)];
-  Row& found = month[key];
-  while (months_.size() > kMonths && months_.begin()->first < month_of(at)) months_.erase(months_.begin());
+  const std::string month = month_of(at);
+  Row& found = months_[month][key];
+  while (months_.size() > kMonths && months_.begin()->first < month) months_.erase(months_.begin());
   return found;
 }
 

@@ -15,6 +15,7 @@
 
 #include "adapters/posix/installed_file.h"
 #include "adapters/posix/process_runner.h"
+#include "adapters/posix/rights.h"
 #include "base/duration.h"
 #include "base/size.h"
 #include "base/spelling.h"
@@ -44,10 +45,8 @@ bool is_operation_name(std::string_view name) {
 std::string objection(const std::string& file, const struct stat& st) {
   if (!S_ISREG(st.st_mode)) return fmt::format("{} is no regular file", file);
   if (::access(file.c_str(), X_OK) != 0) return fmt::format("{} is not executable (chmod +x)", file);
-  if (st.st_uid != 0 && st.st_uid != ::geteuid())
-    return fmt::format("{} belongs to uid {} and not to root", file, st.st_uid);
-  if ((st.st_mode & (S_IWGRP | S_IWOTH)) != 0)
-    return fmt::format("{} may be written by others (chmod go-w)", file);
+  if (!belongs_to_us(st)) return fmt::format("{} belongs to uid {} and not to root", file, st.st_uid);
+  if (others_may_write(st)) return fmt::format("{} may be written by others (chmod go-w)", file);
   return "";
 }
 

@@ -2,7 +2,6 @@
 #include "adapters/posix/rights.h"
 
 #include <fmt/format.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -24,11 +23,11 @@ tl::unexpected<Error> refuse(const std::string& path, std::string what, std::str
 }
 
 Status wrong_with(const std::string& path, const struct stat& st) {
-  if (st.st_uid != 0 && st.st_uid != ::geteuid())
+  if (!belongs_to_us(st))
     return refuse(path, fmt::format("belongs to uid {} and not to root", st.st_uid), "chown root " + path);
   if (S_ISLNK(st.st_mode)) return {};  // a link has no rights of its own
   const bool is_shared = S_ISDIR(st.st_mode) && (st.st_mode & S_ISVTX) != 0;
-  if ((st.st_mode & (S_IWGRP | S_IWOTH)) != 0 && !is_shared)
+  if (others_may_write(st) && !is_shared)
     return refuse(path, "may be written by others", "chmod go-w " + path);
   return {};
 }
@@ -40,6 +39,9 @@ void push_parts(std::deque<std::string>& parts, const std::filesystem::path& pat
 }
 
 }  // namespace
+
+bool belongs_to_us(const struct stat& about) { return about.st_uid == 0 || about.st_uid == ::geteuid(); }
+bool others_may_write(const struct stat& about) { return (about.st_mode & (S_IWGRP | S_IWOTH)) != 0; }
 
 Status only_ours_to_change(const std::string& path) {
   std::error_code failed;

@@ -119,15 +119,15 @@ void keep_good(const std::string& kept, const RuleFiles& files) {
   if (const Status is = keep_rule_files(kept, files); !is) say("event=rules_not_kept " + is.error().line());
 }
 
-// The rules to begin with.  Where the files are bad: those that were good last, else the shipped ones alone,
-// else none; `refused` then says what is wrong with them.
+// The rules to begin with: `made`, of `files`.  Where these are bad: those that were good last, else the
+// shipped ones alone, else none; `refused` then says what is wrong with them.
 struct FirstRules {
   MadeRules made;
   std::string refused;
 };
 template <class Make>
-FirstRules first_rules(const Result<RuleFiles>& files, const std::string& kept, const Make& make) {
-  auto made = make(files);
+FirstRules first_rules(Result<MadeRules> made, const Result<RuleFiles>& files, const std::string& kept,
+                       const Make& make) {
   if (made) {
     keep_good(kept, *files);
     return {std::move(*made), ""};
@@ -217,18 +217,16 @@ Result<int> run(const Wish& wish) {
       return std::move(made->files);
     };
   const auto files = read();
+  auto made = make(files);
+  // (Others' rules in the place of an nhc.conf that was asked for would be a surprise.)
+  if (!made && (wish.check_only || !wish.nhc.empty())) return fail(std::move(made.error()));
   if (wish.check_only) {
-    auto made = make(files);
-    if (!made) return fail(std::move(made.error()));
     tell_warnings(*made);
     if (!wish.nhc.empty())
       if (const auto taken = read_nhc(wish.nhc, names_of_node(*config)))
         std::fputs(describe(*taken).c_str(), stdout);
     return 0;
   }
-  // Others' rules in the place of a file that was asked for would be a surprise.
-  if (!wish.nhc.empty())
-    if (const auto made = make(files); !made) return fail(made.error());
   if (::geteuid() != 0)
     return fail(Error(ErrorCode::not_root, "sickbay-agent must run as root")
                     .because("only root can read all that it examines, and sickbayd hears root only"));
@@ -237,7 +235,7 @@ Result<int> run(const Wish& wish) {
   auto store = open_agent_files(paths.agent_state());
   if (!store) return fail(std::move(store.error()));
   const std::string kept = wish.nhc.empty() ? paths.agent_state() + "/rules.good.json" : "";
-  FirstRules first = first_rules(files, kept, make);
+  FirstRules first = first_rules(std::move(made), files, kept, make);
   tell_warnings(first.made);
 
   auto loop = make_asio_loop();
@@ -292,12 +290,12 @@ Result<int> run(const Wish& wish) {
   } else {
     agent.start();
     watch = std::make_unique<RuleWatch>(*loop, read, files, [&](Result<RuleFiles> now) {
-      auto made = make(now);
-      agent.tell_rules_refused(made ? "" : made.error().line());
-      if (!made) return;
+      auto others = make(now);
+      agent.tell_rules_refused(others ? "" : others.error().line());
+      if (!others) return;
       keep_good(kept, *now);
-      tell_warnings(*made);
-      agent.change_rules(std::move(made->rules));
+      tell_warnings(*others);
+      agent.change_rules(std::move(others->rules));
     });
     if (auto armed = loop->on_signals({SIGHUP}, [&watch](int) { watch->look(); }); !armed)
       return fail(std::move(armed.error()));

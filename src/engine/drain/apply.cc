@@ -11,6 +11,7 @@
 #include "base/fnv.h"
 #include "base/hostlist.h"
 #include "engine/drain/parts.h"
+#include "model/finding_action.h"
 #include "model/ids.h"
 #include "model/verbs.h"
 
@@ -125,8 +126,7 @@ void on_finding(Change& c) {
     keep_notice(node, c.event.subject, std::move(notice));
   }
   // A node that should be started anew or switched off must leave first.
-  const bool out = action == "drain" || action == "reboot" || action == "power_off";
-  if (body["result"].as_string() != "fault" || !out) return;
+  if (body["result"].as_string() != "fault" || !takes_node_out(action)) return;
   Node& node = c.touch(name);
   for (auto& [source, reason] : node.reasons)
     if (reason.rule == rule) {

@@ -44,14 +44,8 @@ bool counts(const Policy& policy, const Reason& reason) {
 }
 
 std::string slurm_reason(const Reason& reason) {
-  std::string text = fmt::format("{}{} {}: {}", kReasonTag, reason.source, reason.rule, reason.text);
-  text = plain(text);
-  if (text.size() > kReasonBytes) {
-    std::size_t end = kReasonBytes;
-    while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;  // whole characters
-    text.resize(end);
-  }
-  return text;
+  const std::string text = fmt::format("{}{} {}: {}", kReasonTag, reason.source, reason.rule, reason.text);
+  return std::string(whole_characters(plain(text), kReasonBytes));
 }
 
 Command command(const std::string& name, std::string_view verb, char letter, int number, Json args) {

@@ -17,8 +17,6 @@ namespace {
 constexpr std::chrono::hours kStillHolds{24};  // a verdict of an experiment that is over
 constexpr std::chrono::seconds kReadSoon{2};
 
-bool is_hex(char c) { return is_digit(c) || (to_lower(c) >= 'a' && to_lower(c) <= 'f'); }
-
 // Not when a file was written, but what is in it.
 std::string inputs_text(const Json& inputs) {
   std::string text;
@@ -103,7 +101,7 @@ std::string without_numbers(std::string_view message) {
     }
     const bool hex = message[i] == '0' && i + 1 < message.size() && to_lower(message[i + 1]) == 'x';
     if (hex) i += 2;
-    while (i < message.size() && (hex ? is_hex(message[i]) : is_digit(message[i]))) ++i;
+    while (i < message.size() && (hex ? is_hex_digit(message[i]) : is_digit(message[i]))) ++i;
     text += '#';
   }
   return text;

@@ -7,6 +7,8 @@
 #include <map>
 #include <set>
 
+#include "base/text.h"
+#include "model/finding_action.h"
 #include "service/agent/agent.h"
 
 namespace sickbay::agent {
@@ -42,9 +44,7 @@ void Agent::found(const Order& wanted, const diagnose::Finding& finding) {
   item.set("mode", wanted.mode);  // for confirm(); sickbayd has no use for it
   const Json said = diagnose::to_json(finding);
   for (const auto& [name, value] : said.members()) item.set(name, value);
-  const std::string& action = finding.action;
-  if (sick_.empty() && finding.result == OperationEnd::Result::fault &&
-      (action == "drain" || action == "reboot" || action == "power_off"))
+  if (sick_.empty() && finding.result == OperationEnd::Result::fault && takes_node_out(finding.action))
     sick_ = fmt::format("{}/{}: {}", finding.specification, finding.rule, finding.text);
   run_findings_.push_back(item);
   found_.push_back(std::move(item));
@@ -222,11 +222,9 @@ void Agent::confirm(const std::vector<Json>& late) {
 }
 
 void Agent::tell_rules_refused(const std::string& why) {
-  std::string text = why.substr(0, kMostRefusal);
   // (Not within a character: the state, which is JSON, would give back another text, and it would be news
   // again.)
-  while (text.size() < why.size() && (static_cast<unsigned char>(why[text.size()]) & 0xc0) == 0x80)
-    text.pop_back();
+  const std::string text(whole_characters(why, kMostRefusal));
   Json before;
   (void)store_.update_state([&](Json& state) { before = state["rules_refused"]; });
   if (text.empty() && before.is_null()) return;

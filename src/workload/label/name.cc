@@ -125,13 +125,12 @@ std::string_view stem_of(std::string_view name, std::string_view user) {
 }
 
 bool in_digest(std::string_view text, std::size_t begin, std::size_t end) {
-  const auto is_hex = [](char c) { return is_digit(c) || (to_lower(c) >= 'a' && to_lower(c) <= 'f'); };
   std::size_t from = begin, to = end;
   while (from > 0 && is_alnum(text[from - 1])) --from;
   while (to < text.size() && is_alnum(text[to])) ++to;
   std::size_t hex = 0, changes = 0;
   for (std::size_t i = from; i < to; ++i) {
-    hex += is_hex(text[i]);
+    hex += is_hex_digit(text[i]);
     changes += i > from && is_digit(text[i]) != is_digit(text[i - 1]);
   }
   const std::size_t length = to - from;
@@ -139,7 +138,7 @@ bool in_digest(std::string_view text, std::size_t begin, std::size_t end) {
     // A short one ("3dec2021") may be a name; a commit's has seven digits at least.
     if (changes >= 1 && (length >= 12 || (length >= 7 && changes >= 3))) return true;
     // One group of a UUID: 8-4-4-4-12.
-    const auto in_uuid = [&](char c) { return is_hex(c) || c == '-'; };
+    const auto in_uuid = [](char c) { return is_hex_digit(c) || c == '-'; };
     std::size_t a = from, b = to, digits = 0, dashes = 0;
     while (a > 0 && in_uuid(text[a - 1])) --a;
     while (b < text.size() && in_uuid(text[b])) ++b;
