@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <map>
+#include <mutex>
 #include <set>
 
 #include "ckpt/ask.h"
@@ -261,9 +262,11 @@ TEST_F(Rounds, BeforeTheLimit) {
 
 // Each process that asks makes all of them write anew: those that are asked later spoil what is there.
 TEST_F(Rounds, WhoWritesMoreThanOnceIsWaitedFor) {
-  std::atomic<int> step = 0;
+  int step = 0;
+  std::mutex one_at_a_time;  // or a step might be written after the one that follows it
   for (Played& one : programs_)
     one.on_ask = [&] {
+      const std::lock_guard hold(one_at_a_time);
       const std::string label = std::to_string(++step);
       for (Played& each : programs_) each.write(label);
     };
