@@ -27,6 +27,7 @@ std::string_view Squeezer::squeeze(std::string_view raw) {
     --pause_;
     return {};
   }
+  // Less room than the raw bytes, so that zstd gives up early on what does not shrink by an eighth.
   const std::size_t room = raw.size() - raw.size() / 8;
   out_.resize(std::max(out_.size(), room));
   // (zstd may also stop for want of room: then it does not pay either.)
@@ -36,6 +37,7 @@ std::string_view Squeezer::squeeze(std::string_view raw) {
     last_pause_ = 0;
     return std::string_view(out_).substr(0, size);
   }
+  // 1, 2, 4 ... 64: what does not shrink is tried ever more seldom (compress.h).
   pause_ = last_pause_ = std::clamp(last_pause_ * 2, 1U, kMostPause);
   return {};
 }

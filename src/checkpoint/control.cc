@@ -74,9 +74,12 @@ Control from_json(const Json& json) {
 }
 
 // What cannot be, or "".
+// The digest proves that Sickbay wrote it; what a fault of ours wrote is found here, before a restore goes by
+// it.
 std::string wrong_in(const Control& control) {
   if (control.number < 1) return fmt::format("its number is {}", control.number);
   if (control.ancestors.size() > kMostAncestors) return "it has too many ancestors";
+  // Ancestors get smaller: so a walk along them ends.
   std::int64_t before = control.number;
   for (const std::int64_t ancestor : control.ancestors) {
     if (ancestor < 1 || ancestor >= before) return fmt::format("checkpoint {} is no ancestor", ancestor);
@@ -84,6 +87,7 @@ std::string wrong_in(const Control& control) {
   }
   if (control.job == 0 || control.restart_count < 0) return "it names no job";
   if (control.in_flight < 0) return "its count of messages in flight is wrong";
+  // A program that writes its own state has no message in a channel; a count here is of another engine.
   if (control.engine == Engine::application && control.in_flight != 0)
     return fmt::format("it was taken with {} messages in flight", control.in_flight);
   if (control.fewest_nodes < 1 || control.most_nodes < control.fewest_nodes)
@@ -94,6 +98,7 @@ std::string wrong_in(const Control& control) {
   for (const Image& image : control.images) {
     if (image.rank <= rank) return fmt::format("rank {} does not follow rank {}", image.rank, rank);
     rank = image.rank;
+    // The name is given by number and rank, so a control file cannot lead to any other file.
     if (image.pack != pack_name(control.number, image.rank))
       return fmt::format("{} is not the pack of rank {}", quote_for_message(image.pack), image.rank);
     if (image.raw < 0 || image.written < 0) return "an image has less than no bytes";
@@ -101,12 +106,14 @@ std::string wrong_in(const Control& control) {
   return "";
 }
 
+// "c12" of "c12.r3.pack"; the rest is what follows.
 std::optional<std::int64_t> leading_number(std::string_view name, std::string_view& rest) {
   if (!name.starts_with('c')) return std::nullopt;
   std::int64_t number = 0;
   const auto [end, wrong] = std::from_chars(name.data() + 1, name.data() + name.size(), number);
   if (wrong != std::errc() || number < 1) return std::nullopt;
   rest = name.substr(static_cast<std::size_t>(end - name.data()));
+  // "c012" is no name of ours: two names for one number would meet.
   return fmt::format("c{}", number) == name.substr(0, name.size() - rest.size()) ? std::optional(number)
                                                                                  : std::nullopt;
 }
@@ -132,6 +139,7 @@ std::optional<std::int64_t> control_number(std::string_view file_name) {
 
 std::string format_control(const Control& control) {
   Json json = to_json(control);
+  // Over the line without the digest itself, which is added as its last member.
   const std::string digest = sha256_hex(json.dump());
   return json.set(std::string(kDigestMember), digest).dump() + "\n";
 }
@@ -143,6 +151,7 @@ Result<Control> parse_control(std::string_view text) {
   if (text.size() > kMostControlBytes) return wrong("it is too long");
   auto json = Json::parse(text);
   if (!json) return wrong("it is no JSON");
+  // Before it is printed again: a newer version has members that this one would lose.
   if ((*json)["sickbay_checkpoint"].as_int() > kControlVersion)
     return fail(ErrorCode::too_new, fmt::format("a control file is of version {}, this is {}",
                                                 (*json)["sickbay_checkpoint"].as_int(), kControlVersion));
@@ -177,6 +186,7 @@ Result<std::vector<std::string>> check_fit(const Control& control, const Resumer
                                         resumer.processes == 1 ? "is" : "are", resumer.processes))
                     .remedied_by("start as many processes as the program can go on with (srun -n)"));
   std::vector<std::string> warnings;
+  // A warning alone: a program that was mended may well go on from what the old one left.
   if (control.binary_digest && resumer.binary_digest && *control.binary_digest != *resumer.binary_digest)
     warnings.push_back(fmt::format("checkpoint {} was taken by another binary ({}, SHA-256 {}...)",
                                    control.number, quote_for_message(control.binary),

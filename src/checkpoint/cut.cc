@@ -33,6 +33,7 @@ std::size_t scan(std::string_view bytes, std::size_t at, std::size_t end, std::u
                  std::uint64_t& hash) {
   std::uint64_t h = hash;
   for (; at < end; ++at) {
+    // The shift drops a byte's number after 64 steps: that is what makes the hash roll.
     h = (h << 1) + kNumbers[static_cast<unsigned char>(bytes[at])];
     if ((h & mask) == 0) {
       hash = h;
@@ -48,6 +49,7 @@ std::size_t scan(std::string_view bytes, std::size_t at, std::size_t end, std::u
 Cutter::Cutter(CutSizes sizes) : sizes_(sizes) {
   SB_CHECK(sizes.least >= 64 && sizes.least <= sizes.wished && sizes.wished <= sizes.most, "sizes in order");
   SB_CHECK(std::has_single_bit(sizes.wished) && sizes.wished >= 1024, "a power of two");
+  // A mask of n bits fits once in 2^n bytes: n + 2 and n - 2 are four times as hard and as easy.
   const int bits = std::bit_width(sizes.wished) - 1;
   hard_ = upper_bits(bits + 2);
   easy_ = upper_bits(bits - 2);
@@ -55,8 +57,11 @@ Cutter::Cutter(CutSizes sizes) : sizes_(sizes) {
 
 std::optional<std::size_t> Cutter::find(std::string_view next) {
   // Places in `next` where the chunk has its least, its wished-for and its most size.
+  // (The chunk may have begun in an earlier piece of the stream: length_ bytes of it are behind us.)
   const auto place = [&](std::size_t size) { return std::min(size - std::min(size, length_), next.size()); };
   const std::size_t least = place(sizes_.least), wished = place(sizes_.wished), most = place(sizes_.most);
+  // No cut below the least size, so the hash of those bytes is not needed; it begins at 0 with each chunk,
+  // and so depends on nothing before.
   std::size_t cut = scan(next, least, wished, hard_, hash_);
   if (cut == 0) cut = scan(next, std::max(least, wished), most, easy_, hash_);
   if (cut == 0 && length_ + most == sizes_.most) cut = most;

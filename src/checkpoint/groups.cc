@@ -15,6 +15,7 @@ std::size_t sort_by_domain(std::vector<PlacedNode>& nodes) {
   std::map<std::string, std::size_t> count;
   std::size_t most = 0;
   for (const PlacedNode& node : nodes) most = std::max(most, ++count[node.domain]);
+  // By size, then by names: the same order on every node, for each of them chooses by itself.
   std::sort(nodes.begin(), nodes.end(), [&](const PlacedNode& a, const PlacedNode& b) {
     const std::size_t of_a = count[a.domain], of_b = count[b.domain];
     return std::tie(of_b, a.domain, a.node) < std::tie(of_a, b.domain, b.node);
@@ -27,6 +28,7 @@ std::size_t sort_by_domain(std::vector<PlacedNode>& nodes) {
 Grouping choose_groups(std::vector<PlacedNode> nodes, std::size_t most) {
   SB_CHECK(most >= 2, "a group has two members");
   sort_by_domain(nodes);
+  // As many groups as keep them at `most`, but never one of a single node: it would be protected by nobody.
   const std::size_t count =
       std::max<std::size_t>(1, std::min((nodes.size() + most - 1) / most, nodes.size() / 2));
   // Dealt out in turn: neighbours in this order, who share a domain, come to different groups.

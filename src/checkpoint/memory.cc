@@ -27,6 +27,7 @@ std::string_view memory_part_of(std::string_view file_name) {
 
 Result<const MemoryPart*> find_part(const MemoryTarget* target, const PackedFile& file) {
   const std::string_view name = memory_part_of(file.name);
+  // Without a target (sickbay-ckpt, which has no program's memory) a part is put back as a file.
   if (target == nullptr || name.empty()) return nullptr;
   const auto part = std::ranges::find(target->parts, file.name, &MemoryPart::name);
   if (part == target->parts.end())
@@ -41,6 +42,8 @@ Result<const MemoryPart*> find_part(const MemoryTarget* target, const PackedFile
   return &*part;
 }
 
+// The other direction of find_part(): a part that the checkpoint does not have would keep what it holds now,
+// and the program would go on from two states.
 Status all_are_there(const MemoryTarget& target, std::span<const PackedFile> files) {
   for (const MemoryPart& part : target.parts)
     if (std::ranges::find(files, part.name, &PackedFile::name) == files.end())

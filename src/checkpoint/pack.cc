@@ -35,12 +35,17 @@ std::string header() {
 }
 
 // A count of things that take `least` bytes each: never more than there are bytes for.
+// A count from a damaged file may be any number. Room is made for it before its items are read, so it is
+// first compared with the bytes that are left.
 std::size_t take_count(Taker& from, std::size_t least) {
   const std::size_t count = from.u32();
+  // (Asking for one byte too many makes the reader fail: parse_index sees that at its end.)
   return count <= from.left() / least ? count : (from.bytes(from.left() + 1), 0);
 }
 
 // What is wrong with an index that has the right shape, or "".
+// The digest of an index says that it is what somebody wrote, not that it was Sickbay. So a restore goes by
+// nothing that was not looked at here: no path out of its folder, no chunk larger than the buffers.
 std::string wrong_in(const PackIndex& index) {
   std::unordered_set<std::string_view> bases, names;
   for (const Base& base : index.bases)
@@ -55,6 +60,8 @@ std::string wrong_in(const PackIndex& index) {
     if (!is_relative_path(file.name) || !names.insert(file.name).second)
       return fmt::format("{} is not the name of a file", quote_for_message(file.name));
     if (file.mode > 0777) return fmt::format("{} has the mode {:o}", quote_for_message(file.name), file.mode);
+    // The sizes of chunks in bases are not known here, so only a file without any of them is compared with
+    // its size. For all others cut_in_pieces() does it, when the bases are open.
     std::uint64_t own = 0;
     bool all_own = true;
     for (const ChunkRun& run : file.runs) {
@@ -62,6 +69,7 @@ std::string wrong_in(const PackIndex& index) {
         return fmt::format("a run of {} chunks of pack {}", run.count, run.pack);
       all_own = all_own && run.pack == 0;
       if (run.pack != 0) continue;
+      // (Not first + count: the sum of two u32 may overflow.)
       if (run.first > index.chunks.size() || run.count > index.chunks.size() - run.first)
         return fmt::format("a run of {} chunks from {} of {}", run.count, run.first, index.chunks.size());
       for (std::size_t i = run.first; i < std::size_t{run.first} + run.count; ++i) own += index.chunks[i].raw;
@@ -127,17 +135,20 @@ std::string format_index(const PackIndex& index) {
 Result<PackIndex> parse_index(std::string_view bytes) {
   Taker from(bytes);
   PackIndex index;
+  // The least bytes of an item: a base is the length of its name (4) and a digest (32), ...
   index.bases.resize(take_count(from, 36));
   for (Base& base : index.bases) {
     base.name = from.text();
     base.digest = take_digest(from);
   }
+  // ... a chunk a digest and two numbers of 4, ...
   index.chunks.resize(take_count(from, 40));
   for (Chunk& chunk : index.chunks) {
     chunk.digest = take_digest(from);
     chunk.raw = from.u32();
     chunk.stored = from.u32();
   }
+  // ... a file the length of its name, mode, size (8) and its count of runs; a run three numbers.
   index.files.resize(take_count(from, 20));
   for (PackedFile& file : index.files) {
     file.name = from.text();
@@ -176,6 +187,8 @@ Status PackWriter::put(std::string_view bytes) {
 Status PackWriter::add(std::span<const Chunk> chunks, std::string_view bytes, std::vector<ChunkRun>& runs) {
   std::size_t kept = 0, at = 0;  // what lies between them in `bytes` is new and not yet written
   for (const Chunk& chunk : chunks) {
+    // A chunk may come twice in one call (pages of zeros): the first is written, the second is a run to it.
+    // What is new between two known ones is written in one piece.
     const auto number = static_cast<std::uint32_t>(index_.chunks.size());
     const auto [known, added] = known_.try_emplace(chunk.digest, number);
     if (added) {
@@ -186,6 +199,7 @@ Status PackWriter::add(std::span<const Chunk> chunks, std::string_view bytes, st
       kept = at + chunk.stored;
     }
     at += chunk.stored;
+    // A run grows as long as chunks follow each other in the pack: a file that is new as a whole is one run.
     if (!runs.empty() && runs.back().pack == 0 && runs.back().first + runs.back().count == known->second)
       ++runs.back().count;
     else
@@ -209,6 +223,7 @@ Result<Digest> PackWriter::finish(std::vector<Base> bases, std::vector<PackedFil
   trailer += kTail;
   Status done = put(index);
   if (done) done = put(trailer);
+  // Synced here and renamed in publish(): a name never stands for bytes that a crash can still take.
   if (done) done = out_->sync();
   if (!done) return tl::unexpected<Error>(std::move(done.error()));
   return digest;
@@ -241,6 +256,8 @@ Result<PackReader> PackReader::open(std::unique_ptr<InFile> in, std::string name
     if (*got != size) return damaged_pack(pack.name_, "it is cut short");
     return bytes;
   };
+  // From outside to inside: head, trailer, index; each says where the next is, and nothing is read by a
+  // number that was not compared with the size of the file.
   const auto state = pack.in_->state();
   if (!state) return tl::unexpected<Error>(state.error());
   pack.bytes_ = state->size;
@@ -248,6 +265,8 @@ Result<PackReader> PackReader::open(std::unique_ptr<InFile> in, std::string name
   const auto head = read(0, kPackHeader);
   if (!head) return tl::unexpected<Error>(head.error());
   if (!head->starts_with(kHead)) return damaged_pack(pack.name_, "it does not begin as a pack");
+  // The version before the rest of the head: a newer version may have changed that, and "too new" is no
+  // damage.
   if (const std::uint32_t version = Taker(head->substr(kHead.size())).u32(); version > kPackVersion)
     return fail(ErrorCode::too_new,
                 fmt::format("the pack {} is of version {}, this is {}", pack.name_, version, kPackVersion));
@@ -267,6 +286,8 @@ Result<PackReader> PackReader::open(std::unique_ptr<InFile> in, std::string name
   auto index = parse_index(*bytes);
   if (!index) return tl::unexpected<Error>(std::move(index.error()));
   pack.index_ = std::move(*index);
+  // The index names sizes alone: where a chunk lies is the sum of those before it. One place more than
+  // chunks, so that the end of the last is found like the others.
   std::uint64_t place = kPackHeader;
   pack.places_.reserve(pack.index_.chunks.size() + 1);
   for (const Chunk& chunk : pack.index_.chunks) {
@@ -295,11 +316,14 @@ Status PackReader::read(std::uint32_t first, std::uint32_t count, std::span<char
     std::string_view stored(scratch.data(), size);
     for (; first < next; ++first) {
       const Chunk& chunk = index_.chunks[first];
+      // Equal sizes mean "not squeezed": the squeezer never gives a chunk of its old size.
       const std::span<char> out = raw.first(chunk.raw);
       if (chunk.stored == chunk.raw)
         std::memcpy(out.data(), stored.data(), chunk.raw);
       else if (auto made = unsqueezer.unsqueeze(stored.substr(0, chunk.stored), out); !made)
         return wrong(first, made.error().what);
+      // By the digest of the raw bytes: so a fault of the disk, of zstd or of the memory in between is found
+      // alike.
       if (digest_of({out.data(), out.size()}) != chunk.digest) return wrong(first, "its digest is another");
       raw = raw.subspan(chunk.raw);
       stored.remove_prefix(chunk.stored);

@@ -15,6 +15,7 @@ namespace sickbay::checkpoint {
 namespace {
 
 constexpr int kParityVersion = 1;
+// Read and summed at a time. Two blocks are all the memory that parity needs, however large the members are.
 constexpr std::size_t kBlock = 1 << 20;
 constexpr std::size_t kMostParityHead = 16 << 20;
 constexpr std::size_t kMostMembers = 1024;
@@ -24,6 +25,7 @@ void xor_into(std::span<char> sum, std::span<const char> more) {
 }
 
 // Where the segment of `owner` for `keeper` begins.
+// A member has no segment for itself, so the keepers behind it move up by one.
 std::uint64_t place_of(std::size_t owner, std::size_t keeper, std::uint64_t segment) {
   return segment * (keeper < owner ? keeper : keeper - 1);
 }
@@ -41,6 +43,7 @@ Status sum_up(std::size_t keeper, std::size_t without, ByteSource* parity, std::
       if (auto read = parity->read(at, total); !read) return read;
     for (std::size_t owner = 0; owner < bytes.size(); ++owner) {
       const std::uint64_t from = place_of(owner, keeper, segment) + at;
+      // Zeros follow a shorter member: they change no XOR, so they are not read.
       if (owner == keeper || owner == without || from >= bytes[owner]->size()) continue;
       if (auto read = bytes[owner]->read(from, next); !read) return read;
       xor_into(total, next);
@@ -86,6 +89,7 @@ std::string wrong_in(const ParityHead& head) {
   if (head.number < 1) return "it names no checkpoint";
   if (head.members.size() < 2 || head.members.size() > kMostMembers) return "it has no group";
   if (head.self >= head.members.size()) return "it is of no member";
+  // 2^50 bytes are more than a node has; sums of sizes below cannot overflow then.
   for (const ParityMember& member : head.members) {
     std::uint64_t size = 0;
     for (const ParityFile& file : member.files) {
@@ -121,6 +125,7 @@ void JoinedBytes::add_part(std::uint64_t size) {
 
 Status JoinedBytes::read(std::uint64_t offset, std::span<char> out) {
   std::uint64_t begin = 0;
+  // A reading may go over the end of one part into the next.
   for (std::size_t part = 0; part < ends_.size() && !out.empty(); begin = ends_[part++]) {
     if (offset >= ends_[part]) continue;
     const auto here = out.first(std::min<std::uint64_t>(out.size(), ends_[part] - offset));
@@ -134,16 +139,20 @@ Status JoinedBytes::read(std::uint64_t offset, std::span<char> out) {
 
 std::uint64_t segment_bytes(std::uint64_t longest, std::size_t members) {
   SB_CHECK(members >= 2, "a group has two members");
+  // Rounded up: the last segment of the longest member may be shorter than the others, never longer.
   return (longest + members - 2) / (members - 1);
 }
 
 Status make_parity(std::size_t member, std::span<ByteSource* const> bytes, std::uint64_t segment,
                    const ByteSink& to) {
+  // (Nothing is lost here: "without" is the keeper itself, which is left out anyway.)
   return sum_up(member, member, nullptr, bytes, segment, 0, segment, to);
 }
 
 Status rebuild(std::size_t lost, std::uint64_t from, std::uint64_t size, std::span<ByteSource* const> bytes,
                std::span<ByteSource* const> parities, std::uint64_t segment, const ByteSink& to) {
+  // The lost member's segments in the order of their keepers are its bytes in their order. `from` counts
+  // within the segment at hand: what lies before it is passed over, and from the second one on it is 0.
   for (std::size_t keeper = 0; keeper < bytes.size() && size > 0; ++keeper) {
     if (keeper == lost) continue;
     const std::uint64_t begin = std::min(from, segment), end = begin + std::min(segment - begin, size);
@@ -196,6 +205,8 @@ Result<ParityHead> parse_parity_head(std::string_view text) {
       member.files.push_back({file["name"].as_string(), static_cast<std::uint64_t>(file["size"].as_int()),
                               parse_digest(file["sha256"].as_string()).value_or(Digest{})});
   }
+  // As for control files: what was read must print the same, its digest among it. So no field needs a check
+  // of its own for a flipped bit, and members that nobody knows are refused.
   if (format_parity_head(head) != text) return wrong("it is not what Sickbay wrote");
   if (const std::string what = wrong_in(head); !what.empty()) return wrong(what);
   return head;
@@ -209,6 +220,7 @@ Result<std::unique_ptr<ByteSource>> open_member(Files& files, const std::string&
     if (!in) return tl::unexpected<Error>(std::move(in.error()));
     const auto state = (*in)->state();
     if (!state) return tl::unexpected<Error>(state.error());
+    // A file of another size would shift all that stand behind it: the XOR would be of the wrong bytes.
     if (state->size != file.size)
       return fail(damaged(fmt::format("{} has {} bytes and had {}", file.name, state->size, file.size)));
     joined->add(std::move(*in), file.size);
@@ -251,6 +263,7 @@ Status keep_parity(Files& files, const std::string& folder, ParityHead& head,
     (void)files.remove(path + ".new");
     return done;
   }
+  // The head comes last: without it the parity file is of no meaning after a crash.
   return write_whole(files, folder, parity_head_name(head.number), format_parity_head(head));
 }
 
@@ -298,6 +311,7 @@ Status rebuild_member(Files& files, const std::string& folder, const ParityHead&
     if (*digest != all[i].digest)
       done = fail(damaged(fmt::format("{} cannot be rebuilt: what the group gave is damaged", all[i].name)));
   }
+  // Names only when every file was made and is right: half of a member would look like a member.
   for (const std::string& path : made)
     if (done) done = files.rename(path + ".new", path);
   if (!done) {

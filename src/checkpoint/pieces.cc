@@ -14,6 +14,7 @@ Result<PackReader> open_as(Files& files, const std::string& folder, const std::s
                            const Digest& digest) {
   auto pack = PackReader::open(files, folder, name);
   if (!pack) return pack;
+  // A whole pack of another content: of an earlier try with the same number, say.
   if (pack->digest() != digest)
     return fail(damaged(fmt::format("the pack {} is another one than its checkpoint's", name)));
   return pack;
@@ -41,11 +42,13 @@ Status cut_in_pieces(const OpenPacks& open, std::size_t image, std::size_t numbe
   std::uint64_t at = 0;
   for (const ChunkRun& run : file.runs) {
     const auto& chunks = open.packs[run.pack].index().chunks;
+    // Only here are the bases open, so runs of their chunks are looked at here and not in wrong_in().
     if (run.first > chunks.size() || run.count > chunks.size() - run.first)
       return fail(damaged(fmt::format("{} is of chunks that {} does not have", quote_for_message(file.name),
                                       open.packs[run.pack].name())));
     Piece piece{image, number, at, 0, {run.pack, run.first, 0}};
     for (std::uint32_t i = run.first; i < run.first + run.count; ++i) {
+      // A piece never goes over the end of a run: its chunks lie one after the other, so it is one reading.
       if (piece.size >= kReadPart) {
         pieces.push_back(piece);
         piece = {image, number, at, 0, {run.pack, i, 0}};

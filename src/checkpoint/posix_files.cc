@@ -21,6 +21,7 @@ namespace {
 constexpr std::uint64_t kWriteBehind = 4 << 20;
 
 tl::unexpected<Error> broken(int errno_value, std::string_view doing, const std::string& path) {
+  // EFBIG (a limit of the user, ulimit -f) and EDQUOT are for him what a full disk is.
   ErrorCode code = ErrorCode::storage_broken;
   if (errno_value == ENOSPC || errno_value == EDQUOT || errno_value == EFBIG) code = ErrorCode::storage_full;
   if (errno_value == ENOENT || errno_value == ENOTDIR) code = ErrorCode::not_found;
@@ -126,8 +127,10 @@ class PosixLock : public FileLock {
 class PosixFiles : public Files {
  public:
   Result<std::unique_ptr<OutFile>> create(const std::string& path, std::uint32_t mode) override {
+    // O_NOFOLLOW: a link in a folder that others may write to must not lead us to another file.
     Fd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, mode));
     if (!fd.ok()) return broken(errno, "create", path);
+    // The mode of open() is cut by the umask, and of a file that was there it is not used at all.
     if (::fchmod(fd.get(), mode) != 0) return broken(errno, "create", path);
     return std::make_unique<PosixOut>(std::move(fd), path);
   }
@@ -161,6 +164,8 @@ class PosixFiles : public Files {
     for (std::size_t at = 1; at <= path.size(); ++at) {
       if (at < path.size() && path[at] != '/') continue;
       const std::string part = path.substr(0, at);
+      // One folder after the other from the root, each made durable in the one above it: else a crash could
+      // take the folder with the checkpoint in it.
       if (::mkdir(part.c_str(), 0700) == 0) {
         const std::size_t slash = part.rfind('/', part.size() - 2);
         const std::string above =
@@ -187,6 +192,8 @@ class PosixFiles : public Files {
   Result<std::unique_ptr<FileLock>> lock(const std::string& path) override {
     Fd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
     if (!fd.ok()) return broken(errno, "open", path);
+    // flock and not fcntl: it is let go only when this descriptor is closed, not when any other one of the
+    // same file is.
     if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
       if (errno != EWOULDBLOCK) return broken(errno, "lock", path);
       return fail(Error(ErrorCode::busy, fmt::format("another process works on {}", path))

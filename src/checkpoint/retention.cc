@@ -7,6 +7,7 @@
 namespace sickbay::checkpoint {
 namespace {
 
+// A pack that several checkpoints stand on takes its room once.
 std::uint64_t bytes_of(std::span<const KeptCheckpoint> all) {
   std::set<std::string> seen;
   std::uint64_t bytes = 0;
@@ -24,9 +25,11 @@ std::vector<std::int64_t> choose_ends(std::vector<KeptCheckpoint> all, const Ret
             [](const KeptCheckpoint& a, const KeptCheckpoint& b) { return a.number < b.number; });
   std::vector<std::int64_t> ends;
   for (std::size_t i = 0; i < all.size();) {
+    // Whole ones only: a damaged checkpoint makes no room, or the last good one would go in its place.
     const auto newer =
         static_cast<std::size_t>(std::count_if(all.begin() + static_cast<std::ptrdiff_t>(i) + 1, all.end(),
                                                [](const KeptCheckpoint& c) { return c.whole; }));
+    // (At least one: by count 0 nothing would be left to go back to.)
     const bool over_count = limits.count && newer >= std::max<std::size_t>(*limits.count, 1);
     const bool over_age = limits.age && newer >= 1 && now - all[i].at > *limits.age;
     if (over_count || over_age) {
@@ -37,6 +40,7 @@ std::vector<std::int64_t> choose_ends(std::vector<KeptCheckpoint> all, const Ret
     }
   }
   // By size, from the oldest on.
+  // Every step is reckoned anew: the oldest may free nothing, for its packs are needed by younger ones.
   while (limits.bytes && bytes_of(all) > *limits.bytes) {
     const bool another =
         std::any_of(all.begin() + 1, all.end(), [](const KeptCheckpoint& c) { return c.whole; });

@@ -22,12 +22,14 @@ Result<std::vector<Listed>> Store::list() const {
   if (!names) return tl::unexpected<Error>(names.error());
   std::vector<Listed> all;
   for (const std::string& name : *names) {
+    // Only names that Sickbay gives: what else lies in the folder is nobody's checkpoint.
     const auto number = control_number(name);
     if (!number) continue;
     auto control = read_control(*number);
     if (control)
       all.push_back({*number, std::move(*control), ""});
     else
+      // A damaged one is listed, too: it must be told of, and its packs must stay.
       all.push_back({*number, std::nullopt, control.error().line()});
   }
   std::sort(all.begin(), all.end(), [](const Listed& a, const Listed& b) { return a.number < b.number; });
@@ -43,6 +45,7 @@ Result<Control> Store::read_control(std::int64_t number) const {
   }
   auto control = parse_control(*text);
   if (!control) return tl::unexpected<Error>(std::move(control.error()).in("reading " + name));
+  // The digest of a control file that was copied to another name is right, and yet it is another checkpoint.
   if (control->number != number)
     return fail(damaged(fmt::format("{} is the control file of checkpoint {}", name, control->number)));
   return control;
@@ -52,6 +55,8 @@ Result<std::int64_t> Store::next_number() const {
   const auto names = files_->list(folder_);
   if (!names) return tl::unexpected<Error>(names.error());
   std::int64_t last = 0;
+  // Of packs and of *.new, too: a number that was begun once is not used again, or packs of two tries would
+  // bear one name.
   for (const std::string& name : *names) last = std::max(last, number_of(name).value_or(0));
   return last + 1;
 }
@@ -63,6 +68,7 @@ Status Store::publish(const Control& control, std::span<const std::int64_t> own)
     if (image == control.images.end())
       return fail(ErrorCode::conflict,
                   fmt::format("checkpoint {} has no image of rank {}", control.number, rank));
+    // By reading what lies there now: between save() and here another process may have written over it.
     const auto pack = PackReader::open(*files_, folder_, image->pack);
     if (!pack) return tl::unexpected<Error>(pack.error());
     if (pack->digest() != image->digest)
@@ -70,7 +76,9 @@ Status Store::publish(const Control& control, std::span<const std::int64_t> own)
                   fmt::format("the pack {} is another one than the checkpoint's", image->pack));
   }
   const std::string text = format_control(control);
+  // What this could not read again must not be written: it would be a damaged checkpoint from the beginning.
   if (auto read = parse_control(text); !read) return tl::unexpected<Error>(std::move(read.error()));
+  // Saying the same again is no error, since a publisher may have died after the rename.
   if (const auto there = read_control(control.number); there && *there != control)
     return fail(ErrorCode::already_exists, fmt::format("checkpoint {} is there already", control.number));
   return write_whole(*files_, folder_, control_name(control.number), text);
@@ -85,6 +93,7 @@ Result<std::vector<std::string>> Store::packs_of(const Image& image) const {
 }
 
 Result<std::uint64_t> Store::remove(std::span<const std::int64_t> numbers) {
+  // Control files first: a checkpoint ends with it, whatever happens to its packs.
   for (const std::int64_t number : numbers)
     if (auto gone = files_->remove(folder_ + "/" + control_name(number)); !gone)
       return tl::unexpected<Error>(std::move(gone.error()));
@@ -96,6 +105,7 @@ Result<std::uint64_t> Store::remove(std::span<const std::int64_t> numbers) {
   if (!all) return tl::unexpected<Error>(all.error());
   const auto names = files_->list(folder_);
   if (!names) return tl::unexpected<Error>(names.error());
+  // The packs that the checkpoints that are left need, as far as it can be known.
   const std::set<std::string> here(names->begin(), names->end());
   std::set<std::string> needed;
   std::int64_t unknown_up_to = 0;  ///< what is damaged may stand on any pack up to its own number

@@ -30,6 +30,7 @@ std::string folder_of(const std::string& path) { return path.substr(0, path.rfin
 class Staged {
  public:
   Staged(Files& files, std::string target) : files_(files), target_(std::move(target)) {}
+  // Whatever ends a restore before take_places(), nothing is left beside the program's files.
   ~Staged() {
     for (Staging& one : all_) {
       one.out.reset();
@@ -43,10 +44,12 @@ class Staged {
 
   Status add(const PackedFile& file, std::size_t pieces) {
     const std::string path = target_ + "/" + file.name;
+    // Two images of one name would both be right and write over each other.
     if (!names_.insert(path).second)
       return fail(Error(ErrorCode::conflict,
                         fmt::format("two processes left a file {}", quote_for_message(file.name)))
                       .remedied_by("restore each process to a folder of its own"));
+    // (Files of one folder follow each other: it is made once for all of them.)
     if (const std::string folder = folder_of(path); folder != folder_)
       if (auto made = files_.make_folder(folder_ = folder); !made) return made;
     Staging& one = all_.emplace_back();
@@ -55,6 +58,7 @@ class Staged {
     one.left = pieces;
     // (An older one may be of a mode that cannot be written.)
     if (auto gone = files_.remove(path + std::string(kAside)); !gone) return gone;
+    // A file without bytes has no piece that would make it.
     return pieces == 0 ? write(all_.size() - 1, 0, "") : Status();
   }
 
@@ -77,6 +81,7 @@ class Staged {
   }
 
   Status take_places() {
+    // No sync before: a crash here is followed by another restore, which writes all of them again.
     for (Staging& one : all_)
       if (auto moved = files_.rename(one.path + std::string(kAside), one.path); !moved) return moved;
     all_.clear();
@@ -93,6 +98,7 @@ class Staged {
   };
   Files& files_;
   std::string target_, folder_;
+  // A deque, since threads hold on to its items (each has a mutex) while others are added.
   std::deque<Staging> all_;
   std::unordered_set<std::string> names_;
 };
@@ -144,6 +150,7 @@ Result<std::uint64_t> Store::restore(const Control& control, std::span<const std
         const auto part = find_part(memory, files[f]);
         if (!part) return tl::unexpected<Error>(part.error());
         to.back()[f] = {staged.count(), *part};
+        // In the second reading only memory is of interest: the files lie beside their places already.
         if (in_place && *part == nullptr) continue;
         const std::size_t before = pieces.size();
         if (auto cut = cut_in_pieces(open.back(), open.size() - 1, f, pieces); !cut) return cut;
@@ -153,6 +160,8 @@ Result<std::uint64_t> Store::restore(const Control& control, std::span<const std
           if (auto added = staged.add(files[f], pieces.size() - before); !added) return added;
       }
     }
+    // Set before the first byte is changed: from here on an error leaves memory that is no state of the
+    // program.
     if (in_place && !pieces.empty()) memory->changed = true;
     return for_each_task(
         pieces.size(), thread_count(threads, pieces.size()), [] { return ReadWorker(); },
@@ -176,6 +185,7 @@ Result<std::uint64_t> Store::restore(const Control& control, std::span<const std
       done = read(left.first(std::min(left.size(), kRanksAtOnce)), in_place);
     return done;
   };
+  // The order is the promise of the head: check all, ask the others, then change memory, then files.
   Status done = read_all(false);
   if (done && ready) done = ready();
   if (done && memory && !memory->parts.empty()) done = read_all(true);
@@ -190,6 +200,7 @@ Result<WayBack> way_back(std::span<const Store> stores, std::int64_t from) {
   for (const Store& store : stores) {
     auto listed = store.list();
     if (!listed) return tl::unexpected<Error>(listed.error());
+    // The same checkpoint in several stores is one candidate, with its places in the order of the stores.
     for (Listed& one : *listed) {
       Candidate& found = all[one.number];
       found.number = one.number;
@@ -214,6 +225,7 @@ Result<WayBack> way_back(std::span<const Store> stores, std::int64_t from) {
   if (all.empty()) return fail(damaged("no checkpoint has a control file that is whole"));
   const Control newest = all.rbegin()->second.whole.front().second;
   if (!way.notes.empty()) {
+    // From the newest on downwards, each must be an ancestor of the one above it: then they are one line.
     const std::vector<std::int64_t>* above = nullptr;
     for (auto one = all.rbegin(); one != all.rend(); ++one) {
       if (one->second.whole.empty()) continue;
@@ -224,6 +236,7 @@ Result<WayBack> way_back(std::span<const Store> stores, std::int64_t from) {
       above = &one->second.whole.front().second.ancestors;
     }
   }
+  // Along the ancestors and not by number: what lies between may be of a branch that the job has left.
   std::vector<std::int64_t> line = {newest.number};
   line.insert(line.end(), newest.ancestors.begin(), newest.ancestors.end());
   for (const std::int64_t number : line)
@@ -241,6 +254,7 @@ Result<Restored> restore_newest(std::span<const Store> stores, std::int64_t from
   for (const Candidate& one : way->line) {
     if (one.whole.empty()) restored.notes.push_back(one.wrong);
     for (const auto& [store, control] : one.whole) {
+      // Who may not go on from this one may not from an older one either: so no next one is tried.
       auto warnings = check_fit(control, resumer);
       if (!warnings) return tl::unexpected<Error>(warnings.error());
       const auto raw = store->restore(control, ranks, target, threads);
@@ -252,6 +266,7 @@ Result<Restored> restore_newest(std::span<const Store> stores, std::int64_t from
           restored.notes.push_back(fmt::format("checkpoint {} was taken instead", one.number));
         return restored;
       }
+      // A full disk or a missing right is no damage: an older checkpoint would fail in the same way.
       if (!is_damage(raw.error())) return tl::unexpected<Error>(raw.error());
       restored.notes.push_back(
           fmt::format("checkpoint {} in {}: {}", one.number, store->folder(), raw.error().what));
@@ -265,13 +280,16 @@ Result<Restored> restore_newest(std::span<const Store> stores, std::int64_t from
 Status Store::verify_pack(const Image& image, std::map<std::string, Digest>& sure, int threads) const {
   auto open = open_packs(*files_, folder_, image);
   if (!open) return tl::unexpected<Error>(std::move(open.error()));
+  // (The pieces are of no use here; cutting them compares the runs of the files with their chunks and sizes.)
   std::vector<Piece> unused;
   for (std::size_t f = 0; f < open->packs[0].index().files.size(); ++f)
     if (auto cut = cut_in_pieces(*open, 0, f, unused); !cut) return cut;
   for (const PackReader& pack : open->packs) {
+    // Packs are shared by many checkpoints; each is read once.
     if (const auto known = sure.find(pack.name()); known != sure.end() && known->second == pack.digest())
       continue;
     const auto count = static_cast<std::uint32_t>(pack.index().chunks.size());
+    // Chunks of one task: 5 MiB on average.
     constexpr std::uint32_t kAtOnce = 256;
     auto done =
         for_each_task((count + kAtOnce - 1) / kAtOnce, thread_count(threads, (count + kAtOnce - 1) / kAtOnce),

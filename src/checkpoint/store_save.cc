@@ -20,6 +20,8 @@
 namespace sickbay::checkpoint {
 namespace {
 
+// Bytes of a part. A worker has one part in memory, raw and squeezed; larger ones would leave threads without
+// work on small files.
 constexpr std::uint64_t kSavePart = 8 << 20;
 
 struct Place {
@@ -42,6 +44,8 @@ struct OpenImage {
   std::size_t turn = 0;  ///< the part that is to be written next
 };
 
+// One task of a worker. `sequence` is its place among the parts of its image; the one that `closes` has no
+// bytes.
 struct Part {
   std::size_t image = 0, sequence = 0, file = 0;
   std::uint64_t offset = 0, size = 0;
@@ -72,6 +76,8 @@ tl::unexpected<Error> changed(const Source& source) {
 
 Result<Known> load_known(Files& files, const std::string& folder, const Image& image) {
   Known known;
+  // The image before and the packs that it stands on; their own bases are not followed, since a pack names
+  // every pack that it uses a chunk of.
   std::vector<Base> wanted = {{image.pack, image.digest}};
   for (std::size_t i = 0; i < wanted.size(); ++i) {
     const auto pack = PackReader::open(files, folder, wanted[i].name);
@@ -81,6 +87,7 @@ Result<Known> load_known(Files& files, const std::string& folder, const Image& i
     if (i == 0) wanted.insert(wanted.end(), pack->index().bases.begin(), pack->index().bases.end());
     const auto& chunks = pack->index().chunks;
     for (std::uint32_t c = 0; c < chunks.size(); ++c)
+      // (Where two packs have a chunk, the younger one is named: older bases then fall out of use.)
       known.chunks.try_emplace(chunks[c].digest, Place{static_cast<std::uint32_t>(i + 1), c});
   }
   known.bases = std::move(wanted);
@@ -95,6 +102,7 @@ std::vector<Part> parts_of(const std::vector<OpenImage>& images) {
     for (std::size_t f = 0; f < images[i].files.size(); ++f)
       for (std::uint64_t at = 0; at < images[i].files[f].size; at += kSavePart)
         each[i].push_back({i, each[i].size(), f, at, std::min(kSavePart, images[i].files[f].size - at)});
+    // Also an image without bytes has this part: somebody must write its index.
     each[i].push_back({.image = i, .sequence = each[i].size(), .closes = true});
     most = std::max(most, each[i].size());
   }
@@ -149,9 +157,12 @@ class Saving {
   Status save_part(SaveWorker& worker, const Part& part) {
     OpenImage& image = images[part.image];
     Status done;
+    // Reading, cutting and squeezing need no lock: here the threads work at once.
     if (!part.closes) done = guarded([&] { return cut_part(worker, image, part); });
     {
       std::unique_lock hold(mutex_);
+      // One's turn has come when all parts before it are in the pack. Whoever fails does not wait, and wakes
+      // all others: they would wait for a turn that never comes.
       if (done) turn_.wait(hold, [&] { return failed_ || image.turn == part.sequence; });
       if (!done) failed_ = true;
       if (failed_) {
@@ -159,6 +170,7 @@ class Saving {
         return done;
       }
     }
+    // Without the lock: the turn is ours until `image.turn` is raised, so nobody else touches this pack.
     done = guarded(
         [&] { return part.closes ? close(image) : write(worker, image, image.files[part.file].runs); });
     const std::lock_guard hold(mutex_);
@@ -178,6 +190,7 @@ class Saving {
       worker.read.resize(kSavePart);
       const auto got = (*file)->read_at(part.offset, std::span(worker.read).first(part.size));
       if (!got) return tl::unexpected<Error>(got.error());
+      // Shorter than when it was planned: the program has cut it off meanwhile.
       if (*got != part.size) return changed(source);
       bytes = std::string_view(worker.read).substr(0, part.size);
     }
@@ -191,6 +204,7 @@ class Saving {
       const auto size = static_cast<std::uint32_t>(raw.size());
       CutPart::Piece piece{{digest_of(raw), size, size}, {}};
       if (const auto known = image.known.chunks.find(piece.chunk.digest); known != image.known.chunks.end()) {
+        // Known by its digest, and so neither squeezed nor written.
         piece.known = known->second;
       } else {
         const std::string_view less = worker.squeezer.squeeze(raw);
@@ -229,6 +243,8 @@ class Saving {
   }
 
   Status close(OpenImage& image) {
+    // After the last byte was read: a change in the midst of it would mix two states of the program in one
+    // file.
     for (std::size_t i = 0; i < image.files.size(); ++i) {
       const Source& source = image.source->files[i];
       if (source.path.empty()) continue;
@@ -238,6 +254,7 @@ class Saving {
         return changed(source);
     }
     // Bases of which nothing is used are not named: they may be removed.
+    // They are numbered anew, in the order of their first use; the runs were written with the old numbers.
     std::vector<std::uint32_t> number(image.known.bases.size() + 1, 0);
     std::vector<Base> bases;
     for (PackedFile& file : image.files)
@@ -286,6 +303,7 @@ Result<Saved> Store::save(std::int64_t number, std::span<const ImageSource> sour
     if (read)
       before = std::move(*read);
     else
+      // Damage of what went before is no reason not to save: this one then needs nothing of it.
       saved.notes.push_back(fmt::format("checkpoint {} is full: {}", number, read.error().what));
   }
 
@@ -307,6 +325,7 @@ Result<Saved> Store::save(std::int64_t number, std::span<const ImageSource> sour
         saved.notes.push_back(
             fmt::format("the image of rank {} is full: {}", older->rank, known.error().what));
       else if (known->bases.size() > kMostBases)
+        // (The image before counts as a base, so a chain grows to kMostBases and begins anew.)
         saved.notes.push_back(fmt::format("the image of rank {} is full: the one before stands on {} packs",
                                           older->rank, kMostBases));
       else
@@ -321,11 +340,14 @@ Result<Saved> Store::save(std::int64_t number, std::span<const ImageSource> sour
       done = tl::unexpected<Error>(std::move(writer.error()));
   }
   if (done) done = saving.run(options.threads);
+  // No pack gets its name before all are whole and synced, and the folder is synced once for all of them.
   std::size_t published = 0;
   for (; done && published < saving.images.size(); ++published)
     done = saving.images[published].writer->publish();
   if (done) done = files_->sync_folder(folder_);
   if (!done) {
+    // Also those that have their names already: number_of() would take the number for used, and remove()
+    // would keep them until a newer checkpoint exists.
     for (OpenImage& image : saving.images) {
       if (image.writer) image.writer->abandon();
       (void)files_->remove(folder_ + "/" + image.image.pack);

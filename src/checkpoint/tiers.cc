@@ -11,6 +11,7 @@
 namespace sickbay::checkpoint {
 namespace {
 
+// Counts all bytes that are written and gives none back: within one save nothing of any size is removed.
 class BoundedFiles : public Files {
  public:
   BoundedFiles(Files& inner, std::uint64_t room) : inner_(inner), room_(static_cast<std::int64_t>(room)) {}
@@ -48,6 +49,7 @@ class BoundedFiles : public Files {
   };
 
   Status take(std::size_t bytes) {
+    // Taken before it is written, since several threads write at once.
     if ((room_ -= static_cast<std::int64_t>(bytes)) >= 0) return {};
     return fail(ErrorCode::storage_full, "the room that was given for checkpoints is used up");
   }
@@ -86,6 +88,7 @@ Result<std::uint64_t> copy_file(Files& files, const Store& from, const Store& to
 }  // namespace
 
 std::unique_ptr<Files> bounded_files(Files& inner, std::uint64_t room) {
+  // (The count is signed, so that it can go below 0.)
   constexpr std::uint64_t kMost = std::uint64_t{1} << 62;
   return std::make_unique<BoundedFiles>(inner, std::min(room, kMost));
 }
@@ -102,6 +105,7 @@ Result<std::uint64_t> bytes_in(Files& files, const Store& store) {
 
 Result<Tiers::Where> Tiers::save(std::int64_t number, std::span<const ImageSource> images,
                                  const SaveOptions& options) {
+  // All that lies there counts, also what a crash left: tmpfs is the memory of the job.
   const auto used = bytes_in(files, memory);
   if (!used) return tl::unexpected<Error>(used.error());
   const auto bounded = bounded_files(files, most - std::min(most, *used));
@@ -121,6 +125,7 @@ Result<Tiers::Where> Tiers::save(std::int64_t number, std::span<const ImageSourc
   return Where{std::move(*saved), false};
 }
 
+// Of both: a number that one of them used must not come again in the other.
 Result<std::int64_t> Tiers::next_number() const {
   const auto a = memory.next_number(), b = local.next_number();
   if (!a) return a;
@@ -152,6 +157,8 @@ Result<std::uint64_t> copy_and(Files& files, const Store& from, const Store& to,
         const auto pack = PackReader::open(files, from.folder(), name);
         if (!pack) return tl::unexpected<Error>(pack.error());
         const auto there = PackReader::open(files, to.folder(), name);
+        // The digest of the index and the size: what lies there under this name may be of a copy that was cut
+        // off, or of an earlier try.
         if (there && there->digest() == pack->digest() && there->bytes() == pack->bytes()) {
           if (std::find(copied.begin(), copied.end(), name) == copied.end()) sure[name] = there->digest();
           continue;
@@ -168,6 +175,7 @@ Result<std::uint64_t> copy_and(Files& files, const Store& from, const Store& to,
     return last();
   };
   if (auto done = all(); !done) {
+    // What was there before stays: other checkpoints may stand on it.
     for (const std::string& name : copied) (void)files.remove(to.folder() + "/" + name);
     return tl::unexpected<Error>(
         std::move(done.error()).in(fmt::format("copying checkpoint {}", control.number)));
