@@ -5,6 +5,8 @@
 
 namespace sickbay::ckpt {
 
+// The count is in this process's own last answer on the board: a process that starts anew in the same session
+// (a shell command each time) goes on from it.
 Result<std::int64_t> next_turn(const Board& board, const Participant& me) {
   const auto mine = board.answered(me.rank);
   if (!mine) return tl::unexpected<Error>(mine.error());
@@ -15,6 +17,7 @@ Result<std::unique_ptr<checkpoint::FileLock>> lock_for(Series& series, const Par
   auto lock = me.rank == 0 ? series.store.lock()
                            : series.files->lock(fmt::format("{}/lock.r{}", series.board, me.rank));
   if (lock) return lock;
+  // A file system without locks: better a checkpoint that two could disturb than none.
   if (lock.error().code == ErrorCode::storage_broken) return std::unique_ptr<checkpoint::FileLock>();
   if (lock.error().code != ErrorCode::busy) return lock;
   return fail(Error(ErrorCode::busy,
@@ -36,6 +39,7 @@ Status say_in_turn(Board& board, Json what) {
   const auto before = board.said();
   if (!before) return tl::unexpected<Error>(before.error());
   if (!*before) return board.say(std::move(what));
+  // The end of the turn before rides along, without what only its beginning needs.
   const std::int64_t turn = what["turn"].as_int();
   if (const auto last = said_in_turn(**before, turn - 1)) {
     Json kept = Json::object();

@@ -13,6 +13,7 @@ constexpr std::size_t kMostAskBytes = 4096;
 }  // namespace
 
 Status ask_for_checkpoint(const Series& series, const std::string& token) {
+  // The token goes into series.json and into messages; anything else would be a user's text in our files.
   if (!checkpoint::is_plain_name(token))
     return fail(Error(ErrorCode::usage, quote_for_message(token) + " cannot be the token of a wish")
                     .remedied_by("take up to 200 printable characters without '/', the first no '.'"));

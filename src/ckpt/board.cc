@@ -14,6 +14,8 @@ namespace sickbay::ckpt {
 namespace {
 
 constexpr std::size_t kMostBoardBytes = 4 << 20;
+// Between two looks: short at first, for most answers come at once; longer later, for 1000 processes that
+// look at one folder are a load for shared storage.
 constexpr Micros kFirstLook{2'000}, kLastLook{500'000};
 
 // A network's file system keeps in mind that a name was not there; to open the folder makes it ask again.
@@ -43,6 +45,7 @@ class Patience {
   }
   // False at its end.
   Result<bool> wait() {
+    // Asked before the clock is looked at: "your program has ended" says more than a timeout.
     if (waiting_.still)
       if (auto going = waiting_.still(); !going) return tl::unexpected<Error>(std::move(going.error()));
     if (waiting_.now() >= until_) return false;
@@ -66,6 +69,7 @@ Waiting real_waiting(Micros patience) {
 
 Result<Board> Board::open(checkpoint::Files& files, std::string folder, const Participant& me,
                           const std::string& topic) {
+  // A single process talks to itself: lead_ and own_ are its board.
   if (me.ranks > 1)
     if (auto made = files.make_folder(folder); !made) return tl::unexpected<Error>(std::move(made.error()));
   return Board(files, std::move(folder), me, fmt::format("{}.{}", me.session, topic));
@@ -139,6 +143,8 @@ Result<std::vector<Json>> Board::gather(const Waiting& waiting,
       return true;
     });
     if (lacking.empty()) return all;
+    // The patience is for silence, not for the whole: with many processes answers may come in for longer than
+    // that.
     if (lacking.size() < before) patience.renew();
     const auto going = patience.wait();
     if (!going) return tl::unexpected<Error>(going.error());
@@ -153,6 +159,7 @@ Result<std::vector<Json>> Board::gather(const Waiting& waiting,
   }
 }
 
+// Of this start nothing goes: other sessions (steps) of it may be under way.
 void tidy_board(checkpoint::Files& files, const std::string& folder, const Participant& me) {
   const auto names = files.list(folder);
   if (!names) return;

@@ -51,6 +51,8 @@ Result<std::vector<checkpoint::Source>> declared_files(const std::string& folder
   for (const std::string& declared : patterns) {
     auto pattern = fill_in(declared, me);
     if (!pattern) return tl::unexpected<Error>(std::move(pattern.error()));
+    // An absolute pattern is taken where it leads into the folder; names in a checkpoint are relative to
+    // that.
     if (lies_below(*pattern, folder + "/")) pattern->erase(0, folder.size() + 1);
     if (!checkpoint::is_relative_path(*pattern))
       return fail(
@@ -61,6 +63,7 @@ Result<std::vector<checkpoint::Source>> declared_files(const std::string& folder
       if (path.ends_with(kAsideEnd) || is_left_out(path)) return;
       ++seen;
       std::string name = path.substr(folder.size() + 1);
+      // By the name's hash: every process finds the same owner without asking the others.
       if (own || fnv64(name) % static_cast<std::uint64_t>(me.ranks) == static_cast<std::uint64_t>(me.rank))
         files.emplace(std::move(name), path);
     };
@@ -74,6 +77,7 @@ Result<std::vector<checkpoint::Source>> declared_files(const std::string& folder
       }
       auto entry = fs::recursive_directory_iterator(path, wrong);
       for (; !wrong && entry != fs::recursive_directory_iterator(); entry.increment(wrong)) {
+        // (The store itself may lie in the folder: a checkpoint of checkpoints would double each time.)
         if (is_left_out(entry->path().string())) entry.disable_recursion_pending();
         std::error_code unknown;
         if (entry->is_regular_file(unknown)) take(entry->path().string());
@@ -85,6 +89,7 @@ Result<std::vector<checkpoint::Source>> declared_files(const std::string& folder
     if (seen > kMostFiles)
       return fail(ErrorCode::bad_input, fmt::format("more than {} files are declared", kMostFiles));
   }
+  // What another process saves counts here, too: one with no file of its own is well.
   if (seen == 0)
     return fail(Error(ErrorCode::not_found, fmt::format("no file in {} fits what was declared", folder))
                     .remedied_by("see --files and --folder, and whether the program has written its state"));

@@ -22,6 +22,7 @@ namespace {
 
 constexpr const char *kJobName = "job.json", *kFlushName = "lock.flush";
 constexpr std::size_t kMostJobBytes = 4096;
+// Tries for lock.use, 10 ms apart: a sweeping process or a keeper holds it for a moment only.
 constexpr int kTries = 20;
 constexpr std::chrono::milliseconds kPause{10};
 
@@ -33,6 +34,7 @@ Status is_own(const std::string& folder) {
                     .remedied_by("name a folder of your own: SICKBAY_CHECKPOINT_FAST=/dev/shm/NAME (or "
                                  "--fast); nothing was written there"));
   };
+  // lstat and not stat: a link that somebody else laid in /dev/shm would lead to a folder of his choice.
   if (::lstat(folder.c_str(), &info) != 0) return refused(std::strerror(errno));
   if (!S_ISDIR(info.st_mode)) return refused("is no folder");
   if (info.st_uid != ::geteuid()) return refused(fmt::format("is of another user ({})", info.st_uid));
@@ -47,6 +49,7 @@ std::uint64_t half_of(const std::string& folder) {
   return std::uint64_t{space.f_blocks} * space.f_frsize / 2;
 }
 
+// The hash of the whole path: two series of one number on different storage must not meet on a node.
 std::string name_of(const std::string& series) {
   return fmt::format("{}-{:016x}", series.substr(series.rfind('/') + 1), fnv64(series));
 }
@@ -112,12 +115,14 @@ Result<Fast> open_fast(checkpoint::Files& files, const FastWish& wish, const std
   auto folder = fill_in(wish.folder, me);
   if (!folder) return tl::unexpected<Error>(std::move(folder.error()));
   if (auto made = files.make_folder(*folder); !made) return tl::unexpected<Error>(std::move(made.error()));
+  // After it was made: if it had been there before, it may be anybody's.
   if (auto safe = is_own(*folder); !safe) return tl::unexpected<Error>(std::move(safe.error()));
   const auto own = fast_store(wish, series, me, me.rank);
   if (!own) return tl::unexpected<Error>(own.error());
   auto store = checkpoint::Store::open(files, *own);
   if (!store) return tl::unexpected<Error>(std::move(store.error()));
   Fast fast{std::move(*store), *folder};
+  // Processes of a node, rounded up: each has its part of the bytes, so nothing is to be agreed upon.
   const auto here = static_cast<std::uint64_t>(
       std::max<std::int64_t>((me.ranks + me.nodes - 1) / std::max<std::int64_t>(me.nodes, 1), 1));
   fast.most = wish.bytes.value_or(half_of(*folder)) / here;
@@ -144,6 +149,7 @@ Result<std::string> folder_in_fast(checkpoint::Files& files, const FastWish& wis
   return own;
 }
 
+// (Not the whole control file: others' packs are not here, and nothing is restored by this one.)
 Status note_in_fast(checkpoint::Store& store, const Participant& me, std::int64_t number, TimePoint at,
                     const checkpoint::Image& image) {
   checkpoint::Control own;
@@ -155,6 +161,8 @@ Status note_in_fast(checkpoint::Store& store, const Participant& me, std::int64_
   return store.publish(own, {});
 }
 
+// A number that comes again is of a series that was removed and began anew; its old packs would be in the
+// way, and their chunks belong to nobody.
 Status drop_from(checkpoint::Files& files, const checkpoint::Store& store, std::int64_t number) {
   const auto names = files.list(store.folder());
   if (!names) return tl::unexpected<Error>(names.error());
@@ -170,6 +178,7 @@ std::vector<std::string> sweep_fast(checkpoint::Files& files, const Fast& fast, 
   std::vector<std::string> gone;
   const auto all = files.list(fast.folder);
   if (!all) return gone;
+  // The folder of this series. The others are of other jobs, or of none.
   const std::string own = fs::path(fast.store.folder()).parent_path().filename().string();
   for (const std::string& name : *all) {
     const std::string folder = fast.folder + "/" + name;
@@ -180,14 +189,19 @@ std::vector<std::string> sweep_fast(checkpoint::Files& files, const Fast& fast, 
     for (const std::string& rank : *ranks) {
       const std::string place = folder + "/" + rank;
       const auto job = read_job(files, place);
+      // A folder that does not say whose it is stays. Of a replay both jobs count: the one that runs and the
+      // one whose checkpoints it uses.
       ended = job && job->job != me.job && job->in_job != me.in_job && job->job != me.in_job &&
               job->in_job != me.job;
+      // The locks stay held until the folder is gone: else a process of that job could begin in the midst of
+      // it.
       for (const char* lock : {kFastUse, kFlushName}) {
         if (!ended) break;
         auto free = files.lock(place + "/" + lock);
         ended = free.has_value();
         if (free) held.push_back(std::move(*free));
       }
+      // Last, for it asks Slurm.
       ended = ended && is_gone(job->in_job) && (job->job == job->in_job || is_gone(job->job));
       if (!ended) break;
     }

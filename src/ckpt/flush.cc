@@ -26,6 +26,8 @@ class Turn {
                            const Waiting& waiting) {
     const std::string stem =
         series.fast ? series.fast->store.folder() + "/" : fmt::format("{}/r{}.", series.board, me.rank);
+    // First the place of the one who waits, then that of the one who works. So at most two flushes of a
+    // process are alive: a third finds the waiting place taken.
     auto next = wait_for(series, stem + "lock.next", wish.in_background ? Micros(0) : waiting.patience,
                          waiting, turn.next_);
     if (!next || !*next) return next;
@@ -61,6 +63,7 @@ class Flushing {
 
   Result<Flushed> run() {
     const Status done = me_.rank == 0 ? lead() : follow();
+    // Also after a failure: the fast place must not fill up while shared storage is away.
     if (series_.fast)
       end_old(*series_.files, series_.fast->store, {.count = kKeptFast, .age = {}, .bytes = {}},
               waiting_.now(), flushed_.notes);
@@ -74,6 +77,8 @@ class Flushing {
     const auto shared = series_.store.list(), noted = series_.noted.list();
     if (!shared) return tl::unexpected<Error>(shared.error());
     if (!noted) return tl::unexpected<Error>(noted.error());
+    // (Above the tip: of a way that the job has left by going back. With another number of images: of a start
+    // with more or fewer processes.)
     const std::int64_t there = newest_of(*shared), tip = read_state(series_).tip;
     std::int64_t newest = 0;
     for (const checkpoint::Listed& one : *noted)
@@ -89,6 +94,7 @@ class Flushing {
     auto said = board_.said();
     if (!said) return tl::unexpected<Error>(said.error());
     turn_ = *said ? (**said)["turn"].as_int() : 0;
+    // Until nothing is left: while one was copied, the program may have taken the next.
     for (bool first = true;; first = false) {
       const auto number = to_flush();
       if (!number) return end_turn(wish_.number, tl::unexpected<Error>(number.error()));
@@ -103,6 +109,7 @@ class Flushing {
     ++turn_;
     if (auto seen = look_at_shared(); !seen) return end_turn(wish_.number, seen);
     Status done;
+    // Nothing noted and not on shared storage: it was lost with its fast place, or never was.
     if (flushed_.number < wish_.number)
       done = fail(ErrorCode::not_found, fmt::format("there is no checkpoint {} to flush", wish_.number));
     done = end_turn(std::max(flushed_.number, wish_.number), done);
@@ -136,6 +143,7 @@ class Flushing {
     const auto shared = series_.store.list();
     if (!shared) return tl::unexpected<Error>(shared.error());
     if (newest_of(*shared) >= number) return {};
+    // publish() looks at every pack once more: a fault of one process's copy cannot make a checkpoint.
     std::vector<std::int64_t> ranks;
     for (const Image& image : control->images) ranks.push_back(image.rank);
     return series_.store.publish(*control, ranks);
@@ -143,6 +151,7 @@ class Flushing {
 
   Status end_turn(std::int64_t number, Status done) {
     Json lead = Json::object({{"turn", turn_}, {"state", done ? "flushed" : "failed"}, {"number", number}});
+    // `again` tells others whether this is the end of a first or of a second try.
     if (!done) lead.set("error", error_to_json(done.error())).set("again", wish_.again);
     if (auto said = board_.say(std::move(lead)); !said && done) return said;
     if (done) flushed_.number = number;
@@ -169,6 +178,7 @@ class Flushing {
     for (std::int64_t target = wish_.number;;) {
       const auto newest = to_flush();
       if (!newest) return tl::unexpected<Error>(newest.error());
+      // Rank 0 may have gone on to a newer one, which then stands for the one that was wished.
       target = std::max(target, *newest);
       if (target == 0) return look_at_shared();
       if (flushed_.number >= target) return {};
@@ -228,6 +238,8 @@ class Flushing {
     const auto bytes =
         checkpoint::copy_packs(*series_.files, series_.fast->store, series_.store, control, own);
     if (bytes) flushed_.bytes += *bytes;
+    // The fast place is lost or damaged, but an earlier flush had copied all: then shared storage is read to
+    // see that it is whole.
     if (!bytes && same) {
       std::map<std::string, checkpoint::Digest> sure;
       return series_.store.verify_pack(*image, sure);

@@ -54,6 +54,7 @@ void use_keepers(Series& series, const std::string& program, const JobPlace& pla
   if (program.empty()) return;
   series.fetch = [secret = series.board + "/keep/secret", program, place,
                   name](std::int64_t number) -> Status {
+    // Without keepers no program is started: going back must not take longer for those who do not use them.
     std::error_code wrong;
     if (!std::filesystem::exists(secret, wrong)) return fail(ErrorCode::not_found, "no keeper was started");
     const auto code = run_beside(words_of(program, "fetch", place, name, number), Telling::to_its_end, false);

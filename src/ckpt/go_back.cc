@@ -47,6 +47,7 @@ class GoingBack {
   // ---- rank 0
 
   Status lead() {
+    // Whatever came of it, the others hear it: none of them waits for its timeout.
     Status done = try_all();
     Json end = Json::object({{"turn", turn_}, {"round", round_}});
     end.set("state", !done ? "failed" : back_.number == 0 ? "none" : "restored");
@@ -57,11 +58,14 @@ class GoingBack {
   }
 
   Status try_all() {
+    // A replay (`begin_at`) goes on from its own tip once it has one: it may have failed and come again.
     const SeriesState had = read_state(series_);
     const bool begun = had.tip_job == me_.in_job && had.tip > 0;
     const std::int64_t from = wish_.from != 0 || wish_.begin_at == 0 ? wish_.from
                               : begun                                ? had.tip
                                                                      : wish_.begin_at;
+    // (The second has control files alone; whether the packs are whole shows when each process looks for its
+    // own.)
     const checkpoint::Store stores[] = {series_.store, series_.noted};
     auto way = checkpoint::way_back(stores, from);
     if (!way && way.error().code == ErrorCode::not_found && from == 0)
@@ -91,6 +95,8 @@ class GoingBack {
     ++round_;
     if (auto said = say("try", control.number); !said) return tl::unexpected<Error>(std::move(said.error()));
     std::optional<Error> refused;  // by anyone
+    // All have said `phase`, or failed. Of several errors one is kept, and every damage is noted for the
+    // owner.
     const auto gather = [&](std::string_view phase) -> Status {
       const auto all = board_.gather(waiting_, [&](const Json& a) {
         return a["turn"].as_int() == turn_ && a["round"].as_int() == round_ &&
@@ -112,6 +118,8 @@ class GoingBack {
       if (refused) return fail(*refused);
       return {};
     };
+    // Between reading and taking places: the others are asked, and only then may rank 0's own files be
+    // changed.
     const auto restored = restore(control, [&]() -> Status {
       if (auto told = answer("ready", {}); !told) return told;
       if (auto all = gather("ready"); !all) return all;
@@ -129,6 +137,8 @@ class GoingBack {
     return true;
   }
 
+  // The tip is where the next checkpoint goes on from; `last` rises too, since series.json may have been
+  // lost.
   Status came_to(std::int64_t number) {
     back_.number = number;
     SeriesState state = read_state(series_);
@@ -149,6 +159,8 @@ class GoingBack {
   Status follow() {
     for (;;) {
       const std::int64_t had = round_;
+      // What is new: a later round of this turn, its end, or a later turn (then this process was left
+      // behind).
       const auto heard = board_.hear(waiting_, [&](const Json& said) {
         if (said["turn"].as_int() > turn_) return true;
         return said["turn"].as_int() == turn_ &&
@@ -174,6 +186,8 @@ class GoingBack {
       round_ = (*heard)["round"].as_int();
       if (state != "try") continue;  // (it was decided without us: the next word tells)
       const std::int64_t number = (*heard)["number"].as_int();
+      // (Has this process got as far as "all mine is whole"? Then the others decide, else it fails by
+      // itself.)
       bool asked = false;
       const auto control = find_control(series_, number);
       Result<std::uint64_t> restored =
@@ -190,10 +204,12 @@ class GoingBack {
           if ((*decided)["turn"].as_int() == turn_ && (*decided)["round"].as_int() == round_ &&
               (*decided)["state"].as_string() == "take")
             return {};
+          // An end of restore() that is no fault of this process: it goes on to the next round.
           taken_ = false;
           return fail(ErrorCode::conflict, "another process cannot go back to it");
         });
       if (!restored && asked && !std::exchange(taken_, true)) continue;  // the next one
+      // Rank 0 has said nothing for as long as one waits: there is nobody to answer.
       if (!restored && asked && restored.error().code == ErrorCode::timed_out)
         return tl::unexpected<Error>(std::move(restored.error()));
       Status told = restored ? answer("done", {}) : answer("ready", restored.error());
@@ -218,6 +234,7 @@ class GoingBack {
     std::vector<std::int64_t> own;
     raw_ = 0;
     for (const checkpoint::Image& image : control.images) {
+      // More or fewer processes than it was taken by: images are dealt out in turn.
       if (image.rank % me_.ranks != me_.rank) continue;
       own.push_back(image.rank);
       raw_ += image.raw;
@@ -234,8 +251,12 @@ class GoingBack {
   Result<std::uint64_t> restore_somehow(const Control& control, const std::vector<std::int64_t>& own,
                                         const std::function<Status()>& ready) {
     back_.fast = false;
+    // Asked before anything else: where it is on shared storage, what is missing there is damage, and no
+    // keeper is asked.
     const bool is_flushed = series_.store.read_control(control.number).has_value();
     std::string not_here;
+    // With other numbers of processes than it was taken by, a fast place has the packs of other ranks: it is
+    // not used.
     if (series_.fast && own.size() == 1 && own.front() == me_.rank) {
       bool asked = false;
       auto raw = series_.fast->store.restore(
@@ -246,6 +267,7 @@ class GoingBack {
           },
           wish_.memory);
       back_.fast = raw.has_value();
+      // Once the others were asked a second source must not be tried: they would be asked twice.
       if (raw || asked || !may_be_elsewhere(raw.error())) return raw;
       not_here = raw.error().what;
       if (raw.error().code != ErrorCode::not_found)
@@ -307,6 +329,8 @@ Result<WentBack> go_back(Series& series, const Participant& me, const BackWish& 
   auto lock = lock_for(series, me);
   if (!lock) return tl::unexpected<Error>(std::move(lock.error()));
   GoingBack going(series, me, wish, waiting, std::move(*board));
+  // Before it looks for the newest: an earlier rank 0 may have died after all had saved. Only with the lock,
+  // which says that it is dead.
   if (me.rank == 0 && *lock)
     if (const auto left = publish_left(series)) going.note(note_of_left(*left));
   return going.run();

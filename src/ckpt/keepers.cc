@@ -20,6 +20,7 @@
 namespace sickbay::ckpt {
 namespace {
 
+// Bounds on what is read from the board: all that is there may be damaged, or of others.
 constexpr std::size_t kMostBytes = 16 << 10, kMostKeepers = 100'000;
 constexpr std::string_view kAt = "at.", kKept = "kept.", kGroup = "group.", kEnd = ".json";
 constexpr const char* kSecret = "secret";
@@ -78,6 +79,7 @@ std::vector<Keeper> keepers(const Series& series) {
     one.port = (*json)["port"].as_int();
     one.in_job = static_cast<JobId>((*json)["in_job"].as_int());
     one.restart = (*json)["restart"].as_int();
+    // A file says the same node as its name: else one node could speak for another.
     if (name == fmt::format("{}{}{}", kAt, one.node, kEnd) && one.port > 0 && one.port < 65536)
       all.push_back(std::move(one));
   }
@@ -87,10 +89,12 @@ std::vector<Keeper> keepers(const Series& series) {
 std::string kept_for(const Series& series, const Keeper& own, const std::set<std::string>& nodes) {
   std::vector<checkpoint::PlacedNode> there;
   for (const Keeper& one : keepers(series))
+    // What a keeper of an earlier start announced is on the board still, and nobody is there.
     if (one.in_job == own.in_job && one.restart == own.restart &&
         (nodes.size() < 2 || nodes.contains(one.node)))
       there.push_back({one.node, one.domain});
   for (const checkpoint::Partner& one : checkpoint::choose_partners(std::move(there)))
+    // Each node's partner keeps for it; asked here is the reverse, and each keeps for one.
     if (one.partner == own.node) return one.node;
   return "";
 }
@@ -107,6 +111,7 @@ Result<std::vector<Keeper>> parity_group(const Series& series, const Keeper& own
   for (Keeper& one : keepers(series))
     if (one.in_job == own.in_job && one.restart == own.restart && nodes.contains(one.node))
       there.emplace(one.node, std::move(one));
+  // All or none: a group without one node would keep parity that the lost node's bytes are not in.
   for (const std::string& node : nodes)
     if (!there.contains(node))
       return fail(Error(ErrorCode::not_found, fmt::format("{} has no keeper, so there is no parity", node))
@@ -117,6 +122,7 @@ Result<std::vector<Keeper>> parity_group(const Series& series, const Keeper& own
   std::vector<Keeper> group;
   for (std::vector<std::string>& names : checkpoint::choose_groups(std::move(placed), most).groups) {
     if (std::ranges::find(names, own.node) == names.end()) continue;
+    // By name: all members must count segments in one order.
     std::ranges::sort(names);
     for (const std::string& name : names) group.push_back(there.at(name));
   }
@@ -171,6 +177,7 @@ Result<std::string> keep_secret(const Series& series, bool make) {
     auto secret = random_hex();
     if (!secret) return secret;
     // Several keepers begin at once: whose name comes first, his it is.
+    // link() fails where the name is there: so one secret wins, whole, on file systems of a network, too.
     const std::string mine = fmt::format("{}.{}.{}", kSecret, ::getpid(), secret->substr(0, 8));
     if (auto wrote = checkpoint::write_whole(*series.files, folder_of(series), mine, *secret); !wrote)
       return tl::unexpected<Error>(std::move(wrote.error()));
@@ -182,6 +189,7 @@ Result<std::string> keep_secret(const Series& series, bool make) {
   }
   if (::lstat(path.c_str(), &info) != 0)
     return fail(ErrorCode::not_found, "no keeper of checkpoints was started for this series");
+  // Who can read it can ask for this user's packs.
   if (!S_ISREG(info.st_mode) || info.st_uid != ::geteuid() || (info.st_mode & 077) != 0)
     return fail(Error(ErrorCode::denied, fmt::format("{} is not this user's alone", path))
                     .remedied_by("remove it, and start 'sickbay-ckpt keep' anew on all nodes"));

@@ -23,6 +23,7 @@ constexpr Micros kLookEvery = std::chrono::seconds(1), kAfterFailure = std::chro
 
 FileMark::Look FileMark::look(const std::string& path) {
   struct ::stat info {};
+  // Inode and time: the agent replaces the file by rename, so another content is another inode.
   if (::stat(path.c_str(), &info) != 0) {
     inode_ = 0;
     return Look::none;
@@ -57,6 +58,7 @@ Status write_leaving_wish(const Series& series, const LeavingWish& wish) {
                                  Json::object({{"node", wish.node}, {"since", wish.since_us}}).dump() + "\n");
 }
 
+// Any checkpoint that was begun later is the answer, and so is a failure (leaving_done_us).
 std::int64_t leaving_answered(const SeriesState& state) {
   return std::max(state.begun_us, state.leaving_done_us);
 }
@@ -82,11 +84,13 @@ std::string leaving_file(const Variable& variable, const Participant& me) {
 }
 
 std::optional<TimePoint> read_leaving_file(const std::string& path, std::uint32_t owner) {
+  // O_NONBLOCK: a FIFO under this name must not stop a user's program.
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
   if (fd < 0) return std::nullopt;
   struct ::stat info {};
   char bytes[kMostLeavingBytes];
   ::ssize_t got = -1;
+  // Root's file alone: what any user could write would make all programs on the node save.
   if (::fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && info.st_uid == owner &&
       (info.st_mode & (S_IWGRP | S_IWOTH)) == 0)
     got = ::read(fd, bytes, sizeof bytes);
@@ -105,6 +109,7 @@ void LeavingLook::look(const Series& series, TimePoint now) {
   const FileMark::Look seen = mark_.look(file_);
   if (seen == FileMark::Look::none) since_.reset();
   if (seen == FileMark::Look::other) since_ = read_leaving_file(file_, owner_);
+  // Most looks end here, after one stat and with nothing read.
   if (!since_ || to_micros(*since_) <= done_us_) return;
   const LeavingWish own{node_, to_micros(*since_)};
   const auto there = read_leaving_wish(series);

@@ -73,6 +73,7 @@ Result<Participant> participant_from(const Variable& variable, const Known& know
   if (me.node.empty()) me.node = host;
   me.node_number = read.number({"SLURM_NODEID"}).value_or(0);
 
+  // In a step Slurm's numbers hold; those of PMI only where mpiexec starts the processes without a step.
   const auto step = read.number({"SLURM_STEP_ID", "SLURM_STEPID"});
   const bool slurms = in_job && step;
   const bool without = !variable("PMI_RANK").empty() && !step;
@@ -94,6 +95,7 @@ Result<Participant> participant_from(const Variable& variable, const Known& know
                  "ranks begin at 0: --rank R --ranks N, or PMI_RANK and PMI_SIZE");
 
   me.session = known.session.empty() ? variable("SICKBAY_SESSION") : known.session;
+  // Job, restart and step: no later step has that name again.
   if (me.session.empty() && slurms) me.session = fmt::format("{}.{}.{}", me.in_job, me.restart, *step);
   if (me.session.empty() && me.ranks == 1) me.session = unique;
   if (me.session.empty())

@@ -35,6 +35,7 @@ Result<JobPlace> place_from(const Variable& variable, const PlaceWish& wish, std
     return fail(Error(ErrorCode::usage, "no folder for checkpoints is named")
                     .remedied_by("set SICKBAY_CHECKPOINTS (sickbay-ckpt: or give --store), a folder that all "
                                  "processes see"));
+  // One spelling of a path: the fast place is named by its hash.
   place.root = std::filesystem::absolute(place.root).lexically_normal().string();
   while (place.root.size() > 1 && place.root.ends_with('/')) place.root.pop_back();
   place.fast_text = wish.fast.empty() ? variable("SICKBAY_CHECKPOINT_FAST") : wish.fast;

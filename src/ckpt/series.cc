@@ -50,6 +50,7 @@ Result<std::vector<checkpoint::Listed>> list_all(const Series& series) {
     if (!listed) return listed;
     for (checkpoint::Listed& one : *listed) {
       checkpoint::Listed& found = all[one.number];
+      // The store's goes before that of board/fast; a damaged one gives way to a whole one.
       if (!found.control) found = std::move(one);
     }
   }
@@ -76,6 +77,7 @@ SeriesState read_state(const Series& series) {
   SeriesState state;
   const auto text = checkpoint::read_whole(*series.files, series.board + "/" + kStateName, kMostStateBytes);
   const auto json = text ? Json::parse(*text) : Result<Json>(Json());
+  // (Numbers are also looked for among the files, so that none comes twice after a loss.)
   if (!json) return state;
   state.last = std::max<std::int64_t>((*json)["last"].as_int(), 0);
   state.tip = std::clamp<std::int64_t>((*json)["tip"].as_int(), 0, state.last);
@@ -111,6 +113,7 @@ void add_cost(SeriesState& state, Micros cost) {
     state.costs_ms.erase(state.costs_ms.begin(), state.costs_ms.end() - kMostCosts);
 }
 
+// The median of the last nine: one save on a busy file system must not change the rhythm.
 std::optional<Micros> usual_cost(const SeriesState& state) {
   std::vector<double> costs(state.costs_ms.begin(), state.costs_ms.end());
   const auto middle = median_of(std::move(costs));

@@ -44,6 +44,8 @@ class Taking {
     }
     begun_ = std::move(*begun);
 
+    // Also after an error all is told and the end is heard: else this process would be one turn ahead of the
+    // others.
     auto saved = save(sources);
     Status done = tell(saved);
     if (done) done = me_.rank == 0 ? finish() : hear_end();
@@ -60,6 +62,7 @@ class Taking {
     }
     taken_.notes.insert(taken_.notes.begin(), saved->notes.begin(), saved->notes.end());
     taken_.took = waiting_.now() - start;
+    // Without this the next one in the fast place would be full; the checkpoint itself needs it not.
     if (series_.fast)
       if (auto told = note_in_fast(series_.fast->store, me_, begun_.control.number, waiting_.now(),
                                    saved->images.front());
@@ -82,6 +85,7 @@ class Taking {
  private:
   // Rank 0: number and parent.
   Result<Begun> begin() {
+    // Above every number that anybody has used: of the store, of board/fast, and of tries that left nothing.
     const auto number = series_.store.next_number(), noted = series_.noted.next_number();
     if (!number) return tl::unexpected<Error>(number.error());
     if (!noted) return tl::unexpected<Error>(noted.error());
@@ -102,10 +106,14 @@ class Taking {
     std::vector<std::int64_t>& ancestors = control.ancestors;
     const auto listed = list_all(series_);
     if (!listed) return tl::unexpected<Error>(listed.error());
+    // Ancestors and what to stand on are two questions. Ancestors are of the line that the program is on;
+    // packs of any line have the same chunks.
     for (const checkpoint::Listed& one : *listed) {
       if (!one.control) continue;
       // (Of another line it is as good to stand on.)
       begun.before = one.number;
+      // A tip of an earlier start counts only when the program has gone back to it, which makes it this
+      // start's: else the program has begun anew, and its state comes from nowhere.
       const bool this_start = state_.tip_restart == me_.restart && state_.tip_job == me_.in_job;
       if (one.number != state_.tip || !this_start) continue;
       ancestors = one.control->ancestors;
@@ -116,6 +124,7 @@ class Taking {
       begun.before = ancestors.front();
       taken_.parent = begun.before;
     }
+    // Written before the others hear the number: a rank 0 that dies now must not give it again.
     state_.last = control.number;
     if (auto kept = write_state(series_, state_); !kept)
       return tl::unexpected<Error>(std::move(kept.error()));
@@ -175,6 +184,7 @@ class Taking {
 
   void remove_own() {
     const checkpoint::Store& store = in_fast_ ? series_.fast->store : series_.store;
+    // (Of a checkpoint that is none: nothing stands on it.)
     (void)series_.files->remove(store.folder() + "/" +
                                 checkpoint::pack_name(begun_.control.number, me_.rank));
   }
@@ -199,6 +209,8 @@ class Taking {
   }
 
   Status publish() {
+    // ">=": one that has given up this turn and is in the next one must not be waited for; add_images()
+    // refuses what it says.
     const auto all =
         board_.gather(waiting_, [&](const Json& answer) { return answer["turn"].as_int() >= turn_; });
     if (!all) return tl::unexpected<Error>(all.error());
@@ -209,6 +221,7 @@ class Taking {
       taken_.written += static_cast<std::uint64_t>(image.written);
     }
     taken_.fast = any_fast(*all);
+    // (The others have each said that theirs is whole: only rank 0's own pack is looked at again.)
     const std::int64_t own[] = {0};
     return taken_.fast ? series_.noted.publish(control, {}) : series_.store.publish(control, own);
   }
@@ -263,6 +276,7 @@ Result<Taken> take_checkpoint(Series& series, const Participant& me,
   Taking taking(series, me, wish, waiting, std::move(*board));
   auto lock = lock_for(series, me);
   if (!lock) {
+    // Where the caller counts turns, the others are in this one already and wait for a word.
     if (wish.turn > 0) {
       taking.at_turn(wish.turn);
       taking.refuse(lock.error());

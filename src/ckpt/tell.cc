@@ -94,6 +94,7 @@ Json body_of(const News& news, const Participant& me) {
 }
 
 std::string program_near(const char* name, const char* set, const Variable& variable) {
+  // An empty value counts: it switches the telling off.
   if (const char* given = std::getenv(set); given != nullptr) return given;
   for (const auto& folder : folders_near())
     if (is_program(folder / name)) return folder / name;
@@ -101,6 +102,8 @@ std::string program_near(const char* name, const char* set, const Variable& vari
   for (std::size_t begin = 0; begin < path.size();) {
     const std::size_t end = std::min(path.find(':', begin), path.size());
     const std::filesystem::path folder = path.substr(begin, end - begin);
+    // A relative folder of PATH (also an empty one, ".") is where the job runs: what lies there is no program
+    // of ours.
     if (folder.is_absolute() && is_program(folder / name)) return folder / name;
     begin = end + 1;
   }

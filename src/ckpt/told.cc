@@ -96,6 +96,7 @@ Status add_images(Control& control, std::int64_t turn, const std::vector<Json>& 
       return fail(error_from_json(answer["failed"]).in(fmt::format("saving what rank {} has", rank)));
     if (answer["turn"].as_int() != turn || answer["number"].as_int() != control.number)
       return fail(ErrorCode::conflict, fmt::format("rank {} is at another checkpoint", rank));
+    // Packs of two states are no checkpoint, however whole each of them is.
     if (answer["label"].as_string() != control.label)
       return fail(Error(ErrorCode::conflict, fmt::format("rank {} has saved {} and rank 0 {}", rank,
                                                          quote_for_message(answer["label"].as_string()),
@@ -104,6 +105,7 @@ Status add_images(Control& control, std::int64_t turn, const std::vector<Json>& 
     const Json& image = answer["image"];
     const auto digest = checkpoint::parse_digest(image["sha256"].as_string());
     if (!digest) return fail(ErrorCode::bad_input, fmt::format("rank {} told no image", rank));
+    // The pack's name is made here and not taken from the answer: an answer names no file.
     control.images.push_back({static_cast<std::int64_t>(rank), image["node"].as_string(),
                               checkpoint::pack_name(control.number, static_cast<std::int64_t>(rank)), *digest,
                               image["raw"].as_int(), image["written"].as_int()});
@@ -115,6 +117,7 @@ std::optional<std::int64_t> publish_left(Series& series) {
   const auto names = series.files->list(series.board);
   const auto listed = list_all(series);
   if (!names || !listed) return std::nullopt;
+  // Older ones than the newest that exists are of no use: nobody goes back to them first.
   std::int64_t newest = 0;
   for (const checkpoint::Listed& one : *listed) newest = std::max(newest, one.number);
 
@@ -146,6 +149,7 @@ std::optional<std::int64_t> publish_left(Series& series) {
   const Status published =
       any_fast(answers) ? series.noted.publish(control, {}) : series.store.publish(control, all);
   if (!published) return std::nullopt;
+  // What its rank 0 would have noted, had it lived.
   SeriesState state = read_state(series);
   state.last = std::max(state.last, control.number);
   state.tip = control.number;

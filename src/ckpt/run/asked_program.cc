@@ -40,6 +40,7 @@ Status clear_asking(const HowToAsk& how) {
   return remove_file(how.done_file);
 }
 
+// An old done file would be taken for the answer to the question that comes now.
 Result<bool> AskedProgram::make_ready() {
   if (auto cleared = clear_asking(how_); !cleared) return tl::unexpected<Error>(std::move(cleared.error()));
   mark_ = {};
@@ -62,6 +63,7 @@ Status AskedProgram::ask() {
 Result<std::optional<std::string>> AskedProgram::written() {
   // (One that is replaced meanwhile: the open one is whole.)
   const int fd = ::open(how_.done_file.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  // ESTALE: on NFS a file that was replaced between finding its name and opening it.
   if (fd < 0 && (errno == ENOENT || errno == ESTALE)) return std::nullopt;
   if (fd < 0) return cannot("open", how_.done_file, errno);
   struct ::stat state {};
@@ -88,6 +90,7 @@ Status AskedProgram::still_so() {
                                  "file last"));
   };
   struct ::stat now {};
+  // By device, inode, size and time: the program replaces it by rename each time that it writes.
   if (::stat(how_.done_file.c_str(), &now) != 0 || identity(now) != identity(mark_)) return another();
   // (Times of one file system alone are of one clock.)
   for (const checkpoint::Source& file : files_)

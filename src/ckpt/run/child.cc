@@ -78,6 +78,7 @@ Result<std::unique_ptr<Child>> Child::start(const std::vector<std::string>& word
   std::vector<char*> argv, envp;
   for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
   argv.push_back(nullptr);
+  // Of two of one name in an environment programs take one or the other: the old one is left out.
   const auto is_replaced = [&](std::string_view variable) {
     return std::ranges::any_of(
         more, [&](const std::string& one) { return variable.starts_with(one.substr(0, one.find('=') + 1)); });
@@ -88,6 +89,8 @@ Result<std::unique_ptr<Child>> Child::start(const std::vector<std::string>& word
   envp.push_back(nullptr);
 
   // The program begins with the signals as they were here.
+  // Blocked before the program is started: its SIGCHLD waits until the thread is there to take it. The
+  // program itself gets the mask from before, else it would never see a SIGTERM.
   const sigset_t taken = taken_signals();
   sigset_t before;
   ::signal(SIGCHLD, SIG_DFL);  // (ignored, nobody would hear of an end)
@@ -118,6 +121,7 @@ Child::~Child() {
     const std::lock_guard hold(mutex_);
     leaving_ = true;
   }
+  // Wakes the thread, which sits in sigwaitinfo().
   ::pthread_kill(signals_.native_handle(), SIGCHLD);
   signals_.join();
   ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
@@ -143,9 +147,11 @@ void Child::take_signals() {
       ++wishes_;
       changed_.notify_all();
     } else if (ended_) {
+      // The program is gone, and what is left (a last save) is ended at once, with the program's code.
       if (signal == SIGTERM || signal == SIGINT || signal == SIGQUIT || signal == SIGHUP)
         ::_exit(code_of_status());
     } else if (info.si_code <= 0) {
+      // By kill() and its like: for this process alone, and so passed on.
       ::kill(pid_, signal);
     } else if (signal == SIGTSTP) {
       // What the kernel sends, a terminal's ^C and ^Z, it sends to the program, too.
@@ -186,8 +192,10 @@ void Child::wait() {
 
 bool Child::is_ready_for(int signal) {
   const std::lock_guard hold(mutex_);
+  // (Under the lock: after waitpid() the number may be another process's. Likewise in send().)
   if (ended_) return false;
   const std::string status = read_proc(fmt::format("/proc/{}/status", pid_));
+  // A blocked or ignored signal ends no program, either; whether it is heard shows by the done file.
   const std::uint64_t any = mask_of(status, "SigCgt") | mask_of(status, "SigBlk") | mask_of(status, "SigIgn");
   return (any >> (signal - 1) & 1) != 0;
 }

@@ -15,9 +15,13 @@
 namespace sickbay::ckpt {
 namespace {
 
+// How often the board and the own program are looked at: 4 times a second; the done file from every 20 ms on.
 constexpr Micros kLook = std::chrono::milliseconds(250), kOwnLook = std::chrono::milliseconds(20);
+// Rank 0 sees a wish within a second. The others look once a millisecond of their number: 1000 looks a second
+// altogether, each at least every 5 s.
 constexpr Micros kLeadLook = std::chrono::seconds(1), kLongestLook = std::chrono::seconds(5);
 constexpr Micros kForever = std::chrono::hours(24 * 365 * 10);
+// What agree() adds to the time that the first writing took.
 constexpr Micros kToAgree = std::chrono::seconds(10);
 // Who waits for what another waits for waits longer: it hears why that was in vain.
 constexpr Micros kMore = std::chrono::seconds(2);
@@ -49,6 +53,7 @@ class Side {
     return {wish_.waiting.now, [this](Micros length) { program_.pause(length); }, patience,
             [this, ended = kNever]() mutable -> Status {
               if (!program_.ended()) return {};
+              // (Others may still save what was written before the end; but they may be gone, too.)
               if (ended == kNever) ended = now();
               if (now() - ended > wish_.after_end) return program_ended(me_.rank);
               return {};
@@ -70,6 +75,7 @@ class Side {
   // The own program can be asked.
   Status own_ready() {
     const TimePoint until = now() + patience();
+    // A signal whose handler is not set yet ends a program. So it is waited for, not just asked.
     for (;;) {
       if (program_.ended()) return program_ended(me_.rank);
       const auto ready = program_.make_ready();
@@ -101,6 +107,7 @@ class Side {
                                                     me_.rank, describe_duration(patience())))
                 .remedied_by("see whether it does what it is asked, and whether it writes the file of "
                              "--done; give it longer: --timeout"));
+      // The board is looked at less often than the program: the one is on shared storage.
       if (now() >= look) {
         if (over()) return fail(ErrorCode::conflict, "the other processes have given it up");
         look = now() + 2 * kLook;
@@ -146,6 +153,8 @@ class Lead : Side {
   Status run() {
     const auto takes = Board::open(*series_.files, series_.board, me_, "take");
     if (!takes) return tl::unexpected<Error>(takes.error());
+    // The turn of a round is that of its checkpoint on the board "take", where it must rise: so it begins
+    // with what an earlier run in this session has reached there.
     const auto turn = next_turn(*takes, me_);
     turn_ = turn ? *turn - 1 : 0;
     facts_.started = facts_.last = now();
@@ -169,6 +178,8 @@ class Lead : Side {
     const SeriesState state = read_state(series_);
     facts_.now = now();
     facts_.cost = usual_cost(state);
+    // Wishes from three sides are made one token: a signal first, then a word on the board, then a node that
+    // leaves. One checkpoint answers all that were there when it began.
     wishes_ = program_.wishes();
     token_ = asked_token(series_);
     if (token_ == state.asked_done) token_.clear();
@@ -181,6 +192,8 @@ class Lead : Side {
     // One of the others is gone: there is no whole state of the job any more.
     if (!facts_.asked.empty()) answered(Result<Taken>(tl::unexpected<Error>(*over_)));
     facts_.asked.clear();
+    // All as if a checkpoint had been taken just now, so that due() says no more; a timer may come again and
+    // fails in the first step.
     facts_.ended_taken = true;
     facts_.last = facts_.now;
   }
@@ -201,6 +214,7 @@ class Lead : Side {
       news_.failed(taken.error());
   }
 
+  // By what was seen in look(): a wish that comes while a round is under way is not answered by it.
   void answered(const Result<Taken>& taken) {
     wishes_done_ = wishes_;
     if (leaving_)
@@ -215,6 +229,7 @@ class Lead : Side {
   Result<Taken> try_round(std::string& label) {
     ++turn_;
     auto taken = agree_and_take(label);
+    // The others wait for the next word of this turn: without one they would wait for their timeout.
     if (!taken) (void)say("drop", Json::object({{"error", error_to_json(taken.error())}}));
     return taken;
   }
@@ -224,9 +239,11 @@ class Lead : Side {
     if (auto said = say("ready"); !said) return wrong(said);
     if (auto ready = own_ready(); !ready) return wrong(ready);
     if (auto told = answer("ready"); !told) return wrong(told);
+    // Nobody is asked before all can be: a program that is asked alone writes a state that no other has.
     if (auto all = gather("ready", until_ended(patience() + kMore)); !all)
       return tl::unexpected<Error>(all.error());
     const TimePoint asked = now();
+    // Said before rank 0's own program is asked, so that all write at the same time.
     if (auto said = say("ask"); !said) return wrong(said);
     if (auto done = program_.ask(); !done) return wrong(done);
     const auto own = own_written([] { return false; });
@@ -267,6 +284,7 @@ class Lead : Side {
 
   // Answers of all in this turn.  Errors: what one has failed with, or it has ended.
   Result<std::vector<Json>> gather(std::string_view phase, const Waiting& waiting) {
+    // Whoever has ended says so for good ("ended" of any turn): nobody waits for an answer that cannot come.
     auto all = board_.gather(waiting, [&](const Json& a) {
       if (a["run"].as_int() != wish_.run) return false;
       const std::string& at = a["phase"].as_string();
@@ -290,6 +308,7 @@ class Lead : Side {
     look();
     const auto taken = [&]() -> Result<Taken> {
       if (auto told = answer_ended(); !told) return tl::unexpected<Error>(std::move(told.error()));
+      // (Not one of those above: they end with the own program, which has ended already.)
       Waiting waiting = wish_.waiting;
       const auto all = gather("ended", waiting);
       if (!all) return tl::unexpected<Error>(all.error());
@@ -300,6 +319,7 @@ class Lead : Side {
         return tl::unexpected<Error>(std::move(said.error()));
       return take_({turn_, kEndLabel}, waiting);
     }();
+    // gather() has taken "ended" of the others for the end of all rounds; here it is what was waited for.
     over_.reset();
     answered(taken);
     if (taken)
@@ -332,6 +352,7 @@ class Follow : Side {
 
   Status run() {
     while (!program_.ended()) {
+      // Between two rounds this process waits for as long as its program runs.
       Waiting waiting = until_ended(kForever, look_);
       waiting.still = [this, still = waiting.still]() -> Status {
         if (wish_.look_around) wish_.look_around();
@@ -372,6 +393,8 @@ class Follow : Side {
       (void)answer_failed(ready.error());
       return;
     }
+    // Patience grows from the program (patience) over rank 0 (and 2 s) to the others (and 4 s): who is
+    // nearest to the cause tells it first.
     if (!answer("ready") || !hear_that("ready", "ask", until_ended(patience() + 2 * kMore))) return;
     const TimePoint asked = now();
     Status done = program_.ask();
@@ -394,6 +417,7 @@ class Follow : Side {
     (void)take_(round_of(said["label"].as_string(), took), a_while_after(patience()));
   }
 
+  // (An unreadable board says nothing: true.)
   bool hear_that_it_is(std::string_view state) {
     const auto lead = board_.said();
     return !lead || !*lead || ((**lead)["turn"].as_int() == turn_ && is(**lead, state));
