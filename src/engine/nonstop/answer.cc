@@ -34,6 +34,8 @@ Answer reply(const Question& q, Code code, std::string why = {}) {
 }
 
 // What rests on nothing having failed: true only as far as the last look at the nodes.
+// srun tells a program of a lost node up to half a second before sickbayd has seen it: so one look is taken
+// before "no" is said.
 Answer unless_seen(Answer answer) {
   answer.what = Answer::What::look;
   return answer;
@@ -104,6 +106,7 @@ Answer standing(const Question& q, const Job& job, const Request& request) {
   if (*request.code == Code::enoerror && request.what == Request::What::replace)
     return replaced(q, job, request.nodes, request.why);
   Answer answer = reply(q, *request.code, request.why);
+  // (`why` has the name of the node that is waited for.)
   if (*request.code == Code::ereplacepending) answer.reply.node = request.why;
   if (*request.code == Code::enoerror && request.what == Request::What::drop) answer.reply.set = set_of(job);
   return answer;
@@ -150,6 +153,7 @@ Answer callback(const Question& q, const Job& job) {
   const auto known = job.callbacks.find(q.caller.address);
   const std::uint16_t port = known == job.callbacks.end() ? 0 : known->second;
   Answer answer = reply(q, Code::enoerror);
+  // The same once more is no event.
   if (port != q.request.port)
     answer.events.push_back(new_event(
         running_subject(job.id), kCallbackSet,
@@ -160,6 +164,7 @@ Answer callback(const Question& q, const Job& job) {
 // Why this job, or these nodes of it, cannot be helped; nothing: they can.
 std::optional<Answer> objection(const Question& q, const Job& job) {
   const auto& names = q.request.names;
+  // The codes are those of the original plugin, which clients know.
   for (const std::string& node : names)
     if (!job.faulty.contains(node)) {
       const bool has = job.share(node) != nullptr;
@@ -168,6 +173,7 @@ std::optional<Answer> objection(const Question& q, const Job& job) {
       const bool known = q.cluster.view.node(node) != nullptr;
       return unless_seen(reply(q, known ? Code::enodenocpu : Code::enohost));
     }
+  // slurmctld neither moves a batch script nor lets its node leave (tried; doc/design/nonstop_slurm.md).
   for (const std::string& node : names)
     if (node == job.batch_host && job.share(node) != nullptr)
       return reply(
@@ -187,9 +193,12 @@ bool all_done(const Question& q, const Job& job, const auto& done) {
 }
 
 Answer replace(const Question& q, const Job& job) {
+  // In this order: what this caller asked for, what was done for somebody before, what is under way, and only
+  // then the rules.
   if (const Request* mine = of_token(q, job, Request::What::replace)) return standing(q, job, *mine);
   if (all_done(q, job, job.replaced)) return replaced(q, job, sorted_hosts(q.request.names));
   if (const Request* pending = job.replacing()) {
+    // The same nodes: join it. An event is needed only where he must wait, so that his token is known.
     if (pending->nodes == sorted_hosts(q.request.names))
       return standing(q, job, *pending).what == Answer::What::wait
                  ? wait(q, {running_subject(job.id)}, {asked(q, job, Request::What::replace)})
@@ -205,6 +214,7 @@ Answer replace(const Question& q, const Job& job) {
         fmt::format("job {} is a part of the heterogeneous job {}, to which Slurm adds no nodes; drop the "
                     "node and go on",
                     job.id, job.het_job_id));
+  // In the life of the job, as MaxSpareNodeCount of the original.
   const int most = static_cast<int>(q.policy.config.max_spare_nodes);
   if (most > 0 && job.replaced_count + static_cast<int>(q.request.names.size()) > most) {
     Answer answer = reply(q, Code::emaxsparecount);
@@ -232,6 +242,7 @@ Answer extend(const Question& q, const Job& job) {
   if (q.request.minutes > static_cast<std::uint32_t>(credit))
     return unless_seen(reply(q, Code::etimeoverlimit));
   Event event = asked(q, job, Request::What::extend);
+  // (0 stands for all that there is; `all`, since by the time of the event the credit may be another.)
   event.body.set("minutes", q.request.minutes == 0 ? static_cast<std::uint32_t>(credit) : q.request.minutes);
   event.body.set("all", q.request.minutes == 0);
   return wait(q, {running_subject(job.id)}, {std::move(event)});
@@ -255,6 +266,7 @@ Answer drain(const Question& q) {
     return reply(q, Code::eperm, "UserDrainAllow of nonstop.conf does not name you");
   std::vector<Event> events;
   std::vector<std::string> subjects;
+  // All nodes are judged before any event is taken: a name that is wrong changes nothing.
   for (const std::string& node : q.request.names) {
     const cluster::Node* shown = q.cluster.view.node(node);
     // (The plugin's code for it; REPLACE_NODE has ENOHOST there.)
@@ -265,6 +277,7 @@ Answer drain(const Question& q) {
     const bool mine = order != q.state.fails.end() && order->second.tokens.contains(q.token);
     if (mine && order->second.step == FailOrder::Step::refused)
       return reply(q, Code::eupdnode, node + ": " + order->second.why);
+    // Already so, by whomever: nothing to wait for.
     if (shown->failing() || (mine && order->second.step >= FailOrder::Step::done)) continue;
     subjects.push_back(node_subject(node));
     if (mine) continue;
@@ -307,6 +320,7 @@ constexpr auto kCommands = std::to_array<CommandRow>({
 
 bool may_drain(const wire::NonstopConfig& config, const Caller& caller) {
   const auto names_him = [&](const wire::UserList& list) {
+    // (A user whom the name service does not know can still be named by number.)
     return list.all || std::ranges::any_of(list.names, [&](const std::string& name) {
              return (!caller.user.empty() && name == caller.user) || name == std::to_string(caller.uid);
            });
@@ -326,6 +340,7 @@ Answer answer(const cluster::Cluster& cluster, const State& state, const Policy&
     unknown.what = Answer::What::look;
     return unknown;
   }
+  // After "unknown" and "ended": that a job is there is no secret in Slurm.
   if (caller.uid != job->uid && !caller.privileged) return reply(q, Code::eperm);
   if (job->over) return reply(q, Code::ejobnotrun);
   for (const CommandRow& row : kCommands)

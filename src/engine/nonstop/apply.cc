@@ -23,6 +23,8 @@ constexpr std::chrono::seconds kOldestLook{60};
 
 void index(State& state, const Job& job, const std::string& node) { state.on_node[node].insert(job.id); }
 
+// Kept as long as the job has the node or misses it: a node's state must still reach a job that has just lost
+// it.
 void unindex(State& state, const Job& job, const std::string& node) {
   if (job.share(node) != nullptr || job.missing.contains(node)) return;
   const auto it = state.on_node.find(node);
@@ -50,6 +52,7 @@ void look_at_node(Change& c, Job& job, const std::string& name) {
   const cluster::Node* node = c.view.node(name);
   const Share* share = job.share(name);
   if (node == nullptr) return;
+  // The list of jobs came first: the job has it no more, and now it is known why.
   if (const auto missed = job.missing.find(name); missed != job.missing.end()) {
     if (node->down && c.event.at - missed->second.second <= kMissed)
       node_failed(c, job, name, missed->second.first);
@@ -58,6 +61,7 @@ void look_at_node(Change& c, Job& job, const std::string& name) {
   if (share == nullptr) return;
   if (node->down) return node_failed(c, job, name, share->cpus);
   const auto known = job.faulty.find(name);
+  // It stays in the job: failing is what somebody said of it, and its steps run on.
   if (node->failing() && known == job.faulty.end()) {
     job.faulty[name] = {share->cpus, NodeFault::failing, c.event.at, false};
     tell(job, Happening::What::failing, {name}, {}, c.event.at);
@@ -114,6 +118,7 @@ void on_job_listed(Change& c, JobId id) {
   job.partition = info.partition;
   job.batch_host = body["batch_host"].as_string();
   job.het_job_id = static_cast<JobId>(body["het_job_id"].as_int());
+  // Two moments, since limit and nodes are changed by different commands: a look may be old for one alone.
   if (!is_before(looked, job.limit_set_at)) job.limit = static_cast<int>(info.time_limit_s / 60);
   if (is_before(looked, job.changed_at)) return;
   auto names = body["nodes"].is_array() ? body["nodes"].as_strings()
@@ -124,6 +129,7 @@ void on_job_listed(Change& c, JobId id) {
 void on_callback(Change& c, Job& job) {
   const std::string& address = c.event.body["address"].as_string();
   const auto port = static_cast<std::uint16_t>(c.event.body["port"].as_int());
+  // (Port 0: the program does not want to be called any more.)
   job.callbacks.erase(address);
   if (port != 0) job.callbacks[address] = port;
 }
@@ -138,11 +144,13 @@ void on_closed(Change& c, JobId id) {
   it->second.missing.clear();
   for (const std::string& node : names) unindex(c.state, it->second, node);
   c.state.jobs.erase(it);
+  // Who asks about it later hears "it runs no more" and not "there is no such job".
   c.state.ended.push_back(id);
   while (c.state.ended.size() > kMostEndedJobs) c.state.ended.pop_front();
 }
 
 void on_job_event(Change& c, JobId id) {
+  // One subject for the job and for its donors: "run" says which of them was seen.
   const std::string& kind = c.event.kind;
   const std::string& run = c.event.body["run"].as_string();
   if (kind == kJobSeen && run == c.event.subject) return on_job_listed(c, id);
@@ -189,6 +197,7 @@ void note_busy(State& state, JobId id) {
 
 void tell(Job& job, Happening::What what, std::vector<std::string> nodes, std::vector<std::string> by,
           TimePoint at) {
+  // Numbered, so that a program whose stream was cut asks for what came after the last one it has.
   job.happenings.push_back({++job.last_happening, what, std::move(nodes), std::move(by), at});
   while (job.happenings.size() > kMostHappenings) job.happenings.pop_front();
 }
@@ -198,6 +207,8 @@ std::vector<Share> shares_of(const std::vector<std::string>& nodes, const std::v
   std::size_t group = 0;
   std::uint32_t of_group = 0;
   for (const std::string& node : nodes) {
+    // (The list of nodes and Slurm's groups of CPUs are in the same order; what has no group has no known
+    // CPUs.)
     while (group < cpus.size() && of_group >= cpus[group].count) ++group, of_group = 0;
     shares.push_back({node, group < cpus.size() ? cpus[group].cpus : 0});
     ++of_group;
@@ -221,6 +232,7 @@ void set_nodes(Change& c, Job& job, std::vector<Share> nodes) {
            c.view.is_down(share.node);
   });
   const std::vector<Share> before = std::exchange(job.nodes, std::move(nodes));
+  // Who is not there any more: failed, if a look at nodes says so now or within kMissed, else given up.
   for (const Share& share : before) {
     if (job.share(share.node) != nullptr) continue;
     if (const auto known = job.faulty.find(share.node);
@@ -229,9 +241,11 @@ void set_nodes(Change& c, Job& job, std::vector<Share> nodes) {
     job.missing[share.node] = {share.cpus, c.event.at};
     look_at_node(c, job, share.node);
   }
+  // A copy, since look_at_node() may take a node out that Slurm lists and shows DOWN.
   for (const Share& share : std::vector<Share>(job.nodes)) {
     job.missing.erase(share.node);
     index(c.state, job, share.node);
+    // Slurm gives it anew: it had failed and is well again.
     if (const auto known = job.faulty.find(share.node);
         known != job.faulty.end() && known->second.fault == NodeFault::failed)
       job.faulty.erase(known);

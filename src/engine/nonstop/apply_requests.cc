@@ -17,6 +17,7 @@ namespace {
 using Step = Request::Step;
 using What = Request::What;
 
+// A refusal other than conflict may be of the moment: the drop is said again, so often in all.
 constexpr int kDropTries = 3;
 
 void end(Change& c, Job& job, Request& request) {
@@ -24,6 +25,7 @@ void end(Change& c, Job& job, Request& request) {
   request.ended_at = c.event.at;
   request.pending.clear();
   std::size_t ended = 0;
+  // Ended ones are kept for those who lost the answer, and only so many of them.
   for (const auto& [n, other] : job.requests) ended += !other.lives();
   for (auto it = job.requests.begin(); it != job.requests.end() && ended > kMostEndedRequests;)
     if (!it->second.lives() && &it->second != &request) {
@@ -47,9 +49,11 @@ void forget_donor(Request& request) {
 // No donor is left: from the start, with those idle nodes that there are now.
 void start_over(Change& c, Job& job, Request& request, bool counts = true) {
   forget_donor(request);
+  // (A donor that never had nodes costs no attempt: the bound is against nodes that die again and again.)
   request.attempts += counts;
   request.source = Request::Source::idle;
   request.step = Step::wanted;
+  // The answer was given meanwhile: nobody wants another donor.
   if (request.code) end(c, job, request);
 }
 
@@ -60,6 +64,7 @@ void abandon(Change& c, Job& job, Request& request, Code code, std::string why) 
     request.why = std::move(why);
   }
   request.clear_to_retry = false;
+  // A command is under way: its end decides what is to be cleared.
   if (!request.pending.empty()) return;
   if (request.donor_key.empty())
     end(c, job, request);
@@ -79,6 +84,7 @@ void spend(Job& job, Request& request, int minutes) {
       if (some <= 0) continue;
       grant.used += some;
       minutes -= some;
+      // Noted by grant, so that a refusal gives back what was taken from where it was taken.
       request.spent.emplace_back(i, some);
     }
   };
@@ -100,6 +106,8 @@ std::optional<What> what_of(const std::string& word) {
 }
 
 void begin_extend(Change& c, Job& job, Request& request) {
+  // Judged here, in the order of the journal, and not in answer(): of two who ask at once the second finds
+  // what the first has left.
   const int credit = job.credit();
   request.minutes = static_cast<int>(c.event.body["minutes"].as_int());
   if (c.event.body["all"].as_bool()) request.minutes = credit;
@@ -114,6 +122,7 @@ void begin_extend(Change& c, Job& job, Request& request) {
 }
 
 void begin_drop(Change& c, Job& job, const Request& drop) {
+  // Nobody waits for a node in the place of one that is given up. One that is joining is let come.
   for (auto& [n, other] : job.requests)
     if (other.what == What::replace && other.lives() && !other.is_joining() && !other.code &&
         std::ranges::any_of(other.nodes, [&](const std::string& node) { return has_host(drop.nodes, node); }))
@@ -138,6 +147,7 @@ void after_allocate(Change& c, Job& job, Request& request, const Ended& ended) {
     request.donor_nodes = ended.result["nodes"].as_strings();
     request.expected = from_micros(ended.result["expected_start"].as_int());
     request.unanswered = kNoTime;
+    // The job ended or the node was dropped while Slurm was asked: the donor must go.
     if (request.code) {
       request.step = Step::clearing;
     } else if (ended.result["state"].as_string() == "RUNNING") {
@@ -146,6 +156,7 @@ void after_allocate(Change& c, Job& job, Request& request, const Ended& ended) {
     } else {
       request.step = Step::waiting;
       request.donor_nodes.clear();
+      // From now on a spare that comes back ends the wait (may_leave_queue).
       request.spares_version = c.state.spares_version;
       if (request.waits_since == kNoTime) request.waits_since = c.event.at;
     }
@@ -157,6 +168,8 @@ void after_allocate(Change& c, Job& job, Request& request, const Ended& ended) {
     return;
   }
   forget_donor(request);
+  // "Done" without a donor, and "busy": nothing free there; so the next source. Another refusal is of what
+  // was asked for, and other nodes would not help.
   const bool none_free = ended.done || ended.code == ErrorCode::busy;
   request.step = Step::wanted;
   if (request.code) return end(c, job, request);
@@ -189,12 +202,15 @@ void after_cancel(Change& c, Job& job, Request& request, const Ended& ended) {
 
 void after_give(Change& c, Job& job, Request& request, const Ended& ended) {
   if (ended.done) {
+    // The order counts: `by[i]` takes the place of `nodes[i]`.
     request.by = request.donor_nodes;
     job.changed_at = c.event.at;
     set_nodes(
         c, job,
         shares_of(ended.result["nodes"].as_strings(), cpu_groups_from_json(ended.result["cpus_per_node"])));
     // One that died on its way is the job's loss, too.
+    // It is not in the job that Slurm has just shown: as if the job had had it and lost it, so that it is
+    // faulty, may be replaced, and is credited.
     for (std::size_t i = 0; i < request.by.size(); ++i)
       if (job.share(request.by[i]) == nullptr && !job.faulty.contains(request.by[i])) {
         const auto lost = job.faulty.find(request.nodes[std::min(i, request.nodes.size() - 1)]);
@@ -213,6 +229,8 @@ void after_give(Change& c, Job& job, Request& request, const Ended& ended) {
     request.unanswered = c.event.at;
     if (job.over) request.step = Step::clearing;
   } else {
+    // Slurm refused: because the donor's node has died (then another donor may do), or because the job cannot
+    // take any.
     const bool died = std::ranges::any_of(request.donor_nodes,
                                           [&](const std::string& node) { return c.view.is_down(node); });
     for (const std::string& node : request.donor_nodes)
@@ -233,6 +251,7 @@ void after_drop(Change& c, Job& job, Request& request, const Ended& ended) {
   } else if (ended.unknown || (ended.code != ErrorCode::conflict && ++request.drop_tries < kDropTries)) {
     request.unanswered = c.event.at;
   } else if (request.what == What::replace) {
+    // Not a failure of the replacement: the answer says why the old node is still there.
     request.left_in = ended.why;  // the job has its new node, and keeps the old one
     request.step = Step::done;
   } else {
@@ -289,6 +308,8 @@ void on_asked(Change& c) {
   if (!what) return;
   const std::string& token = body["token"].as_string();
   auto nodes = sorted_hosts(body["nodes"].as_strings());
+  // Two programs, or one that lost the answer, may ask for the same: they share one request. Minutes are no
+  // such thing: who asks twice wants twice.
   if (*what != What::extend)
     for (auto& [n, other] : job.requests)
       if (other.what == *what && other.nodes == nodes && other.lives() && !other.code) {
@@ -303,6 +324,7 @@ void on_asked(Change& c) {
   request.uid = static_cast<std::uint32_t>(body["uid"].as_int());
   request.tokens.insert(token);
   request.asked_at = c.event.at;
+  // Between answer() and this event another request may have been written: judged here, once more.
   if (job.over || pending != nullptr) {
     request.code = job.over ? Code::ejobnotrun : Code::ereplacepending;
     if (pending != nullptr) request.why = pending->nodes.front();
@@ -329,6 +351,7 @@ void on_answered(Change& c) {
   if (*code == Code::enoerror) {
     for (std::size_t i = 0; i < request->nodes.size(); ++i) {
       const std::string& node = request->nodes[i];
+      // (One that could not leave is faulty still.)
       if (job.share(node) == nullptr) job.faulty.erase(node);
       if (request->what == What::drop) job.dropped.insert(node);
       if (request->what != What::replace || i >= request->by.size()) continue;
@@ -341,6 +364,7 @@ void on_answered(Change& c) {
     tell(job, happened[static_cast<std::size_t>(request->what)], request->nodes, request->by, c.event.at);
   }
   end(c, job, *request);
+  // What it drew from a pool is free, or has joined.
   c.touch_spares();
 }
 
@@ -353,6 +377,7 @@ void on_credited(Change& c) {
   grant.node = body["node"].as_string();
   grant.minutes = static_cast<int>(body["minutes"].as_int());
   if (const Request* request = request_of(job, body)) grant.request = request->n;
+  // Once for each failure: who fails anew is another entry of `faulty`.
   if (const auto faulty = job.faulty.find(grant.node); faulty != job.faulty.end())
     faulty->second.credited = true;
   job.grants.push_back(std::move(grant));
@@ -370,6 +395,7 @@ void on_intent(Change& c, Job& job) {
   if (request == nullptr) return;
   const std::string& key = body["key"].as_string();
   const std::string& did = body["verb"].as_string();
+  // A check is beside the one command of the request: it has its own place, by node.
   if (did == verb::kDiagnose) {
     request->checks[body["args"]["node"].as_string()] = key;
     return;
@@ -379,6 +405,8 @@ void on_intent(Change& c, Job& job) {
     ++request->acts;
     request->pending = key;
     request->unanswered = kNoTime;
+    // Cancelled by decide() on its own account (not to clear): a node of the donor is no good, or a spare has
+    // come.
     if (did == verb::kCancelDonor && request->step != Step::clearing) {
       request->clear_to_retry = true;
       for (const std::string& node : request->donor_nodes)
@@ -392,6 +420,7 @@ void on_intent(Change& c, Job& job) {
     if (did == verb::kSetTimeLimit) request->limit = static_cast<int>(body["args"]["minutes"].as_int());
     if (did != verb::kAllocateDonor) continue;
     const Json& args = body["args"];
+    // The part before ':' is what the donor's comment has. From here on there may be such a job.
     request->donor_key = key.substr(0, key.find(':'));
     request->pool = args["reservation"].as_string();
     request->source = !request->pool.empty()        ? Request::Source::pool
@@ -405,6 +434,7 @@ void on_end(Change& c, Job& job) {
   const std::string& key = body["key"].as_string();
   const bool done = c.event.kind == kDone;
   const ErrorCode code = done ? ErrorCode::internal : error_code_from(body["error"]["code"].as_string());
+  // By key among all: the answer of a command that a request gave up may come late.
   for (auto& [n, request] : job.requests) {
     for (auto& [node, check] : request.checks)
       if (check == key)  // what could not be examined is not to be blamed
@@ -420,6 +450,7 @@ void on_end(Change& c, Job& job) {
 }
 
 void on_donor_seen(Change& c, Job& job, Request& request, const JobInfo* donor) {
+  // In other steps a command is under way, and its end tells more than a look.
   if (request.step != Step::waiting && request.step != Step::has_nodes) return;
   if (donor == nullptr) {
     if (static_cast<JobId>(c.event.body["job_id"].as_int()) == request.donor) start_over(c, job, request);
@@ -443,6 +474,7 @@ void on_over(Change& c, Job& job) {
   job.over = true;
   job.over_at = c.event.at;
   tell(job, Happening::What::ended, {}, {}, c.event.at);
+  // By number: abandon() may end requests, and end() removes old ones from the map.
   std::vector<int> live;
   for (const auto& [n, request] : job.requests)
     if (request.lives()) live.push_back(n);

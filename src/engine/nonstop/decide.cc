@@ -45,6 +45,7 @@ void credit_failures(const Known& k, const Job& job, Decision& decision) {
 void credit_waiting(const Known& k, const Job& job, const Request& request, Decision& decision) {
   const int minutes = k.policy.config.time_limit_delay;
   if (minutes == 0 || request.step != Step::waiting || request.code) return;
+  // Once for a request, also where it waits a second time.
   for (const Grant& grant : job.grants)
     if (grant.what == Grant::For::waiting && grant.request == request.n) return;
   decision.records.push_back(credited(job, Grant::For::waiting, "", &request, minutes));
@@ -55,6 +56,7 @@ void settle_waiting(const Known& k, const Job& job, const Request& request, bool
   for (std::size_t i = 0; i < job.grants.size(); ++i) {
     const Grant& grant = job.grants[i];
     if (grant.what != Grant::For::waiting || grant.request != request.n) continue;
+    // Minutes that were begun count as waited.
     const auto waited = std::chrono::ceil<std::chrono::minutes>(k.now - request.waits_since).count();
     const int keeps = came ? static_cast<int>(std::min<std::int64_t>(waited, grant.minutes)) : 0;
     const int most = std::max(keeps, grant.used);
@@ -66,6 +68,7 @@ void settle_waiting(const Known& k, const Job& job, const Request& request, bool
 // Dropping a node gives TimeLimitDrop in the place of what its failure gave.
 void settle_drop(const Known& k, const Job& job, const Request& request, Decision& decision) {
   for (const std::string& node : request.nodes) {
+    // From the last on: a node may have failed this job before, and been credited for it then.
     for (std::size_t i = job.grants.size(); i-- > 0;) {
       const Grant& grant = job.grants[i];
       if (grant.what != Grant::For::failed || grant.node != node) continue;
@@ -92,9 +95,11 @@ void go_on_dropping(const Known& k, const Job& job, const Request& request, Deci
     if (job.share(node) != nullptr) inside.push_back(node);
   const bool faulty =
       std::ranges::all_of(request.nodes, [&](const std::string& n) { return job.faulty.contains(n); });
+  // It came back while the command waited: it is a good node, and the owner may want to keep it.
   if (!faulty) {
     decision.records.push_back(answered(job, request, Code::enodenotfail, "it is not faulty any more"));
   } else if (inside.empty()) {
+    // A failed node has left the job by itself: only minutes and the answer are left to do.
     conclude(k, job, request, true, decision);
   } else if (has_job(k, job, "nodes are being dropped", decision)) {
     decision.commands.push_back(
@@ -118,6 +123,8 @@ void go_on_extending(const Known& k, const Job& job, const Request& request, Dec
 
 void go_on(const Known& k, const Job& job, const Request& request, Decision& decision) {
   credit_waiting(k, job, request, decision);
+  // Answered already (dropped, or the job is over): its minutes for waiting go at once, though the donor may
+  // still have to be cleared.
   if (request.code && request.what == What::replace) settle_waiting(k, job, request, false, decision);
   if (!request.pending.empty()) return;
   if (request.step == Step::done || request.step == Step::refused)
@@ -144,6 +151,7 @@ void decide_job(const Known& k, const Job& job, Decision& decision) {
   if (!job.over) credit_failures(k, job, decision);
   settle_ended(k, job, decision);
   bool works = false;
+  // All of them are gone through: a donor that is being cleared must not hold up another one's drop.
   for (const auto& [n, request] : job.requests)
     if (request.lives()) {
       works = true;
@@ -158,6 +166,7 @@ void decide_job(const Known& k, const Job& job, Decision& decision) {
         new_event(subject, kNonstopClosed, Json::object({{"why", "the job runs no more"}})));
     return;
   }
+  // The claim ends with the last request, so that identify and recover may have the job when it ends.
   const std::string on = job_subject(job.id);
   if (!works && k.cluster.claims.holds(kName, subject, on, k.now))
     decision.records.push_back(cluster::Claims::released(on, kName, "nothing is under way for it"));
@@ -181,6 +190,7 @@ void conclude(const Known& k, const Job& job, const Request& request, bool done,
 
 bool has_job(const Known& k, const Job& job, std::string reason, Decision& decision) {
   const std::string on = job_subject(job.id), by = running_subject(job.id);
+  // Wished for in every round until it is ours: whoever holds it now lets go some time.
   decision.claims.push_back({.on = on, .holder = std::string(kName), .by = by, .reason = std::move(reason)});
   return k.cluster.claims.holds(kName, by, on, k.now);
 }
@@ -241,6 +251,7 @@ Decision decide(const cluster::Cluster& cluster, const State& state, const Polic
 
 std::vector<std::string> restless(const State& state, const Policy& policy) {
   std::vector<std::string> subjects;
+  // After a start nobody knows what is due: all are asked once.
   for (const auto& [id, job] : state.jobs) subjects.push_back(running_subject(id));
   for (const auto& [node, order] : state.fails) subjects.push_back(node_subject(node));
   if (policy.on) subjects.emplace_back(kSpares);

@@ -22,6 +22,7 @@ bool is_live(const FailOrder& order) {
 void on_asked_to_fail(Change& c, const std::string& node) {
   const Json& body = c.event.body;
   FailOrder& order = c.state.fails[node];
+  // A new order; else one more who waits for the same. The count of orders goes on: keys come never again.
   if (order.at == kNoTime || !is_live(order)) {
     const int orders = order.orders;
     order = {};
@@ -41,6 +42,7 @@ void on_shown(Change& c) {
     if (it == c.state.fails.end()) continue;
     FailOrder& order = it->second;
     const cluster::Node* node = c.view.node(change.name);
+    // A look that began before the command says nothing about what it did.
     if (order.step != FailStep::done || (node != nullptr && node->look <= order.look)) continue;
     c.touched.push_back(node_subject(change.name));
     if (node != nullptr && node->failing())
@@ -78,6 +80,7 @@ void apply_fail_orders(Change& c) {
     order.step = FailStep::done;
     order.look = c.view.looks;
   } else if (c.event.kind == kFailed) {
+    // Nobody knows: it is said again later, which finds the node as it is.
     const bool unknown = passes_by_itself(error_code_from(body["error"]["code"].as_string()));
     order.step = unknown ? FailStep::wanted : FailStep::refused;
     order.unanswered = unknown ? c.event.at : kNoTime;
@@ -110,11 +113,13 @@ void decide_fail_order(const Known& k, const std::string& name, Decision& decisi
   };
   if (const cluster::Claim* held = k.cluster.claims.find(subject, k.now); held != nullptr && !ours)
     return refuse(fmt::format("{} is at work on it: {}", held->holder, held->reason));
+  // One that is said again has had its leave already: asked once more, it would count twice.
   if (order.unanswered == kNoTime) {
     const auto leave =
         k.cluster.breaker.ask(k.policy.breaker, k.cluster.view, k.cluster.claims, name, subject, k.now);
     if (!leave.granted) return refuse(leave.held.why);
   }
+  // `out`: it counts against the bound of what is out of service at one time.
   decision.claims.push_back({.on = subject,
                              .holder = std::string(kName),
                              .by = subject,

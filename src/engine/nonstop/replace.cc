@@ -37,6 +37,7 @@ void refuse(const Job& job, const Request& request, std::string why, Decision& d
 }
 
 void allocate(const Known& k, const Job& job, const Request& request, Decision& decision) {
+  // Ten donors that died or were no good: something is wrong that one more will not cure.
   if (request.attempts >= k.policy.most_attempts)
     return refuse(job, request,
                   fmt::format("{} replacements were lost before they could join: the last one {}",
@@ -54,13 +55,16 @@ void allocate(const Known& k, const Job& job, const Request& request, Decision& 
 
   Source source = request.source;
   Draw draw;
+  // No spare, no detour: an empty pool goes straight to the queue.
   if (source == Source::pool) {
     draw = spares_for(k, job, request);
     if (draw.nodes.empty()) source = Source::queue;
   }
+  // The job's own nodes too: Slurm would give CPUs of theirs that are free to the donor.
   std::vector<std::string> exclude(request.bad.begin(), request.bad.end());
   for (const Share& share : job.nodes) exclude.push_back(share.node);
   for (const auto& [node, faulty] : job.faulty) exclude.push_back(node);
+  // The donor asks on each node for what the lost one had there: the job's steps were made for that.
   Json cpus = Json::array();
   for (const std::string& node : request.nodes) cpus.push(job.faulty.at(node).cpus);
   Json args = Json::object({{"attempt", request.attempts + 1},
@@ -80,6 +84,7 @@ bool may_leave_queue(const Known& k, const Job& job, const Request& request) {
 
 // A donor has its nodes: true when they may join.
 bool examined(const Known& k, const Job& job, const Request& request, Decision& decision) {
+  // An agent that does not answer within the limit is no objection: the job waits.
   const TimePoint until = request.checked_from + k.policy.examine_limit;
   if (!k.policy.examine || k.now >= until) return true;
   bool all = true;
@@ -101,6 +106,7 @@ void use_donor(const Known& k, const Job& job, const Request& request, Decision&
     const auto check = request.checks.find(node);
     return k.cluster.view.is_down(node) || (check != request.checks.end() && check->second == "bad");
   };
+  // One bad node gives the whole donor back: all nodes of a request come at once or none does.
   if (std::ranges::any_of(request.donor_nodes, is_bad)) return cancel(job, request, decision);
   if (!examined(k, job, request, decision)) return;
   decision.commands.push_back(command(job, request, verb::kGiveDonor, "give", donor_of(request)));
@@ -131,6 +137,7 @@ void go_on_replacing(const Known& k, const Job& job, const Request& request, Dec
     case Step::has_nodes:
       return use_donor(k, job, request, decision);
     case Step::giving:
+      // It had no answer: it is said again, and finds what was done.
       if (!rests(k, request, decision))
         decision.commands.push_back(command(job, request, verb::kGiveDonor, "give", donor_of(request)));
       return;

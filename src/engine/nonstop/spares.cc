@@ -24,6 +24,7 @@ constexpr std::chrono::minutes kLookForLoss{
 bool is_well(const Known& k, const std::string& name) {
   const cluster::Node* node = k.cluster.view.node(name);
   if (node == nullptr || node->down || node->drained || node->failing()) return false;
+  // A member is in Slurm's state RESERVED, not usable for others; out of its reservation it would be usable.
   return (node->usable || node->only_reserved()) && !k.cluster.claims.keeps_out(name, k.now);
 }
 
@@ -41,6 +42,7 @@ bool somebody_waits(const Known& k, const std::string& partition) {
   });
 }
 
+// A node may be in several partitions, and "*" has all of them.
 bool is_spare_elsewhere(const State& state, const std::string& node, const std::string& partition) {
   return std::ranges::any_of(state.pools, [&](const auto& entry) {
     return entry.first != partition &&
@@ -53,6 +55,8 @@ std::vector<std::string> idle_nodes(const Known& k, const std::string& partition
   std::vector<std::string> found;
   const auto look_at = [&](const std::string& name) {
     const cluster::Node* node = k.cluster.view.node(name);
+    // `look > short_look`: seen since the pool fell short. What was idle in an older look may be at work now,
+    // for that is nobody's news.
     if (node != nullptr && node->usable && node->idle && node->look > pool.short_look && is_well(k, name) &&
         !has.contains(name) && !pool.lent.contains(name) && !is_spare_elsewhere(k.state, name, partition))
       found.push_back(name);
@@ -142,6 +146,7 @@ void after_request(Change& c, JobId id) {
         continue;
       }
       c.touch_spares();
+      // In the job, or lost by it: it leaves the reservation when the pool is set next (an empty name).
       if (job != nullptr && (job->share(it->first) != nullptr || job->faulty.contains(it->first)))
         it++->second.clear();
       else
@@ -160,6 +165,7 @@ void on_set_end(Change& c, Pool& pool) {
     pool.short_look = -1;
     return;
   }
+  // A spare more: requests that wait in the queue may try anew.
   for (const std::string& node : pool.asked)
     if (!pool.members.contains(node)) ++c.state.spares_version;
   pool.members = std::exchange(pool.asked, {});
@@ -172,6 +178,7 @@ void on_set_end(Change& c, Pool& pool) {
 
 Pool* pool_of_key(State& state, const std::string& key) {
   for (auto& [partition, pool] : state.pools)
+    // By the number of the last set: the end of an older command says nothing of this one.
     if (key == fmt::format("{}.{}.s{}:set", kSpares, partition, pool.sets)) return &pool;
   return nullptr;
 }
@@ -198,12 +205,14 @@ void apply_spares(Change& c) {
     for (const auto& [partition, pool] : c.state.pools)
       for (const cluster::View::Change& change : c.view.changes) {
         const cluster::Node* now = c.view.node(change.name);
+        // A member that was lost and is well again is a gain as well.
         const auto serves = [](const cluster::Node& node) { return node.usable || node.only_reserved(); };
         if (now != nullptr && pool.members.contains(change.name) && serves(*now) &&
             !(change.before && serves(*change.before)))
           ++c.state.spares_version;
       }
   }
+  // Lent from the intent on: two requests must not draw one spare, though Slurm has not answered yet.
   if (kind == kIntent && body["verb"].as_string() == verb::kAllocateDonor) {
     const std::string& reservation = body["args"]["reservation"].as_string();
     for (auto& [partition, pool] : c.state.pools)
@@ -245,6 +254,7 @@ void decide_spares(const Known& k, Decision& decision) {
 }
 
 Draw spares_for(const Known& k, const Job& job, const Request& request) {
+  // The job's own pool before that of the whole cluster, which jobs of all partitions may need.
   for (const std::string& partition : {job.partition, std::string(kWholeCluster)}) {
     const auto pool = k.state.pools.find(partition);
     if (pool == k.state.pools.end()) continue;
@@ -254,6 +264,7 @@ Draw spares_for(const Known& k, const Job& job, const Request& request) {
           !request.bad.contains(node) && is_well(k, node) && is_of_partition(k, node, job.partition) &&
           job.share(node) == nullptr && !job.faulty.contains(node))
         nodes.push_back(node);
+    // All from one reservation: a donor is in one.
     if (nodes.size() == request.nodes.size()) return {reservation_of(partition), std::move(nodes)};
   }
   return {};
@@ -274,6 +285,8 @@ std::map<std::string, std::int64_t> looked_at(const cluster::Cluster& cluster, c
       for (const std::string& name : it->second) add(name);
     }
   }
+  // (And of nodes that were just put into FAIL: until Slurm has shown it, an older look must not end the
+  // order.)
   for (const auto& [node, order] : state.fails)
     if (order.step == FailOrder::Step::done && !order.seen) nodes[node] = std::max(nodes[node], order.look);
   return nodes;

@@ -43,6 +43,7 @@ int Job::credit() const {
   return left;
 }
 
+// One with a code is answered: its donor may still be cleared, but no client waits for it.
 const Request* Job::replacing() const {
   for (const auto& [n, request] : requests)
     if (request.what == Request::What::replace && request.lives() && !request.code) return &request;
@@ -59,6 +60,7 @@ std::vector<Happening> happenings_after(const State& state, JobId id, std::int64
 
 namespace {
 
+// Every field that a replay must bring back; one that is missing here is compared by no test.
 std::string text_of(const Request& r) {
   std::string text = fmt::format(
       "  q{} {} {} {} {} by {} at {} waits {} code {} why {} pending {} unanswered {} acts {} attempts {} "
