@@ -43,6 +43,7 @@ struct Change {
   }
 };
 
+// Steps are one after the other, so only the last can be without an end.
 StepTaken* under_way(Recovery& recovery) {
   return recovery.steps.empty() || recovery.steps.back().ended != kNoTime ? nullptr : &recovery.steps.back();
 }
@@ -56,6 +57,7 @@ void on_finding(Change& c) {
   if (body["late"].as_bool()) return;  // history, never a cause to act (decisions.md 14)
   const std::string rule = body["specification"].as_string() + "/" + body["rule"].as_string();
   const std::string& node = body["node"].as_string();
+  // The rule sees its fault no more: nothing is opened for it, and what is open ends (decide(), source_gone).
   if (body["result"].as_string() == "ok") {
     std::erase_if(c.state.wanted,
                   [&](const auto& entry) { return entry.second.node == node && entry.second.rule == rule; });
@@ -114,6 +116,7 @@ void on_opened(Change& c) {
   std::vector<TimePoint>& opened = c.state.opened[cell];
   std::erase_if(opened, [&](TimePoint at) { return at <= c.event.at - kDay; });
   opened.push_back(c.event.at);
+  // Counted when it is opened and not when it is found: one fault may be found many times.
   c.state.rates.failed(cell, kind_of(recovery.fault), level_of(recovery.fault));
   // What cured it a short while ago did not.
   if (const auto last = c.state.last_cures.find(cell); last != c.state.last_cures.end()) {
@@ -130,6 +133,7 @@ void on_opened(Change& c) {
 
 void on_planned(Change& c) {
   Recovery* recovery = c.recovery();
+  // The first plan stands: restarts are counted by it, and a replay must count alike.
   if (recovery == nullptr || recovery->planned) return;
   const Json& body = c.event.body;
   recovery->planned = true;
@@ -149,6 +153,7 @@ void on_planned(Change& c) {
     plan.path.push_back(std::move(planned));
   }
   plan.start = static_cast<int>(body["start"].as_int(-1));
+  // (From a journal that was damaged or is of another version.)
   if (plan.start >= static_cast<int>(plan.path.size())) plan.start = -1;
   plan.expected = seconds_of(body["expected_us"]);
   plan.refused = body["refused"].as_string();
@@ -169,6 +174,7 @@ StepTaken* begin_step(Change& c, Recovery& recovery, int n, std::size_t cell) {
 void end_step(Change& c, Recovery& recovery, StepTaken& step) {
   if (step.ended != kNoTime) return;
   step.ended = c.event.at;
+  // What was refused or never done says nothing about what a restart cures.
   if (step.restarted) {
     const PlannedCell& cell = recovery.plan.path[step.cell];
     c.state.rates.restarted(cell.cell, cell.kind, cell.level, recovery.fault.kind(), step.cured,
@@ -184,6 +190,7 @@ void end_step(Change& c, Recovery& recovery, StepTaken& step) {
 void on_leave_wanted(Change& c) {
   Recovery* recovery = c.recovery();
   if (recovery == nullptr || c.event.body["action"].as_string() != "reboot") return;
+  // The first node of a cell begins the step, the others join it.
   StepTaken* step = under_way(*recovery);
   if (step == nullptr)
     step = begin_step(c, *recovery, static_cast<int>(c.event.body["step"].as_int()),
@@ -192,6 +199,7 @@ void on_leave_wanted(Change& c) {
   step->handed = true;
   const std::string& name = c.event.body["node"].as_string();
   const cluster::Node* node = c.view.node(name);
+  // By the boot before, a later one is known; Slurm may show none of a node that is away just now.
   step->boots.try_emplace(name, node == nullptr ? kNoTime : node->boot);
   c.touch(*recovery);
 }
@@ -204,11 +212,16 @@ void on_nodes_seen(Change& c) {
     for (auto& [name, before] : step->boots) {
       const cluster::Node* node = c.view.node(name);
       if (node == nullptr || node->boot == kNoTime) continue;
+      // The first one that is shown is taken for the old one: rather wait for another boot than believe in
+      // none.
       if (before == kNoTime)
         before = node->boot;
       else if (booted_since(node->boot, before) && !node->down && !node->reboot_issued() && !node->silent())
+        // Booted is not enough: a node that came up and is silent again, or that Slurm is still to boot, is
+        // not back.
         step->back.insert(name);
     }
+    // All of the cell: nodes that depend on each other are one restart.
     if (step->back.size() == step->boots.size() && !step->restarted) {
       step->restarted = true;
       if (step->rebooting != kNoTime) step->took = c.event.at - step->rebooting;
@@ -225,6 +238,8 @@ void on_drains_reboot(Change& c) {
     StepTaken* step = under_way(recovery);
     if (step == nullptr || !step->boots.contains(name)) continue;
     if (c.event.kind == kIntent) {
+      // The boot at the moment of the order: the node may have been booted by others since it was handed
+      // over.
       step->boots[name] = from_micros(c.event.body["args"]["boot"].as_int());
       step->rebooting = c.event.at;
     } else if (c.event.kind == kFailed) {
@@ -274,6 +289,7 @@ void on_end(Change& c) {
     return;
   }
   StepTaken* step = step_of_key(*recovery, c.event.body["key"].as_string());
+  // An answer for a step that has ended (it came too late) counts no more.
   if (step == nullptr || step->ended != kNoTime) return;
   const bool done = c.event.kind == kDone;
   const Json& result = c.event.body["result"];
@@ -344,6 +360,7 @@ void on_job(Change& c) {
     if (job.restart_cnt > meant.restart_cnt)
       meant.ended = meant.exclude.empty() || job.state != "PENDING";
     else
+      // (One that was over when the recovery was opened is a job to be put back: its end is no news.)
       meant.ended = !meant.over && seen && is_terminal(*seen);
   }
   c.touch(*recovery);
@@ -357,6 +374,7 @@ void on_closed(Change& c) {
   const auto outcome = std::ranges::find(kOutcomes, c.event.body["outcome"].as_string());
   if (outcome != kOutcomes.end()) recovery->outcome = static_cast<Outcome>(outcome - kOutcomes.begin());
   c.state.open.erase(recovery->no);
+  // Only what was cured has a time to recovery.
   if (recovery->outcome != Outcome::cured) return;
   c.state.rates.recovered(cell_of(recovery->fault), kind_of(recovery->fault), level_of(recovery->fault),
                           c.event.at - recovery->opened_at);
@@ -382,6 +400,7 @@ void on_components(Change& c) {
   const std::string node(node_of_subject(c.event.subject));
   if (node.empty()) return;
   std::vector<Component>& list = c.state.components[node];
+  // The agent tells its whole list each time.
   list.clear();
   for (const Json& item : c.event.body["components"].items())
     list.push_back({item["name"].as_string(), item["needs"].as_strings(), seconds_of(item["takes_us"])});
@@ -430,6 +449,7 @@ std::string_view to_string(Outcome outcome) { return kOutcomes[static_cast<std::
 std::vector<std::string> apply(State& state, const cluster::View& view, const Event& event) {
   state.rates.observed_at(event.at);
   Change change{state, view, event, {}};
+  // Whatever may let a recovery go on that waits: a claim, the breaker, or another engine's case.
   if (event.kind == kClaimReleased || event.kind == kBreakerReset || closes_subject(event.kind))
     change.touch_open();
   for (const Row& row : kRows)

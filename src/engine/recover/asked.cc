@@ -43,6 +43,7 @@ bool hear_job_seen(State& state, const Event& event) {
   const auto no = parse_case_name(event.subject);
   const auto it = no ? state.asked.find(*no) : state.asked.end();
   const auto run = parse_run_id(event.body["run"].as_string());
+  // The first run of the program: others (A2, re-runs) are identify's own and are not put back.
   if (it == state.asked.end() || !run || run->kind != RunKind::program || run->n != 1) return false;
   const JobInfo info = JobInfo::from_json(event.body["job"]);
   FaultJob job = FaultJob::of(info);
@@ -88,6 +89,7 @@ bool hear_case_closed(State& state, const Event& event) {
   if (it == state.asked.end()) return false;
   const Asked asked = std::move(it->second);
   state.asked.erase(it);
+  // Only nodes that this job had: a verdict may name more (those of the second run).
   const std::vector<std::string> blamed = hosts_in_both(asked.blamed, asked.job.nodes);
   if (blamed.empty() || !asked.job.over) return false;
   Fault fault;

@@ -11,6 +11,8 @@ double availability(Seconds mttf, Seconds mttr) {
   return mttf / (mttf + mttr);
 }
 
+// Each member counts by how often it fails: MTTR = sum(m_i * MTTR_i) / sum(m_i), of the paper's Tables 1 and
+// 2.
 std::optional<Seconds> mttr_of(std::span<const Member> members) {
   double failures = 0;
   Seconds down{0};
@@ -22,6 +24,7 @@ std::optional<Seconds> mttr_of(std::span<const Member> members) {
   return down / failures;
 }
 
+// A group fails when any of its nodes does: rates add up, and 1 / rate is the time to failure.
 std::optional<Seconds> series_mttf(std::span<const Seconds> mttf) {
   double rate = 0;
   for (const Seconds one : mttf) {

@@ -46,6 +46,8 @@ class Next {
 
   void plan() {
     const Plan made = make_plan(cluster_.view, state_, policy_, fault());
+    // `acts` goes into the journal with the plan: what a site changes later does not change a recovery under
+    // way.
     Json body = Json::object({{"acts", made.start >= 0 && is_to_be_done()}});
     const Json view = plan_view(made);
     for (const auto& [name, value] : view.members()) body.set(name, value);
@@ -55,6 +57,7 @@ class Next {
   // --- the end
 
   void close(Outcome outcome, std::string why) {
+    // Else the breaker would remember somebody who waits for ever.
     if (cluster_.breaker.waits(recovery_.name()))
       out_.records.push_back(cluster::Breaker::wait_ended(recovery_.name()));
     record(kRecoveryClosed, Json::object({{"outcome", to_string(outcome)},
@@ -69,6 +72,7 @@ class Next {
 
   // Why it ends before anything (more) is restarted; false: it does not.
   bool ends() {
+    // The order counts: cured goes before all else, and a person's "stop" before what we would say ourselves.
     const std::vector<StepTaken>& steps = recovery_.steps;
     if (!steps.empty() && steps.back().cured) {
       close(Outcome::cured, fmt::format("the restart of {} cured it{}",
@@ -101,6 +105,7 @@ class Next {
   // By somebody's word, or the site's.
   bool is_to_be_done() const { return fault().by_person() || fault().by_owner() || policy_.act; }
   bool is_too_often() const {
+    // A person may ask as often as he likes; and once a step is taken the recovery goes on to its end.
     if (fault().by_person() || !recovery_.steps.empty()) return false;
     const auto it = state_.opened.find(cell_of(fault()));
     return it != state_.opened.end() && std::ranges::count_if(it->second, [&](TimePoint at) {
@@ -117,6 +122,7 @@ class Next {
   void go_on() {
     if (ends()) return;
     const auto& path = the_plan().path;
+    // The first step is where the plan says; each further one is the next cell above that is ours.
     std::size_t next = recovery_.steps.empty() ? static_cast<std::size_t>(the_plan().start)
                                                : recovery_.steps.back().cell + 1;
     while (next < path.size() && !path[next].left_to_people.empty()) ++next;
@@ -165,6 +171,7 @@ class Next {
       const cluster::Claim* other = cluster_.claims.find(on, now_);
       if (other == nullptr) continue;
       free = false;
+      // (A claim may run out by itself.)
       out_.wake_at = std::min(out_.wake_at, other->until);
     }
     if (!free) {
@@ -188,6 +195,7 @@ class Next {
     Json args = step_args(index);
     args.set("node", fault().node);
     args.set("components", cell.components);
+    // The agent restarts the components in their order, and then looks whether the faulty one is well.
     args.set("check", fault().component);
     command(next_key(), verb::kRestartComponent, std::move(args));
   }
@@ -201,6 +209,7 @@ class Next {
       const cluster::Node* node = cluster_.view.node(name);
       const cluster::Claim* claim = cluster_.claims.find(node_subject(name), now_);
       if (node == nullptr) return give_up(fmt::format("Slurm has {} no more", name));
+      // Whoever drained it wants it as it is; a boot would take that from him.
       if (node->drained && (claim == nullptr || claim->holder != kDrain))
         return give_up(fmt::format("{} is drained by somebody else", name));
     }
@@ -227,6 +236,7 @@ class Next {
       body.set("text", text());
       record(kLeaveWanted, std::move(body));
     }
+    // The drain engine claims it itself: two engines cannot hold one node.
     give_back("handed to the drain engine");
   }
 
@@ -302,6 +312,7 @@ class Next {
     if (why.empty())
       out_.wake_at = std::min(out_.wake_at, late);
     else
+      // A step that failed is an event of its own: apply() ends it, and the next round goes up.
       record(kStepFailed, Json::object({{"step", step.n}, {"why", why}}));
   }
 

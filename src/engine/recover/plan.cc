@@ -43,6 +43,7 @@ bool may_cure(const ClassRow& row, Level level) {
 }
 
 // The nodes that are restarted with it, itself included.
+// Until nothing is added: of sets that share a node all are one party.
 std::vector<std::string> party_of(const State& state, const std::string& node) {
   std::vector<std::string> party{node};
   for (bool grows = true; grows;) {
@@ -104,6 +105,7 @@ std::string why_left(const Policy& policy, const Fault& fault, const Cell& cell)
   if ((cell.level == Level::domain || cell.level == Level::group) && !policy.requeue)
     return "recover.requeue is off";
   if (cell.level != Level::node) return "";
+  // (What cannot lose a node would be ended by its boot: then it is put back as a whole.)
   if (fault.of == FaultClass::job && !fault.job.alone)
     return "the job does not go on while one of its nodes is restarted alone";
   return policy.reboot ? "" : "drain.act and drain.reboot are not both on";
@@ -139,12 +141,15 @@ Plan make_plan(const cluster::View& view, const State& state, const Policy& poli
   std::vector<Step> ours;
   for (const std::size_t i : tree.path(from.value_or(RestartTree::kRoot))) {
     const Cell& cell = tree.cell(i);
+    // Cells that cannot cure this class are not even shown; those that could and are not ours are, with the
+    // reason.
     if (!may_cure(row, cell.level)) continue;
     PlannedCell planned{.cell = cell.name,
                         .kind = cell.kind(),
                         .level = cell.level,
                         .nodes = cell.level == Level::cluster ? std::vector<std::string>{} : tree.nodes_of(i),
                         .components = cell.components};
+    // Measured, else what the agent said, else the usual time of the level for each component.
     const double parts = std::max<double>(1, static_cast<double>(cell.components.size()));
     const Seconds said = cell.takes > Seconds(0) ? cell.takes : parts * usual_time(cell.level);
     planned.takes = state.rates.restart_time(cell.name, planned.kind).value_or(said);
@@ -173,6 +178,8 @@ Json plan_view(const Plan& plan) {
                             {"nodes", compress_hostlist(cell.nodes)},
                             {"components", cell.components},
                             {"takes_us", micros(cell.takes)},
+                            // In whole numbers: a replay must read back the same plan, and a text of a double
+                            // may differ.
                             {"cures_permille", std::lround(cell.cures * 1000)},
                             {"left_to_people", cell.left_to_people}}));
   return Json::object({{"path", std::move(path)},

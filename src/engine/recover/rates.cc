@@ -19,6 +19,8 @@ static_assert(kClassWords.size() == kFaultClasses);
 // restart, and what a restart of everything under a cell does not cure is half of the time not there.
 constexpr auto kPriors = std::to_array<Beta>({{3, 1}, {2, 1}, {1, 1}, {1, 1}, {1, 1}});
 static_assert(kPriors.size() == kLevels);
+// Until a restart was measured or an agent has said what it takes; each level takes longer than the one
+// below, so that the lowest is tried first.
 constexpr auto kUsual = std::to_array<double>({10, 300, 600, 1500, 3600});  // s, by level
 static_assert(kUsual.size() == kLevels);
 
@@ -64,6 +66,7 @@ std::string fault_kind(FaultClass of, std::string_view component) {
   return component.empty() ? kind : kind.append(" ").append(component);
 }
 
+// Scales both counts, so the mean stays and only its weight is less.
 Beta Beta::weakened(double most) const {
   const double weight = cures + fails;
   if (weight <= most) return *this;
@@ -75,6 +78,7 @@ Seconds usual_time(Level level) { return Seconds(kUsual[static_cast<std::size_t>
 
 std::vector<CellRecord*> Rates::records(const std::string& cell, const std::string& kind, Level level) {
   std::vector<CellRecord*> both{&kinds_[kind]};
+  // Groups and domains are gone with their jobs: a record for each would grow without end.
   if (level <= Level::node) both.push_back(&cells_[cell]);
   return both;
 }
@@ -110,6 +114,7 @@ void Rates::recovered(const std::string& cell, const std::string& kind, Level le
 void Rates::take_back_cure(const std::string& cell, const std::string& kind, Level level,
                            const std::string& fault) {
   for (CellRecord* record : records(cell, kind, level))
+    // (The try stays counted: it was made, and did not cure.)
     if (Cures& counts = record->cures[fault]; counts.cured > 0) --counts.cured;
 }
 
@@ -137,10 +142,12 @@ double Rates::cure_rate(const std::string& cell, const std::string& kind, Level 
                         const std::string& fault) const {
   const Cures own = cures_of(record(cell), fault);
   Cures others = cures_of(record_of_kind(kind), fault);
+  // The kind's counts hold those of this cell, too: without this it would be heard twice.
   others.tried -= own.tried;
   others.cured -= own.cured;
   if (level > Level::node)
     return prior_of(level).with(others).mean();  // kept by kind alone: all of it counts
+  // Weakened before the cell's own are added: a few faults of its own outweigh a thousand elsewhere.
   return prior_of(level).with(others).weakened(kLent).with(own).mean();
 }
 

@@ -137,6 +137,7 @@ std::map<std::string, std::int64_t> looked_at(const State& state) {
   std::map<std::string, std::int64_t> nodes;
   for (const std::int64_t no : state.open)
     if (const StepTaken* step = state.recoveries.at(no).under_way(); step != nullptr && step->handed)
+      // (0: none of them must be told of once more; a closer look alone is wished for.)
       for (const auto& [name, boot] : step->boots) nodes[name] = 0;
   return nodes;
 }
@@ -145,6 +146,8 @@ bool waits_for_boot(const State& state, const cluster::View& view) {
   return std::ranges::any_of(state.open, [&](std::int64_t no) {
     const StepTaken* step = state.recoveries.at(no).under_way();
     if (step == nullptr || !step->handed || step->restarted) return false;
+    // Asked to boot, or empty so that it may be at any moment: then looks are close (every two seconds).
+    // While its jobs still run nothing is to be seen for hours.
     return step->rebooting != kNoTime || std::ranges::any_of(step->boots, [&](const auto& boot) {
              const cluster::Node* node = view.node(boot.first);
              const auto shown =

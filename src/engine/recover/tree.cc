@@ -36,6 +36,7 @@ Components in_order(Components left) {
       return std::ranges::none_of(
           c->needs, [&](const std::string& need) { return need != c->name && has_component(left, need); });
     });
+    // (A circle: each needs another one. One of them must be first.)
     if (next == left.end()) next = left.begin();
     order.push_back(*next);
     left.erase(next);
@@ -74,6 +75,7 @@ class Parties {
 
  private:
   std::string root(std::string name) {
+    // Each step also shortens the way for the next one (a union-find with halved paths).
     while (parent_.at(name) != name) name = parent_[name] = parent_.at(parent_.at(name));
     return name;
   }
@@ -100,6 +102,7 @@ class RestartTree::Builder {
   Builder(RestartTree& tree, const TreeParts& parts) : tree_(tree), parts_(parts) {}
 
   void build() {
+    // The root is cell 0, also of an empty cluster.
     tree_.cells_.push_back({.level = Level::cluster, .name = "cluster"});
     tree_.by_name_["cluster"] = kRoot;
     for (const NodeParts& node : parts_.nodes) nodes_[node.name] = &node;
@@ -246,6 +249,7 @@ class RestartTree::Builder {
       Components members;
       for (const std::string& name : set) members.push_back(known.at(name));
       const Components order = in_order(members);
+      // A cell above only where there are several: one of a single component would be the same restart twice.
       const std::size_t above = order.size() > 1 ? add(cell_of(order, parent)) : parent;
       for (const Component* c : order) add(cell_of({c}, above));
     }
@@ -295,6 +299,7 @@ std::vector<std::size_t> RestartTree::path(std::size_t from) const {
 
 std::vector<std::size_t> RestartTree::subtree(std::size_t from) const {
   std::vector<std::size_t> below{from};
+  // (The list grows while it is gone through: children are behind their parents.)
   for (std::size_t i = 0; i < below.size(); ++i) {
     const std::vector<std::size_t>& children = cell(below[i]).children;
     below.insert(below.end(), children.begin(), children.end());
@@ -305,6 +310,7 @@ std::vector<std::size_t> RestartTree::subtree(std::size_t from) const {
 std::vector<std::string> RestartTree::nodes_of(std::size_t from) const {
   std::vector<std::string> nodes;
   for (const std::size_t i : subtree(from))
+    // Parts of nodes name their node, too: without this a node would count for each of its components.
     if (i == from || cell(i).level == Level::node)
       nodes.insert(nodes.end(), cell(i).nodes.begin(), cell(i).nodes.end());
   return sorted_hosts(std::move(nodes));
