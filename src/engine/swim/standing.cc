@@ -10,6 +10,8 @@ namespace sickbay::swim {
 void Work::spread(SwimIndex member) {
   Peer& p = peer(member);
   if (p.tell == 0) state.news.push_back(member);
+  // The news rides on 3 * log2(N) messages: enough that all hear of it with losses (SWIM, 4.1), and then it
+  // is dropped.
   p.tell = 3 * static_cast<int>(std::bit_width(members()));
 }
 
@@ -18,6 +20,7 @@ void Work::accuse(SwimIndex member) {
   // Who was never heard may have no agent: nothing says that it lives, so nothing says that it died.
   if (p.accused || !p.known || member == state.self) return;
   p.accused = true;
+  // What helpers said before was of another question.
   p.missing.clear();
   p.since = state.clock;
   p.standing = SwimStanding::suspect;
@@ -54,6 +57,7 @@ void Work::hear_news(const SwimNews& news) {
     return spread(news.member);
   }
   if (news.incarnation < p.incarnation || p.accused) return;
+  // Of one incarnation silent goes before suspect before alive; a greater incarnation goes before all.
   const bool newer = news.incarnation > p.incarnation || news.standing > p.standing;
   p.incarnation = news.incarnation;
   if (!newer) return;
@@ -72,10 +76,13 @@ void Work::judge() {
       if (state.clock - p.since >= t.hearsay) is_alive(member);
       continue;
     }
+    // Time to refute: a member that was slow for a moment says so in this time.
     if (state.clock - p.since < t.suspicion) continue;
     if (p.standing == SwimStanding::silent && state.clock - p.told < t.say_again) continue;
     Report report{member, true, {}, state.clock - p.heard};
     for (const auto& [helper, when] : p.missing)
+      // Of one who was told of already each word counts that came since: it is asked just before it is told
+      // again.
       if (state.clock - when <= 2 * t.period || p.standing == SwimStanding::silent)
         report.seen_by.push_back(helper);
     // Nobody else can be asked in a group of two; sickbayd knows that.

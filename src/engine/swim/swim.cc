@@ -39,6 +39,7 @@ std::vector<SwimIndex> watchers(const State& s, std::size_t most) {
 }
 
 std::optional<SwimIndex> by_chance(State& s, Random& random) {
+  // Everybody has a turn before anybody has a second one; twice through the list, for most may be silent.
   for (std::size_t tries = 0; tries < 2 * s.peers.size(); ++tries) {
     if (s.turns.empty()) {
       s.turns = s.ring;
@@ -57,9 +58,11 @@ void round(Work& w) {
   ++s.rounds;
   // Whom others suspect is asked, too, for they may die before they have told of it.
   std::size_t asked = 0;
+  // Along the ring up to the first who is well: of those who died together each is still watched by somebody.
   for (std::size_t i = 1; i < s.ring.size() && asked < kMostAsked; ++i) {
     const SwimIndex next = s.ring[(s.place + i) % s.ring.size()];
     const Peer& p = s.peers[next];
+    // (Whom we accuse is asked below, with others.)
     if (p.standing == SwimStanding::silent || p.accused) continue;
     w.question(next, false), ++asked;
     if (p.standing == SwimStanding::alive) break;
@@ -84,6 +87,7 @@ void round(Work& w) {
 
 // When a question is to be said again: from its beginning; the last time together with the others.
 Micros say_again_after(const Question& q, const Timing& t) {
+  // With the timing of swim.h: after 70, 140 and 200 ms.
   return q.said + 1 < kTimesSaid ? q.said * t.again : t.answer;
 }
 
@@ -95,6 +99,7 @@ void end_questions(Work& w) {
   for (std::size_t i = 0; i < s.questions.size(); ++i) {  // (asking others adds none)
     Question& q = s.questions[i];
     if (q.over) continue;
+    // By our own clock, which a pause of this member does not move on (pass_time).
     const Micros passed = s.clock - q.sent;
     if (q.said < kTimesSaid && passed >= say_again_after(q, t)) {
       ++q.said;
@@ -121,6 +126,7 @@ void end_favours(Work& w) {
     over.push_back(f);
     return true;
   });
+  // Nothing came for the other: said as well, for "I do not reach it either" is what a report needs.
   for (const Favour& f : over) {
     const Peer& p = s.peers[f.target];
     w.say(SwimKind::told, f.asker, f.nonce, f.target, p.known && s.clock - p.heard < s.timing.period);
@@ -131,6 +137,7 @@ Actions finish(Work& w) {
   State& s = w.state;
   const Timing& t = s.timing;
   Micros next = s.next_round;
+  // The earliest moment at which anything above would do something.
   for (const Question& q : s.questions) {
     if (q.over) continue;
     next = std::min(next, q.sent + (q.asked_others ? t.period : t.answer));
@@ -154,6 +161,8 @@ Question* question_of(State& s, std::uint32_t nonce) {
 bool in_doubt(const State& s) { return s.clock - s.last_heard > 2 * s.timing.period; }
 
 void Work::pass_time(TimePoint now) {
+  // A step backwards counts nothing, a pause at most one period: who stood still knows nothing of the others
+  // in that time.
   const Micros passed = std::clamp<Micros>(now - state.last, Micros(0), state.timing.period);
   state.clock += passed;
   state.last = now;
@@ -198,6 +207,8 @@ void Work::ask_others(Question& q) {
   std::vector<SwimIndex> fit;
   std::optional<SwimIndex> watcher;
   const std::size_t n = state.ring.size();
+  // Backwards from the target: the first who is well is the one who asks it in the ring, and so has heard it
+  // last.
   const std::size_t place =
       static_cast<std::size_t>(std::ranges::find(state.ring, q.target) - state.ring.begin());
   for (std::size_t i = 1; i < n; ++i) {
@@ -229,6 +240,7 @@ State begin(std::uint32_t group, std::size_t members, SwimIndex self, const Timi
   std::iota(s.ring.begin(), s.ring.end(), SwimIndex(0));
   std::ranges::sort(s.ring, {}, [&](SwimIndex i) { return std::pair(mixed(group ^ mixed(i + 1)), i); });
   s.place = static_cast<std::size_t>(std::ranges::find(s.ring, self) - s.ring.begin());
+  // Another number each time that this member starts: by it others tell a new start from an old datagram.
   s.run = random();
   s.last = now;
   // Members that begin together do not ask together.
@@ -239,10 +251,12 @@ State begin(std::uint32_t group, std::size_t members, SwimIndex self, const Timi
 Actions tick(State& state, TimePoint now, Random& random) {
   Work w{state, random};
   w.pass_time(now);
+  // Before anything is judged: an answer that is due now may be what is missing.
   end_favours(w);
   end_questions(w);
   w.judge();
   if (state.clock >= state.next_round) {
+    // After a pause one round, not all that were missed.
     state.next_round = std::max(state.next_round + state.timing.period, state.clock);
     round(w);
   }
@@ -253,6 +267,7 @@ Actions receive(State& state, const SwimMessage& m, TimePoint now, Random& rando
   Work w{state, random};
   w.pass_time(now);
   const std::size_t n = w.members();
+  // Its seal is right, and yet numbers may be of a group that has changed since.
   if (m.group != state.group || m.to != state.self || m.from >= n || m.from == state.self || m.about >= n)
     return finish(w);
   Peer& from = w.peer(m.from);
@@ -270,12 +285,14 @@ Actions receive(State& state, const SwimMessage& m, TimePoint now, Random& rando
     if (m.kind == SwimKind::ping && m.run != from.run) w.question(m.from, false);
     return finish(w);
   }
+  // (An answer that was overtaken is fresh, but must not set the count back.)
   if (goes_on || m.run != from.run) from.seq = m.seq;
   from.run = m.run;
   from.known = true;
   from.heard = state.clock;
   state.last_heard = state.clock;
   w.is_alive(m.from);
+  // Whoever waits for a word of it has it now.
   std::erase_if(state.favours, [&](const Favour& f) {
     if (f.target != m.from) return false;
     w.say(SwimKind::told, f.asker, f.nonce, f.target, true);
@@ -301,6 +318,7 @@ Actions receive(State& state, const SwimMessage& m, TimePoint now, Random& rando
         q->over = true;
         w.is_alive(m.about);
       } else if (Peer& about = w.peer(m.about); about.standing != SwimStanding::alive || !q->over) {
+        // Of one who is well and whose question is over nobody needs to know that a third does not reach him.
         about.missing[m.from] = state.clock;
       }
       break;
