@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::chrono::seconds kRepeated{3};  // what is said again sooner is no news
 
+// All but the numbers: a key that comes again would not be done again (decisions.md 15).
 void forget(Suspect& s) {
   const Suspect::Numbers numbers = s.numbers;
   s = {};
@@ -36,6 +37,7 @@ void take_command(Suspect& s, const Event& event) {
       return;
     }
     s.asked = event.at;
+    // Silence proves something only where the control, a node that is well, has answered the same question.
     s.gone = event.kind == kDone && !event.body["result"]["answers"].as_bool(true) &&
              event.body["result"]["control"].as_bool();
     // What it says of the node is news; that the question proves nothing is, too.
@@ -50,6 +52,7 @@ void take_command(Suspect& s, const Event& event) {
     s.setting = event.kind == kIntent;
     if (event.kind == kIntent) ++s.numbers.downs;
     if (event.kind == kDone) s.ours = event.body["result"]["changed"].as_bool(), s.set_at = event.at;
+    // Asked anew before another try: what was found out is old by then.
     if (event.kind == kFailed)
       s.held = event.body["error"]["what"].as_string(), s.gone = false, s.asked = event.at;
   }
@@ -62,6 +65,7 @@ void look(State& state, const cluster::View& view, const Event& event, std::vect
     if (it == state.nodes.end()) continue;
     touched.push_back(node_subject(change.name));
     const cluster::Node* now = view.node(change.name);
+    // (Behind `set_at`: a look that began before we set it DOWN still shows it up.)
     if (change.gone || (it->second.ours && now != nullptr && !now->down && event.at > it->second.set_at))
       forget(it->second);
   }
@@ -81,6 +85,7 @@ void take_job(State& state, const Event& event, JobId job) {
     const JobInfo seen = JobInfo::from_json(event.body["job"]);
     const auto how = parse_job_state(seen.state, seen.flags);
     if (how && is_terminal(*how)) {
+      // Not erased here: decide() closes the subject, so that the view forgets the job, too.
       it->second.running = false, it->second.ended = true;
       return;
     }
@@ -95,6 +100,7 @@ void take_running(State& state, const Event& event, JobId job) {
   if (event.kind == kJobLost) state.running.erase(job);
   if (event.kind != kJobSeen) return;
   const auto nodes = expand_hostlist(event.body["job"]["nodes"].as_string(), kMostNodes);
+  // One node has no peer to watch it.
   if (nodes && nodes->size() > 1)
     state.running[job] = sorted_hosts(*nodes);
   else
@@ -129,6 +135,7 @@ std::vector<std::string> apply(State& state, const cluster::View& view, const Ev
       // What is under way goes on: its end is told to this suspect.
       const bool asking = it->second.asking, setting = it->second.setting, ours = it->second.ours;
       const TimePoint set_at = it->second.set_at;
+      // A sign of life of the node itself: all complaints are void.
       forget(it->second);
       it->second.asking = asking, it->second.setting = setting, it->second.ours = ours;
       it->second.set_at = set_at;
@@ -144,6 +151,7 @@ std::vector<std::string> apply(State& state, const cluster::View& view, const Ev
   return touched;
 }
 
+// One event for each accuser in 3 s, not one for each of their reports, which come every 2 s.
 bool is_news(const State& state, const std::string& node, const std::vector<std::string>& by, TimePoint now) {
   const auto it = state.nodes.find(node);
   if (it == state.nodes.end()) return true;

@@ -18,6 +18,7 @@ struct Known {
   TimePoint now;
 };
 
+// Two, so that one node whose own network is bad takes nobody down; in a group of two there is one other.
 std::size_t enough(std::size_t group) { return group > 2 ? 2 : 1; }
 
 bool is_complained_of(const Known& k, const std::string& node) {
@@ -30,6 +31,7 @@ bool is_complained_of(const Known& k, const std::string& node) {
 std::vector<std::string> accusers(const Known& k, const Suspect& s) {
   std::vector<std::string> names;
   for (const auto& [name, at] : s.by)
+    // Who is complained of himself may be the one that is cut off.
     if (k.now - at < kFresh && !is_complained_of(k, name) && !k.cluster.view.is_down(name))
       names.push_back(name);
   return names;
@@ -43,6 +45,7 @@ std::size_t complained_of(const Known& k, JobId job) {
 }
 
 void hold(const std::string& name, const Suspect& s, std::string why, Decision& decision) {
+  // Said when it changes: it is decided again every few seconds.
   if (s.held != why)
     decision.records.push_back(
         new_event(node_subject(name), kDetectHeld, Json::object({{"why", std::move(why)}})));
@@ -58,6 +61,7 @@ void give_back(const Known& k, const std::string& name, Decision& decision) {
 
 void ask(const Known& k, const std::string& name, const Suspect& s, const std::string& control,
          Decision& decision) {
+  // Three times soon, then each minute: what answers us will go on doing so, and a port is not to be flooded.
   const TimePoint due =
       s.asked == kNoTime ? k.now : s.asked + (s.asked_times < kAskedOften ? kAskAgain : kAskRarely);
   if (k.now < due) {
@@ -87,6 +91,8 @@ void set_down(const Known& k, const std::string& name, const Suspect& s, Decisio
                              .by = subject,
                              .reason = "it does not answer",
                              .out = true});
+  // First the claim is written, and in the next round the command follows: another engine may have been
+  // first.
   if (!k.cluster.claims.holds(kName, subject, subject, k.now)) return;
   decision.records = std::move(leave.records);
   Command command;
@@ -94,6 +100,7 @@ void set_down(const Known& k, const std::string& name, const Suspect& s, Decisio
   command.key = fmt::format("{}.x{}", subject, s.numbers.downs + 1);
   command.verb = verb::kSetDown;
   command.args =
+      // (Not done after that time: Slurm may have been away, and the node be back.)
       Json::object({{"node", name}, {"reason", kReason}, {"before", to_micros(k.now + kHoldsFor)}});
   command.draws = {name};
   decision.commands.push_back(std::move(command));
@@ -117,6 +124,7 @@ Decision decide(const cluster::Cluster& cluster, const State& state, const Polic
   const Suspect& s = it->second;
   const Known k{cluster, state, policy, breaker, now};
   const cluster::Node* node = cluster.view.node(name);
+  // One thing at a time; its end brings us here again.
   if (s.setting || s.ours || s.asking) return decision;
   // Slurm has it DOWN already: whoever did that, there is nothing left to do.
   const std::vector<std::string> who = accusers(k, s);
@@ -124,6 +132,7 @@ Decision decide(const cluster::Cluster& cluster, const State& state, const Polic
     give_back(k, name, decision);
     return decision;
   }
+  // (The last one of two or three nodes whose others died together is held by this, too.)
   if (2 * complained_of(k, s.job) > s.group) {
     hold(name, s,
          "more than half of the job's nodes are complained of: the network is cut, and Slurm decides",
@@ -131,6 +140,7 @@ Decision decide(const cluster::Cluster& cluster, const State& state, const Polic
     decision.wake_at = now + kAskAgain;
     return decision;
   }
+  // An answer that is older than the pause between two questions proves nothing of now.
   if (s.gone && now - s.asked < kAskAgain)
     set_down(k, name, s, decision);
   else
