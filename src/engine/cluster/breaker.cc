@@ -12,6 +12,7 @@
 namespace sickbay::cluster {
 namespace {
 
+// At least 1, else a small partition's nodes could never leave.
 int share(std::size_t nodes, int percent, int most) {
   const auto part = static_cast<int>(nodes * static_cast<std::size_t>(percent) / 100);
   return std::max(1, most > 0 ? std::min(most, part) : part);
@@ -35,6 +36,8 @@ void Breaker::apply(const View& view, const Claims& claims, const Event& event) 
   if (event.kind == kNodesSeen) return on_nodes_seen(view, claims, event);
   if (event.kind == kIntent) {
     const std::vector<std::string> draws = event.body["draws"].as_strings();
+    // At the intent and not when Slurm shows it: two engines that ask within one look must not both have the
+    // last place.
     for (const std::string& node : draws) note_leaving(view, node, event.at);
     if (!draws.empty()) waiting_.erase(event.subject);
   } else if (event.kind == kBreakerTripped) {
@@ -75,6 +78,7 @@ void Breaker::on_nodes_seen(const View& view, const Claims& claims, const Event&
 void Breaker::note_leaving(const View& view, const std::string& node, TimePoint at) {
   for (const std::string& partition : partitions_of(view, node)) {
     auto& [left, last, tripped] = partitions_[partition];
+    // Old entries go when new ones come; of a node that left again since, `last` is younger and stays.
     for (; !left.empty() && left.front().first < at - kLongestWindow; left.pop_front())
       if (const auto it = last.find(left.front().second);
           it != last.end() && it->second == left.front().first)
@@ -91,10 +95,13 @@ Breaker::Held Breaker::held_by_recent_of(const BreakerPolicy& policy, const View
   const auto& left = it->second.left;
   const int limit = share(nodes_of(view, partition).size(), policy.most_percent, policy.most);
   const TimePoint from = now - policy.window;
+  // (Entries are in the order of time, so it is found without looking at all of them: who waits asks often.)
   const auto first = std::ranges::upper_bound(left, from, {}, [](const auto& entry) { return entry.first; });
   if (const auto recent = left.end() - first; recent >= limit)
     return {fmt::format("{} of at most {} nodes left within {} min", recent, limit,
                         std::chrono::duration_cast<std::chrono::minutes>(policy.window).count()),
+            // When so many have left the window that one more fits: more may have left than the bound, by
+            // others' hands.
             (first + (recent - limit))->first + policy.window};
   return {};
 }
@@ -122,6 +129,7 @@ std::size_t Breaker::room(const BreakerPolicy& policy, const View& view, const C
 Breaker::Leave Breaker::ask(const BreakerPolicy& policy, const View& view, const Claims& claims,
                             const std::string& node, const std::string& by, TimePoint now) const {
   Leave leave;
+  // A node of two partitions takes from both, so both must have room.
   for (const std::string& partition : partitions_of(view, node)) {
     leave.held = held(policy, view, claims, partition, node, now);
     if (leave.held.why.empty()) continue;
@@ -135,6 +143,7 @@ Breaker::Leave Breaker::ask(const BreakerPolicy& policy, const View& view, const
     return leave;
   }
   leave.granted = true;
+  // It has room again: said once, with the first leave.
   for (const std::string& partition : partitions_of(view, node))
     if (const auto it = partitions_.find(partition); it != partitions_.end() && it->second.tripped)
       leave.records.push_back(new_event("cluster", kBreakerReset, Json::object({{"partition", partition}})));

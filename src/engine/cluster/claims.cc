@@ -30,6 +30,7 @@ void Claims::erase(const std::string& on) {
   uncount(node);
 }
 
+// By the partitions that it had when it was counted: uncount() must take from those, whatever they are now.
 void Claims::count(const View& view, const std::string& node) {
   uncount(node);
   const Node* shown = view.node(node);
@@ -69,6 +70,8 @@ void Claims::apply(const View& view, const Event& event) {
     const std::string node(node_of_subject(claim.on));
     const bool out = claim.out, holds = claim.until > event.at;
     claims_.emplace(event.subject, std::move(claim));
+    // out_ and out_of_ are kept beside the claims, so that the breaker's answer does not go through all of
+    // them (breaker_cost_test.cc).
     if (out) out_.insert(node);
     if (out && holds) count(view, node);
   } else if (event.kind == kClaimReleased) {
@@ -83,6 +86,7 @@ void Claims::apply(const View& view, const Event& event) {
       else if (keeps_out(change.name, event.at))
         count(view, change.name);  // it may be in other partitions now
   } else if (closes_subject(event.kind)) {
+    // A holder whose subject is closed holds nothing (decisions.md 21).
     std::set<std::string> ended;
     for (const auto& [on, claim] : claims_)
       if (claim.by == event.subject) ended.insert(on);
@@ -109,6 +113,7 @@ std::size_t Claims::out_of(const std::string& partition, TimePoint now) const {
   if (it == out_of_.end()) return 0;
   std::size_t out = it->second;
   // Those that ran out since the last event.
+  // (Time passes between two events; by_end_ is in the order of time.)
   for (const auto& [end, node] : by_end_) {
     if (end > now) break;
     out -= static_cast<std::size_t>(std::ranges::count(counted_.at(node).partitions, partition));

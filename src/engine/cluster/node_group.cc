@@ -25,6 +25,7 @@ bool Node::failing() const {
 bool Node::only_reserved() const {
   auto parsed = parse_node_state(state);
   if (!parsed || usable) return false;
+  // Usable but for these two: a reservation of ours shows as RESERVED, or as MAINT by its flag.
   parsed->flags &=
       ~(static_cast<std::uint32_t>(NodeFlag::reserved) | static_cast<std::uint32_t>(NodeFlag::maintenance));
   return sickbay::usable(*parsed);
@@ -39,8 +40,10 @@ Json group_of(const NodeInfo& info, bool closely) {
                              {"usable", parsed && usable(*parsed)},
                              {"down", parsed && parsed->base == NodeBase::down},
                              {"partitions", info.partitions}});
+  // Of a node that is well an old reason is of no interest.
   if (parsed && (parsed->base == NodeBase::down || parsed->has(NodeFlag::drain)))
     group.set("reason", info.reason).set("reason_uid", info.reason_uid);
+  // Only where somebody asks: they change all day, and would make every node its own group.
   if (closely) {
     group.set("boot", to_micros(info.boot_time));
     group.set("idle", parsed && is_idle(*parsed));

@@ -33,6 +33,7 @@ void see_group(View& view, const Json& group) {
   if (!names) return;
   const bool gone = group["gone"].as_bool();
   Node now = gone ? Node() : node_of(group);
+  // By this an engine knows whether what it sees is older than what it did.
   now.look = view.looks;
   for (const std::string& name : *names) {
     const auto it = view.nodes.find(name);
@@ -59,6 +60,7 @@ std::vector<std::string> View::went_down() const {
 }
 
 void apply(View& view, const Event& event) {
+  // Of this event alone: engines that hear it after the view look at nothing else.
   view.changes.clear();
   if (event.kind == kNodesSeen) {
     ++view.looks;
@@ -70,6 +72,7 @@ void apply(View& view, const Event& event) {
     view.wanted_partitions = {names.begin(), names.end()};
   } else if (event.kind == kJobSeen) {
     JobInfo job = JobInfo::from_json(event.body["job"]);
+    // A job may be watched by several subjects, each as it saw it last.
     const JobKey key{job.job_id, event.subject, event.body["run"].as_string()};
     view.jobs[key] = std::move(job);
   } else if (event.kind == kJobLost) {
