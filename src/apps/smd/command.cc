@@ -97,6 +97,7 @@ class Call {
     const std::string text = nodes_file_text(set);
     if (const Status written = write_nodes_file(file_path(), text); !written)
       return complain(written.error());
+    // These lines, with their odd names in front, are those of the paper's output: scripts match them.
     say("_generate_node_file: job {} all nodes replaced", wish_.job);
     say("source the {} hostfile to get the new job environment", file_path());
     if (wish_.exports) world_.out(text);
@@ -131,6 +132,7 @@ class Call {
     const auto done = replace_node(wish_.job, nodes, wish_.nodes.size() > 1);
     if (!done) return complain(done.error(), fmt::format("replace {} in {}", nodes, of_job()));
     const bool later = done->by.empty();
+    // 75 (EX_TEMPFAIL): a script can tell "ask again" from "no".
     int code = later ? error_row(ErrorCode::busy).exit_code : 0;
     if (later) {
       tell(replaced_later_line(wish_.job, nodes, done->when));
@@ -245,6 +247,8 @@ class Call {
   }
 
   int show_exports() const {
+    // No such file is the usual case; one that is there and is not trusted is an error, for its text is run
+    // by a shell.
     auto text = read_nodes_file(file_path());
     if (!text && text.error().code != ErrorCode::not_found) return complain(text.error());
     if (text) {
@@ -297,6 +301,8 @@ class Call {
   }
 
   int handle() const {
+    // Both policies are read before the service is asked anything: a word that is wrong in the second one
+    // must not be found after nodes were dropped by the first.
     std::vector<std::pair<const PolicyVariable*, Policy>> todo;
     for (const PolicyVariable& variable : kVariables) {
       if (!(variable.fault == Fault::failed ? wish_.failed : wish_.failing)) continue;
@@ -321,6 +327,7 @@ class Call {
                 .message("smd") +
             "\n");
       }
+      // One kind was not cared for: the job may not go on, so nothing more is done to it.
       if (code != 0) break;
     }
     if (wish_.json)
@@ -328,6 +335,7 @@ class Call {
     return code;
   }
 
+  // The state machine says what to do, this does it: no clock and no network is in there.
   int drive(FaultHandling& handling) const {
     Act act = handling.start();
     for (;;) {
@@ -415,11 +423,14 @@ class Call {
 }  // namespace
 
 int run_smd(const std::vector<std::string>& words, const World& world) {
+  // (SLURM_JOBID is the name that older scripts set.)
   std::string job = world.variable("SLURM_JOB_ID");
   if (job.empty()) job = world.variable("SLURM_JOBID");
   auto wish = parse_options(words, job);
   if (!wish) {
     Wish none;
+    // The words could not be read, so --json among them is looked for by hand: a program that asked for JSON
+    // gets its error so.
     none.json = std::ranges::find(words, "--json") != words.end();
     return Call(none, world).complain(wish.error());
   }

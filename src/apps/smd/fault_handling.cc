@@ -33,6 +33,7 @@ Act FaultHandling::next(const Reply& reply, TimePoint now) {
     case State::replacing:
       return tried(reply, now);
     case State::delay_extending:
+      // The trouble is told once, though it is asked for again in each round.
       delay_granted_ = extended_by(reply, step().delay, !delay_told_);
       delay_told_ = true;
       return wait_for_more(now);
@@ -43,6 +44,7 @@ Act FaultHandling::next(const Reply& reply, TimePoint now) {
     case State::writing:
       return written(reply);
     case State::extending: {
+      // (A refusal is told and is no failure: the job has its nodes.)
       const std::uint32_t minutes = extensions_.front();
       extensions_.erase(extensions_.begin());
       extended_by(reply, minutes, true);
@@ -64,6 +66,7 @@ Act FaultHandling::found(const Reply& reply) {
     return stop(reply.trouble);
   }
   for (const FaultyNode& node : reply.faulty)
+    // A service may tell of both kinds, whatever was asked for.
     if (node.fault == fault_) nodes_.push_back({node, Outcome::left, {}});
   hopeless_.assign(nodes_.size(), false);
   if (nodes_.empty()) {
@@ -82,15 +85,18 @@ Act FaultHandling::found(const Reply& reply) {
 Act FaultHandling::next_step() {
   ++at_;
   node_ = 0;
+  // Nothing left to do, or no step left: what was done is written up either way.
   if (left() == 0 || at_ == policy_.steps.size()) return write_up();
   switch (step().kind) {
     case Kind::replace:
+      // The moments of the tries: 20 s apart, from the first one on.
       grid_ = tries_since_;
       return begin_tries(tries_since_);
     case Kind::drop:
       state_ = State::dropping;
       return drop_next();
     case Kind::exit_job:
+      // (Nodes are left, so the exit code says that the job may not go on.)
       say("_handle_fault: job {} exit job", job_);
       return write_up();
   }
@@ -131,6 +137,7 @@ Act FaultHandling::tried(const Reply& reply, TimePoint now) {
   if (!reply.good) {
     if (!last_round_ || reply.trouble.hope == Hope::none)
       say("_try_replace: smd_replace_node() error job_id {}: {}", job_, reply.trouble.text);
+    // Three kinds (service.cc): nothing can be done for this job; not for this node; not now.
     if (reply.trouble.hope == Hope::none) return stop(reply.trouble);
     if (reply.trouble.hope == Hope::next) hopeless_[node_] = true;
   } else if (reply.replaced.by.empty()) {
@@ -139,6 +146,7 @@ Act FaultHandling::tried(const Reply& reply, TimePoint now) {
     say("_try_replace: job {} node {} replaced by {}", job_, one.node.name, reply.replaced.by);
     one.kind = Outcome::replaced;
     one.by = reply.replaced.by;
+    // The whole new set each time: the last one is what the nodes file gets.
     set_ = reply.replaced.set;
     changed_ = changed_ || !set_.nodes.empty();
   }
@@ -169,6 +177,7 @@ Act FaultHandling::wait_for_more(TimePoint now) {
   const auto waited = std::chrono::duration_cast<std::chrono::seconds>(grid_ - tries_since_);
   say("_try_replace: job {} waited for {} sec cnt {} trying every {} sec...", job_, waited.count(), waits_++,
       kTryEvery.count());
+  // A try that took longer than 20 s skips a moment; the next one is at its usual time.
   while (grid_ <= now) grid_ += kTryEvery;
   state_ = State::waiting;
   Act act(Act::Kind::wait);
@@ -178,6 +187,7 @@ Act FaultHandling::wait_for_more(TimePoint now) {
 
 Act FaultHandling::end_replacing() {
   const auto replaced = std::ranges::count(nodes_, Outcome::replaced, &NodeOutcome::kind);
+  // Noted, and asked for at the end: the paper's lines have it behind the nodes file.
   if (replaced > 0 && step().extend > 0)
     extensions_.push_back(step().extend * static_cast<std::uint32_t>(replaced));
   if (left() > 0) {
@@ -211,6 +221,7 @@ Act FaultHandling::dropped(const Reply& reply) {
     set_ = reply.set;
     changed_ = changed_ || !set_.nodes.empty();
   } else {
+    // A node that cannot be dropped stays left; the others are still tried.
     say("_drop_nodes: smd_drop_node() error job_id {}: {}", job_, reply.trouble.text);
     if (reply.trouble.hope == Hope::none) return stop(reply.trouble);
   }
@@ -234,6 +245,7 @@ Act FaultHandling::written(const Reply& reply) {
     return finish();
   }
   file_written_ = true;
+  // (The paper says "replaced" of dropped ones, too.)
   if (left() == 0)
     say("_generate_node_file: job {} all nodes replaced", job_);
   else
@@ -244,6 +256,7 @@ Act FaultHandling::written(const Reply& reply) {
 }
 
 Act FaultHandling::extend_next() {
+  // No more time for a job that ends.
   if (left() > 0 || extensions_.empty()) return finish();
   state_ = State::extending;
   say("_time_limit_extend: job {} extending job time limit by {} minutes", job_, extensions_.front());
@@ -264,6 +277,7 @@ bool FaultHandling::extended_by(const Reply& reply, std::uint32_t minutes, bool 
 
 Act FaultHandling::finish() {
   Act act(Act::Kind::finish);
+  // Without its nodes file the next step would be started on the lost node.
   act.exit_code = left() > 0 || file_failed_ ? 1 : 0;
   return act;
 }

@@ -50,6 +50,7 @@ tl::unexpected<Error> file_trouble(int number, std::string_view doing, const std
                   .remedied_by(std::move(remedy)));
 }
 
+// Everything else gets a backslash: the file is sourced by a shell, and names come from the service.
 bool plain(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
          std::strchr(",._-+:=@/", c) != nullptr;
@@ -58,6 +59,7 @@ bool plain(char c) {
 std::string escaped(const std::string& value) {
   std::string out;
   for (const char c : value) {
+    // Control characters cannot be escaped by a backslash (a newline would join two lines).
     if (static_cast<unsigned char>(c) < ' ' || c == 0x7f) continue;
     if (!plain(c)) out += '\\';
     out += c;
@@ -78,6 +80,7 @@ std::string nodes_file_text(const NodeSet& set) {
       "export SLURM_NNODES={1}\nexport SLURM_JOB_NUM_NODES={1}\n",
       nodes, set.count);
   if (!set.cpus.empty()) text += fmt::format("export SLURM_JOB_CPUS_PER_NODE={}\n", escaped(set.cpus));
+  // It holds a count for each of the old nodes, and srun would take it for those of the new ones.
   text += "unset SLURM_TASKS_PER_NODE\n";
   return text.append(kBesideTheLostStep);
 }
@@ -86,6 +89,8 @@ Status write_nodes_file(const std::string& path, const std::string& text) {
   // Not write_durably (adapters/posix): its fixed name for the new file is for folders of one's own.
   std::string made;
   int fd = -1;
+  // A name by chance, made with O_EXCL: /tmp is everybody's, and what lies there under a known name may be a
+  // link.
   for (int attempt = 0; attempt < 100 && fd < 0; ++attempt) {
     std::uint64_t number = 0;
     if (::getrandom(&number, sizeof number, 0) != sizeof number)
@@ -101,7 +106,9 @@ Status write_nodes_file(const std::string& path, const std::string& text) {
     if (n < 0 && errno != EINTR) number = errno;
     if (n > 0) at += static_cast<std::size_t>(n);
   }
+  // (Some file systems tell of a full disk only here.)
   if (::close(fd) != 0 && number == 0) number = errno;
+  // By rename: a step that sources it at this moment reads the old file or the new one, whole.
   if (number == 0 && ::rename(made.c_str(), path.c_str()) != 0) number = errno;
   if (number == 0) return {};
   ::unlink(made.c_str());
@@ -109,6 +116,7 @@ Status write_nodes_file(const std::string& path, const std::string& text) {
 }
 
 Result<std::string> read_nodes_file(const std::string& path) {
+  // O_NONBLOCK: a FIFO under that name must not hold the job.
   const Fd file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   if (!file.ok()) return file_trouble(errno, "open", path);
   struct stat info {};

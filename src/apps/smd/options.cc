@@ -74,6 +74,7 @@ Status take(Wish& wish, const OptionRow& row, const std::string& as, const std::
   if (word == "job") return choose(wish, Action::job, as);
   if (word == "config") return choose(wish, Action::config, as);
   if (word == "check-policy") return choose(wish, Action::check_policy, as);
+  // (Help and version go before what was asked for otherwise.)
   if (word == "help") return wish.action = Action::help, Status();
   if (word == "version") return wish.action = Action::version, Status();
   if (word == "drain") return nodes(Action::drain);
@@ -148,6 +149,7 @@ Result<std::uint32_t> parse_job(const std::string& text) {
     return fail(usage(fmt::format("{} is no job id", quote_for_message(text)), std::move(remedy)));
   };
   const auto digits = static_cast<std::size_t>(std::ranges::find_if_not(text, is_digit) - text.begin());
+  // What people copy from squeue or sacct: "17.0", "17_3", "17+1"; each gets its own remedy.
   if (digits > 0 && digits < text.size() && text[digits] == '.')
     return wrong(fmt::format("give the job without its step: {}", text.substr(0, digits)));
   if (digits > 0 && digits < text.size() && (text[digits] == '_' || text[digits] == '+'))
@@ -155,6 +157,7 @@ Result<std::uint32_t> parse_job(const std::string& text) {
   if (digits == 0 || digits < text.size() || text.size() > 10)
     return wrong("give a number, as squeue shows it");
   const unsigned long long number = std::stoull(text);
+  // (The two highest numbers are Slurm's NO_VAL and INFINITE.)
   if (number == 0 || number > 0xfffffffdULL) return wrong("give a number, as squeue shows it");
   return static_cast<std::uint32_t>(number);
 }
@@ -203,6 +206,7 @@ Result<Wish> parse_options(const std::vector<std::string>& words, const std::str
       if (const Status taken = take(wish, *row, name, value); !taken) return fail(taken.error());
       continue;
     }
+    // Letters may stand together (-Hv); one that wants a value takes the rest of the word.
     for (std::size_t at = 1; at < word.size(); ++at) {
       const OptionRow* row = row_of(word[at]);
       const std::string as = std::string("-") + word[at];
@@ -217,6 +221,7 @@ Result<Wish> parse_options(const std::vector<std::string>& words, const std::str
       if (const Status taken = take(wish, *row, as, value); !taken) return fail(taken.error());
     }
   }
+  // Whatever the job's number is.
   if (wish.action == Action::help || wish.action == Action::version) return wish;
   if (job.empty()) job = slurm_job_id;
   if (!job.empty()) {

@@ -40,8 +40,10 @@ tl::unexpected<Error> wrong(std::string_view variable, std::string what, std::st
 }
 
 std::optional<std::uint32_t> minutes_of(std::string_view text) {
+  // ("4min" as the paper writes TIME_LIMIT_DELAY=Xmin.)
   if (text.size() > 3 && equal_ignoring_case(text.substr(text.size() - 3), "min"))
     text = trimmed(text.substr(0, text.size() - 3));
+  // (Six digits fit a u32; what is more than kMostPolicyMinutes is refused below.)
   if (text.empty() || text.size() > 6 || !std::ranges::all_of(text, is_digit)) return {};
   std::uint32_t minutes = 0;
   for (const char c : text) minutes = minutes * 10 + static_cast<std::uint32_t>(c - '0');
@@ -103,6 +105,7 @@ Result<Policy> parse_policy(std::string_view text, std::string_view variable) {
   if (seen.empty())
     return wrong(variable, "it says nothing", "it is empty",
                  fmt::format("unset it, or write it as in {}={}", variable, kExample));
+  // When all is read: a value belongs to its word wherever it stands.
   for (const Value& value : values) {
     const auto step = std::ranges::find(policy.steps, value.row->kind, &PolicyStep::kind);
     if (step == policy.steps.end())
@@ -137,6 +140,7 @@ std::vector<std::string> describe_policy(const Policy& policy) {
       line += fmt::format(", and extend the time limit by {} minutes for each", step.extend);
     lines.push_back(line);
   }
+  // An end that the list does not have is said, for it is what happens.
   if (policy.steps.empty() || policy.steps.back().kind != Kind::exit_job)
     lines.emplace_back("where nodes are still left: end the job");
   return lines;

@@ -65,6 +65,7 @@ constexpr bool rows_follow_numbers() {
 }
 static_assert(rows_follow_numbers(), "in the order of smd.h");
 
+// errno of the system itself, which libsmd passes on.
 constexpr TroubleRow kOfSystem{0, Hope::again, ErrorCode::os, "look at the system's log for the cause"};
 const TroubleRow& row_of(int number) {
   const auto row = std::ranges::find(kRows, number, &TroubleRow::number);
@@ -109,6 +110,7 @@ Answer<std::vector<FaultyNode>> faulty_nodes(std::uint32_t job, Fault fault) {
 
 Answer<Replaced> replace_node(std::uint32_t job, const std::string& node, bool several) {
   Replaced replaced;
+  // A call of its own, and a command that the original plugin does not know; one node goes by the old one.
   if (several) {
     const smd_replace_nodes_request_t request{job, node.c_str()};
     smd_replace_nodes_reply_t reply{};
@@ -117,6 +119,7 @@ Answer<Replaced> replace_node(std::uint32_t job, const std::string& node, bool s
     ::smd_free_replace_job_nodes_reply(&reply);
     return replaced;
   }
+  // (The original's structures have char*, not const.)
   std::string name = node;
   replace_node_request request{job, name.data()};
   replace_node_reply reply{};
