@@ -55,9 +55,12 @@ class AgentFiles final : public AgentStore {
     auto text = read_spool();
     if (!text) return fail(std::move(text.error()));
     std::size_t good = 0;
+    // Behind the last one that was given or delivered: sickbayd drops a repeat by its number (decisions.md
+    // 14).
     std::int64_t last = delivered_number();
     const std::vector<Line> lines = lines_of(*text, &good);
     if (!lines.empty()) last = std::max(last, lines.back().n);
+    // A spool that was lost begins above all old numbers: the time in seconds is greater than their count.
     if (last == 0) last = static_cast<std::int64_t>(::time(nullptr));
     std::string more;
     for (Json& finding : findings) more += finding.set("n", ++last).dump() + "\n";
@@ -70,6 +73,7 @@ class AgentFiles final : public AgentStore {
           from = line.begin;
           break;
         }
+      // As a whole beside the old one: a power cut leaves the old spool or the new.
       return write_durably(path("spool"), text->substr(from, good - from) + more, 0600);
     }
     return append(good, more);
@@ -93,11 +97,14 @@ class AgentFiles final : public AgentStore {
     const Lock lock(path("lock"));
     if (!lock.held()) return fail(file_error(lock.error(), "open", path("lock")));
     if (n <= delivered_number()) return {};
+    // First the number, then the spool: after a crash between the two something is kept twice, and nothing
+    // lost.
     if (Status written = write_durably(path("delivered"), std::to_string(n) + "\n", 0600); !written)
       return written;
     auto text = read_spool();
     if (!text) return fail(std::move(text.error()));
     const std::vector<Line> lines = lines_of(*text, nullptr);
+    // (It shrinks only when all is delivered; else keep() cuts it when it is full.)
     if (!lines.empty() && lines.back().n > n) return {};
     if (::truncate(path("spool").c_str(), 0) != 0 && errno != ENOENT)
       return fail(file_error(errno, "empty", path("spool")));
@@ -134,6 +141,7 @@ class AgentFiles final : public AgentStore {
     ::close(fd);
     if (n != static_cast<ssize_t>(text.size()))
       return fail(file_error(n < 0 ? error : ENOSPC, "write", file));
+    // Two old files at most: the disk of a node is not the log's.
     if (full) {
       ::rename((file + ".1").c_str(), (file + ".2").c_str());
       ::rename(file.c_str(), (file + ".1").c_str());
@@ -167,6 +175,7 @@ class AgentFiles final : public AgentStore {
       const std::int64_t n = (*read)["n"].as_int();
       lines.push_back({n, std::move(*read), at, end + 1});
     }
+    // Behind it may be half a line, of a power cut: it is cut off by the next append().
     if (good != nullptr) *good = at;
     return lines;
   }
@@ -175,6 +184,7 @@ class AgentFiles final : public AgentStore {
   Status append(std::size_t good, std::string_view more) const {
     const std::string file = path("spool");
     const bool fresh = ::access(file.c_str(), F_OK) != 0;
+    // A new file's name must be durable, too.
     if (fresh) return write_durably(file, more, 0600);
     const int fd = ::open(file.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0) return fail(file_error(errno, "open", file));

@@ -69,11 +69,13 @@ Error file_error(int errno_value, std::string_view doing, const std::string& pat
 }
 
 Status write_durably(const std::string& path, std::string_view bytes, unsigned mode) {
+  // A fixed name, so that what a crash leaves is overwritten by the next try.
   const std::string temporary = path + ".new";
   {
     const Fd file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, mode));
     if (!file.ok()) return fail(file_error(errno, "create", temporary));
     int wrong = write_all(file.get(), bytes);
+    // (open() has cut the mode by the umask.)
     if (wrong == 0 && ::fchmod(file.get(), mode) != 0) wrong = errno;
     if (wrong == 0 && ::fsync(file.get()) != 0) wrong = errno;
     if (wrong != 0) {
@@ -114,6 +116,7 @@ Result<std::string> read_tail(const std::string& path, std::size_t bytes) {
   if (!S_ISREG(info.st_mode))
     return fail(ErrorCode::storage_broken, fmt::format("cannot read {}: it is no regular file", path));
   std::string text(std::min(bytes, static_cast<std::size_t>(info.st_size)), '\0');
+  // From the size of this moment on: a file that grows meanwhile does not move under us.
   auto offset = info.st_size - static_cast<off_t>(text.size());
   std::size_t got = 0;
   while (got < text.size()) {
@@ -140,6 +143,7 @@ Status make_folder(const std::string& path, unsigned mode) {
       return fail(file_error(errno, "make the folder", part));
     }
   }
+  // EEXIST may have been a file.
   struct stat info {};
   if (::stat(path.c_str(), &info) != 0 || !S_ISDIR(info.st_mode))
     return fail(file_error(ENOTDIR, "use as a folder", path));

@@ -63,6 +63,8 @@ class Runner : public OperationRunner {
     }
     ProcessSpec spec;
     spec.argv = {file};
+    // Nothing of the agent's own environment but these two: an operation does the same whoever started the
+    // agent.
     spec.environment = {"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C",
                         "HOME=/"};
     for (const char* name : {"SLURM_CONF", "SICKBAY_ROOT"})
@@ -76,6 +78,7 @@ class Runner : public OperationRunner {
                                {"root", folders_.root}})
                      .dump() +
                  "\n";
+    // DATA is what the operation may use; AS counts mappings as well, so it stands higher.
     spec.limits = {{"DATA", static_cast<std::int64_t>(call.memory_limit)},
                    {"AS", static_cast<std::int64_t>(call.memory_limit + kOwnMemory)},
                    {"CORE", 0}};
@@ -123,6 +126,7 @@ class Runner : public OperationRunner {
     if (outcome->strays > 0)
       left = fmt::format(" (it left {} process{} behind, killed)", outcome->strays,
                          outcome->strays == 1 ? "" : "es");
+    // In this order: our own reason for its end before the signal by which we ended it.
     if (outcome->ended_early)
       return unknown(fmt::format("{} was ended: {}{}", call.run, call.early_end->why(), left));
     if (outcome->timed_out)

@@ -93,6 +93,7 @@ class PollLoop : public Loop {
       const std::lock_guard lock(mutex_);
       tasks.swap(posted_);
     }
+    // Stopped in the midst of it: the rest is put back in front, for run() may be called again.
     for (std::size_t i = 0; i < tasks.size(); ++i) {
       if (stopped_) {
         const std::lock_guard lock(mutex_);
@@ -107,6 +108,8 @@ class PollLoop : public Loop {
 
   void run_timers() {
     const TimePoint until = now();
+    // What is set from now on waits for the next round: a timer that sets itself for "now" would keep all
+    // others from their turn.
     const TimerId newest = last_id_;
     auto next = timers_.begin();
     while (!stopped_ && next != timers_.end() && next->first.first <= until) {
@@ -119,6 +122,7 @@ class PollLoop : public Loop {
       timers_.erase(next);
       due_.erase(key.second);
       task();
+      // Looked for anew: the task may have cancelled the one that was next.
       next = timers_.upper_bound(key);
     }
   }
@@ -139,6 +143,7 @@ class PollLoop : public Loop {
 
   void wait() {
     std::vector<pollfd> fds{{wake_, POLLIN, 0}};
+    // Weak: an unwatched one must not be called, though poll() has seen it.
     std::vector<std::weak_ptr<std::function<void()>>> watches{{}};
     for (const auto& [fd, ready] : watches_) {
       fds.push_back({fd, POLLIN, 0});

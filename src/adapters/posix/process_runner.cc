@@ -115,6 +115,8 @@ constexpr int kFirstHigh = 200;  // a program's own descriptors lie below
 
 // A readable descriptor with `bytes` in it, or -1 and errno.
 int memory_file(const std::string& bytes) {
+  // A file in memory and not a pipe: a program that reads its input late, or never, cannot hold us in a
+  // write.
   const int fd = ::memfd_create("sickbay", MFD_CLOEXEC);
   if (fd < 0) return -1;
   for (std::size_t at = 0; at < bytes.size();) {
@@ -152,6 +154,7 @@ struct Plan {
     ::_exit(127);
   };
   if (::setpgid(0, 0) != 0) stop(Step::group);
+  // What we ignore or catch must be as usual for the program: ignored signals outlive exec.
   for (int s = 1; s < NSIG; ++s)
     if (s != SIGKILL && s != SIGSTOP) ::signal(s, SIG_DFL);
   sigset_t none;
@@ -164,11 +167,15 @@ struct Plan {
   auto close_range = [&](unsigned from, unsigned to) {
     if (from <= to && ::syscall(SYS_close_range, from, to, 0U) != 0) stop(Step::descriptors);
   };
+  // In ascending order, so that each gap between two numbers is closed once; all sources lie above
+  // kFirstHigh, so no dup2 overwrites one that is still needed.
   for (const auto& [fd, place] : plan.places) {
     if (::dup2(fd, place) < 0) stop(Step::descriptors);
     if (place > next) close_range(static_cast<unsigned>(next), static_cast<unsigned>(place - 1));
     next = place + 1;
   }
+  // The report pipe comes behind the program's own descriptors, and alone closes with exec: that is how the
+  // parent sees that exec went well.
   if (::dup3(report, next, O_CLOEXEC) < 0) stop(Step::descriptors);
   report = next;
   close_range(static_cast<unsigned>(next + 1), ~0U);
@@ -177,6 +184,7 @@ struct Plan {
     if (::setrlimit(static_cast<__rlimit_resource>(resource), &limit) != 0) stop(Step::limits);
   if (spec.as_user && (::geteuid() == 0 || ::geteuid() != spec.as_user->uid)) {
     const auto& user = *spec.as_user;
+    // Groups, then gid, then uid: after setresuid() the right to the others is gone.
     if (::setgroups(plan.groups.size(), plan.groups.data()) != 0) stop(Step::identity);
     if (::setresgid(user.gid, user.gid, user.gid) != 0) stop(Step::identity);
     if (::setresuid(user.uid, user.uid, user.uid) != 0) stop(Step::identity);
@@ -239,6 +247,7 @@ class PosixRunner : public ProcessRunner {
       spec.environment.push_back(process->family);
     }
     if (auto started = start(spec, *process); !started) {
+      // Later and not from inside: a caller's `done` must not run before run() has returned.
       loop_.post(lifetime_.guard([process, error = started.error()] { process->done(fail(error)); }));
       return;
     }
@@ -274,6 +283,7 @@ class PosixRunner : public ProcessRunner {
       rlimit limit{};
       if (::getrlimit(static_cast<__rlimit_resource>(row->resource), &limit) != 0)
         return fail(ErrorCode::os, fmt::format("cannot read the limit {}: {}", name, std::strerror(errno)));
+      // The soft limit alone, and never above the hard one, which stays the user's.
       limit.rlim_cur = std::min(value < 0 ? RLIM_INFINITY : static_cast<rlim_t>(value), limit.rlim_max);
       limits.emplace_back(row->resource, limit);
     }
@@ -344,6 +354,8 @@ class PosixRunner : public ProcessRunner {
     if (pid < 0) return broken("start");
     ::setpgid(pid, pid);  // both sides do it: whoever comes first
     process.pidfd = static_cast<int>(::syscall(SYS_pidfd_open, pid, 0));
+    // Nobody would hear of its end (the kernel is older than 5.3, or descriptors have run out): so it is not
+    // left running.
     if (process.pidfd < 0) {
       const auto failed = broken("follow");
       ::kill(pid, SIGKILL);
@@ -367,6 +379,7 @@ class PosixRunner : public ProcessRunner {
       if (n <= 0) return false;
       const std::size_t room = p.limit[i] - std::min(p.limit[i], p.text[i].size());
       const std::size_t take = std::min(room, static_cast<std::size_t>(n));
+      // What is over the limit is read and dropped: a full pipe would hold the program for ever.
       p.text[i].append(block, take);
       if (take == static_cast<std::size_t>(n)) continue;
       p.truncated = true;
@@ -404,6 +417,7 @@ class PosixRunner : public ProcessRunner {
     if (::waitid(P_PID, static_cast<id_t>(p->pid), &info, WEXITED | WNOHANG | WNOWAIT) != 0 ||
         info.si_pid == 0)
       return;
+    // The group of one that has ended: what it left behind there goes now.
     ::kill(-p->pid, SIGKILL);
     rusage used{};
     while (::wait4(p->pid, nullptr, 0, &used) < 0 && errno == EINTR) {
@@ -432,6 +446,7 @@ class PosixRunner : public ProcessRunner {
     running_.erase(p->pid);
     const auto done = std::move(p->done);
     Failure failure{};
+    // A whole report means that exec was never reached; less than one is none.
     if (p->text[report_pipe].size() == sizeof failure && !p->timed_out && !p->ended_early) {
       std::memcpy(&failure, p->text[report_pipe].data(), sizeof failure);
       done(fail(error_of(*p, failure)));

@@ -26,6 +26,7 @@ Status wrong_with(const std::string& path, const struct stat& st) {
   if (!belongs_to_us(st))
     return refuse(path, fmt::format("belongs to uid {} and not to root", st.st_uid), "chown root " + path);
   if (S_ISLNK(st.st_mode)) return {};  // a link has no rights of its own
+  // (/tmp: others may put files there, but not take away or replace ours.)
   const bool is_shared = S_ISDIR(st.st_mode) && (st.st_mode & S_ISVTX) != 0;
   if (others_may_write(st) && !is_shared)
     return refuse(path, "may be written by others", "chmod go-w " + path);
@@ -43,6 +44,7 @@ void push_parts(std::deque<std::string>& parts, const std::filesystem::path& pat
 bool belongs_to_us(const struct stat& about) { return about.st_uid == 0 || about.st_uid == ::geteuid(); }
 bool others_may_write(const struct stat& about) { return (about.st_mode & (S_IWGRP | S_IWOTH)) != 0; }
 
+// Part by part, links as well: who may change any folder on the way may lead it elsewhere.
 Status only_ours_to_change(const std::string& path) {
   std::error_code failed;
   const std::filesystem::path whole = std::filesystem::absolute(path, failed);
@@ -58,6 +60,7 @@ Status only_ours_to_change(const std::string& path) {
     const std::string part = parts.front();
     parts.pop_front();
     if (part == "..") {
+      // `here` has no link in it, so its parent is the one that the kernel means.
       here = here.parent_path();
       continue;
     }

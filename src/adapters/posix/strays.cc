@@ -23,6 +23,7 @@
 namespace sickbay {
 namespace {
 
+// Of each of our threads: the kernel keeps a child with the thread that forked it, or that adopted it.
 std::vector<pid_t> children() {
   std::vector<pid_t> pids;
   const std::unique_ptr<DIR, int (*)(DIR*)> tasks(::opendir("/proc/self/task"), ::closedir);
@@ -69,6 +70,7 @@ int kill_strays(const std::string& family, std::span<const pid_t> ours) {
     std::vector<pollfd> waited_for;
     for (const pid_t pid : children()) {
       if (std::find(ours.begin(), ours.end(), pid) != ours.end()) continue;
+      // One that has ended is only collected; without a family none is killed.
       if (::waitpid(pid, nullptr, WNOHANG) == pid || family.empty()) continue;
       const Kin found = kin(pid, family);
       // What stays unclear has no environment for good, and is left alone.
@@ -83,6 +85,7 @@ int kill_strays(const std::string& family, std::span<const pid_t> ours) {
       const int fd = static_cast<int>(::syscall(SYS_pidfd_open, pid, 0));
       if (fd >= 0) waited_for.push_back({fd, POLLIN, 0});
     }
+    // A millisecond for them to end, or to finish their exec; 100 ms in all, for the loop stands meanwhile.
     if (!waited_for.empty()) ::poll(waited_for.data(), waited_for.size(), 1);
     for (const pollfd& p : waited_for) ::close(p.fd);
     if (waited_for.empty() || spent >= milliseconds(100)) return killed;
