@@ -122,12 +122,14 @@ ProcessSpec sacct_command(const AccountingQuestion& question, const std::string&
                "--delimiter=" + delimiter,
                "--format=" + fmt::format("{}", fmt::join(names, ","))};
   if (question.jobs.empty()) {
+    // Without a start sacct looks at today alone.
     spec.argv.push_back(fmt::format("--uid={}", question.uid));
     spec.argv.push_back(fmt::format("--starttime=now-{}days", question.days));
   } else {
     spec.argv.push_back(fmt::format("--jobs={}", fmt::join(question.jobs, ",")));
   }
   // Without SLURM_BITSTR_LEN a long list of tasks is cut.
+  // Times as seconds and in UTC: a local time is ambiguous once a year.
   spec.environment = {"SLURM_CONF=" + slurm_conf, "TZ=UTC", "SLURM_TIME_FORMAT=%s", "LC_ALL=C",
                       "SLURM_BITSTR_LEN=0"};
   spec.output_limit = std::size_t{64} << 20;
@@ -138,6 +140,8 @@ Result<std::vector<AccountingJob>> parse_sacct(std::string_view out, std::string
   std::vector<AccountingJob> jobs;
   while (!trimmed(out).empty()) {
     AccountingJob entry;
+    // By the delimiter and not by lines: a job's name or comment may hold line ends, and it cannot be
+    // guessed.
     for (const FieldRow& row : kFields) {
       const auto end = out.find(delimiter);
       if (end == std::string_view::npos)

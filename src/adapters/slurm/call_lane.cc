@@ -5,6 +5,7 @@
 
 namespace sickbay::slurm {
 
+// A window that moves on: at most `most_` starts within any second.
 TimePoint UpdateRate::next(TimePoint now) {
   constexpr auto kWindow = std::chrono::seconds(1);
   while (!starts_.empty() && starts_.front() + kWindow <= now) starts_.pop_front();
@@ -34,6 +35,7 @@ void CallLane::pump() {
   pumping_ = true;
   for (;;) {
     const TimePoint now = loop_.now();
+    // Only in front: all wait in the order in which they came.
     while (!queue_.empty() && now - queue_.front().since > kLongestWait) {
       auto refuse = std::move(queue_.front().work.refuse);
       queue_.pop_front();
@@ -41,6 +43,8 @@ void CallLane::pump() {
     }
     if (under_way_ >= width_) break;
     const TimePoint update_at = rate_.next(now);
+    // A look may go past updates that must wait for the rate: it costs slurmctld little, and engines wait for
+    // it.
     const auto ready = std::find_if(queue_.begin(), queue_.end(),
                                     [&](const Waiting& w) { return !w.work.update || update_at <= now; });
     if (ready == queue_.end()) {

@@ -61,6 +61,7 @@ void ChildCalls::call(std::string name, Json args, bool effect, Answer answer) {
     if (!under_way_ || under_way_->id != id) return;
     last_failure_ = fmt::format("it did not answer {} in {} s and was killed", under_way_->name,
                                 std::chrono::duration_cast<std::chrono::seconds>(setup_.call_limit).count());
+    // Killed: what it may still do must be over before anything else is asked.
     child_.reset();
     finish(fail(Error(ErrorCode::timed_out, "Slurm did not answer in time").because(last_failure_)),
            elapsed());
@@ -76,6 +77,7 @@ void ChildCalls::call(std::string name, Json args, bool effect, Answer answer) {
     if (sent) return;
     last_failure_ = sent.error().cause.empty() ? sent.error().line() : sent.error().cause;
     child_.reset();
+    // (An old one that had ended is no failure to start.)
     if (fresh) give_up_child();
   }
   finish(fail(std::move(sent.error())), 0);
@@ -87,6 +89,7 @@ void ChildCalls::on_frame(const Json& json) {
     return;
   }
   auto reply = Reply::from_json(json);
+  // An answer to another question: the two sides are out of step, and only a new child mends that.
   if (!reply || !under_way_ || reply->id != under_way_->id) {
     last_failure_ = reply ? "it answered a call that nobody made" : reply.error().line();
     child_.reset();
@@ -105,6 +108,7 @@ void ChildCalls::on_gone(const std::string& why) {
   std::string words = child_->last_words();
   last_failure_ = words.empty() ? why : std::move(words);
   child_.reset();
+  // One that never answered may do so again at once: the pause grows.
   if (!answered_) give_up_child();
   if (!under_way_) return;
   // libslurm ends the process before it sends anything when its configuration is bad: then even an effect
@@ -118,6 +122,7 @@ void ChildCalls::on_gone(const std::string& why) {
 }
 
 void ChildCalls::give_up_child() {
+  // 200 ms, doubled each time, 30 s at most.
   auto pause = kFirstPause;
   for (int i = 0; i < failed_starts_ && pause < kLongestPause; ++i) pause *= 2;
   ++failed_starts_;
@@ -129,6 +134,7 @@ double ChildCalls::elapsed() const {
 }
 
 void ChildCalls::finish(Result<Json> outcome, double seconds) {
+  // Taken out first: the answer may ask the next thing.
   const auto done = std::move(under_way_);
   loop_.cancel(done->limit);
   counts_.add(done->name, outcome.has_value(), seconds);

@@ -78,6 +78,7 @@ Result<std::unique_ptr<ChildProcess>> ChildProcess::start(Loop& loop, const std:
   posix_spawn_file_actions_addopen(&spawn.actions, 1, "/dev/null", O_WRONLY, 0);
   posix_spawn_file_actions_adddup2(&spawn.actions, log[1], 2);
   posix_spawn_file_actions_adddup2(&spawn.actions, sockets[1], 3);
+  // It inherits nothing else: neither the journal nor clients' connections.
   posix_spawn_file_actions_addclosefrom_np(&spawn.actions, 4);
   // Its own group: a Ctrl-C at our terminal must not cut a call in two.
   sigset_t none;
@@ -136,6 +137,8 @@ Status ChildProcess::send(const Json& json) {
       rest.remove_prefix(static_cast<std::size_t>(n));
     } else if (errno == EAGAIN) {
       pollfd writable{socket_, POLLOUT, 0};
+      // The only place where the loop waits: a request is small, and a child that takes none for a second is
+      // ill.
       if (::poll(&writable, 1, kSendPatienceMs) <= 0)
         return fail(ErrorCode::os, "sickbay-slurm does not take its request");
     } else if (errno == EPIPE || errno == ECONNRESET) {
@@ -196,6 +199,7 @@ void ChildProcess::take_log_lines() {
 std::string ChildProcess::last_words() const { return fmt::format("{}", fmt::join(log_lines_, "; ")); }
 
 void ChildProcess::take_last_words() {
+  // Why it ended is in the pipe, and its end may be seen before that was read.
   while (log_ >= 0) {
     pollfd readable{log_, POLLIN, 0};
     if (::poll(&readable, 1, 0) <= 0) break;

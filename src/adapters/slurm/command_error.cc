@@ -20,6 +20,7 @@ Error command_error(const ProcessOutcome& outcome, std::string_view program, std
       if (line.starts_with(head)) line.remove_prefix(head.size());
     if (!line.empty()) words += (words.empty() ? "" : "; ") + std::string(line);
   }
+  // The end of it: there the reason stands.
   if (words.size() > 500) words = words.substr(words.size() - 500);
   if (outcome.timed_out)
     return Error(ErrorCode::timed_out, fmt::format("{} did not end in time", program)).because(words);

@@ -26,6 +26,7 @@ std::string dependency_of_submit_line(std::string_view line) {
     line.remove_prefix(std::min(blank + 1, line.size()));
   }
   if (words.empty()) return {};
+  // (The first is the name of the program.)
   words.erase(words.begin());
   const auto parsed = parse_sbatch_line(words);
   if (!parsed) return {};

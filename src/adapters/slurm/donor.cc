@@ -78,6 +78,7 @@ Result<DonorRequest> donor_request(const RunningJob& job, const DonorOrder& orde
   r.reservation = order.reservation.empty() ? job.reservation : order.reservation;
   r.features = job.features;
   r.nodes = order.nodes;
+  // On each node as many CPUs as the best lost one had: the donor's request is the same for all its nodes.
   const auto has = ungroup_cpus(job.cpus_per_node);
   const auto& lost = order.cpus.empty() ? has : order.cpus;
   r.cpus_per_node = lost.empty() ? 1 : std::max(1U, *std::ranges::max_element(lost));
@@ -88,6 +89,7 @@ Result<DonorRequest> donor_request(const RunningJob& job, const DonorOrder& orde
   r.memory_mib = job.memory_mib;
   r.memory_per_cpu = job.memory_per_cpu;
   r.oversubscribe = job.oversubscribe;
+  // Its own nodes and those that its owner excluded: Slurm would give them if they have room.
   r.exclude = hosts_in_either(sorted_hosts(job.nodes), sorted_hosts(order.exclude));
   r.exclude = hosts_in_either(r.exclude, sorted_hosts(job.excluded));
   r.node_list = sorted_hosts(order.node_list);

@@ -21,6 +21,7 @@ std::string comment_with_key(std::string_view own, std::string_view key) {
 bool holds_key(std::string_view text, std::string_view key) {
   if (key.empty()) return false;
   const std::string word = std::string(kKeyMark).append(key);
+  // A whole word: "c1.r2" must not be found in "c1.r21".
   for (auto at = text.find(word); at != std::string_view::npos; at = text.find(word, at + 1)) {
     const auto end = at + word.size();
     const bool starts = at == 0 || !in_word(text[at - 1]);
@@ -37,6 +38,7 @@ std::string key_in(std::string_view text) {
     const auto begin = at + kKeyMark.size();
     auto end = begin;
     while (end < text.size() && in_word(text[end])) ++end;
+    // (The last one: ours stands behind the user's own words.)
     if (end > begin) key = text.substr(begin, end - begin);
   }
   return key;

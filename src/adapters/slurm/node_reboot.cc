@@ -9,6 +9,7 @@
 
 namespace sickbay::slurm {
 Result<bool> needs_reboot(const NodeInfo& node, const RebootOrder& order) {
+  // Booted since the intent was written: a repeat must not boot it twice.
   if (booted_since(node.boot_time, order.boot)) return false;
   const auto state = parse_node_state(node.state, node.flags);
   if (!state) return fail(state.error());

@@ -19,6 +19,7 @@
 namespace sickbay::slurm {
 namespace {
 
+// The descriptor by which sbatch gets the environment: no file of the user's secrets is on a disk.
 constexpr int kExportFd = 9;
 constexpr std::chrono::seconds kSbatchLimit{30};
 
@@ -175,6 +176,7 @@ void add_limits(const Submission& submission, const UserOptions& options, const 
     const bool by_site = site.propagate_except.empty()
                              ? in_list(site.propagate, "ALL") || in_list(site.propagate, name)
                              : !in_list(site.propagate_except, name);
+    // (A wish of the user goes before what the site propagates.)
     if (!by_user && !(by_site && !asked)) continue;
     // RLIM_INFINITY, as sbatch prints it; 'U' makes slurmd complain where it cannot set it.
     const auto number = value < 0 ? ~std::uint64_t{0} : static_cast<std::uint64_t>(value);
@@ -260,6 +262,7 @@ Result<ProgramSubmission> program_submission(const ProgramOrder& order, const Sb
   ProcessSpec& spec = result.spec;
   spec.argv = {site.sbatch};
   const bool moved = !order.work_dir.empty(), away = !moved && !site.folder_is_here;
+  // The user's options in their order; what has a fate of ours is left out here and set below.
   for (const GivenOption& given : options->line.options) {
     const auto fate = fate_of(given.name);
     if (fate == Fate::dropped) result.dropped.push_back(given.text());
@@ -341,6 +344,7 @@ Result<ProgramSubmission> program_submission(const ProgramOrder& order, const Sb
     spec.argv.insert(spec.argv.end(), submission.script_args.begin(), submission.script_args.end());
   }
 
+  // (An sbatch in "/" where this host does not have the folder: --chdir says where the job runs.)
   spec.folder = moved ? order.work_dir : away ? "/" : submission.work_dir;
   spec.as_user = ProcessSpec::Credentials{submission.owner.user, submission.owner.uid, submission.owner.gid};
   spec.umask = submission.umask;

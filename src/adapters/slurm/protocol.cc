@@ -52,6 +52,7 @@ Result<std::optional<Json>> FrameReader::next() {
   std::size_t length = 0;
   for (std::size_t i = 0; i < 4; ++i)
     length = (length << 8) | static_cast<unsigned char>(buffer_[begin_ + i]);
+  // Before room is made for it.
   if (length > kMaxFrame)
     return fail(ErrorCode::bad_input,
                 fmt::format("a frame of {} bytes is over the {} allowed", length, kMaxFrame));

@@ -18,6 +18,7 @@ std::size_t option_lines(std::string_view script, Each each) {
     const auto end = newline == std::string_view::npos ? script.size() : newline + 1;
     const std::string_view line = script.substr(at, end - at);
     const std::string_view rest = trimmed(line);
+    // sbatch stops at the first line that is no comment.
     if (!rest.empty() && rest[0] != '#') break;
     each(line);
     at = end;
@@ -46,6 +47,8 @@ std::string with_script_options(std::string_view script, const std::vector<Given
   std::string out;
   bool first = true;
   const std::size_t body = option_lines(script, [&](std::string_view line) {
+    // Lines keep their numbers, since errors of the script name them: the first takes all options, the others
+    // become comments.
     if (!line.starts_with(kMark)) {
       out += line;
     } else if (first) {

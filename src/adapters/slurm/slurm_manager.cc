@@ -23,6 +23,7 @@
 namespace sickbay::slurm {
 namespace {
 
+// decisions.md 26: at most 4 calls under way, 10 updates a second, queues with a bound.
 constexpr std::size_t kUpdatesPerSecond = 10;
 constexpr std::size_t kProcessesAtOnce = 3;  // with the child's one call: four
 constexpr std::chrono::seconds kRootForAWhile{10};
@@ -125,6 +126,7 @@ class SlurmCluster final : public ResourceManager {
   CallCounts counts_;
   ChildCalls calls_;
   UpdateRate rate_{kUpdatesPerSecond};
+  // libslurm is for one call at a time; commands are processes of their own.
   CallLane child_lane_{loop_, rate_, 1, kChildQueue};
   CallLane process_lane_{loop_, rate_, kProcessesAtOnce, kProcessQueue};
   /// What the last snapshot said, so that a new child's full look gives differences all the same.
@@ -180,6 +182,7 @@ Snapshot SlurmCluster::snapshot_from(const Json& json) {
     known = node;
     snapshot.nodes.push_back(std::move(node));
   }
+  // A new child knows nothing of what went before: who is not in its full list is gone.
   if (full)
     for (const auto& [name, node] : nodes_)
       if (!all.contains(name)) snapshot.gone_nodes.push_back(name);
@@ -229,6 +232,8 @@ void SlurmCluster::make_folder(const Owner& owner, std::uint32_t umask, const st
                                Then<bool> then) {
   ProcessSpec spec;
   spec.argv = {options_.mkdir_path, "-p", "--", path};
+  // As its owner: root may not write on storage that maps root to nobody (NFS), and would leave a folder that
+  // is not his.
   spec.as_user = ProcessSpec::Credentials{owner.user, owner.uid, owner.gid};
   spec.umask = umask;
   run(Kind::look, "mkdir", std::move(spec),
@@ -273,6 +278,7 @@ void SlurmCluster::submit_verification(VerificationOrder order, Done<Submitted> 
                             {"last", order.last},
                             {"std_out", output + ".out"},
                             {"std_err", output + ".err"}});
+  // Before the job is submitted: where its output cannot be opened a job fails with 0:53 before it begins.
   make_folder(account, 022, order.output_dir,
               [this, args = std::move(args), done = std::move(done)](Result<bool> made) mutable {
                 if (!made) return done(fail(std::move(made.error())));
@@ -312,6 +318,7 @@ void SlurmCluster::with_folder(const ProgramOrder& order, std::function<void(boo
   spec.as_user = ProcessSpec::Credentials{owner.user, owner.uid, owner.gid};
   run(Kind::look, "test", std::move(spec), [then = std::move(then)](Result<ProcessOutcome> outcome) {
     // (A file system that hangs is said so by what comes next.)
+    // (Only a clear "no" is one.)
     then(!outcome || outcome->exit_code != 1);
   });
 }
@@ -319,6 +326,7 @@ void SlurmCluster::with_folder(const ProgramOrder& order, std::function<void(boo
 void SlurmCluster::submit_from(const ProgramOrder& order, const SbatchSite& site, Done<Submitted> done) {
   auto submission = program_submission(order, site);
   if (!submission) return done(fail(std::move(submission.error())));
+  // No folder is made on a host that does not have the job's own: the output then lies beside it (-%j).
   if (!site.folder_is_here)
     return run_sbatch(order.key, order.submission.owner.uid, std::move(*submission), std::move(done));
   make_folder(
@@ -337,6 +345,7 @@ void SlurmCluster::run_sbatch(std::string key, std::uint32_t uid, ProgramSubmiss
         if (!outcome) return done(fail(std::move(outcome.error())));
         if (outcome->exit_code != 0) return done(fail(sbatch_error(*outcome).in("submitting " + key)));
         const auto job_id = parse_parsable(outcome->out);
+        // sbatch said nothing that can be read, and yet may have submitted: then the ledger looks by key.
         if (!job_id) return done(fail(ErrorCode::timed_out, job_id.error().what));
         // Slurm's stamp of the submission is in the job only.
         ask(Kind::look, "find", Json::object({{"key", key}, {"uid", uid}}),
@@ -355,6 +364,7 @@ void SlurmCluster::reboot(RebootOrder order, Done<bool> done) {
   ask(Kind::look, "node", Json::object({{"node", order.node}}),
       [this, order, done = std::move(done)](Result<Json> seen) mutable {
         if (!seen) return done(fail(std::move(seen.error())));
+        // Looked at just before: scontrol would boot a node that is booting already.
         auto needed = needs_reboot(NodeInfo::from_json(*seen), order);
         if (!needed || !*needed) return done(std::move(needed));
         run(Kind::update, "scontrol", reboot_command(order, options_.scontrol_path, options_.slurm_conf),
@@ -413,6 +423,7 @@ void SlurmCluster::dependents(DependentsOrder order, Done<std::vector<Dependent>
                           job["state"].as_string(), job["why"].as_string()});
           if (jobs.back().why.empty()) silent.push_back(jobs.back().job_id);
         }
+        // Only those of which something is known to depend.
         const auto answer = [](std::vector<Dependent> all, const Done<std::vector<Dependent>>& to) {
           std::erase_if(all, [](const Dependent& job) { return job.why.empty(); });
           to(std::move(all));

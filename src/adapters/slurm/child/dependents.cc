@@ -27,7 +27,9 @@ namespace {
 constexpr int kMostScripts = 20;
 
 bool can_matter(const slurm_job_info_t& record) {
+  // (Its dependency can never come true: it waits for nothing.)
   if (record.state_reason == WAIT_DEP_INVALID) return false;
+  // (Jobs of ours wait for nobody's end.)
   if (record.comment && !key_in(record.comment).empty()) return false;
   const auto state = job_state_from_word(record.job_state);
   return !state || !is_terminal(*state);
@@ -102,10 +104,12 @@ Result<Json> list_waiting_jobs() {
   std::map<std::pair<std::string, std::string>, std::int64_t> found;
   for (std::uint32_t i = 0; i < answer->record_count; ++i) {
     slurm_job_info_t& record = answer->job_array[i];
+    // (Held ones wait for a person, not for nodes.)
     if ((record.job_state & JOB_STATE_BASE) != JOB_PENDING || record.priority == 0) continue;
     if (record.comment && parse_patrol_run(key_in(record.comment))) continue;
     const std::string reason = job_info(record).reason;
     std::string_view names = record.partition ? record.partition : "";
+    // A job that may go to several partitions waits in each of them.
     while (!names.empty()) {
       const std::size_t comma = std::min(names.find(','), names.size());
       ++found[{std::string(names.substr(0, comma)), reason}];

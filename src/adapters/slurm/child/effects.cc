@@ -56,8 +56,10 @@ Result<Json> submit_verification(const Json& args) {
   job.environment = environment_c.data();
   job.env_size = static_cast<std::uint32_t>(environment.size());
   job.priority = 0;  // held, until the job id is in the journal
+  // A verification says what was at one time; begun again, it would say something else.
   job.requeue = 0;
   job.kill_on_node_fail = 1;
+  // Just these nodes, one task on each.
   job.req_nodes = c_text(node_list);
   job.min_nodes = job.max_nodes = count;
   job.num_tasks = count;
@@ -67,6 +69,7 @@ Result<Json> submit_verification(const Json& args) {
   if (args["exclusive"].as_bool(true)) job.shared = 0;
   // Behind all jobs of users: these nodes are tried because nobody wants them.
   if (args["last"].as_bool()) job.nice = NICE_OFFSET + kMostNice;
+  // Slurm counts in minutes: rounded up, so that it is not ended before its time.
   job.time_limit =
       static_cast<std::uint32_t>(std::max<std::int64_t>(1, (args["time_limit_s"].as_int() + 59) / 60));
   job.partition = c_text(args["partition"].as_string());
@@ -107,6 +110,7 @@ Result<Json> release_job(const Json& args) {
   auto job = read_job(handle.job_id);
   if (!job) return fail(std::move(job.error()));
   if (!*job) return no_such_job(handle.job_id);
+  // The number may be another job's by now (decisions.md 16, 17); likewise below.
   if (!handle.means(**job)) return stranger(handle);
   if (!(*job)->held || is_over(**job)) return Json(false);
   job_desc_msg_t update;
@@ -138,7 +142,9 @@ Result<Json> drain_node(const Json& args) {
   const std::string reason = args["reason"].as_string();
   auto node = read_node(args["node"].as_string());
   if (!node) return fail(std::move(node.error()));
+  // Already so: a repeat after a lost answer must not write a second time.
   if (has_flag(*node, "DRAIN") && node->reason == reason) return Json(false);
+  // Slurm overwrites a reason: a person's must not be lost.
   if (!node->reason.empty() && !node->reason.starts_with(kKeyMark)) return foreign_reason(*node);
   return update_node(node->name, NODE_STATE_DRAIN, reason);
 }

@@ -14,6 +14,7 @@ struct Asked {
   std::string nodes;
   std::vector<CpuGroup> cpus;
 };
+// One question for each job and set of nodes: from 24.11 on the records of jobs do not tell it any more.
 std::unordered_map<JobId, Asked> asked;
 
 /// As slurmctld tells it; nothing where it does not, or of other nodes (the job has just changed).
@@ -33,6 +34,7 @@ std::vector<CpuGroup> ask(const slurm_job_info_t& record) {
 
 std::vector<CpuGroup> cpus_per_node(const slurm_job_info_t& record, const std::vector<std::string>& nodes) {
   if (record.job_resrcs == nullptr) return {};
+  // Null where libslurm has it no more (a weak symbol).
   if (slurm_job_cpus_allocated_on_node_id) {
     std::vector<std::uint32_t> cpus;
     for (std::size_t i = 0; i < nodes.size(); ++i) {
@@ -46,6 +48,7 @@ std::vector<CpuGroup> cpus_per_node(const slurm_job_info_t& record, const std::v
       known->second.nodes == text(record.nodes))
     return known->second.cpus;
   std::vector<CpuGroup> cpus = ask(record);
+  // (What it did not tell is asked again the next time.)
   if (!cpus.empty())
     asked.insert_or_assign(record.job_id, Asked{record.submit_time, text(record.nodes), cpus});
   return cpus;

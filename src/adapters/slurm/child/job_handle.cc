@@ -18,6 +18,7 @@ bool Handle::means(const JobInfo& job) const {
   // From 24.11 on an allocation is its caller's, whatever owner he names: donors are ours.
   const bool is_his = job.uid == uid || (!key.empty() && job.uid == getuid());
   if (job.job_id != job_id || !is_his) return false;
+  // A requeue changes the submit time (tried): then number and owner must do, where the job has begun anew.
   const bool same_time = submit == job.submit || job.restart_cnt > 0;
   if (key.empty()) return submit != kNoTime && same_time;
   return holds_key(job.comment, key) && (submit == kNoTime || same_time);

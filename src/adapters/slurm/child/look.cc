@@ -38,6 +38,7 @@ Json to_array(const std::vector<T>& items) {
 
 }  // namespace
 
+// One call for each job, or one for all: by what each cost when it was measured last.
 bool Look::one_by_one(std::size_t watched) const {
   if (watched <= kFewJobs && (all_us_ == 0 || each_us_ == 0)) return true;
   const auto now = Clock::now();
@@ -157,6 +158,7 @@ Status Look::read_partitions() {
 Result<std::optional<Look::NodeMap>> Look::read_nodes() {
   if (auto read = read_partitions(); !read) return fail(std::move(read.error()));
   node_info_msg_t* raw = nullptr;
+  // (SHOW_MIXED: the word that sinfo shows, else a node with free CPUs reads ALLOCATED.)
   if (slurm_load_node(nodes_known_ ? nodes_seen_ : 0, &raw, SHOW_ALL | SHOW_MIXED) != SLURM_SUCCESS) {
     if (errno == SLURM_NO_CHANGE_IN_DATA) return std::optional<NodeMap>();
     return fail(slurm_error(errno, CallKind::look, "reading the nodes"));
@@ -203,6 +205,8 @@ Result<Json> Look::look_once(const Json& args) {
 
   JobsSeen seen;
   std::optional<NodeMap> nodes;
+  // slurmctld's boot time is read last: if it is another one, jobs and nodes may be of two different lives of
+  // it, and all is read anew.
   for (int tries = 1;; ++tries) {
     auto jobs = read_jobs(ids, arrays, want_begun);
     if (!jobs) return fail(std::move(jobs.error()));

@@ -133,6 +133,7 @@ Status PendingLook::renew(Kept<T>& kept, const char* doing, Load load) {
   const auto now = std::chrono::steady_clock::now();
   if (kept.answer && now - kept.looked < kFresh) return {};
   typename T::pointer raw = nullptr;
+  // With the time of the last answer slurmctld sends nothing where nothing has changed.
   if (load(kept.answer ? kept.answer->last_update : 0, &raw) == SLURM_SUCCESS)
     kept.answer.reset(raw);
   else if (errno != SLURM_NO_CHANGE_IN_DATA)
@@ -201,6 +202,7 @@ Result<Json> PendingLook::explain(const Json& args) {
     NodeOffer offer;
     offer.name = node.name;
     if (const auto state = node_state_from_word(node.node_state)) offer.state = *state;
+    // (Efctv: without the cores that the site has set aside; older slurmctlds do not tell it.)
     offer.cpus = node.cpus_efctv != 0 ? node.cpus_efctv : node.cpus;
     offer.memory_mib = static_cast<std::int64_t>(node.real_memory);
     offer.disk_mib = node.tmp_disk;
@@ -215,6 +217,8 @@ Result<Json> PendingLook::explain(const Json& args) {
   for (const PendingNodes& group : facts.nodes)
     if (group.hurdle != NodeHurdle::unfit) fit = hosts_in_either(fit, hosts(group.nodes.c_str()));
   facts.reservations = reservations_on(*reservations_.answer, facts.request.reservation, fit);
+  // Names of private reservations are not for everybody: whether they are private is asked only where there
+  // are any.
   if (!facts.reservations.empty()) {
     looked = renew(configuration_, "reading slurmctld's configuration", slurm_load_ctl_conf);
     if (!looked) return fail(std::move(looked.error()));

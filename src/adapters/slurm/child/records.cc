@@ -11,6 +11,8 @@
 
 // The words of enum job_state_reason.  Both are exported by libslurm and print what squeue prints, yet no
 // public header has declared them (22.05; renamed in 23.02).  Weak, so that a libslurm without them is fine.
+// Its name differs between releases, and slurm.h of neither declares both: weak, so that the one that is
+// there is taken.
 extern "C" {
 [[gnu::weak]] char* slurm_job_reason_string(unsigned reason);
 [[gnu::weak]] char* slurm_job_state_reason_string(unsigned reason);
@@ -50,6 +52,7 @@ JobInfo job_info(slurm_job_info_t& record) {
   job.name = text(record.name);
   job.comment = text(record.comment);
   job.partition = text(record.partition);
+  // (A waiting job has a start_time, too: Slurm's guess.)
   bool started = record.start_time > 0, ended = false;
   if (const auto state = job_state_from_word(record.job_state)) {
     job.state = base_name(*state);
@@ -69,6 +72,7 @@ JobInfo job_info(slurm_job_info_t& record) {
   const int status = static_cast<int>(record.exit_code);
   if (WIFSIGNALED(status)) job.exit_signal = WTERMSIG(status);
   if (WIFEXITED(status)) job.exit_code = WEXITSTATUS(status);
+  // derived_ec: the highest exit code of its steps, where the script hides it.
   const int step = record.derived_ec == NO_VAL ? 0 : static_cast<int>(record.derived_ec);
   if (WIFSIGNALED(step)) job.step_exit_signal = WTERMSIG(step);
   if (WIFEXITED(step)) job.step_exit_code = WEXITSTATUS(step);

@@ -155,9 +155,12 @@ Result<JobId> allocate(const DonorRequest& r, JobId for_job) {
   if (r.oversubscribe == "USER") job.shared = JOB_SHARED_USER;
   if (r.oversubscribe == "YES") job.shared = JOB_SHARED_OK;
   job.time_limit = r.time_limit_min == 0 ? INFINITE : r.time_limit_min;
+  // In front of the queue: a job that runs waits for it.
   job.priority = kTopPriority;
   job.immediate = r.immediate ? 1 : 0;
+  // A donor that was begun again would be nobody's.
   job.requeue = 0;
+  // (slurmctld wants a folder; no step ever runs in it.)
   std::string folder = "/";
   job.work_dir = folder.data();
 
@@ -174,6 +177,7 @@ Result<Json> allocate_donor(const Json& args) {
   DonorOrder order = DonorOrder::from_json(args);
   auto seen = see_job(Handle(args["job"]));
   if (!seen) return fail(std::move(seen.error()));
+  // After a lost answer: is it there already?
   if (order.again) {
     // It may have died as a guest of the pool, too.
     if (!order.reservation.empty())
@@ -183,7 +187,8 @@ Result<Json> allocate_donor(const Json& args) {
     if (!earlier) return fail(std::move(earlier.error()));
     if (*earlier) return std::move(**earlier);
   }
-  // What is not exclusive may share a node with itself: no use to a job that lost a whole one.
+  // The nodes of all parts of a heterogeneous job: else one part may get a node of another, and srun over
+  // both groups complains (tried).
   if (seen->job.het_job_id != 0) {
     auto parts = nodes_of_het_job(seen->job.het_job_id);
     if (!parts) return fail(std::move(parts.error()));
@@ -197,6 +202,7 @@ Result<Json> allocate_donor(const Json& args) {
     if (auto joined = join_pool(order.reservation, order.pool_users, order.job.uid); !joined)
       return fail(std::move(joined.error()));
   auto donor = allocate(*request, order.job.job_id);
+  // Left again whatever came of it, else its owner could run jobs on spares.
   if (!order.reservation.empty())
     if (auto left = set_pool_users(order.reservation, order.pool_users); !left && donor)
       return fail(std::move(left.error()).in("leaving the spare pool"));  // the repeat finds the donor
@@ -227,6 +233,7 @@ Result<Json> give_donor(const Json& args) {
     return fail(Error(ErrorCode::busy, fmt::format("donor {} still waits for its nodes", donor_handle.job_id))
                     .in(doing));
   const bool lives = ours && !is_over(**donor);
+  // By what the job has and not by what was done: a repeat finds a finished or a half-done give as it is.
   if (!has_them(seen->job)) {
     if (!lives)
       return fail(Error(ErrorCode::not_found, fmt::format("donor {} is gone", donor_handle.job_id))
@@ -237,6 +244,7 @@ Result<Json> give_donor(const Json& args) {
     job_number(shrink) = donor_handle.job_id;
     shrink.min_nodes = 0;
     if (auto shrunk = update_job(shrink, doing); !shrunk) return fail(std::move(shrunk.error()));
+    // (Step 3 of doc/design/nonstop_slurm.md; 22.05 has nothing left to do here.)
     job_desc_msg_t grow;
     slurm_init_job_desc_msg(&grow);
     job_number(grow) = job_handle.job_id;
@@ -264,6 +272,7 @@ Result<Json> drop_nodes(const Json& args) {
   const auto drop = args["nodes"].as_strings();
   auto left = nodes_left(seen->job, drop);
   if (!left) return fail(std::move(left.error()));
+  // None of them is in the job any more: a repeat.
   if (left->size() == seen->job.nodes.size()) return node_set(seen->job);
   const std::string list = fmt::format("{}", fmt::join(*left, ","));
   job_desc_msg_t shrink;

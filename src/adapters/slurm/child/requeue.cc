@@ -76,8 +76,11 @@ Result<Json> requeue_job(const Json& args) {
   if (is_whole_array(seen->info))
     return fail(Error(ErrorCode::conflict, fmt::format("job {} cannot be requeued by itself", handle.job_id))
                     .because("its number is that of a job array"));
+  // A risen count: it began anew already, by Slurm or by a command whose answer was lost.
   const bool did = static_cast<std::int64_t>(seen->info.restart_cnt) <= args["restart_cnt"].as_int();
   if (did) {
+    // Held where nodes are to be excluded: Slurm takes that only of a job that waits, and it must not begin
+    // before.
     if (requeue(handle.job_id, wanted.empty() ? 0 : JOB_REQUEUE_HOLD) != SLURM_SUCCESS)
       return fail(requeue_error(errno, handle.job_id));
     seen = see_job(handle);
@@ -92,6 +95,7 @@ Result<Json> requeue_job(const Json& args) {
         .set("said", all == excluded ? "" : fmt::format("job {} has begun already", handle.job_id));
   const bool held = seen->info.held && seen->why_held == kHeldByRequeue;
   if (all == excluded && !held) return answer.set("excluded", true);
+  // One update for both: so it is never let go without its exclusion.
   auto said = keep_away(*seen, all, held);
   if (!said) return fail(std::move(said.error()));
   if (said->empty()) return answer.set("excluded", true);
@@ -111,6 +115,7 @@ Result<Json> begin_now(const Json& args) {
   const auto seen = see_job(handle);
   if (!seen) return fail(seen.error());
   const JobInfo& job = seen->info;
+  // Only where it waits for that time alone: anything else was set by a person.
   if (job.state != "PENDING" || job.held || job.reason != "BeginTime" ||
       std::ranges::count(job.flags, "COMPLETING") != 0 || is_whole_array(job))
     return Json(false);

@@ -128,6 +128,7 @@ Result<Json> list_running_jobs(const Json& args) {
     slurm_job_info_t& record = answer->job_array[i];
     known.insert(record.job_id);
     if ((record.job_state & JOB_STATE_BASE) != JOB_RUNNING || is_donor(record)) continue;
+    // Without --no-kill one node is the whole job; those that are known may have been left with one.
     if (record.num_nodes > 1 || also.contains(record.job_id)) jobs.push_back(running_job(record).to_json());
   }
   keep_cpus_of(known);

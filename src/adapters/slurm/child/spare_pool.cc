@@ -130,6 +130,7 @@ Result<Json> set_spare_pool(const Json& args) {
   auto is = read_pool(wanted.reservation);
   if (!is) return fail(std::move(is.error()));
   Status done;
+  // Slurm has no empty reservation.
   if (wanted.nodes.empty()) {
     if (*is) done = remove(wanted.reservation);
   } else if (!*is) {
@@ -138,6 +139,7 @@ Result<Json> set_spare_pool(const Json& args) {
     done = update(wanted.reservation, &wanted.nodes, wanted.users);
   }
   if (!done) return fail(std::move(done.error()));
+  // Read back: the answer is what Slurm has, and not what it was asked for.
   is = read_pool(wanted.reservation);
   if (!is) return fail(std::move(is.error()));
   if (!*is) wanted.nodes.clear();
