@@ -5,7 +5,7 @@
 
 namespace sickbay {
 namespace {
-constexpr int kPerRound = 64;
+constexpr int kPerRound = 64;  // connections that are taken before others have their turn
 }
 
 void Acceptor::open(Descriptor listening) {

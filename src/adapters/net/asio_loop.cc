@@ -54,6 +54,8 @@ struct AsioLoop::Impl {
   TimePoint now() const {
     const auto steady = std::chrono::steady_clock::now();
     const auto wall = std::chrono::floor<Micros>(std::chrono::system_clock::now());
+    // Never backwards: engines compare times, and a step of the wall clock must not turn their order
+    // (decisions.md 10).
     const auto passed = last_now + std::chrono::floor<Micros>(steady - last_steady);
     if (wall <= passed) return passed;  // the base stays: its remainder below 1 us is not lost
     last_now = wall;
@@ -99,6 +101,8 @@ struct AsioLoop::Impl {
       if (!watch->on || ec == asio::error::operation_aborted) return;
       const auto ready = watch->ready;  // the call may unwatch, or watch anew
       ready();
+      // Waits once more only after the call: a descriptor that is not read yet would else be told of without
+      // end.
       if (watch->on && !ec) wait(watch);
     });
   }
@@ -146,6 +150,7 @@ void AsioLoop::unwatch(int fd) {
 }
 
 void AsioLoop::run() {
+  // (After a stop() it would return at once.)
   impl_->context.restart();
   impl_->context.run();
 }

@@ -7,6 +7,7 @@
 namespace sickbay {
 
 bool BodyBudget::fits(const std::string& peer, bool is_root, std::size_t more) const {
+  // A peer's share is root's alone: users may fill the rest, and its agents and commands still come through.
   const std::size_t most = is_root ? all_ : all_ - std::min(all_, of_peer_);
   if (used_ > most || more > most - used_) return false;
   if (is_root) return true;

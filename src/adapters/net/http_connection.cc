@@ -72,6 +72,7 @@ class Reply final : public HttpReply {
   Reply(std::shared_ptr<HttpConnection> connection, std::uint64_t exchange)
       : connection_(std::move(connection)), exchange_(exchange) {}
   ~Reply() override {
+    // A handler that forgets its reply, or throws it away by an error, leaves nobody waiting.
     if (state_ != State::answered) connection_->dropped(exchange_);
   }
   Reply(const Reply&) = delete;
@@ -149,6 +150,7 @@ void HttpConnection::cut(bool tell_owner) {
   socket_.reset();
   tell_closed();
   body_.hold(0);
+  // Taken out first: what the owner does may destroy us.
   const Owner owner = std::move(owner_);
   owner_ = {};
   if (tell_owner && owner.gone) owner.gone(shared_from_this());
@@ -157,6 +159,8 @@ void HttpConnection::cut(bool tell_owner) {
 // ---- in
 
 void HttpConnection::read() {
+  // Up to a bound: a peer that sends request after request without reading the answers is not read any
+  // further.
   if (reading_ || at_end_ || dead_ || reader_.buffered() >= kReadAhead) return;
   reading_ = true;
   // Waiting holds no buffer: thousands of agents wait at a time.
@@ -167,6 +171,7 @@ void HttpConnection::read() {
 }
 
 void HttpConnection::receive() {
+  // One for all connections of the thread: it is empty again when this returns.
   static thread_local std::array<char, kReadSize> buffer;
   const ssize_t n = ::recv(socket_->native_handle(), buffer.data(), buffer.size(), MSG_DONTWAIT);
   if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR)) return read();
@@ -196,6 +201,7 @@ void HttpConnection::next_request() {
   switch (progress) {
     case HttpRequestReader::Progress::need_more:
       if (at_end_) return cut();
+      // (A stranger's large body is not read before he has said who he is.)
       if (needs_credential()) return check_credential();
       if (reader_.take_expectation()) {
         queued_ += "HTTP/1.1 100 Continue\r\n\r\n";
@@ -203,6 +209,7 @@ void HttpConnection::next_request() {
         if (dead_) return;
       }
       if (reader_.is_idle())
+        // One that is over the limit waits only to hear it.
         wait_at_most(Deadline::idle, over_limit_ ? kLingerTime : limits_.idle_time);
       else if (!reader_.has_header())
         wait_at_most(Deadline::header, limits_.header_time);
@@ -219,6 +226,7 @@ void HttpConnection::next_request() {
                                      .because("sickbayd serves a bounded number at a time")));
   IncomingRequest incoming = reader_.take();
   incoming.request.caller = caller_;
+  // munged takes a credential once: what it said for the body must serve for the request, too.
   incoming.credential = std::exchange(credential_, std::nullopt);
   keep_alive_ = incoming.keep_alive;
   chunks_ = incoming.chunks;
@@ -227,6 +235,7 @@ void HttpConnection::next_request() {
   wait_at_most(Deadline::none, {});
   read();  // to notice a peer that leaves
   auto reply = std::make_shared<Reply>(shared_from_this(), ++exchange_);
+  // A copy: the handler may close the server, and with it what this stands in.
   const auto ask = owner_.ask;
   ask(id_, std::move(incoming), std::move(reply));
 }
@@ -250,6 +259,7 @@ void HttpConnection::check_credential() {
 }
 
 void HttpConnection::refuse(const HttpResponse& response) {
+  // What cannot be read has no end that is known, so nothing behind it can be read either.
   keep_alive_ = head_ = false;
   phase_ = Phase::answering;
   wait_at_most(Deadline::none, {});
@@ -259,6 +269,7 @@ void HttpConnection::refuse(const HttpResponse& response) {
 // ---- out
 
 void HttpConnection::respond(std::uint64_t n, HttpResponse response) {
+  // By number: a reply that is late belongs to an exchange that is over.
   if (!is_open(n)) return;
   send_head(response.status, response.content_type, response.headers, response.body.size());
   if (!head_) queued_ += response.body;
@@ -304,6 +315,7 @@ bool HttpConnection::write(std::uint64_t n, std::string_view chunk) {
   }
   flush();
   if (dead_) return false;
+  // A reader that is slower than the stream is cut, and asks again from where it was (decisions.md 26).
   if (sending_.size() - sent_ + queued_.size() <= HttpReply::kUnsentBound) return true;
   cut();
   return false;
@@ -340,6 +352,7 @@ void HttpConnection::flush() {
     }
     if (errno == EINTR) continue;
     if (errno != EAGAIN && errno != EWOULDBLOCK) return cut();
+    // The time for sending begins anew with each byte that goes out: only a peer that takes nothing is cut.
     if (progress || deadline_ != Deadline::send) {
       wait_at_most(Deadline::none, {});
       wait_at_most(Deadline::send, limits_.send_time);
@@ -360,6 +373,7 @@ void HttpConnection::finish_exchange() {
     if (at_end_) return cut();
     phase_ = Phase::lingering;
     error_code ignored;
+    // Closed at once with bytes unread, the kernel would send a reset, and the peer might lose the answer.
     socket_->shutdown(Socket::shutdown_send, ignored);
     wait_at_most(Deadline::linger, kLingerTime);
     return read();
@@ -395,6 +409,7 @@ void HttpConnection::dropped(std::uint64_t n) {
 }
 
 void HttpConnection::wait_at_most(Deadline deadline, std::chrono::milliseconds time) {
+  // The same deadline runs on: a peer that sends a byte now and then gains nothing by it.
   if (deadline == deadline_) return;
   loop_.cancel(timer_);
   deadline_ = deadline;
@@ -420,6 +435,7 @@ void HttpConnection::watch_hangup() {
 }
 
 bool HttpConnection::peer_is_gone() {
+  // (POLLHUP: both sides are closed; POLLERR: a reset. A closed sending side alone is neither.)
   pollfd look{socket_->native_handle(), 0, 0};
   return ::poll(&look, 1, 0) > 0 && (look.revents & (POLLHUP | POLLERR)) != 0;
 }

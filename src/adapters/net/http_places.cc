@@ -15,6 +15,7 @@ bool HttpPlaces::fits(const std::string& address, std::uint32_t uid) const {
   return at == addresses_.end() || at->second.of_others < without_roots(limits_.of_address);
 }
 
+// From now on it is counted by uid, and gives way to nobody.
 void HttpPlaces::settle(Id id, Holder& holder, std::uint32_t uid) {
   strangers_.erase(id);
   if (!holder.address.empty()) addresses_[holder.address].strangers.erase(id);
@@ -40,6 +41,7 @@ void HttpPlaces::unsettle(Id id, Holder& holder) {
 
 HttpPlaces::Admission HttpPlaces::refuse(Id id, Holder holder) {
   Admission admission;
+  // Of those who are only to be told "too many" the oldest goes: he has had time to hear it.
   if (refused_.size() >= limits_.refused) {
     admission.gives_way = *refused_.begin();
     left(*admission.gives_way);
@@ -65,6 +67,7 @@ HttpPlaces::Admission HttpPlaces::come(Id id, const std::string& address,
     return it == strangers.end() ? std::nullopt : std::optional(*it);
   };
   const auto at = addresses_.find(address);
+  // First the strangers of his own address: a host that floods us is its own victim.
   const bool is_full_there = at != addresses_.end() && at->second.places >= limits_.of_address;
   if (is_full_there || places_ >= limits_.all) {
     admission.gives_way = oldest(is_full_there ? at->second.strangers : strangers_);
@@ -85,6 +88,7 @@ bool HttpPlaces::is(Id id, std::uint32_t uid) {
   const auto it = holders_.find(id);
   if (it == holders_.end() || it->second.refused) return false;
   if (it->second.uid == uid) return true;
+  // (One connection may speak for several users, one after the other: it counts for the last.)
   unsettle(id, it->second);
   if (!fits(it->second.address, uid)) return false;
   settle(id, it->second, uid);

@@ -143,6 +143,7 @@ struct HttpRequestReader::Impl {
                                                     : at > limits.header_bytes;
       if (too_long) return refuse(http::error::header_limit);
       if (at == std::string::npos) {
+        // Three bytes back: the end of the head may be cut between two pieces.
         searched = bytes.size() < kHeadEnd.size() ? 0 : bytes.size() - kHeadEnd.size() + 1;
         return false;
       }
@@ -217,6 +218,7 @@ void HttpRequestReader::add(std::string_view bytes) { impl_->bytes.append(bytes)
 
 HttpRequestReader::Progress HttpRequestReader::step() {
   Impl& s = *impl_;
+  // Once failed it stays so: nobody knows where the next request would begin.
   if (s.failure) return Progress::failed;
   if (s.ready) return Progress::complete;
   Result<bool> whole = s.parse();

@@ -42,6 +42,7 @@ class AsioHttpServer final : public HttpServer {
  public:
   AsioHttpServer(AsioLoop& loop, HttpLimits limits)
       : loop_(loop), limits_(limits), unix_(loop, admits(unix_)), tcp_(loop, admits(tcp_)) {
+    // On the Unix socket the kernel says who it is, so no address counts.
     unix_.places = HttpPlaces({limits_.connections, limits_.connections_per_user, 0, kRefusals});
     tcp_.places = HttpPlaces(
         {limits_.tcp_connections, limits_.connections_per_user, limits_.connections_per_address, kRefusals});
@@ -55,6 +56,7 @@ class AsioHttpServer final : public HttpServer {
     auto made = listen_on_unix(path, mode);
     if (!made) return fail(std::move(made.error()));
     struct stat file;
+    // By device and inode, so that close() takes away this file and no other.
     if (::lstat(path.c_str(), &file) == 0) socket_file_ = {file.st_dev, file.st_ino};
     path_ = path;
     lock_ = std::move(made->lock);
@@ -131,6 +133,7 @@ class AsioHttpServer final : public HttpServer {
     peer.release();
 
     const HttpConnection::Id id = ++last_id_;
+    // A stranger gives way to one who comes, but not while his credential is being looked at.
     const HttpPlaces::Admission admission =
         caller->address.empty() ? listener.places.come(id, caller->uid)
                                 : listener.places.come(id, caller->address, [this](HttpPlaces::Id other) {
@@ -162,6 +165,7 @@ class AsioHttpServer final : public HttpServer {
   Status know(HttpConnection::Id id, std::uint32_t uid) {
     const auto it = connections_.find(id);
     if (it == connections_.end()) return {};  // it was cut meanwhile: nobody hears the answer
+    // Who he is is known only now: by his uid he may have too many already.
     const bool has_place = tcp_.places.is(id, uid);
     it->second->set_known(has_place);
     if (has_place) return {};
@@ -213,6 +217,7 @@ class AsioHttpServer final : public HttpServer {
     std::string name = ::getpwuid_r(uid, &entry, space.data(), space.size(), &found) == 0 && found
                            ? found->pw_name
                            : std::to_string(uid);
+    // (Simply begun anew: so many users are not seen within five minutes.)
     if (names_.size() >= kKnownUsers) names_.clear();
     names_[uid] = {now, name};
     return name;

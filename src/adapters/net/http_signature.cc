@@ -36,6 +36,7 @@ std::vector<std::string_view> lines_of(std::string_view text, std::string_view h
   std::vector<std::string_view> lines;
   for (std::size_t end; (end = text.find('\n')) != std::string_view::npos; text.remove_prefix(end + 1))
     lines.push_back(text.substr(0, end));
+  // Each line ends, and there is not one more: no two requests have the same text.
   if (!text.empty() || lines.size() != count + 1 || lines.front() != head) return {};
   lines.erase(lines.begin());
   return lines;

@@ -11,6 +11,7 @@ namespace {
 void send_signed(Credentials& credentials, std::uint32_t reader, const std::string& nonce,
                  const std::shared_ptr<HttpReply>& reply, HttpResponse response) {
   AnswerSignature signature{response.status, sha256_hex(response.body), nonce};
+  // Bound to the question by its nonce and readable by its sender alone.
   credentials.encode(signature.text(), reader,
                      [reply, response = std::move(response)](Result<std::string> credential) mutable {
                        if (!credential) return reply->respond(error_response(credential.error()));
@@ -44,6 +45,8 @@ class SignedReply final : public HttpReply, public std::enable_shared_from_this<
   void begin_stream(std::string content_type) override {
     SB_CHECK(!answered_ && part_.content_type.empty(), "a request is answered once");
     part_.content_type = std::move(content_type);
+    // A stream is sent in parts that are signed each, since a signature needs the whole: after this time, or
+    // with what was written in one go.
     timer_ = loop_.at(loop_.now() + part_time_, sending());
   }
   bool write(std::string chunk) override {
@@ -88,6 +91,7 @@ Result<RequestSignature> signature_for(const Credential& said, const IncomingReq
                     .remedied_by("sign what is sent, as doc/formats/api.md says"));
   };
   if (!signature) return denied("the credential signs no request");
+  // All that makes a request is compared: a credential that was copied must not serve for another one.
   if (signature->method != incoming.request.method || signature->target != incoming.target ||
       signature->key != incoming.request.idempotency_key)
     return denied("the credential is for another request");
@@ -112,6 +116,7 @@ void check_signed_request(Loop& loop, Credentials& credentials, std::chrono::mil
                                                  std::move(signature->nonce), reply);
     pass(std::move(request.request), std::move(signing));
   };
+  // Looked at before its body came (http_connection.cc); munged would refuse it a second time.
   if (incoming.credential) {
     Credential said = std::move(*incoming.credential);
     return take(std::move(incoming), std::move(said));

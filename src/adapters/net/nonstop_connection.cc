@@ -76,6 +76,7 @@ void NonstopConnection::receive() {
   if (n < 0) return cut();
   if (n > 0) return take({buffer.data(), static_cast<std::size_t>(n)});
   at_end_ = true;
+  // (Who closes without a byte may only have looked whether the port is open.)
   if (phase_ == Phase::reading) return cut(came_ > 0 ? Broken::garbled : Broken::none);
   // Who asked and then closed his sending side may wait for the answer; a stream's client has only left.
   if (phase_ == Phase::lingering || streaming_) cut();
@@ -94,6 +95,7 @@ void NonstopConnection::take(std::string_view bytes) {
   if (!body) return read();
   stop_waiting();
   phase_ = Phase::answering;
+  // To notice a client that leaves while its answer is made.
   read();
   if (dead_) return;
   const auto whole = owner_.whole;
@@ -113,6 +115,7 @@ void NonstopConnection::answer(std::string_view body) {
 bool NonstopConnection::write(std::string_view body) {
   if (!is_open()) return false;
   bytes_.hold(0);
+  // What was sent already goes, so that a stream that lasts for hours does not grow.
   sending_.erase(0, std::exchange(sent_, 0));
   sending_ += wire::frame(body);
   streaming_ = true;
@@ -139,6 +142,7 @@ void NonstopConnection::flush() {
     }
     if (errno == EINTR) continue;
     if (errno != EAGAIN && errno != EWOULDBLOCK) return cut();
+    // One time for a client that reads nothing; it ends when he takes a byte.
     if (timer_ == 0) wait_at_most(times_.write, [](NonstopConnection& self) { self.cut(); });
     waiting_to_send_ = true;
     socket_->async_wait(Socket::wait_write, [self = shared_from_this()](error_code) {

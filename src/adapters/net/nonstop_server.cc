@@ -25,6 +25,7 @@ constexpr auto kAcceptPause = std::chrono::milliseconds(200);
 void keep_alive(int fd) {
   const int on = 1;  // a node that lost its power says nothing more
   ::setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+  // A dead client is known after 30 + 3 * 10 s; streams live as long as jobs do.
   const int idle = 30, pause = 10, times = 3;
   ::setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof idle);
   ::setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &pause, sizeof pause);
@@ -203,6 +204,7 @@ class AsioNonstopServer final : public NonstopServer {
     const auto known = per_address_.find(address);
     const bool address_full =
         known != per_address_.end() && known->second.connections >= limits_.connections_per_address;
+    // First within its address: one host cannot take the places of others.
     bool room = true;
     if (address_full)
       room = drop_oldest(known->second.reading);
@@ -223,6 +225,7 @@ class AsioNonstopServer final : public NonstopServer {
     connections_[number] = connection;
     OfAddress& of = per_address_[address];
     ++of.connections;
+    // All others have said what they want: this one is told to come again.
     if (!room) return connection->refuse("too many connections; try again", Broken::refused);
     of.reading.insert(number);
     reading_.insert(number);

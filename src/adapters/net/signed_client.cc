@@ -51,6 +51,7 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   void start() {
     timer_ = loop_.at(loop_.now() + question_.time_limit, [self = shared_from_this()] {
       self->timer_ = 0;
+      // No request yet: munged has not signed it, and sickbayd has no part in the delay.
       if (self->request_.empty())
         return self->finish(
             fail(Error(ErrorCode::munge_away, "munged takes too long to answer on this host")));
@@ -93,6 +94,7 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
 
   void write_request(const std::string& credential) {
     request_.append(question_.method).append(" ").append(question_.target).append(" HTTP/1.1\r\n");
+    // One connection for each question: no place at sickbayd is held between two.
     request_.append("Host: ").append(options_.host).append("\r\nConnection: close\r\n");
     request_.append("Authorization: Munge ").append(credential).append("\r\n");
     if (!question_.idempotency_key.empty())
@@ -136,11 +138,13 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
     }
     if (options_.connect_limit.count() > 0)
       connect_timer_ = loop_.at(loop_.now() + options_.connect_limit, [self = shared_from_this()] {
+        // (The next address: a name may have several, of which one network reaches some.)
         self->failure_ = "the connection is not taken; a firewall may drop it";
         self->connect();
       });
     socket_->async_connect(asio::generic::stream_protocol::endpoint(to),
                            [self = shared_from_this(), mine = next_place_](error_code failed) {
+                             // A late word of an address that was given up.
                              if (self->ended_ || mine != self->next_place_) return;
                              self->loop_.cancel(self->connect_timer_);
                              if (!failed) return self->send();
@@ -211,6 +215,7 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
     if (!credential) return finish(unsigned_answer("it is not signed"));
     credentials_.decode(std::move(*credential), [self = shared_from_this()](Result<Credential> said) {
       if (self->ended_) return;
+      // (munged away, say: that is no fault of the answer.)
       if (!said && said.error().code != ErrorCode::denied) return self->finish(fail(std::move(said.error())));
       if (!said) return self->finish(self->unsigned_answer(said.error().what));
       self->check(*said);
@@ -218,8 +223,10 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   }
 
   void check(const Credential& said) {
+    // decisions.md 4: agents obey root of sickbayd's host and nobody else.
     if (said.uid != options_.server_uid)
       return finish(unsigned_answer("uid " + std::to_string(said.uid) + " signed it"));
+    // The nonce ties it to this question: an old answer to the same one does not hold.
     const auto signature = AnswerSignature::parse(said.payload);
     if (!signature || signature->nonce != nonce_)
       return finish(unsigned_answer("it answers another question"));

@@ -37,6 +37,7 @@ Descriptor unix_socket() {
 }
 
 // Removes the socket file of a dead server.  Nothing there: fine.
+// By connecting: a socket file outlives its server, and only a refusal says that nobody is there.
 Status remove_stale(const std::string& path, const sockaddr_un& address) {
   struct stat found;
   if (::lstat(path.c_str(), &found) != 0) {
@@ -74,6 +75,8 @@ Result<UnixListener> listen_on_unix(const std::string& path, unsigned mode) {
     return fail(Error(errno == EACCES ? ErrorCode::denied : ErrorCode::os, "cannot open " + path + ".lock")
                     .because(os_error())
                     .remedied_by("make its folder, and start as a user who may write there"));
+  // Held as long as the server lives: of two that start at once one stops here, before either looks for a
+  // stale file.
   if (::flock(made.lock.get(), LOCK_EX | LOCK_NB) != 0)
     return fail(
         Error(ErrorCode::conflict, "another server holds " + path)
@@ -118,6 +121,7 @@ std::string address_text(const sockaddr_storage& address) {
     ::inet_ntop(AF_INET, &reinterpret_cast<const sockaddr_in&>(address).sin_addr, text, sizeof text);
   } else if (address.ss_family == AF_INET6) {
     const in6_addr& v6 = reinterpret_cast<const sockaddr_in6&>(address).sin6_addr;
+    // (A socket that listens on :: sees callers by IPv4 so: they must be the same address everywhere.)
     if (IN6_IS_ADDR_V4MAPPED(&v6))
       ::inet_ntop(AF_INET, &v6.s6_addr[12], text, sizeof text);
     else

@@ -16,6 +16,8 @@ namespace sickbay {
 namespace {
 
 constexpr std::chrono::milliseconds kLook{25};  // a loop tells of what can be read, not of what is connected
+// Half a second in all, with three tries 150 ms apart: one lost SYN would else be a lost node (TCP repeats it
+// after a second).
 constexpr int kLooks = 20, kLooksBetweenTries = 6;
 
 struct Asking {
@@ -28,6 +30,7 @@ struct Asking {
 
   /// What errno says of a connection: an answer, none, or nothing yet.
   static std::optional<bool> meaning(int error) {
+    // A refusal is the kernel's word: the node lives, whatever its daemons do.
     if (error == 0 || error == ECONNREFUSED || error == ECONNRESET) return true;
     return std::nullopt;  // no route, no answer of the neighbour: the next try may have one
   }

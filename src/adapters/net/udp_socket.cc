@@ -36,6 +36,7 @@ class UdpSocket final : public Datagrams {
   static constexpr std::size_t kMostAddresses = 8192;
 
   void read() {
+    // One byte more than the longest: what fills it is too long, and recv() cuts the rest off.
     char bytes[kMostDatagramBytes + 1];
     for (int i = 0; i < kAtOnce; ++i) {
       const ssize_t n = ::recv(socket_.get(), bytes, sizeof bytes, MSG_DONTWAIT);
