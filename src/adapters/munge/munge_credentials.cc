@@ -29,6 +29,7 @@ TimePoint time_of(munge_ctx_t context, munge_opt_t which) {
   return ::munge_ctx_get(context, which, &seconds) == EMUNGE_SUCCESS ? from_unix_seconds(seconds) : kNoTime;
 }
 
+// One for each call: a context of libmunge is not for several threads.
 Context make_context(const MungeOptions& options) {
   Context context(::munge_ctx_create(), ::munge_ctx_destroy);
   SB_CHECK(context != nullptr, "there is memory for a context of munge");
@@ -91,6 +92,7 @@ Result<Credential> decode_now(const MungeOptions& options, const std::string& cr
   uid_t uid = static_cast<uid_t>(-1);
   gid_t gid = static_cast<gid_t>(-1);
   const munge_err_t error = ::munge_decode(credential.c_str(), context.get(), &raw, &length, &uid, &gid);
+  // (Bytes come along with some errors, too.)
   const Bytes owned(raw, std::free);
   switch (error) {
     case EMUNGE_SUCCESS:
@@ -124,6 +126,7 @@ class MungeCredentials final : public Credentials {
       dropped.swap(waiting_);
     }
     wake_.notify_all();
+    // Those that are with munged are waited for: libmunge has no way to break off.
     for (std::thread& thread : threads_) thread.join();
   }
 
@@ -152,6 +155,7 @@ class MungeCredentials final : public Credentials {
     auto to = std::make_shared<Done<T>>(std::move(done));
     std::unique_lock<std::mutex> lock(mutex_);
     if (stopping_) return;
+    // A bound, since munged may hang while requests go on coming.
     if (waiting_.size() >= options_.waiting) {
       lock.unlock();
       return give(std::move(to), fail(Error(ErrorCode::busy, "too many credentials wait for munged")));
@@ -160,6 +164,7 @@ class MungeCredentials final : public Credentials {
       Result<T> result = work();
       give(std::move(to), std::move(result));
     });
+    // A thread more only where all are busy.
     if (idle_ < waiting_.size() && threads_.size() < options_.threads)
       threads_.emplace_back([this] { serve(); });
     lock.unlock();
