@@ -17,6 +17,7 @@ namespace {
 constexpr std::size_t kMostTcp = 1 << 20;  // 7,000 connections
 constexpr std::int64_t kMostBytes = std::numeric_limits<std::int64_t>::max() / 4;
 
+// (Sums that stop at a bound: what /proc says may be anything.)
 std::int64_t added(std::int64_t sum, std::int64_t more) {
   return std::min(kMostBytes, sum + std::clamp<std::int64_t>(more, 0, kMostBytes));
 }
@@ -39,6 +40,7 @@ RankRound count(const node::Tree& tree, const FoundRank& rank, TimePoint at) {
   RankRound round;
   round.at = at;
   const auto stat = node::process_stat(tree, std::to_string(rank.pid));
+  // The start tells a process from a later one of the same number.
   if (!stat || stat->started != rank.started || stat->state == 'Z') {
     round.state = 'X';
     round.why = "it has ended";
@@ -50,6 +52,7 @@ RankRound count(const node::Tree& tree, const FoundRank& rank, TimePoint at) {
   if (const auto status = tree.read(fmt::format("/proc/{}/status", rank.pid), 16384))
     round.switches = node::field_of(*status, "voluntary_ctxt_switches").value_or(0) +
                      node::field_of(*status, "nonvoluntary_ctxt_switches").value_or(0);
+  // (Without rights over the process it cannot be read.)
   if (const auto io = tree.read(fmt::format("/proc/{}/io", rank.pid), 4096)) {
     const auto read = node::field_of(*io, "rchar"), written = node::field_of(*io, "wchar");
     if (read && written) round.io_bytes = added(*read, *written);

@@ -48,6 +48,8 @@ const Candidate* choose(const node::Tree& tree, const std::vector<const Candidat
     if (!parent_in(one)) tops.push_back(one);
   // Two trees: two programs have the same number.
   if (tops.size() != 1) return nullptr;
+  // From the top down: srun starts a shell, that a wrapper, that the program, and all have the rank's
+  // variables.
   for (const Candidate* at = tops[0];;) {
     if (same.size() == 1 || has_mpi(tree, at->process->stat.pid)) return at;
     const Candidate* child = nullptr;
@@ -120,6 +122,7 @@ RankNumber rank_number(std::string_view environment) {
     }
   }
   RankNumber found;
+  // MPI's own number before srun's: mpirun may place ranks otherwise than srun counts its tasks.
   found.by_mpi = ompi || pmix || pmi;
   found.rank = ompi ? *ompi : pmix ? *pmix : pmi ? *pmi : -1;
   found.size = ompi ? ompi_size.value_or(-1) : pmi && !pmix ? pmi_size.value_or(-1) : -1;
@@ -156,6 +159,7 @@ Result<FoundRanks> find_ranks(node::ProcessTable& table, std::int64_t job, std::
     const auto environment =
         table.tree().read(fmt::format("/proc/{}/environ", process.stat.pid), kMostEnvironment);
     if (!environment) {
+      // (Not found: it has ended meanwhile, which is nothing to be told.)
       if (environment.error().code != ErrorCode::not_found)
         found.unread.push_back({fmt::format("process {} ({})", process.stat.pid, process.stat.name),
                                 "its environment: " + environment.error().what});
@@ -168,6 +172,7 @@ Result<FoundRanks> find_ranks(node::ProcessTable& table, std::int64_t job, std::
   }
   for (const std::string& world : worlds_of_servants(**list, candidates)) launched_by_mpi[world] = true;
   std::map<std::pair<std::string, std::int64_t>, std::vector<const Candidate*>> by_number;
+  // In a world whose ranks have MPI's numbers, those with srun's alone are helpers of the launcher.
   for (const Candidate& one : candidates)
     if (one.number.by_mpi || !launched_by_mpi[one.number.world])
       by_number[{one.number.world, one.number.rank}].push_back(&one);

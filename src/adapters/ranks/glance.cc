@@ -25,6 +25,7 @@ bool is_theirs(std::int64_t pid, std::int64_t uid) {
 
 bool runs_outside_mpi(const node::Tree& tree, std::int64_t pid, const GlanceOrder& order) {
   const auto stat = node::process_stat(tree, std::to_string(pid));
+  // Running now, and the user's own: a number may be another process's by now.
   if (!stat || stat->state != 'R' || !is_theirs(pid, order.uid)) return false;
   if (stat->started > order.seen.time_since_epoch().count() / (1'000'000 / ticks_per_second())) return false;
   std::vector<Mapped> code;  // of MPI
@@ -35,7 +36,9 @@ bool runs_outside_mpi(const node::Tree& tree, std::int64_t pid, const GlanceOrde
     return std::ranges::any_of(code, [&](const Mapped& m) { return m.from <= place && place < m.to; });
   };
   const Snapshot s = take_snapshot(static_cast<pid_t>(pid), kMostStack, order.patience);
+  // Only what is certain counts: a stack that was not read whole may have a call of MPI further up.
   if (!s.why.empty() || !s.complete || in_mpi(s.pc)) return false;
+  // Every word of the stack is looked at, not frames: it is cheap, and can only err towards "in MPI".
   for (std::size_t at = 0; at + sizeof(std::uint64_t) <= s.stack.size(); at += sizeof(std::uint64_t)) {
     std::uint64_t word = 0;
     std::memcpy(&word, s.stack.data() + at, sizeof word);
@@ -47,6 +50,7 @@ bool runs_outside_mpi(const node::Tree& tree, std::int64_t pid, const GlanceOrde
 }  // namespace
 
 bool surely_goes_on(const node::Tree& tree, const GlanceOrder& order) {
+  // One rank of each program that computes is enough: the whole program then goes on.
   for (const std::vector<std::int64_t>& ranks : order.programs) {
     if (ranks.empty()) return false;
     const std::size_t first = std::random_device{}() % ranks.size(),

@@ -74,6 +74,7 @@ class Look {
     const auto began = Clock::now();
     std::optional<std::int64_t> first_network;
     for (std::size_t i = 0; i < order_.rounds; ++i) {
+      // From the beginning on, so that a slow round does not move those behind it.
       const auto next = began + order_.every * static_cast<int>(i);
       let_go_until(next);
       wait_until(next);
@@ -81,6 +82,7 @@ class Look {
       if (ranks_.empty()) continue;
       const auto network = network_bytes(tree_, ranks_.front().found.pid);
       if (i == 0) first_network = network;
+      // (Less than before: a counter began anew.)
       if (network && first_network && *network >= *first_network)
         look_.network_bytes = *network - *first_network;
       if (i + 1 == order_.rounds)
@@ -108,6 +110,7 @@ class Look {
     const std::size_t all = ranks_.size(), wanted = std::min(all, order_.most_stacks);
     const std::size_t first = wanted == all ? 0 : std::random_device{}() % all;
     for (std::size_t i = 0; i < wanted; ++i) ranks_[(first + i * all / wanted) % all].stacks = true;
+    // Memory is shared out over all snapshots: frames are named only after the last round.
     copy_ = std::clamp(order_.most_bytes / std::max<std::size_t>(1, wanted * order_.rounds), kLeastCopy,
                        kMostCopy);
   }
@@ -134,6 +137,7 @@ class Look {
   std::vector<std::size_t> stacks(Watched& w, RankRound& now) {
     std::vector<std::size_t> taken;
     // A thread that has not run since stands where it stood.
+    // By its count of switches: what has not run need not be stopped.
     if (now.state == 'S' && !w.taken.empty() && !w.taken.back().empty() &&
         w.rank.rounds.back().switches == now.switches && w.rank.rounds.back().state == 'S') {
       taken.push_back(w.taken.back().front());
@@ -185,6 +189,7 @@ class Look {
       else
         why = opened.error().what;
     }
+    // Equal stacks are kept once: most rounds show the same.
     std::map<std::size_t, std::uint32_t> known;  // snapshot -> place in rank.stacks
     for (std::size_t i = 0; i < w.rank.rounds.size(); ++i) {
       RankRound& round = w.rank.rounds[i];
@@ -222,6 +227,7 @@ Result<RankLook> look_at(const node::Tree& tree, FoundRanks found, const LookOrd
                          const std::function<Status()>& between) {
   Look look(tree, std::move(found), order);
   look.rounds();
+  // Between the two the caller gives up root: what follows reads files of the user.
   if (Status given_up = between(); !given_up) return fail(std::move(given_up.error()));
   return look.frames();
 }

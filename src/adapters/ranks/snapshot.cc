@@ -89,6 +89,7 @@ void copy_stack(pid_t tid, std::size_t most, Snapshot& s) {
   s.stack.resize(std::min<std::uint64_t>(most, end - s.sp));
   const iovec here{s.stack.data(), s.stack.size()};
   const iovec there{reinterpret_cast<void*>(s.sp), s.stack.size()};
+  // One call for the whole copy: the thread is stopped only so long.
   const ssize_t n = ::process_vm_readv(tid, &here, 1, &there, 1, 0);
   if (n <= 0) s.why = fmt::format("its stack cannot be read: {}", std::strerror(errno));
   s.stack.resize(n > 0 ? static_cast<std::size_t>(n) : 0);
@@ -104,6 +105,7 @@ Snapshot take_snapshot(pid_t tid, std::size_t most, std::chrono::milliseconds pa
     s.why = "it did not stop for the look before, and has not since";
     return s;
   }
+  // SEIZE and not ATTACH, which would send the thread a SIGSTOP.
   if (::ptrace(PTRACE_SEIZE, tid, nullptr, nullptr) != 0) {
     s.why = why_not(errno, tid);
     return s;

@@ -93,6 +93,7 @@ struct Unwinder::Parts {
     *state = self;
     return static_cast<Parts*>(self)->snapshot->tid;
   }
+  // Only the copy of the stack is read: the thread runs on meanwhile, and its memory is another by now.
   static bool memory(Dwfl*, Dwarf_Addr address, Dwarf_Word* word, void* self) {
     const Snapshot& s = *static_cast<Parts*>(self)->snapshot;
     if (address < s.sp || s.stack.size() < sizeof *word || address - s.sp > s.stack.size() - sizeof *word)
@@ -111,6 +112,7 @@ struct Unwinder::Parts {
     Place place;
     bool activation = false;
     if (!dwfl_frame_pc(frame, &place.pc, &activation)) return DWARF_CB_ABORT;
+    // (An activation: the innermost frame or one that a signal interrupted, where pc is the place itself.)
     place.called = !activation;
     Dwarf_Word word = 0;
     if (dwfl_frame_reg(frame, static_cast<unsigned>(stack_pointer_number()), &word) == 0) place.sp = word;
@@ -169,12 +171,14 @@ RankStack Unwinder::frames(const Snapshot& snapshot) {
   p.snapshot = &snapshot;
   p.places.clear();
   bool to_the_end = false;
+  // libdwfl takes one state for a process; which thread it is of is asked anew each time.
   if (!p.attached) {
     p.threads = {Parts::next_thread, nullptr, Parts::memory, Parts::registers, nullptr, nullptr};
     p.attached = dwfl_attach_state(p.dwfl, nullptr, p.pid, &p.threads, &p);
   }
   // 0: it ended by itself, at the first function or where no table says how to go on.
   if (p.attached) to_the_end = dwfl_getthread_frames(p.dwfl, snapshot.tid, Parts::frame, &p) == 0;
+  // No table for the first place even: its address alone still says in which library it stands.
   if (p.places.empty()) p.places.push_back({snapshot.pc, false, snapshot.sp, {}});
 
   RankStack stack;
@@ -191,6 +195,8 @@ RankStack Unwinder::frames(const Snapshot& snapshot) {
     if (mpi_call(name.function)) user = i + 1, own_mpi = name.program;
     stack.frames.push_back({name.function, name.module, name.program});
   }
+  // What is compared between two looks: does the program outside MPI stand where it stood, with the same
+  // values? Within a call of MPI everything moves with each poll.
   stack.held = kFnvBegin;
   if (user > 0 && !own_mpi) mix(stack.held, snapshot.data);
   if (user == all) return stack;  // nothing outside it was found: there is nothing to compare
