@@ -32,8 +32,10 @@ class DuktapePredicates::Heap {
 
   // `function` with `data`; its one result is left on the stack where it succeeded.  Else what was thrown.
   std::string call(duk_safe_call_function function, void* data) {
+    // Each call has the same room, whatever others have compiled before it.
     limit_ = used_ + headroom_;
     if (duk_safe_call(context_, function, data, 0, 1) == DUK_EXEC_SUCCESS) return {};
+    // (What was thrown may be of any length, and is somebody's text.)
     const char* thrown = duk_safe_to_string(context_, -1);
     std::string why(thrown, strnlen(thrown, 200));
     duk_pop(context_);
@@ -52,6 +54,8 @@ class DuktapePredicates::Heap {
 
   static void* allocate(void* self, duk_size_t size) {
     auto& heap = *static_cast<Heap*>(self);
+    // Null makes Duktape collect and then throw: so a predicate that eats memory fails, and the process does
+    // not.
     if (size == 0 || size > heap.limit_ || heap.used_ > heap.limit_ - size) return nullptr;
     void* raw = std::malloc(size + kField);
     if (raw == nullptr) return nullptr;
@@ -68,6 +72,7 @@ class DuktapePredicates::Heap {
       return nullptr;
     }
     const std::size_t before = size_of(block);
+    // (Written so that no sum overflows.)
     if (size > before && (size > heap.limit_ || heap.used_ - before > heap.limit_ - size)) return nullptr;
     void* raw = std::realloc(static_cast<char*>(block) - kField, size + kField);
     if (raw == nullptr) return nullptr;
@@ -86,6 +91,7 @@ class DuktapePredicates::Heap {
   }
 
   static duk_ret_t strip_globals(duk_context* context, void*) {
+    // A predicate is arithmetic over what it is given: no eval, no Date, no Function.
     duk_push_global_object(context);
     duk_enum(context, -1, DUK_ENUM_INCLUDE_NONENUMERABLE | DUK_ENUM_OWN_PROPERTIES_ONLY);
     while (duk_next(context, -1, 0)) {
@@ -158,6 +164,7 @@ struct Evaluation {
 
 duk_ret_t evaluate_function(duk_context* context, void* data) {
   const auto& e = *static_cast<Evaluation*>(data);
+  // Before anything is pushed: a push without room is a fatal error.
   duk_require_stack(context, static_cast<duk_idx_t>(e.values.size()) + 4);
   duk_push_heapptr(context, e.function);
   for (std::size_t i = 0; i < e.values.size(); ++i) {
@@ -248,6 +255,7 @@ std::size_t DuktapePredicates::used() const { return heap_->used(); }
 Result<std::unique_ptr<Predicate>> DuktapePredicates::compile(const std::string& expression,
                                                               const std::vector<std::string>& variables) {
   const std::string source =
+      // (The line end closes a comment in the expression.)
       fmt::format("function({}){{return({}\n);}}", fmt::join(variables, ","), expression);
   Compilation c{&source};
   if (std::string why = heap_->call(&compile_function, &c); !why.empty())
