@@ -103,6 +103,7 @@ Result<Input> Input::open(const std::string& path) {
     return Input(std::move(impl));
   }
 
+  // Into a file and not by a pipe: it is read at any place (read_at).
   auto unpacked = unnamed_file();
   if (!unpacked) return fail(std::move(unpacked.error()).in("opening " + shown));
   const int packed = std::exchange(impl->fd, *unpacked);

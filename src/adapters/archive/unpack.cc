@@ -54,6 +54,7 @@ Status unpack_gzip(ByteSource& source, const ByteSink& sink) {
         ++z.next_in, --z.avail_in;
         continue;
       }
+      // A gzip file may be several members one after the other: rotated logs are joined so.
       if (!within && inflateReset(&z) != Z_OK) return fail(ErrorCode::os, "zlib cannot go on");
       within = any = true;
       z.next_out = reinterpret_cast<Bytef*>(out.data());
@@ -63,6 +64,7 @@ Status unpack_gzip(ByteSource& source, const ByteSink& sink) {
       if (code == Z_STREAM_END)
         within = false;
       else if (code != Z_OK && code != Z_BUF_ERROR)
+        // (Z_BUF_ERROR: no room or no input just now, which is no damage.)
         return damaged(z.msg ? z.msg : "zlib gives no reason");
     }
     // (What fits into no block more is flushed when the next one comes; at the end nothing may be left.)
@@ -129,6 +131,7 @@ void ByteSource::fill(std::size_t least) {
 }
 
 std::string_view ByteSource::peek() {
+  // (The longest magic, that of xz, has six bytes.)
   if (!peeked_) fill(6);
   peeked_ = true;
   return {block_.data(), filled_};
