@@ -36,6 +36,7 @@ Result<double> offset_of_server(const Call& call) {
   const addrinfo& a = **addresses;
   const int fd = ::socket(a.ai_family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (fd < 0) return fail(ErrorCode::os, fmt::format("cannot open a socket: {}", std::strerror(errno)));
+  // The last tenth of the limit is left for the answer to be given: else it counts as one that hangs.
   const auto until = std::chrono::steady_clock::now() + call.time_limit * 9 / 10;
   Result<double> offset = fail(ErrorCode::timed_out,
                                fmt::format("the time server {} does not answer", quote_for_message(server)));
@@ -50,6 +51,7 @@ Result<double> offset_of_server(const Call& call) {
     std::memcpy(request.data() + 40, &cookie, sizeof cookie);
     const double sent = wall_clock();
     if (::send(fd, request.data(), request.size(), 0) == 48)
+      // The loop goes past packets that are none of ours, such as a late answer to an earlier question.
       while (wait_for(fd, POLLIN, until, *call.cancelled)) {
         char bytes[512];
         const ssize_t n = ::recv(fd, bytes, sizeof bytes, 0);
@@ -66,6 +68,7 @@ Result<double> offset_of_server(const Call& call) {
           offset = fail(ErrorCode::bad_input,
                         fmt::format("the time server {} does not know the time", quote_for_message(server)));
         else
+          // Half of the way there and back: the best guess at our time when the server stamped its answer.
           offset = (sent + received) / 2 - *theirs;
         break;
       }
@@ -77,6 +80,7 @@ Result<double> offset_of_server(const Call& call) {
 // This clock minus that of the folder's server, which stamps what is written there.
 Result<double> offset_of_folder(const Call& call) {
   std::string name = call.tree->path(call.text("folder")) + "/.sickbay-clock-XXXXXX";
+  // A new name each time: other nodes do the same in this folder at the same moment.
   const int fd = ::mkostemp(name.data(), O_CLOEXEC);
   if (fd < 0)
     return fail(ErrorCode::os, fmt::format("cannot write a file in {}: {}",
@@ -85,6 +89,7 @@ Result<double> offset_of_folder(const Call& call) {
   struct stat st {};
   // Synced, so that the server has stamped it and not this node's cache.
   const bool ok = ::write(fd, "x", 1) == 1 && ::fsync(fd) == 0 && ::fstat(fd, &st) == 0;
+  // Kept at once: close and unlink below set errno anew.
   const int wrong = errno;
   const double after = wall_clock();
   ::close(fd);
@@ -103,7 +108,9 @@ Result<double> offset_of_folder(const Call& call) {
 
 OperationEnd clock(const Call& call) {
   Json synchronised;
+  // The kernel's own word is that of the machine that we run on: a recorded one has none.
   if (call.tree->is_this_machine()) {
+    // All zero (modes is 0): asks and sets nothing.
     timex state{};
     if (::adjtimex(&state) >= 0) synchronised = (static_cast<unsigned>(state.status) & STA_UNSYNC) == 0;
   }

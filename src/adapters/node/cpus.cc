@@ -47,6 +47,7 @@ std::optional<std::int64_t> throttles(const Tree& tree) {
       if (!sum && cpu == "cpu0") return std::nullopt;  // no driver: one look is enough
       continue;
     }
+    // (Bounded, so that garbage cannot overflow the sum.)
     sum = sum.value_or(0) + std::clamp<std::int64_t>(*core, 0, std::int64_t{1} << 40);
   }
   return sum;
@@ -63,12 +64,14 @@ std::optional<std::int64_t> quota_throttled(const Tree& tree) {
     std::string_view parts = *line;
     next_part(parts, ':');
     const std::string_view controllers = next_part(parts, ':');
+    // "0::/PATH" for the unified hierarchy, "4:cpu,cpuacct:/PATH" for an old one.
     std::string group(parts);
     const bool unified = controllers.empty();
     bool cpu = unified;
     for (std::string_view list = controllers; !list.empty();) cpu |= next_part(list, ',') == "cpu";
     if (!cpu) continue;
     const std::string base = unified ? "/sys/fs/cgroup" : "/sys/fs/cgroup/cpu";
+    // Each group above may have a quota of its own: whichever is the tightest holds us up.
     for (; group.size() > 1; group.resize(std::min(group.rfind('/'), group.size() - 1))) {
       const auto stat = tree.read(fmt::format("{}{}/cpu.stat", base, group));
       if (!stat) continue;
@@ -76,6 +79,7 @@ std::optional<std::int64_t> quota_throttled(const Tree& tree) {
       while (const auto entry = next_line(lines)) {
         std::string_view words = *entry;
         const std::string_view name = next_word(words);
+        // Microseconds in the unified hierarchy, nanoseconds in the old one.
         if (name != "throttled_usec" && name != "throttled_time") continue;
         const auto value = to_integer(next_word(words));
         if (!value || *value < 0) continue;
@@ -102,6 +106,7 @@ OperationEnd cpus(const Call& call) {
   out.set("cpu_throttles", count ? call.since_last("throttles", *count) : Json());
   const auto held = quota_throttled(tree);
   Json share;
+  // Both counts are microseconds: those held up, of those that went by since the last look.
   if (held)
     if (const auto change = call.counters->since_last(call.operation + "\nquota", *held);
         change && change->time.count() > 0)

@@ -63,6 +63,7 @@ OperationEnd disk_place(const Call& call) {
   if (!is_name(disk)) return unknown("no disk is named: disk_dead and disk_failing are empty");
   const std::string block = "/sys/block/" + disk;
   if (!call.tree->exists(block)) return unknown(fmt::format("/sys/block has no disk '{}'", disk));
+  // By its path first: that names the slot of a controller, which stays when names such as sda move.
   std::string place;
   for (const std::string& name : call.tree->list("/dev/disk/by-path"))
     if (const auto target = call.tree->link("/dev/disk/by-path/" + name);
@@ -72,6 +73,7 @@ OperationEnd disk_place(const Call& call) {
   std::optional<std::string> slot;
   for (const std::string& name : call.tree->list(block + "/device"))
     if (name.starts_with("enclosure_device:")) slot = name.substr(17);
+  // The end of a long path is kept: what tells one disk from its neighbours stands there.
   const auto shorter = [](std::string text) {
     if (text.size() > 250) text.erase(0, text.size() - 250);
     return text;
@@ -101,6 +103,8 @@ ChildPlan disk_smart(const Call& call) {
   for (const std::string& disk : all)
     plan.programs.push_back(
         program_spec(call, {"smartctl", "--json", "-H", "-A", call.tree->path("/dev/" + disk)}));
+  // Only disks with a judgement are counted; one that is mute (behind a RAID controller, say) is named and
+  // does not make the others unknown.
   plan.read = [all](const std::vector<Result<ProcessOutcome>>& outcomes) {
     std::int64_t failing = 0, reallocated = 0, judged = 0;
     std::optional<std::int64_t> wear;

@@ -20,6 +20,7 @@ std::vector<std::string> controllers(const Tree& tree) {
 }
 
 std::int64_t count(const Tree& tree, const std::string& file) {
+  // One that cannot be read counts as none: it must not take the others' sum with it.
   return std::clamp<std::int64_t>(tree.number(file).value_or(0), 0, std::int64_t{1} << 52);
 }
 
@@ -52,6 +53,7 @@ OperationEnd dimm(const Call& call) {
   bool any = false;
   for (const std::string& folder : all)
     for (const std::string& name : call.tree->list(folder)) {
+      // The kernel calls them rank0 and so on where the controller counts by chip-select rows.
       if (!name.starts_with("dimm") && !name.starts_with("rank")) continue;
       any = true;
       const std::string module = folder + "/" + name;

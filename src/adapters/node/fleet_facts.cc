@@ -63,6 +63,7 @@ void add_links(const Tree& tree, Json& facts) {
   std::size_t told = 0;
   for (const std::string& name : tree.list("/sys/class/net")) {
     const std::string folder = "/sys/class/net/" + name;
+    // Speed is told only where the link is up: a device that is down says -1, or fails to be read.
     if (!tree.exists(folder + "/device") || tree.word(folder + "/operstate") != "up") continue;
     const auto speed = tree.number(folder + "/speed");
     if (speed && *speed > 0 && told++ < kMostLinks) facts.set("link:" + name, std::to_string(*speed));
@@ -92,6 +93,7 @@ void add_processor(const Tree& tree, Json& facts) {
 /// Devices that can fall off the bus.  That there is none is told as well: the node whose only one is gone
 /// differs from its likes by nothing else.
 void add_devices(const Tree& tree, Json& facts) {
+  // Without these folders nobody can say that there is none.
   if (!tree.exists("/sys/bus/pci") && !tree.exists("/sys/block")) return;
   const auto gpus = std::max(static_cast<std::int64_t>(tree.list("/proc/driver/nvidia/gpus").size()),
                              node::gpus_on_the_bus(tree));
@@ -121,6 +123,8 @@ Json read_fleet_facts(std::string_view root) {
     facts.set("arch", std::string(name.machine));
   }
   if (const auto release = tree.read("/etc/os-release"))
+    // The version first, so that "ID" finds it and puts itself before it: "rocky 9.3".  The line end before a
+    // field keeps BUILD_ID= and its like apart.
     for (const std::string_view field : {"VERSION_ID=", "ID="})
       if (const std::size_t at = ("\n" + *release).find("\n" + std::string(field)); at != std::string::npos) {
         std::string_view value = std::string_view(*release).substr(at + field.size());

@@ -36,12 +36,14 @@ ChildPlan gpu(const Call& call) {
       call, {"nvidia-smi", fmt::format("--query-gpu={}", kGpuQuery), "--format=csv,noheader,nounits"}));
   plan.read = [present](const std::vector<Result<ProcessOutcome>>& outcomes) {
     if (auto missing = no_answer("nvidia-smi", outcomes[0])) return *missing;
+    // Whatever its exit code: when one device is lost, the lines of the others may still hold.
     const auto gpus = parse_gpus(outcomes[0]->out);
     std::optional<std::int64_t> errors;
     std::optional<double> hottest;
     std::int64_t throttled = 0;
     for (const GpuLine& g : gpus) {
       if (g.uncorrected) errors = std::min(errors.value_or(0) + *g.uncorrected, std::int64_t{1} << 53);
+      // Outside of this it is garbage of a sensor.
       if (g.temperature && *g.temperature > -60 && *g.temperature < 200)
         hottest = std::max(hottest.value_or(*g.temperature), *g.temperature);
       throttled += g.throttled;

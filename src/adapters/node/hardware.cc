@@ -21,6 +21,7 @@ OperationEnd hardware(const Call& call) {
       return with.empty() || tree.exists(std::string(folder) + "/" + name + std::string(with));
     });
   };
+  // Without them everything would look absent, and every check that needs a part would be left out unseen.
   if (!tree.exists("/proc") || !tree.exists("/sys")) return unknown("there is no /proc and /sys");
   const bool disks = any("/sys/block", "/device");
   const auto interrupts = tree.read("/proc/interrupts");

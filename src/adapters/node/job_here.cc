@@ -24,6 +24,7 @@ std::optional<bool> a_step_runs_here(std::string_view root) {
         text.find("\0infinity\0"sv) == std::string::npos)
       return true;
   }
+  // A /proc without processes is not mounted, or hidden from us.
   if (!any) return std::nullopt;
   return false;
 }

@@ -41,6 +41,7 @@ class Condemned {
   std::size_t size() const { return open_.size(); }
   std::string signal(int number) {
     for (const pollfd& p : open_)
+      // (ESRCH: it has ended by itself, which is what we want.)
       if (::syscall(SYS_pidfd_send_signal, p.fd, number, nullptr, 0) != 0 && errno == EPERM)
         return "may not end processes of others: not root";
     return "";
@@ -52,10 +53,12 @@ class Condemned {
       std::vector<pollfd> alive;
       for (pollfd p : open_) {
         p.revents = 0;
+        // A pidfd can be read once its process has ended.
         if (::poll(&p, 1, 0) == 0) alive.push_back(p);
       }
       const auto now = std::chrono::steady_clock::now();
       if (alive.empty() || now >= until || cancelled) return alive.size();
+      // Short turns, so that `cancelled` is noticed.
       const auto turn =
           std::min<std::int64_t>(200, std::chrono::ceil<std::chrono::milliseconds>(until - now).count());
       ::poll(alive.data(), alive.size(), static_cast<int>(turn));
@@ -76,8 +79,10 @@ Ended end_all(Condemned& condemned, const Call& call) {
   const auto grace = std::chrono::seconds(std::clamp<std::int64_t>(call.integer("grace"), 0, 60));
   ended.wrong = condemned.signal(SIGTERM);
   ended.left = condemned.wait(grace, *call.cancelled);
+  // Where TERM was not permitted, KILL is not either.
   if (ended.left > 0 && ended.wrong.empty()) {
     ended.wrong = condemned.signal(SIGKILL);
+    // Death by KILL takes no time; who is there after 2 s hangs in the kernel (a dead file server).
     ended.left = condemned.wait(std::chrono::seconds(2), *call.cancelled);
   }
   ended.gone = all - ended.left;
@@ -91,10 +96,13 @@ OperationEnd kill_leftovers(const Call& call) {
     return unknown("the root is not that of this machine: its processes are not here");
   const std::int64_t first = call.integer("first_uid");
   if (first < 1) return unknown("`first_uid` must be at least 1: root's processes are no leftovers");
+  // Of our own: we are on a thread, where `processes` is null.  And read now, since what is a second old may
+  // lack a job that has just begun.
   ProcessTable table(*call.tree);
   const auto busy = table.users_with_jobs();
   if (!busy) return unknown(busy.error().what);
   const UserList except(call.text("except"));
+  // Listed first and ended together below: they share one grace.
   Condemned condemned;
   std::set<std::string> users;
   for (ProcessTable::Process& p : **table.all()) {
@@ -122,10 +130,12 @@ OperationEnd kill_process(const Call& call) {
   if (!call.tree->is_this_machine())
     return unknown("the root is not that of this machine: its processes are not here");
   const std::int64_t pid = call.integer("process_pid");
+  // 2^22 is the highest process number that Linux gives.
   if (pid <= 1 || pid == ::getpid() || pid > (1 << 22))
     return unknown(fmt::format("process {} is none that may be ended", pid));
   Condemned condemned;
   condemned.add(*call.tree, pid, call.integer("process_started"));
+  // Not there, or its number is another's by now: what was asked for is the case.
   if (condemned.size() == 0) return found(Json::object({{"process_killed", true}}), "it was gone");
   const Ended ended = end_all(condemned, call);
   Json out = Json::object({{"process_killed", ended.left == 0}});

@@ -40,6 +40,7 @@ Lanes::~Lanes() {
   for (auto& [key, lane] : lanes_) {
     loop_.cancel(lane->timer);
     *lane->cancelled = true;
+    // To join would wait for a thread in a system call that may never return.
     lane->thread.detach();
   }
 }
@@ -47,6 +48,7 @@ Lanes::~Lanes() {
 void Lanes::start(const std::string& key, std::chrono::milliseconds limit, Work work,
                   std::function<void(OperationEnd)> done, const std::shared_ptr<EarlyEnd>& early_end) {
   const auto answer = [this, &done](std::string why) {
+    // Posted, since `done` may start the next operation: it must not run inside our own start.
     loop_.post([done = std::move(done), why = std::move(why)] { done(unknown(why)); });
   };
   if (const auto busy = lanes_.find(key); busy != lanes_.end())
@@ -57,6 +59,7 @@ void Lanes::start(const std::string& key, std::chrono::milliseconds limit, Work 
   auto lane = std::make_unique<Lane>();
   lane->began = loop_.now();
   // Signals are the loop's.
+  // A thread inherits the mask: so all are blocked around its start alone.
   sigset_t all, before;
   sigfillset(&all);
   ::pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -68,6 +71,7 @@ void Lanes::start(const std::string& key, std::chrono::milliseconds limit, Work 
       ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu);
       end.cpu = Micros(cpu.tv_sec * 1'000'000 + cpu.tv_nsec / 1000);
       end.wall = std::chrono::duration_cast<Micros>(std::chrono::steady_clock::now() - began);
+      // Held until it is posted: ~Lanes waits for it, so the loop is there as long as we use it.
       const std::lock_guard lock(shared->mutex);
       if (shared->lanes == nullptr) return;
       shared->lanes->loop_.post([shared, key, end = std::move(end)]() mutable {
@@ -112,7 +116,9 @@ void Lanes::finished(const std::string& key, OperationEnd end) {
   if (node.empty()) return;
   Lane& lane = *node.mapped();
   loop_.cancel(lane.timer);
+  // Waits for no more than the thread's last steps: it has posted this.
   lane.thread.join();
+  // Empty where it was given up: it has been answered.
   if (lane.done) lane.done(std::move(end));
 }
 

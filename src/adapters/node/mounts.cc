@@ -46,12 +46,15 @@ OperationEnd filesystem(const Call& call) {
         fmt::format("cannot ask the file system at {}: {}", quote_for_message(path), std::strerror(errno)));
   const auto block = static_cast<std::int64_t>(fs.f_frsize);
   const auto bytes = [block](fsblkcnt_t blocks) {
+    // The blocks are bounded before they are multiplied: 2^53 is the most that an integer of a specification
+    // holds.
     return static_cast<std::int64_t>(
                std::min<fsblkcnt_t>(blocks, (std::int64_t{1} << 53) / std::max<std::int64_t>(block, 1))) *
            block;
   };
   // As df: of what users other than root can have.
   const double used = static_cast<double>(fs.f_blocks - fs.f_bfree);
+  // Some file systems (btrfs) make inodes as they need them, and say 0.
   const bool counts_inodes = fs.f_files > 0;
   const auto count = [counts_inodes](fsfilcnt_t files) {
     return counts_inodes ? Json(static_cast<std::int64_t>(std::min<fsfilcnt_t>(files, fsfilcnt_t{1} << 53)))
@@ -123,6 +126,8 @@ ChildPlan remount(const Call& call) {
                                 quote_for_message(path)))};
   const auto mounts = parse_mountinfo(call.tree->read("/proc/self/mountinfo").value_or(""));
   std::vector<std::string> argv = {"mount"};
+  // Mounted already (read-only, after an error): without `remount` it would be mounted once more above
+  // itself.
   if (mount_at(mounts, path) != nullptr) argv.insert(argv.end(), {"-o", "remount"});
   argv.push_back(path);
   ChildPlan plan;

@@ -47,6 +47,7 @@ class Processes {
       if (!tree.read_into("/proc/" + name + "/status", text, 16384)) continue;
       one.uid = parse_uid(text).value_or(-1);
       one.virtual_bytes = field_of(text, "VmSize").value_or(0);
+      // Empty for a kernel thread and for a zombie, whose memory is gone: those are shown as ps shows them.
       if (tree.read_into("/proc/" + name + "/cmdline", text, 4096) && !text.empty()) {
         while (!text.empty() && text.back() == '\0') text.pop_back();
         std::ranges::replace(text, '\0', ' ');
@@ -68,6 +69,7 @@ class Processes {
   // A pattern of names, or a number.
   bool is_of(const Named& p, const Pattern& user_pattern) const {
     return user_pattern.fits(user(p)) ||
+           // Negated, a number would fit whoever has another name: there the name alone decides.
            (!user_pattern.negated() && user_pattern.written() == std::to_string(p.uid));
   }
 
@@ -94,6 +96,7 @@ bool is_chosen(const Choice& choice, const Processes& processes, const Named& p)
 }
 
 double hertz(const Call& call) {
+  // 100 is what every Linux of a recorded tree has.
   return call.tree->is_this_machine() ? static_cast<double>(::sysconf(_SC_CLK_TCK)) : 100;
 }
 
@@ -156,6 +159,7 @@ OperationEnd process_use(const Call& call) {
     if (p.uid < call.integer("first_uid") || !is_chosen(*choice, processes, p)) continue;
     const bool reaches = std::ranges::any_of(kLimits, [&](const Limit& limit) {
       const std::int64_t most = call.integer(limit.argument);
+      // 0: no limit is given.
       return most > 0 && limit.used(p) >= static_cast<double>(most);
     });
     if (!reaches) continue;
@@ -175,6 +179,7 @@ OperationEnd kswapd(const Call& call) {
   if (!list) return unknown(list.error().what);
   std::int64_t threads = 0, lowest = 0, highest = 0;
   for (const Named& p : *list) {
+    // The bracket means a kernel thread: no user's program of this name counts.
     if (!p.line.starts_with("[kswapd")) continue;
     const auto seconds = static_cast<std::int64_t>(static_cast<double>(p.stat.ticks) / hertz(call));
     lowest = threads == 0 ? seconds : std::min(lowest, seconds);
@@ -204,6 +209,7 @@ OperationEnd stray_processes(const Call& call) {
     if (std::ranges::find(except, owner) != except.end() ||
         std::ranges::find(except, std::to_string(p.uid)) != except.end())
       continue;
+    // Its own program first, then whoever is above it, up to process 1.
     bool below = above->fits(p.program);
     const Named* at = &p;
     // Bounded, since numbers are given again while we look.

@@ -42,6 +42,7 @@ Json share_lost(const Call& call, std::int64_t sent, std::int64_t again) {
         now = share(std::max<std::int64_t>(0, again - arrived->count - called->count), sent);
     }
   }
+  // Told at each look, null as well: two looks with one between them that said nothing are no pair.
   const Json before = call.counters->told_before(key, now);
   if (now.is_null() || before.is_null()) return Json();
   return std::min(now.as_double(), before.as_double());
@@ -87,6 +88,8 @@ OperationEnd tcp(const Call& call) {
   const auto more = call.counters->since_last(call.operation + "\nsent", sent->second);
   const auto more_again = call.counters->since_last(call.operation + "\nagain", again->second);
   const bool some = more && more_again && more->count > 0;
+  // Asked without segments as well: its own counters must go on in step, else its next look would take off
+  // what came before.
   const Json lost = some ? share_lost(call, more->count, more_again->count) : share_lost(call, 0, 0);
   return found(
       Json::object({{"tcp_sent", more ? Json(more->count) : Json()},
@@ -115,6 +118,7 @@ OperationEnd infiniband(const Call& call) {
       active += up;
       const std::string rate = tree.word(folder + "/rate").value_or("");
       std::string_view rest = rate;
+      // (Bounded, so that garbage of a driver is no rate.)
       if (const auto value = to_fraction(next_word(rest)); up && value && *value >= 0 && *value < 1e6)
         slowest = std::min(slowest.value_or(*value), *value);
       for (const std::string_view name : {"symbol_error", "link_error_recovery", "link_downed"})

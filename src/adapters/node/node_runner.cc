@@ -23,6 +23,7 @@ namespace {
 using Function = OperationEnd (*)(const Call&);
 using Planner = ChildPlan (*)(const Call&);
 
+// On the loop's thread: they read files of /proc and /sys alone, which never wait.
 struct InlineRow {
   std::string_view name;
   Function run;
@@ -58,6 +59,7 @@ constexpr auto kInline = std::to_array<InlineRow>({
     {"cpu_info", cpu_info},
 });
 
+// On a thread each (lanes.h): they may wait for a file server, a name service, a bus or a process.
 struct ThreadRow {
   std::string_view name;
   Function run;
@@ -84,6 +86,7 @@ constexpr auto kThreads = std::to_array<ThreadRow>({
     {"stray_processes", stray_processes, ""},
 });
 
+// They ask other programs.
 struct ChildRow {
   std::string_view name;
   Planner plan;
@@ -160,6 +163,7 @@ class NodeRunner : public OperationRunner {
   }
 
   void run_inline(Function function, Call call, std::function<void(OperationEnd)> done) {
+    // Posted, so that `done` never comes before run() has returned.
     loop_.post(lifetime_.guard([function, call = std::move(call), done = std::move(done)] {
       const auto began = std::chrono::steady_clock::now();
       const Micros cpu = thread_time();
@@ -176,6 +180,7 @@ class NodeRunner : public OperationRunner {
       key += " " + call.operation;
     else if (!row.key.empty())
       key += " " + quote_for_message(call.text(row.key));
+    // They are the loop's, without a lock.
     call.counters = nullptr;
     call.processes = nullptr;
     const auto limit = call.time_limit;
@@ -218,6 +223,7 @@ class NodeRunner : public OperationRunner {
     }
     ProcessSpec spec = c->plan.programs[c->outcomes.size()];
     const auto left = c->call.time_limit - std::chrono::duration_cast<std::chrono::milliseconds>(spent);
+    // What the programs before have left of the whole limit.
     spec.time_limit = std::max(left, std::chrono::milliseconds(1));
     spec.early_end = c->call.early_end;
     programs_.run(std::move(spec), lifetime_.guard([this, c](Result<ProcessOutcome> outcome) {
@@ -243,8 +249,10 @@ ProcessSpec program_spec(const Call& call, std::vector<std::string> argv) {
   spec.argv = std::move(argv);
   std::string path = "PATH=";
   for (const char* folder : kProgramFolders) path += (path.size() > 5 ? ":" : "") + call.tree->path(folder);
+  // C, since answers are read by their English words.
   spec.environment = {path, "LC_ALL=C", "HOME=/"};
   if (call.tree->is_this_machine())
+    // scancel finds the controller by it, where slurm.conf lies in a place of its own.
     for (const char* name : {"SLURM_CONF"})
       if (const char* value = std::getenv(name))
         spec.environment.push_back(fmt::format("{}={}", name, value));

@@ -68,6 +68,7 @@ SmbiosMemory memory_devices(std::string_view table) {
       sum.modules += bytes > 0;
     }
     const std::size_t end = table.find(std::string_view("\0\0", 2), length);
+    // Type 127 ends the table; a structure without its end is the last that can be read.
     if (type == 127 || end == std::string_view::npos) break;
     table.remove_prefix(end + 2);
   }
@@ -96,6 +97,7 @@ std::optional<std::int64_t> count_list(std::string_view list) {
     std::string_view range = next_part(list, ',');
     const auto first = to_integer(next_part(range, '-'));
     const auto last = range.empty() ? first : to_integer(range);
+    // Bounded: a list of garbage must not make a count that nobody has.
     if (!first || !last || *first < 0 || *last < *first || *last > 1'000'000) return std::nullopt;
     count += *last - *first + 1;
   }
@@ -108,6 +110,7 @@ std::optional<std::int64_t> interrupts_of(std::string_view text, std::string_vie
     std::string_view word = next_word(rest);
     if (word.size() != name.size() + 1 || !word.starts_with(name) || word.back() != ':') continue;
     std::int64_t sum = 0;
+    // One number for each processor.
     for (;;) {
       const auto count = to_integer(next_word(rest));
       if (!count) return sum;  // what follows is the row's description
@@ -131,6 +134,7 @@ SmartAnswer parse_smart(std::string_view text) {
   if (const auto used = integer_in((*json)["nvme_smart_health_information_log"]["percentage_used"]))
     answer.wear_percent = std::min<std::int64_t>(*used, 100);  // goes on counting to 255
   for (const Json& row : (*json)["ata_smart_attributes"]["table"].items())
+    // Attribute 5 of ATA: reallocated sectors.
     if (row["id"].as_int() == 5) answer.reallocated = integer_in(row["raw"]["value"]);
   return answer;
 }
@@ -140,6 +144,7 @@ std::vector<GpuLine> parse_gpus(std::string_view csv) {
   while (const auto line = next_line(csv)) {
     std::string_view rest = *line;
     GpuLine gpu;
+    // Lower case, as sysfs writes addresses.
     for (const char c : trimmed(next_part(rest, ','))) gpu.bus += to_lower(c);
     // A message in the place of the table ("Unable to determine the device handle ...") has no address.
     if (std::count(gpu.bus.begin(), gpu.bus.end(), ':') != 2) continue;
@@ -165,6 +170,8 @@ PowerSupplies parse_power_supplies(std::string_view text) {
     // Sensors of volts and watts have numbers here; only those that detect presence are supplies.
     if (state == "ns" || said.find("Presence detected") == std::string_view::npos) continue;
     ++found.all;
+    // "Failure detected", "Predictive failure", "Power Supply AC lost", and the states of a supply whose
+    // input is out of range.
     found.failed += said.find("ailure") != std::string_view::npos ||
                     said.find("lost") != std::string_view::npos ||
                     said.find("out-of-range") != std::string_view::npos;

@@ -72,6 +72,7 @@ std::optional<SocketLine> unix_socket(std::string_view line) {
   made.protocol = "unix";
   made.local = trimmed(line);
   made.type = *type == 1 ? "STREAM" : *type == 2 ? "DGRAM" : *type == 5 ? "SEQPACKET" : "UNKNOWN";
+  // Source: linux/net.h, __SO_ACCEPTCON; above, types of socket(2); below, 3 is SS_CONNECTED.
   constexpr std::int64_t kAccepts = 0x10000;
   made.state = (*flags & kAccepts) != 0 ? "LISTENING" : *state == 3 ? "CONNECTED" : "";
   made.inode = *inode;
@@ -101,6 +102,7 @@ std::vector<SocketLine> parse_sockets(std::string_view text, std::string_view pr
     const auto inode = bounded(next_word(rest));
     if (!local || !remote || !state || !uid || !inode) continue;
     const bool tcp = protocol.starts_with("tcp");
+    // UDP has no states of its own; the kernel writes 1 for a connected socket, 7 for the others.
     std::string word = tcp && static_cast<std::size_t>(*state) < kStates.size()
                            ? std::string(kStates[static_cast<std::size_t>(*state)])
                        : !tcp && *state == 1 ? "ESTABLISHED"
@@ -135,8 +137,10 @@ std::optional<CpuCounts> parse_cpuinfo(std::string_view text) {
     if (name == "cpu cores") cores = *value;
   }
   if (processors == 0) return std::nullopt;
+  // ARM, and some virtual machines, tell no packages: each processor is a socket (parse_site.h).
   if (packages.empty() || !cores) return CpuCounts{processors, processors, processors};
   const auto sockets = static_cast<std::int64_t>(packages.size());
+  // The file gives cores and threads for one package; all are taken to be alike.
   return CpuCounts{sockets, sockets * *cores, sockets * siblings.value_or(*cores)};
 }
 
@@ -158,6 +162,7 @@ std::vector<DmiStructure> parse_dmidecode(std::string_view text) {
       continue;
     }
     if (all.empty() || trimmed(*line).empty()) continue;
+    // dmidecode indents by tabs: one for a field, two for the values of a list under it.
     const std::size_t depth = std::min<std::size_t>(line->find_first_not_of(" \t"), 8);
     const std::string words(trimmed(*line));
     if (depth == 0) {
@@ -181,6 +186,7 @@ std::optional<KernelRecord> parse_kmsg(std::string_view line) {
   next_part(head, ',');  // its number
   const auto at = bounded(next_part(head, ','));
   if (!priority || !at) return std::nullopt;
+  // A priority is 8 times the facility and the level (syslog(3)).
   return KernelRecord{*priority / 8, *priority % 8, *at, line.substr(0, line.find('\n'))};
 }
 
@@ -220,6 +226,7 @@ std::optional<KernelKind> kind_of_kernel_text(std::string_view text) {
   // What a fault of a user's program makes begins with its name: "NAME[123]: segfault at ...".
   static const Pattern kOfAProcess =
       Pattern::parse(R"(/^(traps: )?.?.?.?.?.?.?.?.?.?.?.?.?.?.?.?\[[0-9]+\]:? /)").value();
+  // Asked first: a user could give his program a name that begins as one of the rows does.
   if (kOfAProcess.fits(text)) return std::nullopt;
   for (const Compiled& row : rows)
     if (row.pattern.fits(text)) return row.kind;
@@ -236,9 +243,11 @@ std::optional<MemoryErrors> parse_mcelog(std::string_view text) {
     if (words == "uncorrected memory errors:") counts = &worst.uncorrected;
     if (counts == nullptr || !words.ends_with(" in 24h")) continue;
     if (const auto n = bounded(next_word(words))) {
+      // Each module has such lines of its own: the worst one is told.
       *counts = std::max(*counts, *n);
       any = true;
     }
+    // Only the first "in 24h" behind its heading is of this count.
     counts = nullptr;
   }
   return any ? std::optional(worst) : std::nullopt;

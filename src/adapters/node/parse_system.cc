@@ -17,6 +17,7 @@ std::optional<std::int64_t> number_behind(std::string_view text, std::string_vie
   if (at == std::string_view::npos) return std::nullopt;
   text.remove_prefix(at + mark.size());
   const auto job = to_integer(text.substr(0, text.find_first_of(ends)));
+  // Job numbers of Slurm have 32 bits.
   if (!job || *job <= 0 || *job > std::numeric_limits<std::uint32_t>::max()) return std::nullopt;
   return job;
 }
@@ -81,6 +82,7 @@ std::map<std::string, std::int64_t, std::less<>> parse_snmp(std::string_view tex
     std::string_view rest = *line;
     const std::string_view head = next_word(rest);
     if (head.size() != protocol.size() + 1 || !head.starts_with(protocol) || head.back() != ':') continue;
+    // The first of two lines with this head has the names, the second the numbers.
     if (names.empty()) {
       names = rest;
       continue;
@@ -102,6 +104,7 @@ std::string default_route(std::string_view text) {
   while (const auto line = next_line(text)) {
     std::string_view rest = *line;
     const std::string_view name = next_word(rest);
+    // Destination and mask of 0: the default route.
     if (next_word(rest) != "00000000") continue;
     for (int i = 0; i < 4; ++i) next_word(rest);
     const auto metric = to_integer(next_word(rest));
@@ -119,6 +122,7 @@ SlurmControllers parse_controllers(std::string_view slurm_conf) {
     const std::string_view key = trimmed(next_part(rest, '='));
     std::string_view value = trimmed(rest);
     if (equal_ignoring_case(key, "SlurmctldPort")) {
+      // "6817-6820": any of them will do.
       const auto port = to_integer(trimmed(value.substr(0, value.find('-'))));
       if (port && *port > 0 && *port < 65536) found.port = static_cast<int>(*port);
     }

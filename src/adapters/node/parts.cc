@@ -34,6 +34,7 @@ class Missing {
 
  private:
   void name(const std::string& what) {
+    // 7: the separator, and the dots that may have to follow.
     if (list_.size() + what.size() + 7 > kMostList) {
       if (!list_.ends_with(" ...")) list_ += " ...";
       return;
@@ -68,6 +69,7 @@ OperationEnd parts(const Call& call) {
   const auto kernel = meminfo ? field_of(*meminfo, "MemTotal") : std::nullopt;
   const auto online = tree.word("/sys/devices/system/cpu/online");
   const auto processors = online ? count_list(*online) : std::nullopt;
+  // Of these a folder that is not there says 0, not "unknown": the driver's folder goes with the last device.
   const std::int64_t disks = disks_of(tree), gpus = gpus_on_the_bus(tree),
                      adapters = infiniband_adapters_of(tree);
   Missing missing;
@@ -79,6 +81,7 @@ OperationEnd parts(const Call& call) {
   missing.compare(call.integer("disks"), disks, "disks");
   missing.compare(call.integer("gpus"), gpus, "GPUs");
   missing.compare(call.integer("infiniband"), adapters, "InfiniBand adapters");
+  // By name, where the number does not say it: the right number of the wrong ones.
   const auto by_name = [&](std::string_view names, std::string_view folder, std::string_view noun) {
     while (!names.empty()) {
       const std::string name(trimmed(next_part(names, ',')));

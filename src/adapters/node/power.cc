@@ -29,6 +29,7 @@ ChildPlan power_supplies(const Call& call) {
 
 ChildPlan ups(const Call& call) {
   const std::string name = call.text("ups");
+  // (upsc would take it for an option.)
   if (name.empty() || name.front() == '-')
     return {{}, {}, unknown(fmt::format("{} is no name of a UPS", quote_for_message(name)))};
   ChildPlan plan;
@@ -39,6 +40,7 @@ ChildPlan ups(const Call& call) {
     if (!status)
       return unknown(fmt::format("upsc says no ups.status of {}: {}", quote_for_message(name),
                                  quote_for_message(trimmed(outcomes[0]->err))));
+    // ups.status is a list of words, such as "OB DISCHRG LB".
     bool on_battery = false;
     for (std::string_view rest = *status; !rest.empty();) on_battery |= next_word(rest) == "OB";
     const auto number = [&](std::string_view key, double most) {

@@ -26,6 +26,7 @@ Status ProcessTable::scan() {
   stepds_.clear();
   // kthreadd's children are all kernel threads, in one read where the kernel gives it.
   std::set<std::int64_t> kernel_threads;
+  // Not in a container, where 2 is a process like others.
   if (tree_.word("/proc/2/comm") == "kthreadd") {
     kernel_threads.insert(2);
     if (const auto children = tree_.read("/proc/2/task/2/children"))
@@ -47,6 +48,7 @@ Status ProcessTable::scan() {
     processes_.push_back({std::move(*stat), {}, {}, false, false});
   }
   if (!any) return fail(ErrorCode::not_found, "/proc lists no process");
+  // By number, for the look-up of parents in job(); the folder lists names as texts ("10" before "9").
   std::sort(processes_.begin(), processes_.end(),
             [](const Process& a, const Process& b) { return a.stat.pid < b.stat.pid; });
   return {};
@@ -54,6 +56,7 @@ Status ProcessTable::scan() {
 
 Result<std::vector<ProcessTable::Process>*> ProcessTable::all() {
   const auto now = std::chrono::steady_clock::now();
+  // A round's operations come within a second: one pass serves them all.
   if (!valid_ || now - scanned_ > std::chrono::seconds(1)) {
     valid_ = false;
     if (auto ok = scan(); !ok) return fail(std::move(ok.error()));
@@ -100,10 +103,12 @@ Result<std::set<std::int64_t>> ProcessTable::users_with_jobs() {
     const auto id = job(p);
     if (!id || stepds_.contains(p.stat.pid)) continue;
     const auto owner = uid(p);
+    // Root's in a job are Slurm's own, or have not changed their user yet: they do not say whose job it is.
     if (!owner || *owner == 0) continue;
     users.insert(*owner);
     seen.insert(*id);
   }
+  // Only when every job's user is known may anybody's processes be called leftovers.
   for (const auto& [pid, id] : stepds_)
     if (!seen.contains(id))
       return fail(

@@ -73,6 +73,7 @@ OperationEnd memory_process(const Call& call) {
   if (most == nullptr) return unknown("/proc lists no process");
   const auto uid = table.uid(*most);
   if (!uid) return unknown(fmt::format("process {} ended while it was looked at", most->stat.pid));
+  // Its start goes with its number, so that a repair later ends this process and no other (kill.cc).
   return found(Json::object({{"process_pid", most->stat.pid},
                              {"process_started", most->stat.started},
                              {"process_name", most->stat.name.substr(0, 64)},
@@ -94,6 +95,7 @@ OperationEnd zombies(const Call& call) {
   Json parent, name;
   const auto most = std::max_element(parents.begin(), parents.end(),
                                      [](const auto& a, const auto& b) { return a.second < b.second; });
+  // 0 is no process: the parent lives outside of our container.
   if (most != parents.end() && most->first > 0) {
     parent = most->first;
     for (const Process& p : **list)
@@ -136,6 +138,7 @@ OperationEnd jobs(const Call& call) {
   const auto list = table.all();
   if (!list) return unknown(list.error().what);
   struct Use {
+    // From the least upwards: nice 19 and state Z yield to the first process.
     std::int64_t memory = 0, ticks = 0, nice = 19, read = 0, written = 0;
     std::optional<std::int64_t> uid;
     char state = 'Z';
@@ -168,8 +171,10 @@ OperationEnd jobs(const Call& call) {
   }
   Use& use = most->second;
   for (Process* p : use.processes) {
+    // A process of root may be Slurm's own: anybody else's names the job's user.
     if (!use.uid || *use.uid == 0) use.uid = table.uid(*p);
     const auto io = disk_bytes(*call.tree, p->stat.pid);
+    // One that is missing makes the sum unknown: half of it would look like a job that idles.
     use.io = use.io && io.has_value();
     if (io) {
       use.read = std::min(use.read + io->first, std::int64_t{1} << 53);
@@ -195,6 +200,7 @@ OperationEnd process_gone(const Call& call) {
   if (text) {
     const auto stat = parse_process_stat(*text);
     if (!stat) return unknown(fmt::format("/proc/{}/stat cannot be understood", call.integer("process_pid")));
+    // The number alone is not enough: it may be another's by now.
     gone = stat->started != call.integer("process_started") || stat->state == 'Z' || stat->state == 'X';
   } else if (!call.tree->exists("/proc")) {
     return unknown("there is no /proc");

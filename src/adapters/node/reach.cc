@@ -27,6 +27,7 @@ using Clock = std::chrono::steady_clock;
 int connect_to(const addrinfo& address, Clock::time_point until, const Call& call) {
   const int fd = ::socket(address.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (fd < 0) return errno;
+  // Not blocking, so that the limit is ours and not TCP's, which is minutes.
   int wrong = ::connect(fd, address.ai_addr, address.ai_addrlen) == 0 ? 0 : errno;
   if (wrong == EINPROGRESS) {
     wrong = ETIMEDOUT;
@@ -76,6 +77,7 @@ OperationEnd reach(const Call& call) {
   const auto until = began + call.time_limit * 9 / 10;
   std::string why;
   bool asked = false;
+  // The controller and its backups: one that answers is enough.
   for (const std::string& host : hosts) {
     const auto addresses = addresses_of(host, static_cast<int>(port), SOCK_STREAM);
     if (!addresses) {

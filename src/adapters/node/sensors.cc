@@ -43,6 +43,7 @@ OperationEnd temperature(const Call& call) {
         if (place.size() > 250) place.resize(250);
       }
       const auto critical = tree.number(fmt::format("{}/temp{}_crit", folder, n));
+      // A driver that knows no limit says 0 or a number that no sensor reaches.
       if (critical && *critical > 0 && *critical < 200'000) {
         const double left = static_cast<double>(*critical) / 1000 - degrees;
         margin = std::min(margin.value_or(left), left);
@@ -54,6 +55,8 @@ OperationEnd temperature(const Call& call) {
       ++fans;
       const auto least = tree.number(fmt::format("{}/fan{}_min", folder, n));
       const auto alarm = tree.number(fmt::format("{}/fan{}_alarm", folder, n));
+      // Its own limit or its chip's alarm: without either nobody knows that 0 is not how it should be (a fan
+      // that stands still when it is cool).
       stopped += (least && *speed < *least) || (alarm && *alarm != 0);
     }
   }

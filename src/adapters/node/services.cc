@@ -32,6 +32,7 @@ OperationEnd up(std::int64_t pid) {
 
 // A process that lives and has this name; its pid may have been reused by another program.
 bool lives(const Tree& tree, std::int64_t pid, std::string_view program) {
+  // The kernel keeps 15 characters of a program's name.
   const auto stat = process_stat(tree, std::to_string(pid));
   return stat && stat->state != 'Z' && stat->state != 'X' && stat->name == program.substr(0, 15);
 }
@@ -60,6 +61,7 @@ OperationEnd service(const Call& call) {
   if (files[0].empty()) files = {fmt::format("/run/{}.pid", name), fmt::format("/run/{}/{}.pid", name, name)};
   for (const std::string& file : files)
     if (const auto pid = tree.number(file); pid && *pid > 0 && lives(tree, *pid, program)) return up(*pid);
+  // Last, as it costs a pass over /proc and a name may be anybody's.
   const auto list = call.processes->all();
   if (!list) return unknown(list.error().what);
   for (const ProcessTable::Process& p : **list)
@@ -73,6 +75,7 @@ ChildPlan restart_service(const Call& call) {
   if (!is_service(name)) return {{}, {}, no_service(name)};
   const std::string script = "/etc/init.d/" + name;
   std::vector<std::string> argv;
+  // The folder is there where systemd is process 1 (sd_booted(3)).
   if (call.tree->exists("/run/systemd/system"))
     argv = {"systemctl", "restart", name + ".service"};
   else if (call.tree->exists(script))

@@ -35,6 +35,7 @@ Status add_environment(ProcessSpec& spec, std::string_view lines) {
     const std::size_t equals = line.find('=');
     if (equals == std::string_view::npos || equals == 0)
       return fail(ErrorCode::bad_input, fmt::format("{} is no NAME=VALUE", quote_for_message(line)));
+    // Of two entries of one name a program takes either: the site's is to be the only one.
     std::erase_if(spec.environment,
                   [&](const std::string& known) { return known.starts_with(line.substr(0, equals + 1)); });
     spec.environment.emplace_back(line);
@@ -44,8 +45,10 @@ Status add_environment(ProcessSpec& spec, std::string_view lines) {
 
 ProcessSpec bounded_spec(const Call& call, std::vector<std::string> argv) {
   ProcessSpec spec = program_spec(call, std::move(argv));
+  // No core files: a command that crashes at each look would fill a disk.
   spec.limits = {{"CORE", 0}, {"DATA", kData}};
   spec.output_limit = kOutput;
+  // What it started in the background ends with it.
   spec.kill_strays = true;
   return spec;
 }
@@ -83,10 +86,12 @@ ChildPlan command(const Call& call) {
       return answer(Json(127), false, Json(!missed), missed.value_or(""), "");
     }
     if (outcome->ended_early) return unknown(name + " was ended before its time");
+    // An answer, and not unknown: who asks may want to know that it hangs.
     if (outcome->timed_out) return answer(Json(), true, Json(), "", first_line(outcome->out));
     const auto missed = patterns.missed_by(lines_of(outcome->out));
     // What lies beyond the bound may hold what is missed.
     const bool cut = outcome->truncated && missed.has_value();
+    // 128 and the signal, as a shell says it.
     return answer(outcome->signal != 0 ? Json(128 + outcome->signal) : Json(outcome->exit_code), false,
                   cut ? Json() : Json(!missed), missed.value_or(""), first_line(outcome->out));
   };
@@ -128,6 +133,7 @@ ChildPlan nhc_check(const Call& call) {
   plan.programs.push_back(
       bounded_spec(call, {"bash", "--noprofile", "--norc", "-c", kNhcHarness, "nhc",
                           call.tree->path(call.text("scripts")), call.text("settings"), line}));
+  // NHC's own variable: the seconds that a check may take.
   plan.programs[0].environment.push_back(
       fmt::format("TIMEOUT={}", std::max<std::int64_t>(call.time_limit.count() / 1000, 1)));
   plan.read = [](const std::vector<Result<ProcessOutcome>>& ended) {
@@ -139,6 +145,7 @@ ChildPlan nhc_check(const Call& call) {
       return found(Json::object({{"nhc_check_failed", false}, {"nhc_check_text", ""}}));
     if (verdict == "failed")
       return found(Json::object({{"nhc_check_failed", true}, {"nhc_check_text", text}}), text);
+    // A check that is not there is no verdict: else a node that lost NHC would be taken out.
     if (verdict == "missing") return unknown(text);
     return unknown("the script ended without a verdict: " + quote_for_message(trimmed(ended[0]->err), 200));
   };

@@ -34,6 +34,7 @@ std::set<std::string> addresses_of_device(const std::string& device) {
     const socklen_t size = family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);
     if (::getnameinfo(one->ifa_addr, size, host, sizeof host, nullptr, 0, NI_NUMERICHOST) == 0) {
       const std::string_view address(host);
+      // Without the scope of a link-local address ("fe80::1%eth0"), which /proc/net does not write.
       all.emplace(address.substr(0, address.find('%')));
     }
   }
@@ -62,6 +63,7 @@ std::vector<std::string> spellings(const std::string& address) {
 std::map<std::int64_t, std::string> holders(const Call& call, const std::set<std::int64_t>& wanted) {
   std::map<std::int64_t, std::string> names;
   const Tree& tree = *call.tree;
+  // Costs a look at each open file of the node: so asked last, and only until all are found.
   for (const std::string& pid : tree.list("/proc")) {
     if (!to_integer(pid)) continue;
     if (names.size() == wanted.size() || (call.cancelled != nullptr && *call.cancelled)) break;
@@ -153,6 +155,7 @@ OperationEnd sockets(const Call& call) {
   }
   const auto fits = [&](std::size_t field, const std::vector<std::string>& spelled) {
     const auto& pattern = fields[field].pattern;
+    // A negated pattern must hold for each way to write it, else "not *:22" would let 0.0.0.0:22 pass.
     return !pattern || (pattern->negated()
                             ? std::ranges::all_of(spelled, [&](const auto& s) { return pattern->fits(s); })
                             : std::ranges::any_of(spelled, [&](const auto& s) { return pattern->fits(s); }));
@@ -172,6 +175,7 @@ OperationEnd sockets(const Call& call) {
       const bool path = one.protocol == "unix";
       std::vector<std::string> users = {std::to_string(one.uid)};
       if (auto user = user_name(passwd, one.uid)) users.push_back(std::move(*user));
+      // The list of unix sockets names no user.
       if (path) users = {""};
       if (!device.empty() && (path || !own.contains(std::string(host_of(one.local))))) continue;
       if (fits(0, protocols) && fits(1, path ? std::vector{one.local} : spellings(one.local)) &&
@@ -187,6 +191,7 @@ OperationEnd sockets(const Call& call) {
     const auto names = holders(call, inodes);
     std::erase_if(chosen, [&](const SocketLine& one) {
       const auto name = names.find(one.inode);
+      // A process that has vanished, or whose files we may not see.
       return !fields[6].pattern->fits(name == names.end() ? "unknown" : name->second);
     });
   }
@@ -209,6 +214,7 @@ OperationEnd kernel_messages(const Call& call) {
   for (const std::string_view line : lines_of(*log)) {
     if (line.starts_with(' ')) continue;  // more of the record before
     const auto record = parse_kmsg(line);
+    // Facility 0 is the kernel's: it gives no program's line this number, whatever the program writes.
     if (!record || record->facility != 0 || static_cast<double>(record->at_us) / 1e6 < since) continue;
     const auto kind = kind_of_kernel_text(record->text);
     if (!kind) continue;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// file_test, file_stat, file_contents, mount_match, filesystems: what a site asks of files of its own choice.
-// On threads, for any of them may lie on a server that is away.
+// file_test, file_stat, file_contents, mount_match: what a site asks of files of its own choice.  On threads,
+// for any of them may lie on a server that is away; mount_match alone touches none of them.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <glob.h>
@@ -66,6 +66,7 @@ Result<std::vector<std::string>> paths_of(const Tree& tree, std::string_view lin
     if (line.find_first_of("*?[") != std::string_view::npos &&
         ::glob(path.c_str(), GLOB_NOSORT, nullptr, &found) == 0)
       for (std::size_t i = 0; i < found.gl_pathc && i < kMostFiles; ++i)
+        // Below the root again: path() puts the root before it each time.
         paths.emplace_back(found.gl_pathv[i] + tree.path("").size());
     else
       paths.emplace_back(line);
@@ -108,6 +109,7 @@ OperationEnd file_test(const Call& call) {
   if (!paths) return unknown(paths.error().what);
   const bool negated = call.flag("negated");
   if (call.text("tests").empty()) return unknown("no test is given");
+  // All letters first: a wrong one is said whatever the files are.
   for (const char letter : call.text("tests"))
     if (letter != 'L' && letter != 'h' &&
         std::ranges::find(kTests, letter, &TestRow::letter) == std::end(kTests))
@@ -118,6 +120,7 @@ OperationEnd file_test(const Call& call) {
       const std::string whole = call.tree->path(path);
       struct stat entry {};
       const bool is_link = letter == 'L' || letter == 'h';
+      // Only for these a link is itself; other tests go through it, as test(1) does.
       const int wrong =
           (is_link ? ::lstat(whole.c_str(), &entry) : ::stat(whole.c_str(), &entry)) == 0 ? 0 : errno;
       if (wrong != 0 && !is_answer(wrong))
@@ -145,6 +148,7 @@ OperationEnd file_stat(const Call& call) {
     if (!is_answer(errno))
       return unknown(fmt::format("cannot look at {}: {}", quote_for_message(path), std::strerror(errno)));
     Json out = Json::object({{"file_exists", false}});
+    // Each output is told, null where there is nothing: the specification may use any.
     for (const BuiltinOutput& o : builtin_operation("file_stat")->outputs)
       if (o.name != "file_exists") out.set(std::string(o.name), nullptr);
     return found(std::move(out));
@@ -179,6 +183,7 @@ OperationEnd file_contents(const Call& call) {
   if (patterns->empty()) return unknown("no pattern is given");
   const auto text = call.tree->read(path);
   if (!text && text.error().code != ErrorCode::not_found) return unknown(text.error().what);
+  // It was cut there: what is missed may follow.
   if (text && text->size() >= kMaxFile)
     return unknown(fmt::format("{} has over {} bytes", quote_for_message(path), kMaxFile));
   std::vector<std::string_view> lines = lines_of(text ? std::string_view(*text) : std::string_view());
@@ -201,6 +206,7 @@ OperationEnd mount_match(const Call& call) {
   std::string difference = last == nullptr ? "it is not mounted" : "";
   constexpr std::pair<const char*, std::string MountLine::*> kFields[] = {
       {"source", &MountLine::source}, {"type", &MountLine::type}, {"options", &MountLine::options}};
+  // All patterns are read even where it is not mounted: a wrong one is always said.
   for (const auto& [name, field] : kFields)
     for (const std::string_view line : lines_of(call.text(name))) {
       const auto pattern = Pattern::parse(line);

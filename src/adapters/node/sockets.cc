@@ -15,6 +15,7 @@ Result<std::unique_ptr<addrinfo, void (*)(addrinfo*)>> addresses_of(const std::s
                                                                     int type) {
   addrinfo wanted{};
   wanted.ai_socktype = type;
+  // The port is a number: no table of services need be asked.
   wanted.ai_flags = AI_NUMERICSERV;
   addrinfo* list = nullptr;
   const int wrong = ::getaddrinfo(host.c_str(), std::to_string(port).c_str(), &wanted, &list);

@@ -21,6 +21,7 @@
 namespace sickbay::node {
 namespace {
 
+// Folders within folders: one descriptor is open for each.
 constexpr int kDeepest = 64;
 constexpr std::int64_t kMostCounted = 20'000;     // entries that a collecting operation looks at
 constexpr std::int64_t kMostCleaned = 2'000'000;  // and a repairing one
@@ -72,6 +73,7 @@ struct Walk {
       struct stat opened {};
       if (below >= 0 &&
           (::fstat(below, &opened) != 0 || opened.st_ino != st.st_ino || opened.st_dev != device))
+        // It was exchanged between the two calls.
         ::close(below);
       else if (below >= 0)
         folder(below, depth + 1);
@@ -84,10 +86,12 @@ struct Walk {
     if (!S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode)) return;
     if (!is_old(st) || !is_theirs(st)) return;
     if (remove && ::unlinkat(fd, name, 0) != 0) {
+      // (ENOENT: somebody else removed it meanwhile.)
       refused += errno != ENOENT;
       return;
     }
     ++files;
+    // A file with another name elsewhere frees nothing.
     if (st.st_nlink == 1) bytes += static_cast<std::int64_t>(st.st_blocks) * 512;
   }
 };

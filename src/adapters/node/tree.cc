@@ -21,6 +21,8 @@ namespace {
 
 Error read_error(int number, std::string_view file) {
   ErrorCode code = ErrorCode::os;
+  // All these say that it is not there: ESRCH, a process that ended between open and read; ENODEV and ENXIO,
+  // a file of /sys whose device is gone.
   if (number == ENOENT || number == ENOTDIR || number == ESRCH || number == ENODEV || number == ENXIO)
     code = ErrorCode::not_found;
   if (number == EACCES || number == EPERM) code = ErrorCode::denied;
@@ -43,6 +45,7 @@ Status Tree::read_into(std::string_view file, std::string& text, std::size_t lim
   for (;;) {
     // Most files fit in one page, which the second read confirms.
     text.resize(std::min(limit, have + std::max<std::size_t>(4096, have)));
+    // The limit is reached.
     if (have == text.size()) break;
     const ssize_t n = ::read(fd, text.data() + have, text.size() - have);
     if (n < 0 && errno == EINTR) continue;
@@ -80,10 +83,12 @@ Result<std::string> Tree::records(std::string_view file, std::size_t limit) cons
       return fail(read_error(number, file));
     }
     if (n <= 0) break;
+    // At twice the limit, so that each byte is moved once on average.
     if (text.size() > 2 * limit) text.erase(0, text.size() - limit);
     text.append(record, static_cast<std::size_t>(n));
   }
   ::close(fd);
+  // From the start of a record: the cut may lie within one.
   if (text.size() > limit) text.erase(0, text.find('\n', text.size() - limit) + 1);
   return text;
 }
