@@ -19,6 +19,7 @@ bool SimCluster::throttled(const Job& job) const {
 /// A record of its own for one of the tasks that wait in `waiting`, which has more than one.
 SimCluster::Job& SimCluster::split(Job& waiting, TaskId task) {
   auto own = std::make_unique<Job>(waiting);
+  // A killed slurmctld gives ids again (sim_restart.cc): some above the next one may be taken.
   while (jobs_.count(next_id_)) ++next_id_;
   own->info.job_id = next_id_++;
   own->info.array_task_id = fmt::format("{}", task);
@@ -36,6 +37,7 @@ SimCluster::Job& SimCluster::split(Job& waiting, TaskId task) {
 JobId SimCluster::task_job(JobId array, TaskId task) {
   const auto ids = arrays_.find(array);
   if (ids == arrays_.end()) return 0;
+  // A copy: split() adds to it.
   for (const JobId id : std::set<JobId>(ids->second)) {
     const auto found = jobs_.find(id);
     if (found == jobs_.end()) continue;

@@ -34,11 +34,13 @@ void SimCluster::background_step() {
     const bool starts = run.job == 0;
     if (starts) run.job = others.next_id++;
     for (NodeIndex node = run.first; node < run.first + run.count; ++node) {
+      // What is ill or taken is left out of this run; at its end, only what is still its own is freed.
       if (starts ? !may_start_on(node) : nodes_[node].job != run.job) continue;
       nodes_[node].job = starts ? run.job : 0;
       node_changed(node);
     }
     // Exponential run times, and a pause of some seconds for the nodes between two jobs.
+    // In (0, 1]: 0 has no logarithm.
     const double share = static_cast<double>((random_() >> 11) + 1) * 0x1p-53;
     const double seconds =
         starts ? -std::log(share) * static_cast<double>(others.load.mean_run.count()) + 1 : 1 + 9 * share;
@@ -56,6 +58,7 @@ void SimCluster::fill_with_strangers(std::chrono::seconds queue_lasts, std::chro
   SB_CHECK(run.count() > 0, "a stranger's job takes some time");
   strangers_until_ = loop_.now() + queue_lasts;
   stranger_run_ = run;
+  // From then on jobs of the strangers' priority get their turn.
   loop_.at(strangers_until_, [this] { schedule_soon(); });
   schedule_strangers();
 }
@@ -83,6 +86,7 @@ void SimCluster::schedule_strangers() {
     const auto seventh = (node * 3 + 1) % 7 + 1;
     const Micros takes = stranger_run_ * (strangers_began_.insert(node).second ? seventh : 7) / 7;
     loop_.at(loop_.now() + takes, [this, node, job_id] {
+      // The node was lost meanwhile (mark_down), and may have another's job.
       if (nodes_[node].job != job_id) return;
       nodes_[node].job = 0;
       node_changed(node);

@@ -98,6 +98,7 @@ constexpr auto kWords = std::to_array<Word>({
        if (first == std::string_view::npos) return false;
        const auto second = std::min(v.find(':', first + 1), v.size());
        if (second < v.size()) end.says = v.substr(second + 1);
+       // Words of the line are parted by blanks, so "_" stands for one.
        std::replace(end.says.begin(), end.says.end(), '_', ' ');
        b.other_ends.push_back(end);
        return read_number(v.substr(0, first), b.other_ends.back().run) &&
@@ -134,6 +135,7 @@ Result<SimBehaviour> behaviour_of_script(std::string_view script) {
   SimBehaviour behaviour;
   constexpr std::string_view kMark = "#SIM";
   std::size_t at = 0;
+  // At the start of a line alone, and the first such line alone.
   while (at < script.size() && script.substr(at, kMark.size()) != kMark) {
     at = script.find('\n', at);
     if (at != std::string_view::npos) ++at;
@@ -152,6 +154,7 @@ Result<SimBehaviour> behaviour_of_script(std::string_view script) {
     const auto value = equals == std::string_view::npos ? std::string_view() : word.substr(equals + 1);
     const auto row = std::find_if(kWords.begin(), kWords.end(),
                                   [&](const Word& w) { return w.name == word.substr(0, equals); });
+    // A misspelt word must not make a scenario that means something else.
     if (row == kWords.end() || !row->read(value, behaviour))
       return fail(Error(ErrorCode::bad_input, fmt::format("'{}' says no behaviour", word))
                       .because(fmt::format("the line is: {}", line)));

@@ -185,6 +185,7 @@ void SimCluster::reboot(RebootOrder order, Done<bool> done) {
       Node& booted = nodes_[index];
       if (!booted.reboot_issued) return;
       booted.down = booted.reboot_issued = false;
+      // Slurm's stamps are whole seconds.
       booted.boot = from_unix_seconds(to_unix_seconds(loop_.now()));
       node_changed(index);
       schedule_soon();
@@ -198,6 +199,7 @@ void SimCluster::waiting(Done<std::vector<WaitingJobs>> done) {
     std::map<std::pair<std::string, std::string>, std::size_t> found;
     for (const JobId job_id : queue_) {
       const Job& job = *jobs_.at(job_id);
+      // (Our own patrol is no demand of users.)
       if (!job.info.held && !parse_patrol_run(job.key))
         ++found[{options_.partitions[job.partition].name, job.info.reason}];
     }

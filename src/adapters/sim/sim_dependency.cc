@@ -54,6 +54,7 @@ std::string_view to_string(SimDependencyKind kind) {
 
 std::optional<SimDependencies> parse_dependencies(std::string_view text) {
   SimDependencies all;
+  // sbatch(1): "," for all or "?" for any of them, and not both in one line.
   all.one_is_enough = text.find('?') != std::string_view::npos;
   while (true) {
     const auto end = text.find(all.one_is_enough ? '?' : ',');

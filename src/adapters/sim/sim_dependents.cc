@@ -16,6 +16,7 @@ std::vector<Dependent> SimCluster::dependents_of(const DependentsOrder& order) c
     const JobInfo& info = job->info;
     if (job_id == order.job_id || info.uid != order.uid || job->ended() || !job->key.empty()) continue;
     if (info.reason == "DependencyNeverSatisfied") continue;
+    // As it was submitted, which accounting keeps: slurmctld forgets a condition once it has come true.
     const JobDependencies waits = parse_job_dependencies(job->dependency);
     if (std::ranges::any_of(waits.jobs,
                             [&](JobId id) { return id == order.job_id || (array != 0 && id == array); }))

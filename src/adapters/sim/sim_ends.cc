@@ -26,6 +26,7 @@ void SimCluster::end(Job& job, const Ending& ending) {
   job.info.exit_signal = ending.exit_signal;
   job.info.end = stamp(loop_.now());
   job.info.held = false;
+  // No node is to be cleaned up: no COMPLETING.
   if (!ran) {
     tell(job);
     finish(job);
@@ -51,6 +52,7 @@ void SimCluster::leave_nodes(Job& job) {
   loop_.cancel(job.work_timer);
   loop_.cancel(job.limit_timer);
   for (const NodeIndex node : job.on) {
+    // It was lost on the way (take_node, mark_down), and may have another's job.
     if (nodes_[node].job != job.info.job_id) continue;
     nodes_[node].job = 0;
     node_changed(node);
@@ -93,6 +95,7 @@ void SimCluster::fail_launch(Job& job) {
   put_back(job, "REQUEUED");
   job.info.held = true;
   job.info.reason = kLaunchFailedHeld;
+  // put_back has put it there; a held job is not in the queue.
   queue_.erase(job.info.job_id);
   tell(job);
 }

@@ -53,6 +53,7 @@ void SimCluster::mark_down(NodeIndex index, const std::string& reason) {
   node.down = true;
   if (node.reason.empty()) node.reason = reason;
   lose_job(index);
+  // A stranger's job is a number on its node and no Job: it simply goes.
   if (node.job >= kFirstBackgroundId) node.job = 0;
   node_changed(index);
 }
@@ -77,6 +78,7 @@ void SimCluster::set_faults(const std::string& name, const SimNodeFaults& faults
   Job* job = running_on(index);
   if (!job) return;
   set_pace(*job);
+  // The fault strikes what runs there now as well, and not only runs that start later.
   if (faults.kill_signal != 0 && chance(faults.kill_share)) {
     const auto task = std::find(job->on.begin(), job->on.end(), index) - job->on.begin();
     kill_rank(*job, static_cast<std::size_t>(task), faults.kill_signal, 0);
@@ -103,6 +105,7 @@ void SimCluster::heal(const std::string& name) {
   node.faults = {};
   std::erase_if(cut_pairs_, [&](const auto& pair) { return pair.first == index || pair.second == index; });
   loop_.cancel(node.silence_timer);
+  // It was powered off: what ran there is gone, though it may be back before SlurmdTimeout has passed.
   if (node.lost_programs) {
     node.boot = from_unix_seconds(to_unix_seconds(loop_.now()));
     lose_job(index);

@@ -24,6 +24,7 @@ bool SimFolders::is_there(const std::string& path) const {
 }
 
 void SimFolders::edit(const std::string& path, TimePoint now) {
+  // The content is a version: the number behind the path in its digest.
   const auto before = file(path).value_or(File{.digest = path + "#1"});
   const auto mark = before.digest.rfind('#');
   const int version = std::stoi(before.digest.substr(mark + 1));
@@ -49,6 +50,7 @@ Json SimFolders::prepare(const Json& order) {
     const auto now = file(path);
     if (now && now->digest == was["digest"].as_string()) continue;
     const std::int64_t mtime = now && now->mtime != kNoTime ? to_micros(now->mtime) : 0;
+    // What a run itself has written is no change by its user.
     bool by_run = false;
     for (const Json& time : order["ran"].items())
       by_run |= now && mtime >= time["from"].as_int() && mtime <= time["to"].as_int();

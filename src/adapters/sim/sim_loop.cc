@@ -7,6 +7,7 @@ void SimLoop::post(std::function<void()> task) { tasks_.push_back(std::move(task
 
 Loop::TimerId SimLoop::at(TimePoint when, std::function<void()> task) {
   const TimerId timer = ++last_timer_;
+  // Time never runs back; such a timer comes behind those that are due now.
   if (when < now_) when = now_;
   timers_.emplace(Slot{when, timer}, std::move(task));
   when_.emplace(timer, when);
@@ -29,6 +30,7 @@ bool SimLoop::step(TimePoint limit) {
     return true;
   }
   if (timers_.empty() || timers_.begin()->first.first > limit) return false;
+  // Taken out first: it may set or cancel timers.
   auto node = timers_.extract(timers_.begin());
   when_.erase(node.key().second);
   now_ = node.key().first;

@@ -12,6 +12,7 @@ constexpr Micros kRunTime{3000};
 
 Result<ProcessOutcome> outcome_of(const SimCluster& cluster, const ProcessSpec& spec) {
   const auto& argv = spec.argv;
+  // `tail` is all that is run on a host, beside sickbay-folder: the end of a job's output is read with it.
   if (argv.size() != 5 || !argv[0].ends_with("tail") || argv[1] != "-c" || argv[3] != "--")
     return fail(ErrorCode::missing_program,
                 fmt::format("no program '{}' on a simulated host", argv.empty() ? "" : argv[0]));
@@ -31,6 +32,7 @@ Result<ProcessOutcome> outcome_of(const SimCluster& cluster, const ProcessSpec& 
 
 void SimProcesses::run(ProcessSpec spec, Done<ProcessOutcome> done) {
   loop_.at(loop_.now() + kRunTime, [this, caller = callers_, spec = std::move(spec), done = std::move(done)] {
+    // The caller has died meanwhile.
     if (caller != callers_) return;
     if (spec.argv.empty() || !spec.argv[0].ends_with("sickbay-folder"))
       return done(outcome_of(cluster_, spec));

@@ -19,6 +19,7 @@ namespace {
 constexpr double kVerifyWork_s = 20;
 constexpr double kKilledAfter_s = 1;
 constexpr double kNotReachedAfter_s = 10;
+// Three years: longer than any scenario.
 constexpr double kForGood_s = 1e8;
 /// Tried in the lab: NPB SP on 4 nodes took 1.6 times as long at 5 % loss, 3.7 times at 10 %.
 double slowness_of_loss(double loss) { return 1 + 12 * loss + 150 * loss * loss; }
@@ -34,6 +35,8 @@ bool SimCluster::chance(double share) {
 void SimCluster::plan(Job& job) {
   job.ending = {};
   job.derived_exit_code = job.derived_exit_signal = 0;
+  // In the order in which a start meets them: slurmd's spool, the output, the program, srun on the other
+  // nodes.
   if (not_launched(job) || never_begins(job) || finds_no_program(job) || parts_do_not_meet(job)) {
     job.paced_at = loop_.now();
     job.pace = 0;
@@ -44,6 +47,7 @@ void SimCluster::plan(Job& job) {
     plan_verification(job);
   else
     plan_program(job);
+  // set_pace() must not take off work at the pace of the run before.
   job.paced_at = loop_.now();
   job.pace = 0;
   set_pace(job);
@@ -232,6 +236,7 @@ void SimCluster::plan_verification(Job& job) {
 }
 
 void SimCluster::set_pace(Job& job) {
+  // First what was done since the last change, at the pace of then; the rest goes on at the new one.
   const double ran_s = std::chrono::duration<double>(loop_.now() - job.paced_at).count();
   job.work_left_s = std::max(0.0, job.work_left_s - ran_s * job.pace);
   job.paced_at = loop_.now();
@@ -245,7 +250,9 @@ void SimCluster::set_pace(Job& job) {
   }
   if (job.behaviour.hang && !job.verification) job.pace = 0;
   loop_.cancel(job.work_timer);
+  // No end is in sight: a fault that is healed sets the timer again.
   if (job.pace <= 0) return;
+  // (Rounded up: a rest of work would be left when the timer comes.)
   const auto left = Micros(static_cast<std::int64_t>(std::ceil(job.work_left_s / job.pace * 1e6)));
   job.work_timer =
       loop_.at(loop_.now() + left, [this, job_id = job.info.job_id] { work_done(*jobs_.at(job_id)); });
@@ -260,6 +267,7 @@ void SimCluster::work_done(Job& job) {
   if (job.ending.crashes_nodes == 0) return end(job, Ending(job.ending));
   const auto count = std::min(static_cast<std::size_t>(job.ending.crashes_nodes), job.on.size());
   const std::vector<NodeIndex> victims(job.on.end() - static_cast<std::ptrdiff_t>(count), job.on.end());
+  // The job itself ends later: when slurmctld has these nodes DOWN.
   for (const NodeIndex node : victims) crash_node(nodes_[node].name);
 }
 

@@ -66,6 +66,7 @@ void SimCluster::running_jobs(std::vector<JobId> also, Done<std::vector<RunningJ
   answer<std::vector<RunningJob>>("running_jobs", std::move(done), [this, also = std::move(also)] {
     std::vector<RunningJob> found;
     for (const auto& [job_id, job] : jobs_) {
+      // (A donor is not a user's job.)
       if (!job->running() || job->expands != 0) continue;
       if (job->on.size() > 1 || std::count(also.begin(), also.end(), job_id) > 0)
         found.push_back(running_job_of(*job));
@@ -93,6 +94,7 @@ Result<Donor> SimCluster::make_donor(const DonorOrder& order) {
     for (const NodeIndex node : donor.on) seen.nodes.push_back(nodes_[node].name);
     return seen;
   };
+  // Its answer may have been lost: then the donor is there, under its key.
   if (order.again)
     if (const auto ids = by_key_.find(order.key); ids != by_key_.end())
       for (const JobId job_id : ids->second)
@@ -108,6 +110,7 @@ Result<Donor> SimCluster::make_donor(const DonorOrder& order) {
   request.nodelist = sorted_hosts(order.node_list);
   request.exclude = sorted_hosts(order.exclude);
   request.output = "/dev/null";
+  // It belongs to this one exchange: put back into the queue it would take nodes that nobody waits for.
   request.requeue = false;
   request.time_limit_s = job.info.time_limit_s;
   auto made = std::make_unique<Job>();
@@ -161,6 +164,7 @@ Result<NodeSet> SimCluster::give(const JobHandle& handle, const JobHandle& donor
   Job& job = **found;
   if (auto can = can_change(running_job_of(job)); !can) return fail(std::move(can.error()));
   const RunningJob before = running_job_of(job);
+  // They are the job's already: an earlier call came through and its answer was lost.
   if (hosts_without(sorted_hosts(nodes), sorted_hosts(before.nodes)).empty()) return set_of(before);
   const auto given = job_of(donor_handle);
   if (!given || (*given)->ended())
@@ -214,6 +218,8 @@ void SimCluster::set_time_limit(JobHandle handle, std::int64_t minutes, Done<std
                          job.info.time_limit_s = minutes * 60;
                          if (minutes > 0)
                            job.limit_timer =
+                               // The limit counts from the start; one that has passed already ends the job
+                               // now.
                                loop_.at(std::max(loop_.now(), job.started + std::chrono::minutes(minutes)),
                                         [this, job_id = handle.job_id] { time_is_up(*jobs_.at(job_id)); });
                          tell(job);
@@ -265,6 +271,7 @@ SparePool SimCluster::make_pool(const SparePool& wanted) {
     const auto names = expand_hostlist(hosts);
     for (const std::string& name : *names) node_changed(index_of(name));
   };
+  // Nodes that leave the pool change their state as well (RESERVED).
   std::string before;
   std::erase_if(reservations_, [&](const SimReservation& r) {
     if (r.name != wanted.reservation) return false;

@@ -34,6 +34,7 @@ Result<Requeued> SimCluster::begin_anew(const RequeueOrder& order) {
   if (job.info.array_job_id == job_id)
     return fail(ErrorCode::conflict, fmt::format("job {} cannot be requeued by itself", job_id));
   Requeued answer;
+  // Else it has begun anew since: only the exclusion is left to be made.
   if (job.info.restart_cnt <= order.restart_cnt) {
     if (!job.may_requeue) return fail(ErrorCode::conflict, fmt::format("job {} may not be requeued", job_id));
     if (job.pending()) return fail(ErrorCode::conflict, fmt::format("job {} waits in the queue", job_id));

@@ -29,6 +29,7 @@ void SimCluster::add_reservation(const SimReservation& reservation) {
 
 /// The one that has `node` at some time of [from, to].
 const SimReservation* SimCluster::reservation_of(NodeIndex node, TimePoint from, TimePoint to) const {
+  // Most nodes never are: no list need be read for them.
   if (!nodes_[node].reserved) return nullptr;
   for (const SimReservation& reservation : reservations_) {
     if (reservation.end <= from || reservation.start > to) continue;

@@ -14,6 +14,7 @@ void SimCluster::stop_controller(bool killed, bool runs_stay) {
 
 void SimCluster::start_controller() {
   away_ = false;
+  // Stamps are whole seconds; two starts within one must differ, since callers know a restart by the stamp.
   controller_boot_ = std::max(stamp(loop_.now()), controller_boot_ + std::chrono::seconds(1));
   schedule_soon();
 }
@@ -26,11 +27,13 @@ void SimCluster::restart_controller(bool killed, std::chrono::milliseconds down_
 /// State files are written every save_interval from the start on.  Simplified: what ended stays ended.
 void SimCluster::forget_unsaved(bool runs_stay) {
   const Micros since_boot = loop_.now() - controller_boot_;
+  // (The division drops what is less than an interval.)
   const TimePoint saved = controller_boot_ + since_boot / options_.save_interval * options_.save_interval;
   for (auto entry = jobs_.begin(); entry != jobs_.end();) {
     Job& job = *entry->second;
     const bool forgotten = job.submitted > saved && !job.ended();
     const bool unreleased = !job.info.held && job.released > saved && !job.ended();
+    // In the saved state it waits still.
     if (forgotten || unreleased || (job.running() && job.started > saved)) {
       // slurmd ends a run that its slurmctld does not know of.
       if (runs_stay)
@@ -51,6 +54,7 @@ void SimCluster::forget_unsaved(bool runs_stay) {
       ++entry;
       continue;
     }
+    // The next submission gets the number again, as from the real one.
     next_id_ = std::min(next_id_, entry->first);
     if (const auto ids = by_key_.find(job.key); ids != by_key_.end()) {
       ids->second.erase(entry->first);

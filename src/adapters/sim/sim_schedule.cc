@@ -41,6 +41,7 @@ bool SimCluster::may_start_on(NodeIndex index) const {
 void SimCluster::schedule_soon() {
   const bool nothing_waits = queue_.empty() && dependent_.empty() && loop_.now() >= strangers_until_;
   if (schedule_posted_ || nothing_waits) return;
+  // All changes of one moment make one pass.
   schedule_posted_ = true;
   loop_.at(loop_.now() + kSchedulerTick, [this] {
     schedule_posted_ = false;
@@ -53,6 +54,7 @@ void SimCluster::schedule_now() {
 }
 
 std::vector<JobId> SimCluster::queue_in_order() const {
+  // By number: first in, first out.
   std::vector<JobId> order(queue_.begin(), queue_.end());
   if (priorities_)
     std::stable_sort(order.begin(), order.end(),
@@ -65,10 +67,12 @@ void SimCluster::schedule() {
   bool first = true, strangers = loop_.now() < strangers_until_;
   for (const JobId job_id : queue_in_order()) {
     Job& job = *jobs_.at(job_id);
+    // Strangers were there before: jobs of their priority (0) come behind them, better ones before.
     if (strangers && job.priority <= 0) {
       schedule_strangers();
       strangers = false;
     }
+    // Excluded too much while it was held: Slurm looks at that when it is released.
     if (!job.possible) {
       job.info.held = true;
       job.info.reason = "BadConstraints";
@@ -80,6 +84,7 @@ void SimCluster::schedule() {
     } else if (throttled(job)) {
       job.info.reason = "JobArrayTaskLimit";
     } else if (!start_tasks(job)) {
+      // As Slurm says it: Resources for the first that waits for nodes, Priority for those behind it.
       job.info.reason =
           throttled(job) ? "JobArrayTaskLimit" : pending_reason(job, std::exchange(first, false));
     }
@@ -167,6 +172,7 @@ void SimCluster::start(Job& job) {
   job.out.clear();
   job.err.clear();
   plan(job);
+  // Some may wait for its start (`after`).
   if (!dependent_.empty()) schedule_soon();
   if (job.info.time_limit_s > 0)
     job.limit_timer = loop_.at(loop_.now() + std::chrono::seconds(job.info.time_limit_s),

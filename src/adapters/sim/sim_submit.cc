@@ -20,6 +20,8 @@ tl::unexpected<Error> refused(std::string_view words) {
 Result<Submitted> SimCluster::accept_program(const ProgramOrder& order) {
   auto request = read_request(order.submission);
   if (!request) return fail(request.error());
+  // The user's wishes as to when and where do not hold for a re-run (doc/design/decisions.md 19): it is held
+  // until we release it, and runs where the order says.
   const auto dropped = request->not_for_reruns;
   request->nodelist = sorted_hosts(order.include);
   request->dependency.clear();
@@ -53,12 +55,14 @@ Result<Submitted> SimCluster::accept_verification(const VerificationOrder& order
   request.error = order.output_dir + "/verify-%j.err";
   request.nodelist = sorted_hosts(order.nodes);
   request.nodes = static_cast<std::uint32_t>(request.nodelist.size());
+  // Slurm counts limits in whole minutes.
   request.time_limit_s = (order.time_limit.count() + 59) / 60 * 60;
   request.requeue = false;
   request.hold = true;
   auto job = std::make_unique<Job>();
   job->verification = true;
   if (order.last) {
+    // Behind users' jobs, which have 0.
     job->priority = -1;
     priorities_ = true;
   } else if (!order.qos.empty()) {
@@ -133,6 +137,7 @@ Result<Submitted> SimCluster::accept(SimRequest request, std::unique_ptr<Job> ma
   const auto behaviour = behaviour_of_script(job.script);
   if (!behaviour) return fail(behaviour.error());
   job.behaviour = *behaviour;
+  // (A killed slurmctld gives ids again.)
   while (jobs_.count(next_id_)) ++next_id_;
   info.job_id = next_id_++;
   info.name = request.name.empty() ? "sbatch" : request.name;
@@ -154,6 +159,7 @@ Result<Submitted> SimCluster::accept(SimRequest request, std::unique_ptr<Job> ma
                                             : "slurm-%j.out";
   job.err_pattern = request.error;
   name_outputs(job);
+  // A scenario's word goes before the script's.
   if (behaviour_of)
     if (auto chosen = behaviour_of(info, job.script)) job.behaviour = *chosen;
   job.may_requeue = request.requeue;

@@ -43,6 +43,7 @@ std::string verify_lines(const std::vector<VerifiedNode>& nodes) {
   const auto done = [&](std::size_t rank, const char* mode, bool ok, bool slow) {
     lines.add(lines.head(nodes[rank], rank, "done").set("mode", mode).set("ok", ok).set("slow", slow));
   };
+  // Ranks that came to the end of the first part.
   std::vector<std::size_t> alive;
   if (!nodes.empty()) lines.add(lines.head(nodes[0], 0, "host"));
   const auto cut = [&](std::size_t a, std::size_t b) { return nodes[a].cut_from.count(nodes[b].name) > 0; };
@@ -68,6 +69,7 @@ std::string verify_lines(const std::vector<VerifiedNode>& nodes) {
     const VerifiedNode& node = nodes[rank];
     start(rank, "node");
     if (node.killed) continue;
+    // The second part is started from the first node: who was reached through another is not in it.
     if (!cut(0, rank)) alive.push_back(rank);
     const bool slow = node.speed < 1;
     lines.add(lines.finding(lines.head(node, rank, "cpu"), true, slow, 41.5, "Mpairs/s",
@@ -107,6 +109,7 @@ std::string verify_lines(const std::vector<VerifiedNode>& nodes) {
     bool any_slow = false;
     for (std::size_t j = 0; j < alive.size(); ++j) {
       const std::size_t apart = i < j ? j - i : i - j;
+      // A ring has neighbours, and its two ends.
       if (apart == 0 || (alive.size() > kAllPairsUpTo && apart != 1 && apart != alive.size() - 1)) continue;
       const VerifiedNode& peer = nodes[alive[j]];
       const double loss = std::max(node.loss, peer.loss);
