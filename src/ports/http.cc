@@ -23,6 +23,7 @@ HttpResponse json_response(int status, const Json& body) {
 HttpResponse error_response(const Error& error) {
   const ErrorRow& row = error_row(error.code);
   HttpResponse response = json_response(row.http_status, error_json(error));
+  // Seconds.  What answers 503 passes by itself (Slurm is away, say).
   if (row.http_status == 503) response.headers.emplace_back("Retry-After", "5");
   return response;
 }

@@ -99,6 +99,7 @@ Result<bool> HttpResponseReader::step() {
   if (at == std::string::npos ? bytes_.size() >= limit + mark.size() : at > limit)
     return broken("a head or line is over " + std::to_string(limit) + " bytes");
   if (at == std::string::npos) {
+    // The mark may lie across two pieces: its first bytes are looked at again.
     searched_ = bytes_.size() < mark.size() ? 0 : bytes_.size() - mark.size() + 1;
     return false;
   }
@@ -128,6 +129,7 @@ Status HttpResponseReader::read_head(std::string_view head) {
   if (!well_formed) return broken("it begins with " + quote_for_message(line));
   old_ = line[7] == '0';
   status_ = (line[9] - '0') * 100 + (line[10] - '0') * 10 + (line[11] - '0');
+  // Those of an interim answer before are not of this one.
   headers_.clear();
   for (head.remove_prefix(line.size()); !head.empty();) {
     head.remove_prefix(2);
@@ -157,10 +159,13 @@ Status HttpResponseReader::begin_body() {
                          [name](const auto& field) { return equal_ignoring_case(field.first, name); });
   };
   const std::string_view connection = header("Connection");
+  // The default changed: HTTP/1.0 closes, 1.1 stays open.
   keeps_connection_ =
       old_ ? equal_ignoring_case(connection, "keep-alive") : !equal_ignoring_case(connection, "close");
 
   const auto lengths = count("Content-Length"), codings = count("Transfer-Encoding");
+  // Two readers could end it at two places, and take for the next answer what is none (RFC 9112, section
+  // 6.3).
   if (lengths + codings > 1) return broken("it states its length more than once");
   if (codings == 1) {
     if (!equal_ignoring_case(header("Transfer-Encoding"), "chunked"))
@@ -173,6 +178,7 @@ Status HttpResponseReader::begin_body() {
   } else if (status_ == 204 || status_ == 304) {
     state_ = State::complete;
   } else {
+    // No length: it ends with the connection, which then serves no other question.
     state_ = State::until_end;
     keeps_connection_ = false;
   }

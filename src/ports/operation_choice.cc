@@ -16,8 +16,10 @@ class Choice : public OperationRunner {
 
   void run(OperationCall call, std::function<void(OperationEnd)> done) override {
     constexpr std::string_view kBuiltin = "builtin:";
+    // A program of the site.
     if (!call.run.starts_with(kBuiltin)) return executables_->run(std::move(call), std::move(done));
     const BuiltinOperation* row = builtin_operation(std::string_view(call.run).substr(kBuiltin.size()));
+    // A name that nobody knows goes on as well: who runs it says so.
     if (row == nullptr || row->place != BuiltinPlace::program)
       return builtin_->run(std::move(call), std::move(done));
     // Its arguments are in the table, so they are checked and completed here as for any other.
