@@ -251,6 +251,7 @@ Status keep_parity(Files& files, const std::string& folder, ParityHead& head,
     if (!out) return tl::unexpected<Error>(std::move(out.error()));
     Sha256 sum;
     auto made = make_parity(head.self, bytes, head.segment(), [&](std::string_view block) {
+      // Summed while it is written: to read gigabytes once more takes as long again.
       sum.add(block);
       return (*out)->append(block);
     });

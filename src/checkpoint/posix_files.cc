@@ -128,6 +128,7 @@ class PosixFiles : public Files {
  public:
   Result<std::unique_ptr<OutFile>> create(const std::string& path, std::uint32_t mode) override {
     // O_NOFOLLOW: a link in a folder that others may write to must not lead us to another file.
+    // O_TRUNC: a crash may have left one that is half made.
     Fd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, mode));
     if (!fd.ok()) return broken(errno, "create", path);
     // The mode of open() is cut by the umask, and of a file that was there it is not used at all.
@@ -224,6 +225,7 @@ Result<std::string> read_whole(Files& files, const std::string& path, std::size_
 
 Status write_whole(Files& files, const std::string& folder, const std::string& name, std::string_view bytes) {
   const std::string path = folder + "/" + name, temporary = path + ".new";
+  // Beside, synced, renamed: after a crash there is the old one or the new one, and nothing in between.
   const auto all = [&]() -> Status {
     auto file = files.create(temporary, 0600);
     if (!file) return tl::unexpected<Error>(std::move(file.error()));
@@ -235,6 +237,7 @@ Status write_whole(Files& files, const std::string& folder, const std::string& n
     (void)files.remove(temporary);
     return done;
   }
+  // The new name is durable only when its folder is.
   return files.sync_folder(folder);
 }
 

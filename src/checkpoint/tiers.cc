@@ -50,6 +50,7 @@ class BoundedFiles : public Files {
 
   Status take(std::size_t bytes) {
     // Taken before it is written, since several threads write at once.
+    // What is refused is not given back: with it the save is over.
     if ((room_ -= static_cast<std::int64_t>(bytes)) >= 0) return {};
     return fail(ErrorCode::storage_full, "the room that was given for checkpoints is used up");
   }
@@ -98,6 +99,7 @@ Result<std::uint64_t> bytes_in(Files& files, const Store& store) {
   if (!names) return tl::unexpected<Error>(names.error());
   std::uint64_t bytes = 0;
   for (const std::string& name : *names)
+    // (One that vanishes meanwhile takes no room.)
     if (auto file = files.open(store.folder() + "/" + name))
       if (const auto state = (*file)->state()) bytes += state->size;
   return bytes;
@@ -160,6 +162,7 @@ Result<std::uint64_t> copy_and(Files& files, const Store& from, const Store& to,
         // The digest of the index and the size: what lies there under this name may be of a copy that was cut
         // off, or of an earlier try.
         if (there && there->digest() == pack->digest() && there->bytes() == pack->bytes()) {
+          // (What this call has copied is still to be read back.)
           if (std::find(copied.begin(), copied.end(), name) == copied.end()) sure[name] = there->digest();
           continue;
         }
