@@ -178,6 +178,7 @@ Result<std::string> keep_secret(const Series& series, bool make) {
     if (!secret) return secret;
     // Several keepers begin at once: whose name comes first, his it is.
     // link() fails where the name is there: so one secret wins, whole, on file systems of a network, too.
+    // (Other nodes may have a process of this number: hence the random part.)
     const std::string mine = fmt::format("{}.{}.{}", kSecret, ::getpid(), secret->substr(0, 8));
     if (auto wrote = checkpoint::write_whole(*series.files, folder_of(series), mine, *secret); !wrote)
       return tl::unexpected<Error>(std::move(wrote.error()));

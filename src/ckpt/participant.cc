@@ -59,8 +59,10 @@ Result<Participant> participant_from(const Variable& variable, const Known& know
                                      const std::string& host, const std::string& unique) {
   Reader read(variable);
   Participant me;
+  // (Second names are those of older versions of Slurm.)
   const auto in_job = read.number({"SLURM_JOB_ID", "SLURM_JOBID"});
   const auto job = known.job ? known.job : in_job;
+  // The two highest numbers are Slurm's INFINITE and NO_VAL.
   if (job.value_or(0) < 1 || *job > 0xfffffffdLL)
     return usage(
         read.wrong().empty() ? "no job is named" : read.wrong(),

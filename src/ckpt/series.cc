@@ -70,6 +70,7 @@ Result<checkpoint::Control> find_control(const Series& series, std::int64_t numb
   auto control = series.store.read_control(number);
   if (control) return control;
   auto noted = series.noted.read_control(number);
+  // Where neither has it, the store's error says why: the notes are there only where there are fast places.
   return noted ? noted : control;
 }
 
