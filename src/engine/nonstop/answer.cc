@@ -337,6 +337,7 @@ Answer answer(const cluster::Cluster& cluster, const State& state, const Policy&
   if (job == nullptr) {
     if (std::ranges::find(state.ended, request.job) != state.ended.end()) return reply(q, Code::ejobnotrun);
     Answer unknown = reply(q, Code::ejobid);
+    // (Slurm may have one that began since the last look.)
     unknown.what = Answer::What::look;
     return unknown;
   }

@@ -208,6 +208,7 @@ class RestartTree::Builder {
   void hang(const std::vector<std::string>& party) {
     Cell cell{.level = Level::node, .name = compress_hostlist(party), .nodes = party};
     cell.parent = parent_of(party, cell.owners);
+    // They are restarted at one time: the slowest counts.
     for (const std::string& name : party)
       if (const NodeParts* node = nodes_.at(name)) cell.takes = std::max(cell.takes, node->takes);
     const std::vector<JobId> owners = cell.owners;
