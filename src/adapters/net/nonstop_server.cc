@@ -37,6 +37,7 @@ class Peer final : public NonstopPeer {
  public:
   explicit Peer(NonstopConnection::Self connection) : connection_(std::move(connection)) {}
   ~Peer() override {
+    // Dropped without an answer: its client must not wait for one.
     if (!ended_) connection_->cut();
   }
   Peer(const Peer&) = delete;

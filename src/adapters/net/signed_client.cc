@@ -186,6 +186,7 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
     const Status read = n == 0 ? answer_.end() : answer_.add({buffer.data(), static_cast<std::size_t>(n)});
     if (!read) return finish(fail(read.error()));
     body_ += answer_.take_body();
+    // Counted while it comes: who it is from is known only when all of it is here.
     if (body_.size() > options_.answer_bytes)
       return finish(fail(ErrorCode::bad_input,
                          "sickbayd's answer is over " + std::to_string(options_.answer_bytes) + " bytes"));

@@ -186,6 +186,7 @@ void ChildProcess::take_log_lines() {
   for (;;) {
     auto end = log_rest_.find('\n');
     if (end == std::string::npos && log_rest_.size() < kLongestLogLine) return;
+    // A line that does not end is cut: else it would grow in our memory.
     if (end == std::string::npos) end = log_rest_.size();
     std::string line(trimmed(std::string_view(log_rest_).substr(0, end)));
     log_rest_.erase(0, end + 1);
