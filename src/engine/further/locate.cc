@@ -13,6 +13,7 @@ namespace {
 using Nodes = std::vector<int>;
 using Stage = Located::Stage;
 
+// Ascending, as Test::nodes are: the sets are compared with each other.
 Nodes joined(const Nodes& a, const Nodes& b) {
   Nodes all;
   std::merge(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(all));
@@ -50,6 +51,7 @@ class Search {
       }
       const auto in_second = fails_on(second);
       if (!in_second) return end_;
+      // Both pass alone: it takes a node of each, so it is a link.
       if (!*in_second) return across(first, second);
       within = second;
     }
@@ -64,6 +66,7 @@ class Search {
       return std::nullopt;
     }
     const Test& test = tests_[at_++];
+    // The nodes of the run changed meanwhile, or the answers are those of an older version's search.
     if (test.nodes != nodes)
       end_ = {Stage::unknown, {}, false, "the answers are of another search"};
     else if (test.said == Said::unknown)
@@ -74,11 +77,13 @@ class Search {
   }
 
   Located confirm_node(int node) {
+    // Once more: a V that fails by chance would lead the halves to any node.
     const auto again = fails_on({node});
     if (!again) return end_;
     if (!*again) return {Stage::unknown, {node}, false, "it does not fail there each time"};
     const Nodes rest = without(all_, node);
     if (rest.empty()) return {Stage::node, {node}, false, ""};
+    // Where the rest fails as well there is a second fault, which the caller tells and looks for no further.
     const auto rest_fails = fails_on(rest);
     if (!rest_fails) return end_;
     return {Stage::node, {node}, *rest_fails, ""};

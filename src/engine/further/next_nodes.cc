@@ -38,6 +38,7 @@ std::vector<std::vector<int>> candidates(const Posterior& now, const std::vector
   range(0, leaders);
   range(0, 0);  // tells the program from all of them
   range(0, n);
+  // Doubling: the number of candidates grows with the logarithm of the suspects.
   for (std::size_t k = 1; k < n; k *= 2) {
     range(0, k);  // only the leaders
     range(k, n);  // all but these
@@ -60,6 +61,7 @@ std::vector<std::vector<int>> candidates(const Posterior& now, const std::vector
 void fit(std::vector<int>& in, const std::vector<int>& order, const Room& room) {
   const auto n = static_cast<int>(order.size());
   const auto most = static_cast<std::size_t>(std::clamp(room.size, 0, n));
+  // The program needs `size` nodes: those that are not to be had outside must be suspects.
   const auto least = static_cast<std::size_t>(std::clamp(room.size - std::max(0, room.outside), 0, n));
   if (in.size() > most) in.resize(most);  // (candidates stand in the order of suspicion)
   std::set<int> has(in.begin(), in.end());
@@ -86,6 +88,7 @@ NextRun next_on(const Record& record, const Prior& prior, std::vector<int> in) {
   next.if_failed = posterior(after, prior);
   after.trials.back().failed = false;
   next.if_ok = posterior(after, prior);
+  // P(it fails | all so far): the evidence with one failure more, over that without.
   next.fails = std::exp(next.if_failed.log_evidence - now.log_evidence);
   next.gain = now.entropy - next.fails * next.if_failed.entropy - (1 - next.fails) * next.if_ok.entropy;
   return next;
@@ -96,6 +99,7 @@ NextRun next_nodes(const Record& record, const Prior& prior, const Room& room) {
   const std::vector<int> order = ranked(now);
   const std::set<std::vector<int>> tried = tried_sets(record);
   std::vector<std::vector<int>> sets = candidates(now, order);
+  // The posterior hears no set beyond the bound, so only sets that were tried can still tell anything.
   if (tried.size() >= kMostSets) sets.insert(sets.end(), tried.begin(), tried.end());
   NextRun best;
   std::set<std::vector<int>> seen;

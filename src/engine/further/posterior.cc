@@ -39,6 +39,8 @@ Sets sets_of(const Record& record) {
     Counts* counts = nullptr;
     if (!trial.nodes.empty()) {
       const auto known = bits.find(trial.nodes);
+      // A new set beyond the bound is left out whole, its success or failure too: one that counted in `all`
+      // but in no mask would look like a run without any suspect.
       if (known == bits.end() && bits.size() == kMostSets) continue;
       const std::size_t bit = known == bits.end() ? bits.size() : known->second;
       if (known == bits.end()) {
@@ -53,7 +55,7 @@ Sets sets_of(const Record& record) {
     (trial.failed ? sets.all.failed : sets.all.ok) += 1;
     if (counts != nullptr) (trial.failed ? counts->failed : counts->ok) += 1;
   }
-  // A mask without its lowest bit is counted already.
+  // A mask without its lowest bit, m & (m - 1), is counted already.
   sets.of_mask.resize(std::size_t{1} << of_bit.size());
   for (Mask m = 1; m < sets.count(); ++m) {
     const Counts& rest = sets.of_mask[m & (m - 1)];
@@ -67,6 +69,7 @@ Sets sets_of(const Record& record) {
 std::vector<double> suspects_within(const Sets& sets) {
   std::vector<double> within(sets.count(), 0);
   for (const Mask m : sets.masks) ++within[m];
+  // The sum over all supersets, one bit after the other: sets * 2^sets steps and not 4^sets.
   for (Mask bit = 1; bit < sets.count(); bit <<= 1)
     for (Mask m = 0; m < sets.count(); ++m)
       if (!(m & bit)) within[m] += within[m | bit];
@@ -77,6 +80,7 @@ std::vector<double> suspects_within(const Sets& sets) {
 std::vector<double> links_of(const Sets& sets) {
   std::vector<double> links = suspects_within(sets);
   for (double& n : links) n = n * (n - 1) / 2;
+  // The same steps backwards: what stays at m is of exactly m.
   for (Mask bit = 1; bit < sets.count(); bit <<= 1)
     for (Mask m = 0; m < sets.count(); ++m)
       if (!(m & bit)) links[m] -= links[m | bit];
@@ -128,6 +132,7 @@ Posterior posterior(const Record& record, const Prior& prior) {
   const Sets sets = sets_of(record);
   const auto n = sets.masks.size();
   const double suspects = static_cast<double>(n), pairs = suspects * (suspects - 1) / 2;
+  // One suspect has no link: then all of the system's share is its own.
   const double of_links = n < 2 ? 0 : prior.system * prior.links;
   const double of_nodes = n == 0 ? 0 : prior.system - of_links;
 
@@ -137,6 +142,8 @@ Posterior posterior(const Record& record, const Prior& prior) {
   for (int failed = 0; failed <= sets.all.failed; ++failed)
     for (int ok = 0; ok <= sets.all.ok; ++ok)
       by_counts[static_cast<std::size_t>(failed) * columns + static_cast<std::size_t>(ok)] =
+          // The runs with the guilty one by Beta(1, 1), the others by `stray` (posterior.h). ln_beta is
+          // dear, and few counts occur.
           ln_beta(1 + failed, 1 + ok) + (sets.all.failed - failed) * std::log(prior.stray) +
           (sets.all.ok - ok) * std::log1p(-prior.stray);
   std::vector<double> log_guilty(sets.count());
@@ -163,13 +170,16 @@ Posterior posterior(const Record& record, const Prior& prior) {
       if (!is_link(record, ends)) continue;
       const Mask m = sets.masks[static_cast<std::size_t>(ends.first)] &
                      sets.masks[static_cast<std::size_t>(ends.second)];
+      // Taken out of its class, or it would have its share twice.
       counts[m] -= 1;
       told.emplace_back(ends, each + log_guilty[m] + std::log(weight_of(evidence, prior)));
     }
     for (Mask m = 0; m < sets.count(); ++m)
+      // (The inversion adds and subtracts floating-point numbers, of which the counts are whole ones.)
       if (counts[m] > 0.5) links.push_back({m, each + log_guilty[m], std::round(counts[m])});
   }
 
+  // Sums of exponentials are taken relative to the largest: log weights of -700 and less would vanish.
   double most = program;
   for (const double w : nodes) most = std::max(most, w);
   for (const Class& c : links) most = std::max(most, c.log_weight);
@@ -247,6 +257,8 @@ bool may_name(double share, int failures, bool telling, const Certainty& certain
 }  // namespace
 
 Finding finding(const Record& record, const Posterior& now, const Prior& prior, const Certainty& certainty) {
+  // The program first: it needs no name of a node, so `sure` is enough, but a failure that came once is not
+  // yet "now and then".
   if (now.program >= certainty.sure)
     return failures_with(record, {}) >= certainty.failures ? Finding{Answer::program, -1, -1, now.program}
                                                            : Finding{};
@@ -268,6 +280,7 @@ Finding finding(const Record& record, const Posterior& now, const Prior& prior, 
 Finding last_word(const Record& record, const Posterior& now, const Prior& prior,
                   const Certainty& certainty) {
   const Finding found = finding(record, now, prior, certainty);
+  // With no more run to come, that it is the system at all may be said, at the price of a bare name.
   if (found.answer != Answer::open || !may_name(now.system(), failures_with(record, {}), false, certainty))
     return found;
   return {Answer::system, -1, -1, now.system()};
