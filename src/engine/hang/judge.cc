@@ -14,6 +14,7 @@ namespace sickbay::hang {
 namespace {
 
 constexpr std::int64_t kCarries = 1'000'000;  // bytes a second: less is what polls and other services send
+// Bounds the event, whatever the number of nodes.
 constexpr std::size_t kMostUnread = 16;
 constexpr auto kWords = std::to_array<std::string_view>({"progress", "suspicion", "hang"});
 constexpr auto kWhys =
@@ -47,10 +48,13 @@ void merge(World& world, const RankGroup& one, TimePoint heard) {
   world.seen += one.ranks.size();
   world.standing[static_cast<std::size_t>(one.standing)] += one.ranks.size();
   // That one has ended counts from when it was seen: others may be about to end, too.
+  // The waits of all groups are cut with each other: a hang is only the time in which all waited at once.
   if (is_wait(one.standing) || one.standing == Standing::ended) {
     world.from = std::max(world.from, heard - one.held);
     world.to = std::min(world.to, heard);
   }
+  // Groups of several nodes that stand in one place are one, so that a judgement stays short for ten
+  // thousand ranks.
   const auto same = std::ranges::find_if(world.groups, [&](const World::Merged& m) {
     return m.group.standing == one.standing && m.group.call == one.call && m.group.path == one.path;
   });
@@ -92,15 +96,20 @@ std::size_t odd_groups(const std::vector<RankGroup>& groups, bool all_wait) {
   if (groups.size() < 2) return 0;
   std::size_t all = 0;
   for (const RankGroup& g : groups) all += g.ranks.size();
+  // Odd is only one that stands alone: of two equally small groups neither is.
   const bool alone = groups.size() == 2 || groups[1].ranks.size() > groups[0].ranks.size();
   return alone && groups[0].ranks.size() * 2 < all ? 1 : 0;
 }
 
+// One program.  The rows of the table in doc/design/identify.md, "Hangs", from what says least to a
+// deadlock; each has the time for which it must have stood.
 Finding judge_world(World& world, const Policy& policy, bool network_carries, bool all_heard) {
   Finding f;
   const std::size_t waiting = world.count(Standing::waits) + world.count(Standing::waits_outside);
+  // Whoever moves data may be about to release the others.
   if (waiting == 0 || world.count(Standing::moves) > 0) return f;
   f.held = std::max(Micros(0), world.to - world.from);
+  // Ranks that nobody has seen may compute: without them "all wait" is not known.
   const std::size_t missing = world.size > static_cast<std::int64_t>(world.seen)
                                   ? static_cast<std::size_t>(world.size) - world.seen
                                   : 0;
@@ -122,6 +131,7 @@ Finding judge_world(World& world, const Policy& policy, bool network_carries, bo
       world.size > 0 ? fmt::format("all {} ranks", world.size) : "all ranks that were seen";
   if (!all_heard) {
     f.why = Why::unknown;
+    // No time is long enough: on the silent nodes ranks may go on.
     f.wanted = kNever.time_since_epoch();
     f.text = "not all nodes of the job tell how their ranks stand";
   } else if (!all_wait) {
@@ -148,6 +158,7 @@ Finding judge_world(World& world, const Policy& policy, bool network_carries, bo
                          ranks_text(f.groups.front().ranks));
   } else {
     f.why = network_carries ? Why::in_doubt : Why::deadlock;
+    // A long message may be on its way between two ranks that both wait for it.
     f.wanted = network_carries ? policy.doubtful : policy.soon;
     std::string places;
     for (std::size_t i = 0; i < f.groups.size() && i < 3; ++i)

@@ -39,6 +39,8 @@ Place place_of(const RankStack& stack) {
   std::size_t outermost = frames.size();
   std::optional<std::string> call;
   for (std::size_t i = 0; i < frames.size(); ++i)
+    // The outermost call is the user's; further in MPI may use its own functions (MPI_Allreduce by
+    // MPI_Recv).
     if (auto name = mpi_call(frames[i].function)) outermost = i, call = std::move(name);
   // A function of the user's that MPI calls (an operation, an error handler) is the user's work.
   const auto users =
@@ -56,6 +58,7 @@ Place place_of(const RankStack& stack) {
     from = static_cast<std::size_t>(users - frames.begin()) - 1;
   }
   for (std::size_t i = from; i < frames.size(); ++i) {
+    // Below main there is only the C library, which says nothing to a reader.
     if (frames[i].function.starts_with("__libc_start")) break;
     place.frames.push_back(frames[i].function);
     if (is_main(frames[i].function)) break;
@@ -95,6 +98,7 @@ Seen see(const Rank& rank) {
   const RankRound &first = rank.rounds.front(), &last = rank.rounds.back();
   seen.first = first.at;
   seen.last = last.at;
+  // States are those of /proc/PID/stat, but X, which is: it has ended during the look (model/rank_look.h).
   if (last.state == 'X') {
     seen.standing = Standing::ended;
     return seen;
@@ -126,11 +130,14 @@ Seen see(const Rank& rank) {
       if (users && !place.in_mpi) users_thread = std::move(place.frames);
     }
   }
+  // In most rounds, for a sleep on the disk is short in a healthy program; or where it left no stack to look
+  // at.
   if (on_disk * 2 > rank.rounds.size() || (on_disk > 0 && places.empty())) {
     seen.standing = Standing::disk;
     return seen;
   }
   const double seconds = std::chrono::duration<double>(last.at - first.at).count();
+  // -1: the counters could not be read.
   const bool io = first.io_bytes >= 0 &&
                   static_cast<double>(last.io_bytes - first.io_bytes) > kMovingBytes * seconds &&
                   last.io_bytes > first.io_bytes;
@@ -139,6 +146,7 @@ Seen see(const Rank& rank) {
     if (io) seen.standing = Standing::moves;
     return seen;
   }
+  // What all rounds have in common is where it stands; what differs is what it does there.
   std::vector<std::string> path = places.front().frames;
   for (const Place& place : places) path = common(path, place.frames);
   const double cpu = static_cast<double>(last.cpu_us - first.cpu_us);
@@ -149,6 +157,7 @@ Seen see(const Rank& rank) {
                   ? places[0].call
                   : "";
   seen.path = path_text(users_thread ? *users_thread : path.empty() ? places.back().frames : path);
+  // Ready in every round and no tick of processor time: others have its processor.
   if (ready && cpu <= 0 && last.at - first.at >= kStarvedAfter) {
     seen.standing = Standing::starved;
   } else if (users_thread || !in_mpi) {
@@ -177,6 +186,7 @@ RankReport History::take(const RankLook& look) {
     if (before != known_.end()) {
       const Known& old = before->second;
       // It may have left the call between two looks only where it holds something else now.
+      // The same process, or it is another run of that rank: a wait is not carried over a restart.
       if (old.pid == known.pid && old.seen.standing == known.seen.standing &&
           old.seen.held == known.seen.held && old.seen.path == known.seen.path)
         known.since = old.since;
@@ -199,6 +209,7 @@ RankReport History::take(const RankLook& look) {
   for (const auto& [key, known] : now) {
     const auto& [world, rank] = key;
     const Seen& seen = known.seen;
+    // Who moves data is somewhere else in each look: by place each rank would be a group.
     const bool path_matters = seen.standing != Standing::moves;
     const auto group = std::ranges::find_if(report.groups, [&](const RankGroup& g) {
       if (g.world != world || g.standing != seen.standing) return false;
@@ -212,6 +223,7 @@ RankReport History::take(const RankLook& look) {
     if (group != report.groups.end()) {
       group->ranks.add(number);
       group->size = std::max(group->size, known.size);
+      // The shortest: since then all of the group have waited.
       group->held = std::min(group->held, held);
     } else if (report.groups.size() < kMostGroups) {
       RankGroup made{world, known.size, seen.standing, seen.call, seen.path, {}, held};
