@@ -77,18 +77,21 @@ class Ledger {
   void take(const Operation& op) {
     ++account_.checkpoints;
     account_.checkpointing += op.told.took;
+    // What the job has computed up to it, over all its restarts.
     progress_[op.told.checkpoint] = running_ ? behind_ + (op.at - began_) : behind_;
     if (!op.dropped) last_ = op.told.checkpoint;
   }
   void fail_at(const Operation& op, const std::string& state) {
     Failure failure;
     failure.op = part_.ref(op.n);
+    // Slurm told of the restart only, and it counts the new run: the one that failed is the run before.
     failure.restart = op.what == What::requeued && op.restart > 0 ? op.restart - 1 : op.restart;
     failure.state = state;
     failure.at = op.when;
     failure.ran = std::max(Micros(0), op.when - began_);
     failure.without = running_ ? behind_ + failure.ran : Micros(0);
     failure.checkpoint = last_;
+    // A guess until the next run says from what it really goes on (settle).
     failure.recomputed = std::max(Micros(0), failure.without - progress_[last_]);
     account_.failures.push_back(failure);
     open_ = true;
@@ -127,6 +130,8 @@ class Ledger {
   std::map<int, Micros> progress_{{0, Micros(0)}};
   int last_ = 0;
   std::optional<std::uint32_t> told_by_program_;  ///< the restart that the program said it goes on in
+  // open_: the last failure waits for the run that goes on; restored_: that run has said from which
+  // checkpoint.
   bool running_ = false, first_ = true, open_ = false, restored_ = false;
   TimePoint began_ = kNoTime;
   Micros behind_{0};

@@ -29,12 +29,14 @@ bool is_named(const State& state, const Part& part, int n) {
   const OpRef ref = part.ref(n);
   if (part.tip == n) return true;
   for (const auto& [no, other] : state.parts)
+    // A replay hangs on it.
     if (other.base == ref) return true;
   int children = 0;
   for (const auto& [number, op] : part.operations) {
     if (op.to == ref || op.of == ref) return true;
     if (op.parent == ref) ++children;
   }
+  // One child can be hung under the operation before; where two meet, the branch would lose its place.
   return children > 1;
 }
 
@@ -108,6 +110,7 @@ void on_bound(State& state, const Event& event) {
   const auto no = parse_case_name(event.subject);
   const auto it = no ? state.opened.find(*no) : state.opened.end();
   if (it == state.opened.end()) return;
+  // A case whose job was never submitted has no part: only now is it one.
   const Json body = std::move(it->second);
   state.opened.erase(it);
   Part& part = state.parts[*no];
@@ -140,6 +143,7 @@ void on_job(State& state, const Event& event) {
   const JobInfo job = JobInfo::from_json(event.body["job"]);
   if (job.job_id != part->job) return;  // a run of Sickbay's own
   const auto seen = parse_job_state(job.state, job.flags);
+  // Old news: the program may have told of its restart before Slurm was looked at (on_told).
   if (!seen || job.restart_cnt < part->restart) return;
   if (job.restart_cnt > part->restart) {
     part->restart = job.restart_cnt;
@@ -202,6 +206,8 @@ void on_told(State& state, const Event& event) {
                                                         : What::checkpoint_failed;
   // To go on from an earlier one is a branch: what came after it is not what this run stands on.
   const OpRef from = what == What::restored ? known_before(state, *part, told.checkpoint) : OpRef{};
+  // A replay's first restore is from another part: it hangs under its own start, and `to` says where it came
+  // from.
   const OpRef parent = from.job == part->job ? from : OpRef{};
   if (Operation* op = add_fact(state, *part, what, event, parent)) {
     op->told = told;
@@ -280,6 +286,7 @@ void on_done(State& state, const Event& event) {
   if (it == state.intents.end()) return;
   const State::Intent intent = std::move(it->second);
   state.intents.erase(it);
+  // What failed has changed nothing that could be undone.
   if (event.kind != kDone) return;
   remember(state, {key, intent.verb, event.subject, "sickbay", event.at, intent.nodes, {}, {}});
   for (const std::int64_t no : std::vector<std::int64_t>(state.running.begin(), state.running.end())) {

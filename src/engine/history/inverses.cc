@@ -18,6 +18,8 @@ static_assert(kUndos.size() == static_cast<std::size_t>(Undo::look) + 1);
 constexpr std::string_view kLook = "it only looks";
 constexpr std::string_view kOfCase = "it ends with its case: sickbay cancel CASE";
 
+// Every verb has a row: one that is left out would be an act that nobody can ask about (a test goes through
+// model/verbs.h).
 constexpr auto kInverses = std::to_array<InverseRow>({
     // Runs of a case.
     {verb::kSubmitProgram, Undo::elsewhere, kOfCase},
@@ -91,6 +93,7 @@ const InverseRow* inverse_row(std::string_view act) {
 
 bool is_act(std::string_view act) {
   const InverseRow* row = inverse_row(act);
+  // Looks change nothing, and runs of a case end with it: neither is remembered as an act.
   return row != nullptr && row->undo != Undo::look && row->said != kOfCase;
 }
 

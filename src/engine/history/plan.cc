@@ -49,6 +49,7 @@ Error no_operation(std::string_view word) {
       .remedied_by("'sickbay history JOB' shows them: say 17.4, the number of a checkpoint, or start");
 }
 
+// Of the whole tree: "start" of a replay is the start of the job that it replays.
 OpRef first_of(const State& state, const Part& part) {
   const Part* root = tree_of(state, part).front();
   return root->operations.empty() ? OpRef{} : root->ref(root->operations.begin()->first);
@@ -65,6 +66,7 @@ Result<OpRef> find(const State& state, const Part& part, const std::string& word
   const auto number = to_integer(word);
   if (!number || *number <= 0 || *number > 1'000'000'000) return fail(no_operation(word));
   const int n = static_cast<int>(*number);
+  // A bare number is a checkpoint to who rewinds, and an operation of this job to who drops or edits.
   if (!checkpoints) {
     if (!part.operations.contains(n)) return fail(no_operation(word));
     return part.ref(n);
@@ -179,6 +181,7 @@ const SelectiveRow& selective_row(What what) { return kSelective[static_cast<std
 Made made_at(const State& state, const OpRef& ref) { return made_on(state, path_to(state, ref)); }
 
 std::vector<OpRef> rest_of(const State& state, const OpRef& ref) {
+  // Backwards to the last rewind: what it left to do again, without what was done since.
   std::vector<OpRef> done;
   const std::vector<OpRef> path = path_to(state, ref);
   for (auto at = path.rbegin(); at != path.rend(); ++at) {
@@ -223,6 +226,7 @@ Result<Plan> make_plan(const State& state, const Part& part, const Wanted& wante
     path = path_to(state, part.ref(part.tip));
     place = std::ranges::find(path, ref);
   }
+  // Crossed out, on whatever branch it is: nothing is gone back to, so the job need not stand on it.
   if (wanted.ask == Ask::drop && op->what == What::checkpoint) {
     Plan plan;
     plan.drops = ref;
@@ -241,6 +245,7 @@ Result<Plan> make_plan(const State& state, const Part& part, const Wanted& wante
       if (n < ref.n && (other.what == What::rewound || other.what == What::repaired)) before = of->ref(n);
     return plan_rewind(state, part, before);
   }
+  // Without the operation a later change of the same thing would begin from a content that never was.
   if (wanted.ask != Ask::insert) {
     std::string key;
     if (const OpRef later = stands_on(state, path, at, key))

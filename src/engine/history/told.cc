@@ -15,6 +15,7 @@ constexpr auto kEvents = std::to_array<std::string_view>({"taken", "restored", "
 static_assert(kEvents.size() == static_cast<std::size_t>(ToldEvent::failed) + 1);
 constexpr auto kTiers = std::to_array<std::string_view>({"shared", "local", "memory"});
 
+// What a user's program says goes into the journal of root: each part is bounded (4096: PATH_MAX).
 constexpr std::size_t kMostPath = 4096, kMostWhy = 300;
 constexpr std::int64_t kMostNumber = 1'000'000'000, kMostBytes = std::int64_t{1} << 60;
 constexpr double kMostSeconds = 1e7;
@@ -34,6 +35,7 @@ Result<std::int64_t> whole_number(const Json& body, std::string_view name, std::
   return value.as_int();
 }
 
+// No control characters: the path is shown on terminals.
 bool is_plain(std::string_view text) {
   return std::ranges::none_of(text, [](unsigned char c) { return c < 0x20 || c == 0x7f; });
 }
@@ -113,6 +115,7 @@ Told Told::from_json(const Json& json) {
   told.restart = static_cast<std::uint32_t>(json["restart"].as_int());
   told.checkpoint = static_cast<int>(json["checkpoint"].as_int());
   const auto event = std::ranges::find(kEvents, json["event"].as_string());
+  // A word of a newer version is no checkpoint that somebody could go back to.
   told.event = event == kEvents.end() ? ToldEvent::failed : static_cast<ToldEvent>(event - kEvents.begin());
   told.folder = json["folder"].as_string();
   told.bytes = json["bytes"].as_int();

@@ -18,6 +18,7 @@ constexpr auto kNames =
                                      "checkpoint_failed", "restored", "repaired", "rewound", "operated"});
 static_assert(kNames.size() == kWhats);
 
+// For people: the digests say what has changed.
 constexpr std::size_t kMostDiff = 2000;
 
 }  // namespace
@@ -104,6 +105,8 @@ std::vector<OpRef> path_to(const State& state, const OpRef& ref) {
   return path;
 }
 
+// Up to the oldest part that is kept, then down again by the bases. Numbers of steps are bounded, as in
+// path_to().
 std::vector<const Part*> tree_of(const State& state, const Part& part) {
   const Part* root = &part;
   for (std::size_t steps = 0; root->base && steps < state.parts.size(); ++steps) {
@@ -140,6 +143,7 @@ OpRef find_checkpoint(const State& state, const Part& part, int number) {
     for (auto ref = path.rbegin(); ref != path.rend(); ++ref)
       if (is_it(*operation(state, *ref))) return *ref;
   }
+  // Not on the way: a branch that was left may hold the newest one of that number.
   OpRef found;
   TimePoint latest = kNoTime;
   for (const Part* one : tree_of(state, part))

@@ -91,6 +91,7 @@ Json position_json(const State& state, const Part& part) {
   if (op == nullptr) return {};
   Json replays = Json::array();
   for (const Part* one : tree_of(state, part))
+    // From one position there is one replay (doc/design/undo.md): who asks for another is told of this one.
     if (one->base == position) replays.push(one->job);
   const Made made = made_at(state, position);
   Json rest = Json::array();
