@@ -42,6 +42,7 @@ void settle(Round& round, Run& run) {
 void end_run(Round& round, Run& run) {
   if (run.ended) return;
   run.ended = true;
+  // One that speaks is settled when its word is in the journal (on_verified), or its output has none.
   if (!run.speaks()) settle(round, run);
 }
 
@@ -52,6 +53,7 @@ void take_words(State& state, const Json& results, const std::string& by, TimePo
     const std::string& result = r["result"].as_string();
     if (!r["peer"].as_string().empty() || result == "unknown") continue;
     NodeRecord& node = state.nodes[r["node"].as_string()];
+    // Any word counts, a failure too: nobody need ask again so soon.
     node.said_at = at;
     node.by = by;
     node.result = result;
@@ -90,6 +92,7 @@ bool on_claimed(State& state, const cluster::View& view, const Event& event) {
   const auto round = no ? state.rounds.find(*no) : state.rounds.end();
   const std::string node(node_of_subject(event.subject));
   if (event.body["holder"].as_string() != kName || round == state.rounds.end() || node.empty()) return false;
+  // With the number of the last look: only a later one shows whether the node is idle still (decide.cc).
   round->second.taken[node] = view.looks;
   return true;
 }
@@ -107,11 +110,13 @@ bool on_intent(State& state, const cluster::View&, const Event& event) {
   const Json& args = event.body["args"];
   if (did == verb::kSubmitVerification) {
     const auto id = parse_patrol_run(args["run"].as_string());
+    // Numbers follow on each other; a key says which run it is by its place in the list.
     if (!id || id->n != static_cast<int>(round->runs.size()) + 1) return false;
     Run& run = round->runs.emplace_back();
     run.id = *id;
     run.nodes = sorted_hosts(args["nodes"].as_strings());
     run.partition = args["partition"].as_string();
+    // From claimed to under V: the run holds them now.
     for (const std::string& node : run.nodes) round->taken.erase(node);
   } else if (Run* run = run_of_key(state, event.body["key"].as_string())) {
     if (did == verb::kRelease) run->release_asked = true;
@@ -209,6 +214,7 @@ bool on_closed(State& state, const cluster::View&, const Event& event) {
   if (Round* round = round_of(state, event)) {
     round->closed_at = event.at;
     round->why = event.body["why"].as_string();
+    // (With patrol_closed its claims end as well: a holder whose subject is closed holds nothing.)
     round->taken.clear();
   }
   return false;
@@ -224,12 +230,14 @@ bool on_archived(State& state, const cluster::View&, const Event& event) {
 
 bool on_queue(State& state, const cluster::View&, const Event&) {
   for (auto& [no, round] : state.rounds)
+    // Nothing is taken before: jobs may have waited since before the round was asked for.
     if (round.open()) round.queue_known = true;
   return true;
 }
 
 struct KindRow {
   std::string_view kind;
+  // True: decide() is to be asked.
   bool (*apply)(State&, const cluster::View&, const Event&);
 };
 constexpr auto kKinds = std::to_array<KindRow>({
@@ -256,6 +264,7 @@ constexpr auto kKinds = std::to_array<KindRow>({
 bool Run::speaks() const {
   const auto seen = parse_job_state(job.state, job.flags);
   if (!seen || !began() || !cancelled.empty()) return false;
+  // V's word stands in its output, also where V itself ended badly.
   return seen->base == JobBase::completed || seen->base == JobBase::failed ||
          seen->base == JobBase::timeout || seen->base == JobBase::node_fail;
 }

@@ -34,9 +34,11 @@ class Chooser {
     for (const Run& run : round_.runs)
       if (!run.ended)
         for (const std::string& name : run.nodes) hold(name);
+    // What is held counts in all of its partitions: the breaker's share is of each.
     for (const auto& [name, look] : round_.taken) hold(name);
     // Those first that nobody has looked at for the longest time.
     std::ranges::stable_sort(names, {}, [this](const std::string& name) { return last_said(name); });
+    // Claimed nodes are promised already.
     left_ = round_.budget - round_.spent() - static_cast<int>(round_.taken.size());
     left_of_day_ = left_of_day();
     std::map<std::string, Choice> choices;
@@ -70,6 +72,8 @@ class Chooser {
     return static_cast<int>(std::clamp<std::int64_t>(left / policy_.longest, 0, kMostOfDay));
   }
 
+  // One reason for each node, the first that fits: what is over, then what cannot be, then what passes by
+  // itself, then the bounds. --dry-run shows them.
   Choice choose(const std::string& name) {
     if (held_.contains(name)) return {Standing::running, ""};
     if (const auto said = round_.said.find(name); said != round_.said.end())
@@ -80,6 +84,7 @@ class Chooser {
     if (node == nullptr) return {Standing::out, "Slurm has no such node"};
     if (!node->usable) return {Standing::out, node->state};
     if (const TimePoint last = last_said(name);
+        // Who names a node wants it verified now.
         round_.named.empty() && last != kNoTime && now_ < last + policy_.fresh) {
       const auto ago = std::chrono::duration_cast<std::chrono::seconds>(now_ - last);
       return {Standing::fresh, fmt::format("verified {} ago by {}: {}", describe_duration(ago),
@@ -106,6 +111,7 @@ class Chooser {
     return {};
   }
 
+  // Asked once for each partition: the breaker walks over all nodes.
   std::size_t room(const std::string& partition) {
     const auto [it, is_new] = room_.try_emplace(partition, 0);
     if (is_new)
@@ -144,6 +150,7 @@ std::map<std::string, std::int64_t> looked_at(const cluster::Cluster& cluster, c
   const Sight sight{cluster, cluster.view.wanted_partitions, [](const std::string&) { return true; }};
   std::vector<std::string> names;
   for (const auto& [name, choice] : choose(sight, state, policy, *round, now))
+    // Those that only a bound keeps away now may be taken in the next step.
     if (choice.standing == Standing::ready || choice.standing == Standing::breaker ||
         choice.standing == Standing::budget)
       names.push_back(name);

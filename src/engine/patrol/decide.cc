@@ -42,6 +42,8 @@ class Step {
 
   Decision result() {
     if (!round_.open()) return {};
+    // The order: what runs, then what is free again, then what is told, then new nodes, for each needs what
+    // the step before has released.
     for (const Run& run : round_.runs) follow(run);
     // The newest first: why it is given back is the last run's matter.
     for (auto run = round_.runs.rbegin(); run != round_.runs.rend(); ++run)
@@ -49,6 +51,8 @@ class Step {
     tell();
     const bool over = now_ >= round_.asked_at + policy_.time;
     if (!over) wake(round_.asked_at + policy_.time);
+    // Nothing new is begun then; what runs after `time` comes to its end, what runs after --stop is
+    // cancelled.
     const bool ends = over || !round_.stopped_by.empty();
     if (!round_.taken.empty()) {
       begin_or_give_back(ends);
@@ -89,7 +93,9 @@ class Step {
     if (!round_.stopped_by.empty()) return "the round was stopped by " + round_.stopped_by;
     if (const std::string partition = wanted(run.nodes); !partition.empty())
       return "jobs wait for partition " + partition;
+    // V that has begun is let end, as long as nobody waits: to end it would waste what it has done.
     if (!run.release_done || run.began()) return "";
+    // It names its nodes, and somebody else has one: it would wait for hours, and take them in the end.
     if (now_ >= run.released_at + policy_.start_wait) return "its nodes are not idle any more";
     wake(run.released_at + policy_.start_wait);
     return "";
@@ -128,6 +134,7 @@ class Step {
           round_.taken.contains(name) || std::ranges::any_of(round_.runs, [&](const Run& run) {
             return !run.settled() && has_host(run.nodes, name);
           });
+      // Once in a step: a node may have been in several runs of the round.
       if (is_ours(name) && !in_use && given_back_.insert(name).second)
         out_.records.push_back(cluster::Claims::released(node_subject(name), kName, why));
     }
@@ -138,6 +145,7 @@ class Step {
   bool has_passed_elsewhere(const std::string& name, TimePoint began) const {
     return std::ranges::any_of(state_.nodes, [&](const auto& entry) {
       const TimePoint passed = entry.second.passed_at;
+      // Before or after it: a pass later in the round proves as much that V is sound.
       return entry.first != name && passed != kNoTime && passed >= began - policy_.proof_age &&
              passed <= began + policy_.proof_age;
     });
@@ -146,6 +154,7 @@ class Step {
   void tell() {
     for (const Run& run : round_.runs) {
       if (run.results.size() == 0) continue;
+      // Each step goes through all runs: blame may wait for a pass elsewhere that comes later in the round.
       if (!run.told)
         out_.records.push_back(new_event(round_.name(), kVerified,
                                          Json::object({{"run", run.id.text()},
@@ -234,6 +243,7 @@ class Step {
          Json::object({{"run", id.text()},
                        {"nodes", good},
                        {"exclusive", true},
+                       // Behind all others in the queue (nice): a user's job is never to wait for V.
                        {"last", true},
                        {"partition", cluster_.view.node(good.front())->partitions.front()}})});
   }
@@ -249,6 +259,7 @@ class Step {
     if (why.empty()) {
       bool budget = false;
       for (const auto& [name, choice] : choices()) {
+        // As long as one node may yet come free the round stays open, until its time is over.
         if (may_be_taken_yet(choice.standing)) return;
         budget = budget || choice.standing == Standing::budget;
       }
