@@ -27,6 +27,7 @@ std::string one_text(std::string_view item) {
   const std::string_view bare = item.substr(0, item.find('('));
   if (bare == "singleton") return "no other job of its name and user runs or waits before it";
   const std::size_t colon = bare.find(':');
+  // A type of a newer Slurm is shown as it is.
   if (colon == bare.npos) return std::string(item);
   for (const TypeRow& row : kTypes)
     if (row.type == bare.substr(0, colon))
@@ -39,10 +40,12 @@ std::string one_text(std::string_view item) {
 std::string dependency_text(std::string_view dependency) {
   std::string text;
   for (std::string_view rest = dependency; !rest.empty();) {
+    // Slurm joins by ',' (all must hold) or by '?' (one is enough); a job has only one of the two.
     const std::size_t end = rest.find_first_of(",?");
     const std::string_view item = rest.substr(0, end);
     const bool any = end != rest.npos && rest[end] == '?';
     rest.remove_prefix(end == rest.npos ? rest.size() : end + 1);
+    // What has come true keeps the job no longer.
     if (item.empty() || item.ends_with("(fulfilled)")) continue;
     text += one_text(item);
     if (!rest.empty()) text += any ? " or " : " and ";

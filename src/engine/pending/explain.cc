@@ -28,6 +28,8 @@ struct Question {
     for (const std::uint32_t n : count) sum += n;
     return sum;
   }
+  // Nodes that could run the job at all, whatever state they are in; then those of them that Slurm would
+  // use.
   std::uint32_t fit() const { return total() - nodes(NodeHurdle::unfit); }
   std::uint32_t in_service() const { return fit() - nodes(NodeHurdle::drained) - nodes(NodeHurdle::down); }
   std::uint32_t wanted() const { return std::max(facts.request.min_nodes, 1U); }
@@ -92,8 +94,10 @@ Seen partition_time(const Question& q) {
   std::int64_t most = 0;
   for (const PendingPartition& p : q.facts.partitions)
     if (p.max_time_s == 0) return {};  // (then something else is meant: the table's row says what it can)
+  // The job may start in any of them, so the widest limit counts.
   for (const PendingPartition& p : q.facts.partitions) most = std::max(most, p.max_time_s);
   const std::int64_t asked = q.facts.request.time_limit_s;
+  // 0: no limit, which is longer than any that the partition has.
   if (asked != 0 && asked <= most) return {};
   return Hindrance{
       "partition_time",
@@ -133,8 +137,10 @@ Seen partition_nodes(const Question& q) {
 }
 
 Seen partition_state(const Question& q) {
+  // Slurm's own word on the partition says it already.
   if (q.facts.partitions.empty() || q.reason.word.starts_with("Partition")) return {};
   for (const PendingPartition& p : q.facts.partitions)
+    // One that is up is enough for the job to start.
     if (p.state != "DOWN" && p.state != "INACTIVE") return {};
   return Hindrance{
       "partition_state",
@@ -193,6 +199,8 @@ Seen required_out(const Question& q) {
 }
 
 Seen out_of_service(const Question& q) {
+  // Where too few fit at all, too_few_fit() has said so: these rules exclude each other, so that one thing
+  // is told once.
   if (q.fit() < q.wanted() || q.in_service() >= q.wanted()) return {};
   return Hindrance{
       "out_of_service",
@@ -242,6 +250,7 @@ Seen reservation_ahead(const Question& q) {
       "{} takes {} from {} to {}, and with {} it would not end before", name_of(*first), first->nodes,
       format_time(first->start), format_time(first->end),
       limit == 0 ? "no time limit" : "a time limit of " + describe_duration(std::chrono::seconds(limit)));
+  // Slurm's time limits are whole minutes; one less, so that it ends before the reservation begins.
   const auto room = std::chrono::floor<std::chrono::minutes>(first->start - q.now);
   std::string remedy = fmt::format("it can start after {}", format_time(first->end));
   if (room.count() > 1)
@@ -330,6 +339,7 @@ Explanation explain(const PendingFacts& facts, TimePoint now) {
       explanation.hindrances.push_back(std::move(*seen));
     }
   }
+  // No rule says what Slurm's reason means: its row of the table does, and stands first.
   if (!told) explanation.hindrances.insert(explanation.hindrances.begin(), slurm_reason(q));
   const Hindrance& first = explanation.hindrances.front();
   explanation.lasting = std::ranges::any_of(explanation.hindrances, &Hindrance::lasting);
