@@ -48,15 +48,18 @@ bool is_explained(const State& state, const JobOutcome& job, const std::string& 
 }
 
 void take_failure(State& state, const std::string& name, const JobOutcome& job, TimePoint at) {
+  // Of a wide job any node may have been it.
   if (job.nodes.size() > kNarrow || is_explained(state, job, name)) return;
   Node& node = state.nodes[name];
   Series& series = node.series;
+  // It started before the node was mended, or before the series that has ended.
   if (job.start <= series.clean) return;
   if (series.open() && series.last + kSeriesEnds < at) end_series(series, series.last);
   series.start = series.open() ? std::min(series.start, job.start) : job.start;
   series.last = at;
   if (series.kinds.size() < kMostKindsOfNode) series.kinds.insert({job.uid, job.program});
   add(series.failed, job.uid);
+  // A black hole is taken back only by passes after its last failure.
   series.passed_since.clear();
 }
 
@@ -74,6 +77,7 @@ void take_pass(State& state, const std::string& name, const JobOutcome& job, Tim
   if (!it->second.black && passed >= kMostOfUser && passed >= fairly(series.failed)) end_series(series, at);
 }
 
+// One user never convicts a node, so it is not weighed for him.
 bool may_convict(const Node& node) {
   return node.series.open() && (node.black || node.series.failed.size() > 1);
 }
@@ -140,6 +144,7 @@ std::vector<std::string> apply(State& state, const cluster::View& view, const Ev
   if (event.kind == kJobsEnded) {
     take_outcomes(state, event, touched);
   } else if (event.kind == kJobsKept) {
+    // The summary is the whole state: events of jobs before it may be gone (doc/design/blackhole.md).
     state = state_from(event);
   } else if (event.kind == kNodesSeen) {
     take_boots(state, view, touched);

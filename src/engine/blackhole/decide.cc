@@ -20,6 +20,7 @@ std::string why_over(const Node& node) {
   int passed = 0;
   for (const auto& [uid, count] : node.series.passed_since) passed += count;
   const std::size_t users = node.series.passed_since.size();
+  // One user may get through where others die: his jobs may not need what the node lacks.
   if (passed < (users > 1 ? kPasses : kPassesOfOne)) return {};
   return fmt::format("{} jobs of {} have passed on it since the last failure", passed,
                      counted(users, "user"));
@@ -32,6 +33,7 @@ Decision decide(const State& state, const std::string& name) {
   const auto it = state.nodes.find(name);
   if (it == state.nodes.end()) return decision;
   const Node& node = it->second;
+  // Told already: only its end is news.
   if (node.black) {
     if (std::string why = why_over(node); !why.empty())
       decision.records.push_back(

@@ -36,6 +36,7 @@ double ln_expected(const Counts& here, const Counts& elsewhere, double prior) {
   return ln_beta(a + here.failed, b + here.passed) - ln_beta(a, b);
 }
 
+// ln(e^a + e^b) relative to the larger, so that neither vanishes.
 double ln_sum(double a, double b) {
   const double most = std::max(a, b);
   return most + std::log(std::exp(a - most) + std::exp(b - most));
@@ -44,6 +45,7 @@ double ln_sum(double a, double b) {
 // What an outcome is to a judgement in which failures lived at most `bar`.
 Counts count(const JobOutcome& outcome, std::chrono::seconds bar) {
   if (outcome.failed_early()) return {1, 0};
+  // Cancelled, out of memory, at its limit: no word about a node (doc/design/blackhole.md).
   if (outcome.neutral) return {};
   return {0, outcome.ended || outcome.lived >= bar ? 1 : 0};
 }
@@ -73,6 +75,8 @@ void add_kind(const Recent& recent, const std::string& node, const Series& serie
   const auto is_here = [&](const Kept& kept) {
     return has_host(kept.outcome.nodes, node) && kept.outcome.start >= series.start;
   };
+  // First the jobs here, which say since when it has failed; then those elsewhere, of which that time makes
+  // two columns.
   for (const Kept& kept : recent.of(kind)) {
     if (!is_here(kept)) continue;
     const JobOutcome& job = kept.outcome;
@@ -93,10 +97,14 @@ void add_kind(const Recent& recent, const std::string& node, const Series& serie
   found.jobs += static_cast<std::size_t>(here.failed);
   found.passed += static_cast<std::size_t>(here.passed);
   Voice& voice = known.voices[kind.uid];
+  // Bounded for the weighing only: `found` has told the true numbers.
   here.failed = std::min(here.failed, kMostOfVoice);
   here.passed = std::min(here.passed, kMostOfVoice);
   voice.here += here;
+  // Beta(1/2, 1/2) has most of its weight near 0 and 1: a kind fails nearly never or nearly always. Kinds
+  // add up, each with its own rate.
   voice.own_rate += ln_expected(here, elsewhere, 0.5);
+  // A kind that only passed here cannot be what a user has broken.
   if (here.failed == 0) return;
   voice.since += since;
   voice.programs[kind.program] += here.failed;
@@ -120,8 +128,10 @@ double odds_of(const Known& known, double kills) {
   double if_hole_all = 0;
   for (const auto& [uid, voice] : known.voices) {
     const double if_hole = voice.here.failed * std::log(kills) + voice.here.passed * std::log(1 - kills);
+    // The two stories of a user exclude each other, so their chances add up.
     const double otherwise = ln_sum(std::log(1 - kUserBroke) + voice.own_rate,
                                     std::log(kUserBroke) + ln_expected(voice.here, voice.since, 1));
+    // No voice gives more than half of what convicts (judge.h).
     const double odds = std::min(if_hole - otherwise, most_of_voice);
     if_hole_all += if_hole;
     here_all += voice.here;
@@ -141,8 +151,11 @@ double odds_of(const Known& known, double kills) {
     const auto since = known.since.find(name);
     const double broke = std::log(kProgramBroke) +
                          ln_expected(program.here, since == known.since.end() ? Counts() : since->second, 1);
+    // The best other story holds: where a broken program explains its users better than each by himself, it
+    // counts.
     all += std::min(program.odds, program.if_hole - broke);
   }
+  // Likewise for all together: one cause that is away everywhere.
   return std::min(all, if_hole_all - std::log(kAllBroke) - ln_expected(here_all, known.all_since, 1));
 }
 
@@ -159,6 +172,8 @@ Evidence judge(const Recent& recent, const std::string& node, const Series& seri
       if (is_failure_here(kept.outcome) && kept.outcome.start >= series.start &&
           has_host(kept.outcome.nodes, node))
         found.longest = std::max(found.longest, kept.outcome.lived);
+  // A running job has passed when it has outlived every failure here: so the others' passing is known before
+  // a hole has eaten ten jobs.
   const std::chrono::seconds bar = std::max(kLives, found.longest);
 
   Known known;

@@ -20,6 +20,7 @@ std::optional<JobOutcome> renew(std::deque<Kept>& list, TimePoint at, const JobO
   const auto it = std::find_if(list.rbegin(), list.rend(), [&](const Kept& k) { return is_run(k, outcome); });
   if (it == list.rend()) return std::nullopt;
   JobOutcome before = it->outcome;
+  // (An end is never replaced by news that the job still lives: looks may come late.)
   if (!it->outcome.ended || outcome.ended) *it = {at, outcome};
   return before;
 }
@@ -67,6 +68,7 @@ std::optional<JobOutcome> Recent::take(TimePoint at, const JobOutcome& outcome) 
   if (!kinds_.contains(kind)) make_room_for(kind);
   Slot& slot = kinds_[kind];
   slot.heard = at;
+  // The two indexes of users change together: by_heard_ has the pair under the old time.
   if (auto [it, fresh] = heard_.try_emplace(outcome.uid, at); !fresh) {
     by_heard_.erase({it->second, outcome.uid});
     it->second = at;
@@ -81,6 +83,7 @@ std::optional<JobOutcome> Recent::take(TimePoint at, const JobOutcome& outcome) 
   }
   if (renew(all_, at, outcome)) return before;
   const auto of_user = [&](const Kept& k) { return k.outcome.uid == outcome.uid; };
+  // Who has his share pushes out his own oldest, not another user's.
   if (static_cast<std::size_t>(std::ranges::count_if(all_, of_user)) >= kMostOfUserInAll)
     all_.erase(std::ranges::find_if(all_, of_user));
   else if (all_.size() >= kMostOfAll)
@@ -109,6 +112,7 @@ void Recent::make_room_for(const Kind& kind) {
   const auto first = kinds_.lower_bound({kind.uid, ""});
   auto oldest = first;
   std::size_t count = 0;
+  // (A user's kinds stand together: Kind is ordered by uid first.)
   for (auto it = first; it != kinds_.end() && it->first.uid == kind.uid; ++it, ++count)
     if (it->second.heard < oldest->second.heard) oldest = it;
   if (count >= kMostKindsOfUser) kinds_.erase(oldest);
@@ -124,6 +128,7 @@ void Recent::drop_user(std::uint32_t uid) {
 
 Json Recent::to_json(TimePoint now) const {
   std::vector<std::map<Kind, Slot>::const_iterator> latest;
+  // Those heard of last have the room of a summary first.
   for (auto it = kinds_.begin(); it != kinds_.end(); ++it) latest.push_back(it);
   std::ranges::stable_sort(latest, std::greater<>(), [](const auto& it) { return it->second.heard; });
   Json kinds = Json::array();
