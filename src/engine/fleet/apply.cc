@@ -43,9 +43,12 @@ bool take_facts(State& state, const std::string& name, const Json& facts, TimePo
     if (value.is_string() && told.size() < kMostFacts)
       told.emplace_back(state.words.number(fact), state.words.number(value.as_string()));
   std::ranges::sort(told);
+  // Both lists are in the order of the numbers of names, so one walk over both tells what is new, changed or
+  // gone.
   std::vector<Fact> next;
   auto old = node.facts.begin();
   const auto lose = [&](const Fact& fact) {
+    // Forgotten for good: else every mount that ever was would stay in the state.
     if (fact.value == kLacks && fact.since + kLackIsOld < at) return;
     next.push_back(fact);
     if (fact.value == kLacks) return;
@@ -94,6 +97,7 @@ std::vector<int> Words::keep(const std::vector<bool>& used) {
   std::erase_if(numbers_, [&](const auto& entry) { return !used[static_cast<std::size_t>(entry.second)]; });
   for (auto& [word, number] : numbers_) number = now[static_cast<std::size_t>(number)];
   words_ = std::move(kept);
+  // Twice what is left: so the walk over all nodes is paid for by as many new words.
   many_ = std::max(kFew, 2 * words_.size());
   return now;
 }
@@ -147,6 +151,7 @@ bool apply(State& state, const cluster::View& view, const Event& event) {
       return false;
     }
     Told told = Told::from_json(event.body);
+    // Told anew in other words it is still the same finding, as old as it was.
     told.since = before == state.told.end() ? event.at : before->second.since;
     state.told[key] = std::move(told);
     return false;

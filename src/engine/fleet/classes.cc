@@ -99,6 +99,7 @@ std::vector<Class> find_classes(const State& state) {
   for (auto& [signature, node] : all) by_signature[std::move(signature)].push_back(node);
   std::vector<Group> groups;
   for (auto& [signature, members] : by_signature) groups.push_back({signature, std::move(members)});
+  // By size, and by signature among equals, so that a replay makes the same classes.
   std::stable_sort(groups.begin(), groups.end(),
                    [](const Group& a, const Group& b) { return a.members.size() > b.members.size(); });
 
@@ -114,6 +115,7 @@ std::vector<Class> find_classes(const State& state) {
       // Three that agree are no accident, in a large class half a percent of it.
       const bool large =
           away > 0 && group.members.size() >= std::max<std::size_t>(3, heads[i]->members.size() / 200);
+      // A group that differs in all numbers is another machine, however small it is.
       if (away < least && away < static_cast<int>(kHardware.size()) && !large) nearest = i, least = away;
     }
     if (nearest == heads.size()) {

@@ -64,6 +64,8 @@ class Comparison {
     std::map<std::pair<int, int>, Moved> moved;
     for (const auto& [name, node] : state_.nodes)
       for (const Fact& fact : node.facts) {
+        // A version that was there with the first report has moved nowhere; one that came or went is no step
+        // from one to another.
         if (!fact.moved || fact.value == kLacks || fact.before == kLacks ||
             now_ >= fact.since + policy_.quiet ||
             fact_row(state_.words.word(fact.name)).kind != FactKind::version)
@@ -76,6 +78,7 @@ class Comparison {
     for (auto& [what, m] : moved) {
       rolling_.insert(what);
       out_.wake_at = std::min(out_.wake_at, m.last + policy_.quiet);
+      // Where most came from stands in the sentence.
       const int from = std::ranges::max_element(m.from, {}, [](const auto& e) { return e.second; })->first;
       Told told;
       told.kind = Kind::rollout;
@@ -115,6 +118,8 @@ class Comparison {
     if ((row.kind == FactKind::mount || row.kind == FactKind::number) && words.size() < nodes.members.size())
       add_silent(nodes, words);
     if (row.kind == FactKind::hardware || row.kind == FactKind::version)
+      // Lacking is a word for mounts and links alone: who does not tell the others has an agent that does
+      // not know them.
       std::erase_if(words, [](const Word& word) { return word.value == kLacks; });
     if (words.size() < policy_.least) return;
     const bool numbers = row.kind == FactKind::hardware || row.kind == FactKind::number;
@@ -203,6 +208,7 @@ class Comparison {
       }
     if (all.size() < policy_.least) return;
     const Spread spread = *spread_of(all);
+    // Beside the site's bound six deviations: where all clocks scatter, none of them is odd.
     constexpr double kDeviations = 6;
     const double bound = std::max(static_cast<double>(policy_.clock.count()), kDeviations * spread.deviation);
     for (std::size_t i = 0; i < all.size(); ++i) {
@@ -240,6 +246,7 @@ class Comparison {
 
   void tell() {
     for (const auto& [key, told] : state_.told)
+      // Also when the comparison was switched off: what was told ends.
       if (!wanted_.contains(key)) record(key, Json::object({{"over", true}}));
     for (const auto& [key, told] : wanted_) {
       const auto before = state_.told.find(key);

@@ -29,6 +29,7 @@ constexpr auto kRows = std::to_array<FactRow>({
     {"version:", FactKind::version, "{}", ""},
     {"clock_ahead_ms", FactKind::clock, "clock", "ms"},
 });
+// A fact of a newer agent is compared as a version is, by its text alone.
 constexpr FactRow kOther{"", FactKind::version, "", ""};
 
 std::string noun_of(std::string_view fact) {
@@ -73,6 +74,7 @@ double number_of(std::string_view value) {
 }
 
 bool alike(double a, double b) {
+  // The firmware keeps a share of a node's memory for itself, which differs a little among likes.
   constexpr double kShare = 0.01;
   return std::abs(a - b) <= kShare * std::max(std::abs(a), std::abs(b));
 }
