@@ -50,6 +50,7 @@ std::string written_name(const std::string& path, const Run& run) {
     }
     std::size_t width = 0, at = i + 1;
     while (at < path.size() && std::isdigit(static_cast<unsigned char>(path[at])))
+      // sbatch pads to 10 places at most.
       width = std::min<std::size_t>(width * 10 + static_cast<std::size_t>(path[at++] - '0'), 10);
     if (at >= path.size()) return "";
     auto value = pattern_value(path[at], run);

@@ -107,6 +107,9 @@ void on_job_bound(State& s, const View&, Case* c, const Event& e) {
   s.by_job[run.job.job_id] = c->no;  // people ask by the number that sbatch gave them
 }
 
+// The order of the steps matters: is the word about this run at all; how Slurm says that it ended; what its
+// user asked for beyond that (steps, time, check), each of which may only turn an `ok`; and last what
+// follows for its nodes.
 void on_job_seen(State& s, const View& view, Case* c, const Event& e) {
   Run* run = c ? run_named(*c, e) : nullptr;
   // Tried on 22.05: a slurmctld that is killed soon after a job's end brings it back as RUNNING.  An end once
@@ -122,6 +125,7 @@ void on_job_seen(State& s, const View& view, Case* c, const Event& e) {
     c->notes.push_back(run->id.text() + " was requeued by Slurm (restart " + std::to_string(job.restart_cnt) +
                        ")");
     // Its facts are kept: a job that lost a node and then completed tells of a faulty node all the same.
+    // The first one and the latest stay.
     if (run->earlier.size() >= kMostEarlier) run->earlier.erase(run->earlier.begin() + 1);
     run->earlier.push_back({run->job.restart_cnt, run->job.state, std::move(run->nodes),
                             std::move(run->down_nodes), e.at, run->job.start});
@@ -143,6 +147,7 @@ void on_job_seen(State& s, const View& view, Case* c, const Event& e) {
     // It was ended since it hung, on its owner's word: that is a failure, as its time limit would have been.
     if (ending.outcome == Outcome::cancelled && run->is_program() && run->hangs() && run->cancel_wanted)
       ending = {Outcome::failed, Symptom::stall};
+    // A symptom is of the state that is shown now; those that the user's words add are set anew below.
     run->symptom = ending.symptom;
     // Its end does not show the reason any more, so the last word while it waited is kept.
     if (ending.outcome == Outcome::pending)

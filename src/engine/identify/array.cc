@@ -81,6 +81,7 @@ const TaskFailure* next_task_case(const State& state, const Policy& policy, cons
       waits = waits || is_open(state, *other);
       elsewhere = elsewhere && hosts_in_both(other->nodes, failure.nodes).empty();
     }
+    // Three are enough, and are waited for; a fourth only where none of them explains this task.
     if (alike >= kAlikeCases && (waits || same_failure(state, array, failure) != nullptr)) continue;
     // One that ran elsewhere tells more than a second one from the same node.
     if (elsewhere) return &failure;
@@ -158,6 +159,7 @@ void open_task_case(State& state, Case& subject, const Event& event) {
   run.job.uid = subject.owner.uid;
   if (auto nodes = expand_hostlist(event.body["nodes"].as_string()))
     run.nodes = sorted_hosts(std::move(*nodes));
+  // The last task to start bears the array's number, by which people ask for the whole array.
   if (run.job.job_id != name->array_job_id) state.by_job[run.job.job_id] = subject.no;
   const auto of = state.cases.find(*parent);
   if (of == state.cases.end() || !of->second.array) return;
@@ -168,6 +170,7 @@ void open_task_case(State& state, Case& subject, const Event& event) {
 void on_array_seen(State& state, const cluster::View&, Case* subject, const Event& event) {
   if (subject == nullptr || !subject->array) return;
   TaskArray& array = *subject->array;
+  // Told once, with the first look: from then on Slurm's word stands, and no longer the user's expression.
   if (event.body.has("tasks") && !array.is_seen()) array.tasks = array.left = ids_in(event.body["tasks"]);
   array.running = static_cast<std::uint32_t>(event.body["running"].as_int());
   for (const Json& group : event.body["ended"].items()) {
@@ -187,6 +190,7 @@ void on_array_seen(State& state, const cluster::View&, Case* subject, const Even
       failure.nodes = sorted_hosts(std::move(*nodes));
     failed.add(failure.task);
     if (failure.job_id != array.job_id) state.by_job[failure.job_id] = subject->no;
+    // The first failure of a task stands: it may have a case by now.
     array.failures.try_emplace(failure.task, std::move(failure));
   }
   array.left.remove(failed);
@@ -219,6 +223,8 @@ void Look::array_steps(const TaskArray& array) {
     if (!has_open_task_case(known_.state, array)) finish_cancelled();
     return;
   }
+  // The records of this look are not in the state yet: they are noted in a copy, so that the bounds hold for
+  // all of them together.
   TaskArray then = array;
   while (const TaskFailure* next = next_task_case(known_.state, known_.policy, then)) {
     out_.records.push_back(task_case(c_, *next));

@@ -150,11 +150,13 @@ Verdict array_verdict(const State& state, const Case& subject) {
   TaskIds failed;
   for (const auto& [task, failure] : array.failures) {
     const Case* c = case_of(state, failure.case_no);
+    // A task whose result was delivered is not to be submitted again.
     const Run* result = c ? delivered(*c) : nullptr;
     if (result == nullptr) failed.add(task);
     if (failure.case_no == 0) continue;
     const bool known = c != nullptr && c->verdict.has_value();
     causes.insert(known ? c->verdict->cause : Cause::inconclusive);
+    // The whole is no surer than its least sure part.
     if (known) v.confidence = std::min(v.confidence, c->verdict->confidence);
     v.why.push_back(fmt::format("task {} ({}, {}): {}", task, case_name(failure.case_no), exit_words(failure),
                                 known ? c->verdict->sentence : "its case is gone"));
@@ -192,6 +194,7 @@ const Case* case_of_task(const State& state, const TaskName& name) {
   const auto failure = parent->array->failures.find(name.task);
   if (failure == parent->array->failures.end()) return parent;
   const Case* own = case_of(state, failure->second.case_no);
+  // (Its own case may be in the archive already.)
   return own != nullptr ? own : parent;
 }
 

@@ -15,6 +15,8 @@ constexpr auto kOutcomes =
                                      "out_of_memory", "deadline", "no_failure", "lost", "not_started"});
 constexpr auto kSymptoms = std::to_array<std::string_view>(
     {"", "node_dead", "abnormal_exit", "stall", "abnormal_time", "wrong_result", "steps_failed"});
+// By Cause, in its order. "a" to "d" are the letters of doc/design/identify.md: program, nodes, and either
+// of them now and then. They stand in journals, so they stay.
 constexpr auto kCauses =
     std::to_array<std::string_view>({"", "normal", "a", "b", "non_deterministic", "inconclusive", "cancelled",
                                      "out_of_memory", "deadline", "expired", "mixed", "c", "d"});
@@ -24,6 +26,7 @@ static_assert(kSymptoms.size() == static_cast<std::size_t>(Symptom::steps_failed
 static_assert(kCauses.size() == static_cast<std::size_t>(Cause::sometimes_node) + 1);
 
 template <class Enum, std::size_t N>
+// A word of a newer version is the first of its enumeration, which says least.
 Enum from_word(const std::array<std::string_view, N>& words, std::string_view word) {
   for (std::size_t i = 0; i < N; ++i)
     if (words[i] == word) return static_cast<Enum>(i);
@@ -40,6 +43,7 @@ std::string_view to_string(Confidence confidence) {
 }
 Cause cause_from(std::string_view name) { return from_word<Cause>(kCauses, name); }
 
+// (The order of Outcome: what still goes on stands first.)
 bool ended(Outcome outcome) { return outcome > Outcome::checking; }
 
 std::vector<Run>& Case::runs(RunKind kind) {
@@ -95,6 +99,7 @@ Verdict Verdict::from_json(const Json& json) {
 }
 
 int Run::tries() const {
+  // One that we took out of the queue waited in vain, and costs no attempt.
   const bool counts = ended(outcome) && (job.start != kNoTime || !cancel_wanted);
   return spent + (counts ? 1 : 0);
 }

@@ -153,6 +153,7 @@ Json options_view(const Options& o, const Reruns& reruns) {
                             {"requeue", o.requeue},
                             {"check", o.check},
                             {"expect_time_s", o.expect_time_s}});
+  // (An older version's way to say where a re-run goes.)
   if (!reruns.checked) view.set("workdir", o.workdir);
   if (o.recover) view.set("recover", true);
   if (o.until_verdict) view.set("until_verdict", true);
@@ -199,6 +200,7 @@ Json case_summary(const Case& c) {
                             {"waits_for", waits_for(c)}});
   add_job(view, c);
   for (const Run& run : c.programs)
+    // Of a run that has ended the verdict tells it.
     if (run.hangs() && !ended(run.outcome)) view.set("hang", run.hang["text"]);
   return view;
 }
@@ -229,6 +231,7 @@ Json case_view(const Case& c) {
   return view;
 }
 
+// All that decide() looks at must be in here: replay equality is tested by this text (decisions.md 13).
 std::string canonical_text(const State& state) {
   Json nodes = Json::array();
   for (const auto& [name, n] : state.records) {

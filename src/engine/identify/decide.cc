@@ -47,6 +47,7 @@ void Look::next_steps() {
   for (const Run& run : c_.programs)
     if (run.outcome == Outcome::checking) drive_result_check(run);
   if (!ended(first.outcome)) return await_end(first);
+  // A case that is open again for further runs has had its first run judged.
   if (!c_.further && fails_to_launch(first)) return;
   // Paper 000, 2.2, step 3: these outcomes explain themselves.
   if (first.outcome != Outcome::ok && first.outcome != Outcome::failed)
@@ -68,6 +69,7 @@ void Look::next_steps() {
   }
   if (verdict && begins_further(c_, *verdict)) {
     // The table's answer is one on the way to a better one.
+    // Not final, so that the case is not wound up before the further runs.
     verdict->final = false;
     say(*verdict);
     const Policy& p = known_.policy;
@@ -107,6 +109,7 @@ void Look::run_out() {
       if (run.outcome == Outcome::pending) cancel(run, std::string(kWhy));
     }
   experiment();  // starts nothing now; reads what has ended
+  // What has ended is read first: its output may still make a row of the table final.
   if (live || !out_.commands.empty()) return;
   Verdict v = provisional_verdict(known_, c_);
   v.final = true;

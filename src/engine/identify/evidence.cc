@@ -65,6 +65,8 @@ namespace {
 void keep_words(State& state, const Case& subject, const Run& v, const std::string& name) {
   if (!v.is_verification() || v.job.start == kNoTime) return;
   for (const NodeResult& r : v.results) {
+    // Not a link, which says nothing of one node; not "unknown"; not what was taken over from another case,
+    // where the word stands already.
     if (!r.peer.empty() || r.result == "unknown" || !r.from.empty()) continue;
     if (r.result == "ok" && has_bad_link(v, r.node)) continue;
     auto& words = state.words[r.node];
@@ -98,6 +100,7 @@ void on_verified(State& state, const Event& event) {
     if (r["figures"].is_object()) state.speeds.keep(r["kind"].as_string(), heard.node, r["figures"]);
     if (!heard.peer.empty()) continue;
     NodeRecord& node = state.records[heard.node];
+    // A slow node did all its work rightly: V itself is sound.
     if (heard.result == "ok" || heard.result == "slow") node.passed_at = event.at;
     if (heard.result == "failed") node.failed_at = event.at, node.failed_case = 0;
   }
@@ -125,6 +128,7 @@ std::optional<Word> word_for(const State& state, const Case& subject, const Run&
     const bool mended = word->result == "slow" ? fast_since : well_since;
     well_since = well_since || word->result == "ok";
     fast_since = fast_since || (word->result == "ok" && word->alone);
+    // Its own V is in the case already; one that began before the run's end saw the node before the failure.
     if (word->case_no == subject.no || word->began < run.job.end) continue;
     // One that shared its nodes cannot speak of speed, for or against.
     if (slow_counts && !word->alone) continue;

@@ -37,6 +37,7 @@ struct FaultRow {
   bool only_if_output_says_so = false;
 };
 constexpr auto kRows = std::to_array<FaultRow>({
+    // These four can make a program do anything, also give a wrong result.
     {VerifyFault::compute, by_any, any_signal},
     {VerifyFault::died, by_any, any_signal},
     {VerifyFault::lost, by_any, any_signal},
@@ -47,6 +48,8 @@ constexpr auto kRows = std::to_array<FaultRow>({
     {VerifyFault::network, by_exit | by_stall | by_time | by_result, signal_of_a_network},
     {VerifyFault::launch, by_exit | by_stall | by_death, any_signal},
     {VerifyFault::slow, by_stall | by_time, any_signal},
+    // Room that is lacking explains only a program that tried to write: else P ran well beside the full
+    // disk.
     {VerifyFault::space, by_any, any_signal, true},
 });
 

@@ -101,6 +101,8 @@ Likeness by_complaints(const Run& a, const Run& b) {
   return share ? Likeness::same : Likeness::different;
 }
 
+// The signal of a rank is the strongest word, then the complaints of the output, then the exit code, which a
+// script or srun may have made.
 Likeness likeness_by_exit(const Run& a, const Run& b) {
   const int signal_a = fault_signal(a), signal_b = fault_signal(b);
   if (signal_a != 0 && signal_b != 0) {
@@ -114,6 +116,8 @@ Likeness likeness_by_exit(const Run& a, const Run& b) {
     return has_output(a) && has_output(b) ? Likeness::different : Likeness::unclear;
   const Likeness said = by_complaints(a, b);
   if (end_of(a) == end_of(b)) return said;
+  // srun killed the other ranks, and which code came out of that is chance: the codes say nothing, the
+  // outputs do.
   if (is_swept(end_of(a)) || is_swept(end_of(b))) {
     if (said == Likeness::different) return said;
     return said == Likeness::same && !complaints_of(a).empty() ? Likeness::same : Likeness::unclear;
@@ -155,6 +159,7 @@ std::string normalised(std::string_view line, const std::vector<std::string>& ho
     while (end < line.size() && is_name_char(line[end])) ++end;
     const std::string_view word = line.substr(at, end - at);
     at = end;
+    // A path may hold the job's id, a copy's folder or a temporary name.
     if (word.find('/') != std::string_view::npos)
       put("/");
     else if (std::any_of(word.begin(), word.end(), is_digit) ||
@@ -179,6 +184,8 @@ std::vector<std::string> complaints_of(const Run& run) {
 }
 
 Likeness likeness_of(const Run& a, const Run& b) {
+  // A program that is too slow ends by its time limit in one run and later than expected in the other. No
+  // other two symptoms are one cause.
   if (a.symptom != b.symptom)
     return is_about_time(a.symptom) && is_about_time(b.symptom) ? Likeness::unclear : Likeness::different;
   if (a.symptom == Symptom::wrong_result || a.symptom == Symptom::node_dead) return Likeness::same;

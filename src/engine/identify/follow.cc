@@ -17,9 +17,9 @@
 namespace sickbay::identify {
 namespace {
 
-// How Slurm's job is known for sure: after a crash of slurmctld its id may be a stranger's (decisions.md 17).
 constexpr int kMostReleases = 4;  // of one attempt, where its launch fails each time
 
+// How Slurm's job is known for sure: after a crash of slurmctld its id may be a stranger's (decisions.md 17).
 Json handle(const Run& run) {
   return Json::object({{"job_id", run.job.job_id},
                        {"uid", run.job.uid},

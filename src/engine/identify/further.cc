@@ -32,7 +32,9 @@ bool has_outcome(const Run& run) {
 // A run that failed in another way has met something else.
 bool counts(const Case& c, const Run& run) {
   if (!has_outcome(run) || run.nodes.empty() || standing(c, run.id.n) != Standing::counts) return false;
+  // The first failure is what is to be explained, and what others are compared with.
   if (run.id.n == 1 || run.outcome == Outcome::ok) return true;
+  // Until its output is read nobody knows which failure it was.
   return run.output_read && likeness_of(c.programs.front(), run) != Likeness::different;
 }
 
@@ -185,6 +187,8 @@ Json further_view(const Case& c) {
 void on_requeue_asked(State& s, Case& c, const Event& e) {
   if (c.array || c.programs.empty()) return;
   c.further = {.round = c.further ? c.further->round + 1 : 1,
+               // Numbers of runs go on: r3, r4, ... stay what they are in the journal, whichever order they
+               // belong to.
                .first = static_cast<int>(c.programs.size()) + 1,
                .wanted = static_cast<int>(e.body["runs"].as_int()),
                .rotate = e.body["rotate"].as_bool(),

@@ -20,6 +20,7 @@ using further::Answer;
 using further::Posterior;
 
 constexpr std::size_t kMostGroups = 8;  // of nodes that a verdict lists
+// From this share on the confidence is high.
 constexpr double kHigh = 0.99;
 
 // Four digits: more would say more than is known, and differ between machines.
@@ -33,6 +34,7 @@ struct Group {
   std::vector<std::string> nodes;
   double share = 0;  // of each
 };
+// By the rounded share, as it is shown: suspects of the same runs differ by rounding errors only.
 std::vector<Group> groups_of(const Suspicion& s, const Posterior& now) {
   std::vector<Group> groups;
   for (std::size_t i = 0; i < now.nodes.size(); ++i) {
@@ -169,6 +171,7 @@ void put_answer(const Case& c, const Suspicion& s, const Posterior& now, const f
       v.sentence =
           fmt::format("Node {} is the cause, not the program: it fails in {} with {}, and not without it.",
                       name, counted({found.first}), name);
+      // Drains nobody: the posterior is no test of the node (what V finds beside it drains as ever).
       v.faulty->push_back({name, "", by, "runs with it fail", fmt::format("posterior {}", sure), false});
       v.next = {"submit again with --exclude=" + name, "operators: sickbay nodes " + name};
       return;
@@ -226,6 +229,7 @@ Verdict further_verdict(const Known& known, const Case& c, const std::string& ov
     const further::NextRun next = next_of(known, c, s);
     v.further.set("next", next_json(s, next));
     v.missing.push_back(next_text(s, next));
+    // There will be no further run, and nothing is sure: the shares are the answer.
     if (!over.empty()) {
       v.cause = Cause::inconclusive;
       v.rule = "F5";

@@ -15,6 +15,7 @@ namespace sickbay::identify {
 namespace {
 
 constexpr std::chrono::hours kStillHolds{24};  // a verdict of an experiment that is over
+// How soon it looks again while an output is being read, which alone shows whether failures are alike.
 constexpr std::chrono::seconds kReadSoon{2};
 
 // Not when a file was written, but what is in it.
@@ -31,6 +32,7 @@ std::string kind_of_failure(const Case& c) {
   const Run& first = c.programs.front();
   // A node that went down is evidence of its own.
   if (first.outcome != Outcome::failed || first.symptom == Symptom::node_dead) return "";
+  // The number of nodes and not their names: alike failures are to be found on whatever nodes they were.
   return fmt::format("{} {} {} {} {} {} {} {} {} {} {}", c.owner.uid, c.script_digest, first.nodes.size(),
                      first.job.partition, first.job.state, to_string(first.symptom), first.job.exit_code,
                      first.job.exit_signal, c.options.check, c.work_dir, inputs_text(c.inputs));
@@ -56,6 +58,7 @@ bool blame_holds_for(const Known& known, const Case& leader, const Run& failed) 
 
 // Whether its own experiment answers, or may still answer, `follower`.
 bool may_lead(const Known& known, const Case& c, const Case& follower) {
+  // No chains: who follows another case leads nobody, so all follow the one that experiments.
   if (c.joined != 0 || c.cancel_requested || !c.programs.front().down_nodes.empty()) return false;
   if (c.programs.front().outcome != Outcome::failed) return false;
   if (!c.is_closed()) return true;
@@ -115,12 +118,14 @@ Leader leader_for(const Known& known, const Case& c) {
   const Run& first = c.programs.front();
   if (!first.down_nodes.empty()) return {};
   Leader found;
+  // By the time of their failures, so that all followers find the same leader.
   for (const auto& place : alike->second) {
     if (place >= place_in_line(c)) break;  // the older one leads
     const Case* other = case_of(known.state, place.second);
     if (other == nullptr || c.left.contains(other->no) || !may_lead(known, *other, c)) continue;
     // One that it would have to leave at once is not worth to be joined.
     if (!reason_to_leave(other, c).empty()) continue;
+    // Slurm's end is the same; whether the message is, only both outputs together say.
     if (!first.output_read || !other->programs.front().output_read) {
       found.unknown_yet = true;
     } else if (same_trace(first, other->programs.front())) {
@@ -273,7 +278,9 @@ void on_case_joined(State& s, Case* c, const Event& e) {
 void on_case_left(State& s, Case* c, const Event& e) {
   if (c == nullptr || c->joined == 0) return;
   if (const auto it = s.cases.find(c->joined); it != s.cases.end()) it->second.followers.erase(c->no);
+  // Remembered, so that it does not join the same case again in the next round.
   c->left.insert(c->joined);
+  // Its own experiment gets the whole time of a case, counted from here (Case::began_at).
   c->left_at = e.at;
   c->joined = 0;
   c->notes.push_back("did not stay with " + e.body["case"].as_string() + ": " + e.body["why"].as_string());

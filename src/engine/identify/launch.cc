@@ -33,6 +33,8 @@ std::vector<Refusal> refusals_on(const cluster::View& view, const std::vector<st
   return list;
 }
 
+// "Duplicate jobid": a slurmd that still knows a job of a number that slurmctld has forgotten and given
+// again.
 bool refuses_jobs(std::string_view reason) {
   return says_no_launch(reason) || reason.starts_with("Duplicate jobid");
 }
@@ -141,6 +143,7 @@ std::optional<Verdict> verdict_while_held(const Known& known, const Case& c, boo
     v.at = known.now;
     v.sentence = fmt::format("Not decided: Slurm could not start job {} and holds it.", first.job.job_id);
     const TimePoint since = before && before->start != kNoTime ? before->start : first.wanted_at;
+    // That explains refusals without any fault of a node, so it stands before the list of drained nodes.
     if (known.view.controller_boot > since)
       v.why.push_back(
           "slurmctld was started anew meanwhile: nodes on which a run that it has forgotten goes on refuse "

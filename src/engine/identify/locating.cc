@@ -72,7 +72,9 @@ std::optional<Locating> locating(const Case& c, int n) {
   Locating search;
   std::vector<further::Test> tests;
   for (const Run& v : c.verifications) {
+    // (Of an attempt before it, on other nodes.)
     if (v.checks != n || v.wanted_at < p->wanted_at) continue;
+    // A V that names nodes by itself needs no search.
     if (names_somebody(v)) return std::nullopt;
     if (search.nodes.empty()) {
       // It begins where V fails on all that it was asked about.
@@ -126,6 +128,8 @@ bool Look::locate_by_halves(int n) {
   const RunId id{c_.no, RunKind::verification, next};
   record(kLocated, Json::object({{"run", id.text()},
                                  {"checks", n},
+                                 // The words of others go by when V began, and by which run: those of the
+                                 // last test stand for the search.
                                  {"from", search->tests.back()->id.text()},
                                  {"began", to_micros(search->tests.back()->job.start)},
                                  {"results", results_of(*search)}}));

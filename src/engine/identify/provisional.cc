@@ -154,6 +154,8 @@ std::string second_run_line(const Case& c) {
 
 bool is_provisional_rule(std::string_view rule) { return rule.starts_with(kRule); }
 
+// The rule spells out how far the case is: say() compares rules, so a new answer is written when one of
+// these has changed, and at no other time.
 std::string provisional_rule(const Case& c) {
   const Ways ways = ways_of(c);
   // What stays once it is there: nodes that come and go shall not write an answer each time.

@@ -56,6 +56,7 @@ Spent spent_lately(const Known& known, const Case& c) {
 std::optional<Question> over_budget(const Known& known, const Case& c) {
   const Policy& p = known.policy;
   const Spent spent = spent_lately(known, c);
+  // A bound of 0 is none.
   const auto over = [](int count, int bound) { return bound > 0 && count >= bound; };
   if (over(spent.by_user, p.reruns_per_user))
     return Question{std::string(kBudget),
@@ -85,6 +86,7 @@ std::optional<Question> too_large(const Policy& p, const Case& c) {
 std::string answers(const Case& c) {
   const std::string command = "sickbay rerun " + c.name();
   std::string text = fmt::format("{} --same: run it again in {}", command, run_folder(c));
+  // It was tried: there is no room for one.
   if (c.reruns.reason != "too_large") text += "; --copy: in a copy of that folder";
   return text + "; --never: decide without a second run";
 }
@@ -104,6 +106,7 @@ double node_hours_ahead(const Case& c) {
 }
 
 double node_hours_of(const Case& c, const Run& run) {
+  // Under way it counts with the most that it may take, so that runs begun together cannot pass the bound.
   if (!ended(run.outcome) && run.outcome != Outcome::checking) return node_hours_ahead(c);
   if (run.job.start == kNoTime || run.job.end < run.job.start) return 0;
   return static_cast<double>(run.nodes.size()) * hours(run.job.end - run.job.start);
@@ -139,8 +142,10 @@ Standing standing(const Case& c, int n) {
   const Run* run = c.program(n);
   if (run == nullptr) return no_more_runs(c) ? Standing::never : Standing::counts;
   const Reruns& r = c.reruns;
+  // Its inputs changed while it waited or ran: it was a run of another job.
   if (r.disturbed.contains(run->key())) return Standing::never;
   const bool has_outcome = run->outcome == Outcome::ok || run->outcome == Outcome::failed;
+  // A run in the user's own folder counts only when its inputs were looked at again after its end.
   return has_outcome && r.comparing.contains(run->key()) && !r.compared.contains(run->key())
              ? Standing::open
              : Standing::counts;
@@ -200,6 +205,7 @@ std::optional<Verdict> verdict_while_waiting(const Case& c) {
 }
 
 std::vector<std::string> copies_to_clean(const Case& c) {
+  // The run that --deliver kept lies in its copy: that is the user's result.
   const bool keeps = c.options.deliver && c.verdict && c.verdict->cause == Cause::node;
   std::vector<std::string> folders;
   for (const auto& [key, folder] : c.reruns.copies) {
@@ -214,6 +220,7 @@ std::string waits_for(const Case& c) {
   if (c.is_closed()) return "";
   if (!c.programs.empty() && is_held_by_slurm(c.programs.front()))
     return fmt::format("a release: scontrol release {}", c.programs.front().job.job_id);
+  // What holds the job itself is told before what would hold its re-run.
   if (c.joined != 0) return "the verdict of " + case_name(c.joined);
   if (!c.reruns.given_up.empty()) return "";
   if (c.reruns.asking) return "an answer: sickbay rerun " + c.name();

@@ -138,6 +138,7 @@ void on_prepared(Case& c, const Event& e) {
   Place& place = r.place;
   const std::string key = attempt_of(e.body["key"].as_string());
   if (e.kind == kIntent) {
+    // A second try of the same attempt goes on counting: each has a key of its own (rerun_steps.cc).
     place = {.key = key,
              .tries = place.key == key ? place.tries + 1 : 1,
              .stage = PlaceStage::wanted,
@@ -147,9 +148,12 @@ void on_prepared(Case& c, const Event& e) {
              .reason = {}};
     return;
   }
+  // A late answer to an attempt that a newer one has replaced says nothing of the new one.
   if (place.key != key || place.stage != PlaceStage::wanted) return;
   if (e.kind == kFailed) {
     const Json& error = e.body["error"];
+    // sickbayd's host need not mount what the compute nodes do: a folder that is not here may still be
+    // there.
     const bool absent = error["code"].as_string() == "not_found";
     if (absent && place.how == RerunWay::same) {
       // Its nodes may have it all the same; where they have not, the run ends otherwise than the first did.
@@ -182,6 +186,7 @@ void on_prepared(Case& c, const Event& e) {
     unused.key() = key + ":unused";
     r.copies.insert(std::move(unused));
   }
+  // First of all: a run on other inputs is no second run of this job, however it is answered.
   if (std::string what = changes_text(c, result["changed"]); !what.empty()) {
     place.stage = PlaceStage::none;
     r.given_up = std::move(what);
@@ -206,6 +211,7 @@ void on_prepared(Case& c, const Event& e) {
 }
 
 void on_cleaned(Case& c, const Event& e) {
+  // Also at the intent: asked for once in each closing, however the order ends.
   c.reruns.cleaning = true;
   if (e.kind == kIntent) return;
   c.reruns.cleaned = true;
@@ -226,6 +232,7 @@ void open_reruns(Case& c, const Json& body) {
   c.submits_jobs = body["submits_jobs"].as_bool();
   Reruns& r = c.reruns;
   r.checked = wish.is_string();
+  // To ask does no harm, whatever a word of another version means.
   r.wish = rerun_way_from(wish.as_string()).value_or(RerunWay::ask);
   if (r.checked) {
     c.options.rerun = r.wish != RerunWay::never;
@@ -241,6 +248,7 @@ bool take_preparation(Case& c, const Event& e) {
   if (did == verb::kFindDependents)
     on_looked(c, e);
   else if (did == verb::kPrepareRerun)
+    // One verb for two things: it makes the place before a run, and looks at the inputs again after it.
     is_comparison(e.body["key"].as_string()) ? on_compared(c, e) : on_prepared(c, e);
   else if (did == verb::kCleanFolder)
     on_cleaned(c, e);
@@ -250,6 +258,7 @@ bool take_preparation(Case& c, const Event& e) {
 }
 
 void note_rerun(State& s, const Case& c, const RunId& run, TimePoint at) {
+  // The first run is the user's own and costs no budget.
   if (!c.reruns.checked || run.kind != RunKind::program || run.n < 2) return;
   // However often it is submitted, it is one run.
   std::erase_if(s.reruns, [&](const LateRerun& late) {
@@ -269,7 +278,9 @@ void on_rerun_asked(Case& c, const Event& e) {
 void on_rerun_answered(Case& c, const Event& e) {
   Reruns& r = c.reruns;
   const auto how = rerun_way_from(e.body["how"].as_string());
+  // "ask" is no answer: the question would stay.
   if (!how || how == RerunWay::ask) return;
+  // Whoever answers that question takes the risk: the look that failed is not asked for again.
   if (r.asking && r.reason == "dependents_unknown") r.look_waived = true;
   r.asking = false;
   r.answer = how;

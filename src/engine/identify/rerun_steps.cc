@@ -87,6 +87,8 @@ bool Look::may_run_again(int n, int attempt) {
     ask(question->reason, question->text);
     return false;
   }
+  // The place comes last: a copy is what the folder is at that time, and the jobs that hold the run may
+  // still write to it.
   return nobody_holds_it() && place_is_ready(n, attempt);
 }
 
@@ -99,6 +101,7 @@ void Look::give_up_rerun(const std::string& why) { record(kRerunGivenUp, Json::o
 // Jobs that depend on this one, and singletons of its name, read and write the same files as a rule.
 bool Look::nobody_holds_it() {
   const Reruns& r = c_.reruns;
+  // (An operator or the owner has said that it may run all the same.)
   if (r.look_waived) return true;
   if (r.looking) return false;
   if (r.look_failed) {
@@ -115,6 +118,7 @@ bool Look::nobody_holds_it() {
       held ? std::clamp<Micros>((r.looked_at - r.held_since) / kShareOfWait, kLookAgain, kLookSeldom)
            : kLookAgain;
   if (r.looked_at != kNoTime && known_.now < r.looked_at + pause) {
+    // Without a wake nothing would happen: other jobs of the user's make no events of this case.
     if (held) wake(r.looked_at + pause);
     return !held;
   }
@@ -131,6 +135,7 @@ bool Look::place_is_ready(int n, int attempt) {
   const Place& place = c_.reruns.place;
   const RunId id{c_.no, RunKind::program, n};
   const std::string key = fmt::format("{}.a{}", id.text(), attempt);
+  // Under way: a folder is copied by a process that may take minutes.
   if (place.stage == PlaceStage::wanted) return false;
   const bool begun = place.key == key;
   // What was made ready for another way than the one that was answered since is of no use.
@@ -153,6 +158,7 @@ bool Look::place_is_ready(int n, int attempt) {
 // A run in the user's own folder may have waited for hours: were its inputs still those of the first run?
 void Look::compare_inputs(const Run& run) {
   if (!c_.reruns.comparing.contains(run.key()) || c_.reruns.compared.contains(run.key())) return;
+  // Only a run with an outcome has something to be compared for.
   if (run.outcome != Outcome::ok && run.outcome != Outcome::failed) return;
   command(run.key() + ":compare", verb::kPrepareRerun,
           folder_args(known_, c_, run.id, run.attempt, RerunWay::same));

@@ -84,6 +84,7 @@ void on_recovery_closed(State& s, const Event& e) {
   for (auto& [no, c] : s.cases) {
     if (!c.resumption || c.resumption->recovery != e.subject) continue;
     if (e.body["outcome"].as_string() == "cured")
+      // decide() opens the next case when it looks at this one: only the seat knows which numbers are free.
       s.resuming.insert(no);
     else
       note_once(c, fmt::format("the job did not go back into the queue ({}: {})", e.subject,

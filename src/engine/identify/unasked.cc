@@ -63,12 +63,14 @@ constexpr auto kRows = std::to_array<Row>({
     {"U19", e_any, n_any, o_any, k_any, Cause::inconclusive, low, "nothing is known that could tell"},
 });
 
+// kNoOutput: Slurm's exit code 0:53, a signal that no program dies of (Run::never_began).
 constexpr int kSegv = 11, kAbrt = 6, kFpe = 8, kIll = 4, kNoOutput = 53;
 bool is_crash(int signal) { return signal == kSegv || signal == kAbrt || signal == kFpe || signal == kIll; }
 
 // The signal that ended it: srun and shells tell one by an exit code of 128 and more.
 int signal_of(const JobOutcome& job) {
   if (job.exit_signal != 0) return job.exit_signal;
+  // Linux has signals 1 to 64.
   return job.exit_code > 128 && job.exit_code < 128 + 65 ? job.exit_code - 128 : 0;
 }
 
@@ -153,6 +155,8 @@ Facts facts_of(const Evidence& e) {
   Facts facts;
   facts.end = end_of(e.job);
   facts.node = !e.holes.empty() ? n_hole : !e.findings.empty() ? n_finding : n_nothing;
+  // One pass acquits: a node that does work well for others is not broken. Failures need two users, for
+  // those of one may be his bug.
   facts.others = e.others_passed > 0 ? o_passed : e.others_failed_users >= 2 ? o_failed : o_unknown;
   facts.kin = e.kin_passed > 0 ? k_passes : e.kin_failed > 0 ? k_fails : k_unknown;
   return facts;
@@ -162,8 +166,10 @@ Verdict judge(const Evidence& e, TimePoint now) {
   Verdict v;
   v.final = true;
   v.at = now;
+  // Empty, and not absent: nobody is drained by an answer that no experiment stands behind.
   v.faulty.emplace();
   v.why.push_back(end_text(e.job));
+  // Slurm's own word comes first: of a job that ran out of memory no node is asked.
   const auto explained = std::ranges::find(kExplained, e.job.state, &Explained::state);
   if (explained != kExplained.end()) {
     v.cause = explained->cause;

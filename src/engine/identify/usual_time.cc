@@ -11,6 +11,7 @@
 namespace sickbay::identify {
 namespace {
 
+// Of fewer good runs nobody knows what is usual.
 constexpr std::size_t kFewRuns = 3;
 // Beside that, by more than the whole seconds of Slurm's stamps and a slow start.
 constexpr double kMuchLonger = 1.5;
@@ -42,6 +43,7 @@ std::optional<UsualTime> slower_than_usual(const State& state, const Case& c) {
   if (before.size() < kFewRuns) return std::nullopt;
   std::sort(before.begin(), before.end());
   const std::chrono::seconds longest = before.back();
+  // Against the longest, not the median: what has been so long before is usual.
   if (*took <= longest + kMoreThan || *took < kMuchLonger * longest) return std::nullopt;
   return UsualTime{*took, before[before.size() / 2], longest, static_cast<int>(before.size())};
 }

@@ -175,6 +175,7 @@ std::optional<Verdict> judge(const Known& known, const Case& subject) {
   if (row->blame != Blame::nobody) {
     const auto results = guilty_results(known, subject, row->blame);
     v.nodes = guilty_nodes(subject, results);
+    // Blame without a conviction by V comes from a lost node, also where Slurm did not say which.
     told.lost = !subject.programs.front().lost_nodes().empty() || results.empty();
     for (const NodeResult* r : results)
       // A link is no node: neither of its two ends is blamed for it, and none is drained.
@@ -201,6 +202,7 @@ std::optional<Verdict> judge(const Known& known, const Case& subject) {
         whole = whole || nodes.size() >= run.nodes.size();
         told.reused.emplace(run.id.n, std::move(nodes));
       }
+    // One step where some nodes were used again, two where the re-run had no other.
     if (!told.reused.empty()) v.confidence = lower(v.confidence);
     if (whole) v.confidence = lower(v.confidence);
   }
@@ -212,6 +214,7 @@ std::optional<Verdict> judge(const Known& known, const Case& subject) {
   put_in_words(subject, *row, told, v);
   if (const auto doubt = facts.a1 == a_fail ? nodes_in_doubt(known, subject) : std::vector<std::string>();
       !doubt.empty()) {
+    // Slurm may set them DOWN yet, and then it was no failure on good nodes.
     v.final = false;
     v.missing.push_back(fmt::format("whether {}, which {} not answer Slurm, {} lost",
                                     compress_hostlist(doubt), doubt.size() == 1 ? "does" : "do",

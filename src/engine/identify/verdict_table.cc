@@ -33,6 +33,7 @@ constexpr Row row(std::string_view rule, When when, Cause cause, Blame blame, Co
 constexpr auto kRows = std::to_array<Row>({
     // --- the job did not fail
     row("ok", {.a1 = a_ok}, Cause::normal, Blame::nobody, high, Stage::final, "the job completed"),
+    // (A re-run that a person ended so is "none", and goes again: verdict.cc.)
     row("taken", {.a1 = a_taken}, Cause::cancelled, Blame::nobody, high, Stage::final,
         "a person set a node of the job DOWN, and Slurm ended the job for it"),
 
@@ -62,6 +63,7 @@ constexpr auto kRows = std::to_array<Row>({
     row("D2", {.a1 = a_down, .a2 = a_down}, Cause::inconclusive, Blame::nobody, medium, Stage::final,
         "nodes went down in two runs on different nodes: the program may be what takes them down",
         Lack::safe_place),
+    // High at once: the node is lost, the output names it, and V fails there. D4 has Slurm's word alone.
     row("D3", {.a1 = a_down, .c1 = c_named, .a2 = a_open}, Cause::node, Blame::s1, high, Stage::final,
         "a node went down during the run, and the known-good program fails on the node that the output "
         "names"),
@@ -73,6 +75,8 @@ constexpr auto kRows = std::to_array<Row>({
         "the node went down during the run; the nodes of the second run, which failed, are being verified"),
     row("D7", {.a1 = a_down, .a2 = a_fail, .c2 = kGuilty}, Cause::node, Blame::s1, medium, Stage::final,
         "the node went down during the run; the second run failed on nodes that are faulty, too"),
+    // What the second run met on good nodes is told apart by its likeness: another failure leaves the lost
+    // node as the cause of the first, the same one makes the program a suspect as well.
     row("D8", {.a1 = a_down, .a2 = a_fail, .c2 = kClear, .l12 = l_different}, Cause::node, Blame::s1, low,
         Stage::final,
         "the node went down during the run; the second run failed on good nodes, but in another way: what "
@@ -96,6 +100,7 @@ constexpr auto kRows = std::to_array<Row>({
     // but a program with a bug meets faulty nodes as well, so P's second run is heard).
     row("G1", {.a1 = a_fail, .c1 = kGuilty, .a2 = a_ok}, Cause::node, Blame::s1, high, Stage::final,
         "the known-good program fails on these nodes too, and the program completed on others"),
+    // Final without a second run: V and P's own output name the same node.
     row("G2", {.a1 = a_fail, .c1 = c_named, .a2 = a_open | a_none}, Cause::node, Blame::s1, high,
         Stage::final, "the known-good program fails on the node that the output names"),
     row("G3", {.a1 = a_fail, .c1 = c_failed, .a2 = a_open}, Cause::node, Blame::s1, medium, Stage::open,
@@ -110,6 +115,8 @@ constexpr auto kRows = std::to_array<Row>({
         "verified"),
     row("G7", {.a1 = a_fail, .c1 = kGuilty, .a2 = a_fail, .c2 = kGuilty}, Cause::node, Blame::s1, medium,
         Stage::final, "the known-good program fails on the nodes of both runs"),
+    // The second run turns the conviction around: alike on good nodes is a bug, and the faulty nodes of the
+    // first run were met besides.
     row("G8", {.a1 = a_fail, .c1 = kGuilty, .a2 = a_fail, .c2 = kClear, .l12 = l_same}, Cause::program,
         Blame::nobody, medium, Stage::final,
         "it fails in the same way on nodes on which the known-good program passes; the nodes of the first "
@@ -124,6 +131,7 @@ constexpr auto kRows = std::to_array<Row>({
         Blame::s1, low, Stage::waits,
         "the known-good program fails on these nodes too; the second run failed on nodes that could not be "
         "verified"),
+    // Different failures: the first may be the node's and the second the program's, so a third run decides.
     row("G11",
         {.a1 = a_fail, .c1 = kGuilty, .a2 = a_fail, .c2 = kNotGuilty, .l12 = l_different, .a3 = a_open},
         Cause::node, Blame::s1, low, Stage::third,
@@ -213,6 +221,7 @@ constexpr auto kRows = std::to_array<Row>({
         Blame::nobody, medium, Stage::final,
         "it fails on two sets of nodes on which the known-good program passes, but not clearly in the same "
         "way"),
+    // Takes what the four sure rows above leave of alike failures.
     row("P5", {.a1 = a_fail, .c1 = kClear, .a2 = a_fail, .c2 = kClear | c_unknown, .l12 = kAlike},
         Cause::program, Blame::nobody, low, Stage::final,
         "it fails on nodes where the known-good program found nothing that explains it, and on others; not "
@@ -284,6 +293,8 @@ constexpr auto kRows = std::to_array<Row>({
         Cause::program, Blame::nobody, low, Stage::final,
         "the third run failed, it seems as the first did, and the known-good program passes on the nodes of "
         "both; the second failed in another way"),
+    // Below P13 and P14: the third run's nodes are not acquitted, so only a failure that is clearly the same
+    // counts.
     row("P15",
         {.a1 = a_fail,
          .c1 = kClear,
@@ -413,6 +424,7 @@ constexpr auto kRows = std::to_array<Row>({
          .l13 = kCompared},
         Cause::inconclusive, Blame::nobody, low, Stage::final,
         "it failed on good nodes, then on faulty ones, and then in another way than at first", Lack::one_way),
+    // Above P30, which takes all else that has no third run.
     row("P29", {.a1 = a_fail, .c1 = kClear, .a2 = a_fail, .c2 = kGuilty, .l12 = l_same, .a3 = a_none},
         Cause::program, Blame::nobody, low, Stage::final,
         "it fails in the same way on good nodes and on faulty ones, and there is no third run that decides"),
@@ -434,6 +446,7 @@ constexpr auto kRows = std::to_array<Row>({
         "it fails on nodes where the known-good program found nothing that explains it; the nodes of the "
         "first "
         "run could not be acquitted, and the failures are not clearly alike or the nodes not clearly good"),
+    // As P10 to P18, but never more than low: of the nodes of the first run nothing is known.
     row("U3", {.a1 = a_fail, .c1 = c_unknown, .a2 = a_fail, .c2 = kClear, .l12 = l_different, .a3 = a_open},
         Cause::inconclusive, Blame::nobody, low, Stage::third,
         "the second run failed in another way than the first, so a third run decides", Lack::third_run),
@@ -483,6 +496,8 @@ constexpr auto kRows = std::to_array<Row>({
         Cause::inconclusive, Blame::nobody, low, Stage::waits,
         "the nodes of the failed run could not be verified, and later runs failed in other ways",
         Lack::verification),
+    // Only nodes of the first run can be the cause of the user's job; those of the second are told as
+    // faulty.
     row("U8", {.a1 = a_fail, .c1 = c_unknown, .a2 = kFailDown, .c2 = kGuilty}, Cause::inconclusive,
         Blame::nobody, low, Stage::waits,
         "the nodes of the second run are faulty, which does not explain the first: its nodes could not be "

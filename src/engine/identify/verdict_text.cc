@@ -86,7 +86,7 @@ void add_signs(const Case& subject, Verdict& v) {
 
 // --- one sentence for a cause
 
-// "all" where V acquits the nodes of every failed run, else "too": on some of them it is acquitted.
+// "each time" where V acquits the nodes of every failed run, else "too": on some of them it is acquitted.
 std::string program_sentence(const Run& first, const Row& row, const Told& told) {
   const bool each_time = told.acquitted && row.confidence > Confidence::low;
   const std::string_view where = each_time ? "on good nodes each time" : "on good nodes, too";

@@ -83,11 +83,13 @@ std::vector<std::string> ends_without_witness(const Case& subject, int n) {
   if (p == nullptr || v == nullptr || !ended(v->outcome) || is_unread(*v)) return ends;
   for (const NodeResult& r : v->results) {
     if (!is_bad(r, *p)) continue;
+    // V convicts a node by itself: the bad links are explained by it, and no third node need be asked.
     if (r.peer.empty()) return {};
     ends.push_back(r.node);
     ends.push_back(r.peer);
   }
   ends = sorted_hosts(std::move(ends));
+  // A third node of the run that is well has tried both ends already.
   const bool witnessed = std::any_of(v->results.begin(), v->results.end(), [&](const NodeResult& r) {
     return r.peer.empty() && r.result == "ok" && !has_host(ends, r.node);
   });
@@ -104,16 +106,19 @@ bool wants_witness(const Known& known, const Case& subject, int n) {
 
 std::vector<std::string> nodes_to_verify(const Known& known, const Case& subject, int n) {
   std::vector<std::string> nodes;
+  // 0 is the control run: one node outside the case.
   if (n == 0) {
     if (std::string name = control_node(known, subject); !name.empty()) nodes.push_back(std::move(name));
     return nodes;
   }
   const Run* p = subject.program(n);
+  // Both ends again, now with third nodes: V tries links only between nodes of one run.
   if (wants_witness(known, subject, n)) {
     nodes = ends_without_witness(subject, n);
     for (std::string& name : witnesses(known, subject, n, nodes)) nodes.push_back(std::move(name));
     return sorted_hosts(std::move(nodes));
   }
+  // One conviction answers for the run; the other nodes could only add to it.
   if (p == nullptr || has_convicted(subject, n)) return nodes;
   // On a node that is out of service V would wait in the queue.  It is left out, and cannot be acquitted
   // thereby.
@@ -130,6 +135,7 @@ bool time_is_over(const Known& known, const Case& subject) {
 bool may_try_more(const Known& known, const Case& subject, int n) {
   int tries = 0;
   each_check_of(subject, n, [&](const Run& v) {
+    // Words of other cases cost no node time, so they use up no attempt.
     const bool said_by_others = !v.results.empty() && !v.results.front().from.empty();
     if (!said_by_others) tries += v.tries();
   });
@@ -153,6 +159,7 @@ bool may_verify_more(const Known& known, const Case& subject) {
 bool Look::time_is_over() const { return identify::time_is_over(known_, c_); }
 
 void Look::drive_check(int n) {
+  // What is known already comes first: it costs no run.
   if (n > 0 && take_words(n)) return;
   if (n > 0 && locate_by_halves(n)) return;
   const Run* v = c_.check_of(n);
@@ -169,10 +176,12 @@ void Look::drive_check(int n) {
   const Run* p = c_.program(n);
   if (p && p->outcome == Outcome::failed &&
       !asked_by_another(known_.state, c_, *p, nodes, known_.now).empty()) {
+    // Had the other V not begun by then, it could not acquit, and this case needs its own.
     if (known_.now <= acquits_until(*p)) wake(acquits_until(*p) + std::chrono::seconds(1));
     return;
   }
   const auto submit_new = [&] {
+    // The number of the next one is made from those in the journal: two of one look would get the same.
     if (new_verification_) return;
     new_verification_ = true;
     submit_verification(n, next, 1, nodes);
@@ -211,6 +220,7 @@ bool Look::take_words(int n) {
   std::string who;
   for (const std::string& name : open) {
     const auto word = word_for(known_.state, c_, *p, name, asked);
+    // Whatever V said of a node before: now that it is DOWN, Slurm's word stands.
     if (!word || known_.view.is_down(name)) continue;
     // A file system that is full explains no floating point exception: V shall look at the other nodes, too.
     bad = bad || explains({name, "", word->result, word->reason, word->fault}, *p);
@@ -227,6 +237,7 @@ bool Look::take_words(int n) {
   // Part of an answer spares V these nodes where it is not in the queue yet; it is no reason to queue anew.
   if (waits && !bad && results.size() < open.size()) return false;
   if (waits) {
+    // Its cancel is under way: with its end this is asked again.
     if (v->cancel_wanted) return false;
     cancel(*v, who + " has answered for its nodes");
   }
