@@ -10,12 +10,15 @@
 namespace sickbay::plan {
 namespace {
 
+// Hours: 365.25 days.
 constexpr double kYear = 8766;
 
 std::vector<Outcome> all_of(const Model& model, const Question& question) {
   std::vector<Outcome> outcomes;
   outcomes.reserve(question.replications);
   for (std::size_t i = 0; i < question.replications; ++i)
+    // By number and seed: a question asked with another setting meets the same failures, replication by
+    // replication.
     outcomes.push_back(simulate(model, question.setting, question.seed, i));
   return outcomes;
 }
@@ -88,6 +91,7 @@ SparesAnswer how_many_spares(const Model& model, const Question& question, doubl
   asked.setting.never_wait = true;
   SparesAnswer answer;
   answer.wanted = wanted;
+  // At least one job must have its nodes.
   const std::size_t most = asked.setting.nodes - std::min(asked.setting.job.nodes, asked.setting.nodes);
   // How many nodes are down does not depend on the spares; whom a failure hits does a little, for an idle
   // spare has no job.  So it is asked without any and then with those that this takes.
@@ -115,6 +119,7 @@ SparesAnswer how_many_spares(const Model& model, const Question& question, doubl
     answer.finds_spare =
         figure_of(outcomes, [&](const Outcome& o) { return o.finds_spare(answer.spares); }).mean;
     answer.curve.clear();
+    // A quarter beyond the answer, in some 40 points: enough for a figure.
     const std::size_t end = std::min(std::max(answer.high, answer.spares) * 5 / 4 + 2, beyond);
     const std::size_t step = std::max<std::size_t>(end / 40, 1);
     for (std::size_t s = 0; s <= end; s += step)
@@ -134,6 +139,7 @@ IntervalAnswer which_interval(const Model& model, const Question& question) {
   std::vector<std::vector<double>> efficiency;
   for (int step = -8; step <= 8; ++step) {
     const double interval = answer.daly_h * std::pow(2, step / 4.0);
+    // (Daly's own value is asked for in any case, as what the others are compared with.)
     if (interval > job.hours && step > 0) break;
     job.interval_h = std::min(interval, job.hours);
     std::vector<double> values;
@@ -152,6 +158,8 @@ IntervalAnswer which_interval(const Model& model, const Question& question) {
   for (std::size_t i = 0; i < answer.curve.size(); ++i) {
     std::vector<double> behind;
     for (std::size_t r = 0; r < asked.replications; ++r)
+      // Difference by difference under the same failures: that tells apart what the scatter of years would
+      // hide.
       behind.push_back(efficiency[best][r] - efficiency[i][r]);
     const Figure difference = figure_of(std::move(behind));
     answer.curve[i].as_good = difference.mean <= difference.error;

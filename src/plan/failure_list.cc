@@ -39,6 +39,7 @@ Result<TimePoint> parse_stamp(std::string_view text) {
                     .remedied_by("write it as 2005-06-21T10:54:00Z, as '2005-06-21 10:54' or in seconds "
                                  "since 1970"));
   };
+  // A stamp of digits alone is seconds since 1970: years alone are no stamps.
   const bool whole = !text.empty() && std::all_of(text.begin(), text.end(), is_digit);
   TimePoint at;
   if (whole) {
@@ -48,6 +49,7 @@ Result<TimePoint> parse_stamp(std::string_view text) {
     at = from_unix_seconds(seconds);
   } else {
     std::string full(text);
+    // What spreadsheets and published lists write is filled up to the one form that parse_time() reads.
     if (full.size() > 10 && full[10] == ' ') full[10] = 'T';
     if (full.size() == 16) full += ":00";
     if (full.size() == 19) full += 'Z';
@@ -60,6 +62,7 @@ Result<TimePoint> parse_stamp(std::string_view text) {
 }
 
 Result<Micros> parse_length(std::string_view text) {
+  // "90s" first, then sacct's "01:30:00": no text is both.
   if (const auto length = parse_duration(text)) return *length;
   if (const auto length = parse_elapsed(text)) return *length;
   return fail(Error(ErrorCode::bad_input, fmt::format("{} is no duration", quote_for_message(text)))
@@ -128,6 +131,7 @@ Result<Row> read_row(std::string_view line, const Places& places) {
   } else if (!cell(duration).empty()) {
     const auto length = parse_length(cell(duration));
     if (!length) return fail(length.error());
+    // (Compared before it is added: the sum could wrap.)
     if (length->count() / 1'000'000 > kMostSeconds - to_unix_seconds(*begins))
       return refuse("it ends after 2200", "see the duration's unit");
     row.failure.end = *begins + *length;
@@ -151,6 +155,8 @@ FailureList list_of(Rows rows) {
         f.node = place;
         Failure* last = first ? nullptr : &one.failures.back();
         // Where the end is not known the next failure shows that it was back in between.
+        // A node that is down cannot fail again: these are two rows of one outage.
+        // them.
         if (last && (f.start == last->start || (last->end != kNever && f.start < last->end))) {
           if (last->end == kNever || (f.end != kNever && f.end > last->end)) last->end = f.end;
           if (last->cause.empty()) last->cause = f.cause;
@@ -164,6 +170,7 @@ FailureList list_of(Rows rows) {
     std::sort(one.failures.begin(), one.failures.end(), [](const Failure& a, const Failure& b) {
       return a.start != b.start ? a.start < b.start : a.node < b.node;
     });
+    // The window is what the list shows: from its first failure to its last word.
     one.from = one.failures.front().start;
     one.until = one.from;
     for (const Failure& f : one.failures)
@@ -184,6 +191,7 @@ std::string_view take_line(std::string_view& text) {
 }  // namespace
 
 Result<FailureList> parse_failure_list(std::string_view text) {
+  // The mark that some spreadsheets put before UTF-8.
   if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
   std::size_t number = 0;
   std::optional<Places> places;
@@ -225,6 +233,7 @@ Result<FailureList> parse_failure_list(std::string_view text) {
     return fail(std::move(error).remedied_by(
         bad.empty() ? "give rows of node,start,end below a header that says so" : bad.front().remedy));
   }
+  // (The look above makes a system's entry also where its row is refused.)
   std::erase_if(rows, [](const auto& one) { return one.second.empty(); });
   FailureList list = list_of(std::move(rows));
   list.rows = all;
@@ -274,6 +283,7 @@ Result<FailureList> failures_of_journal(std::string_view lines) {
         Seen& seen = nodes[name];
         // What was down at the first look failed at a time that nobody knows.
         if (down && !seen.down && seen.known) {
+          // Journals before there were reasons tell of no person, so Slurm is believed.
           seen.lost = !group.has("reason") || who_set_down(reason, seen.reason, silent) == DownBy::slurm;
           seen.since = event.at;
         }
@@ -295,6 +305,7 @@ Result<FailureList> failures_of_journal(std::string_view lines) {
                       fmt::format("the journal's {} events tell of no node that Slurm lost", *events))
                     .remedied_by("give a longer journal, or a list of failures: --failures FILE"));
   FailureList list = list_of(std::move(rows));
+  // Up to the last event nothing more has failed: that is a part of the window, too.
   list.systems.front().until = std::max(list.systems.front().until, last);
   list.rows = list.systems.front().failures.size() + list.merged;
   return list;

@@ -15,6 +15,7 @@ namespace {
 
 // Stamps of lists are whole minutes: what is shorter was somewhere within one.
 constexpr double kLeastH = 0.5 / 60;
+// fit_level() needs four periods at least, each with some failures: of fewer than 16 the level is constant.
 constexpr std::size_t kLeastForLevel = 16, kEventsOfPeriod = 6, kMostPeriods = 36;
 
 // --- time between failures
@@ -30,9 +31,13 @@ std::vector<Life> lives_of(const Seen& seen, std::size_t nodes) {
   std::vector<Life> lives(nodes);
   std::vector<double> up_since(nodes, 0.0);
   for (const SeenFailure& f : seen.failures) {
+    // A failure of a burst ends a stretch without being one of the node's own: for its own law it is a
+    // cut-off.
     lives[f.node].push_back({std::max(f.start - up_since[f.node], kLeastH), !f.in_burst});
+    // (Of an unknown length it is taken as mended at once.)
     up_since[f.node] = std::max(up_since[f.node], f.start + f.length);
   }
+  // Nodes that the list never names have lived through all of it: left out, the rate would be too high.
   for (std::size_t i = 0; i < nodes; ++i)
     if (up_since[i] < seen.span) lives[i].push_back({seen.span - up_since[i], false});
   return lives;
@@ -66,6 +71,7 @@ UpTimes fit_up(const std::vector<Life>& lives) {
       failed += one.failed;
     }
   UpTimes up;
+  // (A list of nothing but bursts has no failure of a node's own; half a one keeps the mean finite.)
   up.mean_h = hours / std::max(failed, 0.5);
   struct Kind {
     const char* name;
@@ -79,6 +85,7 @@ UpTimes fit_up(const std::vector<Life>& lives) {
   std::size_t chosen = 0;
   for (const Kind& kind : kKinds) {
     std::vector<double> begin = {std::log(up.mean_h)};
+    // All parameters are searched as logarithms, for they are positive.
     if (kind.weibull) begin.push_back(std::log(0.8));
     if (kind.gamma) begin.push_back(0.0);
     const auto shape = [&](const std::vector<double>& x) { return kind.weibull ? std::exp(x[1]) : 1.0; };
@@ -163,6 +170,7 @@ RepairTimes fit_repair(std::vector<Repair> repairs, double span, std::size_t per
     squares += std::log(one.hours) * std::log(one.hours);
   }
   const auto n = static_cast<double>(repairs.size());
+  // Not 0: a list of equal lengths would have an infinite likelihood.
   const double mean = sum / n, variance = std::max(squares / n - mean * mean, 1e-4);
   const double period = span / static_cast<double>(periods);
   if (periods > 1) {
@@ -182,6 +190,7 @@ RepairTimes fit_repair(std::vector<Repair> repairs, double span, std::size_t per
     fit.level.period_h = period;
   }
 
+  // The most likely mean of an exponential law: all the time that was seen, by the repairs that ended in it.
   const double scale = total / std::max(ended, 0.5);
   double minus_exponential = 0;
   for (const Repair& one : repairs)
@@ -192,6 +201,8 @@ RepairTimes fit_repair(std::vector<Repair> repairs, double span, std::size_t per
         double minus = 0;
         for (const Repair& one : repairs) {
           const double z = (std::log(one.hours) - x[0]) / sigma;
+          // The constant is the square root of 2 pi. A repair that was cut off counts as longer than was
+          // seen.
           minus += one.ended ? 0.5 * z * z + std::log(sigma * one.hours * 2.5066282746310002) : -ln_over(z);
         }
         return minus;
@@ -212,6 +223,8 @@ RepairTimes fit_repair(std::vector<Repair> repairs, double span, std::size_t per
     return fit.law == RepairLaw::exponential ? 1 - std::exp(-h / scale)
                                              : 1 - std::exp(ln_over((std::log(h) - fit.mu) / fit.sigma));
   });
+  // Kolmogorov and Smirnov's bound at 5 % (1.36 / sqrt(n)); of fewer than 30 a curve tells more than the
+  // list does.
   if (hours.size() >= 30 && off > 1.36 / std::sqrt(static_cast<double>(hours.size()))) {
     fit.law = RepairLaw::empirical;
     fit.mean_h = 0;
@@ -235,10 +248,13 @@ LocalLevel fit_rate(const Seen& seen, std::size_t events) {
   const double period = seen.span / static_cast<double>(count);
   std::vector<double> counts(count, 0.0);
   for (const SeenFailure& f : seen.failures)
+    // A burst is one event of the rate, however many nodes it hits.
     if (!f.in_burst || f.first_of_burst)
       counts[std::min(static_cast<std::size_t>(f.start / period), count - 1)] += 1;
   const double mean = static_cast<double>(events) / static_cast<double>(count);
   std::vector<Measured> periods;
+  // Half a failure more: a period without any has a logarithm, too. 1 / count is the variance of the
+  // logarithm of a Poisson count.
   for (const double c : counts) periods.push_back({std::log((c + 0.5) / mean), 1 / (c + 0.5), true});
   LocalLevel level = fit_level(periods, period);
   if (level.constant()) {

@@ -17,6 +17,7 @@ void count(std::vector<std::uint32_t>& counts, std::uint32_t place) {
 // There is no checkpoint behind the last stretch of work.
 double JobClock::time_to_end() const {
   const double rest = job_->hours - saved_;
+  // (A whole number of intervals must not become one more by rounding.)
   const double stretches = std::max(std::ceil(rest / job_->interval_h - 1e-9), 1.0);
   return std::max(rest + (stretches - 1) * job_->cost_h - in_cycle_, 0.0);
 }
@@ -42,6 +43,7 @@ void JobClock::go_on(double now, Outcome& out) {
       const double left = time_to_end();
       const bool ends = left <= now - now_;
       const double took = ends ? left : now - now_, interval = job_->interval_h;
+      // A cycle is an interval of work and then a checkpoint: what lies beyond the interval is no work.
       const double before = std::min(in_cycle_, interval);
       double worked = job_->hours - saved_ - before;
       if (!ends) {
@@ -51,6 +53,7 @@ void JobClock::go_on(double now, Outcome& out) {
         in_cycle_ = at - full * cycle;
         worked = full * interval + std::min(in_cycle_, interval) - before;
       }
+      // As if it were saved; a failure takes back what was not (fail).
       out.useful_h += worked;
       out.checkpoint_h += took - worked;
       now_ = ends ? now_ + took : now;
@@ -71,6 +74,7 @@ void JobClock::fail(std::uint32_t down, Outcome& out) {
   out.useful_h -= unsaved;
   out.lost_h += unsaved;
   in_cycle_ = 0;
+  // Set and not added: a failure in a restart begins the restart anew.
   restart_left_ = job_->restart_h;
   queue_left_ = job_->replaced ? 0 : job_->requeue_h;
   most_down_ = std::max(most_down_, down);

@@ -20,9 +20,11 @@ Filtered filter(std::span<const Measured> periods, double drift, double scatter)
   Filtered now;
   bool begun = false;
   for (const Measured& one : periods) {
+    // Time goes on, and with it the walk, also through a period without a measurement.
     if (begun) now.variance += drift * drift;
     if (!one.known) continue;
     const double noise = one.variance + scatter * scatter;
+    // Begun with what is seen: nothing is known of the level before, so the first value has no likelihood.
     if (!begun) {
       now = {one.value, noise, 0};
       begun = true;
@@ -46,12 +48,14 @@ LocalLevel fit_level(std::span<const Measured> periods, double period_h) {
   best.variance = constant.variance;
   best.aic = best.aic_constant = 2 - 2 * constant.log_likelihood;
   LocalLevel other = best;
+  // A law with more parameters must gain that much before it is taken at all.
   other.aic = best.aic - kLeastGain;
   const auto known = std::count_if(periods.begin(), periods.end(), [](const Measured& m) { return m.known; });
   if (known < 4) return best;
   // From 2 % to a factor of e a period: what lies between two steps is not told apart by lists of any length.
   std::vector<double> grid = {0};
   for (double sd = 0.02; sd <= 1.01; sd *= 1.22) grid.push_back(sd);
+  // on.
   for (const double drift : grid)
     for (const double scatter : grid) {
       const Filtered got = filter(periods, drift, scatter);
@@ -69,6 +73,7 @@ LocalLevel fit_level(std::span<const Measured> periods, double period_h) {
 std::vector<double> future_of(const LocalLevel& level, std::size_t count, Random& random) {
   std::vector<double> factors;
   factors.reserve(count);
+  // Where the level is at the list's end is not known for sure: each future begins somewhere else.
   double walk = std::sqrt(level.variance) * random.normal();
   for (std::size_t i = 0; i < count; ++i) {
     walk += level.drift * random.normal();

@@ -15,6 +15,8 @@ Minimum minimise(const std::function<double(const std::vector<double>&)>& f, std
     const double value = f(place);
     return Minimum{std::move(place), std::isfinite(value) ? value : 1e300};
   };
+  // The steps are Nelder and Mead's: mirror the worst corner; go twice as far where that is the best;
+  // half-way where it is no better than the second worst; else shrink all towards the best.
   std::vector<Minimum> simplex = {at(begin)};
   for (std::size_t i = 0; i < n; ++i) {
     std::vector<double> corner = begin;

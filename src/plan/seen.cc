@@ -20,6 +20,7 @@ void mark_bursts(Seen& seen) {
   for (std::size_t i = 1; i < seen.failures.size(); ++i)
     seen.pairs += seen.failures[i].start - seen.failures[i - 1].start <= kBurstGapH;
   seen.pairs_by_chance = (count - 1) * (1 - std::exp(-count / seen.span * kBurstGapH));
+  // Three deviations of a Poisson count over what chance makes, and two more for short lists.
   if (seen.pairs <= seen.pairs_by_chance + 3 * std::sqrt(seen.pairs_by_chance) + 2) return;
   const std::size_t least = seen.pairs_by_chance < 0.3 * seen.pairs ? 2 : 3;
   for (std::size_t first = 0; first < seen.failures.size();) {
@@ -34,6 +35,7 @@ void mark_bursts(Seen& seen) {
       for (std::size_t i = first; i < end; ++i) {
         seen.failures[i].in_burst = true;
         seen.failures[i].first_of_burst = i == first;
+        // Each node once: one that fails twice in a burst is one of its nodes.
         if (nodes.erase(seen.failures[i].node) > 0) repairs.push_back(seen.failures[i].length);
       }
       seen.bursts.push_back(std::move(repairs));

@@ -12,10 +12,13 @@ namespace {
 
 constexpr std::uint32_t kBurst = UINT32_MAX;  // no node
 constexpr std::uint32_t kOther = UINT32_MAX;  // no job of ours
+// Periods of one future: a bound for years of a list with very short ones.
 constexpr std::size_t kMostSimulated = 10'000;
 
 struct Event {
   double at;
+  // An event is never taken out of the heap: when its node has moved on, its stamp is old and it is passed
+  // over.
   std::uint32_t node, stamp;
   bool operator>(const Event& other) const { return at > other.at; }
 };
@@ -39,6 +42,7 @@ class Pace {
 
  private:
   std::size_t place(double now) const {
+    // Before the begin the first period's rate holds, and after the last one the last.
     if (factors_.size() == 1 || now < warm_) return 0;
     return std::min(static_cast<std::size_t>((now - warm_) / period_), factors_.size() - 1);
   }
@@ -61,20 +65,25 @@ class Cluster {
   Cluster(const Model& model, const Setting& setting, std::uint64_t seed, std::uint64_t number)
       : model_(model),
         setting_(setting),
+        // Two streams: what jobs do must not change which nodes fail, so that settings can be compared under
+        // the same failures.
         random_(seed, 2 * number),
         jobs_random_(seed, 2 * number + 1),
         warm_(setting.warm_h >= 0
                   ? setting.warm_h
+                  // Six mean repairs: after that as many nodes are down as on any day.
                   : std::clamp(6 * model.repair.mean_h * setting.repairs.factor, 24.0, 1500.0)),
         end_(warm_ + setting.hours),
         failing_(pace_of(model.rate, setting, warm_, random_)),
         repairing_(pace_of(model.repair.level, setting, warm_, random_)),
         nodes_(setting.nodes) {
     const std::size_t working = setting.nodes - std::min(setting.spares, setting.nodes);
+    // Jobs side by side; the nodes that are left over work for nobody of ours (kOther).
     clocks_.assign(working / std::max<std::size_t>(setting.job.nodes, 1), JobClock(setting.job));
     begin_nodes();
     if (model.bursts.per_h > 0)
       push(failing_.after(0, random_.exponential() / model.bursts.per_h), kBurst, 0);
+    // At once, and not event by event: cheaper for ten thousand nodes.
     std::make_heap(heap_.begin(), heap_.end(), std::greater<>());
   }
 
@@ -122,6 +131,8 @@ class Cluster {
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
       Node& node = nodes_[i];
       node.random = Random(seed, i);
+      // Its rate is drawn from the gamma law with mean 1; Weibull's time runs by the rate to the power of
+      // 1/shape.
       if (up.spread > 0) node.speed = std::pow(node.random.gamma(up.spread) / up.spread, 1 / up.shape);
       sum += node.speed;
     }
@@ -148,6 +159,7 @@ class Cluster {
   double repair_time(double now, std::uint32_t place) {
     const RepairTimes& law = model_.repair;
     Random& random = nodes_[place].random;
+    // Drawn in any case, so that another share cures others and moves no other random number.
     const bool cured = random.uniform() <= setting_.repairs.reboot_cures;
     double hours = 0;
     switch (law.law) {
@@ -190,10 +202,12 @@ class Cluster {
       ++out_.failures;
       out_.most_down = std::max<std::size_t>(out_.most_down, down_);
     }
+    // Only what lies within the counted time, also of an outage that began before it or ends behind it.
     out_.down_h += std::max(std::min(now + hours, end_) - std::max(now, warm_), 0.0);
 
     // Whom it hits: an idle spare, or one of the nodes at work; all that are up are alike.
     const std::size_t spares = std::min(setting_.spares, setting_.nodes);
+    // Each node that is down has taken a spare, as long as there were some.
     const std::size_t idle = spares - std::min(before, spares);
     if (jobs_random_.uniform() * static_cast<double>(setting_.nodes - before) <= static_cast<double>(idle))
       return;
@@ -202,6 +216,7 @@ class Cluster {
       if (out_.hits_by_down.size() <= down_) out_.hits_by_down.resize(down_ + 1, 0);
       ++out_.hits_by_down[down_];
     }
+    // Jobs have no nodes of their own here: all nodes at work are as likely, and this says whose it was.
     const std::size_t slot = jobs_random_.below(setting_.nodes - spares) / setting_.job.nodes;
     const bool ours = slot < clocks_.size(), waits = !setting_.never_wait && down_ > spares;
     if (ours) {
@@ -218,6 +233,7 @@ class Cluster {
     ++node.stamp;
     --down_;
     push_failure(event.at, event.node);
+    // Else it is a spare again. Who waits longest is served first.
     if (waiting_.empty()) return;
     const std::uint32_t slot = waiting_.front();
     waiting_.pop_front();

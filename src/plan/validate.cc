@@ -81,6 +81,7 @@ Validation validate(const FailureList& list, const std::function<std::size_t(con
             fmt::format("{} at {:.0f} %: {}", system.name, 100 * share, model.error().line()));
         continue;
       }
+      // The fit sees nothing behind the cut, not even how long an outage still took: seen_of() cuts it off.
       const Seen before = seen_of(system, system.from, at), after = seen_of(system, at, system.until);
       Cut cut;
       cut.system = system.name;
