@@ -33,6 +33,7 @@ struct Clock {
 bool take_number(std::string_view& text, std::int64_t& value) {
   std::size_t n = 0;
   value = 0;
+  // One digit beyond the bound is read, which shows that there are too many.
   while (n < text.size() && is_digit(text[n]) && n <= kMaxFieldDigits) value = value * 10 + (text[n++] - '0');
   text.remove_prefix(n);
   return n > 0 && n <= kMaxFieldDigits;
@@ -49,6 +50,7 @@ bool take_fraction(std::string_view& text, std::int64_t& micros) {
   micros = 0;
   for (; n < text.size() && n < 6 && is_digit(text[n]); ++n) micros = micros * 10 + (text[n] - '0');
   text.remove_prefix(n);
+  // ".5" is half a second.
   for (std::size_t i = n; i < 6; ++i) micros *= 10;
   return n > 0;
 }
@@ -105,6 +107,7 @@ constexpr auto kUnits = std::to_array<UnitRow>({
 Result<TimeLimit> parse_time_limit(std::string_view text) {
   for (const std::string_view word : {"UNLIMITED", "INFINITE", "-1"})
     if (equal_ignoring_case(text, word)) return TimeLimit::unlimited();
+  // The word of scontrol and sacct for a job that asked for none: the partition's limit holds.
   if (equal_ignoring_case(text, "Partition_Limit")) return TimeLimit{};
   Clock c;
   if (!read_clock(text, c) || c.has_fraction)
@@ -112,6 +115,8 @@ Result<TimeLimit> parse_time_limit(std::string_view text) {
                   "write minutes, MM:SS, HH:MM:SS, D-HH, D-HH:MM, D-HH:MM:SS or UNLIMITED");
   const auto [a, b, d] = c.field;
   std::int64_t total = 0;
+  // What a field means hangs on how many there are, as in sbatch: "30" is minutes, "30:00" minutes and
+  // seconds, "1-12" hours after days.
   if (c.has_days)
     total = c.days * 86400 + a * 3600 + b * 60 + d;
   else if (c.fields == 3)

@@ -51,6 +51,7 @@ struct Range {
 
 // One name of the text: literals and brackets in turn; brackets[i] stands behind literals[i].
 struct Term {
+  // (Views into the text of the reader: a term lives as long as that does.)
   std::vector<std::string_view> literals;
   std::vector<std::vector<Range>> brackets;
   std::size_t column = 1;
@@ -96,6 +97,7 @@ class HostlistReader {
       return refuse(term.column, fmt::format("a name of {} bytes", length),
                     fmt::format("names have at most {} bytes", kMaxHostNameLength));
     total_ += term.names;
+    // Counted from the ranges alone: "n[0-999999999]" is refused before a name of it is made.
     if (total_ > most_) return refuse_count(term.column);
     return true;
   }
@@ -134,6 +136,7 @@ class HostlistReader {
         return refuse_char();
       }
     }
+    // Divided, not multiplied: the product of several brackets could wrap.
     if (term.names > most_ / numbers) return refuse_count(open + 1);
     term.names *= numbers;
     length += widest;
@@ -240,6 +243,7 @@ bool cut_less(const Cut& a, const Cut& b) {
 // What a big sort compares: the prefix by its rank among the prefixes of this list, so that a million names
 // of a few prefixes are sorted as integers.
 struct SortKey {
+  // The rank above the lowest byte, the width in it: a width is at most kMaxDigits.
   std::uint64_t rank_and_width;
   std::uint64_t number;
   std::uint32_t index;
@@ -267,6 +271,7 @@ struct PrefixKey {
     for (std::size_t i = 0; i < text.size() && at < 16; ++i) {
       if (is_digit(text[i]) && (i == 0 || !is_digit(text[i - 1]))) {
         const std::size_t run = std::min(text.find_first_not_of("0123456789", i), text.size()) - i;
+        // A digit before the length, so that a run still sorts among other bytes as a digit does.
         put('0');
         put(std::min<std::size_t>(run, 255));
         if (run >= 255) break;  // the length does not fit: left to the full comparison
@@ -310,11 +315,13 @@ std::vector<std::uint32_t> sorted_places(std::span<const std::string> names) {
   for (std::uint32_t i = 0; i < names.size(); ++i) {
     if (names[i].empty()) continue;
     const Cut c = cut(names[i]);
+    // Neighbours mostly share their prefix, so the map is seldom asked.
     if (prefixes.empty() || prefixes[last] != c.prefix) {
       const auto [it, is_new] = ids.emplace(c.prefix, static_cast<std::uint32_t>(prefixes.size()));
       if (is_new) prefixes.push_back(c.prefix);
       last = it->second;
     }
+    // Until all prefixes are known it holds the prefix's number, and its rank only then.
     keys.push_back({(std::uint64_t{last} << 8) | c.width, c.number, i});
   }
   const std::vector<std::uint32_t> rank = ranks(prefixes);
@@ -407,6 +414,7 @@ std::string write_groups(const std::vector<Group>& groups) {
       racks.add(head.number, head.width);
       for (; next < groups.size(); ++next) {
         const Group& other = groups[next];
+        // Only racks with exactly the same nodes: a product must give the same set again.
         if (other.numbers != groups[i].numbers || !other.prefix.ends_with(tail)) break;
         const Cut rack = cut(other.prefix.substr(0, other.prefix.size() - tail.size()));
         if (rack.prefix != head.prefix || rack.width == 0) break;
@@ -465,6 +473,7 @@ Result<std::vector<std::string>> expand_hostlist(std::string_view text, std::siz
   }
   names.reserve(total);
   char name[kMaxHostNameLength + kMaxDigits + 1];
+  // (It was read whole above, so no term of it is an error now.)
   for (HostlistReader reader(text, most); *reader.next(term);) append_names(term, 0, name, name, names);
   return names;
 }

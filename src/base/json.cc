@@ -54,11 +54,13 @@ class JsonBuilder : public nlohmann::json_sax<nlohmann::json> {
     return scalar(Json(static_cast<std::int64_t>(i)), true);
   }
   bool number_unsigned(number_unsigned_t i) override {
+    // An integer never passes through a double, and no other type of ours holds it.
     if (i > static_cast<std::uint64_t>(INT64_MAX)) return stop("the integer is over 2^63-1", here(1));
     return scalar(Json(static_cast<std::int64_t>(i)), true);
   }
   bool number_float(number_float_t d, const string_t&) override { return scalar(Json(d), true); }
   bool string(string_t& s) override { return scalar(Json(std::move(s))); }
+  // (Only in CBOR and its like; the lexer of text never calls it.)
   bool binary(binary_t&) override { return stop("binary value", here(1)); }
   bool start_object(std::size_t) override { return open(Json(Json::Object{})); }
   bool start_array(std::size_t) override { return open(Json(Json::Array{})); }
@@ -84,6 +86,7 @@ class JsonBuilder : public nlohmann::json_sax<nlohmann::json> {
     std::string why = e.what();
     // "[json.exception.parse_error.101] parse error at line 1, column 2: syntax error while ... - unexpected
     // ..."
+    // The rest tells of tokens of the library, which say nothing to who wrote the file.
     if (auto dash = why.rfind("; expected "); dash != std::string::npos) why.erase(dash);
     if (auto dash = why.find(" - "); dash != std::string::npos) why.erase(0, dash + 3);
     return stop(why, position == 0 ? 0 : position - 1);
@@ -134,6 +137,7 @@ class JsonBuilder : public nlohmann::json_sax<nlohmann::json> {
   bool stop(std::string why, std::size_t at) {
     if (error_.empty()) {
       error_ = std::move(why);
+      // The first error stands: what follows on it is none of the user's.
       error_at_ = at;
     }
     return false;
@@ -159,6 +163,7 @@ class JsonBuilder : public nlohmann::json_sax<nlohmann::json> {
     return true;
   }
   bool open(Json value) {
+    // Each level is a level of recursion in write() and in destructors: a text must not end the process.
     if (static_cast<int>(stack_.size()) >= options_.max_depth)
       return stop(fmt::format("nested deeper than {}", options_.max_depth), here(1));
     value.offset_ = static_cast<std::uint32_t>(start_of_token());
@@ -335,11 +340,13 @@ void write(std::string& out, const Json& value, int indent, int depth) {
     out += fmt::format("{}", value.as_int());
   else if (value.is_number()) {
     const double d = value.as_double();
+    // JSON has no word for it.
     if (!std::isfinite(d)) {
       out += "null";
       return;
     }
     std::string text = fmt::format("{}", d);  // the shortest text that reads back the same
+    // Else 2.0 would be read back as the integer 2, and the text of the value would not be its only one.
     if (text.find_first_of(".e") == std::string::npos) text += ".0";
     out += text;
   } else if (value.is_string())
@@ -393,6 +400,7 @@ Result<Json> Json::parse(std::string_view text, const ParseOptions& options) {
     nlohmann::json::sax_parse(begin, end, &builder, nlohmann::json::input_format_t::json, true,
                               options.comments);
   } catch (const std::exception& e) {
+    // What the library throws becomes an Error where it is called: none of its exceptions leaves this file.
     return fail(ErrorCode::bad_input, std::string("not valid JSON: ") + e.what());
   }
   return builder.finish();

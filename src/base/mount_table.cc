@@ -46,17 +46,21 @@ std::vector<Mount> parse_mountinfo(std::string_view text) {
   std::vector<Mount> mounts;
   while (const auto line = next_line(text)) {
     std::string_view rest = *line;
+    // Mount id, parent id and device, as in proc(5).
     for (int i = 0; i < 3; ++i) next_word(rest);
     Mount m;
     m.root = unescaped(next_word(rest));
     m.place = unescaped(next_word(rest));
     const std::string_view options = next_word(rest);
+    // Any number of optional fields, ended by "-".
     while (!rest.empty() && next_word(rest) != "-") {
     }
     m.type = next_word(rest);
     m.source = unescaped(next_word(rest));
     m.filesystem_options = next_word(rest);
     m.filesystem_read_only = has_option(m.filesystem_options, "ro");
+    // Either makes it so: a bind mount that is not writable, or a file system that the kernel turned
+    // read-only after an error.
     m.read_only = m.filesystem_read_only || has_option(options, "ro");
     if (!m.place.empty() && !m.type.empty()) mounts.push_back(std::move(m));
   }

@@ -29,6 +29,7 @@ std::string_view objection(std::string_view expression) {
   bool in_set = false;
   for (std::size_t i = 0; i < expression.size(); ++i) {
     const char c = expression[i];
+    // In a set '{', '[' and '\' mean themselves; a ']' right behind its begin does, too.
     if (in_set) {
       in_set = c != ']' || expression[i - 1] == '[' || expression.substr(i - 2, 2) == "[^";
       continue;
@@ -43,7 +44,9 @@ std::string_view objection(std::string_view expression) {
       std::string_view counts = expression.substr(i + 1, end - i - 1);
       std::int64_t most = 1;
       while (!counts.empty())
+        // The larger of "{2,9}": that many copies the library builds.
         if (const auto count = to_integer(next_part(counts, ','))) most = std::max(most, *count);
+      // (Bounded, so that the product of two cannot wrap before it is compared.)
       product *= std::min<std::int64_t>(most, 1 << 16);
       if (product > kMostRepeats) return "repeats too often";
     }
@@ -68,6 +71,7 @@ Result<Pattern> Pattern::parse(std::string_view written) {
   Pattern made;
   made.written_ = written;
   if (written.size() > kMostPattern) return refuse(written, "is too long");
+  // regcomp() and fnmatch() end at a zero byte: the rest would not be looked at.
   if (written.find('\0') != std::string_view::npos) return refuse(written, "holds a zero byte");
   std::string_view rest = written;
   if (rest.starts_with('!')) {
@@ -99,6 +103,7 @@ Result<Pattern> Pattern::parse(std::string_view written) {
 bool Pattern::fits_plain(std::string_view text) const {
   text = text.substr(0, kMostMatched);
   if (expression_) {
+    // REG_STARTEND takes the length from here: the text is a view and may hold zero bytes.
     regmatch_t bounds{0, static_cast<regoff_t>(text.size())};
     return ::regexec(&expression_->regex, text.empty() ? "" : text.data(), 0, &bounds, REG_STARTEND) == 0;
   }
@@ -121,6 +126,7 @@ std::optional<std::string> Patterns::missed_by(const std::vector<std::string_vie
   for (const Pattern& p : patterns_) {
     const bool found =
         std::any_of(lines.begin(), lines.end(), [&](std::string_view line) { return p.fits_plain(line); });
+    // A negated one must fit no line at all, any other at least one.
     if (found == p.negated()) return p.written();
   }
   return std::nullopt;

@@ -66,6 +66,7 @@ const ErrorRow& error_row(ErrorCode code) { return kRows[static_cast<std::size_t
 ErrorCode error_code_from(std::string_view name) {
   for (const ErrorRow& row : kRows)
     if (row.name == name) return row.code;
+  // A name of a newer version: nothing that its caller could mend.
   return ErrorCode::internal;
 }
 

@@ -37,6 +37,7 @@ std::optional<Spread> spread_of(std::span<const double> values) {
 double at_least_by_chance(std::uint64_t hits, std::uint64_t trials, std::uint64_t others_hits,
                           std::uint64_t others_trials) {
   if (hits == 0) return 1;
+  // More hits than trials is a counting error of who asks: it must not make the logarithms wild.
   trials = std::max(trials, hits);
   others_trials = std::max(others_trials, others_hits);
   // Of all hits, wherever they fell, how many fall here?
@@ -45,6 +46,7 @@ double at_least_by_chance(std::uint64_t hits, std::uint64_t trials, std::uint64_
   const double ways = log_choose(here + there, all);
   double sum = 0;
   for (double k = static_cast<double>(hits); k <= std::min(all, here); ++k)
+    // (The others cannot have more hits than trials.)
     if (all - k <= there) sum += std::exp(log_choose(here, k) + log_choose(there, all - k) - ways);
   return std::min(sum, 1.0);
 }

@@ -49,6 +49,7 @@ Result<Bytes> take_size(std::string_view whole, std::string_view& text, BareUnit
     text.remove_prefix(1);
     digits = 0;
     for (; !text.empty() && is_digit(text.front()); ++digits) {
+      // Nine digits keep numerator and denominator where binary_fraction() may double them.
       if (digits == 9) return refuse(whole, "has more than nine digits of fraction");
       numerator = numerator * 10 + static_cast<std::uint64_t>(text.front() - '0');
       denominator *= 10;
@@ -57,6 +58,7 @@ Result<Bytes> take_size(std::string_view whole, std::string_view& text, BareUnit
     if (digits == 0) return refuse(whole, "is not a size");
   }
   const unsigned shift = 10 * take_unit(text, bare);
+  // Before the shift, which would drop the upper bits.
   if (number > kMost >> shift) return refuse(whole, "is too big");
   const std::uint64_t bytes = (number << shift) + binary_fraction(numerator, denominator, shift);
   if (bytes > kMost) return refuse(whole, "is too big");
@@ -95,6 +97,7 @@ Result<Memory> parse_memory(std::string_view text, BareUnit bare) {
   auto size = take_size(text, rest, bare);
   if (!size) return fail(std::move(size).error());
   if (rest.empty()) return Memory{*size, MemoryPer::unstated};
+  // sacct's ReqMem up to Slurm 20.11: "4000Mn", "2Gc".
   if (rest == "n") return Memory{*size, MemoryPer::node};
   if (rest == "c") return Memory{*size, MemoryPer::cpu};
   return refuse(text, "is not a size of memory");
@@ -119,6 +122,7 @@ std::string format_memory(const Memory& memory) {
 
 std::string format_slurm_memory(Bytes size) {
   constexpr std::int64_t kMib = mib(1).count;
+  // Rounded up: a job must not get less than it asked for.
   return fmt::format("{}M", size.count / kMib + (size.count % kMib > 0 ? 1 : 0));
 }
 

@@ -14,6 +14,7 @@ constexpr std::size_t kMaxWord = 64;
 
 int edit_distance(std::string_view a, std::string_view b, int most) {
   if (a.size() > kMaxWord || b.size() > kMaxWord) return most + 1;
+  // Each edit changes the length by one at most.
   if (std::abs(static_cast<int>(a.size()) - static_cast<int>(b.size())) > most) return most + 1;
   // Three rows of the table: the swap of neighbours looks two rows back.
   using Row = std::array<int, kMaxWord + 1>;
@@ -36,7 +37,9 @@ int edit_distance(std::string_view a, std::string_view b, int most) {
 
 std::string did_you_mean(std::string_view word, std::span<const std::string_view> candidates) {
   const int length = static_cast<int>(std::min(word.size(), kMaxWord + 1));
+  // The fewer letters a word has, the sooner it is near to any other.
   int most = length <= 3 ? 1 : length <= 6 ? 2 : 3;
+  // Not all letters of it: then any word as long would be "near".
   most = std::min(most, length - 1);
   std::string_view nearest;
   for (const std::string_view candidate : candidates) {

@@ -25,6 +25,7 @@ std::string quote_for_message(std::string_view bytes, std::size_t most) {
   std::size_t taken = 0;
   while (taken < bytes.size()) {
     const Rune rune = next_rune(bytes.substr(taken));
+    // Whole characters only: half of one would make the message no UTF-8.
     if (taken + rune.bytes > most) break;
     const std::string_view character = bytes.substr(taken, rune.bytes);
     taken += rune.bytes;
@@ -48,6 +49,7 @@ std::string quote_for_message(std::string_view bytes, std::size_t most) {
 
 std::string_view whole_characters(std::string_view text, std::size_t most) {
   if (text.size() <= most) return text;
+  // Back over the bytes that continue a character, to where it begins.
   while (most > 0 && (static_cast<unsigned char>(text[most]) & 0xC0) == 0x80) --most;
   return text.substr(0, most);
 }
@@ -68,6 +70,7 @@ Rune next_rune(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<std::uint8_t>(text[i]); };
   const std::uint8_t lead = byte(0);
   if (lead < 0x80) return {lead, 1, true};
+  // 0xc0, 0xc1 and from 0xf5 on begin nothing in UTF-8 (RFC 3629).
   const std::size_t length = lead >= 0xf0 && lead < 0xf5   ? 4
                              : lead >= 0xe0 && lead < 0xf0 ? 3
                              : lead >= 0xc2 && lead < 0xe0 ? 2
@@ -78,6 +81,8 @@ Rune next_rune(std::string_view text) {
     if ((byte(i) & 0xc0) != 0x80) return {lead, 1, false};
     code = (code << 6) | (byte(i) & 0x3fU);
   }
+  // Written longer than need be, a surrogate, or beyond Unicode: not valid, or one text would have two
+  // spellings.
   constexpr char32_t kLowest[] = {0, 0, 0x80, 0x800, 0x10000};
   if (code < kLowest[length] || code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff))
     return {lead, 1, false};

@@ -50,11 +50,13 @@ std::size_t line_break(std::string_view text, int width) {
       if (text[at] == ' ') return at;
       if (blank > 0) return blank;
       if (comma > 0) return comma;
+      // At least one character, or a narrow column would never come to the end of its text.
       return at > 0 ? at : rune.bytes;
     }
     if (rune.code == ' ' && at > 0) blank = at;
     used += w;
     at += rune.bytes;
+    // Behind the comma, for it stays on its line; a blank does not.
     if (rune.code == ',') comma = at;
   }
   return at;
@@ -64,6 +66,7 @@ std::string padded(std::string_view text, std::string_view sgr, bool colours, in
                    TextTable::Column::Align align) {
   const int blanks = std::max(0, width - display_width(text));
   const std::string pad(static_cast<std::size_t>(blanks), ' ');
+  // The width is that of the text without its colour codes, which take no column.
   const std::string shown = painted(text, text.empty() ? std::string_view() : sgr, colours);
   return align == TextTable::Column::Align::right ? pad + shown : shown + pad;
 }
@@ -90,6 +93,7 @@ std::string for_terminal(std::string_view text) {
   std::string safe;
   while (!text.empty()) {
     const Rune rune = next_rune(text);
+    // A terminal would obey them: texts of jobs and nodes come from strangers.
     const bool control = rune.code < 0x20 || (rune.code >= 0x7f && rune.code < 0xa0);
     if (rune.valid && !control) {
       safe += text.substr(0, rune.bytes);
@@ -148,6 +152,7 @@ std::string TextTable::text(const Page& page) const {
   int total = page.indent;
   for (const std::size_t c : shown) total += widths[c] + kGap;
   total -= shown.empty() ? 0 : kGap;
+  // One column at a time, so that those of like width end as wide as each other.
   while (page.width > 0 && total > page.width) {
     int* widest = nullptr;
     for (const std::size_t c : shown) {

@@ -67,12 +67,14 @@ Result<TimePoint> parse_time(std::string_view text) {
   std::size_t at = 19;
   int micros = 0;
   if (at < text.size() && text[at] == '.') {
+    // Six digits and no other number, as format_time() writes them: one form, one text.
     micros = digits(text, at + 1, 6);
     if (micros < 0) return bad();
     at += 7;
   }
   if (text.substr(at) != "Z") return bad();
   const year_month_day date(year(y), month(static_cast<unsigned>(mo)), day(static_cast<unsigned>(d)));
+  // (30 February.)
   if (!date.ok()) return bad();
   return TimePoint(sys_days(date)) + hours(h) + minutes(mi) + seconds(s) + Micros(micros);
 }
