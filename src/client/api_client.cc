@@ -112,6 +112,7 @@ class ApiClient::Connection {
   /// Errors: daemon_away (closed by the peer: an answer may be there all the same), timed_out.
   Status send(std::string_view bytes, Clock::time_point deadline) {
     while (!bytes.empty()) {
+      // MSG_NOSIGNAL: a server that has gone is an error here, and no SIGPIPE that ends the command.
       const ssize_t n = ::send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
       if (n >= 0) {
         bytes.remove_prefix(static_cast<std::size_t>(n));
@@ -130,6 +131,7 @@ class ApiClient::Connection {
     const ssize_t n = ::recv(fd_, buffer_.data(), buffer_.size(), MSG_DONTWAIT);
     if (n > 0) return answer.add(std::string_view(buffer_.data(), static_cast<std::size_t>(n)));
     if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR)) return {};
+    // The end of the connection ends an answer of no told length.
     if (n == 0 && answer.end()) return {};
     return fail(
         away(path_, n < 0 ? os_error(errno) : "it closed the connection in the middle of its answer"));
@@ -184,6 +186,8 @@ Result<ApiClient> ApiClient::connect(std::string socket_path, ApiTimes times) {
 Status ApiClient::send_request(const std::string& request) {
   const auto deadline = Clock::now() + times_.answer;
   for (;;) {
+    // A kept connection may have been closed by an idle server: then the request goes out a second time on a
+    // new one. Its key makes that harmless; an answer that had begun is not asked for again.
     const bool kept = connection_ != nullptr;
     if (!kept) {
       connection_ = std::make_unique<Connection>(path_);
@@ -214,6 +218,7 @@ Result<ApiClient::Answer> ApiClient::ask(std::string_view method, std::string_vi
     auto text = remote_->ask({std::string(method), std::string(target), std::string(body),
                               std::string(idempotency_key), times_.answer});
     if (!text) return fail(std::move(text.error()));
+    // (The other side has turned bad answers into errors already.)
     return Answer{kOk, std::move(*text)};
   }
   const auto deadline = Clock::now() + times_.answer;
@@ -230,6 +235,7 @@ Result<ApiClient::Answer> ApiClient::ask(std::string_view method, std::string_vi
     }
   }
   Answer whole{answer.status(), answer.take_body()};
+  // Bytes behind the answer belong to no request of ours: the next answer could not be told from them.
   if (!answer.keeps_connection() || !answer.rest().empty()) connection_.reset();
   if (whole.status >= 300) return fail(error_from_response(whole.status, whole.body));
   return whole;
@@ -269,6 +275,7 @@ Status ApiClient::stream(std::string_view target, const std::function<bool(std::
   // However this ends, the connection is not used again: the rest of the stream may still be coming.
   const auto connection = std::move(connection_);
   HttpResponseReader& answer = connection->answer;
+  // The body is then an error and not lines.
   const bool refused = answer.status() >= 300;
   std::string text;
   for (;;) {

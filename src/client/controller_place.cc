@@ -12,9 +12,12 @@ namespace sickbay {
 namespace {
 
 constexpr std::string_view kHostKey = "SlurmctldHost";
+// A name of the DNS (RFC 1035: 255 bytes with the lengths of its labels).
 constexpr std::size_t kLongestHost = 253;
 
 bool is_host(std::string_view text) {
+  // No '-' in front: the name may come to stand on a command line, where it would be an option. '%' names
+  // the interface of a link-local address.
   return !text.empty() && text.size() <= kLongestHost && text.front() != '-' &&
          std::all_of(text.begin(), text.end(), [](char c) {
            return is_digit(c) || (to_lower(c) >= 'a' && to_lower(c) <= 'z') ||
@@ -67,6 +70,7 @@ std::vector<ControllerPlace> slurm_controllers(std::string_view configuration, s
     const std::string_view key = trimmed(line.substr(0, equals));
     if (!equal_ignoring_case(key.substr(0, key.find('[')), kHostKey)) continue;
     std::string_view host = trimmed(line.substr(equals + 1));
+    // "head1(10.0.0.1)": the address in brackets is what Slurm itself connects to.
     if (const std::size_t open = host.find('('); open != host.npos && host.ends_with(')'))
       host = host.substr(open + 1, host.size() - open - 2);
     if (is_host(host)) places.push_back({std::string(host), port});
