@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of built-in operations: those that collect, and the rest in builtin_operations_more.cc.
+// The table of built-in operations, made of the rows that stand beside this file, and their arguments.
 #include "model/builtin_operations.h"
 
 #include <fmt/format.h>

@@ -26,6 +26,7 @@ Result<std::size_t> each_of(NextLine next, const std::function<void(const Event&
   for (std::size_t number = 1; next(line); ++number) {
     if (trimmed(line).empty()) continue;
     const auto event = event_of(trimmed(line), number);
+    // Not skipped: a journal with a hole would be read as another history.
     if (!event) return fail(event.error());
     ++events;
     each(*event);

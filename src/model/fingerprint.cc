@@ -163,9 +163,11 @@ std::optional<Clue> read_shell(std::string_view line) {
   if (!rest) return std::nullopt;
   auto words = after(*rest, ": ");
   if (!words) return std::nullopt;
+  // The process id stands between; where there is none, it is another message of the shell.
   const auto begin = words->find_first_not_of(" 0123456789");
   if (begin == std::string_view::npos || begin == 0) return std::nullopt;
   *words = words->substr(begin);
+  // Two blanks part the signal's words from the command.
   const int signal = signal_of_words(words->substr(0, std::min(words->find("  "), words->size())));
   if (signal == 0) return std::nullopt;
   return signal_clue(signal, {}, "");
@@ -191,6 +193,7 @@ void append_tail(std::vector<std::string>& to, const std::vector<std::string_vie
   for (auto it = lines.rbegin(); it != lines.rend() && kept.size() < count; ++it) {
     if (trimmed(*it).empty()) continue;
     std::string line = safe_line(it->substr(0, bytes));
+    // The newest lines have the room; what does not fit ends it, so that no line is left out between two.
     if (line.size() > bytes) break;
     bytes -= line.size();
     kept.push_back(std::move(line));
@@ -244,6 +247,7 @@ Fingerprint read_fingerprint(std::string_view out_tail, std::string_view err_tai
   Fingerprint found;
   Clue best;
   std::string_view deciding;
+  // Error output first: between equals the first wins, and srun speaks there.
   for (const auto* lines : {&err, &out}) {
     for (std::string_view line : *lines) {
       line = line.substr(0, kLongestLine);

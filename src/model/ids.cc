@@ -14,6 +14,7 @@ constexpr std::string_view kRunLetters = "rvk";  // in the order of RunKind
 // Reads a positive decimal number off the front of `text`; false where there is none or it has a leading 0.
 template <class Int>
 bool take_number(std::string_view& text, Int& out) {
+  // One name, one text: "c017" and "c17" would be two keys for the same case.
   if (text.empty() || text[0] < '1' || text[0] > '9') return false;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
   if (error != std::errc()) return false;

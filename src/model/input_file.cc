@@ -45,6 +45,7 @@ Result<std::vector<InputFile>> read_inputs(const Json& list) {
   std::vector<InputFile> files;
   for (const Json& one : list.items()) {
     InputFile file = InputFile::from_json(one);
+    // The path will be opened by a process of the owner, hours later: it must be one.
     if (!file.path.starts_with('/') || file.path.size() > kPathBound ||
         file.path.find('\0') != std::string::npos)
       return unfit("an input of a case has the path " + quote_for_message(file.path, 80));

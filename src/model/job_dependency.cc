@@ -13,6 +13,7 @@ JobDependencies parse_job_dependencies(std::string_view text) {
     const auto end = std::min(text.find_first_of(",?"), text.size());
     std::string_view one = trimmed(text.substr(0, end));
     text.remove_prefix(std::min(end + 1, text.size()));
+    // "afterok:17(unfulfilled)", as scontrol shows it.
     one = one.substr(0, one.find('('));
     if (equal_ignoring_case(one, "singleton")) found.singleton = true;
     // The first part is the kind; each further one a job, with _TASK or +MINUTES behind it.

@@ -82,6 +82,7 @@ bool ToldLives::is_news(JobId job, TimePoint start, bool ended, std::chrono::sec
 }
 
 void ToldLives::end_look() {
+  // Slurm has forgotten them, and so may we: memory is bounded by the jobs that a look shows.
   std::erase_if(jobs_, [](const auto& entry) { return !entry.second.seen; });
   for (auto& [job, told] : jobs_) told.seen = false;
 }
@@ -112,6 +113,8 @@ std::optional<JobOutcome> outcome_of(const JobInfo& job, TimePoint now) {
       outcome.exit_code = job.exit_code;
       outcome.exit_signal = job.exit_signal;
     }
+    // Ended by people or by a bound before it was clear that it could live there: no word about a node.
+    // Bounded ones are still kept, for whoever asks how the job ended.
     if (!outcome.failed && end != RunEnd::completed && outcome.lived <= kEarly) {
       if (!bounded) return std::nullopt;
       outcome.neutral = true;

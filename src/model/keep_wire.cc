@@ -147,6 +147,7 @@ Result<std::vector<KeepPack>> parse_keep_needs(std::string_view text) {
 }
 
 std::string seal_text(const std::string& nonce, const KeepRequest& request) {
+  // With the nonce of this connection: a line that somebody has listened to is worth nothing in the next.
   return nonce + " " + unsealed(request);
 }
 

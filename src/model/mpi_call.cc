@@ -24,6 +24,7 @@ std::optional<std::string> mpi_call(std::string_view name) {
   if (name.size() > kLongestName) return std::nullopt;
   // A symbol's version ("MPI_Recv@@LIBMPI_1") is no part of its name.
   name = name.substr(0, name.find('@'));
+  // The profiling interface: PMPI_Recv is MPI_Recv's other name.
   if (name.starts_with('P') || name.starts_with('p')) name.remove_prefix(1);
   // Open MPI's Fortran bindings: ompi_recv_f, of which mpi_recv_ is another name.  (Without its _f a function
   // of that kind is one within the library.)
@@ -48,6 +49,7 @@ std::optional<std::string> mpi_call(std::string_view name) {
     return std::nullopt;
   std::string call = "MPI_";
   for (const char ch : name) call += fortran ? to_lower(ch) : ch;
+  // As the standard writes it: MPI_Recv, whatever language called it.
   call[4] = to_upper(call[4]);
   return call;
 }

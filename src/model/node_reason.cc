@@ -39,6 +39,7 @@ constexpr auto kWriteWords = std::to_array<std::string_view>(
      "unable to write", "write error", "error writing", "write failed", "failed to write"});
 
 const SlurmReasonRow* row_of(std::string_view text) {
+  // By its beginning: Slurm puts figures behind some of its words.
   text = trimmed(text);
   const auto row = std::find_if(kReasons.begin(), kReasons.end(),
                                 [&](const SlurmReasonRow& each) { return text.starts_with(each.begins); });

@@ -72,6 +72,7 @@ std::string take_spares(std::vector<HotSpare>& field, std::string_view value) {
     if (std::find(seen.begin(), seen.end(), partition) != seen.end())
       return fmt::format("each partition once, and {} stands there twice", quote_for_message(partition));
     seen.push_back(partition);
+    // (0 is no pool, and stands for none.)
     if (spare.count > 0) field.push_back(std::move(spare));
   }
   return "";
@@ -149,6 +150,7 @@ std::optional<Line> next_line(std::string_view& rest, std::size_t& number) {
       else
         kept += one[i];
     }
+    // A backslash in a comment goes on with nothing.
     const bool goes_on = !comment && kept.ends_with('\\');
     if (goes_on) kept.pop_back();
     line.text += kept;
@@ -172,6 +174,7 @@ bool next_pair(std::string_view& text, std::string_view& key, std::string_view& 
     if (end == std::string_view::npos) return false;
     value = text.substr(1, end - 1);
     text.remove_prefix(end + 1);
+    // Key="a"b: whoever wrote that meant something else.
     if (!text.empty() && kBlank.find(text[0]) == std::string_view::npos) return false;
   } else {
     const auto end = std::min(text.find_first_of(kBlank), text.size());
@@ -235,6 +238,7 @@ Result<NonstopConfig> parse_nonstop_config(std::string_view text, std::string_vi
   if (config.control_addr.empty())
     return refuse(source, 0, "no ControlAddr", "nobody knows where the service runs", "add ControlAddr=HOST");
   if (!config.drain_deny.empty()) {
+    // Who names only those that are denied means that all others may.
     if (config.drain_allow.empty()) config.drain_allow.all = true;
     if (!config.drain_allow.all)
       return refuse(source, 0, "UserDrainDeny beside UserDrainAllow",

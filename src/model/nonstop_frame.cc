@@ -61,6 +61,7 @@ Status FrameReader::take(std::string_view bytes) {
   if (!looked) {
     broken_ = looked.error();
     bytes_.clear();
+    // A stranger's bytes are not kept until he closes.
     bytes_.shrink_to_fit();
   }
   return looked;

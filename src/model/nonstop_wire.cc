@@ -167,6 +167,7 @@ Status read_fields(Fields& fields, Request& request) {
       return refuse(fmt::format("a reason of {} bytes", request.reason.size()),
                     fmt::format("it may have {}", kMaxReason), fields.row().form);
     for (char& c : request.reason) {
+      // The reason goes on to Slurm and to terminals, and comes from any user.
       if (c < ' ' || c > '~') c = '?';
       if (c == '"') c = '\'';
     }
@@ -280,6 +281,7 @@ std::optional<Code> code_from(std::string_view name) {
 }
 
 Result<Request> parse_request(std::string_view payload) {
+  // Clients in C send their string with its NUL.
   payload = payload.substr(0, payload.find('\0'));
   while (!payload.empty() && kEnds.find(payload.back()) != std::string_view::npos) payload.remove_suffix(1);
   if (payload.size() > kMaxMessage)

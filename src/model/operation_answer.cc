@@ -91,6 +91,8 @@ OperationAnswer parse_operation_answer(int exit_code, std::string_view out, std:
   if (said != nullptr && said->result == Said::unknown)
     return no_answer(answer.text.empty() ? "it says unknown" : answer.text);
   const int expected = said == nullptr ? 0 : said->exit_code;
+  // Said twice, or not at all (doc/formats/operation.md): a script that dies of an error of its own ends
+  // with 1, too.
   if (expected != exit_code)
     return no_answer(said == nullptr ? ended_with(exit_code, err) + ", but its answer does not say \"fault\""
                                      : fmt::format("its answer says \"{}\", but it ended with exit code {}",

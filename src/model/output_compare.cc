@@ -86,6 +86,7 @@ std::vector<std::string_view> lines_of(std::string_view text) {
     lines.push_back(text.substr(0, end));
     text.remove_prefix(end == text.npos ? text.size() : end + 1);
   }
+  // Empty lines at the end are no result.
   while (!lines.empty() && trimmed(lines.back()).empty()) lines.pop_back();
   return lines;
 }
@@ -109,6 +110,7 @@ std::optional<OutputDifference> difference_of(std::string_view reference, std::s
                                               const Tolerance& tolerance, const LineRule& rule) {
   if (rule.free || reference == other) return std::nullopt;
   const std::vector<Token> a = tokens_of(reference), b = tokens_of(other);
+  // Another number of words: which belongs to which is not known, so the whole lines are told.
   if (a.size() != b.size()) return OutputDifference{0, told(trimmed(reference)), told(trimmed(other))};
   for (std::size_t i = 0; i < a.size(); ++i) {
     Tolerance here = tolerance;

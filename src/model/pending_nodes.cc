@@ -36,6 +36,7 @@ class Constraint {
   Constraint(std::string_view text, std::string_view features)
       : text_(text), has_(split(features, ",")), counted_(text.find('*') != text.npos) {}
 
+  // Nothing where the text could not be read to its end: then nobody is called unfit by it.
   std::optional<bool> met() {
     const std::optional<bool> value = either();
     return at_ == text_.size() ? value : std::nullopt;
@@ -111,6 +112,7 @@ Device device_of(std::string_view text) {
     if (text.starts_with(head)) text.remove_prefix(head.size());
   Device device;
   bool first = true;
+  // name[:type][:count]: what is no number between them is the type.
   for (const std::string_view part : split(text, ":=")) {
     std::uint64_t number = 0;
     const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), number);
@@ -132,6 +134,7 @@ std::string missing_device(std::string_view wanted, std::string_view offered) {
     std::uint64_t there = 0;
     for (const std::string_view item : split(offered, ",")) {
       const Device has = device_of(item);
+      // A node may offer several types of one device, each with its count.
       if (has.name == want.name && (want.type.empty() || has.type == want.type)) there += has.count;
     }
     if (there < want.count) return std::string(text);

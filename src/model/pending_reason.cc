@@ -203,6 +203,7 @@ PendingReason reason_of(const Row& row) {
 const std::map<std::string, PendingReason, std::less<>>& by_word() {
   static const auto all = [] {
     std::map<std::string, PendingReason, std::less<>> made;
+    // Of two rows with one word (PartitionDown) the first stands.
     for (PendingReason& reason : pending_reasons()) made.try_emplace(reason.word, reason);
     return made;
   }();

@@ -94,6 +94,7 @@ Result<Rank> read_rank(const Json& json) {
     if (one["stacks"].size() > kMostThreads) return no_look("a round has too many stacks");
     for (const Json& place : one["stacks"].items()) {
       const std::int64_t i = place.as_int(-1);
+      // The child has read users' memory: what it prints is checked like any other text from outside.
       if (i < 0 || i >= static_cast<std::int64_t>(rank.stacks.size()))
         return no_look("a round names a stack that is not there");
       round.stacks.push_back(static_cast<std::uint32_t>(i));
@@ -108,6 +109,7 @@ Result<Rank> read_rank(const Json& json) {
 std::string plain_name(std::string_view text, std::size_t most) {
   std::string name(text.substr(0, most));
   for (char& c : name)
+    // Names come out of a user's binary and stack.
     if (c < ' ' || c > '~') c = '?';
   return name;
 }

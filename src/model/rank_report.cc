@@ -96,6 +96,7 @@ std::string ranks_text(const TaskIds& ranks) {
   const std::string text = ranks.text();
   if (ranks.size() == 1) return "rank " + text;
   if (text.size() <= kMostRanksText) return "ranks " + text;
+  // Cut between two ranges: half a number would name another rank.
   const std::size_t cut = text.rfind(',', kMostRanksText);
   return fmt::format("{} ranks ({},...)", ranks.size(), text.substr(0, cut));
 }

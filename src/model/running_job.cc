@@ -21,6 +21,8 @@ tl::unexpected<Error> no(const RunningJob& job, std::string_view why, std::strin
 std::vector<CpuGroup> group_cpus(const std::vector<std::uint32_t>& cpus) {
   std::vector<CpuGroup> groups;
   for (const std::uint32_t n : cpus) {
+    // Runs of equal numbers in the order of the nodes, as in Slurm's own "4(x2),8": the order says which
+    // node has which.
     if (groups.empty() || groups.back().cpus != n) groups.push_back({n, 0});
     ++groups.back().count;
   }

@@ -9,6 +9,7 @@ namespace {
 std::optional<std::string> asked_for(const Submission& submission) {
   const auto line = parse_sbatch_line(submission.sbatch_options);
   if (!line) return std::nullopt;
+  // sbatch's order: the command line, then its variables, then the script's lines.
   if (const GivenOption* given = line->last("array")) return given->value.value_or("");
   constexpr std::string_view kVariable = "SBATCH_ARRAY_INX=";
   for (const std::string& one : submission.environment)

@@ -179,6 +179,7 @@ class OptionReader {
   Status read_options() {
     while (at_ < words_.size()) {
       const std::string& word = words_[at_];
+      // A single "-" is no option for getopt_long, and so the script.
       if (word.size() < 2 || word[0] != '-') {
         if (word != ":") break;  // parts the components of a heterogeneous job
         line_.heterogeneous = true;
@@ -204,6 +205,7 @@ class OptionReader {
     given.first = at_;
     if (equals != word.npos) given.value = word.substr(equals + 1);
 
+    // Our own by their whole name only: a cut one is sbatch's.
     const auto mine = std::ranges::find(own_, name, &CommandOption::name);
     const bool is_own = mine != own_.end();
     if (is_own) {
@@ -245,6 +247,7 @@ class OptionReader {
       }
       given.name = canonical_name(*given.option);
       const std::string rest = word.substr(i + 1);
+      // An optional value stands in the same word, or is none.
       if (given.option->value == optional && !rest.empty()) given.value = rest;
       if (given.option->value == required) {
         if (rest.empty() && at_ + 1 >= words_.size())
@@ -345,10 +348,12 @@ Result<std::vector<GivenOption>> parse_script_options(std::string_view script) {
     script.remove_prefix(end == script.npos ? script.size() : end + 1);
     ++line_number;
     constexpr std::string_view kMark = "#SBATCH";
+    // From the first column only, and no blank before it: sbatch looks no further.
     if (text.starts_with(kMark)) {
       auto read = append_directive_words(text.substr(kMark.size()), line_number, words);
       if (!read) return fail(read.error());
     } else if (const std::string_view rest = trimmed(text); !rest.empty() && rest[0] != '#') {
+      // Options end at the first command, as in sbatch: a later "#SBATCH" is a remark.
       break;
     }
   }

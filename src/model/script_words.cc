@@ -93,6 +93,8 @@ std::string ShellNames::expand(std::string_view line) {
   int defaults = 0;                 // "${NAME:-" that are open
   char quote = 0, before = ' ';
   const auto write = [&](const std::string& known) {
+    // A line that doubles a variable again and again would grow without end: what was written out is counted
+    // (too_much).
     written_ += known.size();
     out.add(known);
   };
@@ -119,6 +121,7 @@ std::string ShellNames::expand(std::string_view line) {
       if (!rest.empty()) out.add(line[++i]);
     } else if (c == '~' && kBefore.find(before) != std::string_view::npos) {
       const auto user = std::min(rest.find_first_of(kUserEnds), rest.size());
+      // Whose home ~OTHER is stands in no environment.
       const std::string* home = user == 0 || rest.substr(0, user) == user_ ? value_of("HOME") : nullptr;
       if (home != nullptr) {
         write(*home);
@@ -137,6 +140,7 @@ std::string ShellNames::expand(std::string_view line) {
         // Of "${NAME%/}" and the like the value alone.
         if (braces) i += std::min(behind.find('}'), behind.size()) + 1;
       } else if (braces && !is_of_the_run(name) && (behind.starts_with(":-") || behind.starts_with(":="))) {
+        // Of an unknown name the default is what the shell takes: it is read on as text, up to its brace.
         i += 2;
         ++defaults;
       } else {
@@ -152,6 +156,7 @@ std::string ShellNames::expand(std::string_view line) {
       if (ends) end_of_word();
       out.add(c);
       if (ends || (quote == 0 && c == '(')) word = out.size();
+      // The first '=' of a word sets a name; further ones are of its value.
       if (c == '=' && quote == 0 && setting.empty()) {
         const std::string_view name = out.from(word);
         if (name.size() > 1 && is_name(name.substr(0, name.size() - 1))) {
@@ -168,6 +173,7 @@ std::string ShellNames::expand(std::string_view line) {
 
 bool names_path(std::string_view line, std::string_view folder) {
   while (folder.size() > 1 && folder.ends_with('/')) folder.remove_suffix(1);
+  // "/" is named by every absolute path.
   if (folder.size() < 2 || folder[0] != '/') return false;
   for (auto at = line.find('/'); at != std::string_view::npos; at = line.find('/', at + 1)) {
     // A path begins at its first slash; only "-I/home" has letters before it.
@@ -177,6 +183,7 @@ bool names_path(std::string_view line, std::string_view folder) {
       continue;
     if (!line.substr(at).starts_with(folder)) continue;
     const std::string_view behind = line.substr(at + folder.size());
+    // Whole, or as the start of a path: /home/alice is not named by /home/alice2.
     if (behind.empty() || !in_file_name(behind[0])) return true;
   }
   return false;
@@ -187,6 +194,7 @@ bool writes_elsewhere(std::string_view line) {
   const auto is_elsewhere = [](std::string_view text) {
     const std::string_view path = text.substr(0, text.find_first_of(kEnds));
     if (!path.starts_with('/')) return false;
+    // "/tmp/../home" only looks harmless.
     if (path.find("/..") != std::string_view::npos) return true;
     return std::ranges::none_of(kHarmlessRoots, [path](std::string_view root) {
       return path.starts_with(root) && (path.size() == root.size() || path[root.size()] == '/');

@@ -12,6 +12,7 @@
 namespace sickbay {
 namespace {
 
+// As in slurm.h: a base in the low bits, flags above it, from bit 8 (jobs) and bit 4 (nodes) on.
 constexpr std::uint32_t kJobBaseMask = 0xff;
 constexpr std::uint32_t kNodeBaseMask = 0x0f;
 
@@ -181,6 +182,7 @@ Result<JobWord> parse_job_word(std::string_view word) {
         found = JobWord{row.base, 0, {}}, ++fits;
     for (const JobFlagRow& row : kJobFlags)
       if (equal_ignoring_case(row.name.substr(0, head.size()), head)) found = flag_word(row), ++fits;
+    // One state only, or the cut word is refused: "COMP+" could be COMPLETED or COMPLETING.
     if (fits == 1) return *found;
     if (fits > 1)
       return fail(Error(ErrorCode::bad_input,
@@ -207,6 +209,7 @@ Status add_job_word(std::string_view text, std::string_view word, JobState& stat
     has_base = true;
   }
   state.flags |= parsed->flag;
+  // The first flag that says what base it goes with: squeue shows a flag alone ("CF", "RQ").
   if (!alone) alone = parsed->alone;
   return {};
 }
@@ -303,6 +306,7 @@ Result<JobState> job_state_from_word(std::uint32_t word) {
 }
 
 Result<JobState> parse_job_state(std::string_view text) {
+  // sacct's "CANCELLED by 1000".
   if (cancelled_by(text)) return JobState{JobBase::cancelled, 0};
   JobState state;
   bool has_base = false;

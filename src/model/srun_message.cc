@@ -48,6 +48,7 @@ std::vector<std::string> names_in(std::string_view hostlist, std::size_t most) {
 /// "0-2,5": task numbers.
 std::vector<int> tasks_in(std::string_view list, std::size_t most) {
   std::vector<int> tasks;
+  // (Task numbers are written as a hostlist's: its reader, and its bound, do for them.)
   for (const std::string& name : names_in("[" + std::string(list) + "]", most))
     if (!name.empty() && name.size() < 9 && std::all_of(name.begin(), name.end(), is_digit))
       tasks.push_back(std::stoi(name));
@@ -104,6 +105,7 @@ struct Form {
 };
 
 using Kind = SrunMessage::Kind;
+// The more special form first: "CANCELLED ... DUE TO TIME LIMIT" is also one of " CANCELLED".
 constexpr auto kForms = std::to_array<Form>({
     {"Task launch for ", "failed on node ", Kind::launch_failed, "failed on node "},
     {"Node failure on ", "", Kind::node_failure, "Node failure on "},

@@ -73,12 +73,14 @@ Result<SwimMessage> parse_swim_message(std::string_view bytes) {
   if (message.from >= kMostSwimMembers || message.to >= kMostSwimMembers || message.about >= kMostSwimMembers)
     return wrong("it names a member that no group has");
   const bool of_third = message.kind == SwimKind::ask || message.kind == SwimKind::told;
+  // Nothing is taken that our printer would not write.
   if (message.about != 0 && !of_third) return wrong("it is about nobody");
   const auto heard = cursor.take<std::uint8_t>();
   if (heard > 1 || (heard == 1 && message.kind != SwimKind::told)) return wrong("'heard' is out of place");
   message.heard = heard == 1;
   const auto count = cursor.take<std::uint8_t>();
   if (count > kMostSwimNews) return wrong("it has too many news");
+  // After this the reads below cannot run out of bytes.
   if (cursor.left.size() != count * kSwimNewsBytes) return wrong("its length is wrong");
   for (std::uint8_t i = 0; i < count; ++i) {
     SwimNews news;

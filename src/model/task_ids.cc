@@ -51,9 +51,11 @@ Result<TaskIds> TaskIds::parse(std::string_view text) {
       ids.add(from, to);
       continue;
     }
+    // (64 bits: the sum may pass what a TaskId holds.)
     for (std::uint64_t id = from; id <= to; id += step) ids.add(static_cast<TaskId>(id));
   } while (take_char(rest, ','));
   TaskId throttle = 0;
+  // How many may run at one time: read, and of no interest to a set.
   if (take_char(rest, '%') && !take_number(rest, throttle)) return bad(text);
   if (!rest.empty()) return bad(text);
   return ids;

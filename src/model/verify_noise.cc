@@ -37,6 +37,7 @@ std::vector<LinkFigures> measure_for(const LinkFigures& link, std::span<const Li
   std::vector<LinkFigures>& chosen = segments >= kEnoughSegments ? then : ever;
   std::sort(chosen.begin(), chosen.end(),
             [](const LinkFigures& a, const LinkFigures& b) { return rate(a) < rate(b); });
+  // The worst third aside: a few bad links must not make their own measure.
   chosen.resize(chosen.size() - (chosen.size() + 1) / 3);
   return chosen;
 }
@@ -56,6 +57,7 @@ double scatter(const std::vector<LinkFigures>& links, double usual) {
 }  // namespace
 
 bool noise_explains(const LinkFigures& link, std::span<const LinkFigures> all) {
+  // On a machine that was not busy nothing is noise: there many lossy links are a switch.
   if (!link.busy) return false;
   const std::vector<LinkFigures> others = measure_for(link, all);
   double lost = 0, segments = 0;
@@ -92,6 +94,7 @@ std::vector<OddFigure> below_their_kind(std::span<const NodeFigure> figures, dou
     std::vector<OddFigure> low;
     for (const std::size_t i : members)
       if (figures[i].value < least) low.push_back({i, usual.median, least, members.size() - 1});
+    // More than a quarter that is slow is another kind of machine, and nobody is named.
     if (4 * low.size() <= members.size()) odd.insert(odd.end(), low.begin(), low.end());
   }
   std::sort(odd.begin(), odd.end(), [](const OddFigure& a, const OddFigure& b) { return a.at < b.at; });

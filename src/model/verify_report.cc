@@ -34,6 +34,7 @@ std::string one_line(std::string_view text) {
 
 void note_pair(Notes& notes, std::size_t self, bool by_mpi, const Json& line) {
   const auto peer = notes.place(line["peer"].as_string());
+  // Names that are no nodes of the run say nothing: the text may be of any script.
   if (!peer || *peer == self) return;
   const VerifyResult result = !line["ok"].as_bool()    ? VerifyResult::failed
                               : line["slow"].as_bool() ? VerifyResult::slow
@@ -47,6 +48,7 @@ void note_pair(Notes& notes, std::size_t self, bool by_mpi, const Json& line) {
           .reason = one_line(line["detail"].as_string())};
   if (!line["lost"].is_number()) return;
   pair.lossy = line["lossy"].as_bool();
+  // Both ends tell the same connection: one order for both.
   const auto [low, high] = std::minmax(self, *peer);
   pair.figures = LinkFigures{low,
                              high,
@@ -170,8 +172,10 @@ void note_text(Notes& notes, std::string_view text) {
     const auto end = std::min(text.find('\n'), text.size());
     const std::string_view line = text.substr(0, end);
     text.remove_prefix(std::min(end + 1, text.size()));
+    // (Ours are shorter: what is longer, another program wrote.)
     if (line.empty() || line.size() > kLongestLine) continue;
     if (line.front() == '{') {
+      // (Before parsing: other programs print JSON, too.)
       if (line.find("sickbay_verify") == std::string_view::npos) continue;
       if (const auto json = Json::parse(line); json && (*json)["sickbay_verify"].as_int() == 1)
         note_own_line(notes, *json);
@@ -219,6 +223,7 @@ Judged judge_node(const NodeNotes& node, const Run& run) {
   if (!node.storage_wrong.empty()) return {failed, node.storage_wrong, Fault::storage};
   if (!node.net_wrong.empty()) return {failed, node.net_wrong, Fault::network};
   if (full) return {failed, node.wrong, Fault::space};
+  // Its job had too little memory: no word about the node.
   if (node.oom || (node.signal == 9 && run.oom_kill))
     return {unknown, "its rank was killed for its memory" + after_phase(node)};
   if (!node.silent.empty() && !node.alone_done) {
@@ -226,6 +231,8 @@ Judged judge_node(const NodeNotes& node, const Run& run) {
     if (run.some_done) return {failed, "it fell silent: " + node.silent, Fault::stopped};
     return {unknown, "it fell silent: " + node.silent};
   }
+  // A kill counts only where nothing else explains it: not where the step was ended, or another rank had
+  // died first.
   if (node.signal != 0 && !run.swept && !run.some_own_fault && !run.all_killed)
     return {failed, fmt::format("its rank was killed by {}{}", signal_name(node.signal), after_phase(node)),
             Fault::died};
@@ -243,6 +250,7 @@ Judged judge_node(const NodeNotes& node, const Run& run) {
             Fault::stopped};
   if (!node.alone_done)
     return {unknown, run.trouble.empty() ? "it did not report" + after_phase(node) : run.trouble};
+  // Below all that is wrong or unknown: a speed counts only of a node that did all its work.
   if (!node.slow.empty()) return {slow, node.slow, Fault::slow};
   if (!node.net_slow.empty()) return {slow, node.net_slow, Fault::slow};
   if (!node.unsure.empty()) return {unknown, node.unsure};
@@ -309,6 +317,7 @@ std::string_view to_string(VerifyFault fault) { return kFaults[static_cast<std::
 
 VerifyFault verify_fault_from(std::string_view name) {
   const auto at = std::find(kFaults.begin(), kFaults.end(), name);
+  // "" was told by older versions: some fault it was, and `other` can explain any failure.
   return name.empty() || at == kFaults.end() ? VerifyFault::other
                                              : static_cast<VerifyFault>(at - kFaults.begin());
 }
@@ -325,6 +334,7 @@ VerifyReport parse_verify_report(std::string_view out_text, std::string_view err
   note_text(notes, out_text);
   note_text(notes, err_text);
   VerifyReport report;
+  // First, for it writes into the notes of nodes what their links say; storage likewise.
   report.links = judge_pairs(notes);
   judge_storage(notes);
   const Run run = look_at_run(notes, exit_code);
