@@ -44,6 +44,7 @@ void print(std::string_view text) { std::fwrite(text.data(), 1, text.size(), std
 void print_json(const Json& value) { print(value.pretty() + "\n"); }
 
 int complain(const Error& error, bool json) {
+  // Both: who reads JSON finds the error in it, and people see it on standard error.
   if (json) print_json(error_json(error));
   std::fflush(stdout);
   fmt::print(stderr, "{}\n", harmless_lines(error.message("sickbay")));
@@ -77,6 +78,7 @@ std::string rooted(std::string_view path) {
 
 Result<ApiClient> connect_to_sickbayd(ApiTimes times) {
   const std::string socket = rooted("/run/sickbay/sickbayd.sock");
+  // A socket that is there but closed to us is this host's as well: connect() then says why.
   const bool is_here = ::access(socket.c_str(), F_OK) == 0 || (errno != ENOENT && errno != ENOTDIR);
   if (is_here && !controller_is_named()) return ApiClient::connect(socket, times);
   auto remote = remote_sickbayd();

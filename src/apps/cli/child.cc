@@ -104,6 +104,7 @@ Result<int> run_child(const ChildSpec& spec, const std::function<void(std::strin
   if (spec.input)
     if (auto made = make_input(*spec.input, input); !made) return fail(made.error());
   int ends[2];
+  // The child keeps its standard output, of which dup2 takes the flag off, and no other end.
   if (pipe2(ends, O_CLOEXEC) != 0) return fail(os_error("cannot make a pipe", errno));
   read_end.set(ends[0]);
   write_end.set(ends[1]);
@@ -127,6 +128,7 @@ Result<int> run_child(const ChildSpec& spec, const std::function<void(std::strin
 
   // After the start: what is ignored at exec stays ignored in the child.
   const KeyboardSignalsIgnored ignored;
+  // Else the pipe would have a writer left, and reading would never end.
   write_end.close();
   read_lines(read_end.get(), on_line);
   int status = 0;

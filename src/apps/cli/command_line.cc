@@ -175,6 +175,7 @@ int run_command_line(int argc, const char* const* argv) {
   const std::string_view called = argc > 0 ? argv[0] : "";
   const auto other = std::ranges::find(kOtherNames, called.substr(called.rfind('/') + 1), &OtherName::name);
   if (other != kOtherNames.end()) words.insert(words.begin(), std::string(other->command));
+  // Past CLI11, which would take sbatch's options for unknown ones of ours.
   if (!words.empty() && words[0] == "submit")
     return exit_code_of(run_submit({words.begin() + 1, words.end()}));
   return parse_command_line(words);

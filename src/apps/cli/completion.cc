@@ -54,6 +54,7 @@ void collect(const CLI::App& command, const std::string& path, std::vector<Comma
   words.path = path;
   words.description = command.get_description();
   for (const CLI::Option* o : command.get_options()) {
+    // An empty group hides an option or a command: as in the help, so here.
     if (o->get_group().empty()) continue;
     if (!o->nonpositional()) {
       if (words.positional_kind.empty()) words.positional_kind = kind_of(o->get_name(true));
@@ -69,6 +70,7 @@ void collect(const CLI::App& command, const std::string& path, std::vector<Comma
   }
   const auto inner = command.get_subcommands([](const CLI::App* c) { return !c->get_group().empty(); });
   for (const CLI::App* c : inner) words.inner.push_back(c->get_name());
+  // Its words are sbatch's, too, which CLI11 does not know (submit_command.cc reads them itself).
   if (path == "submit") {
     words.positional_kind = "files";
     for (const CommandOption& row : sbatch_option_table())

@@ -35,6 +35,7 @@ std::string roff(std::string_view text) {
   std::string out;
   bool line_begins = true;
   for (const char c : text) {
+    // A dot or a quote at the begin of a line is a request of roff.
     if (line_begins && (c == '.' || c == '\'')) out += "\\&";
     if (c == '\\')
       out += "\\e";

@@ -48,6 +48,7 @@ Status past_events(ApiClient& api, const std::string& subject, std::int64_t afte
         return false;
       }
       if (parsed->event) each(*parsed->event);
+      // Also of a line without an event: it is the place to go on from.
       after = parsed->seq;
       return more = true;
     });
@@ -81,6 +82,7 @@ Status follow_events(FollowOrder order, const std::function<bool(const Event&)>&
               broken = parsed.error();
               return false;
             }
+            // Each once: a stream that is taken up again may begin with what is known.
             if (parsed->seq <= order.after) return true;
             order.after = parsed->seq;
             return !parsed->event || (go_on = each(*parsed->event));
@@ -88,6 +90,7 @@ Status follow_events(FollowOrder order, const std::function<bool(const Event&)>&
       if (broken) return fail(*broken);
     }
     if (!go_on) break;
+    // Silence is no fault: nothing has happened, and `idle` is due.
     const bool silent = !ended && ended.error().code == ErrorCode::timed_out;
     if (silent) {
       seen_alive = steady_clock::now();

@@ -33,9 +33,11 @@ std::tm local_parts(TimePoint t) {
 TextPage page_of_stdout() {
   TextPage page;
   page.now = std::chrono::time_point_cast<Micros>(std::chrono::system_clock::now());
+  // In a pipe neither width nor colours: scripts read whole lines.
   if (isatty(STDOUT_FILENO) == 0) return page;
   winsize size = {};
   if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) page.width = size.ws_col;
+  // Above the terminal's own word, so that a test or a user can set it.
   const std::string_view columns = environment_word("COLUMNS");
   int given = 0;
   std::from_chars(columns.data(), columns.data() + columns.size(), given);

@@ -63,6 +63,7 @@ std::vector<ControllerPlace> slurm_conf_places(const Config& config, std::uint16
 Result<std::string> slurm_configuration(AsioLoop& loop) {
   ProcessSpec spec;
   spec.argv = {"scontrol", "show", "config"};
+  // The user's own: SLURM_CONF may name another cluster.
   for (char** one = environ; *one != nullptr; ++one) spec.environment.emplace_back(*one);
   spec.time_limit = kScontrolLimit;
   Result<ProcessOutcome> outcome = fail(ErrorCode::internal, "");
@@ -116,6 +117,8 @@ class Remote final : public RemoteSickbayd {
     for (;;) {
       auto answer = ask_at(places_.all[place_], question);
       const bool away = !answer && answer.error().code == ErrorCode::daemon_away;
+      // The next host only while none has answered: each of Slurm's controllers may be the one where
+      // sickbayd is.
       if (answered_ || !away) {
         // Who has spoken as root stays ours: a POST that is repeated must meet the same journal.
         answered_ = answered_ || answer || answer.error().code != ErrorCode::denied;
@@ -178,6 +181,7 @@ void name_controller(std::string place) { named_place() = std::move(place); }
 bool controller_is_named() { return !named_place().empty(); }
 
 Result<std::shared_ptr<RemoteSickbayd>> remote_sickbayd() {
+  // Once: scontrol and MUNGE are not asked again for each connection of a command.
   static const Result<std::shared_ptr<RemoteSickbayd>> remote = make_remote();
   return remote;
 }

@@ -119,6 +119,7 @@ Status check_batch_script(std::string_view text, std::string_view name) {
 
 std::string script_path(const SbatchLine& line, const std::string& folder, std::string_view path_variable) {
   const std::string& name = *line.script;
+  // As sbatch looks for it: by its path; else in the folder of --chdir or the current one; else along PATH.
   if (name.starts_with('.') || name.starts_with('/')) return name;
   const GivenOption* chdir = line.last("chdir");
   std::string base = folder;
@@ -185,6 +186,7 @@ Result<Submission> collect_submission(const SbatchLine& line, const BatchScript&
   auto folder = current_folder();
   if (!folder) return fail(folder.error());
   s.work_dir = std::move(*folder);
+  // (POSIX has no call that only asks.)
   s.umask = umask(0);
   umask(s.umask);
   for (const ResourceLimit& row : kResourceLimits) {

@@ -38,6 +38,7 @@ Result<Json> fetch_patiently(const std::string& target) {
     auto api = connect_to_sickbayd();
     Result<Json> view = api ? fetch_case(*api, target) : Result<Json>(fail(api.error()));
     if (view || view.error().code != ErrorCode::busy || tries == kTries) return view;
+    // (0.1 s, 0.2 s, ... 26 s: 51 s in all.)
     std::this_thread::sleep_for(pause);
   }
 }
@@ -79,6 +80,7 @@ Json fetch_pending(ApiClient& api, const std::string& target, Result<Json>& view
   if (pending) return std::move(*pending);
   // (Of a case there is enough to tell without it: it may have started this moment.)
   if (view || pending.error().code == ErrorCode::not_found) return {};
+  // The job is known and does not wait: that belongs to why there is no case.
   if (pending.error().code == ErrorCode::conflict)
     view.error().cause += "; " + pending.error().what;
   else
@@ -194,6 +196,7 @@ Result<int> watch_live(const std::string& subject, std::int64_t after) {
     const std::string text = subject.empty() ? cases_text(*answer, page)
                              : decided       ? case_text(*answer, page)
                                              : case_brief(*answer, page);
+    // Cursor home and clear to the end, in one write: the page does not flicker.
     print("\x1b[H\x1b[J" + text + (decided ? "" : "\n" + local_time(page.now) + "   Ctrl-C ends\n"));
     std::fflush(stdout);
     drawn = steady_clock::now();

@@ -64,6 +64,7 @@ bool is_key_letter(char c) {
 }  // namespace
 
 std::string shown_value(std::string_view shown, std::string_view key) {
+  // With its blank: "JobId=" also ends "ArrayJobId=".
   const std::string mark = fmt::format(" {}=", key);
   const std::string text = fmt::format(" {}", shown);
   const std::size_t at = text.find(mark);
@@ -140,6 +141,7 @@ Result<std::string> begin_experiment(ApiClient& api, JobId job) {
   const std::string name = (*opened)["case"].as_string();
   auto bound = api.post("/v1/cases/" + name + "/job", Json::object({{"job_id", job}}), new_idempotency_key());
   if (!bound) {
+    // Else the case would stay open without a job until it expires.
     (void)api.post("/v1/cases/" + name + "/cancel", Json::object(), new_idempotency_key());
     return fail(bound.error());
   }

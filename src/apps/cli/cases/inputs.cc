@@ -23,11 +23,13 @@ std::string digest_of(const Submission& submission) {
   Sha256 sum;
   const auto add = [&](std::string_view part) {
     sum.add(part);
+    // A byte that no word holds parts them: "ab" "c" and "a" "bc" are different command lines.
     sum.add(std::string_view("\0", 1));
   };
   add(submission.script);
   for (const auto* words : {&submission.script_args, &submission.sbatch_options}) {
     for (const std::string& word : *words) add(word);
+    // And an empty word parts the lists.
     add("");
   }
   return sum.hex();
@@ -67,6 +69,8 @@ class Search {
     if (word.empty() || word == "/" || words_++ >= kMostWords || files.size() >= kMostInputs) return;
     const std::string path = word.starts_with('/') ? word : folder_ + "/" + word;
     if (!seen_.insert(path).second) return;
+    // Within what is left of the bound of all files: a longer one is noted with its size and time, without a
+    // digest.
     auto file = look_at_file(path, std::min(kInputBytes, kAllInputBytes - read_));
     if (!file) return;  // most words are no files
     if (!file->digest.empty()) read_ += file->size;
@@ -93,6 +97,7 @@ Inputs find_inputs(const SbatchLine& line, const Submission& submission,
   ShellNames shell(submission.environment, submission.owner.user);
   const auto names_folder = [&](std::string_view text) {
     const std::string expanded = shell.expand(text);
+    // Careful where it is not known: it costs a question, and not a user's file (script_words.h).
     return shell.too_much() || writes_elsewhere(expanded) ||
            (elsewhere && text.find("SLURM_SUBMIT_DIR") != std::string_view::npos) ||
            std::ranges::any_of(names, [&](const std::string& folder) {

@@ -128,6 +128,7 @@ std::optional<Error> kind_without_case(const SbatchLine& line, const BatchScript
 bool allows_requeue(const SbatchLine& line, const std::vector<GivenOption>& in_script) {
   const GivenOption* yes = line.last("requeue");
   const GivenOption* no = line.last("no-requeue");
+  // sbatch's order: the last word of the command line, then its variables, then the script.
   if (yes || no) return yes && (!no || yes->first > no->first);
   if (std::getenv("SBATCH_REQUEUE")) return true;
   bool allowed = false;  // in the script, too, the last one counts
@@ -136,6 +137,7 @@ bool allows_requeue(const SbatchLine& line, const std::vector<GivenOption>& in_s
   return allowed;
 }
 
+// By inode: $PWD may lead there through a link.
 bool same_folder(const std::string& one, const std::string& other) {
   struct stat a = {}, b = {};
   return ::stat(one.c_str(), &a) == 0 && ::stat(other.c_str(), &b) == 0 && a.st_dev == b.st_dev &&
@@ -166,12 +168,14 @@ Result<std::string> check_command(const SubmitOptions& o) {
     return refuse("--check and --compare both judge the result",
                   "give --check alone: its command may run sickbay compare");
   const std::size_t sign = o.compare.find('=');
+  // Whole: the check runs in the folder of the run, which need not be this one.
   auto good = absolute_path(o.compare.substr(0, sign));
   if (!good) return fail(good.error());
   std::string command =
       "sickbay compare " + shell_quoted(*good) + " " +
       (sign == o.compare.npos ? "\"$SICKBAY_OUTPUT\"" : shell_quoted(o.compare.substr(sign + 1)));
   if (!o.tolerance.empty()) {
+    // Now, and not hours later in the check job.
     if (auto tolerance = parse_tolerance(o.tolerance); !tolerance) return fail(tolerance.error());
     command += " --tolerance=" + shell_quoted(o.tolerance);
   }
@@ -264,6 +268,7 @@ class SubmitRun {
     auto api = connect_to_sickbayd();
     if (!api) return fail(api.error());
     api_.emplace(std::move(*api));
+    // Digests before sbatch runs: afterwards the job may have changed its own inputs.
     const Inputs inputs = find_inputs(line_, *submission, names_of_folder(submission->work_dir));
     Json files = Json::array();
     for (const InputFile& file : inputs.files) files.push(file.to_json());
@@ -302,8 +307,10 @@ class SubmitRun {
     if (case_.empty()) return fail(ErrorCode::internal, "sickbayd opened a case and did not name it");
     if (record) {
       record->case_name = case_;
+      // Last, for only sickbayd knows the number of the case.
       if (auto written = write_record(Objects(submission->work_dir), *record); !written) {
         auto going = go_unrecorded(written.error());
+        // With --require-case nothing is submitted, and the case would stay without a job.
         if (!going) abandon();
         return going;
       }
@@ -372,6 +379,7 @@ class SubmitRun {
       child.argv.push_back(*line_.script);
     }
     child.argv.insert(child.argv.end(), line_.script_args.begin(), line_.script_args.end());
+    // A script that came by standard input was read here already; sbatch gets it once more.
     child.input = std::move(input);
 
     const bool parsable = line_.last("parsable") != nullptr;

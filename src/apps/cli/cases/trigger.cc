@@ -46,9 +46,11 @@ const std::vector<std::pair<std::string, TriggerEvent>>& trigger_events() {
 Triggered triggered(const Json& view, std::string_view name, TriggerEvent event) {
   const Json* run = run_of(view, name);
   const bool closed = view["state"].as_string() == "closed";
+  // A run that is not there may still be submitted, as long as its case is open.
   if (run == nullptr) return closed ? Triggered::missed : Triggered::waits;
   const bool lost_node =
       !(*run)["down_nodes"].as_string().empty() || (*run)["symptom"].as_string() == "node_dead";
+  // Also while it runs: a job that may lose nodes goes on.
   if (event == TriggerEvent::node_fail && lost_node) return Triggered::came;
   const auto end = std::ranges::find(kEnds, (*run)["outcome"].as_string(), &EndRow::outcome);
   if (end == kEnds.end()) return closed ? Triggered::missed : Triggered::waits;

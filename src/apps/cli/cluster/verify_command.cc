@@ -212,6 +212,7 @@ Result<int> run_verify(const VerifyOptions& o) {
     print_json(report_json(*run, report));
   else
     print(report_text(report, page_of_stdout()));
+  // What somebody may want to look at stays.
   if (!o.keep && report.overall == VerifyResult::ok) {
     unlink(run->out_path.c_str());
     unlink(run->err_path.c_str());

@@ -151,6 +151,8 @@ Result<plan::Question> read_question(const PlanOptions& o, const plan::Model& mo
   }
   const double mtbf = 1 / (model.failures_per_node_hour() * static_cast<double>(s.job.nodes));
   s.job.interval_h =
+      // Where a checkpoint costs nothing no formula has an interval: then there is none but the end of the
+      // job.
       s.job.cost_h > 0 ? std::min(daly_interval(s.job.cost_h, mtbf), s.job.hours) : s.job.hours;
   if (!o.every.empty()) {
     auto hours = parse_hours("--checkpoint-every", o.every, false);

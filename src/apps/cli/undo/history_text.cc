@@ -68,6 +68,8 @@ void draw_branch(const Children& children, const Json* op, std::string first, co
     const auto kids = children.find((*op)["op"].as_string());
     op = nullptr;
     if (kids == children.end()) return;
+    // One child goes on in the same column: only where ways part the tree is indented, or a long job would
+    // run off the page.
     if (kids->second.size() == 1) {
       op = kids->second.front();
       continue;

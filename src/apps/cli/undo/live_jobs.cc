@@ -44,6 +44,8 @@ std::vector<LiveJob> parse_live_jobs(std::string_view text) {
 std::vector<LiveJob> concerning(std::vector<LiveJob> all, std::span<const JobId> jobs,
                                 std::span<const std::string> cases, const std::string& folder) {
   std::erase_if(all, [&](const LiveJob& one) {
+    // Jobs of the history wherever they run; runs of their cases only in this folder, for one in a copy does
+    // no harm.
     if (std::ranges::find(jobs, one.job) != jobs.end()) return false;
     return one.folder != folder ||
            std::ranges::none_of(cases, [&](const std::string& name) { return is_run_of(one.comment, name); });
@@ -81,6 +83,7 @@ Status end_jobs(const std::vector<LiveJob>& jobs, std::chrono::seconds patience)
   for (;;) {
     auto left = live_jobs();
     if (!left) return fail(left.error());
+    // Gone from squeue, not merely cancelled: a job that is completing may still write.
     const bool gone = std::ranges::none_of(*left, [&](const LiveJob& one) {
       return std::ranges::find(jobs, one.job, &LiveJob::job) != jobs.end();
     });

@@ -68,6 +68,7 @@ Result<std::string> pour(int from, int to, const std::string& from_name, const s
 Result<std::string> write_beside(const std::string& path, unsigned mode,
                                  const std::function<Result<std::string>(int, const std::string&)>& fill) {
   std::string beside = path + ".XXXXXX";
+  // In the same folder, so that the rename is one step of one file system.
   const ObjectFd fd(::mkostemp(beside.data(), O_CLOEXEC));
   if (!fd.ok()) return fail(file_error(errno, "create a file beside", path));
   Result<std::string> name = fill(fd.get(), beside);
@@ -75,6 +76,7 @@ Result<std::string> write_beside(const std::string& path, unsigned mode,
     if (name) name = fail(file_error(errno, doing, beside));
   };
   if (name && ::fchmod(fd.get(), mode) != 0) wrong("set the mode of");
+  // The contents before the name, and then the folder: after a crash the name never stands for half a file.
   if (name && ::fsync(fd.get()) != 0) wrong("sync");
   if (name && ::rename(beside.c_str(), name->c_str()) != 0) wrong("rename");
   if (!name) {
@@ -94,6 +96,7 @@ bool same_moment(const struct stat& a, const struct stat& b) {
 Status make_own_folder(const std::string& path) {
   if (auto made = make_folder(path, kFolderMode); !made) return made;
   struct stat about = {};
+  // lstat: a link that somebody else has put there is no folder of ours.
   if (::lstat(path.c_str(), &about) != 0) return fail(file_error(errno, "look at", path));
   if (S_ISDIR(about.st_mode) && about.st_uid == ::geteuid() && (about.st_mode & 077) == 0) return {};
   return fail(
@@ -116,6 +119,7 @@ Status Objects::make() const {
 }
 
 Result<std::string> Objects::keep_file(const std::string& path) const {
+  // O_NONBLOCK: a fifo of that name would hold us up for ever.
   const ObjectFd from(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   struct stat before = {}, after = {};
   if (!from.ok() || ::fstat(from.get(), &before) != 0) return fail(file_error(errno, "read", path));
@@ -130,6 +134,7 @@ Result<std::string> Objects::keep_file(const std::string& path) const {
       path_of(*digest), kObjectMode, [&](int to, const std::string& name) -> Result<std::string> {
         auto poured = pour(from.get(), to, path, name);
         if (!poured) return poured;
+        // Read twice, so it may have changed in between; and a file that is being written has another time.
         if (*poured == *digest && ::fstat(from.get(), &after) == 0 && same_moment(before, after))
           return path_of(*digest);
         return fail(Error(ErrorCode::conflict, path + " changed while it was kept")
@@ -175,6 +180,7 @@ Status Objects::put_back(const std::string& digest, const std::string& path, uns
   const ObjectFd from(::open(path_of(digest).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   if (!from.ok()) return check(digest);
   std::string target = path;
+  // Where the path is a link the rename would replace the link, and not what it leads to.
   if (char* real = ::realpath(path.c_str(), nullptr); real != nullptr) {
     target = real;
     std::free(real);

@@ -65,6 +65,7 @@ Result<Record> keep_submission(const SbatchLine& line, const Submission& submiss
   if (auto made = objects.make(); !made) return fail(made.error());
   Record record{{}, inputs.script_digest, script_file(line, submission.work_dir), {}, submission, {}};
   for (const GivenOption& given : line.own)
+    // (--json is of the one who asks, not of the submission.)
     if (given.name != "json") record.own.push_back(given.text());
   if (auto kept = objects.keep_text(submission.script); !kept) return fail(kept.error());
   for (const InputFile& file : inputs.files) {
@@ -76,6 +77,7 @@ Result<Record> keep_submission(const SbatchLine& line, const Submission& submiss
     }
     auto digest = objects.keep_file(file.path);
     if (!digest) return fail(digest.error());
+    // The case is told of the digest that was taken first: both must be of the same contents.
     if (*digest != file.digest)
       return fail(Error(ErrorCode::conflict, file.path + " changed while it was recorded")
                       .remedied_by("wait for what writes to it, and submit again"));

@@ -91,10 +91,13 @@ Status add_rest(Redo& redo, const std::vector<Thing>& things, const Objects& obj
       const auto thing = std::ranges::find(things, key, &Thing::key);
       if (!now.contains(key)) now[key] = value_at(work, redo.kept.record, key);
       const std::string is = now[key];
+      // The owner says that the file has both: then the repair is told as done, with what the file holds.
       if (redo.wish.as_is && thing != things.end()) {
         again.changes.push(change_json(key, is, is));
         continue;
       }
+      // Neither what the repair began from nor what it made: to write `to` would undo what the repair before
+      // it did.
       if (is != from && is != to)
         return fail(Error(ErrorCode::conflict,
                           fmt::format("the repair {} cannot be done again as it was", again.again))
@@ -129,6 +132,7 @@ Result<std::string> script_word(const Record& record, const Json& work, const Ob
   auto text = objects.read(digest, 64 << 20);
   if (!text) return fail(std::move(text.error()).in("reading the script that was recorded"));
   const std::string& name = record.submission.script_name;
+  // Under its own name in a folder of its digest: sbatch names the job after the file.
   const std::string folder = objects.folder() + "/scripts/" + digest.substr(0, 12);
   if (auto made = make_folder(folder, 0700); !made) return fail(made.error());
   const std::string path = folder + "/" + name.substr(name.rfind('/') + 1);
@@ -137,6 +141,8 @@ Result<std::string> script_word(const Record& record, const Json& work, const Ob
 }
 
 void take_on(const Record& record, const std::vector<std::string>& environment) {
+  // sbatch hands its environment on to the job: what this shell has and the recorded one had not must not
+  // reach it.
   ::clearenv();
   for (const std::string& entry : environment)
     if (const std::size_t sign = entry.find('='); sign != entry.npos && sign > 0)
@@ -212,6 +218,7 @@ std::vector<std::string> words_again(const Record& record, const std::string& ex
                                      const std::string& nodes, const std::string& script, bool json) {
   std::vector<std::string> words = record.own;
   const auto has = [&](std::string_view word) { return std::ranges::find(words, word) != words.end(); };
+  // A replay can be gone back in as well; and without a case its history would not hang together.
   for (const char* word : {"--record", "--require-case"})
     if (!has(word)) words.emplace_back(word);
   if (json) words.emplace_back("--json");
@@ -288,6 +295,7 @@ Result<int> go_on(ApiClient& api, Redo& redo) {
     if (!told)
       return fail(std::move(told.error()).in("telling the history of the repair; nothing was submitted"));
   }
+  // Once more: the repairs that were just told are part of the position now.
   auto now = fetch_history(api, redo.history.job);
   if (!now) return fail(now.error());
   redo.position = now->view["position"];
@@ -295,6 +303,7 @@ Result<int> go_on(ApiClient& api, Redo& redo) {
   if (!environment) return fail(environment.error());
   std::string script;
   const auto line = parse_sbatch_line(record.submission.sbatch_options);
+  // (--wrap has no script file.)
   if (!line || line->last("wrap") == nullptr) {
     auto word = script_word(record, redo.position["work"], objects);
     if (!word) return fail(word.error());

@@ -117,6 +117,7 @@ Result<Rewind> look_back(ApiClient& api, JobId job, const std::string& what, con
   rewind.things = std::move(*things);
   const Objects objects(rewind.kept.work_dir);
   for (const Thing& thing : rewind.things)
+    // Before anything is ended or written: half a way back would be worse than none.
     if (auto can = can_put_back(objects, thing); !can) return fail(can.error());
   if (const std::int64_t checkpoint = rewind.plan["checkpoint"].as_int(); checkpoint != 0) {
     auto images = look_at_images(rewind.plan["folder"].as_string(), checkpoint);
@@ -135,6 +136,8 @@ Status go_back(ApiClient& api, Rewind& rewind) {
   if (!rewind.only_crossed_out()) {
     const Objects objects(rewind.kept.work_dir);
     if (auto made = objects.make(); !made) return made;
+    // First the jobs, for what is completing may still write to the files; the history last, so that it
+    // tells only what was done.
     if (auto ended = end_jobs(rewind.ends); !ended) return ended;
     for (Thing& thing : rewind.things) {
       const std::string was = thing.digest;

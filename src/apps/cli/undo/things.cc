@@ -70,6 +70,7 @@ Status can_put_back(const Objects& objects, const Thing& thing) {
         error.remedy_text = "put the file back yourself; 'sickbay submit --record' keeps what a job reads";
       return fail(std::move(error));
     }
+  // The folder and not the file: it is replaced by a rename.
   if (::access(folder_above(thing.path).c_str(), W_OK | X_OK) != 0)
     return fail(file_error(errno, "change files of", folder_above(thing.path)));
   return {};
@@ -99,6 +100,7 @@ std::string diff_text(const Objects& objects, const std::string& from, const std
                               [&](std::string_view line) {
                                 if (text.size() < most) text += line;
                               });
+  // diff ends with 1 where the files differ; more is an error, and then there is no text.
   if (!code || *code > 1) return {};
   return text.substr(0, most);
 }
