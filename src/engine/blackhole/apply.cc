@@ -82,6 +82,8 @@ bool may_convict(const Node& node) {
   return node.series.open() && (node.black || node.series.failed.size() > 1);
 }
 
+// First all outcomes go into the state, then the nodes are found about which that may have changed the
+// judgement: those where something failed, and those on which the same kinds had failed before.
 void take_outcomes(State& state, const Event& event, std::vector<std::string>& touched) {
   std::set<Kind> kinds;
   for (const Json& item : event.body["outcomes"].items()) {
@@ -154,6 +156,7 @@ std::vector<std::string> apply(State& state, const cluster::View& view, const Ev
     node.booted = false;
     node.black_at = event.at;
     node.told = Evidence::from_json(event.body);
+    // The jobs that must pass to take it back are counted from now on.
     node.series.passed_since.clear();
   } else if (event.kind == kBlackHoleOver) {
     mend(state, std::string(node_of_subject(event.subject)), event.at);

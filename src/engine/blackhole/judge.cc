@@ -163,6 +163,8 @@ double odds_of(const Known& known, double kills) {
 
 bool Evidence::convicts() const { return odds >= std::log(kConvicts); }
 
+// Made anew each time from what is kept, for what is learned later counts for failures that came before.
+// Three walks: how long the longest failure lived, then each kind here and elsewhere, then all else since.
 Evidence judge(const Recent& recent, const std::string& node, const Series& series) {
   Evidence found;
   if (!series.open()) return found;

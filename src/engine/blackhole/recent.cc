@@ -63,6 +63,8 @@ std::deque<Kept> kept_from(const Json& json) {
 
 }  // namespace
 
+// Into both lists, that of its kind and that of the cluster; in each a run that is there already is renewed
+// in its place.
 std::optional<JobOutcome> Recent::take(TimePoint at, const JobOutcome& outcome) {
   const Kind kind{outcome.uid, outcome.program};
   if (!kinds_.contains(kind)) make_room_for(kind);

@@ -85,6 +85,8 @@ std::string name_of(const Signature& s) {
 
 }  // namespace
 
+// Equal signatures are groups; from the largest on each group is a class of its own where it is large, else
+// it joins the nearest class.
 std::vector<Class> find_classes(const State& state) {
   std::vector<int> identity, hardware;
   for (const std::string_view name : kIdentity) identity.push_back(state.words.find(name));

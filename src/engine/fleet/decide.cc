@@ -111,6 +111,7 @@ class Comparison {
     for (const int fact : facts) compare_fact(nodes, fact, std::move(words[static_cast<std::size_t>(fact)]));
   }
 
+  // Count the values, take the most frequent one for usual where enough agree, and note who has another.
   void compare_fact(const Class& nodes, int fact, std::vector<Word> words) {
     const FactRow& row = fact_row(state_.words.word(fact));
     if (row.kind == FactKind::identity || row.kind == FactKind::clock) return;

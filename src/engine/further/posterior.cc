@@ -128,6 +128,8 @@ bool is_link(const Record& record, const Pair& ends) {
 
 }  // namespace
 
+// Bayes' rule in logarithms: prior times likelihood of the program, of each suspect and of each class of
+// links, then normalised.  The formulas are those of doc/design/identify.md, "Further identification".
 Posterior posterior(const Record& record, const Prior& prior) {
   const Sets sets = sets_of(record);
   const auto n = sets.masks.size();
@@ -153,6 +155,7 @@ Posterior posterior(const Record& record, const Prior& prior) {
         by_counts[static_cast<std::size_t>(with.failed) * columns + static_cast<std::size_t>(with.ok)];
   }
 
+  // Under c each run fails with the same chance, wherever it is: all trials count alike.
   const double program = std::log(1 - of_nodes - of_links) + ln_beta(1 + sets.all.failed, 1 + sets.all.ok);
   std::vector<double> nodes(n);
   for (std::size_t i = 0; i < n; ++i) nodes[i] = std::log(of_nodes / suspects) + log_guilty[sets.masks[i]];

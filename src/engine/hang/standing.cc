@@ -89,6 +89,8 @@ std::vector<std::string> common(const std::vector<std::string>& a, const std::ve
 
 }  // namespace
 
+// What needs no stack first (ended, stopped, on the disk); then where all rounds stand: outside MPI, in MPI
+// on the move, or in one call that was not left.
 Seen see(const Rank& rank) {
   Seen seen;
   if (rank.rounds.empty()) {
@@ -161,6 +163,7 @@ Seen see(const Rank& rank) {
   if (ready && cpu <= 0 && last.at - first.at >= kStarvedAfter) {
     seen.standing = Standing::starved;
   } else if (users_thread || !in_mpi) {
+    // Outside MPI, asleep and not a byte changed: it stands still, and may be what the others wait for.
     const bool idle = slept && cpu <= kIdleShare * seconds * 1e6 && same && !io && !users_thread;
     seen.standing = idle ? Standing::still : Standing::computes;
     seen.held = idle ? held.back() : 0;
@@ -174,6 +177,8 @@ Seen see(const Rank& rank) {
   return seen;
 }
 
+// Joins this look with the one before: a rank that stands as it did has done so since then.  Then ranks that
+// stand alike become groups, so that a node with many ranks sends a short report.
 RankReport History::take(const RankLook& look) {
   RankReport report;
   std::map<std::pair<std::string, std::int64_t>, Known> now;

@@ -127,6 +127,7 @@ class Ledger {
   const State& state_;
   const Part& part_;
   Account account_;
+  // By number of the checkpoint: what the job had computed when it was taken; 0 is the beginning.
   std::map<int, Micros> progress_{{0, Micros(0)}};
   int last_ = 0;
   std::optional<std::uint32_t> told_by_program_;  ///< the restart that the program said it goes on in

@@ -137,6 +137,7 @@ void on_bound(State& state, const Event& event) {
 
 // --- what Slurm tells of it
 
+// What Slurm says, as operations: each change once, in the order in which it was seen.
 void on_job(State& state, const Event& event) {
   Part* part = part_named(state, event.subject);
   if (part == nullptr) return;
@@ -306,6 +307,8 @@ void on_done(State& state, const Event& event) {
 // A word of an operator's, and what stood before it.
 void on_asked(State& state, const Event& event) {
   std::string name = event.subject;
+  // A name of its own for each thing that an operator can set: the last word on it is what an undo takes
+  // back.
   Act act{.name = {},
           .verb = event.kind,
           .subject = event.subject,

@@ -196,6 +196,8 @@ std::vector<OpRef> rest_of(const State& state, const OpRef& ref) {
   return {};
 }
 
+// Rewind is free to go anywhere in the tree.  The selective ways change the way to where the job stands now,
+// so the operation must be on it, its kind must allow it (kSelective), and nothing later may stand on it.
 Result<Plan> make_plan(const State& state, const Part& part, const Wanted& wanted) {
   const auto found = find(state, part, wanted.op, wanted.ask == Ask::rewind);
   if (!found) return fail(found.error());

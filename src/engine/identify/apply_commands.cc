@@ -114,6 +114,8 @@ void on_intent(State& s, const cluster::View&, Case* c, const Event& e) {
   }
 }
 
+// What an effect brought back: a job id (submit), the moment from which it may start (release), what a run
+// left behind (read_output), from which nearly all that is known of nodes comes.
 void on_done(State& s, const cluster::View& view, Case* c, const Event& e) {
   if (c != nullptr && take_preparation(*c, e)) return;
   Run* run = c ? run_of_key(*c, e.body["key"].as_string()) : nullptr;
@@ -173,6 +175,8 @@ void on_done(State& s, const cluster::View& view, Case* c, const Event& e) {
   settle_result(*c, *run);
 }
 
+// The service has given up on a command.  Each verb leaves the case in a state in which it goes on: a run
+// that is not there, an output that counts as read.
 void on_failed(State&, const cluster::View&, Case* c, const Event& e) {
   if (c != nullptr && take_preparation(*c, e)) return;
   Run* run = c ? run_of_key(*c, e.body["key"].as_string()) : nullptr;

@@ -58,6 +58,8 @@ const TaskFailure* same_failure(const State& state, const TaskArray& array, cons
   return alike;
 }
 
+// Each failure is held against those that are looked into and ended alike.  Three of a kind say enough,
+// unless their cases, once over, blame nodes that this task has not used.
 const TaskFailure* next_task_case(const State& state, const Policy& policy, const TaskArray& array) {
   // Tasks with a case, by how they ended; in a thousand failures there are few of these.
   std::vector<const TaskFailure*> looked_into;
@@ -90,6 +92,8 @@ const TaskFailure* next_task_case(const State& state, const Policy& policy, cons
   return next;
 }
 
+// All that the case of the array was opened with holds for its tasks; what a job for each task would cost
+// does not.
 Event task_case(const Case& parent, const TaskFailure& failure) {
   const Options& o = parent.options;
   const TaskName name{parent.array->job_id, failure.task};
@@ -199,6 +203,7 @@ void on_array_seen(State& state, const cluster::View&, Case* subject, const Even
 void lose_tasks(Case& subject, const Event& event) {
   TaskArray& array = *subject.array;
   TaskIds ids = ids_in(event.body["tasks"]);
+  // Without a word on which it is the whole array.
   if (ids.empty()) ids = array.left;
   if (ids.empty() && !array.is_seen()) ids.add(TaskId{0});  // an expression that we cannot read, and no job
   array.lost.add(ids);
@@ -231,6 +236,7 @@ void Look::array_steps(const TaskArray& array) {
     then.failures.at(next->task).case_no = kToBeOpened;
   }
   if (!out_.records.empty()) return;
+  // The verdict counts what the cases of its tasks found: none may be open.
   if (!array.all_ended() || has_open_task_case(known_.state, array)) return;
   Verdict verdict = array_verdict(known_.state, c_);
   verdict.at = known_.now;

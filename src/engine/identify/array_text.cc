@@ -128,6 +128,8 @@ std::string lower(std::string text) {
 
 }  // namespace
 
+// Counts and names, and finds nothing of its own: each task that failed has a case with a verdict, is like
+// one that has, or was not looked into.  The cause is theirs, where they have one in common.
 Verdict array_verdict(const State& state, const Case& subject) {
   const TaskArray& array = *subject.array;
   const std::vector<Alike> alike = alike_groups(state, array);

@@ -109,6 +109,8 @@ void add_suspect(Json& list, const Suspect& s) {
        {"run", s.run.text()}}));
 }
 
+// By node and side, in the order in which it is known: restarts, runs, V, silence, findings.  A verdict
+// weighs it; here it is told as it is.
 Json evidence_view(const Case& c) {
   Json list = Json::array();
   for (const Run& run : c.programs) {
@@ -134,6 +136,7 @@ Json evidence_view(const Case& c) {
     for (const NodeResult& r : run.results) {
       const std::string name = r.peer.empty() ? r.node : r.node + " - " + r.peer;
       if (r.result == "ok") {
+        // (That a link is well speaks for neither end by itself.)
         if (r.peer.empty()) add_evidence(list, name, "for", "the verification program passed", run);
       } else if (r.result != "unknown")
         add_evidence(list, name, "against", "verification " + r.result + ": " + r.reason, run);

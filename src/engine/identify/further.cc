@@ -54,6 +54,8 @@ double node_hours_spent(const Case& c) {
 
 }  // namespace
 
+// Everything that the arithmetic of engine/further is fed with: which of the first run's nodes each run had,
+// how it ended, and what else is known of them.  Names become numbers, by their place in `names`.
 Suspicion suspicion_of(const Known& known, const Case& c) {
   Suspicion s;
   if (c.programs.empty()) return s;
@@ -72,6 +74,7 @@ Suspicion suspicion_of(const Known& known, const Case& c) {
     for (const std::string& node : run.nodes)
       if (const auto it = numbers.find(node); it != numbers.end()) trial.nodes.push_back(it->second);
     std::ranges::sort(trial.nodes);
+    // went_down counts under a failed run only (further/posterior.h).
     if (trial.failed)
       for (const std::string& node : run.lost_nodes()) add(node, Evidence::went_down);
     s.record.trials.push_back(std::move(trial));
@@ -130,6 +133,7 @@ std::string why_no_further(const Known& known, const Case& c) {
   if (const double ahead = node_hours_ahead(c); node_hours_spent(c) + ahead > c.further->node_hours)
     return fmt::format("one more run may take {:.1f} node-hours, and {:.1f} of {:.1f} are spent", ahead,
                        node_hours_spent(c), c.further->node_hours);
+  // The bounds on re-runs in 24 h do not ask again here, but the one on node-hours still stops.
   if (const auto over = over_node_hours(known, c)) return over->text;
   if (!c.further->rotate) {
     const Suspicion s = suspicion_of(known, c);

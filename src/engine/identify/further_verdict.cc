@@ -117,6 +117,7 @@ further::NextRun next_of(const Known& known, const Case& c, const Suspicion& s) 
       if (has_host(names, s.names[i])) in.push_back(static_cast<int>(i));
     return in;
   };
+  // Of the run that is under way the nodes are known by what it keeps away from.
   if (is_chosen_run(c, last.id.n) && !ended(last.outcome))
     return next_on(s.record, known.policy.prior, numbers_in(hosts_without(s.names, last.excluded)));
   if (c.further->rotate) return next_on(s.record, known.policy.prior, {});
@@ -206,6 +207,8 @@ void put_answer(const Case& c, const Suspicion& s, const Posterior& now, const f
 
 }  // namespace
 
+// Asked after each run.  While more runs may come only a name that is sure is final; with the last one
+// (`over` says why) the most that can be said is.
 Verdict further_verdict(const Known& known, const Case& c, const std::string& over) {
   const Suspicion s = suspicion_of(known, c);
   const Posterior now = posterior(s.record, known.policy.prior);

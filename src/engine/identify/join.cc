@@ -157,6 +157,7 @@ std::string reason_to_leave(const Case* leader, const Case& c) {
   return "";
 }
 
+// The leader's verdict in the follower's words: its own nodes, its own files, and whose experiment it was.
 Verdict shared_verdict(const Case& leader, const Case& c) {
   Verdict v;
   v.rule = kRuleJoin;

@@ -127,6 +127,9 @@ std::optional<Verdict> verdict_of_failed_launch(const Known& known, const Case& 
   return v;
 }
 
+// Slurm's hold does not say what went wrong.  A node of the job that Slurm drained in those words is the
+// cause; else what may explain it is told: a restart of slurmctld, and the drained nodes that the job could
+// have had.
 std::optional<Verdict> verdict_while_held(const Known& known, const Case& c, bool final) {
   const Run& first = c.programs.front();
   if (!is_held_by_slurm(first)) return std::nullopt;

@@ -66,6 +66,8 @@ Json results_of(const Locating& search) {
 
 }  // namespace
 
+// The state of a search is not kept: it is made anew from the verifications of the case, in their order.
+// The first that failed without a name gives the nodes, those after it are the answers.
 std::optional<Locating> locating(const Case& c, int n) {
   const Run* p = c.program(n);
   if (p == nullptr || p->outcome != Outcome::failed) return std::nullopt;
@@ -106,6 +108,7 @@ bool is_locating(const Known& known, const Case& c, int n) {
   return search && (search->under_way != nullptr || search->found.stage != Step::unknown);
 }
 
+// One step: follow the verification that is under way, ask for the next part, or write the answer down.
 bool Look::locate_by_halves(int n) {
   if (time_is_over()) return false;
   const auto search = locating(c_, n);

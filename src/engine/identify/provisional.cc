@@ -186,6 +186,8 @@ Verdict provisional_verdict(const Known& known, const Case& c) {
   return v;
 }
 
+// For each reader anew, and in no event: it hangs on the clock.  What runs, who is silent, what V waits for,
+// what becomes of the second run, and until when.
 std::vector<std::string> under_way(const Known& known, const Case& c) {
   std::vector<std::string> lines;
   if (c.array) return lines;  // its tasks are told one by one

@@ -151,6 +151,7 @@ Standing standing(const Case& c, int n) {
              : Standing::counts;
 }
 
+// Without a look at the folder: what that shows is asked later (rerun_apply.cc).
 std::optional<Question> question_before(const Known& known, const Case& c) {
   // Whoever has answered knows what he wants, whatever there was to ask.
   if (c.reruns.answer) return std::nullopt;

@@ -93,6 +93,8 @@ void tell(Case& c, const Json& noted, bool with_writes) {
     note_once(c, written + " was written by the first run itself: the second begins with what it left");
 }
 
+// Who holds the re-run, by the last look.  held_since goes on as long as anybody does: the wait is bounded
+// as a whole, not for each job.
 void on_looked(Case& c, const Event& e) {
   Reruns& r = c.reruns;
   if (e.kind == kIntent) {
@@ -133,6 +135,8 @@ void on_compared(Case& c, const Event& e) {
     tell(c, e.body["result"]["noted"], false);  // what the runs wrote is what they do
 }
 
+// What sickbayd or sickbay-folder found: the place is ready, or there is a trouble that somebody must decide
+// about, or the re-run is given up.  The weightiest comes first.
 void on_prepared(Case& c, const Event& e) {
   Reruns& r = c.reruns;
   Place& place = r.place;

@@ -17,6 +17,8 @@ bool goes_back(const Case& c, const Verdict& verdict) {
   return c.options.recover && !c.options.deliver && !c.array && !without_any;
 }
 
+// The next case of a job that its recovery put back into the queue.  It is bound to the run after the
+// restart, and what was submitted stays with the first case (submission_of).
 Event resumed_case(const Case& before) {
   const Options& o = before.options;
   const Run& run = before.programs.front();

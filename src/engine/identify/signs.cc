@@ -45,6 +45,7 @@ void take_finding(State& state, const Event& event) {
   const TimePoint stamp = from_micros(body["at"].as_int());
   const TimePoint at = stamp - std::chrono::microseconds(body["clock_ahead_us"].as_int());
   auto& signs = state.records[name].signs;
+  // The end of a finding: kept with its time, for a run before it still had the fault.
   if (body["result"].as_string() == "ok") {
     for (Sign& sign : signs)
       if (sign.rule == rule && sign.gone_at == kNoTime) sign.gone_at = at;

@@ -13,6 +13,7 @@ void suspect(State& state, Case& subject, const Run& run, const std::string& nod
   const bool known = std::any_of(subject.suspects.begin(), subject.suspects.end(), [&](const Suspect& s) {
     return s.node == node && s.run == run.id && s.cleared_at == kNoTime;
   });
+  // A second silence of the same node is a suspect of its own: each has its times.
   if (!known) subject.suspects.push_back({node, run.id, at, kNoTime});
   if (!subject.is_closed()) state.suspected[node].insert(subject.no);
 }

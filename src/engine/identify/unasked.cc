@@ -162,6 +162,8 @@ Facts facts_of(const Evidence& e) {
   return facts;
 }
 
+// No experiment stands behind it, so it is never of high confidence, and always says what is missing for
+// more.
 Verdict judge(const Evidence& e, TimePoint now) {
   Verdict v;
   v.final = true;

@@ -159,6 +159,8 @@ bool wants_third(const Known& known, const Case& subject) {
   return row != nullptr && row->stage == Stage::third;
 }
 
+// The row gives cause, stage and a first confidence.  After that things only lower it: a bad link without a
+// third node, a full disk, nodes that were used twice, a node that may yet be lost.
 std::optional<Verdict> judge(const Known& known, const Case& subject) {
   if (subject.programs.empty()) return std::nullopt;
   const Facts facts = facts_of(known, subject);

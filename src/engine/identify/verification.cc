@@ -158,6 +158,8 @@ bool may_verify_more(const Known& known, const Case& subject) {
 
 bool Look::time_is_over() const { return identify::time_is_over(known_, c_); }
 
+// One step of V for run n: words of others, a search by halves, the V that is under way, and only then a new
+// one, for the nodes that nobody has judged.
 void Look::drive_check(int n) {
   // What is known already comes first: it costs no run.
   if (n > 0 && take_words(n)) return;
@@ -203,6 +205,7 @@ void Look::drive_check(int n) {
     submit_verification(n, v->id.n, v->attempt + 1, nodes);
 }
 
+// Words of other cases answer like a V of this case: what convicts is taken alone, an acquittal only whole.
 bool Look::take_words(int n) {
   if (new_verification_) return false;
   const Run* p = c_.program(n);

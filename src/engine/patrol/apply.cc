@@ -151,6 +151,7 @@ bool on_done(State& state, const cluster::View& view, const Event& event) {
     run->released_at = event.at;
   } else if (did == verb::kReadOutput) {
     run->output_read = true;
+    // Heard as in a case: held against the fleet's speeds and the node's own past.
     run->results = cluster::hear_results(view, state.speeds, result["results"]);
     take_words(state, run->results, run->id.text(), event.at);
     for (const Json& r : run->results.items())
@@ -274,6 +275,7 @@ Micros Run::kept(std::chrono::seconds longest) const {
   return began() ? job.end - job.start : Micros(0);
 }
 
+// V that was taken back before it began has spent nothing.
 int Round::spent() const {
   int nodes = 0;
   for (const Run& run : runs)

@@ -151,6 +151,8 @@ class Step {
     });
   }
 
+  // Two things of each run that spoke: its words, once; and its faulty nodes, as soon as V has passed
+  // elsewhere.
   void tell() {
     for (const Run& run : round_.runs) {
       if (run.results.size() == 0) continue;
@@ -221,6 +223,8 @@ class Step {
     }
   }
 
+  // The second step of taking: all claimed nodes must have been looked at since their claims, and those that
+  // are idle still go into one V.
   void begin_or_give_back(bool ends) {
     std::vector<std::string> good, bad;
     for (const auto& [name, look] : round_.taken) {
