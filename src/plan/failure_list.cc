@@ -154,9 +154,8 @@ FailureList list_of(Rows rows) {
       for (Failure& f : failures) {
         f.node = place;
         Failure* last = first ? nullptr : &one.failures.back();
-        // Where the end is not known the next failure shows that it was back in between.
         // A node that is down cannot fail again: these are two rows of one outage.
-        // them.
+        // Where the end is not known the next failure shows that it was back in between.
         if (last && (f.start == last->start || (last->end != kNever && f.start < last->end))) {
           if (last->end == kNever || (f.end != kNever && f.end > last->end)) last->end = f.end;
           if (last->cause.empty()) last->cause = f.cause;

@@ -208,6 +208,7 @@ RepairTimes fit_repair(std::vector<Repair> repairs, double span, std::size_t per
         return minus;
       },
       {mean, 0.5 * std::log(variance)}, 0.3);
+  // AIC: two for each parameter, and twice -ln of the likelihood.
   fit.tried = {{"exponential", 2 + 2 * minus_exponential, false},
                {"lognormal", 4 + 2 * lognormal.value, false}};
   fit.mu = lognormal.at[0];
@@ -300,8 +301,10 @@ Result<Model> fit_model(const System& system, std::size_t nodes, TimePoint from,
   std::vector<Repair> repairs;
   for (const SeenFailure& f : seen.failures) {
     model.alone += !f.in_burst;
+    // One that the end of the list cut off still says how long it took at least.
     if (f.length_known || f.cut_off) repairs.push_back({f.length, !f.cut_off, f.start});
   }
+  // A burst is one event, however many nodes it hits.
   const std::size_t events = model.alone + seen.bursts.size();
   model.up = fit_up(lives_of(seen, nodes));
   model.rate = fit_rate(seen, events);

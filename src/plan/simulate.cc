@@ -152,6 +152,7 @@ class Cluster {
   void push_failure(double now, std::uint32_t place) {
     Node& node = nodes_[place];
     const double e = node.random.exponential();
+    // (A power of an exponential number is one of Weibull's law.)
     const double left = model_.up.shape == 1 ? e : std::pow(e, 1 / model_.up.shape);
     push(failing_.after(now, scale_ * left / node.speed), place, node.stamp);
   }
