@@ -242,6 +242,7 @@ std::string safe_line(std::string_view bytes) {
   return line;
 }
 
+// A line is of the first reader that knows it.  Of all clues the heaviest decides, and names the line.
 Fingerprint read_fingerprint(std::string_view out_tail, std::string_view err_tail) {
   const auto out = lines_of(out_tail), err = lines_of(err_tail);
   Fingerprint found;

@@ -114,6 +114,7 @@ class Fields {
   // A text in quotes, or up to the next colon.
   Result<std::string> text(std::string_view name) {
     if (const Status found = this->name(name); !found) return tl::unexpected<Error>(found.error());
+    // (A text in quotes holds no quote: the form has no escape for one.)
     if (!rest_.starts_with('"')) return std::string(until_colon());
     const auto end = rest_.find('"', 1);
     if (end == std::string_view::npos)

@@ -112,6 +112,8 @@ std::string ShellNames::expand(std::string_view line) {
   for (std::size_t i = 0; i < line.size(); ++i) {
     const char c = line[i];
     const std::string_view rest = line.substr(i + 1);
+    // Names in '...' are written out as well, which the shell would not do: better a path too many
+    // (script_words.h).
     if (c == '\'' || c == '"') {
       if (quote == 0)
         quote = c;
