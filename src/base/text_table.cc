@@ -143,6 +143,7 @@ std::string TextTable::text(const Page& page) const {
   std::vector<int> widths(columns_.size(), 0);
   for (std::size_t c = 0; c < columns_.size(); ++c) {
     for (const auto& row : rows_) widths[c] = std::max(widths[c], display_width(row[c].text));
+    // (Of a table without rows the whole header is shown.)
     if (widths[c] == 0 && !rows_.empty()) continue;
     if (page.header) widths[c] = std::max(widths[c], display_width(columns_[c].header));
     shown.push_back(c);

@@ -92,6 +92,7 @@ std::string user_name(uid_t uid) {
 }  // namespace
 
 Status check_batch_script(std::string_view text, std::string_view name) {
+  // In sbatch's own order, so that both name the same fault of a script that has several.
   const std::string shown = quote_for_message(name, 200);
   const auto refused = [](std::string what, std::string remedy) {
     return fail(Error(ErrorCode::bad_input, std::move(what)).remedied_by(std::move(remedy)));

@@ -115,6 +115,8 @@ Status open_case_for(WhyOptions& o) {
   return {};
 }
 
+// Two answers may be there, the case and why the job waits: both are shown, and what waits now gives the
+// exit code.
 Result<int> run_why(WhyOptions o) {
   if (o.experiment)
     if (auto opened = open_case_for(o); !opened) return fail(opened.error());

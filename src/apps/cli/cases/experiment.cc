@@ -129,6 +129,8 @@ Result<std::string> begin_experiment(ApiClient& api, JobId job) {
   notes.push("the case was opened after the job had failed: its script is Slurm's copy");
   notes.push("its environment is that of who asked for the experiment, not that of its submission");
   notes.push("of the command line that submitted it only what Slurm shows of the job is known");
+  // No inputs: what they held when the job ran is not known, and digests of now would hide that they
+  // changed.
   const Json body = Json::object({{"inputs", Json::array()},
                                   {"script_digest", inputs.script_digest},
                                   {"names_folder", inputs.names_folder},

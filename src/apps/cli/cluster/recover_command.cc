@@ -120,6 +120,7 @@ Result<int> run_recover(const RecoverOptions& o) {
       print(fmt::format("\n{} begins. 'sickbay recover --show {}' tells how it stands.\n",
                         (*asked)["recovery"].as_string(), (*asked)["recovery"].as_string()));
   }
+  // (-1: nothing is restarted.)
   return (*asked)["plan"]["start"].as_int(-1) < 0 ? kNotCured : 0;
 }
 

@@ -225,6 +225,7 @@ std::vector<std::string> words_again(const Record& record, const std::string& ex
   const auto& options = record.submission.sbatch_options;
   words.insert(words.end(), options.begin(), options.end());
   if (!exclude.empty()) {
+    // The last --exclude is the only one that counts, so it must hold the nodes of the one before as well.
     const auto line = parse_sbatch_line(options);
     const GivenOption* before = line ? line->last("exclude") : nullptr;
     words.push_back(
@@ -311,6 +312,7 @@ Result<int> go_on(ApiClient& api, Redo& redo) {
   }
   const std::string exclude = redo.position["work"]["exclude"].as_string();
   const auto words = words_again(record, exclude, redo.wish.nodes, script, redo.wish.json);
+  // Where it was submitted: the script's word and all other relative names are meant from there.
   if (::chdir(redo.kept.work_dir.c_str()) != 0)
     return fail(file_error(errno, "change to the folder of the submission,", redo.kept.work_dir));
   take_on(record, *environment);
