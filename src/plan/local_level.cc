@@ -55,7 +55,6 @@ LocalLevel fit_level(std::span<const Measured> periods, double period_h) {
   // From 2 % to a factor of e a period: what lies between two steps is not told apart by lists of any length.
   std::vector<double> grid = {0};
   for (double sd = 0.02; sd <= 1.01; sd *= 1.22) grid.push_back(sd);
-  // on.
   for (const double drift : grid)
     for (const double scatter : grid) {
       const Filtered got = filter(periods, drift, scatter);

@@ -55,6 +55,7 @@ Seen seen_of(const System& system, TimePoint from, TimePoint until) {
     SeenFailure one;
     one.node = f.node;
     one.start = hours(f.start - from);
+    // What lies behind the window is not used: validate() fits the model by a part of the list alone.
     one.length_known = f.end != kNever && f.end <= until;
     one.cut_off = f.end != kNever && f.end > until;
     if (f.end != kNever) one.length = hours(std::min(f.end, until) - f.start);
