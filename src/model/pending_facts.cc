@@ -86,6 +86,7 @@ void members(T& f, Each&& each) requires std::is_same_v<std::remove_const_t<T>, 
   each("reservations", f.reservations);
 }
 
+// Declared before the others, which need them: structures hold lists of structures.
 template <class T>
 Json written(const std::vector<T>& values);
 template <class T>

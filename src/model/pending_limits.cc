@@ -293,6 +293,7 @@ constexpr auto kLimits = std::to_array<LimitRow>({
     {"WAIT_QOS_MAX_BB_PER_JOB", "QOSMaxBBPerJob", LimitOf::qos, Bound::per_job, Counted::burst_buffer},
     {"WAIT_QOS_MAX_BB_PER_NODE", "QOSMaxBBPerNode", LimitOf::qos, Bound::per_node, Counted::burst_buffer},
     {"WAIT_QOS_MAX_BB_PER_USER", "QOSMaxBBPerUser", LimitOf::qos, Bound::per_user, Counted::burst_buffer},
+    // (slurmctld has no other word for it than for the account's limit of that kind.)
     {"WAIT_QOS_MAX_BB_MINS_PER_JOB", "AssocMaxBBMinutesPerJob", LimitOf::qos, Bound::minutes_per_job,
      Counted::burst_buffer},
     {"WAIT_QOS_MIN_BB", "QOSMinBB", LimitOf::qos, Bound::at_least, Counted::burst_buffer},
