@@ -140,7 +140,8 @@ ScenarioResult ScenarioRun::result() {
            world.controller().seats().patrols().state().open() != nullptr ||
            !world.controller().seats().recoveries().state().open.empty() ||
            drain::wants_nodes(world.controller().seats().cluster(),
-                              world.controller().seats().drains().state());
+                              world.controller().seats().drains().state(),
+                              world.controller().seats().drains().policy());
   };
   if (!world.loop().run_while(unfinished, start_ + scenario_.until)) say("> the end of the scenario's time");
   if (!world.sickbayd_runs()) world.start_sickbayd();

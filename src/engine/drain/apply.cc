@@ -41,6 +41,15 @@ void set_away(State& state, const std::string& name) {
     state.away.erase(name);
 }
 
+// After every event, for all that it touched: whatever changes the reasons of a node touches it.
+void set_sick(State& state, const std::string& name) {
+  const auto it = state.nodes.find(name);
+  if (it != state.nodes.end() && !it->second.reasons.empty())
+    state.sick.insert(name);
+  else
+    state.sick.erase(name);
+}
+
 // --- what Slurm shows
 
 // Numbers of keys are given once (decisions.md 15): a node that Slurm has again goes on counting.
@@ -62,6 +71,7 @@ void on_nodes_seen(Change& c) {
   for (const cluster::View::Change& change : c.view.changes) {
     if (change.gone) {
       on_gone(c.state, change.name);
+      set_sick(c.state, change.name);
       continue;
     }
     const cluster::Node* now = c.view.node(change.name);
@@ -410,6 +420,7 @@ std::vector<std::string> apply(State& state, const cluster::View& view, const Ev
     for (const Row& row : kRows)
       if (row.kind == event.kind) row.apply(change);
   }
+  for (const std::string& name : change.touched) set_sick(state, name);
   return std::move(change.touched);
 }
 

@@ -299,11 +299,20 @@ std::map<std::string, std::int64_t> looked_at(const State& state) {
   return nodes;
 }
 
-bool wants_nodes(const cluster::Cluster& cluster, const State& state) {
+bool wants_nodes(const cluster::Cluster& cluster, const State& state, const Policy& policy) {
   if (!state.away.empty()) return true;
   const std::set<std::string>& waiting = cluster.breaker.waiting();
-  return std::any_of(waiting.begin(), waiting.end(),
-                     [](const std::string& by) { return !node_of_subject(by).empty(); });
+  if (std::any_of(waiting.begin(), waiting.end(),
+                  [](const std::string& by) { return !node_of_subject(by).empty(); }))
+    return true;
+  // A node that is down, or that somebody else drained, is let be; when it is back it would take work with a
+  // reason against it, and nothing but a look tells that it is back.
+  return policy.act && std::any_of(state.sick.begin(), state.sick.end(), [&](const std::string& name) {
+           const Node& node = state.nodes.at(name);
+           const Seen now = seen(cluster.view, name, node);
+           return (now.drained || now.down || !node.refused.empty()) &&
+                  reason_to_leave(policy, node) != nullptr;
+         });
 }
 
 }  // namespace sickbay::drain

@@ -110,6 +110,7 @@ struct State {
   /// Node -> rule -> the same on that node: what is wrong about one node may be right about the next.
   std::map<std::string, std::map<std::string, TimePoint>> resting_on;
   std::set<std::string> away;  ///< nodes with `ours` or `pending`: asked for in every round
+  std::set<std::string> sick;  ///< nodes with reasons: the same
 };
 
 /// Total.  `view` has taken in the event before.  Gives the nodes about which decide() must be asked again.
@@ -143,8 +144,9 @@ std::string canonical_text(const State& state);
 
 /// Nodes that must be looked at closely, and the look after which each must be told of once more.
 std::map<std::string, std::int64_t> looked_at(const State& state);
-/// Whether the engine needs to see nodes: some are out, leaving or waiting.
-bool wants_nodes(const cluster::Cluster& cluster, const State& state);
+/// Whether the engine needs to see nodes: some are out, leaving or waiting, or should leave as soon as they
+/// are in service again.
+bool wants_nodes(const cluster::Cluster& cluster, const State& state, const Policy& policy);
 
 // Words of the journal (doc/formats/journal.md).
 inline constexpr std::string_view kReasonEnded = "reason_ended";  ///< subject node:n3, body {source, why}

@@ -261,6 +261,36 @@ TEST(Drain, ARefusedDrainIsNotTriedAgainUntilTheNodeIsFree) {
   EXPECT_THAT(w.did, ElementsAre("drain n3", "drain n3"));
 }
 
+// Published of flux-core as #4567: what crashed came back and had work at once (doc/peers.md).
+TEST(Drain, ANodeThatShouldLeaveIsLookedForUntilItIsInServiceAgain) {
+  World w;
+  w.nodes("n[1-40]", "IDLE");
+  EXPECT_FALSE(wants_nodes(w.cluster, w.state, w.policy));
+  w.nodes("n3", "DOWN");
+  w.verdict("n3");
+  EXPECT_EQ(w.stands("n3"), "foreign");
+  EXPECT_TRUE(wants_nodes(w.cluster, w.state, w.policy)) << "it is let be while it is down";
+  w.nodes("n4", "IDLE+DRAIN");
+  w.finding(1, "n4", "disk");
+  w.nodes("n3", "IDLE");
+  EXPECT_THAT(w.did, ElementsAre("diagnose n3", "drain n3"));
+  w.check_passes = true;
+  w.pass(3600s);
+  w.pass(600s);
+  EXPECT_TRUE(wants_nodes(w.cluster, w.state, w.policy)) << "n4 is somebody else's as yet";
+  w.finding(2, "n4", "disk", "ok");
+  EXPECT_FALSE(wants_nodes(w.cluster, w.state, w.policy)) << "nothing would come of it";
+}
+
+TEST(Drain, WhatIsOnlyObservedIsNotLookedFor) {
+  World w;
+  w.policy.act = false;
+  w.nodes("n[1-40]", "DOWN");
+  w.verdict("n3");
+  w.finding(1, "n4", "disk");
+  EXPECT_FALSE(wants_nodes(w.cluster, w.state, w.policy));
+}
+
 TEST(Drain, AVerdictDrainsAndADeepDiagnosisThatPassesLifts) {
   World w;
   w.nodes("n[1-40]", "IDLE");

@@ -61,11 +61,19 @@ struct World {
     cluster::apply(cluster, raised);
     for (std::string& node : apply(state, cluster.view, raised)) touched.insert(std::move(node));
     for (const std::string& by : cluster.breaker.waiting()) touched.insert(std::string(node_of_subject(by)));
-    std::set<std::string> away;  // by a walk over all nodes, after every event of every test
-    for (const auto& [name, node] : state.nodes)
+    std::set<std::string> away, sick, kept;  // by a walk over all nodes, after every event of every test
+    for (const auto& [name, node] : state.nodes) {
       if (node.ours || node.pending) away.insert(name);
+      if (!node.reasons.empty()) sick.insert(name);
+      const Seen now_seen = seen(cluster.view, name, node);
+      const bool stays = now_seen.drained || now_seen.down || !node.refused.empty();
+      for (const auto& [source, reason] : node.reasons)
+        if (stays && policy.act && counts(policy, reason) && reason.gone_at == kNoTime) kept.insert(name);
+    }
     EXPECT_EQ(state.away, away) << event.text();
-    EXPECT_EQ(wants_nodes(cluster, state), !away.empty() || !cluster.breaker.waiting().empty());
+    EXPECT_EQ(state.sick, sick) << event.text();
+    EXPECT_EQ(wants_nodes(cluster, state, policy),
+              !away.empty() || !kept.empty() || !cluster.breaker.waiting().empty());
     // What leaves has a claim on it from before its drain.
     for (const std::string& name : away) EXPECT_TRUE(cluster.claims.out().contains(name)) << event.text();
     if (!asking) settle();

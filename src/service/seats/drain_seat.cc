@@ -40,7 +40,7 @@ Seat::Turn DrainSeat::decide(const std::string& subject, TimePoint now) {
 
 Wish DrainSeat::wish() const {
   Wish wish;
-  if (drain::wants_nodes(cluster_, state_)) wish.nodes_every = kLookAtNodesOut;
+  if (drain::wants_nodes(cluster_, state_, policy_)) wish.nodes_every = kLookAtNodesOut;
   wish.closely = drain::looked_at(state_);
   return wish;
 }
