@@ -284,6 +284,25 @@ TEST_F(SimClusterTest, AKilledControllerForgetsWhatItHadNotSavedAndGivesIdsAgain
   EXPECT_EQ(submit("run=1s", {"-N1"}), unsaved);
 }
 
+// Tried on 22.05: scontrol shows the drain, and after kill -9 in the same seconds nobody knows of it.
+TEST_F(SimClusterTest, AKilledControllerForgetsADrainThatItHadNotSaved) {
+  const auto drain = [&](const char* node) {
+    bool done = false;
+    cluster.drain(node, "sickbay:f1 disk", [&](Result<bool> drained) { done = drained && *drained; });
+    loop.run_until(loop.now() + std::chrono::milliseconds(100));
+    EXPECT_TRUE(done);
+  };
+  drain("n1");
+  loop.run_until(loop.now() + seconds(7));
+  drain("n2");
+  loop.run_until(loop.now() + seconds(1));
+  cluster.restart_controller(true, seconds(3));
+  loop.run_until(loop.now() + seconds(4));
+  EXPECT_THAT(cluster.node("n1")->flags, testing::Contains("DRAIN"));
+  EXPECT_THAT(cluster.node("n2")->flags, testing::Not(testing::Contains("DRAIN")));
+  EXPECT_EQ(cluster.node("n2")->reason, "");
+}
+
 // As a real one does, whose slurmd goes on with what its slurmctld has forgotten.
 TEST_F(SimClusterTest, ARunThatStaysIsNotStartedASecondTimeAndItsJobIsHeld) {
   const JobId held = submit("run=1h", {"-N1", "--no-requeue"});

@@ -123,6 +123,7 @@ void SimCluster::drain(std::string name, std::string reason, Done<bool> done) {
           return fail(Error(ErrorCode::conflict, fmt::format("node {} has another reason", name))
                           .because(node.reason));
         node.drain = true;
+        node.drained_at = loop_.now();
         node.reason = reason;
         node.reason_uid = 0;
         node_changed(found->second);

@@ -24,7 +24,8 @@ void SimCluster::restart_controller(bool killed, std::chrono::milliseconds down_
   loop_.at(loop_.now() + down_for, [this] { start_controller(); });
 }
 
-/// State files are written every save_interval from the start on.  Simplified: what ended stays ended.
+/// State files are written every save_interval from the start on.  Simplified: what ended stays ended, and of
+/// nodes only a drain is forgotten.
 void SimCluster::forget_unsaved(bool runs_stay) {
   const Micros since_boot = loop_.now() - controller_boot_;
   // (The division drops what is less than an interval.)
@@ -61,6 +62,13 @@ void SimCluster::forget_unsaved(bool runs_stay) {
       if (ids->second.empty()) by_key_.erase(ids);
     }
     entry = jobs_.erase(entry);
+  }
+  for (NodeIndex index = 0; index < nodes_.size(); ++index) {
+    Node& node = nodes_[index];
+    if (!node.drain || node.drained_at == kNoTime || node.drained_at <= saved) continue;
+    node.drain = false;
+    if (!node.down) node.reason.clear();
+    node_changed(index);
   }
 }
 

@@ -26,7 +26,8 @@ struct SimCluster::Node {
   bool down = false, not_responding = false, drain = false, fail = false, reboot_issued = false;
   std::string reason;
   std::uint32_t reason_uid = 0;
-  std::string features;  ///< "gpu,ib"
+  TimePoint drained_at = kNoTime;  ///< by a command, not by an operator or by Slurm itself
+  std::string features;            ///< "gpu,ib"
   TimePoint boot = kNoTime;
   JobId job = 0;  ///< that has it
   // What is so.

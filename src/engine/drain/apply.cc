@@ -52,6 +52,13 @@ void set_sick(State& state, const std::string& name) {
 
 // --- what Slurm shows
 
+// slurmctld acknowledges a drain before it is on its disk, and one that is killed then forgets it (tried
+// on 22.05, as doc/design/decisions.md 17 of jobs).  A drain older than slurmctld that is gone at the first
+// looks at it was not lifted by a person; one who does that in the same moments has to do it once more.
+bool is_forgotten(const cluster::View& view, const Node& node, const cluster::Node& shown, TimePoint now) {
+  return !shown.drained && node.drained_at < view.controller_boot && now < view.controller_boot + kFirstLooks;
+}
+
 // Numbers of keys are given once (decisions.md 15): a node that Slurm has again goes on counting.
 void on_gone(State& state, const std::string& name) {
   const auto it = state.nodes.find(name);
@@ -85,7 +92,8 @@ void on_nodes_seen(Change& c) {
     const bool slurm_dropped_it = see_boot(node, change.name, shown, !c.event.body["old"].as_bool());
     // We had drained it, Slurm showed it so, and shows it no more: somebody has put it back, knowing more
     // than we do.  The same signs do not drain it again.
-    if (node.ours && was_drained && !shown.drained && !node.pending && !slurm_dropped_it) {
+    if (node.ours && was_drained && !shown.drained && !node.pending && !slurm_dropped_it &&
+        !is_forgotten(c.view, node, shown, c.event.at)) {
       node.ours = node.rebooting = false;
       node.reasons.clear();
       set_away(c.state, change.name);

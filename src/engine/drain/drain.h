@@ -49,6 +49,9 @@ struct Policy {
 /// A node that Slurm has not shown anew for this long after it was asked to reboot it: people must look.
 inline constexpr std::chrono::hours kRebootOverdue{1};
 
+/// What a new slurmctld shows within this long after its start it may have forgotten, and nobody changed.
+inline constexpr std::chrono::minutes kFirstLooks{2};
+
 /// A drain, or the lifting of one, that ended without an answer of Slurm's is said again after this long: the
 /// service has tried it for as long as the site lets it.
 inline constexpr std::chrono::minutes kSayAgain{10};

@@ -282,6 +282,24 @@ TEST(Drain, ANodeThatShouldLeaveIsLookedForUntilItIsInServiceAgain) {
   EXPECT_FALSE(wants_nodes(w.cluster, w.state, w.policy)) << "nothing would come of it";
 }
 
+// Published of OpenPBS as #2579, and seen of slurmctld (doc/peers.md).
+TEST(Drain, ADrainThatSlurmctldForgetsIsSetAgainAndAPersonsHandIsRightAfterThat) {
+  World w;
+  w.nodes("n[1-40]", "IDLE");
+  w.finding(1, "n3", "disk");
+  w.now += 20s;
+  w.say("cluster", kControllerSeen, Json::object({{"boot", to_micros(w.now)}}));
+  w.now += 10s;
+  w.nodes("n3", "IDLE");
+  EXPECT_THAT(w.did, ElementsAre("drain n3", "drain n3"));
+  EXPECT_EQ(w.left.size(), 1u) << "it was counted";
+  EXPECT_EQ(w.stands("n3"), "out");
+  w.now += kFirstLooks;
+  w.nodes("n3", "IDLE");
+  EXPECT_EQ(w.stands("n3"), "in");
+  EXPECT_EQ(w.did.size(), 2u);
+}
+
 TEST(Drain, WhatIsOnlyObservedIsNotLookedFor) {
   World w;
   w.policy.act = false;
