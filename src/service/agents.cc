@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "base/text.h"
+#include "engine/drain/drain.h"
 #include "engine/fleet/fleet.h"
 #include "model/ids.h"
 #include "service/allowance.h"
@@ -15,7 +16,6 @@
 namespace sickbay {
 namespace {
 
-constexpr std::string_view kAgentSeen = "agent_seen";
 constexpr std::chrono::seconds kLookAgain{10};   // how old a look at the nodes may be that refuses an agent
 constexpr std::chrono::seconds kAddressAge{60};  // of a name that was looked up
 constexpr std::chrono::minutes kPresent{2};
@@ -206,7 +206,7 @@ void Agents::apply(const Event& event) {
   const std::string node(node_of_subject(event.subject));
   if (node.empty()) return;
   if (event.kind == kRepairEnded) note_number(node, event.body);
-  if (event.kind == kAgentSeen) agents_[node].journaled = event.body;
+  if (event.kind == drain::kAgentSeen) agents_[node].journaled = event.body;
   if (event.kind == fleet::kFactsSeen) agents_[node].facts = event.body["facts"];
   if (event.kind == kComponentsSeen) agents_[node].components = event.body["components"];
   tasks_.apply(event);
@@ -291,12 +291,15 @@ void Agents::hello(const std::string& node, const Json& body, Done<Json> done) {
   agent.mode = body["mode"].as_string();
   agent.period = body["period"].as_string();
   if (const std::int64_t now = body["now"].as_int(); now > 0) agent.ahead = from_micros(now) - loop_.now();
-  Json seen = Json::object({{"version", agent.version}, {"digests", agent.digests}, {"mode", agent.mode}});
+  Json seen = Json::object({{"version", agent.version},
+                            {"digests", agent.digests},
+                            {"mode", agent.mode},
+                            {"boot_id", agent.boot_id}});
   const std::int64_t last = agent.boot(agent.boot_id).durable;
   Json answer = Json::object({{"node", node}, {"last", last}});
   std::vector<Event> events;
   if (!(seen == agent.journaled))
-    events.push_back(new_event(node_subject(node), kAgentSeen, std::move(seen)));
+    events.push_back(new_event(node_subject(node), drain::kAgentSeen, std::move(seen)));
   if (Json facts = facts_of(body, agent.ahead); !facts.is_null() && !(facts == agent.facts))
     events.push_back(
         new_event(node_subject(node), fleet::kFactsSeen, Json::object({{"facts", std::move(facts)}})));

@@ -233,10 +233,10 @@ TEST_F(AgentsTest, SlurmIsAwayIsNotADenial) {
 }
 
 TEST_F(AgentsTest, HelloIsJournaledWhenSomethingIsNew) {
-  const auto hello = [&](const std::string& digest) {
+  const auto hello = [&](const std::string& digest, const std::string& boot = "b1") {
     return ask(agent_at("10.0.0.3"), "POST", "/v1/agent/hello",
                Json::object({{"node", "n3"},
-                             {"boot_id", "b1"},
+                             {"boot_id", boot},
                              {"version", "1.0"},
                              {"digests", Json::object({{"node", digest}})},
                              {"mode", "quick"},
@@ -251,6 +251,10 @@ TEST_F(AgentsTest, HelloIsJournaledWhenSomethingIsNew) {
   EXPECT_EQ(seen(), 1);
   ASSERT_EQ(hello("bb")->response.status, 200);
   EXPECT_EQ(seen(), 2);
+  ASSERT_EQ(hello("bb", "b2")->response.status, 200);
+  EXPECT_EQ(seen(), 3) << "it has booted";
+  ASSERT_EQ(hello("bb", "b2")->response.status, 200);
+  EXPECT_EQ(seen(), 3);
   EXPECT_EQ(daemon_->agents->presence().present, 1u);
   Json view = daemon_->agents->view("n3");
   EXPECT_TRUE(view["present"].as_bool());
@@ -260,8 +264,8 @@ TEST_F(AgentsTest, HelloIsJournaledWhenSomethingIsNew) {
   view = daemon_->agents->view("n3");
   EXPECT_FALSE(view["present"].as_bool());
   EXPECT_EQ(view["digests"].dump(), R"({"node":"bb"})") << "the journal remembers";
-  ASSERT_EQ(hello("bb")->response.status, 200);
-  EXPECT_EQ(seen(), 2);
+  ASSERT_EQ(hello("bb", "b2")->response.status, 200);
+  EXPECT_EQ(seen(), 3);
   const Json items = ask(person("alice"), "GET", "/v1/nodes")->json()["items"];
   EXPECT_TRUE(items.items().at(2)["agent"]["present"].as_bool());
   EXPECT_TRUE(items.items().at(1)["agent"].is_null());
@@ -829,7 +833,16 @@ TEST_F(AgentsTest, AnExaminationIsAnsweredOrExpires) {
   pass(milliseconds(100));
   ask(agent_at("10.0.0.3"), "POST", "/v1/agent/results", results("n3", 1, Json::array()));
   ASSERT_EQ(answers.size(), 1u);
-  EXPECT_EQ(answers[0], R"({"passed":true,"faults":0,"unknown":0})");
+  EXPECT_EQ(answers[0], R"({"passed":true,"whole":true,"faults":0,"unknown":0})");
+  daemon_->agents->tasks().examine("n5", "quick", listen);
+  pass(milliseconds(100));
+  ask(agent_at("10.0.0.5"), "POST", "/v1/agent/results",
+      results("n5", 3, Json::array({finding(1).set("action", "notify"), finding(2), finding(3)})));
+  ASSERT_EQ(answers.size(), 2u);
+  EXPECT_EQ(
+      answers[1],
+      R"({"passed":false,"whole":true,"faults":3,"unknown":0,"drains":2,"sick":"node/p2: a bank is lost"})");
+  answers.pop_back();
   pass(AgentTasks::kLife + minutes(2));
   ASSERT_EQ(answers.size(), 2u);
   EXPECT_THAT(answers[1], HasSubstr("no agent on n4"));
