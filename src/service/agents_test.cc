@@ -14,6 +14,7 @@
 #include "adapters/sim/sim_journal.h"
 #include "adapters/sim/sim_loop.h"
 #include "adapters/sim/sim_processes.h"
+#include "service/agent_words.h"
 #include "service/api.h"
 #include "service/case_store.h"
 #include "service/effects.h"
@@ -506,7 +507,7 @@ TEST_F(AgentsTest, ABadFindingIsNamedAndTheOthersAreKept) {
   Json no_text = finding(2), wild = finding(3), huge = finding(4), zero = finding(5);
   no_text.set("text", 7);
   wild.set("action", "explode");
-  huge.set("values", Json::object({{"long", std::string(Agents::kMostFindingBytes, 'x')}}));
+  huge.set("values", Json::object({{"long", std::string(kMostFindingBytes, 'x')}}));
   zero.set("n", 0);
   const Json answer = deliver(Json::array({finding(1), no_text, wild, huge, zero, finding(6)}))->json();
   EXPECT_EQ(answer["kept"].as_int(), 2);
