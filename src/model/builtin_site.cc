@@ -208,6 +208,25 @@ std::vector<BuiltinOperation> builtin_site_rows() {
         {"kernel_xids", integer, "count", "Xid of NVIDIA's driver", "at least 0"},
         {"kernel_hung_tasks", integer, "count", "tasks that hung for minutes", "at least 0"},
         {"kernel_out_of_memory", integer, "count", "processes killed for want of memory", "at least 0"},
+        {"kernel_lockups", integer, "count", "processors that locked up, and stalls of RCU", "at least 0"},
+        {"kernel_pcie_fatal", integer, "count", "fatal errors of PCI Express", "at least 0"},
+        {"kernel_gpu_faults", integer, "count",
+         "of the Xids those that NVIDIA would have the processor or the node reset for, as 48, 64, 79, 95, "
+         "119, "
+         "120; and processors lost without one",
+         "at least 0"},
+        {"kernel_gpu_warnings", integer, "count",
+         "of the Xids those of hardware that goes on: 63, 74, 92, 94; in neither: those of programs, as 13, "
+         "31, "
+         "43, 45",
+         "at least 0"},
+        {"kernel_uncorrected_errors", integer, "count",
+         "of the machine checks and memory errors those that could not be corrected", "at least 0"},
+        {"kernel_link_downs", integer, "count",
+         "times the link of the least steady network device or port went down", "at least 0"},
+        {"kernel_link", string, "", "that device; \"\" where none went down", ""},
+        {"kernel_grave_message", string, "",
+         "the last of kernel_gpu_faults and kernel_uncorrected_errors; \"\" where there is none", ""},
         {"kernel_last_message", string, "", "the last of all these; \"\" where there is none", ""}}},
       {"process_match",
        collect,

@@ -8,6 +8,7 @@
 #include "base/spelling.h"
 #include "base/text.h"
 #include "model/diagnosis_mode.h"
+#include "model/finding_action.h"
 #include "model/ids.h"
 
 namespace sickbay {
@@ -20,6 +21,19 @@ constexpr std::chrono::seconds kSweep{60};
 constexpr std::chrono::seconds kAskerSweep{5};  // while somebody should be waiting for an order
 constexpr std::size_t kTasksKept = 200;         // with their results
 constexpr std::size_t kResultBytes = 1 << 20;   // kept of one task
+constexpr std::size_t kMostSickText = 500;      // of what was found: it goes into a reason of Slurm's
+
+// What whoever had the node examined is told: whether it passed, whether it was examined at all, and what
+// was found for which a rule takes the node out.
+Json examined(const std::string& outcome, const Json& summary) {
+  Json told = Json::object({{"passed", outcome == "passed"},
+                            {"whole", outcome == "passed" || outcome == "fault"},
+                            {"faults", summary["faults"]},
+                            {"unknown", summary["unknown"]}});
+  for (const char* name : {"drains", "sick"})
+    if (summary.has(name)) told.set(name, summary[name]);
+  return told;
+}
 
 }  // namespace
 
@@ -137,9 +151,7 @@ void AgentTasks::tell_watchers(const Task& task) {
           fail(Error(ErrorCode::timed_out, fmt::format("no agent on {} has done the {}", task.node,
                                                        task.is_act() ? "restart or look" : "diagnosis"))));
     else if (!task.is_act())
-      watcher(Json::object({{"passed", task.outcome == "passed"},
-                            {"faults", summary["faults"]},
-                            {"unknown", summary["unknown"]}}));
+      watcher(examined(task.outcome, summary));
     else if (task.outcome == "done")
       watcher(summary["answer"]);
     else
@@ -165,12 +177,18 @@ void AgentTasks::take_results(const std::string& node, const Json& body, Done<Js
     return controller_.take({new_event(node_subject(node), kActEnded, std::move(ended))},
                             Json::object({{"task", task.id}}), std::move(done));
   }
-  std::int64_t findings = 0, faults = 0, unknown = 0;
+  std::int64_t findings = 0, faults = 0, unknown = 0, drains = 0;
+  std::string sick;  // the first that takes the node out
   for (const Json& run : body["runs"].items())
     for (const Json& finding : run["findings"].items()) {
       ++findings;
       faults += finding["result"].as_string() == "fault";
       unknown += finding["result"].as_string() == "unknown";
+      if (finding["result"].as_string() != "fault" || !takes_node_out(finding["action"].as_string()))
+        continue;
+      if (++drains == 1)
+        sick = fmt::format("{}/{}: {}", finding["specification"].as_string(), finding["rule"].as_string(),
+                           whole_characters(finding["text"].as_string(), kMostSickText));
     }
   const bool whole = body["whole"].as_bool();
   task.result = body;
@@ -189,6 +207,7 @@ void AgentTasks::take_results(const std::string& node, const Json& body, Done<Js
                              {"faults", faults},
                              {"unknown", unknown},
                              {"error", body["error"]}});
+  if (drains > 0) ended.set("drains", drains).set("sick", sick);
   controller_.take({new_event(node_subject(node), kDiagnosed, std::move(ended))},
                    Json::object({{"task", task.id}}), std::move(done));
 }

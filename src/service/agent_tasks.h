@@ -59,8 +59,9 @@ class AgentTasks {
   void order(const std::string& node, const Json& wish, const std::string& by, Mark mark, Done<Json> done);
   /// Answers `reply` with the task when it is over, at the latest after kLongPoll.
   void show(std::int64_t task, std::shared_ptr<HttpReply> reply);
-  /// A diagnosis to its end, for the verb `diagnose`: {"passed", "faults", "unknown"}.  Errors: timed_out,
-  /// and those of order().
+  /// A diagnosis to its end, for the verb `diagnose`: {"passed", "whole", "faults", "unknown"}, and where
+  /// rules would take the node out {"drains": how many, "sick": the first}.  Errors: timed_out, and those of
+  /// order().
   void examine(const std::string& node, const std::string& mode, Done<Json> done);
   /// An act on components of `node` (service/agent/component_restarts.h), for the verbs restart_component and
   /// check_component, and what the agent answered.  One that was ordered under the same `key` before is

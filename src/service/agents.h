@@ -90,9 +90,8 @@ class Agents {
   };
   Presence presence() const;
 
-  static constexpr std::chrono::minutes kLate{10};         ///< an older finding is history (decisions.md 14)
-  static constexpr std::size_t kMostFindings = 500;        ///< of one request
-  static constexpr std::size_t kMostFindingBytes = 65536;  ///< of one finding
+  static constexpr std::chrono::minutes kLate{10};   ///< an older finding is history (decisions.md 14)
+  static constexpr std::size_t kMostFindings = 500;  ///< of one request
 
  private:
   struct Agent;

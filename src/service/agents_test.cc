@@ -14,6 +14,7 @@
 #include "adapters/sim/sim_journal.h"
 #include "adapters/sim/sim_loop.h"
 #include "adapters/sim/sim_processes.h"
+#include "service/agent_words.h"
 #include "service/api.h"
 #include "service/case_store.h"
 #include "service/effects.h"
@@ -233,10 +234,10 @@ TEST_F(AgentsTest, SlurmIsAwayIsNotADenial) {
 }
 
 TEST_F(AgentsTest, HelloIsJournaledWhenSomethingIsNew) {
-  const auto hello = [&](const std::string& digest) {
+  const auto hello = [&](const std::string& digest, const std::string& boot = "b1") {
     return ask(agent_at("10.0.0.3"), "POST", "/v1/agent/hello",
                Json::object({{"node", "n3"},
-                             {"boot_id", "b1"},
+                             {"boot_id", boot},
                              {"version", "1.0"},
                              {"digests", Json::object({{"node", digest}})},
                              {"mode", "quick"},
@@ -251,6 +252,10 @@ TEST_F(AgentsTest, HelloIsJournaledWhenSomethingIsNew) {
   EXPECT_EQ(seen(), 1);
   ASSERT_EQ(hello("bb")->response.status, 200);
   EXPECT_EQ(seen(), 2);
+  ASSERT_EQ(hello("bb", "b2")->response.status, 200);
+  EXPECT_EQ(seen(), 3) << "it has booted";
+  ASSERT_EQ(hello("bb", "b2")->response.status, 200);
+  EXPECT_EQ(seen(), 3);
   EXPECT_EQ(daemon_->agents->presence().present, 1u);
   Json view = daemon_->agents->view("n3");
   EXPECT_TRUE(view["present"].as_bool());
@@ -260,8 +265,8 @@ TEST_F(AgentsTest, HelloIsJournaledWhenSomethingIsNew) {
   view = daemon_->agents->view("n3");
   EXPECT_FALSE(view["present"].as_bool());
   EXPECT_EQ(view["digests"].dump(), R"({"node":"bb"})") << "the journal remembers";
-  ASSERT_EQ(hello("bb")->response.status, 200);
-  EXPECT_EQ(seen(), 2);
+  ASSERT_EQ(hello("bb", "b2")->response.status, 200);
+  EXPECT_EQ(seen(), 3);
   const Json items = ask(person("alice"), "GET", "/v1/nodes")->json()["items"];
   EXPECT_TRUE(items.items().at(2)["agent"]["present"].as_bool());
   EXPECT_TRUE(items.items().at(1)["agent"].is_null());
@@ -502,7 +507,7 @@ TEST_F(AgentsTest, ABadFindingIsNamedAndTheOthersAreKept) {
   Json no_text = finding(2), wild = finding(3), huge = finding(4), zero = finding(5);
   no_text.set("text", 7);
   wild.set("action", "explode");
-  huge.set("values", Json::object({{"long", std::string(Agents::kMostFindingBytes, 'x')}}));
+  huge.set("values", Json::object({{"long", std::string(kMostFindingBytes, 'x')}}));
   zero.set("n", 0);
   const Json answer = deliver(Json::array({finding(1), no_text, wild, huge, zero, finding(6)}))->json();
   EXPECT_EQ(answer["kept"].as_int(), 2);
@@ -829,7 +834,16 @@ TEST_F(AgentsTest, AnExaminationIsAnsweredOrExpires) {
   pass(milliseconds(100));
   ask(agent_at("10.0.0.3"), "POST", "/v1/agent/results", results("n3", 1, Json::array()));
   ASSERT_EQ(answers.size(), 1u);
-  EXPECT_EQ(answers[0], R"({"passed":true,"faults":0,"unknown":0})");
+  EXPECT_EQ(answers[0], R"({"passed":true,"whole":true,"faults":0,"unknown":0})");
+  daemon_->agents->tasks().examine("n5", "quick", listen);
+  pass(milliseconds(100));
+  ask(agent_at("10.0.0.5"), "POST", "/v1/agent/results",
+      results("n5", 3, Json::array({finding(1).set("action", "notify"), finding(2), finding(3)})));
+  ASSERT_EQ(answers.size(), 2u);
+  EXPECT_EQ(
+      answers[1],
+      R"({"passed":false,"whole":true,"faults":3,"unknown":0,"drains":2,"sick":"node/p2: a bank is lost"})");
+  answers.pop_back();
   pass(AgentTasks::kLife + minutes(2));
   ASSERT_EQ(answers.size(), 2u);
   EXPECT_THAT(answers[1], HasSubstr("no agent on n4"));

@@ -214,6 +214,21 @@ constexpr auto kKeys = std::to_array<ConfigRow<Config>>({
      [](Config& c, const Json& v) { return take_flag(c.drain.reboot, v); }},
     {{"drain", "reboot_rest", "duration", "no second reboot of a node for the same rule within this"},
      [](Config& c, const Json& v) { return take_duration(c.drain.reboot_rest, v); }},
+    {{"drain", "gate", "text", "nodes that are out until their quick diagnosis has passed, by drains like all others: those that \"boot\"; those that somebody else puts back (\"return\"), Slurm itself included; \"both\"; \"off\", the default"},
+     [](Config& c, const Json& v) {
+       std::string word, wrong = take_word(word, v, {"off", "boot", "return", "both"});
+       c.drain.gate_boot = word == "boot" || word == "both";
+       c.drain.gate_return = word == "return" || word == "both";
+       return wrong;
+     }},
+    {{"drain", "gate_wait", "duration", "what becomes of one whose agent has not examined it within this says 'drain.gate_silent'; \"5m\""},
+     [](Config& c, const Json& v) { return take_duration(c.drain.gate_wait, v); }},
+    {{"drain", "gate_silent", "text", "it is let \"in\", the default, or kept \"out\" until an agent examines it"},
+     [](Config& c, const Json& v) {
+       std::string word, wrong = take_word(word, v, {"in", "out"});
+       c.drain.gate_keep = word == "out";
+       return wrong;
+     }},
     {{"detect", "default", "text", "how nodes of a job that says nothing are found to be lost: \"slurm\", the default, or \"fast\": its nodes watch each other"},
      [](Config& c, const Json& v) {
        std::string word, wrong = take_word(word, v, {"slurm", "fast"});

@@ -81,6 +81,8 @@ struct Wish {
   bool queue = false;
   /// The seat has not been told since its wish began, which may be sooner after the last one than any look.
   bool queue_untold = false;
+  /// The boot time of all nodes matters: nodes_seen has it, with the member `boots`.
+  bool boots = false;
   /// Nodes of which the boot time, the drain and whether they are idle matter, too, and the look
   /// (View::looks) after which they must be told of once more, also where they look as they did: the engine
   /// has acted since.

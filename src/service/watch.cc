@@ -90,6 +90,7 @@ Watch::Wishes Watch::wishes() const {
     if (wish.all_jobs) all.all_every = std::min(all.all_every, std::max(*wish.all_jobs, floor_));
     all.lives = all.lives || wish.lives;
     all.queue = all.queue || wish.queue;
+    all.boots = all.boots || wish.boots;
     all.queue_untold = all.queue_untold || wish.queue_untold;
     for (const auto& [name, look] : wish.closely) {
       const auto [place, fresh] = all.closely.emplace(name, look);
@@ -224,7 +225,7 @@ void Watch::see(const RefreshOrder& order, const std::optional<std::vector<Waiti
     unsettled_.insert(name);
     nodes_.erase(name);
   }
-  for (Event& event : node_news(wished.closely)) events.push_back(std::move(event));
+  for (Event& event : node_news(wished)) events.push_back(std::move(event));
   std::vector<WatchedJob> missing;
   for (Event& event : job_news(order, snapshot, missing)) events.push_back(std::move(event));
 
@@ -239,10 +240,14 @@ void Watch::see(const RefreshOrder& order, const std::optional<std::vector<Waiti
 
 // One event for all nodes that look alike now.  A name leaves `unsettled_` when the view has what we saw,
 // which is after the event was taken in: one that was turned away is told again with the next look.
-std::vector<Event> Watch::node_news(const std::map<std::string, std::int64_t>& closely) {
+std::vector<Event> Watch::node_news(const Wishes& wished) {
+  const auto& closely = wished.closely;
   std::set<std::string> names = std::exchange(unsettled_, {});
   // Who is looked at closely only now has not changed in Slurm, and yet there is more to tell of it.
   for (const auto& [name, look] : closely) names.insert(name);
+  if (wished.boots && !std::exchange(boots_told_, wished.boots))
+    for (const auto& [name, info] : nodes_) names.insert(name);
+  boots_told_ = wished.boots;
   std::map<std::string, std::pair<Json, std::vector<std::string>>> groups;
   std::vector<std::string> gone;
   for (const std::string& name : names) {
@@ -257,7 +262,13 @@ std::vector<Event> Watch::node_news(const std::map<std::string, std::int64_t>& c
       // An engine that has acted waits for what Slurm shows since, also where that is what it showed before.
       const bool waited_for = near && known && known->look <= wish->second;
       Json group = cluster::group_of(seen->second, near);
-      if (known && !waited_for && !cluster::is_news(*known, cluster::node_of(group), near)) continue;
+      const TimePoint boot = seen->second.boot_time;
+      if (wished.boots) group.set("boot", to_micros(boot));
+      // (While Slurm has not heard of a node it tells no boot time: that is no news, and its next one is.)
+      const bool booted = wished.boots && known && boot != kNoTime &&
+                          (known->boot == kNoTime || booted_since(boot, known->boot));
+      if (known && !waited_for && !booted && !cluster::is_news(*known, cluster::node_of(group), near))
+        continue;
       auto& [body, alike] = groups[group.dump()];
       body = std::move(group);
       alike.push_back(name);
@@ -272,7 +283,9 @@ std::vector<Event> Watch::node_news(const std::map<std::string, std::int64_t>& c
   }
   if (!gone.empty()) list.push(Json::object({{"nodes", compress_hostlist(gone)}, {"gone", true}}));
   if (list.size() == 0) return {};
-  return {new_event("cluster", kNodesSeen, Json::object({{"groups", std::move(list)}}))};
+  Json body = Json::object({{"groups", std::move(list)}});
+  if (wished.boots) body.set("boots", true);
+  return {new_event("cluster", kNodesSeen, std::move(body))};
 }
 
 std::vector<Event> Watch::job_news(const RefreshOrder& order, const Snapshot& snapshot,

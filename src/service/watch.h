@@ -75,7 +75,7 @@ class Watch {
     std::vector<WatchedJob> jobs;
     Micros nodes_every = Micros::max();
     Micros all_every = Micros::max();
-    bool lives = false, queue = false, queue_untold = false;
+    bool lives = false, queue = false, queue_untold = false, boots = false;
     std::map<std::string, std::int64_t> closely;  ///< node -> the look after which it must be told of
     bool none() const { return jobs.empty() && nodes_every == Micros::max() && all_every == Micros::max(); }
   };
@@ -87,7 +87,7 @@ class Watch {
   void look();
   void see(const RefreshOrder& order, const std::optional<std::vector<WaitingJobs>>& queue,
            Snapshot snapshot);
-  std::vector<Event> node_news(const std::map<std::string, std::int64_t>& closely);
+  std::vector<Event> node_news(const Wishes& wished);
   std::vector<Event> job_news(const RefreshOrder& order, const Snapshot& snapshot,
                               std::vector<WatchedJob>& missing);
   bool hides_nodes(const WatchedJob& watched, const JobInfo& job, const JobInfo* before);
@@ -116,6 +116,7 @@ class Watch {
   std::map<JobId, std::vector<JobInfo>> array_records_;       ///< slurmctld's, while accounting is asked
 
   bool started_ = false, complete_ = false, paused_ = false, looking_ = false;
+  bool boots_told_ = false;  ///< the last look told boot times of all nodes
   bool queue_told_ = false;  ///< since somebody wishes to know of the queue
   bool look_again_ = false;  ///< something was seen that could not be told
   TimePoint last_look_ = kNoTime, last_jobs_look_ = kNoTime, last_all_look_ = kNoTime;

@@ -173,6 +173,29 @@ TEST_F(WatchTest, ANodeThatIsOutIsLookedAtWithoutHurry) {
   EXPECT_THAT(daemon_->seats.cluster().claims.all(), IsEmpty()) << "and the claim on it is given back";
 }
 
+TEST_F(WatchTest, BootsOfAllNodesAreToldWhereSomebodyWishesForThem) {
+  const auto boot = [&] { return node("n3").boot; };
+  EXPECT_EQ(boot(), kNoTime) << "nobody wishes for it";
+  const TimePoint first = cluster_.node("n3")->boot_time;
+  config_.drain.gate_boot = true;
+  daemon_ = nullptr;
+  cluster_.drop_answers();
+  daemon_ = std::make_unique<Daemon>(*this);
+  run(1s);
+  EXPECT_EQ(boot(), first);
+  EXPECT_TRUE(journal_.events().back().body["boots"].as_bool()) << journal_.events().back().text();
+  const std::size_t told = journal_.events().size();
+  run(1min);
+  EXPECT_EQ(journal_.events().size(), told) << "and told once";
+  cluster_.crash_node("n3");
+  cluster_.heal("n3");
+  run(6s);
+  EXPECT_GT(boot(), first);
+  const Event& last = journal_.events().back();
+  EXPECT_EQ(last.kind, "reason_ended") << "its gate was shut, and opened since no agent is listened to here";
+  EXPECT_EQ(last.subject, "node:n3");
+}
+
 TEST_F(WatchTest, AJobThatIsNowhereIsForgottenWithItsCase) {
   say("c1", identify::kCaseOpened, Json::object({{"owner", Owner{"alice", 1, 1}.to_json()}}));
   say("c1", identify::kJobBound, Json::object({{"run", "c1.r1"}, {"job_id", 77}}));

@@ -185,6 +185,29 @@ TEST(NodeRules, FindNothingOnAHealthyMachine) {
   EXPECT_EQ(found(diagnosed(tree.path(), "quick")), std::set<std::string>());
 }
 
+// What broke stands for a day, what only was odd for an hour, and what a program did not at all.
+TEST(NodeRules, FindWhatTheKernelTellsOfForAsLongAsItMatters) {
+  node::TestFolder tree;
+  node::unpack("vm", tree);
+  tree.write("/run/slurmd.pid", "410");
+  tree.write("/proc/410/stat", "410 (slurmd) S 1 9 9 0 -1 0 1 1 0 0 1 1 1 1 20 0 1 0 5 1 1 1\n");
+  std::filesystem::create_directory(tree.path() + "/tmp");
+  tree.write("/proc/uptime", "200000.00 1.00\n");
+  const auto at = [](int seconds_ago, const std::string& text) {
+    return fmt::format("4,1,{},-;{}\n", (200000LL - seconds_ago) * 1'000'000, text);
+  };
+  const std::string lost = "NVRM: Xid (PCI:0000:2b:00): 79, GPU has fallen off the bus.",
+                    fault_of_program =
+                        "NVRM: Xid (PCI:0000:2b:00): 31, pid=7194, name=python, Ch 00000008, "
+                        "intr 00000000. MMU Fault: ENGINE GRAPHICS",
+                    lockup = "watchdog: BUG: soft lockup - CPU#1 stuck for 22s! [cc1plus:171665]";
+  tree.write("/dev/kmsg", at(10000, lost) + at(1000, lockup) + at(10, fault_of_program));
+  EXPECT_EQ(found(diagnosed(tree.path(), "quick")),
+            (std::set<std::string>{"drain_gpu_told_lost:drain", "tell_lockup_told:notify"}));
+  tree.write("/dev/kmsg", at(90000, lost) + at(4000, lockup) + at(10, fault_of_program));
+  EXPECT_EQ(found(diagnosed(tree.path(), "quick")), std::set<std::string>());
+}
+
 TEST(NodeRules, FindWhatIsWrongWithASickOne) {
   node::TestFolder tree;
   node::unpack("server", tree);

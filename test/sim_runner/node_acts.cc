@@ -6,6 +6,8 @@
 #include <array>
 
 #include "base/hostlist.h"
+#include "engine/drain/drain.h"
+#include "model/ids.h"
 #include "test/sim_runner/scenario_acts.h"
 #include "test/sim_runner/scenario_run.h"
 
@@ -65,6 +67,30 @@ constexpr auto
                  [](ScenarioRun& run, const std::string& node, const std::string&, const Words&) {
                    run.world.cluster().heal(node);
                    return true;
+                 }},
+                // By itself or by hand, and fast.
+                {"boot",
+                 [](ScenarioRun& run, const std::string& node, const std::string&, const Words&) {
+                   run.world.cluster().crash_node(node);
+                   run.world.cluster().heal(node);
+                   return true;
+                 }},
+                // Its agent greets sickbayd.
+                {"hello",
+                 [](ScenarioRun& run, const std::string& node, const std::string&, const Words&) {
+                   if (!run.world.sickbayd_runs()) return false;
+                   const auto boot = to_unix_seconds(run.world.cluster().node(node)->boot_time);
+                   Event event;
+                   event.subject = node_subject(node);
+                   event.kind = drain::kAgentSeen;
+                   event.body = Json::object({{"version", "1"}, {"boot_id", fmt::format("boot {}", boot)}});
+                   run.world.controller().take({std::move(event)});
+                   return true;
+                 }},
+                {"agent",
+                 [](ScenarioRun& run, const std::string& node, const std::string& how, const Words&) {
+                   run.world.agents[node] = how;
+                   return how == "ok" || how == "sick" || how == "silent";
                  }},
                 {"finding",
                  [](ScenarioRun& run, const std::string& node, const std::string& rule, const Words&) {

@@ -112,7 +112,22 @@ struct SimWorld::Daemon {
         seats(world.config_),
         controller(loop, world.journal_, manager, effects, seats, world.config_),
         submissions(loop, controller, *world.folders_, world.config_.keep_submission,
-                    [](const Error&) { SB_CHECK(false, "nothing in memory fails to go"); }) {}
+                    [](const Error&) { SB_CHECK(false, "nothing in memory fails to go"); }) {
+    effects.set_examine([this, &world](const std::string& node, const std::string&, Done<Json> done) {
+      examine(world.agents[node], node, std::move(done));
+    });
+  }
+  // As an agent does it, and as its task expires where there is none.
+  void examine(const std::string& how, const std::string& node, Done<Json> done) {
+    const bool silent = how == "silent", sick = how == "sick";
+    loop.at(loop.now() + (silent ? std::chrono::minutes(30) : std::chrono::seconds(2)), [=] {
+      if (silent) return done(fail(ErrorCode::timed_out, "no agent on " + node + " has done the diagnosis"));
+      Json told =
+          Json::object({{"passed", !sick}, {"whole", true}, {"faults", sick ? 1 : 0}, {"unknown", 0}});
+      if (sick) told.set("drains", 1).set("sick", "node/disk: disk is broken");
+      done(std::move(told));
+    });
+  }
 };
 
 SimWorld::SimWorld(SimOptions cluster, Config config, Journal* journal)
@@ -120,7 +135,9 @@ SimWorld::SimWorld(SimOptions cluster, Config config, Journal* journal)
       processes_(loop_, cluster_),
       journal_(journal ? *journal : own_journal_),
       config_(std::move(config)),
-      folders_(std::make_unique<CaseFolders>()) {}
+      folders_(std::make_unique<CaseFolders>()) {
+  config_.drain.examine = drain::wants_boots(config_.drain);  // (else stories are told without agents)
+}
 
 SimWorld::~SimWorld() { kill_sickbayd(); }
 

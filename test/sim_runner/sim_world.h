@@ -52,6 +52,9 @@ class SimWorld {
 
   /// Adds engines to those of the product, at each start of sickbayd.
   std::function<void(Seats&)> more_seats;
+  /// What the agent of a node comes to when sickbayd has it examined for a gate: "ok" (also where it is not
+  /// named), "sick", "silent".
+  std::map<std::string, std::string> agents;
   /// Told of each event when it is durable.
   std::function<void(const Event&)> on_event;
   /// Told how much real time sickbayd took for a "task" (a round is one) or to take in a "refresh".  Set

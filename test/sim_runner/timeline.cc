@@ -213,6 +213,8 @@ constexpr auto kKinds = std::to_array<KindRow>({
        return fmt::format("{} {} on {}", event.body["result"].as_string(), event.body["rule"].as_string(),
                           event.body["node"].as_string());
      }},
+    {drain::kAgentSeen,
+     [](const Event& event, TimePoint) { return "its agent greets, of " + event.body["boot_id"].as_string(); }},
     {drain::kReasonEnded,
      [](const Event& event, TimePoint) {
        return fmt::format("{} ended: {}", event.body["source"].as_string(), event.body["why"].as_string());

@@ -35,7 +35,8 @@ OperationEnd hardware(const Call& call) {
                     {"has_gpu", has_program(tree, "nvidia-smi") && gpus_on_the_bus(tree) > 0},
                     {"has_management_controller", tree.exists("/dev/ipmi0") && has_program(tree, "ipmitool")},
                     {"has_default_route", !default_route(tree.read("/proc/net/route").value_or("")).empty()},
-                    {"has_controller", slurm_controllers(tree).has_value()}}));
+                    {"has_controller", slurm_controllers(tree).has_value()},
+                    {"has_kernel_log", tree.exists("/dev/kmsg")}}));
 }
 
 }  // namespace sickbay::node

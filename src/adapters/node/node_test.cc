@@ -31,10 +31,10 @@ struct Row {
 
 const Row kRows[] = {
     {"vm", "hardware", "{}", Ended::ok,
-     R"({"has_ecc":false,"has_machine_checks":true,"has_sensors":false,"has_disks":true,"has_smart":false,"has_infiniband":false,"has_gpu":false,"has_management_controller":false,"has_default_route":true,"has_controller":false})",
+     R"({"has_ecc":false,"has_machine_checks":true,"has_sensors":false,"has_disks":true,"has_smart":false,"has_infiniband":false,"has_gpu":false,"has_management_controller":false,"has_default_route":true,"has_controller":false,"has_kernel_log":false})",
      ""},
     {"server", "hardware", "{}", Ended::ok,
-     R"({"has_ecc":true,"has_machine_checks":true,"has_sensors":true,"has_disks":true,"has_smart":true,"has_infiniband":true,"has_gpu":true,"has_management_controller":true,"has_default_route":false,"has_controller":true})",
+     R"({"has_ecc":true,"has_machine_checks":true,"has_sensors":true,"has_disks":true,"has_smart":true,"has_infiniband":true,"has_gpu":true,"has_management_controller":true,"has_default_route":false,"has_controller":true,"has_kernel_log":false})",
      ""},
     {"vm", "parts", "{}", Ended::ok,
      R"({"parts_missing":0,"parts_missing_list":"","parts_processors":2,"parts_memory":null,"parts_memory_modules":null,"parts_disks":1,"parts_gpus":0,"parts_infiniband":0})",

@@ -190,6 +190,64 @@ std::optional<KernelRecord> parse_kmsg(std::string_view line) {
   return KernelRecord{*priority / 8, *priority % 8, *at, line.substr(0, line.find('\n'))};
 }
 
+namespace {
+
+// What a fault of a user's program makes begins with its name: "NAME[123]: segfault at ...".
+bool is_of_a_process(std::string_view text) {
+  static const Pattern kOfAProcess =
+      Pattern::parse(R"(/^(traps: )?.?.?.?.?.?.?.?.?.?.?.?.?.?.?.?\[[0-9]+\]:? /)").value();
+  return kOfAProcess.fits(text);
+}
+
+// After NVIDIA's catalogue of Xids (docs.nvidia.com/deploy/xid-errors; 46, 62, 110, 140 and 143 from memory):
+// what it would have the node or the processor reset for is a fault.  63 waits for a reset to take a bad row
+// out of use, 94 has cost one program its memory and no more, 92 counts corrected errors, 74 may be the fault
+// of either end of an NVLink.  What is in neither list is the program's, or the driver's.
+constexpr auto kXidFaults = std::to_array<std::int64_t>({46, 48, 62, 64, 79, 95, 110, 119, 120, 140, 143});
+constexpr auto kXidWarnings = std::to_array<std::int64_t>({63, 74, 92, 94});
+
+}  // namespace
+
+XidMeaning meaning_of_xid(std::int64_t xid) {
+  if (std::ranges::find(kXidFaults, xid) != kXidFaults.end()) return XidMeaning::fault;
+  return std::ranges::find(kXidWarnings, xid) != kXidWarnings.end() ? XidMeaning::warning
+                                                                    : XidMeaning::program;
+}
+
+std::optional<std::int64_t> xid_of(std::string_view text) {
+  const std::size_t at = text.find("): ");
+  if (at == std::string_view::npos) return std::nullopt;
+  text.remove_prefix(at + 3);
+  return bounded(next_part(text, ','));
+}
+
+bool is_uncorrected(std::string_view text) {
+  static const std::vector<Pattern> rows = [] {
+    std::vector<Pattern> made;
+    for (const char* expression :
+         {R"(/^EDAC (MC|PCI)[0-9]+: [0-9]+ UE /)",
+          R"(/^(\{[0-9]+\})?\[Hardware Error\]: +event severity: (fatal|recoverable)/)",
+          R"(/^(mce: )?\[Hardware Error\]: (CPU [0-9]+: Machine Check Exception|Uncorrected)/)",
+          R"(/^Memory failure: 0x[0-9a-f]+: /)"})
+      made.push_back(Pattern::parse(expression).value());
+    return made;
+  }();
+  return std::ranges::any_of(rows, [&](const Pattern& row) { return row.fits(text); });
+}
+
+std::string_view link_down_of(std::string_view text) {
+  // "ixgbe 0000:01:00.0 eth0: NIC Link is Down", "mlx5_core 0000:ab:00.0 mlx5_5: Port: 1 Link DOWN"
+  static const Pattern kDown =
+      Pattern::parse(
+          R"(/^[a-z][a-z0-9_-]* [0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}.[0-7]:? ([^ ]+: )?(Port: [0-9]+ |NIC )?Link (is )?(down|Down|DOWN)/)")
+          .value();
+  if (is_of_a_process(text) || !kDown.fits(text)) return {};
+  std::string_view device = trimmed(text.substr(0, text.find("Link ")));
+  if (device.ends_with(" NIC")) device.remove_suffix(4);
+  if (device.ends_with(':')) device.remove_suffix(1);
+  return device;
+}
+
 std::optional<KernelKind> kind_of_kernel_text(std::string_view text) {
   struct Row {
     KernelKind kind;
@@ -212,6 +270,13 @@ std::optional<KernelKind> kind_of_kernel_text(std::string_view text) {
       {KernelKind::gpu,
        R"(/^NVRM: Xid \(PCI:[0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}(\.[0-9])?\): [0-9]/)"},
       {KernelKind::hung_task, R"(/^INFO: task .*:[0-9]+ blocked for more than [0-9]+ seconds/)"},
+      {KernelKind::gpu_lost, R"(/^NVRM: (The NVIDIA )?GPU [0-9a-fA-F:.]+(:|.x0a| ).*fallen off the bus/)"},
+      {KernelKind::hardware, R"(/^Memory failure: 0x[0-9a-f]+: /)"},
+      {KernelKind::soft_lockup, R"(/^(NMI )?(watchdog: )?BUG: soft lockup - CPU#[0-9]+ stuck for [0-9]+s/)"},
+      {KernelKind::soft_lockup, R"(/^(NMI )?watchdog: Watchdog detected hard LOCKUP on cpu ?[0-9]/)"},
+      {KernelKind::soft_lockup, R"(/^(rcu: )?INFO: rcu_[a-z]+ (self-)?detected (expedited )?stalls? on /)"},
+      {KernelKind::pcie_fatal,
+       R"(/^[a-z0-9_-]+ [0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}.[0-7]: (AER: )?PCIe Bus Error: severity=Uncorrected \(Fatal\)/)"},
       {KernelKind::out_of_memory, R"(/^(Memory cgroup out of memory|Out of memory): Killed process [0-9]/)"},
   };
   struct Compiled {
@@ -223,11 +288,8 @@ std::optional<KernelKind> kind_of_kernel_text(std::string_view text) {
     for (const Row& row : kRows) made.push_back({row.kind, Pattern::parse(row.expression).value()});
     return made;
   }();
-  // What a fault of a user's program makes begins with its name: "NAME[123]: segfault at ...".
-  static const Pattern kOfAProcess =
-      Pattern::parse(R"(/^(traps: )?.?.?.?.?.?.?.?.?.?.?.?.?.?.?.?\[[0-9]+\]:? /)").value();
   // Asked first: a user could give his program a name that begins as one of the rows does.
-  if (kOfAProcess.fits(text)) return std::nullopt;
+  if (is_of_a_process(text)) return std::nullopt;
   for (const Compiled& row : rows)
     if (row.pattern.fits(text)) return row.kind;
   return std::nullopt;

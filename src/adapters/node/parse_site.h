@@ -51,9 +51,34 @@ struct KernelRecord {
 std::optional<KernelRecord> parse_kmsg(std::string_view line);
 /// What a message of the kernel itself tells of; nothing where it is of no kind that is counted, or speaks of
 /// a process by its name, which its user chose.
-enum class KernelKind : std::uint8_t { disk, filesystem, hardware, gpu, hung_task, out_of_memory };
-inline constexpr std::size_t kKernelKinds = 6;
+enum class KernelKind : std::uint8_t {
+  disk,
+  filesystem,
+  hardware,  ///< machine checks and memory errors, corrected ones, too
+  gpu,       ///< Xid of NVIDIA's driver
+  hung_task,
+  out_of_memory,
+  soft_lockup,  ///< a processor that the kernel itself could not have back
+  pcie_fatal,   ///< a link of PCI Express was lost
+  gpu_lost      ///< NVIDIA's driver says so without an Xid
+};
+inline constexpr std::size_t kKernelKinds = 9;
 std::optional<KernelKind> kind_of_kernel_text(std::string_view text);
+
+/// What an Xid means for its graphics processor, by its number.
+enum class XidMeaning : std::uint8_t {
+  program,  ///< mostly a fault of the program, or no fault: 13, 31, 43, 45, ...
+  warning,  ///< hardware that goes on, and should be looked at: 63, 74, 92, 94
+  fault     ///< the processor is of no use until it is reset, at least: 48, 79, 95, ...
+};
+XidMeaning meaning_of_xid(std::int64_t xid);
+/// The number in a text of the kind gpu.
+std::optional<std::int64_t> xid_of(std::string_view text);
+/// Whether a text of the kind hardware tells of an error that could not be corrected.
+bool is_uncorrected(std::string_view text);
+/// The device whose link went down, as the kernel names it: "mlx5_core 0000:ab:00.0 mlx5_5: Port: 1"; ""
+/// where the text tells of no such thing.
+std::string_view link_down_of(std::string_view text);
 
 /// The worst memory module of mcelog's answer, by its last 24 hours; nothing where it tells of none.
 struct MemoryErrors {

@@ -210,22 +210,50 @@ OperationEnd kernel_messages(const Call& call) {
   const auto log = call.tree->records("/dev/kmsg");
   if (!log) return unknown(log.error().what);
   std::array<std::int64_t, kKernelKinds> counts{};
-  std::string last;
+  std::int64_t gpu_faults = 0, gpu_warnings = 0, uncorrected = 0, most_downs = 0;
+  std::map<std::string, std::int64_t, std::less<>> downs;
+  std::string last, last_grave, last_link;
   for (const std::string_view line : lines_of(*log)) {
     if (line.starts_with(' ')) continue;  // more of the record before
     const auto record = parse_kmsg(line);
     // Facility 0 is the kernel's: it gives no program's line this number, whatever the program writes.
     if (!record || record->facility != 0 || static_cast<double>(record->at_us) / 1e6 < since) continue;
+    if (const std::string_view device = link_down_of(record->text); !device.empty()) {
+      if (const std::int64_t n = ++downs[std::string(device)]; n >= most_downs)
+        most_downs = n, last_link = device.substr(0, kMostShown);
+      continue;
+    }
     const auto kind = kind_of_kernel_text(record->text);
     if (!kind) continue;
     ++counts[static_cast<std::size_t>(*kind)];
     last = record->text.substr(0, kMostShown);
+    bool grave = *kind == KernelKind::gpu_lost;
+    gpu_faults += grave;
+    if (*kind == KernelKind::gpu) {
+      const XidMeaning means = meaning_of_xid(xid_of(record->text).value_or(0));
+      gpu_faults += means == XidMeaning::fault;
+      gpu_warnings += means == XidMeaning::warning;
+      grave = means == XidMeaning::fault;
+    } else if (*kind == KernelKind::hardware && is_uncorrected(record->text)) {
+      ++uncorrected;
+      grave = true;
+    }
+    if (grave) last_grave = last;
   }
+  // (gpu_lost is one of the faults of graphics processors.)
   constexpr std::array<const char*, kKernelKinds> kNames = {
       "kernel_disk_errors", "kernel_filesystem_errors", "kernel_hardware_errors",
-      "kernel_xids",        "kernel_hung_tasks",        "kernel_out_of_memory"};
+      "kernel_xids",        "kernel_hung_tasks",        "kernel_out_of_memory",
+      "kernel_lockups",     "kernel_pcie_fatal",        ""};
   Json out = Json::object();
-  for (std::size_t i = 0; i < kKernelKinds; ++i) out.set(kNames[i], counts[i]);
+  for (std::size_t i = 0; i < kKernelKinds; ++i)
+    if (*kNames[i] != '\0') out.set(kNames[i], counts[i]);
+  out.set("kernel_gpu_faults", gpu_faults)
+      .set("kernel_gpu_warnings", gpu_warnings)
+      .set("kernel_uncorrected_errors", uncorrected)
+      .set("kernel_link_downs", most_downs)
+      .set("kernel_link", last_link)
+      .set("kernel_grave_message", last_grave);
   return found(out.set("kernel_last_message", last));
 }
 

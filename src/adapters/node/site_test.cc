@@ -460,14 +460,96 @@ TEST_F(Site, OnlyTheKernelsOwnMessagesCount) {
       "6,11,1,-;eth0: link up\nno record\n");
   EXPECT_EQ(
       run("kernel_messages", "{}"),
-      R"({"kernel_disk_errors":3,"kernel_filesystem_errors":2,"kernel_hardware_errors":3,"kernel_xids":0,"kernel_hung_tasks":1,"kernel_out_of_memory":1,"kernel_last_message":"Out of memory: Killed process 12 (lmp) total-vm:1kB"})");
+      R"({"kernel_disk_errors":3,"kernel_filesystem_errors":2,"kernel_hardware_errors":3,"kernel_xids":0,"kernel_hung_tasks":1,"kernel_out_of_memory":1,"kernel_lockups":0,"kernel_pcie_fatal":0,"kernel_gpu_faults":0,"kernel_gpu_warnings":0,"kernel_uncorrected_errors":0,"kernel_link_downs":0,"kernel_link":"","kernel_grave_message":"","kernel_last_message":"Out of memory: Killed process 12 (lmp) total-vm:1kB"})");
+  // Lines as kernels and drivers write them.
+  struct Row {
+    const char* text;
+    const char* counted;  // by which outputs, besides kernel_last_message and kernel_grave_message
+    bool grave;
+  };
+  for (
+      const Row& row : {
+          Row{"NVRM: Xid (PCI:0000:2b:00): 79, GPU has fallen off the bus.", "xids gpu_faults", true},
+          Row{"NVRM: Xid (PCI:0000:3b:00): 48, pid='<unknown>', name=<unknown>, An uncorrectable double bit "
+              "error (DBE) has been detected on GPU in the framebuffer at partition 5, subpartition 1.",
+              "xids gpu_faults", true},
+          Row{"NVRM: Xid (PCI:0000:ca:00): 119, pid=2871, name=nvidia-smi, Timeout after 6s of waiting for "
+              "RPC "
+              "response from GPU0 GSP! Expected function 76 (GSP_RM_CONTROL) (0x20802002 0x4).",
+              "xids gpu_faults", true},
+          Row{"NVRM: Xid (PCI:0000:10:1c): 63, pid=1896, Row Remapper: New row marked for remapping, reset "
+              "gpu "
+              "to activate.",
+              "xids gpu_warnings", false},
+          Row{"NVRM: Xid (PCI:0000:41:00): 94, pid=7194, Contained: SM (0x1). RST: No, D-RST: No",
+              "xids gpu_warnings", false},
+          Row{"NVRM: Xid (PCI:0000:41:00): 31, pid=7194, name=python, Ch 00000008, intr 00000000. MMU Fault: "
+              "ENGINE GRAPHICS GPCCLIENT_T1_0 faulted @ 0x7f1c_83000000.",
+              "xids", false},
+          Row{"NVRM: Xid (PCI:0000:41:00): 13, pid=7194, Graphics SM Warp Exception on (GPC 0, TPC 1, SM 0): "
+              "Out Of Range Address",
+              "xids", false},
+          Row{"NVRM: Xid (PCI:0000:41:00): 43, pid=7194, name=python, Ch 00000010", "xids", false},
+          Row{"NVRM: Xid (PCI:0000:41:00): 45, pid=7194, name=python, Ch 00000010", "xids", false},
+          Row{"NVRM: GPU 0000:2b:00.0: GPU has fallen off the bus.", "gpu_faults", true},
+          Row{"NVRM: The NVIDIA GPU 0000:b3:00.0\\x0aNVRM: (PCI ID: 10de:26b5) installed in this system "
+              "has\\x0aNVRM: fallen off the bus and is not responding to commands.",
+              "gpu_faults", true},
+          Row{"NVRM: GPU at PCI:0000:2b:00: GPU-0b11d014-1685-04bd-26ed-5fc0bc1c44ae", "", false},
+          Row{"EDAC MC0: 1 UE memory read error on CPU_SrcID#0_MC#0_Chan#1_DIMM#0 (channel:1 slot:0 "
+              "page:0x7b7 "
+              "offset:0x0 grain:32)",
+              "hardware_errors uncorrected_errors", true},
+          Row{"{1}[Hardware Error]: event severity: recoverable", "hardware_errors uncorrected_errors", true},
+          Row{"mce: [Hardware Error]: CPU 14: Machine Check Exception: 5 Bank 7: be00000000800400",
+              "hardware_errors uncorrected_errors", true},
+          Row{"[Hardware Error]: Corrected error, no action required.", "hardware_errors", false},
+          Row{"Memory failure: 0x3f1a2b: recovery action for dirty LRU page: Recovered",
+              "hardware_errors uncorrected_errors", true},
+          Row{"pcieport 0000:00:03.0: PCIe Bus Error: severity=Uncorrected (Fatal), type=Transaction Layer, "
+              "(Requester ID)",
+              "pcie_fatal", false},
+          Row{"pcieport 0000:00:00.0: PCIe Bus Error: severity=Correctable, type=Physical Layer, (Receiver "
+              "ID)",
+              "", false},
+          Row{"watchdog: BUG: soft lockup - CPU#51 stuck for 22s! [pacd:140354]", "lockups", false},
+          Row{"NMI watchdog: BUG: soft lockup - CPU#113 stuck for 22s! [kopald:854]", "lockups", false},
+          Row{"rcu: INFO: rcu_sched self-detected stall on CPU", "lockups", false},
+          Row{"EXT4-fs (sda2): Remounting filesystem read-only", "filesystem_errors", false},
+          Row{"ixgbe 0000:01:00.0 eth0: NIC Link is Down", "link_downs", false},
+          Row{"mlx5_core 0000:ab:00.0 mlx5_5: Port: 1 Link DOWN", "link_downs", false},
+          Row{"mlx5_core 0000:ab:00.0 mlx5_5: Port: 1 Link ACTIVE", "", false},
+      }) {
+    log(std::string("3,1,7100000000,-;") + row.text + "\n");
+    const auto out = Json::parse(run("kernel_messages", "{}"));
+    ASSERT_TRUE(out) << row.text;
+    std::string counted;
+    for (const auto& [name, value] : out->members())
+      if (value.is_int() && value.as_int() > 0) counted += (counted.empty() ? "" : " ") + name.substr(7);
+    EXPECT_EQ(counted, row.counted) << row.text;
+    EXPECT_EQ((*out)["kernel_grave_message"].as_string() == std::string(row.text).substr(0, 240), row.grave)
+        << (*out)["kernel_grave_message"].as_string();
+    log(std::string("12,1,7100000000,-;") + row.text + "\n");
+    const auto written = Json::parse(run("kernel_messages", "{}"));
+    for (const auto& [name, value] : written->members())
+      EXPECT_EQ(value.as_int(0), 0) << name << " of a line that a program wrote: " << row.text;
+  }
+  // Of two devices the one whose link is less steady.
+  log("4,1,7100000000,-;tg3 0000:02:00.0 eno1: Link is down\n"
+      "4,2,7100000001,-;mlx5_core 0000:ab:00.0 mlx5_5: Port: 1 Link DOWN\n"
+      "4,3,7100000002,-;mlx5_core 0000:ab:00.0 mlx5_5: Port: 1 Link DOWN\n"
+      "4,4,7100000003,-;tg3[123]: Link is down\n");
+  const auto links = Json::parse(run("kernel_messages", "{}"));
+  EXPECT_EQ((*links)["kernel_link_downs"].as_int(), 2);
+  EXPECT_EQ((*links)["kernel_link"].as_string(), "mlx5_core 0000:ab:00.0 mlx5_5: Port: 1");
 }
 
 // Each beginning that a name of 15 characters can have, before what the kernel writes behind it.
 TEST(KernelText, NoNameOfAProcessIsAFault) {
   for (const char* name : {"NVRM: Xid (PCI:", "EXT4-fs error (", "EDAC MC0: 1 CE ", "I/O error, dev ",
                            "nvme a: timeout", "[Hardware Error", "mce: [Hardware ", "Buffer I/O erro",
-                           "INFO: task a:1 ", "Out of memory: ", "XFS (a): shutdo"})
+                           "INFO: task a:1 ", "Out of memory: ", "XFS (a): shutdo", "watchdog: BUG: ",
+                           "rcu: INFO: rcu_", "Memory failure:", "NVRM: GPU 0000:", "pcieport 0000:0"})
     for (const char* behind : {"[123]: segfault at 0 ip 0 sp 0 error 4 in x on y (channel:0[1+2]",
                                "[7]: bad frame in rt_sigreturn frame"}) {
       EXPECT_FALSE(kind_of_kernel_text(std::string(name) + behind)) << name << behind;

@@ -119,7 +119,7 @@ void SimCluster::drain(std::string name, std::string reason, Done<bool> done) {
           return fail(ErrorCode::refused_by_slurm, fmt::format("Invalid node name specified: {}", name));
         Node& node = nodes_[found->second];
         if (node.drain && node.reason == reason) return false;
-        if (!node.reason.empty() && (node.drain || node.down) && node.reason != reason)
+        if (!node.reason.empty() && (node.drain || node.down) && !node.reason.starts_with("sickbay:"))
           return fail(Error(ErrorCode::conflict, fmt::format("node {} has another reason", name))
                           .because(node.reason));
         node.drain = true;

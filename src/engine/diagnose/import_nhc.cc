@@ -11,6 +11,7 @@
 
 #include "base/hostlist.h"
 #include "base/text.h"
+#include "engine/diagnose/nhc_actions.h"
 #include "engine/diagnose/nhc_checks.h"
 #include "engine/diagnose/nhc_conf.h"
 #include "model/builtin_operations.h"
@@ -142,6 +143,7 @@ class Target {
   // One operation for equal looks; the ending of the names of what it gives.
   std::string look_once(const NhcLook& look) {
     const std::string key = fmt::format("{}{} {}", look.builtin, look.arguments.dump(), look.seconds);
+    const std::string_view kind = look.acts ? "repair" : "collect";
     const auto known = std::ranges::find(looks_, key, &std::pair<std::string, std::string>::first);
     if (known != looks_.end()) return known->second;
     const auto same =
@@ -149,7 +151,7 @@ class Target {
     std::string ending = tag_ + (same == 0 ? "" : fmt::format("_{}", same + 1));
     looks_.emplace_back(key, ending);
     const std::string name = "look_" + look.builtin + ending;
-    operations_.set(name, operation(look, "collect", "Look at the " + look.component_description));
+    operations_.set(name, operation(look, kind, "Look at the " + look.component_description));
     produce(name, "always", name, "Every run");
     return ending;
   }
@@ -233,7 +235,9 @@ class Importer {
       translation = nhc_stub(line.check, shell_settings(line.target), settings, translation.note);
       taken.how = NhcTaken::How::stub;
     }
+    mark_actions(line.check, translation);
     taken.note = translation.note;
+    if (taken.how == NhcTaken::How::whole && !taken.note.empty()) taken.how = NhcTaken::How::in_part;
     if (!nodes.unresolved.empty()) {
       taken.how = NhcTaken::How::no;
       taken.note = nodes.unresolved;
@@ -281,6 +285,18 @@ class Importer {
                          [](const std::string& w) { return nhc_assigned(w).has_value(); });
     }
     return false;
+  }
+  // Where the site's own words are run, they may do more than look.
+  static void mark_actions(const std::string& check, NhcTranslation& translation) {
+    const std::string action = nhc_action(check);
+    if (action.empty()) return;
+    bool acts = false;
+    for (NhcRule& rule : translation.rules)
+      for (NhcLook& look : rule.looks)
+        if (look.builtin == "nhc_check" || look.builtin == "command") acts = look.acts = true;
+    if (acts)
+      translation.note += fmt::format("{}it acts ({}): a repair, which runs only where repairs are permitted",
+                                      translation.note.empty() ? "" : "; ", action);
   }
   static bool asks_other_manager(std::string_view check) {
     for (const std::string_view name : {"$PBS_", "${PBS_", "$MOAB", "${MOAB", "$TORQUE"})

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the tables of NHC's checks share: words, options, numbers.  For nhc_checks.cc and nhc_site_checks.cc
-// alone.
+// What the tables of NHC's checks share: words, options, numbers.  For nhc_checks.cc, nhc_site_checks.cc and
+// nhc_process_checks.cc alone.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -14,6 +14,9 @@
 namespace sickbay::diagnose::nhc {
 
 using Words = std::vector<std::string>;
+
+/// The note of a check whose shell commands nobody runs here.
+inline constexpr std::string_view kShellCommands = "its shell commands are left out";
 
 NhcTranslation not_taken(std::string why);
 NhcTranslation taken(NhcRule rule, std::string note = "");
@@ -47,8 +50,10 @@ struct CheckRow {
   std::string_view name;
   NhcTranslation (*translate)(const Words&, const NhcSettings&);
 };
-/// Commands, files, the network, SMBIOS, processes: nhc_site_checks.cc.
+/// Commands, files, the network, SMBIOS: nhc_site_checks.cc; null: no such check there.
 const CheckRow* site_check_row(std::string_view name);
+/// Processes: nhc_process_checks.cc; likewise.
+const CheckRow* process_check_row(std::string_view name);
 /// A line that begins with the path of a program.
 NhcTranslation program_check(const Words& words, const NhcSettings& settings);
 

@@ -366,6 +366,7 @@ NhcTranslation translate_nhc_check(const std::vector<std::string>& words, const 
   const std::string& name = words.front();
   const nhc::CheckRow* row = std::ranges::find(nhc::kChecks, std::string_view(name), &nhc::CheckRow::name);
   if (row == std::end(nhc::kChecks)) row = nhc::site_check_row(name);
+  if (row == nullptr) row = nhc::process_check_row(name);
   if (row != nullptr) return row->translate(words, settings);
   if (name.starts_with('/')) return nhc::program_check(words, settings);
   NhcTranslation none = nhc::not_taken("it is no check of NHC's own");

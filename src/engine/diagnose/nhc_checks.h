@@ -17,7 +17,8 @@ struct NhcLook {
   std::string builtin;  ///< without "builtin:"
   Json arguments = Json::object();
   std::string component = {}, component_description = {};
-  int seconds = 0;  ///< its time limit; 0: an operation's own
+  int seconds = 0;    ///< its time limit; 0: an operation's own
+  bool acts = false;  ///< it changes the node: a repair, not a look
 };
 struct NhcRule {
   std::vector<NhcLook> looks;

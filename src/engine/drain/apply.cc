@@ -61,6 +61,8 @@ bool is_forgotten(const cluster::View& view, const Node& node, const cluster::No
 
 // Numbers of keys are given once (decisions.md 15): a node that Slurm has again goes on counting.
 void on_gone(State& state, const std::string& name) {
+  state.doors.erase(name);
+  state.boot_ids.erase(name);
   const auto it = state.nodes.find(name);
   if (it == state.nodes.end()) return;
   if (it->second.numbers == Node::Numbers{}) {
@@ -74,7 +76,29 @@ void on_gone(State& state, const std::string& name) {
 }
 
 // Nodes with which we have nothing to do are in the view, and that is enough.
+void see_node(Change& c, const cluster::View::Change& change, const cluster::Node& shown) {
+  if (!c.state.nodes.contains(change.name)) return;
+  Node& node = c.touch(change.name);
+  // Until now our own word may have been newer than Slurm's.
+  const bool was_drained = node.drained ? *node.drained : change.before && change.before->drained;
+  node.drained.reset();
+  // Before the drain is looked at: only both together tell a reboot in vain from somebody's resume.
+  const bool slurm_dropped_it = see_boot(node, change.name, shown, !c.event.body["old"].as_bool());
+  // We had drained it, Slurm showed it so, and shows it no more: somebody has put it back, knowing more
+  // than we do.  The same signs do not drain it again.
+  if (node.ours && was_drained && !shown.drained && !node.pending && !slurm_dropped_it &&
+      !is_forgotten(c.view, node, shown, c.event.at)) {
+    node.ours = node.rebooting = false;
+    node.reasons.clear();
+    set_away(c.state, change.name);
+  }
+  if (!shown.drained) node.refused.clear();  // whatever stood in our way is gone
+  if (!node.ours) node.reboot_failed.clear();
+}
+
 void on_nodes_seen(Change& c) {
+  c.state.gates = c.event.body["boots"].as_bool();
+  if (!c.state.gates) c.state.doors.clear();
   for (const cluster::View::Change& change : c.view.changes) {
     if (change.gone) {
       on_gone(c.state, change.name);
@@ -82,38 +106,19 @@ void on_nodes_seen(Change& c) {
       continue;
     }
     const cluster::Node* now = c.view.node(change.name);
-    if (now == nullptr || !c.state.nodes.contains(change.name)) continue;
-    Node& node = c.touch(change.name);
-    const cluster::Node& shown = *now;
-    // Until now our own word may have been newer than Slurm's.
-    const bool was_drained = node.drained ? *node.drained : change.before && change.before->drained;
-    node.drained.reset();
-    // Before the drain is looked at: only both together tell a reboot in vain from somebody's resume.
-    const bool slurm_dropped_it = see_boot(node, change.name, shown, !c.event.body["old"].as_bool());
-    // We had drained it, Slurm showed it so, and shows it no more: somebody has put it back, knowing more
-    // than we do.  The same signs do not drain it again.
-    if (node.ours && was_drained && !shown.drained && !node.pending && !slurm_dropped_it &&
-        !is_forgotten(c.view, node, shown, c.event.at)) {
-      node.ours = node.rebooting = false;
-      node.reasons.clear();
-      set_away(c.state, change.name);
-    }
-    if (!shown.drained) node.refused.clear();  // whatever stood in our way is gone
-    if (!node.ours) node.reboot_failed.clear();
+    if (now == nullptr) continue;
+    const bool ours = c.state.away.contains(change.name);
+    see_node(c, change, *now);
+    if (c.state.gates && see_door(c.state, change, *now, ours, c.event.at)) c.touch(change.name);
   }
 }
 
-// --- what agents and cases say
-
-bool rests(const State& state, const std::string& name, const std::string& rule, TimePoint now) {
-  // Whoever took back what a rule did thinks that the rule is wrong.
-  const auto rests_in = [&](const std::map<std::string, TimePoint>& resting) {
-    const auto it = resting.find(rule);
-    return it != resting.end() && now < it->second;
-  };
-  const auto on = state.resting_on.find(name);
-  return rests_in(state.resting) || (on != state.resting_on.end() && rests_in(on->second));
+void on_agent_seen(Change& c) {
+  const std::string name(node_of_subject(c.event.subject));
+  if (hear_boot(c.state, name, c.event.body["boot_id"].as_string(), c.event.at)) c.touch(name);
 }
+
+// --- what agents and cases say
 
 std::string rule_of(const Json& finding) {
   return finding["specification"].as_string() + "/" + finding["rule"].as_string();
@@ -146,6 +151,7 @@ void on_finding(Change& c) {
   // A node that should be started anew or switched off must leave first.
   if (body["result"].as_string() != "fault" || !takes_node_out(action)) return;
   Node& node = c.touch(name);
+  on_finding_at_gate(node);
   for (auto& [source, reason] : node.reasons)
     if (reason.rule == rule) {
       // The same fault again: one reason, by its first finding, so that undo and Slurm's text keep their
@@ -290,6 +296,8 @@ void on_intent(Change& c) {
     node.pending = true;
     node.unanswered = kNoTime;
     node.refused.clear();
+    const std::string& reason = c.event.body["args"]["reason"].as_string();
+    node.said = is_of_gate(reason) ? reason : "";
     // What Slurm showed before the drain is no ground for a reboot: jobs may have started since.
     node.left_look = c.view.looks;
     if (!node.ours) {  // (else Slurm had dropped our drain)
@@ -302,6 +310,9 @@ void on_intent(Change& c) {
     node.unanswered = kNoTime;
   } else if (did == verb::kReboot) {
     on_reboot_intent(node, c.event);
+  } else if (did == verb::kDiagnose && is_gate_check(c.event.body["key"].as_string())) {
+    ++node.numbers.gates;
+    node.gate.checking = true;
   } else if (did == verb::kDiagnose) {
     ++node.numbers.checks;
     node.checking = true;
@@ -336,6 +347,8 @@ void on_end(Change& c) {
     if (done) node.drained = false;
   } else if (did == verb::kReboot) {
     on_reboot_end(node, name, c.event);
+  } else if (did == verb::kDiagnose && is_gate_check(c.event.body["key"].as_string())) {
+    on_gate_check(c.state, name, node, c.event);
   } else if (did == verb::kDiagnose) {
     // A diagnosis that could not be made ends as well: it is asked for again after check_every.
     node.checking = false;
@@ -349,7 +362,9 @@ void on_end(Change& c) {
 
 void on_reason_ended(Change& c) {
   const std::string name(node_of_subject(c.event.subject));
-  c.touch(name).reasons.erase(c.event.body["source"].as_string());
+  Node& node = c.touch(name);
+  node.reasons.erase(c.event.body["source"].as_string());
+  if (c.event.body["unexamined"].as_bool()) node.let_in = c.event.at;
 }
 
 void on_overdue(Change& c) {
@@ -392,6 +407,7 @@ struct Row {
 constexpr auto kRows = std::to_array<Row>({
     {kNodesSeen, on_nodes_seen},
     {kFinding, on_finding},
+    {kAgentSeen, on_agent_seen},
     {kVerdict, on_verdict},
     {kPatrolBlames, on_verdict},  // V fails there, outside of any case: the same word against the node
     {kFleetOdd, on_fleet},
@@ -405,6 +421,16 @@ constexpr auto kRows = std::to_array<Row>({
 });
 
 }  // namespace
+
+bool rests(const State& state, const std::string& name, const std::string& rule, TimePoint now) {
+  // Whoever took back what a rule did thinks that the rule is wrong.
+  const auto rests_in = [&](const std::map<std::string, TimePoint>& resting) {
+    const auto it = resting.find(rule);
+    return it != resting.end() && now < it->second;
+  };
+  const auto on = state.resting_on.find(name);
+  return rests_in(state.resting) || (on != state.resting_on.end() && rests_in(on->second));
+}
 
 void keep_notice(Node& node, const std::string& key, Json finding) {
   // By the numbers of findings, "f9:b1" like "f9": as texts f10 would come before f9.

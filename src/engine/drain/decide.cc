@@ -178,7 +178,8 @@ void stay_out_or_return(const Known& k, const std::string& name, const Node& nod
   if (!may_stay_out(k.policy, node, k.now)) lift(name, node, decision);
   // Slurm dropped our drain, as it does after a reboot in vain.  The breaker is not asked: it was counted.
   else if (const Reason* reason = reason_to_leave(k.policy, node);
-           reason && !seen(k.cluster.view, name, node).drained)
+           reason &&
+           (!seen(k.cluster.view, name, node).drained || says_too_little(k, node, *reason, decision)))
     send_out(k, name, node, *reason, false, decision);
   else
     let_reboot(k, name, node, decision);
@@ -243,6 +244,7 @@ Decision decide(const cluster::Cluster& cluster, const State& state, const Polic
 
   if (policy.notify) tell_people(node, decision);
   end_reasons(policy, name, node, now, decision);
+  if (tend_gate(k, name, node, decision)) return decision;
   if (policy.examine) examine(k, name, node, decision);
   // One order to Slurm at a time: what it shows of the node decides about the next.
   if (node.pending) {
@@ -298,6 +300,8 @@ std::map<std::string, std::int64_t> looked_at(const State& state) {
   }
   return nodes;
 }
+
+bool wants_boots(const Policy& policy) { return policy.gate_boot || policy.gate_return; }
 
 bool wants_nodes(const cluster::Cluster& cluster, const State& state, const Policy& policy) {
   if (!state.away.empty()) return true;

@@ -11,6 +11,9 @@
 // A finding that asks for a reboot drains its node like any other; where a site allows it, the node is
 // rebooted once when it is empty, and stays drained when that did not help (reboot.cc).
 //
+// Where a site asks for gates, a node that boots or that somebody else puts back is out until its quick
+// diagnosis has passed (gate.cc).
+//
 // apply() and decide() as in engine/identify; the subject of a decision is a node.  No I/O, no clock.
 // Source: doc/design/diagnose.md, "Out of service".
 #pragma once
@@ -43,6 +46,10 @@ struct Policy {
   std::chrono::seconds check_every{3600};  ///< a blamed node that failed its deep diagnosis is examined again
   bool reboot = false;                     ///< findings that ask for it reboot their node, once it is empty
   std::chrono::seconds reboot_rest{86400};  ///< and not twice for one rule on one node within this
+  bool gate_boot = false;                   ///< a node that boots is examined before it gets jobs
+  bool gate_return = false;                 ///< so is one that somebody else puts back
+  std::chrono::seconds gate_wait{300};      ///< a node that nobody examines within this is let in,
+  bool gate_keep = false;                   ///< or kept out
   cluster::BreakerPolicy breaker;           ///< of all engines
 };
 
@@ -76,6 +83,21 @@ struct Reboot {
   std::string boot_id;  ///< in which the fault was found: a fault of another boot is there again
 };
 
+/// The gate of a node, that is of the reason `kGate`; without that it says nothing.
+struct Gate {
+  bool booted = false, returned = false;  ///< what shut it
+  bool checking = false;                  ///< an examination is under way
+  bool sick = false;                      ///< the last one found what takes a node out
+  TimePoint tried_at = kNoTime;           ///< its end
+};
+
+/// What is known of a node while gates are wished for, whether or not one is shut.
+struct Door {
+  TimePoint boot = kNoTime;       ///< the last boot that Slurm showed
+  bool out = false;               ///< drained or down, and not by us
+  TimePoint passed_at = kNoTime;  ///< end of the last examination for a gate that passed
+};
+
 /// What is to be done about one node, and what was.  How it stands in Slurm is in the view; seen() joins
 /// both.
 struct Node {
@@ -88,7 +110,7 @@ struct Node {
   /// Commands so far: numbers of their keys, which are given once.  They stay when the node leaves Slurm,
   /// which may have it again.
   struct Numbers {
-    int drains = 0, lifts = 0, checks = 0, reboots = 0;
+    int drains = 0, lifts = 0, checks = 0, reboots = 0, gates = 0;
     bool operator==(const Numbers&) const = default;
   } numbers;
   TimePoint drained_at = kNoTime;
@@ -105,6 +127,10 @@ struct Node {
   std::string reboot_failed;                             ///< why there will be none until somebody acts
   std::map<std::string, Reboot> rebooted;                ///< the last one of each rule
   bool late = false;  ///< it came back from one too late, and Slurm has it DOWN
+  // Its gate.
+  Gate gate{};
+  TimePoint let_in = kNoTime;  ///< when a gate opened although nobody had examined it
+  std::string said{};          ///< the text of our last drain, where that was for a gate
 };
 
 struct State {
@@ -114,6 +140,10 @@ struct State {
   std::map<std::string, std::map<std::string, TimePoint>> resting_on;
   std::set<std::string> away;  ///< nodes with `ours` or `pending`: asked for in every round
   std::set<std::string> sick;  ///< nodes with reasons: the same
+  // Of gates.
+  bool gates = false;  ///< boots of all nodes are told, since somebody wishes for gates
+  std::map<std::string, Door> doors{};
+  std::map<std::string, std::string> boot_ids{};  ///< by node: of the boot that its agent told last
 };
 
 /// Total.  `view` has taken in the event before.  Gives the nodes about which decide() must be asked again.
@@ -150,15 +180,22 @@ std::map<std::string, std::int64_t> looked_at(const State& state);
 /// Whether the engine needs to see nodes: some are out, leaving or waiting, or should leave as soon as they
 /// are in service again.
 bool wants_nodes(const cluster::Cluster& cluster, const State& state, const Policy& policy);
+/// Whether the site asks for gates, so that boots of all nodes must be told.
+bool wants_boots(const Policy& policy);
 
 // Words of the journal (doc/formats/journal.md).
-inline constexpr std::string_view kReasonEnded = "reason_ended";  ///< subject node:n3, body {source, why}
+inline constexpr std::string_view kReasonEnded =
+    "reason_ended";  ///< subject node:n3, body {source, why, unexamined: a gate opened for nobody's word}
+inline constexpr std::string_view kAgentSeen =
+    "agent_seen";  ///< node:n3 {version, digests, mode, boot_id}: what its agent is, when that is new
 inline constexpr std::string_view kVerdictRule =
     "verdict";  ///< Reason::rule of a case: what people and undo_drains call it
 /// Reason::rule of a recovery, whose name ("r3") is the source.
 inline constexpr std::string_view kRecoveryRule = "recover";
 /// Reason::source of a black hole: what jobs of several users came to on the node.
 inline constexpr std::string_view kOfJobs = "jobs";
+/// Reason::source and Reason::rule of a gate.
+inline constexpr std::string_view kGate = "gate";
 /// undo_drains.rest: the rules rest on the nodes that were named, or everywhere; without it everywhere.
 inline constexpr std::string_view kRestOnNodes = "nodes", kRestInCluster = "cluster";
 /// What the reason of our drains begins with in Slurm; only such drains are lifted.

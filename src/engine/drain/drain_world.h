@@ -31,6 +31,10 @@ struct World {
   bool takes_effect_silently = false;           // and yet it does what it was told
   int commands = 0;
   bool check_passes = false;
+  Json check_result;                    // of a diagnosis, where it says more than that
+  std::map<std::string, Command> held;  // "diagnose n3", by name alone until begun: it has no answer yet
+  std::set<std::string> holds;
+  bool gates = false;  // boots of all nodes are told
   std::string shown_when_drained = "IDLE+DRAIN", shown_when_lifted = "IDLE", boot_id = "boot 0";
   TimePoint boot = from_unix_seconds(1'700'000'000);  // of all nodes
   std::vector<TimePoint> left;                        // moments at which a node was taken away
@@ -136,7 +140,11 @@ struct World {
       body.set("error", Json::object({{"code", "slurm_away"}, {"what", "slurmctld does not answer"}}));
       return say(command.subject, kFailed, body);
     }
-    body.set("result", Json::object({{"passed", check_passes}}));
+    if (holds.contains(what)) {
+      held[what] = command;
+      return;
+    }
+    body.set("result", check_result.is_object() ? check_result : Json::object({{"passed", check_passes}}));
     say(command.subject, kDone, body);
     if (command.verb == "notify") told.push_back(command.args["finding"]);
     show(command);
@@ -156,7 +164,19 @@ struct World {
                                                             {"down", shown.starts_with("DOWN")},
                                                             {"boot", to_micros(boot)},
                                                             {"idle", shown.starts_with("IDLE")},
-                                                            {"partitions", partitions}})})}}));
+                                                            {"partitions", partitions}})})},
+                      {"boots", gates}}));
+  }
+  // The answer to what has none yet.
+  void answer(const std::string& what, Json result) {
+    const auto found = held.extract(what);
+    ASSERT_FALSE(found.empty()) << what;
+    say(found.mapped().subject, kDone,
+        Json::object(
+            {{"key", found.mapped().key}, {"verb", found.mapped().verb}, {"result", std::move(result)}}));
+  }
+  void hello(const std::string& node, const std::string& boot) {
+    say(node_subject(node), kAgentSeen, Json::object({{"version", "1"}, {"boot_id", boot}}));
   }
   void gone(const std::string& hostlist) {
     say("cluster", "nodes_seen",

@@ -79,6 +79,7 @@ Json node_view(const Known& known, const std::string& name) {
   view.set("since", to_micros(it != state.nodes.end() && it->second.ours ? it->second.drained_at : kNoTime));
   view.set("refused", it != state.nodes.end() ? it->second.refused : std::string());
   view.set("wish", wish_text(known, name));
+  view.set("gate", gate_text(known, name));
   view.set("observe_only", !known.policy.act);
   return view;
 }
@@ -109,7 +110,7 @@ std::string canonical_text(const State& state) {
   for (const auto& [name, resting] : state.resting_on)
     for (const auto& [rule, until] : resting)
       text += fmt::format("{} rests on {} until {}\n", rule, name, to_micros(until));
-  return text + fmt::format("away {}\n", fmt::join(state.away, ","));
+  return text + canonical_gates(state) + fmt::format("away {}\n", fmt::join(state.away, ","));
 }
 
 }  // namespace sickbay::drain

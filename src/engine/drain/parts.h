@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the files of the drain engine share; for them only.
 //
-// apply.cc takes events in and decide.cc answers; reboot.cc has both halves of what concerns reboots;
+// apply.cc takes events in and decide.cc answers; reboot.cc has both halves of what concerns reboots, gate.cc
+// of gates;
 // node_view.cc puts into words what the two say of a node.
 #pragma once
 #include <string>
@@ -22,6 +23,8 @@ inline constexpr std::size_t kMostNotices = 100;
 /// Keeps what people are to be told under the key of Node::notices; the oldest go.
 void keep_notice(Node& node, const std::string& key, Json finding);
 
+/// Whether a rule only observes on the node, since somebody has undone what it did.
+bool rests(const State& state, const std::string& name, const std::string& rule, TimePoint now);
 /// A node as the engine takes it to stand: Slurm's word, and where ours is newer, ours.
 struct Seen {
   bool known = false;  ///< Slurm has it
@@ -92,5 +95,28 @@ struct Wish {
 Wish reboot_wish(const Known& known, const std::string& name);
 /// Reboots a node that we have out, when a reason asks for it and all that must hold holds.
 void let_reboot(const Known& known, const std::string& name, const Node& node, Decision& decision);
+
+// --- gate.cc
+
+/// Takes in what Slurm shows of a node, after all else; `ours`: it was drained by us, or a command was under
+/// way, before.  True: its gate is shut.
+bool see_door(State& state, const cluster::View::Change& change, const cluster::Node& shown, bool ours,
+              TimePoint at);
+/// The same for the boot that its agent tells.
+bool hear_boot(State& state, const std::string& name, const std::string& boot_id, TimePoint at);
+/// Whether the key is of an examination for a gate, and no other.
+bool is_gate_check(std::string_view key);
+void on_gate_check(State& state, const std::string& name, Node& node, const Event& event);
+/// A finding that takes the node out was heard, and is a reason of its own from here on.
+void on_finding_at_gate(Node& node);
+/// Has the node examined for its gate.  True: the gate ends by a record, and nothing else is decided before.
+bool tend_gate(const Known& known, const std::string& name, const Node& node, Decision& decision);
+/// Whether Slurm must be told `reason`, since the drain was said for a gate and there is more to say by now.
+bool says_too_little(const Known& known, const Node& node, const Reason& reason, Decision& decision);
+/// Whether a reason in Slurm is a gate's.
+bool is_of_gate(std::string_view reason);
+/// What becomes of its gate, for people; "" where there is nothing to say.
+std::string gate_text(const Known& known, const std::string& name);
+std::string canonical_gates(const State& state);
 
 }  // namespace sickbay::drain

@@ -8,6 +8,8 @@ namespace {
 
 // Nodes that are out are looked at so that somebody else's hand on them is noticed: there is no hurry.
 constexpr std::chrono::seconds kLookAtNodesOut{30};
+// A node that has come back must be seen before jobs have filled it.
+constexpr std::chrono::seconds kLookForGates{5};
 
 // After these somebody may leave whom the breaker held, or act who had to wait for a claim.
 bool may_free_others(const Event& event) {
@@ -42,6 +44,8 @@ Wish DrainSeat::wish() const {
   Wish wish;
   if (drain::wants_nodes(cluster_, state_, policy_)) wish.nodes_every = kLookAtNodesOut;
   wish.closely = drain::looked_at(state_);
+  wish.boots = drain::wants_boots(policy_);
+  if (wish.boots) wish.nodes_every = kLookForGates;
   return wish;
 }
 

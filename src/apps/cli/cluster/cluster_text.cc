@@ -121,7 +121,9 @@ std::string odd_lines(const Json& node, const TextPage& page, std::set<std::stri
 // One line for what speaks against a node, and one for each reason.
 std::string service_lines(const Json& node, const TextPage& page) {
   const Json& service = node["service"];
-  if (service["reasons"].size() == 0) return {};
+  const std::string gate = safe(service["gate"]);
+  if (service["reasons"].size() == 0)
+    return gate.empty() ? "" : paragraph("", fmt::format("{}: {}", safe(node["name"]), gate), page);
   const StandingRow& row = standing_row(service);
   std::string text = fmt::format("{}: {}{}", safe(node["name"]),
                                  row.meaning.empty() ? safe(service["standing"]) : std::string(row.meaning),
@@ -129,6 +131,7 @@ std::string service_lines(const Json& node, const TextPage& page) {
   if (const std::string refused = safe(service["refused"]); !refused.empty()) text += " (" + refused + ")";
   text += "\n";
   if (const std::string wish = safe(service["wish"]); !wish.empty()) text += paragraph("  ", wish, page);
+  if (!gate.empty()) text += paragraph("  ", gate, page);
   for (const Json& reason : service["reasons"].items()) {
     std::string line = fmt::format("{} {}: {}{}", safe(reason["source"]), safe(reason["rule"]),
                                    safe(reason["text"]), since_text(reason["since"], page.now));
