@@ -7,6 +7,7 @@
 #include <array>
 #include <limits>
 
+#include "base/json_text.h"
 #include "base/text.h"
 #include "engine/fleet/fleet.h"
 #include "model/ids.h"
@@ -506,21 +507,36 @@ void Agents::ask_node(const std::string& node, const std::string& control, const
 
 // --- what people see
 
-Json Agents::view(const std::string& node) const {
+void Agents::write_view(JsonText& text, const std::string& node) const {
   const auto it = agents_.find(node);
-  if (it == agents_.end() || !it->second.known()) return Json();
+  if (it == agents_.end() || !it->second.known()) {
+    text.raw("null");
+    return;
+  }
   const Agent& agent = it->second;
   const bool told = !agent.version.empty();  // else the journal's word is all there is
-  return Json::object({{"seen", to_micros(agent.seen)},
-                       {"present", agent.present(loop_.now())},
-                       // (Not right after our own start, when none has had the time to ask.)
-                       {"silent", !agent.present(loop_.now()) && loop_.now() - started_ >= kPresent},
-                       {"version", told ? Json(agent.version) : agent.journaled["version"]},
-                       {"digests", told ? agent.digests : agent.journaled["digests"]},
-                       {"mode", told ? Json(agent.mode) : agent.journaled["mode"]},
-                       {"period", agent.period},
-                       {"left_out", agent.left_out},
-                       {"clock_ahead_us", agent.ahead.count()}});
+  const TimePoint now = loop_.now();
+  const bool present = agent.present(now);
+  text.begin_object().member("seen", to_micros(agent.seen)).member("present", present);
+  // (Not right after our own start, when none has had the time to ask.)
+  text.member("silent", !present && now - started_ >= kPresent).key("version");
+  if (told)
+    text.value(agent.version).member("digests", agent.digests).member("mode", agent.mode);
+  else
+    text.value(agent.journaled["version"])
+        .member("digests", agent.journaled["digests"])
+        .member("mode", agent.journaled["mode"]);
+  text.member("period", agent.period)
+      .member("left_out", agent.left_out)
+      .member("clock_ahead_us", std::int64_t{agent.ahead.count()})
+      .end_object();
+}
+
+Json Agents::view(const std::string& node) const {
+  std::string text;
+  JsonText writes(text);
+  write_view(writes, node);
+  return Json::parse(text).value_or(Json());
 }
 
 Agents::Presence Agents::presence() const {

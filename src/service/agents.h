@@ -27,6 +27,8 @@
 
 namespace sickbay {
 
+class JsonText;
+
 class Agents {
  public:
   /// Gives the addresses of a host name (adapters/net's AddressBook).
@@ -72,6 +74,7 @@ class Agents {
 
   /// The member "agent" of a node in GET /v1/nodes; null where none was ever seen.
   Json view(const std::string& node) const;
+  void write_view(JsonText& text, const std::string& node) const;
   /// What stands of what its agent found (StandingFindings::of).
   Json findings(const std::string& node) const { return standing_.of(node, loop_.now()); }
   /// The accounts of faults and repairs.

@@ -410,6 +410,8 @@ std::vector<std::string> apply(State& state, const cluster::View& view, const Ev
     for (const Row& row : kRows)
       if (row.kind == event.kind) row.apply(change);
   }
+  for (const std::string& name : change.touched)
+    if (const auto it = state.nodes.find(name); it != state.nodes.end()) it->second.change = ++state.changes;
   return std::move(change.touched);
 }
 

@@ -102,6 +102,9 @@ struct Node {
   std::string reboot_failed;                             ///< why there will be none until somebody acts
   std::map<std::string, Reboot> rebooted;                ///< the last one of each rule
   bool late = false;  ///< it came back from one too late, and Slurm has it DOWN
+  /// Which of State::changes touched it last: with the same number its reasons are the same.  Derived; the
+  /// canonical text leaves it out.
+  std::int64_t change = 0;
 };
 
 struct State {
@@ -109,6 +112,7 @@ struct State {
   std::map<std::string, TimePoint> resting;  ///< rule -> until when it only observes, on all nodes
   /// Node -> rule -> the same on that node: what is wrong about one node may be right about the next.
   std::map<std::string, std::map<std::string, TimePoint>> resting_on;
+  std::int64_t changes = 0;    ///< how often a node was touched
   std::set<std::string> away;  ///< nodes with `ours` or `pending`: asked for in every round
 };
 
