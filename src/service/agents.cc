@@ -9,7 +9,9 @@
 
 #include "base/json_text.h"
 #include "base/text.h"
+#include "engine/drain/drain.h"
 #include "engine/fleet/fleet.h"
+#include "model/finding_action.h"
 #include "model/ids.h"
 #include "service/allowance.h"
 
@@ -186,6 +188,7 @@ Agents::Agents(Loop& loop, Controller& controller, LookUp look_up)
       controller_(controller),
       look_up_(std::move(look_up)),
       started_(loop.now()),
+      standing_(loop.now()),
       tasks_(
           loop, controller, [this](const std::string& node) { touch(node); },
           [this](const std::string& node) { return view(node); }) {
@@ -329,11 +332,31 @@ Status Agents::may_tell(const std::string& node) {
                   .remedied_by("its agent tries again by itself; look at the rules that fire on that node"));
 }
 
-void Agents::spend(const std::string& node, const std::vector<Event>& events) {
+// `told_again`: what the journal need not hear again, but had to be looked at.
+void Agents::spend(const std::string& node, const std::vector<Event>& events, std::int64_t told_again) {
   Agent& agent = agents_[node];
   agent.bytes.spend(bytes_of(events), loop_.now());
-  const auto findings = std::ranges::count(events, kFinding, &Event::kind);
+  const auto findings = std::ranges::count(events, kFinding, &Event::kind) + told_again;
   agent.findings.spend(static_cast<double>(findings), loop_.now());
+}
+
+// Whether a finding that is told again is news to nobody: it stands, the journal has heard of it lately, and
+// where it takes its node out, it is a reason for that already.  (Who puts a node back while its fault stands
+// has it drained again when its agent tells the fault again.)
+bool Agents::changes_nothing(const std::string& node, const Json& finding) const {
+  if (!standing_.is_known(node, finding, controller_.now())) return false;
+  const std::string& action = finding["action"].as_string();
+  if (finding["result"].as_string() != "fault" || action == "notify" || action == "none") return true;
+  if (!takes_node_out(action)) return false;  // a restart: each telling may open a recovery
+  const auto& drains = controller_.seats().drains().state().nodes;
+  const auto it = drains.find(node);
+  if (it == drains.end()) return false;
+  const std::string rule = finding["specification"].as_string() + "/" + finding["rule"].as_string();
+  return std::ranges::any_of(it->second.reasons, [&](const auto& entry) {
+    const drain::Reason& reason = entry.second;
+    return reason.rule == rule && reason.action == action && reason.gone_at == kNoTime && !reason.observed &&
+           reason.boot_id == finding["boot_id"].as_string();
+  });
 }
 
 void Agents::take_findings(const std::string& node, const Json& body, Done<Json> done) {
@@ -351,7 +374,7 @@ void Agents::take_findings(const std::string& node, const Json& body, Done<Json>
   const TimePoint now = told > 0 ? from_micros(told) : controller_.now();
   std::vector<std::string> boots;
   StandingFindings::OfNode places = standing_.places(node);
-  std::int64_t left_out = 0;
+  std::int64_t left_out = 0, told_again = 0;
   for (const Json& item : body["items"].items()) {
     auto finding = finding_body(node, item);
     auto repair = finding ? repair_event(node, item) : fail(finding.error());
@@ -369,6 +392,12 @@ void Agents::take_findings(const std::string& node, const Json& body, Done<Json>
       if (n > boot.durable)
         return done(fail(Error(ErrorCode::busy, "an earlier delivery of these findings is under way")));
       ++repeats;
+      continue;
+    }
+    if (!*repair && !is_late && changes_nothing(node, *finding)) {
+      // (Its number is not kept: told once more, it is looked at once more.)
+      standing_.heard(node, *finding, controller_.now());
+      ++told_again;
       continue;
     }
     if (!*repair &&
@@ -391,13 +420,13 @@ void Agents::take_findings(const std::string& node, const Json& body, Done<Json>
       finding->set("clock_ahead_us", ahead.count());
     events.push_back(new_event(finding_name(++last_finding_), kFinding, std::move(*finding)));
   }
-  Json answer =
-      Json::object({{"kept", events.size()}, {"repeats", repeats}, {"refused", std::move(refused)}});
+  Json answer = Json::object(
+      {{"kept", events.size()}, {"repeats", repeats + told_again}, {"refused", std::move(refused)}});
   if (late.size() > 0) answer.set("late", std::move(late));
   agent.left_out += left_out;
   left_out_ += left_out;
   changes_ += left_out > 0 ? 1 : 0;
-  spend(node, events);
+  spend(node, events, told_again);
   controller_.take(std::move(events), std::move(answer),
                    [this, here = lifetime_.watch(), node, boots, done = std::move(done)](Result<Json> kept) {
                      // What was not kept comes again; what the full disk takes after all is known by then as

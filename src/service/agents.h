@@ -104,7 +104,8 @@ class Agents {
   void compare(const std::string& address, const std::string& node, Done<bool> done);
   void touch(const std::string& node);
   Status may_tell(const std::string& node);
-  void spend(const std::string& node, const std::vector<Event>& events);
+  void spend(const std::string& node, const std::vector<Event>& events, std::int64_t told_again);
+  bool changes_nothing(const std::string& node, const Json& finding) const;
   void numeric(const std::string& node, Done<std::pair<std::string, std::uint16_t>> done);
 
   Loop& loop_;
