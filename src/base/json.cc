@@ -8,7 +8,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "base/text.h"
+#include "base/json_text.h"
 
 namespace sickbay {
 namespace {
@@ -283,48 +283,6 @@ std::size_t Json::size() const { return is_array() ? items().size() : members().
 
 namespace {
 
-void write_string(std::string& out, std::string_view s) {
-  out += '"';
-  for (std::size_t i = 0; i < s.size();) {
-    const char c = s[i];
-    switch (c) {
-      case '"':
-        out += "\\\"";
-        ++i;
-        continue;
-      case '\\':
-        out += "\\\\";
-        ++i;
-        continue;
-      case '\n':
-        out += "\\n";
-        ++i;
-        continue;
-      case '\r':
-        out += "\\r";
-        ++i;
-        continue;
-      case '\t':
-        out += "\\t";
-        ++i;
-        continue;
-      default:
-        break;
-    }
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) {
-      out += fmt::format("\\u{:04x}", static_cast<unsigned char>(c));
-      ++i;
-    } else if (const Rune rune = next_rune(s.substr(i)); rune.valid) {
-      out.append(s, i, rune.bytes);
-      i += rune.bytes;
-    } else {
-      out += "\xEF\xBF\xBD";  // U+FFFD in the place of each byte that is not UTF-8
-      ++i;
-    }
-  }
-  out += '"';
-}
-
 void write(std::string& out, const Json& value, int indent, int depth) {
   const auto line = [&](int level) {
     if (indent > 0) {
@@ -337,7 +295,7 @@ void write(std::string& out, const Json& value, int indent, int depth) {
   else if (value.is_bool())
     out += value.as_bool() ? "true" : "false";
   else if (value.is_int())
-    out += fmt::format("{}", value.as_int());
+    out += std::string_view(fmt::format_int(value.as_int()).c_str());
   else if (value.is_number()) {
     const double d = value.as_double();
     // JSON has no word for it.
@@ -350,7 +308,7 @@ void write(std::string& out, const Json& value, int indent, int depth) {
     if (text.find_first_of(".e") == std::string::npos) text += ".0";
     out += text;
   } else if (value.is_string())
-    write_string(out, value.as_string());
+    append_json_string(out, value.as_string());
   else if (value.is_array()) {
     out += '[';
     bool first = true;
@@ -369,7 +327,7 @@ void write(std::string& out, const Json& value, int indent, int depth) {
       if (!first) out += ',';
       first = false;
       line(depth + 1);
-      write_string(out, key);
+      append_json_string(out, key);
       out += indent > 0 ? ": " : ":";
       write(out, member, indent, depth + 1);
     }
@@ -380,9 +338,11 @@ void write(std::string& out, const Json& value, int indent, int depth) {
 
 }  // namespace
 
+void append_json(std::string& out, const Json& value) { write(out, value, 0, 0); }
+
 std::string Json::dump() const {
   std::string out;
-  write(out, *this, 0, 0);
+  append_json(out, *this);
   return out;
 }
 std::string Json::pretty() const {

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/json_text.h"
+
 namespace sickbay {
 namespace {
 
@@ -125,6 +127,21 @@ TEST(Json, CommentsOnlyWhereAsked) {
   options.comments = true;
   EXPECT_TRUE(Json::parse("// head\n{\"a\": 1}", options));
   EXPECT_FALSE(Json::parse("// head\n{\"a\": 1}"));
+}
+
+TEST(Json, IsWrittenPieceByPieceAsItIsWrittenWhole) {
+  const std::string strange = "plain \"quoted\" back\\slash\n\r\t\x01\x7f caf\xc3\xa9 \xff\xc3(";
+  const Json value = Json::object({{"a", strange},
+                                   {strange, Json::array({1, -2, true, false, Json(), 0.5, "x"})},
+                                   {"o", Json::object({{"empty", Json::object()}, {"none", Json::array()}})},
+                                   {"z", std::int64_t{-9223372036854775807 - 1}}});
+  std::string text = "before ";
+  JsonText writes(text);
+  writes.begin_object().member("a", strange).key(strange).begin_array();
+  writes.value(std::int64_t{1}).value(-2).value(true).value(false).raw("null").value(Json(0.5)).value("x");
+  writes.end_array().key("o").begin_object().key("empty").begin_object().end_object();
+  writes.raw("\"none\":[]").end_object().member("z", value["z"]).end_object();
+  EXPECT_EQ(text, "before " + value.dump());
 }
 
 }  // namespace

@@ -23,6 +23,7 @@
 namespace sickbay {
 
 class Credentials;
+class People;
 
 /// Who is asking: on the Unix socket as the kernel knows it (SO_PEERCRED: the credentials at the time of
 /// connect()), over TCP as the credential of the request says.
@@ -32,6 +33,7 @@ struct Caller {
   std::int32_t pid = 0;  ///< 0 over TCP
   std::string user;      ///< the name of uid, or its digits where it has none
   std::string address;   ///< over TCP the address it calls from, "10.0.0.7"; empty on the Unix socket
+  std::vector<std::string> groups = {};  ///< of the groups that matter to us, those that it is in (people.h)
 };
 
 struct HttpRequest {
@@ -105,6 +107,9 @@ class HttpServer {
   /// kernel choose.  Errors: bad_input (no address), conflict (somebody listens there), denied, os.
   virtual Result<std::uint16_t> listen_tcp(const std::string& address, std::uint16_t port,
                                            Credentials& credentials) = 0;
+  /// Who knows the names of callers and their groups: asked once for each request, which waits for it.  It
+  /// must outlive the server.  Without it callers are their numbers.
+  virtual void name_callers_by(People& people) = 0;
   /// Who answers.  Set it before the first request can come; until then callers get "busy".
   virtual void on_request(Handler handler) = 0;
   /// Stops listening, removes the socket file, and closes every connection.

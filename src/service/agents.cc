@@ -5,9 +5,11 @@
 
 #include <algorithm>
 
+#include "base/json_text.h"
 #include "base/text.h"
 #include "engine/drain/drain.h"
 #include "engine/fleet/fleet.h"
+#include "model/finding_action.h"
 #include "model/ids.h"
 #include "service/agent_words.h"
 #include "service/allowance.h"
@@ -69,6 +71,7 @@ Agents::Agents(Loop& loop, Controller& controller, LookUp look_up)
       controller_(controller),
       look_up_(std::move(look_up)),
       started_(loop.now()),
+      standing_(loop.now()),
       tasks_(
           loop, controller, [this](const std::string& node) { touch(node); },
           [this](const std::string& node) { return view(node); }) {
@@ -215,11 +218,31 @@ Status Agents::may_tell(const std::string& node) {
                   .remedied_by("its agent tries again by itself; look at the rules that fire on that node"));
 }
 
-void Agents::spend(const std::string& node, const std::vector<Event>& events) {
+// `told_again`: what the journal need not hear again, but had to be looked at.
+void Agents::spend(const std::string& node, const std::vector<Event>& events, std::int64_t told_again) {
   Agent& agent = agents_[node];
   agent.bytes.spend(bytes_of(events), loop_.now());
-  const auto findings = std::ranges::count(events, kFinding, &Event::kind);
+  const auto findings = std::ranges::count(events, kFinding, &Event::kind) + told_again;
   agent.findings.spend(static_cast<double>(findings), loop_.now());
+}
+
+// Whether a finding that is told again is news to nobody: it stands, the journal has heard of it lately, and
+// where it takes its node out, it is a reason for that already.  (Who puts a node back while its fault stands
+// has it drained again when its agent tells the fault again.)
+bool Agents::changes_nothing(const std::string& node, const Json& finding) const {
+  if (!standing_.is_known(node, finding, controller_.now())) return false;
+  const std::string& action = finding["action"].as_string();
+  if (finding["result"].as_string() != "fault" || action == "notify" || action == "none") return true;
+  if (!takes_node_out(action)) return false;  // a restart: each telling may open a recovery
+  const auto& drains = controller_.seats().drains().state().nodes;
+  const auto it = drains.find(node);
+  if (it == drains.end()) return false;
+  const std::string rule = finding["specification"].as_string() + "/" + finding["rule"].as_string();
+  return std::ranges::any_of(it->second.reasons, [&](const auto& entry) {
+    const drain::Reason& reason = entry.second;
+    return reason.rule == rule && reason.action == action && reason.gone_at == kNoTime && !reason.observed &&
+           reason.boot_id == finding["boot_id"].as_string();
+  });
 }
 
 void Agents::take_findings(const std::string& node, const Json& body, Done<Json> done) {
@@ -237,7 +260,7 @@ void Agents::take_findings(const std::string& node, const Json& body, Done<Json>
   const TimePoint now = told > 0 ? from_micros(told) : controller_.now();
   std::vector<std::string> boots;
   StandingFindings::OfNode places = standing_.places(node);
-  std::int64_t left_out = 0;
+  std::int64_t left_out = 0, told_again = 0;
   for (const Json& item : body["items"].items()) {
     auto finding = finding_body(node, item);
     auto repair = finding ? repair_event(node, item) : fail(finding.error());
@@ -255,6 +278,12 @@ void Agents::take_findings(const std::string& node, const Json& body, Done<Json>
       if (n > boot.durable)
         return done(fail(Error(ErrorCode::busy, "an earlier delivery of these findings is under way")));
       ++repeats;
+      continue;
+    }
+    if (!*repair && !is_late && changes_nothing(node, *finding)) {
+      // (Its number is not kept: told once more, it is looked at once more.)
+      standing_.heard(node, *finding, controller_.now());
+      ++told_again;
       continue;
     }
     if (!*repair &&
@@ -277,13 +306,13 @@ void Agents::take_findings(const std::string& node, const Json& body, Done<Json>
       finding->set("clock_ahead_us", ahead.count());
     events.push_back(new_event(finding_name(++last_finding_), kFinding, std::move(*finding)));
   }
-  Json answer =
-      Json::object({{"kept", events.size()}, {"repeats", repeats}, {"refused", std::move(refused)}});
+  Json answer = Json::object(
+      {{"kept", events.size()}, {"repeats", repeats + told_again}, {"refused", std::move(refused)}});
   if (late.size() > 0) answer.set("late", std::move(late));
   agent.left_out += left_out;
   left_out_ += left_out;
   changes_ += left_out > 0 ? 1 : 0;
-  spend(node, events);
+  spend(node, events, told_again);
   controller_.take(std::move(events), std::move(answer),
                    [this, here = lifetime_.watch(), node, boots, done = std::move(done)](Result<Json> kept) {
                      // What was not kept comes again; what the full disk takes after all is known by then as
@@ -393,21 +422,36 @@ void Agents::ask_node(const std::string& node, const std::string& control, const
 
 // --- what people see
 
-Json Agents::view(const std::string& node) const {
+void Agents::write_view(JsonText& text, const std::string& node) const {
   const auto it = agents_.find(node);
-  if (it == agents_.end() || !it->second.known()) return Json();
+  if (it == agents_.end() || !it->second.known()) {
+    text.raw("null");
+    return;
+  }
   const Agent& agent = it->second;
   const bool told = !agent.version.empty();  // else the journal's word is all there is
-  return Json::object({{"seen", to_micros(agent.seen)},
-                       {"present", agent.present(loop_.now())},
-                       // (Not right after our own start, when none has had the time to ask.)
-                       {"silent", !agent.present(loop_.now()) && loop_.now() - started_ >= kPresent},
-                       {"version", told ? Json(agent.version) : agent.journaled["version"]},
-                       {"digests", told ? agent.digests : agent.journaled["digests"]},
-                       {"mode", told ? Json(agent.mode) : agent.journaled["mode"]},
-                       {"period", agent.period},
-                       {"left_out", agent.left_out},
-                       {"clock_ahead_us", agent.ahead.count()}});
+  const TimePoint now = loop_.now();
+  const bool present = agent.present(now);
+  text.begin_object().member("seen", to_micros(agent.seen)).member("present", present);
+  // (Not right after our own start, when none has had the time to ask.)
+  text.member("silent", !present && now - started_ >= kPresent).key("version");
+  if (told)
+    text.value(agent.version).member("digests", agent.digests).member("mode", agent.mode);
+  else
+    text.value(agent.journaled["version"])
+        .member("digests", agent.journaled["digests"])
+        .member("mode", agent.journaled["mode"]);
+  text.member("period", agent.period)
+      .member("left_out", agent.left_out)
+      .member("clock_ahead_us", std::int64_t{agent.ahead.count()})
+      .end_object();
+}
+
+Json Agents::view(const std::string& node) const {
+  std::string text;
+  JsonText writes(text);
+  write_view(writes, node);
+  return Json::parse(text).value_or(Json());
 }
 
 Agents::Presence Agents::presence() const {

@@ -27,6 +27,8 @@
 
 namespace sickbay {
 
+class JsonText;
+
 class Agents {
  public:
   /// Gives the addresses of a host name (adapters/net's AddressBook).
@@ -72,6 +74,7 @@ class Agents {
 
   /// The member "agent" of a node in GET /v1/nodes; null where none was ever seen.
   Json view(const std::string& node) const;
+  void write_view(JsonText& text, const std::string& node) const;
   /// What stands of what its agent found (StandingFindings::of).
   Json findings(const std::string& node) const { return standing_.of(node, loop_.now()); }
   /// The accounts of faults and repairs.
@@ -100,7 +103,8 @@ class Agents {
   void compare(const std::string& address, const std::string& node, Done<bool> done);
   void touch(const std::string& node);
   Status may_tell(const std::string& node);
-  void spend(const std::string& node, const std::vector<Event>& events);
+  void spend(const std::string& node, const std::vector<Event>& events, std::int64_t told_again);
+  bool changes_nothing(const std::string& node, const Json& finding) const;
   void numeric(const std::string& node, Done<std::pair<std::string, std::uint16_t>> done);
 
   Loop& loop_;

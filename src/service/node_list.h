@@ -5,17 +5,25 @@
 // while it is made the loop does nothing else.  So its text is kept: it is told again while nothing has
 // changed, for as long as the list of nodes itself may be old, and while it is so young that making it again
 // would take more than a tenth of the loop's time.  In a small cluster that is at once.
+// It is written as text, and no JSON value of it is made: that took ten times as long.  What Slurm says of a
+// node, which is most of it and seldom news, stays as text from one list to the next.
 #pragma once
 #include <cstdint>
+#include <map>
 #include <string>
+#include <string_view>
 #include <tuple>
 
 #include "base/time.h"
+#include "model/job.h"
 
 namespace sickbay {
 
 class Agents;
 class Controller;
+namespace drain {
+struct State;
+}
 
 class NodeList {
  public:
@@ -29,10 +37,22 @@ class NodeList {
  private:
   /// What the list is made from, as far as it says by itself that it has changed.
   using Version = std::tuple<bool, std::uint64_t, std::uint64_t, std::uint64_t>;
-  std::string make(bool stale, const Agents* agents) const;
+  /// A node as Slurm showed it last.
+  struct Shown {
+    NodeInfo node;
+    std::string members;  ///< of its JSON object, without the brackets
+    bool usable = false;
+    std::string reasons;           ///< text of those for which it is out of service, or should be, and
+    std::int64_t reasons_of = -1;  ///< as of which drain::Node::change
+  };
+  /// Writes the list to `list`, in the place of what was there.
+  void make(bool stale, const Agents* agents, std::string& list);
+  std::string_view reasons_of(Shown& shown, const drain::State& state, const std::string& name);
+  void refresh_shown();
 
   const Controller& controller_;
-  std::string text_;
+  std::map<std::string, Shown> shown_;  ///< as of the last list
+  std::string text_, next_;  ///< the next one is written where the last but one was: megabytes come and go
   Version version_;
   TimePoint made_ = kNoTime;
   Micros cost_{0};

@@ -11,11 +11,42 @@ constexpr std::chrono::minutes kUnknownStands{70};  // an agent tells what stand
 
 bool is_notice(std::string_view action) { return action == "notify" || action == "none"; }
 
-bool is_over(const StandingFindings::Standing& one, TimePoint now) {
-  return one.result != "fault" && now - one.told >= kUnknownStands;
+std::string rule_of(const Json& finding) {
+  return finding["specification"].as_string() + "/" + finding["rule"].as_string();
+}
+
+// By the journal's stamps alone, so that a replay reckons likewise.
+bool was_over(const StandingFindings::Standing& one, TimePoint at) {
+  return one.result != "fault" && at - one.told >= StandingFindings::kNewsAgain + kUnknownStands;
 }
 
 }  // namespace
+
+bool StandingFindings::is_over(const Standing& one, TimePoint now) const {
+  if (one.result == "fault") return false;
+  TimePoint last = std::max(one.told, one.heard);
+  if (started_ - last < kNewsAgain + kUnknownStands) last = std::max(last, started_);
+  return now - last >= kUnknownStands;
+}
+
+bool StandingFindings::is_known(const std::string& node, const Json& finding, TimePoint now) const {
+  const auto places = nodes_.find(node);
+  if (places == nodes_.end()) return false;
+  const auto it = places->second.find(rule_of(finding) + "/" + finding["result"].as_string());
+  if (it == places->second.end()) return false;
+  const Standing& one = it->second;
+  return now - one.told < kNewsAgain && !is_over(one, now) && one.action == finding["action"].as_string() &&
+         one.boot_id == finding["boot_id"].as_string();
+}
+
+void StandingFindings::heard(const std::string& node, const Json& finding, TimePoint now) {
+  const auto places = nodes_.find(node);
+  if (places == nodes_.end()) return;
+  const auto it = places->second.find(rule_of(finding) + "/" + finding["result"].as_string());
+  if (it == places->second.end()) return;
+  it->second.heard = now;
+  it->second.text = finding["text"].as_string();  // how full a disk is by now, say
+}
 
 void StandingFindings::apply(const Event& event) {
   put(nodes_[event.body["node"].as_string()], event.body, event.subject, event.at);
@@ -27,7 +58,7 @@ StandingFindings::OfNode StandingFindings::places(const std::string& node) const
 }
 
 bool StandingFindings::put(OfNode& places, const Json& finding, const std::string& name, TimePoint at) {
-  const std::string rule = finding["specification"].as_string() + "/" + finding["rule"].as_string();
+  const std::string rule = rule_of(finding);
   const std::string& result = finding["result"].as_string();
   if (result == "ok") {
     places.erase(rule + "/fault");
@@ -37,7 +68,7 @@ bool StandingFindings::put(OfNode& places, const Json& finding, const std::strin
   // (It could be told, so it is unknown no more.)
   const std::string told = result == "fault" ? rule + "/unknown" : "";
   if (!places.contains(key) && !places.contains(told) && places.size() >= kMost) {
-    std::erase_if(places, [at](const auto& entry) { return is_over(entry.second, at); });
+    std::erase_if(places, [at](const auto& entry) { return was_over(entry.second, at); });
     if (places.size() >= kMost) {
       if (is_notice(finding["action"].as_string())) return false;
       auto youngest = places.end();
@@ -51,11 +82,12 @@ bool StandingFindings::put(OfNode& places, const Json& finding, const std::strin
   }
   places.erase(told);
   Standing& one = places[key];
-  if (one.since == kNoTime || is_over(one, at)) one.since = at, one.finding = name;
+  if (one.since == kNoTime || was_over(one, at)) one.since = at, one.finding = name;
   one.rule = rule;
   one.result = result;
   one.action = finding["action"].as_string();
   one.text = finding["text"].as_string();
+  one.boot_id = finding["boot_id"].as_string();
   one.told = at;
   return true;
 }
@@ -75,7 +107,7 @@ Json StandingFindings::of(const std::string& node, TimePoint now) const {
                             {"action", one->action},
                             {"text", one->text},
                             {"since", to_micros(one->since)},
-                            {"told", to_micros(one->told)}}));
+                            {"told", to_micros(std::max(one->told, one->heard))}}));
   return list;
 }
 

@@ -2,10 +2,13 @@
 // StandingFindings: what stands of what the agents found, by node, and how many rules of one node may.
 //
 // A fault stands until its agent says that it is gone; what could not be told, while it is told again each
-// hour.  A node has so many places.  One that asks for more than a notice takes the place of the youngest
-// notice where all are taken, so that whoever fills them (a rule for each of a thousand links; root of a sick
-// node) hides no reason to drain.  Derived from the journal: a replay brings it back.
+// hour.  Of what is told again the journal hears once a day: a fault that stands for a year is no news 24
+// times a day.  In between it is only heard().  A node has so many places.  One that asks for more than a
+// notice takes the place of the youngest notice where all are taken, so that whoever fills them (a rule for
+// each of a thousand links; root of a sick node) hides no reason to drain.  Derived from the journal: a
+// replay brings it back.
 #pragma once
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -19,10 +22,17 @@ namespace sickbay {
 class StandingFindings {
  public:
   static constexpr std::size_t kMost = 64;  ///< of one node
+  /// What stands is news again after this long.  (Less than a day, for an agent tells it an hour apart.)
+  static constexpr std::chrono::minutes kNewsAgain{24 * 60 - 30};
+
+  /// `started`: what the journal has of before was perhaps heard since and not journaled.
+  explicit StandingFindings(TimePoint started) : started_(started) {}
 
   struct Standing {
-    std::string finding, rule, result, action, text;
-    TimePoint since = kNoTime, told = kNoTime;
+    std::string finding, rule, result, action, text, boot_id;
+    TimePoint since = kNoTime;
+    TimePoint told = kNoTime;   ///< when the journal heard of it last
+    TimePoint heard = kNoTime;  ///< and when we did since, without telling the journal
   };
   using OfNode = std::map<std::string, Standing>;  ///< by rule and result
 
@@ -32,12 +42,20 @@ class StandingFindings {
   /// "told"}].
   Json of(const std::string& node, TimePoint now) const;
 
+  /// Whether it stands already, just so, and the journal has heard of it within kNewsAgain.
+  bool is_known(const std::string& node, const Json& finding, TimePoint now) const;
+  /// Takes in that it is told again.
+  void heard(const std::string& node, const Json& finding, TimePoint now);
+
   /// The places of `node`, to try findings of one delivery on, one after another, before they are events.
   OfNode places(const std::string& node) const;
   /// Puts a finding where it belongs.  False, and nothing has changed: all places are taken.
   static bool put(OfNode& places, const Json& finding, const std::string& name, TimePoint at);
 
  private:
+  bool is_over(const Standing& one, TimePoint now) const;
+
+  const TimePoint started_;
   std::map<std::string, OfNode> nodes_;
 };
 

@@ -94,8 +94,8 @@ class NonstopWorld : public ApiTest {
     service_ = std::make_unique<NonstopService>(
         daemon_->loop, *controller_, credentials(), *server_,
         NonstopService::Users{[](std::uint32_t uid) { return uid == kRoot || uid == kSlurm; },
-                              [](std::uint32_t uid) -> std::string {
-                                return uid == kAda ? "ada" : uid == kDora ? "dora" : uid == kEve ? "eve" : "";
+                              [](std::uint32_t uid, const std::function<void(const std::string&)>& then) {
+                                then(uid == kAda ? "ada" : uid == kDora ? "dora" : uid == kEve ? "eve" : "");
                               }},
         bounds);
     api_->serve_nonstop(*service_);

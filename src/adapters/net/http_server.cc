@@ -4,7 +4,6 @@
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <pwd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -20,13 +19,12 @@
 #include "adapters/net/http_signed.h"
 #include "adapters/net/sockets.h"
 #include "ports/lifetime.h"
+#include "ports/people.h"
 
 namespace sickbay {
 namespace {
 
-constexpr std::size_t kRefusals = 64;      // connections over the limit that are being told so
-constexpr std::size_t kKnownUsers = 4096;  // names kept
-constexpr auto kNameAge = std::chrono::minutes(5);
+constexpr std::size_t kRefusals = 64;  // connections over the limit that are being told so
 constexpr auto kAcceptPause = std::chrono::seconds(1);
 
 // Where connections come from, and who holds them.
@@ -74,6 +72,8 @@ class AsioHttpServer final : public HttpServer {
     return port_of(tcp_.acceptor.fd());
   }
 
+  void name_callers_by(People& people) override { people_ = &people; }
+
   void on_request(Handler handler) override {
     handler_ = std::make_shared<const Handler>(std::move(handler));
   }
@@ -114,7 +114,7 @@ class AsioHttpServer final : public HttpServer {
     ucred credentials{};
     socklen_t size = sizeof credentials;
     if (::getsockopt(peer.get(), SOL_SOCKET, SO_PEERCRED, &credentials, &size) != 0) return std::nullopt;
-    return Caller{credentials.uid, credentials.gid, credentials.pid, user_name(credentials.uid), {}};
+    return Caller{credentials.uid, credentials.gid, credentials.pid, std::to_string(credentials.uid), {}};
   }
 
   // Whose connections are counted together.
@@ -186,14 +186,27 @@ class AsioHttpServer final : public HttpServer {
   }
 
   void receive(HttpConnection::Id id, IncomingRequest incoming, std::shared_ptr<HttpReply> reply) {
-    if (incoming.request.caller.address.empty()) return ask(std::move(incoming.request), std::move(reply));
+    if (incoming.request.caller.address.empty()) return name(std::move(incoming.request), std::move(reply));
     check_signed_request(loop_, *credentials_, limits_.part_time, std::move(incoming), std::move(reply),
                          lifetime_.guard([this, id](HttpRequest request, std::shared_ptr<HttpReply> signing) {
                            if (const Status known = know(id, request.caller.uid); !known)
                              return signing->respond(error_response(known.error()));
-                           request.caller.user = user_name(request.caller.uid);
-                           ask(std::move(request), std::move(signing));
+                           name(std::move(request), std::move(signing));
                          }));
+  }
+
+  // Names its caller.  Asking may mean asking a directory server: only this request waits for it.
+  void name(HttpRequest request, std::shared_ptr<HttpReply> reply) {
+    const std::uint32_t uid = request.caller.uid, gid = request.caller.gid;
+    request.caller.user = std::to_string(uid);
+    if (people_ == nullptr) return ask(std::move(request), std::move(reply));
+    people_->ask(uid, gid,
+                 lifetime_.guard([this, waiting = std::make_shared<HttpRequest>(std::move(request)),
+                                  reply = std::move(reply)](const Person& person) {
+                   if (!person.user.empty()) waiting->caller.user = person.user;
+                   waiting->caller.groups = person.groups;
+                   ask(std::move(*waiting), reply);
+                 }));
   }
 
   void ask(HttpRequest request, std::shared_ptr<HttpReply> reply) {
@@ -207,22 +220,6 @@ class AsioHttpServer final : public HttpServer {
     (connection->caller().address.empty() ? unix_ : tcp_).places.left(connection->id());
   }
 
-  // Names change rarely, and asking may mean asking a directory server.
-  std::string user_name(uid_t uid) {
-    const TimePoint now = loop_.now();
-    if (const auto it = names_.find(uid); it != names_.end() && now - it->second.first < kNameAge)
-      return it->second.second;
-    std::vector<char> space(16 << 10);
-    passwd entry, *found = nullptr;
-    std::string name = ::getpwuid_r(uid, &entry, space.data(), space.size(), &found) == 0 && found
-                           ? found->pw_name
-                           : std::to_string(uid);
-    // (Simply begun anew: so many users are not seen within five minutes.)
-    if (names_.size() >= kKnownUsers) names_.clear();
-    names_[uid] = {now, name};
-    return name;
-  }
-
   AsioLoop& loop_;
   const HttpLimits limits_;
   std::shared_ptr<const Handler> handler_;
@@ -233,7 +230,7 @@ class AsioHttpServer final : public HttpServer {
   std::pair<dev_t, ino_t> socket_file_{};
   std::map<HttpConnection::Id, std::shared_ptr<HttpConnection>> connections_;
   HttpConnection::Id last_id_ = 0;
-  std::map<uid_t, std::pair<TimePoint, std::string>> names_;
+  People* people_ = nullptr;  // may be null
   Lifetime lifetime_;
 };
 

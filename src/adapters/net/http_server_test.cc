@@ -109,6 +109,20 @@ TEST(HttpServer, KnowsACallerOfAnotherUid) {
   }
 }
 
+TEST(HttpServer, ANameServiceThatHangsHoldsUpTheRequestThatNeedsItAlone) {
+  TestServer server(echo);
+  run_on(server.loop(), [&] { server.people().hold(1); });
+  TestPeer slow = server.peer(), other = server.peer();
+  ASSERT_TRUE(slow.send("GET /slow HTTP/1.1\r\nHost: x\r\n\r\n"));
+  ASSERT_TRUE(becomes_on(server.loop(), [&] { return server.people().held() == 1; }));
+  ASSERT_TRUE(other.send("GET /other HTTP/1.1\r\nHost: x\r\n\r\n"));
+  EXPECT_EQ(json_of(other.read_answer().second)["path"].as_string(), "/other");
+  run_on(server.loop(), [&] { server.people().let_go(); });
+  const Json json = json_of(slow.read_answer().second);
+  EXPECT_EQ(json["path"].as_string(), "/slow");
+  EXPECT_EQ(json["user"].as_string(), ::getpwuid(::getuid())->pw_name);
+}
+
 TEST(HttpServer, AnswersPipelinedRequestsInOrder) {
   // The first is answered last, by a timer.
   std::vector<std::string> asked;

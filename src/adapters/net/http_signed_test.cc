@@ -43,6 +43,7 @@ class SignedHttp : public testing::Test {
   void SetUp() override { listen(*credentials_); }
   void listen(Credentials& signing, HttpLimits limits = {}) {
     server_ = make_http_server(*loop_, limits);
+    server_->name_callers_by(people_);
     server_->on_request([this](HttpRequest request, std::shared_ptr<HttpReply> reply) {
       ++asked_;
       if (handler_) return handler_(std::move(request), std::move(reply));
@@ -141,6 +142,7 @@ class SignedHttp : public testing::Test {
   HttpServer::Handler handler_;
   int asked_ = 0;
   std::uint16_t port_ = 0;
+  TestPeople people_;
   std::unique_ptr<HttpServer> server_;
 };
 

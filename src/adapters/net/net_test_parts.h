@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <pwd.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -20,9 +21,11 @@
 #include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "adapters/net/http_server.h"
 #include "ports/credentials.h"
+#include "ports/people.h"
 
 namespace sickbay {
 
@@ -180,6 +183,30 @@ class TestPeer {
   int failed_ = 0;
 };
 
+/// Who has which name on this host; a look-up may be held until somebody lets it go.  On the loop's thread.
+class TestPeople final : public People {
+ public:
+  void ask(std::uint32_t uid, std::uint32_t, std::function<void(const Person&)> then) override {
+    const auto answer = [uid, then = std::move(then)] {
+      const passwd* entry = ::getpwuid(uid);
+      then(Person{entry != nullptr ? entry->pw_name : "", {"staff"}});
+    };
+    if (to_hold_ == 0) return answer();
+    --to_hold_;
+    held_.push_back(answer);
+  }
+  std::string name_now(std::uint32_t) override { return ""; }
+  void hold(int look_ups) { to_hold_ = look_ups; }
+  std::size_t held() const { return held_.size(); }
+  void let_go() {
+    for (const auto& answer : std::exchange(held_, {})) answer();
+  }
+
+ private:
+  int to_hold_ = 0;
+  std::vector<std::function<void()>> held_;
+};
+
 /// A server that answers with `handler`, on its own thread.
 class TestServer {
  public:
@@ -187,6 +214,7 @@ class TestServer {
     path_ = path.empty() ? folder_.path() + "/s.sock" : path;
     loop_ = make_asio_loop();
     server_ = make_http_server(*loop_, limits);
+    server_->name_callers_by(people_);
     server_->on_request(std::move(handler));
     const Status listening = server_->listen_unix(path_, 0666);
     EXPECT_TRUE(listening) << listening.error().message("test");
@@ -202,6 +230,7 @@ class TestServer {
 
   const std::string& path() const { return path_; }
   AsioLoop& loop() { return *loop_; }
+  TestPeople& people() { return people_; }
   TestPeer peer() const { return TestPeer(path_); }
   /// Listens on 127.0.0.1 as well; the port.
   std::uint16_t listen_tcp(Credentials& credentials) {
@@ -219,6 +248,7 @@ class TestServer {
  private:
   TestFolder folder_;
   std::string path_;
+  TestPeople people_;
   std::unique_ptr<AsioLoop> loop_;
   std::unique_ptr<HttpServer> server_;
   std::thread thread_;

@@ -10,6 +10,10 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
+#include <algorithm>
+#include <iterator>
+#include <map>
+
 #include "adapters/sqlite/archive.h"
 #include "adapters/sqlite/balance.h"
 #include "adapters/sqlite/row.h"
@@ -143,10 +147,15 @@ class Store : public SqliteJournal {
   TimePoint last_stamp() const override { return last().at; }
   std::int64_t size_bytes() const override { return file_size(path_) + file_size(path_ + "-wal"); }
 
-  Result<Compaction> compact(TimePoint closed_before, const std::vector<std::string>& subjects) override {
+  Result<Compaction> compact(TimePoint closed_before, const std::vector<std::string>& subjects,
+                             std::int64_t most) override {
     if (!writer_) return fail(ErrorCode::conflict, path_ + " was opened for reading");
     Compaction total;
+    std::map<std::string, std::vector<Event>> copies;  // by archive
+    std::vector<Event> summaries;
     for (const std::string& subject : subjects) {
+      if (total.events >= most) break;
+      ++total.looked_at;
       std::vector<Event> events;
       auto all = read_subject(subject, 0, [&](const Event& event) {
         events.push_back(event);
@@ -158,10 +167,14 @@ class Store : public SqliteJournal {
       std::string file = sqlite::archive_name(path_, events.back().at);
       for (const Event& event : events)
         if (event.kind == kArchived) file = event.body["file"].as_string();
-      if (auto moved = move_to(file, events); !moved) return fail(moved.error());
-      ++total.subjects;
+      summaries.push_back(sqlite::summary_of(events, file));
+      total.subjects.push_back(subject);
       total.events += static_cast<std::int64_t>(events.size());
+      std::ranges::move(events, std::back_inserter(copies[file]));
     }
+    for (const auto& [file, events] : copies)
+      if (auto copied = sqlite::copy_to_archive(beside(file), events); !copied) return fail(copied.error());
+    if (auto left = leave(summaries); !left) return fail(left.error());
     return total;
   }
 
@@ -177,9 +190,10 @@ class Store : public SqliteJournal {
     });
     if (!some) return fail(some.error());
     if (moved == 0) return Compaction{};
-    if (auto done = move_to(sqlite::archive_name(path_, events.back().at), events); !done)
-      return fail(done.error());
-    return Compaction{1, static_cast<std::int64_t>(moved)};
+    const std::string file = sqlite::archive_name(path_, events.back().at);
+    if (auto copied = sqlite::copy_to_archive(beside(file), events); !copied) return fail(copied.error());
+    if (auto left = leave({sqlite::summary_of(events, file)}); !left) return fail(left.error());
+    return Compaction{{subject}, 1, static_cast<std::int64_t>(moved)};
   }
 
  private:
@@ -280,40 +294,39 @@ class Store : public SqliteJournal {
     return fail(error_of(db(), "read the journal " + path_));
   }
 
-  // These events, all of one subject from its first one on, to the archive `file`.
-  Status move_to(const std::string& file, const std::vector<Event>& events) {
-    const std::string archive = path_.substr(0, path_.rfind('/') + 1) + file;
-    if (auto copied = sqlite::copy_to_archive(archive, events); !copied) return copied;
-    return leave(sqlite::summary_of(events, file));
-  }
+  std::string beside(const std::string& file) const { return path_.substr(0, path_.rfind('/') + 1) + file; }
 
-  // Puts `summary` in the place of the events of its subject up to it.
-  Status leave(const Event& summary) {
-    const sqlite::Row row = sqlite::row_of(summary);
-    const std::int64_t sum = sqlite::row_sum(row);
+  // Puts each of `summaries` in the place of the events of its subject up to it.
+  Status leave(const std::vector<Event>& summaries) {
+    if (summaries.empty()) return {};
     Statement sums, drop, put;
     if (auto p = sums.prepare(db(), "SELECT sum FROM event WHERE subject = ? AND seq <= ?"); !p) return p;
     if (auto p = drop.prepare(db(), "DELETE FROM event WHERE subject = ? AND seq < ?"); !p) return p;
     if (auto p = put.prepare(db(), "UPDATE event SET kind = ?, v = ?, body = ?, sum = ? WHERE seq = ?"); !p)
       return p;
-    for (Statement* one : {&sums, &drop}) {
-      one->bind(1, row.subject);
-      one->bind(2, row.seq);
-    }
-    put.bind(1, row.kind);
-    put.bind(2, row.v);
-    put.bind(3, row.body);
-    put.bind(4, sum);
-    put.bind(5, row.seq);
     if (auto begun = execute(db(), "BEGIN IMMEDIATE"); !begun) return begun;
     sqlite::Balance balance = balance_;
-    int code;
-    while ((code = sums.step()) == SQLITE_ROW) balance.take(sums.integer(0));
-    balance.add(sum);
-    if (code != SQLITE_DONE || drop.step() != SQLITE_DONE || put.step() != SQLITE_DONE ||
-        !sqlite::write_balance(db(), balance))
-      return undo("compact the journal");
-    for (Statement* one : {&sums, &drop, &put}) one->reset();
+    bool good = true;
+    for (const Event& summary : summaries) {
+      const sqlite::Row row = sqlite::row_of(summary);
+      const std::int64_t sum = sqlite::row_sum(row);
+      for (Statement* one : {&sums, &drop}) {
+        one->bind(1, row.subject);
+        one->bind(2, row.seq);
+      }
+      put.bind(1, row.kind);
+      put.bind(2, row.v);
+      put.bind(3, row.body);
+      put.bind(4, sum);
+      put.bind(5, row.seq);
+      int code;
+      while ((code = sums.step()) == SQLITE_ROW) balance.take(sums.integer(0));
+      balance.add(sum);
+      good = code == SQLITE_DONE && drop.step() == SQLITE_DONE && put.step() == SQLITE_DONE;
+      if (!good) break;
+      for (Statement* one : {&sums, &drop, &put}) one->reset();
+    }
+    if (!good || !sqlite::write_balance(db(), balance)) return undo("compact the journal");
     if (sqlite3_exec(db(), "COMMIT", nullptr, nullptr, nullptr) != SQLITE_OK)
       return undo("compact the journal");
     balance_ = balance;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The journal on SQLite: WAL, synchronous=FULL, one writer (doc/formats/journal.md).
 #pragma once
+#include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -19,16 +21,19 @@ namespace sickbay {
 class SqliteJournal : public Journal {
  public:
   struct Compaction {
-    std::size_t subjects = 0;  ///< archived by this call
-    std::int64_t events = 0;   ///< taken out of the journal
+    std::vector<std::string> subjects;  ///< archived by this call
+    std::size_t looked_at = 0;          ///< so many of those that were named: the rest is for another call
+    std::int64_t events = 0;            ///< taken out of the journal
   };
   /// Moves the events of those of `subjects` (closed ones) whose last event is older than `closed_before` to
   /// the archive of their year (journal-2026.db beside the journal) and leaves one event `archived` each, in
-  /// the place of the last.  A subject that was archived before goes to the same file again.  A crash or an
-  /// error in between leaves events in both files or in the journal only; the next call finishes it.
-  /// Errors: storage_full, storage_broken, too_new, conflict (a foreign archive); subjects before the failed
-  /// one are done.  Cost: reads each subject once, two commits each.
-  virtual Result<Compaction> compact(TimePoint closed_before, const std::vector<std::string>& subjects) = 0;
+  /// the place of the last.  A subject that was archived before goes to the same file again.  It takes no
+  /// further subject when it has `most` events.  A crash or an error in between leaves events in both files
+  /// or in the journal only; the next call finishes it.
+  /// Errors: storage_full, storage_broken, too_new, conflict (a foreign archive); the journal is as it was.
+  /// Cost: reads each subject once; one commit, and one for each archive.
+  virtual Result<Compaction> compact(TimePoint closed_before, const std::vector<std::string>& subjects,
+                                     std::int64_t most = std::numeric_limits<std::int64_t>::max()) = 0;
   /// The same of one subject that never closes, and of its events before `before` alone: at most `most` of
   /// them, oldest first, in the place of the last of which one `archived` is left.  That the later ones stand
   /// for them is for the caller to see to.  The archive is that of the last one's year.

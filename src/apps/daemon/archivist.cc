@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -17,34 +18,57 @@ namespace sickbay {
 namespace {
 
 constexpr std::chrono::hours kDay{24}, kKeep{30 * 24};
-constexpr std::chrono::seconds kSoon{1};
-constexpr std::size_t kCasesAtOnce = 20;  // two commits each
-// Each may name some hundred jobs: a portion is some megabytes, and the loop waits for it.
-constexpr std::size_t kJobsAtOnce = 200;
+constexpr std::chrono::milliseconds kSoon{50};
+constexpr int kShare = 20;                  // of the loop's time one part in so many
+constexpr std::size_t kLooksAtOnce = 2000;  // at cases
+constexpr std::int64_t kMostAtOnce = 2000;  // events
 
 }  // namespace
 
+void Archivist::Portion::note(Micros took) {
+  if (took > kLongest)
+    events_ = std::max<std::int64_t>(1, events_ / 2);
+  else if (took < kLongest / 2)
+    events_ = std::min(events_ * 2, kMostAtOnce);
+}
+
 void Archivist::work() {
+  const TimePoint began = loop_.now();
   const auto cases = archive_cases();
   if (!cases) return give_up(cases.error());
-  const auto jobs = archive_jobs();
+  // One after the other: each of them may take the whole time.
+  const auto jobs = *cases ? Result<bool>(false) : archive_jobs();
   if (!jobs) return give_up(jobs.error());
-  again(*cases || *jobs ? kSoon : kDay);
+  const auto took = std::chrono::duration_cast<Micros>(loop_.now() - began);
+  again(*cases || *jobs ? std::max<Micros>(kSoon, kShare * took) : Micros(kDay));
 }
 
 Result<bool> Archivist::archive_cases() {
-  const TimePoint before = loop_.now() - kKeep;
+  const TimePoint began = loop_.now(), before = began - kKeep;
+  const auto& cases = controller_.seats().cases().state().cases;
   std::vector<std::string> subjects;
-  for (const auto& [no, subject] : controller_.seats().cases().state().cases)
+  std::vector<std::int64_t> numbers;
+  auto it = cases.upper_bound(looked_at_);
+  for (std::size_t looks = 0; it != cases.end() && looks < kLooksAtOnce; ++it, ++looks) {
     // (A day more: something may still have been said of a case after its end.)
-    if (subject.is_closed() && subject.closed < before - kDay && subjects.size() < kCasesAtOnce)
-      subjects.push_back(case_name(no));
-  if (subjects.empty()) return false;
-  auto done = journal_.compact(before, subjects);
+    if (!it->second.is_closed() || it->second.closed >= before - kDay) continue;
+    subjects.push_back(case_name(it->first));
+    numbers.push_back(it->first);
+  }
+  bool more = it != cases.end();
+  looked_at_ = more ? std::prev(it)->first : 0;
+  if (subjects.empty()) return more;
+  auto done = journal_.compact(before, subjects, of_cases_.events());
   if (!done) return fail(std::move(done.error()));
-  for (const std::string& subject : subjects) controller_.forget(subject);
-  say(fmt::format("event=archived cases={} events={}", done->subjects, done->events));
-  return subjects.size() == kCasesAtOnce;
+  if (done->looked_at < subjects.size()) {
+    looked_at_ = numbers[done->looked_at - 1];
+    more = true;
+  }
+  for (const std::string& subject : done->subjects) controller_.forget(subject);
+  of_cases_.note(std::chrono::duration_cast<Micros>(loop_.now() - began));
+  if (!done->subjects.empty())
+    say(fmt::format("event=archived cases={} events={}", done->subjects.size(), done->events));
+  return more;
 }
 
 Result<bool> Archivist::archive_jobs() {
@@ -56,18 +80,22 @@ Result<bool> Archivist::archive_jobs() {
     controller_.take({new_event("jobs", kJobsKept, blackhole::summary(state, now))});
     return false;
   }
-  auto done = journal_.compact_before(std::min(now - kKeep, state.kept_at), "jobs", kJobsAtOnce);
+  const std::int64_t portion = of_jobs_.events();
+  auto done = journal_.compact_before(std::min(now - kKeep, state.kept_at), "jobs",
+                                      static_cast<std::size_t>(portion));
   if (!done) return fail(std::move(done.error()));
+  of_jobs_.note(std::chrono::duration_cast<Micros>(loop_.now() - now));
   if (done->events > 0) say(fmt::format("event=archived subject=jobs events={}", done->events));
-  return done->events == static_cast<std::int64_t>(kJobsAtOnce);
+  return done->events == portion;
 }
 
 void Archivist::give_up(const Error& error) {
+  looked_at_ = 0;
   say(error.message("sickbayd"));
   again(kDay);
 }
 
-void Archivist::again(std::chrono::seconds in) {
+void Archivist::again(Micros in) {
   loop_.at(loop_.now() + in, [this] { work(); });
 }
 

@@ -20,6 +20,7 @@
 #include "adapters/net/signed_client.h"
 #include "adapters/net/tcp_answers.h"
 #include "adapters/posix/files.h"
+#include "adapters/posix/host_people.h"
 #include "adapters/posix/installed_file.h"
 #include "adapters/posix/process_runner.h"
 #include "adapters/posix/rights.h"
@@ -134,6 +135,9 @@ Status run(const std::string& config_path, bool check_only) {
   AddressBook addresses(*loop);
   auto credentials = make_munge_credentials(*loop, {config->munge.socket});
   SlurmUser slurm_user(*loop, **manager);
+  HostPeople people(*loop, [groups = config->operators.groups](std::uint32_t uid, std::uint32_t gid) {
+    return person_of(uid, gid, groups);
+  });
   Agents agents(*loop, controller,
                 [&addresses](const std::string& name, Done<std::vector<std::string>> done) {
                   addresses.look_up(name, std::move(done));
@@ -143,7 +147,7 @@ Status run(const std::string& config_path, bool check_only) {
             return slurm_user.is(caller) ||
                    belongs_to(caller, config->operators.users, config->operators.groups);
           });
-  agents.name_users_by(user_name);
+  agents.name_users_by([&people](std::uint32_t uid) { return people.name_now(uid); });
   api.serve_agents(agents);
   UserQuotas quotas(config->client.quotas);
   quotas.watch_space([folder = paths.state()]() -> std::int64_t {
@@ -179,6 +183,7 @@ Status run(const std::string& config_path, bool check_only) {
             std::move(done));
       });
   auto server = make_http_server(*loop);
+  server->name_callers_by(people);
   server->on_request([&api](HttpRequest request, std::shared_ptr<HttpReply> reply) {
     api.serve(std::move(request), std::move(reply));
   });
@@ -192,7 +197,10 @@ Status run(const std::string& config_path, bool check_only) {
         *loop, controller, *config, nonstop_conf,
         NonstopService::Users{
             [&slurm_user](std::uint32_t uid) { return uid == 0 || uid == ::geteuid() || slurm_user.is(uid); },
-            user_name});
+            [&people](std::uint32_t uid, std::function<void(const std::string&)> then) {
+              people.ask(uid, People::kAnyGid,
+                         [then = std::move(then)](const Person& person) { then(person.user); });
+            }});
     if (auto bound = nonstop->listen(); !bound) return bound;
     api.serve_nonstop(nonstop->service());
   }

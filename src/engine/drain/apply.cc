@@ -454,7 +454,10 @@ std::vector<std::string> apply(State& state, const cluster::View& view, const Ev
     for (const Row& row : kRows)
       if (row.kind == event.kind) row.apply(change);
   }
-  for (const std::string& name : change.touched) set_sick(state, name);
+  for (const std::string& name : change.touched) {
+    set_sick(state, name);
+    if (const auto it = state.nodes.find(name); it != state.nodes.end()) it->second.change = ++state.changes;
+  }
   return std::move(change.touched);
 }
 

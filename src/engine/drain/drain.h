@@ -131,6 +131,9 @@ struct Node {
   Gate gate{};
   TimePoint let_in = kNoTime;  ///< when a gate opened although nobody had examined it
   std::string said{};          ///< the text of our last drain, where that was for a gate
+  /// Which of State::changes touched it last: with the same number its reasons are the same.  Derived; the
+  /// canonical text leaves it out.
+  std::int64_t change = 0;
 };
 
 struct State {
@@ -138,6 +141,7 @@ struct State {
   std::map<std::string, TimePoint> resting;  ///< rule -> until when it only observes, on all nodes
   /// Node -> rule -> the same on that node: what is wrong about one node may be right about the next.
   std::map<std::string, std::map<std::string, TimePoint>> resting_on;
+  std::int64_t changes = 0;    ///< how often a node was touched
   std::set<std::string> away;  ///< nodes with `ours` or `pending`: asked for in every round
   std::set<std::string> sick;  ///< nodes with reasons: the same
   // Of gates.

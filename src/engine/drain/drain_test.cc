@@ -145,7 +145,7 @@ TEST(Drain, ByDefaultItOnlyObserves) {
   w.pass(24h);
   EXPECT_THAT(w.did, IsEmpty());
   EXPECT_EQ(w.stands("n3"), "observed");
-  EXPECT_TRUE(node_view(w.known(), "n3")["observe_only"].as_bool());
+  EXPECT_TRUE(w.view("n3")["observe_only"].as_bool());
 }
 
 TEST(Drain, TheBreakerStopsAWrongRuleAndUndoPutsBack) {

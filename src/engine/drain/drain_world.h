@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/json_text.h"
 #include "engine/drain/drain.h"
 #include "engine/drain/parts.h"
 #include "model/ids.h"
@@ -219,6 +220,13 @@ struct World {
   }
   Known known() const { return {cluster, state, policy, now}; }
   std::string_view stands(const std::string& node) const { return standing(known(), node); }
+  /// How people are shown the node.
+  Json view(const std::string& node) const {
+    std::string text;
+    JsonText writes(text);
+    write_node_view(writes, known(), node);
+    return Json::parse(text).value_or(Json());
+  }
   std::vector<std::string> kinds(std::string_view kind) const {
     std::vector<std::string> found;
     for (const Event& event : log)

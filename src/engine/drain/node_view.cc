@@ -9,6 +9,7 @@
 #include <array>
 
 #include "base/duration.h"
+#include "base/json_text.h"
 #include "engine/drain/parts.h"
 
 namespace sickbay::drain {
@@ -55,33 +56,42 @@ std::span<const std::string_view> standings() { return kStandings; }
 
 std::string wish_text(const Known& known, const std::string& name) {
   const Wish wish = reboot_wish(known, name);
+  if (wish.what == Wish::What::none) return {};  // nearly all nodes, and all of them are listed at once
   return fmt::format(fmt::runtime(kWishes[static_cast<std::size_t>(wish.what)]),
                      fmt::arg("ago", wish.at == kNoTime ? std::string() : ago(wish.at, known.now)),
                      fmt::arg("why", wish.why));
 }
 
-Json node_view(const Known& known, const std::string& name) {
-  const State& state = known.state;
-  Json view = Json::object({{"standing", standing(known, name)}});
-  Json reasons = Json::array();
-  const auto it = state.nodes.find(name);
-  if (it != state.nodes.end())
-    for (const auto& [source, reason] : it->second.reasons)
-      reasons.push(Json::object({{"source", source},
-                                 {"rule", reason.rule},
-                                 {"action", reason.action},
-                                 {"text", reason.text},
-                                 {"since", to_micros(reason.since)},
-                                 {"gone", to_micros(reason.gone_at)},
-                                 {"observed", reason.observed}}));
-  view.set("reasons", std::move(reasons));
+void write_reasons(JsonText& text, const Node& node) {
+  text.begin_array();
+  for (const auto& [source, reason] : node.reasons)
+    text.begin_object()
+        .member("source", source)
+        .member("rule", reason.rule)
+        .member("action", reason.action)
+        .member("text", reason.text)
+        .member("since", to_micros(reason.since))
+        .member("gone", to_micros(reason.gone_at))
+        .member("observed", reason.observed)
+        .end_object();
+  text.end_array();
+}
+
+void write_node_view(JsonText& text, const Known& known, const std::string& name, std::string_view reasons) {
+  const auto it = known.state.nodes.find(name);
+  const Node* const node = it == known.state.nodes.end() ? nullptr : &it->second;
+  text.begin_object().member("standing", standing(known, name)).key("reasons");
+  if (node == nullptr)
+    text.raw("[]");
+  else if (!reasons.empty())
+    text.raw(reasons);
+  else
+    write_reasons(text, *node);
   // A drain of somebody else has no time that we know: it is not said to be ours.
-  view.set("since", to_micros(it != state.nodes.end() && it->second.ours ? it->second.drained_at : kNoTime));
-  view.set("refused", it != state.nodes.end() ? it->second.refused : std::string());
-  view.set("wish", wish_text(known, name));
-  view.set("gate", gate_text(known, name));
-  view.set("observe_only", !known.policy.act);
-  return view;
+  text.member("since", to_micros(node != nullptr && node->ours ? node->drained_at : kNoTime));
+  text.member("refused", node != nullptr ? std::string_view(node->refused) : std::string_view());
+  text.member("wish", wish_text(known, name)).member("gate", gate_text(known, name));
+  text.member("observe_only", !known.policy.act).end_object();
 }
 
 // All that decide() looks at, so that a replay which differs in it is found; a new member of State belongs

@@ -6,12 +6,16 @@
 #include <string>
 #include <string_view>
 
-#include "base/json.h"
 #include "base/time.h"
+
+namespace sickbay {
+class JsonText;
+}
 
 namespace sickbay::drain {
 
 struct Known;
+struct Node;
 struct State;
 
 /// How a node stands, in one word: "in" (nothing against it), "observed" (reasons, but we only observe),
@@ -23,7 +27,11 @@ std::string_view standing(const Known& known, const std::string& node);
 std::span<const std::string_view> standings();
 /// What becomes of a wish to reboot the node or to power it off, for people; "" where there is none.
 std::string wish_text(const Known& known, const std::string& node);
-/// The member "service" of a node in GET /v1/nodes (doc/formats/api.md).
-Json node_view(const Known& known, const std::string& node);
+/// The member "service" of a node in GET /v1/nodes (doc/formats/api.md).  `reasons`: what write_reasons()
+/// gave for it, where somebody has kept that; "": it is written anew.
+void write_node_view(JsonText& text, const Known& known, const std::string& node,
+                     std::string_view reasons = {});
+/// The reasons of a node, as they stand there.
+void write_reasons(JsonText& text, const Node& node);
 
 }  // namespace sickbay::drain

@@ -132,7 +132,7 @@ TEST(Reboot, ByDefaultPeopleDoIt) {
   w.pass(24h);
   EXPECT_THAT(w.acts(), ElementsAre("drain n3"));
   EXPECT_THAT(w.wish(), HasSubstr("drain.reboot is false"));
-  EXPECT_EQ(node_view(w.known(), "n3")["wish"].as_string(), w.wish());
+  EXPECT_EQ(w.view("n3")["wish"].as_string(), w.wish());
 }
 
 TEST(Reboot, NothingIsRebootedWhereWeOnlyObserveOrTheDrainIsNotOurs) {

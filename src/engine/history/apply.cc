@@ -28,9 +28,10 @@ Part* part_named(State& state, std::string_view subject) {
 bool is_named(const State& state, const Part& part, int n) {
   const OpRef ref = part.ref(n);
   if (part.tip == n) return true;
-  for (const auto& [no, other] : state.parts)
-    // A replay hangs on it.
-    if (other.base == ref) return true;
+  if (const auto leaning = state.leaning.find(part.job); leaning != state.leaning.end())
+    for (const std::int64_t no : leaning->second)
+      if (const auto other = state.parts.find(no); other != state.parts.end() && other->second.base == ref)
+        return true;  // a replay hangs on it
   int children = 0;
   for (const auto& [number, op] : part.operations) {
     if (op.to == ref || op.of == ref) return true;
@@ -128,6 +129,7 @@ void on_bound(State& state, const Event& event) {
     if (const std::string& digest = input["digest"].as_string(); !digest.empty())
       part.inputs["file:" + input["path"].as_string()] = digest;
   hang_under(state, part, body["replays"]);
+  if (part.base) state.leaning[part.base.job].insert(part.case_no);
   state.by_job[part.job] = part.case_no;
   if (Operation* op = add_fact(state, part, What::submitted, event)) {
     op->by = part.owner.user;
@@ -215,6 +217,7 @@ void on_told(State& state, const Event& event) {
     op->restart = told.restart;
     op->checkpoint = told.checkpoint;
     op->to = from;
+    if (from && from.job != part->job) state.leaning[from.job].insert(part->case_no);
   }
 }
 
@@ -349,16 +352,21 @@ void on_archived(State& state, const Event& event) {
   state.parts.erase(it);
   if (const auto by = state.by_job.find(job); by != state.by_job.end() && by->second == *no)
     state.by_job.erase(by);
-  for (auto& [other, part] : state.parts) {
-    if (part.base.job != job) continue;
-    part.base = {};
-    part.base_checkpoint = 0;
-  }
-  for (auto& [other, part] : state.parts)
+  const auto leaning = state.leaning.extract(job);
+  if (leaning.empty()) return;
+  for (const std::int64_t other : leaning.mapped()) {
+    const auto leans = state.parts.find(other);
+    if (leans == state.parts.end()) continue;
+    Part& part = leans->second;
+    if (part.base.job == job) {
+      part.base = {};
+      part.base_checkpoint = 0;
+    }
     for (auto& [n, op] : part.operations) {
       if (op.parent.job == job) op.parent = {};
       if (op.what == What::restored && op.to.job == job) op.to = {};
     }
+  }
 }
 
 struct Row {

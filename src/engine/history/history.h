@@ -155,6 +155,9 @@ struct State {
   std::map<JobId, std::int64_t> by_job;
   std::map<std::int64_t, Json> opened;  ///< what was submitted, of cases that have no job yet
   std::set<std::int64_t> running;
+  /// Job -> cases whose part hangs under an operation of it, or has gone on from one.  Derived; the canonical
+  /// text leaves it out.
+  std::map<JobId, std::set<std::int64_t>> leaning;
   std::map<std::string, std::deque<Act>> acts;  ///< by subject, oldest first
   struct Intent {
     std::string verb, subject;

@@ -104,7 +104,7 @@ void on_job_bound(State& s, const View&, Case* c, const Event& e) {
   run.bound = true;
   run.job.job_id = static_cast<JobId>(e.body["job_id"].as_int());
   run.job.uid = c->owner.uid;
-  s.by_job[run.job.job_id] = c->no;  // people ask by the number that sbatch gave them
+  name_by_job(s, *c, run.job.job_id);  // people ask by the number that sbatch gave them
 }
 
 // The order of the steps matters: is the word about this run at all; how Slurm says that it ended; what its
@@ -180,7 +180,7 @@ void on_job_seen(State& s, const View& view, Case* c, const Event& e) {
   run->down_nodes = sorted_hosts(std::move(run->down_nodes));
   // (The last task of an array bears the array's number, by which people ask for the whole.)
   if (run->id.n == 1 && run->is_program() && run->job.job_id != c->task.array_job_id)
-    s.by_job[run->job.job_id] = c->no;
+    name_by_job(s, *c, run->job.job_id);
   // Findings that came before the run was known to be on these nodes.
   gather_signs(s, *c, *run);
   gather_words(s, *c, *run);
@@ -271,7 +271,9 @@ void on_archived(State& s, const View&, Case* c, const Event& e) {
   if (const auto no = parse_case_name(e.subject)) s.last_case = std::max(s.last_case, *no);
   if (c == nullptr || !c->is_closed()) return;
   const std::int64_t no = c->no;
-  std::erase_if(s.by_job, [no](const auto& entry) { return entry.second == no; });
+  // (Not all jobs are looked at for each case: of both there may be hundreds of thousands.)
+  for (const JobId job : c->jobs)
+    if (const auto it = s.by_job.find(job); it != s.by_job.end() && it->second == no) s.by_job.erase(it);
   s.resuming.erase(no);
   drop_blame(s, *c);
   forget_failure(s, *c);

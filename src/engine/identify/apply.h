@@ -13,6 +13,8 @@ void on_failed(State& state, const cluster::View& view, Case* subject, const Eve
 
 /// Tells a reader of the case something that may come up again and again.
 void note_once(Case& subject, std::string note);
+/// Has people find the case by the number of a job, also where another case had that one.
+void name_by_job(State& state, Case& subject, JobId job);
 /// The run of a case by id, or null.
 Run* run_in(Case& subject, const RunId& id);
 /// A fresh run in the place of `id`, for a binding or an intent that creates it or tries it again.

@@ -25,6 +25,11 @@ Run* run_in(Case& c, const RunId& id) {
                                                             : nullptr;
 }
 
+void name_by_job(State& s, Case& c, JobId job) {
+  s.by_job[job] = c.no;
+  if (c.jobs.empty() || c.jobs.back() != job) c.jobs.push_back(job);
+}
+
 Run& put_run(Case& c, const RunId& id) {
   auto& runs = c.runs(id.kind);
   while (static_cast<int>(runs.size()) < id.n) runs.emplace_back();

@@ -146,7 +146,7 @@ void open_array(Case& subject, const Event& event) {
 void bind_array(State& state, Case& subject, const Event& event) {
   if (subject.array->job_id != 0) return;
   subject.array->job_id = static_cast<JobId>(event.body["job_id"].as_int());
-  state.by_job[subject.array->job_id] = subject.no;
+  name_by_job(state, subject, subject.array->job_id);
 }
 
 void open_task_case(State& state, Case& subject, const Event& event) {
@@ -164,7 +164,7 @@ void open_task_case(State& state, Case& subject, const Event& event) {
   if (auto nodes = expand_hostlist(event.body["nodes"].as_string()))
     run.nodes = sorted_hosts(std::move(*nodes));
   // The last task to start bears the array's number, by which people ask for the whole array.
-  if (run.job.job_id != name->array_job_id) state.by_job[run.job.job_id] = subject.no;
+  if (run.job.job_id != name->array_job_id) name_by_job(state, subject, run.job.job_id);
   const auto of = state.cases.find(*parent);
   if (of == state.cases.end() || !of->second.array) return;
   const auto failure = of->second.array->failures.find(name->task);
@@ -193,7 +193,7 @@ void on_array_seen(State& state, const cluster::View&, Case* subject, const Even
     if (auto nodes = expand_hostlist(row["nodes"].as_string()))
       failure.nodes = sorted_hosts(std::move(*nodes));
     failed.add(failure.task);
-    if (failure.job_id != array.job_id) state.by_job[failure.job_id] = subject->no;
+    if (failure.job_id != array.job_id) name_by_job(state, *subject, failure.job_id);
     // The first failure of a task stands: it may have a case by now.
     array.failures.try_emplace(failure.task, std::move(failure));
   }

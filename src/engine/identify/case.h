@@ -291,6 +291,7 @@ struct Case {
   std::optional<Resumption> resumption;
   std::int64_t resumes = 0;  ///< the case before, whose job this one goes on with; 0: none
   std::int64_t first = 0;    ///< and the one that it was submitted for
+  std::vector<JobId> jobs;   ///< by which people find it, or found it before another case had that one
 
   std::string name() const { return case_name(no); }
   bool is_closed() const { return closed != kNoTime; }

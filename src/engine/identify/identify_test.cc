@@ -854,10 +854,11 @@ TEST(Identify, AnArchivedCaseLeavesOnlyItsNumber) {
   apply(state, {}, event);
   EXPECT_EQ(state.cases.size(), 1u) << "an open case stays";
   open.closed = from_micros(5);
-  state.by_job[4711] = 18;
+  open.jobs = {4711, 4712};
+  state.by_job = {{4711, 18}, {4712, 19}};
   apply(state, {}, event);
   EXPECT_TRUE(state.cases.empty());
-  EXPECT_TRUE(state.by_job.empty());
+  EXPECT_EQ(state.by_job, (std::map<JobId, std::int64_t>{{4712, 19}})) << "another case has that job since";
 }
 
 TEST(Identify, UnknownEventsAreIgnored) {

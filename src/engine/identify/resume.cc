@@ -111,7 +111,7 @@ void open_resumed_case(State& s, Case& fresh, const Event& e) {
   run.job.job_id = static_cast<JobId>(e.body["job_id"].as_int());
   run.job.uid = fresh.owner.uid;
   run.job.restart_cnt = static_cast<std::uint32_t>(e.body["restart_cnt"].as_int());
-  s.by_job[run.job.job_id] = fresh.no;  // who asks for the job is told how it goes on
+  name_by_job(s, fresh, run.job.job_id);  // who asks for the job is told how it goes on
 }
 
 }  // namespace sickbay::identify

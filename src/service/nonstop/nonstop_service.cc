@@ -124,7 +124,14 @@ void NonstopService::identified(std::shared_ptr<NonstopPeer> peer, const Credent
   }
   s->request = std::move(*request);
   // (A name may cost a question to a directory server.)
-  if (s->request.command == wire::Command::drain) s->caller.user = users_.name(credential.uid);
+  if (s->request.command != wire::Command::drain) return begin(s);
+  users_.name(credential.uid, lifetime_.guard([this, s](const std::string& name) {
+    s->caller.user = name;
+    begin(s);
+  }));
+}
+
+void NonstopService::begin(const SessionPtr& s) {
   s->token = fmt::format("{}.{}", token_prefix_, ++last_token_);
   if (s->request.command == wire::Command::callback && s->request.port > 0 &&
       s->request.port < kFirstUserPort && !s->caller.privileged)

@@ -48,8 +48,9 @@ struct NonstopCounts {
 class NonstopService {
  public:
   struct Users {
-    std::function<bool(std::uint32_t uid)> privileged;   ///< root, SlurmUser, sickbayd's own
-    std::function<std::string(std::uint32_t uid)> name;  ///< "" where it has none
+    std::function<bool(std::uint32_t uid)> privileged;  ///< root, SlurmUser, sickbayd's own
+    /// Calls `then` with the name, "" where it has none; at once or later.
+    std::function<void(std::uint32_t uid, std::function<void(const std::string&)> then)> name;
   };
   /// To be made after the controller's replay, and to end before it.  Serves `server` from now on.
   NonstopService(Loop& loop, Controller& controller, Credentials& credentials, NonstopServer& server,
@@ -82,6 +83,7 @@ class NonstopService {
   void take_times();
   void receive(std::string body, std::shared_ptr<NonstopPeer> peer);
   void identified(std::shared_ptr<NonstopPeer> peer, const Credential& credential);
+  void begin(const SessionPtr& s);
   void go_on(const SessionPtr& s);
   void keep(const SessionPtr& s, std::vector<Event> events, std::function<void()> then);
   void wait(const SessionPtr& s, std::vector<std::string> subjects);

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+// The list of nodes is written as text; here the same list is made as a JSON value, member by member, as it
+// is described in doc/formats/api.md, and the two are compared after each act of random stories.
+#include "service/node_list.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <set>
+
+#include "base/json_text.h"
+#include "engine/drain/parts.h"
+#include "engine/identify/blame.h"
+#include "engine/identify/suspects.h"
+#include "model/ids.h"
+#include "model/slurm_state.h"
+#include "service/api_call.h"
+#include "service/api_test_parts.h"
+
+namespace sickbay {
+namespace {
+
+using namespace std::chrono_literals;
+
+Json slow_service(const drain::Known& known, const std::string& name) {
+  const auto it = known.state.nodes.find(name);
+  const bool is = it != known.state.nodes.end();
+  Json reasons = Json::array();
+  if (is)
+    for (const auto& [source, r] : it->second.reasons)
+      reasons.push(Json::object({{"source", source},
+                                 {"rule", r.rule},
+                                 {"action", r.action},
+                                 {"text", r.text},
+                                 {"since", to_micros(r.since)},
+                                 {"gone", to_micros(r.gone_at)},
+                                 {"observed", r.observed}}));
+  return Json::object({{"standing", drain::standing(known, name)},
+                       {"reasons", std::move(reasons)},
+                       {"since", to_micros(is && it->second.ours ? it->second.drained_at : kNoTime)},
+                       {"refused", is ? it->second.refused : std::string()},
+                       {"wish", drain::wish_text(known, name)},
+                       {"observe_only", !known.policy.act}});
+}
+
+Json slow_verified(const identify::State& state, const std::string& name) {
+  const auto words = state.words.find(name);
+  if (words == state.words.end() || words->second.empty()) return {};
+  const identify::Word& last = words->second.back();
+  return Json::object(
+      {{"result", last.result}, {"reason", last.reason}, {"by", last.run}, {"at", to_micros(last.began)}});
+}
+
+std::string slow_list(const Controller& controller, const Agents* agents, bool stale) {
+  const auto& seats = controller.seats();
+  const TimePoint now = controller.now();
+  const identify::State& cases = seats.cases().state();
+  const auto odd = fleet::views(seats.fleet().state());
+  Json items = Json::array();
+  for (const auto& [name, node] : controller.watch().nodes()) {
+    Json item = node.to_json();
+    for (const auto& [partition, pool] : seats.nonstop().state().pools)
+      if (pool.members.contains(name)) item.set("spare", partition);
+    const auto state = parse_node_state(node.state, node.flags);
+    item.set("usable", state && usable(*state));
+    item.set("agent", agents != nullptr ? agents->view(name) : Json());
+    item.set("findings", agents != nullptr ? agents->findings(name) : Json::array());
+    Json verdicts = Json::array(), suspect = Json::array();
+    for (const std::int64_t no : identify::blamers(cases, name)) verdicts.push(case_name(no));
+    for (const auto& [no, at] : identify::suspected_in(cases, name))
+      suspect.push(Json::object({{"case", case_name(no)}, {"at", to_micros(at)}}));
+    item.set("verdicts", std::move(verdicts)).set("suspect", std::move(suspect));
+    item.set("service", slow_service(seats.drains().known(now), name));
+    item.set("claim", claim_view(controller, node_subject(name)));
+    item.set("silent", detect::complaint_view(seats.detects().state(), name, now));
+    item.set("verified", slow_verified(cases, name));
+    const auto differs = odd.find(name);
+    item.set("odd", differs == odd.end() ? Json::array() : differs->second);
+    items.push(std::move(item));
+  }
+  return Json::object({{"items", std::move(items)}, {"next", Json()}, {"stale", stale}}).dump() + "\n";
+}
+
+class NodeListTest : public ApiTest {
+ protected:
+  NodeListTest() {
+    config_.drain.act = config_.drain.reboot = true;
+    restart();
+  }
+  void say(const std::string& subject, std::string_view kind, Json body) {
+    controller_->take({new_event(subject, kind, std::move(body))});
+  }
+  std::string any_node() { return "n" + std::to_string(1 + random_() % 6); }
+  std::string any(std::initializer_list<const char*> words) {
+    return words.begin()[random_() % words.size()];
+  }
+
+  void act();
+  void finding();
+  void verdict();
+
+  std::mt19937 random_{1};
+  int findings_ = 0, cases_ = 0;
+};
+
+void NodeListTest::finding() {
+  say("f" + std::to_string(++findings_), kFinding,
+      Json::object({{"node", any_node()},
+                    {"boot_id", any({"b1", "b2"})},
+                    {"specification", "node"},
+                    {"rule", any({"disk", "memory", "fan"})},
+                    {"result", any({"fault", "fault", "ok", "unknown"})},
+                    {"action", any({"none", "notify", "drain", "reboot", "power_off"})},
+                    {"text", any({"the disk is gone", "a \"quoted\" word", "caf\xc3\xa9 \x01\xff\n"})}}));
+}
+
+void NodeListTest::verdict() {
+  const std::string name = case_name(100 + (cases_++ % 5));
+  say(name, identify::kCaseOpened, Json::object({{"owner", Owner{"alice", 60001, 60001}.to_json()}}));
+  identify::Verdict v;
+  v.cause = random_() % 3 == 0 ? identify::Cause::program : identify::Cause::node;
+  v.final = random_() % 2 == 0;
+  if (v.cause == identify::Cause::node) v.nodes = {any_node(), any_node()};
+  say(name, kVerdict, v.to_json());
+  if (random_() % 2 == 0) say(name, kCaseClosed, Json::object());
+}
+
+void NodeListTest::act() {
+  const std::string node = any_node();
+  switch (random_() % 12) {
+    case 0:
+      return cluster_.set_down(node, any({"", "Not responding", "by hand"}));
+    case 1:
+      return cluster_.set_drain(node, "disk \"exchange\"");
+    case 2:
+      return cluster_.cut_node(node);
+    case 3:
+    case 4:
+      return cluster_.heal(node);
+    case 5:
+      return verdict();
+    case 6:
+      return daemon_->agents.hello(node,
+                                   Json::object({{"boot_id", "b1"},
+                                                 {"version", any({"1", "2"})},
+                                                 {"digests", Json::object({{"rules", any({"x", "y"})}})},
+                                                 {"mode", "act"},
+                                                 {"period", "quick"}}),
+                                   [](Result<Json>) {});
+    case 7:
+      return say(
+          node_subject(node), detect::kNodeSilent,
+          Json::object({{"job", 17}, {"group", 6}, {"by", Json(std::vector<std::string>{any_node()})}}));
+    case 8:
+      return say("fleet", kFleetOdd,
+                 Json::object({{"key", any({"a", "b"})},
+                               {"what", "odd"},
+                               {"fact", "mount:/home"},
+                               {"nodes", node},
+                               {"severity", any({"warn", "drain"})},
+                               {"text", "lacks /home"},
+                               {"over", random_() % 3 == 0}}));
+    case 9:
+      return say("p3", kVerified,
+                 Json::object({{"run", "p3.v1"},
+                               {"began", to_micros(loop_.now())},
+                               {"alone", true},
+                               {"results", Json::array({Json::object({{"node", node},
+                                                                      {"peer", ""},
+                                                                      {"result", any({"ok", "failed"})},
+                                                                      {"fault", ""},
+                                                                      {"reason", "why"}})})}}));
+    case 10:
+      (void)ask("ops", "POST", "/v1/undo-drains", Json::object({{"nodes", node}}).dump());
+      return;
+    default:
+      return finding();
+  }
+}
+
+TEST_F(NodeListTest, SaysWhatAListOfValuesSays) {
+  // What the stories must have shown, so that it was compared.
+  std::set<std::string> missing{"\"out\"",
+                                "\"waits\"",
+                                "\"result\":\"failed\"",
+                                "\"set_down\"",
+                                "{\"rules\":",
+                                "\"fact\":\"mount:/home\"",
+                                "\"verdicts\":[\"",
+                                "\"rule\":\"node/disk\"",
+                                "\"observed\":true"};
+  for (unsigned seed = 1; seed <= 20; ++seed) {
+    random_.seed(seed);
+    NodeList kept(*controller_);  // with the rows of the list before
+    for (int i = 0; i < 40; ++i) {
+      act();
+      pass(std::chrono::seconds(random_() % 2 == 0 ? 3 : 200));
+      (void)ask("alice", "GET", "/v1/nodes");  // has somebody look at them
+      const bool stale = random_() % 2 == 0;
+      const Agents* const agents = random_() % 4 == 0 ? nullptr : &daemon_->agents;
+      const std::string slow = slow_list(*controller_, agents, stale);
+      EXPECT_EQ(NodeList(*controller_).text(stale, agents), slow) << "seed " << seed << ", act " << i;
+      // (What is kept is told for another 2 s; these have passed.)
+      EXPECT_EQ(kept.text(stale, agents), slow) << "seed " << seed << ", act " << i;
+      if (HasFailure()) return;
+      std::erase_if(missing, [&](const std::string& told) { return slow.find(told) != std::string::npos; });
+    }
+    restart();
+  }
+  EXPECT_EQ(missing, std::set<std::string>());
+}
+
+}  // namespace
+}  // namespace sickbay
