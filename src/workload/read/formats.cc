@@ -20,6 +20,7 @@ constexpr auto kFormats = std::to_array<Format>({
     {"pbs", "the accounting logs of PBS Pro and OpenPBS", looks_like_pbs, open_pbs},
     {"torque", "the accounting logs of TORQUE", looks_like_torque, open_torque},
     {"lsf", "LSF's lsb.acct", looks_like_lsf, open_lsf},
+    {"sge", "Grid Engine's accounting file", looks_like_sge, open_sge},
     {"sacct-fixed", "sacct without -P: columns of fixed width", looks_like_sacct_fixed, open_sacct_fixed},
     {"sacct", "sacct -P or -p, with its header", looks_like_sacct, open_sacct},
     {"csv", "CSV with a header: ',' ';' tab or '|', quotes, any names with a map", looks_like_csv, open_csv},

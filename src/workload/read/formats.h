@@ -48,6 +48,10 @@ Result<OpenedReader> open_torque(std::string_view head, bool whole_file, const R
 bool looks_like_lsf(std::string_view head, const ReadOptions& options);
 Result<OpenedReader> open_lsf(std::string_view head, bool whole_file, const ReadOptions& options);
 
+// Grid Engine's accounting file: read_sge.cc
+bool looks_like_sge(std::string_view head, const ReadOptions& options);
+Result<OpenedReader> open_sge(std::string_view head, bool whole_file, const ReadOptions& options);
+
 // The Standard Workload Format: read_swf.cc
 bool looks_like_swf(std::string_view head, const ReadOptions& options);
 Result<OpenedReader> open_swf(std::string_view head, bool whole_file, const ReadOptions& options);

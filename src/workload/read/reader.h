@@ -64,7 +64,7 @@ class Reader {
 
 /// What a person may say of a log, over what its content says.
 struct ReadOptions {
-  std::string format;  ///< "sacct", "sacct-fixed", "sacct-json", "csv", "pbs", "torque", "lsf", "swf"; empty:
+  std::string format;  ///< "sacct", "sacct-fixed", "sacct-json", "csv", "pbs", "torque", "lsf", "sge", "swf"; empty:
                        ///< by content
   std::string delimiter;             ///< of sacct -P; one or more bytes; empty: by the header
   std::vector<std::string> columns;  ///< names of the columns, for a log without its header

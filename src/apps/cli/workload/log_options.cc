@@ -31,8 +31,8 @@ void add_log_options(CLI::App& command, LogOptions& o, const std::string& group)
   const auto text = [&](const char* name, std::string& to, const char* help, const char* type) {
     command.add_option(name, to, help)->type_name(type)->group(group);
   };
-  text("--format", o.format, "sacct, sacct-fixed, sacct-json, csv, pbs, torque, lsf or swf; else by content",
-       "NAME");
+  text("--format", o.format,
+       "sacct, sacct-fixed, sacct-json, csv, pbs, torque, lsf, sge or swf; else by content", "NAME");
   text("--delimiter", o.delimiter, "of sacct -P; else by the header", "TEXT");
   text("--columns", o.columns, "names of the columns, for a log without header", "A,B,...");
   text("--column-map", o.column_map, "JSON file {\"job_id\": \"JobId\", ...} for CSV", "FILE");
