@@ -14,7 +14,7 @@ WITH first AS (
   ORDER BY core_h DESC NULLS LAST, count(*) DESC, cluster, array_job_id LIMIT getvariable('top')
 )
 -- The rest of those only that are shown.
-SELECT concat(j.array_job_id, ' ', min(job_name)) AS array, min(user_name) AS user_name, mode(application ORDER BY application) AS application,
+SELECT concat(at_cluster(j.array_job_id::VARCHAR, cluster_of(f.cluster)), ' ', min(job_name)) AS array, min(user_name) AS user_name, mode(application ORDER BY application) AS application,
        coalesce(sum(coalesce(array_tasks, 1)) FILTER (WHERE ended_here), 0)::BIGINT AS tasks, count(*) FILTER (WHERE started_here) AS started,
        100.0 * count(*) FILTER (WHERE ok AND ended_here) / nullif(count(*) FILTER (WHERE finished AND ended_here), 0) AS completed,
        any_value(f.core_h) AS core_h, 100 * any_value(f.core_h) / nullif((SELECT sum(core_h) FROM j), 0) AS share,

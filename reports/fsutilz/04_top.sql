@@ -9,7 +9,7 @@
 -- counts: ended amounts
 -- left out: Jobs without I/O figures.
 WITH v AS NOT MATERIALIZED (
-  SELECT job_id, user_name, application, elapsed * within AS elapsed, read_gib AS r, written_gib AS w, coalesce(read_gib, 0) + coalesce(written_gib, 0) AS moved, ended_here::INTEGER AS ended
+  SELECT at_cluster(job_id, cluster_of(cluster)) AS job_id, user_name, application, elapsed * within AS elapsed, read_gib AS r, written_gib AS w, coalesce(read_gib, 0) + coalesce(written_gib, 0) AS moved, ended_here::INTEGER AS ended
   FROM j WHERE (disk_read IS NOT NULL OR disk_write IS NOT NULL) AND (ended_here OR ran_here)
 ),
 by_user AS (SELECT user_name, sum(ended)::BIGINT AS jobs, sum(r) AS r, sum(w) AS w, sum(moved) AS moved, sum(elapsed) AS elapsed FROM v GROUP BY user_name),

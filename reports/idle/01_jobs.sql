@@ -9,7 +9,7 @@
 -- note: Slurm records no CPU time of steps that it killed in some versions: ask before you blame a job that stands at 0 % and ended in TIMEOUT or CANCELLED.
 -- counts: amounts
 -- left out: Jobs without CPU time measured, under an hour, that still run, or whose GPUs were used 5 % or more (there the cores only wait for the GPUs).
-SELECT job_id AS job, user_name, application, state, cores, gpus, elapsed / 3600.0 AS run_time, core_h,
+SELECT at_cluster(job_id, cluster_of(cluster)) AS job, user_name, application, state, cores, gpus, elapsed / 3600.0 AS run_time, core_h,
        100 * cpu_eff AS used, gpu_util_milli / 10.0 AS gpu_used
 FROM j
 WHERE cpu_eff < 0.05 AND elapsed > 3600 AND finished AND coalesce(gpu_util_milli, 0) < 50 AND (ended_here OR ran_here)

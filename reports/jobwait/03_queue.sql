@@ -10,7 +10,7 @@
 -- counts: started amounts waits
 -- left out: Jobs that never started, and jobs whose run time or cores are not known.
 WITH w AS (
-  SELECT "partition", qos, account, core_h, queued_core_h AS queued_h, CASE WHEN started_here THEN wait_s END AS wait_s
+  SELECT at_cluster("partition", cluster_of(cluster)) AS "partition", qos, account, core_h, queued_core_h AS queued_h, CASE WHEN started_here THEN wait_s END AS wait_s
   FROM j WHERE core_h IS NOT NULL AND queued_core_h IS NOT NULL AND (started_here OR ran_here OR queued_core_h > 0)
 ),
 g AS (

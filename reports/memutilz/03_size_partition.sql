@@ -8,8 +8,12 @@
 -- note: gib_per_core and gib_per_node are means over jobs. A partition of large nodes whose jobs need little memory per core can take work from others; one near its limit needs larger nodes.
 -- counts: ended
 -- left out: Jobs without memory measured, without cores, or that never started.
-WITH p AS (
-  SELECT "partition" FROM j WHERE job_rss IS NOT NULL AND started AND ended_here AND "partition" IS NOT NULL
+WITH m AS NOT MATERIALIZED (
+  SELECT at_cluster("partition", cluster_of(cluster)) AS "partition", size_class, size_rank, job_rss, req_mem, cores, nodes
+  FROM j WHERE job_rss IS NOT NULL AND started AND ended_here
+),
+p AS (
+  SELECT "partition" FROM m WHERE "partition" IS NOT NULL
   GROUP BY 1 ORDER BY count(*) DESC, 1 LIMIT getvariable('top')
 )
 SELECT size_class, "partition", count(*) AS jobs,
@@ -17,7 +21,7 @@ SELECT size_class, "partition", count(*) AS jobs,
        avg(job_rss / nullif(nodes, 0)::DOUBLE) / 1073741824 AS gib_per_node,
        max(job_rss / nullif(nodes, 0)::DOUBLE) / 1073741824 AS most_per_node,
        100 * sum(job_rss::DOUBLE) FILTER (WHERE req_mem > 0) / sum(req_mem::DOUBLE) FILTER (WHERE req_mem > 0) AS used_share
-FROM j SEMI JOIN p USING ("partition")
-WHERE started AND job_rss IS NOT NULL AND cores > 0 AND size_class IS NOT NULL AND ended_here
+FROM m SEMI JOIN p USING ("partition")
+WHERE cores > 0 AND size_class IS NOT NULL
 GROUP BY size_class, size_rank, "partition"
 ORDER BY "partition", size_rank

@@ -17,7 +17,7 @@ saved AS (
   SELECT cluster, job_id_raw, user_name, count(*) AS checkpoints, sum(checkpoint_core_h) AS checkpoint_core_h
   FROM checkpoints_taken GROUP BY cluster, job_id_raw, user_name
 )
-SELECT f.job_id_raw::VARCHAR AS job, f.user_name, f.application, f.failures, f.states, f.from_checkpoint, f.lost_core_h, f.saved_core_h,
+SELECT at_cluster(f.job_id_raw::VARCHAR, cluster_of(f.cluster)) AS job, f.user_name, f.application, f.failures, f.states, f.from_checkpoint, f.lost_core_h, f.saved_core_h,
        coalesce(s.checkpoints, 0) AS checkpoints, s.checkpoint_core_h
 FROM failed f LEFT JOIN saved s ON s.job_id_raw = f.job_id_raw AND s.cluster IS NOT DISTINCT FROM f.cluster AND s.user_name IS NOT DISTINCT FROM f.user_name
 ORDER BY f.lost_core_h DESC NULLS LAST, f.failures DESC, job, f.user_name

@@ -22,7 +22,7 @@ seen AS (
   WHERE ended_here OR ran_here
   GROUP BY ALL
 )
-SELECT job_id_raw::VARCHAR AS job, user_name, job_name, application, ended AS runs, restarts, states, lost_core_h, delay
+SELECT at_cluster(job_id_raw::VARCHAR, cluster_of(cluster)) AS job, user_name, job_name, application, ended AS runs, restarts, states, lost_core_h, delay
 FROM seen
 ORDER BY lost_core_h DESC NULLS LAST, greatest(seen.runs, restarts + 1) DESC, job, user_name, job_name
 LIMIT getvariable('top')

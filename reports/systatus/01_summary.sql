@@ -4,11 +4,12 @@
 -- words: name unit
 -- note: Availability is the core time of nodes that were up, of all core time; utilisation is the core time that jobs used, of what was available; coverage is core-hours used, of core-hours used and queued (wait times cores), of jobs whose wait, run time and cores are known.
 -- note: Low availability: overhaul the machine. Low utilisation: talk to users. Low coverage with low utilisation: look at the scheduling policy. All three high is the aim.
--- note: Availability is shown where the store holds both nodes and node events; without node events, utilisation is of all core time.
+-- note: Availability is shown where the store holds both nodes and node events; without node events, utilisation is of all core time. With several clusters both are of all those whose nodes the store knows, each node with what it had at the time; the report of clusters shows them apart.
 -- counts: ended amounts waits
 -- left out: Jobs that never started have no wait to count.
 -- left out: Where no period is asked for, all jobs of the log count whole, but availability and utilisation are of its span: the head says what lies outside of it.
-WITH t AS (
+WITH sized AS (SELECT cluster AS of_cluster, min(begins) AS since FROM node_sizes GROUP BY 1),
+t AS (
   SELECT count(*) FILTER (WHERE submitted_here) AS submitted,
          count(*) FILTER (WHERE started_here) AS started,
          count(*) FILTER (WHERE ended_here AND finished) AS ended,
@@ -21,22 +22,22 @@ WITH t AS (
          sum(core_h) FILTER (WHERE queued_core_h IS NOT NULL) AS covered_h,
          sum(queued_core_h) FILTER (WHERE core_h IS NOT NULL) AS queued_h,
          -- Where no period was asked for, core_h is of the whole log, and the machine's that of its span.
-         sum(core_h * greatest(epoch_us(least(run_ends, ends)) - epoch_us(greatest(run_begins, begins)), 0)::DOUBLE
-             / (epoch_us(run_ends) - epoch_us(run_begins))) AS used_h
-  FROM j, period
+         sum(core_h * greatest(epoch_us(least(run_ends, ends)) - epoch_us(greatest(run_begins, since)), 0)::DOUBLE
+             / (epoch_us(run_ends) - epoch_us(run_begins))) FILTER (WHERE since IS NOT NULL) AS used_h
+  FROM j CROSS JOIN period LEFT JOIN sized ON sized.of_cluster IS NOT DISTINCT FROM cluster_of(j.cluster)
 ),
-machine AS (SELECT sum(n.cpus) * any_value(p.days) * 24 AS core_h FROM nodes n, period p),
-down AS (
-  SELECT CASE WHEN (SELECT count(*) FROM node_events) > 0
-         THEN coalesce(sum(n.cpus * (epoch_us(d.ends) - epoch_us(d.counted_from))) / 3600e6, 0) END AS core_h
-  FROM node_down d JOIN nodes n USING (node) WHERE d.counted_from < d.ends
+machine AS (
+  SELECT sum(cpus * (epoch_us(ends) - epoch_us(begins))) / 3600e6 AS core_h,
+         sum(cpus * (epoch_us(ends) - epoch_us(begins))) FILTER (WHERE watched) / 3600e6 AS watched_h
+  FROM node_sizes
 ),
+down AS (SELECT coalesce(sum(cpus * (epoch_us(ends) - epoch_us(begins))) / 3600e6, 0) AS core_h FROM node_lost),
 tiles AS (
   SELECT unnest(['Jobs submitted', 'Jobs that started', 'Jobs that ended', 'Users', 'Core-hours used in the period', 'GPU-hours allocated', 'Availability', 'Utilisation',
                  'Coverage of demand', 'Jobs that completed']) AS name,
          unnest([t.submitted::DOUBLE, t.started::DOUBLE, t.ended::DOUBLE, t.users::DOUBLE, t.core_h, t.gpu_h,
-                 100 * (machine.core_h - down.core_h) / nullif(machine.core_h, 0),
-                 100 * t.used_h / nullif(machine.core_h - coalesce(down.core_h, 0), 0),
+                 100 * (machine.watched_h - down.core_h) / nullif(machine.watched_h, 0),
+                 100 * t.used_h / nullif(machine.core_h - down.core_h, 0),
                  100 * t.covered_h / nullif(t.covered_h + t.queued_h, 0),
                  100.0 * t.ok / nullif(t.ran, 0)]) AS value,
          unnest(['jobs', 'jobs', 'jobs', 'users', 'core-h', 'GPU-h', '%', '%', '%', '%']) AS unit,

@@ -10,7 +10,7 @@
 -- counts: ended amounts
 -- left out: Jobs without a known run time and cores have no core-hours; jobs without a user, account or partition are in none of the three lists, but in the total.
 WITH sets AS (  -- few, however many jobs there are
-  SELECT user_name, account, "partition", count(*) FILTER (WHERE ended_here) AS jobs, sum(core_h) AS core_h FROM j WHERE ended_here OR ran_here GROUP BY ALL
+  SELECT user_name, account, at_cluster("partition", cluster_of(cluster)) AS "partition", count(*) FILTER (WHERE ended_here) AS jobs, sum(core_h) AS core_h FROM j WHERE ended_here OR ran_here GROUP BY ALL
 ),
 g AS (
   SELECT CASE grouping(user_name, account, "partition") WHEN 3 THEN 'user' WHEN 5 THEN 'account' ELSE 'partition' END AS kind,

@@ -110,10 +110,11 @@ class Periods : public Shipped, public testing::WithParamInterface<unsigned> {
       const std::int64_t core_s = job.cores * *job.elapsed;
       const bool gpus = job.partition == "gpu";
       sql += fmt::format(
-          "{}('{}', {}, {}, 'c', {}, 'a{}', '{}', 'q', 'n{}', '{}', 'keyword', '{}', {}, {}, {}, {}, {}, {}, "
+          "{}('{}', {}, {}, '{}', {}, 'a{}', '{}', 'q', 'n{}', '{}', 'keyword', '{}', {}, {}, {}, {}, {}, "
+          "{}, "
           "{}, {}, {}, {}, "
           "{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, '{}', {}, {}, {})",
-          i == 0 ? "" : ", ", id, id, one_in(3) ? number(id / 10 * 10) : "NULL",
+          i == 0 ? "" : ", ", id, id, one_in(3) ? number(id / 10 * 10) : "NULL", of("c", "c", "d"),
           job.user.empty() ? "NULL" : "'" + job.user + "'", any(1, 3), job.partition, id / 10,
           job.application, job.state, time(job.submit), one_in(3) ? "NULL" : time(job.submit),
           time(job.start), time(job.end), *job.elapsed,
@@ -130,13 +131,14 @@ class Periods : public Shipped, public testing::WithParamInterface<unsigned> {
     }
     fill(sql);
     fill(
-        "INSERT INTO nodes VALUES ('n1', 16, 1, 0, 'cpu'), ('n2', 16, 1, 0, 'cpu'), ('n3', 16, 1, 0, 'cpu'), "
-        "('n4', 16, "
-        "1, 4, 'gpu')");
+        "INSERT INTO nodes (node, cpus, cluster, valid_from) VALUES ('n1', 16, 'c', NULL), ('n2', 16, 'c', "
+        "NULL), "
+        "('n2', 24, 'c', '2021-06-01 05:00:00'), ('n3', 16, 'c', NULL), ('n4', 16, 'c', '2021-05-20'), "
+        "('n1', 64, 'd', NULL), ('n1', 9, 'e', NULL)");
     for (int i = 0; i < 20; ++i) {
       const std::int64_t begin = kBegin + any(0, kDays * kDay);
-      fill(fmt::format("INSERT INTO node_events VALUES ('n{}', 'DOWN', {}, {}, 16, 'r')", any(1, 4),
-                       time(begin), time(begin + any(60, 10 * kDay))));
+      fill(fmt::format("INSERT INTO node_events VALUES ('n{}', 'DOWN', {}, {}, 16, 'r', '{}')", any(1, 4),
+                       time(begin), time(begin + any(60, 10 * kDay)), of("c", "d")));
       fill(
           fmt::format("INSERT INTO job_failures VALUES (NULL, {}, 0, 'NODE_FAIL', {}, 1000000, {}, false, "
                       "360000, 720000)",

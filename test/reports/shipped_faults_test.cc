@@ -51,7 +51,8 @@ TEST_F(Shipped, TakeTheFirstByNameOfThoseAsFrequent) {
       "'2021-05-01' AS t FROM range(5000) r(n))";
   for (const char* number : {"n", "4999 - n"}) {
     fill(
-        "DELETE FROM jobs; DELETE FROM node_events; INSERT INTO node_events VALUES ('n1', 'DOWN', "
+        "DELETE FROM jobs; DELETE FROM node_events; INSERT INTO node_events (node, state, begins, ends, "
+        "cpus, reason) VALUES ('n1', 'DOWN', "
         "'2021-05-01', "
         "'2021-05-02', 1, 'b'), ('n1', 'DOWN', '2021-05-01', '2021-05-02', 1, 'a')");
     fill(fmt::format(fmt::runtime(jobs), number));
@@ -87,6 +88,81 @@ TEST_F(Shipped, TakeTheSharesOfParetosFromTheWhole) {
     ASSERT_EQ(all.size(), 1u) << id;
     EXPECT_LT(std::stod(all[0].at("share")), 99.9) << id;
   }
+}
+
+// Two clusters with a node n1 each, of which one grew; a third of which the store has nodes alone.  What awk
+// makes of the same is compared in test/cli/clusters.sh.
+TEST_F(Shipped, KeepClustersApart) {
+  fill(
+      "INSERT INTO nodes (cluster, node, cpus, valid_from) VALUES ('a', 'n1', 16, NULL), ('a', 'n2', 16, "
+      "NULL), "
+      "('a', 'n2', 32, '2021-05-02'), ('b', 'n1', 64, NULL), ('z', 'n1', 1000, NULL);"
+      "INSERT INTO node_events (cluster, node, state, begins, ends, reason) VALUES "
+      "('a', 'n2', 'DOWN', '2021-05-02', '2021-05-02 06:00:00', 'disk'), "
+      "('b', 'n1', 'DOWN', '2021-05-01 12:00:00', '2021-05-01 18:00:00', 'fan'), "
+      "('z', 'n1', 'DOWN', '2021-05-01', '2021-05-03', 'gone');"
+      "INSERT INTO jobs (cluster, job_id, job_id_raw, partition, state, submit_time, start_time, end_time, "
+      "elapsed, "
+      "cpus, cpu_time, node_list) VALUES "
+      "('a', '1', 1, 'cpu', 'NODE_FAIL', '2021-05-01', '2021-05-01', '2021-05-02 12:00:00', 129600, 16, "
+      "2073600, "
+      "'n1'), ('b', '1', 1, 'cpu', 'NODE_FAIL', '2021-05-01', '2021-05-01', '2021-05-01 12:00:00', 43200, 8, "
+      "345600, "
+      "'n1'), ('c', '1', 1, 'cpu', 'COMPLETED', '2021-05-01', '2021-05-01', '2021-05-02', 86400, 500, "
+      "43200000, "
+      "'n1')");
+  order_.views.filter.from = at("2021-05-01T00:00:00Z");
+  order_.views.filter.to = at("2021-05-03T00:00:00Z");
+  make_views();
+  const auto apart = rows("systatus.clusters");
+  ASSERT_EQ(apart.size(), 3u);  // by core-hours: c, a, b; z has no jobs
+  EXPECT_EQ(apart[0].at("cluster"), "c");
+  EXPECT_EQ(apart[0].at("utilisation"), "-");
+  // a: n1 768; n2 384 and 768, of which 192 were lost.
+  EXPECT_EQ(apart[1].at("total_core_h"), "1920");
+  EXPECT_EQ(apart[1].at("available_core_h"), "1728");
+  EXPECT_EQ(apart[1].at("availability"), "90");
+  EXPECT_EQ(apart[1].at("utilisation"), "33.33");  // 576 of 1728
+  EXPECT_EQ(apart[2].at("total_core_h"), "3072");
+  EXPECT_EQ(apart[2].at("utilisation"), "3.571");  // 96 of 2688
+  // Of both, without c, whose nodes are not known: 672 of 4416; before, all jobs over all nodes: 1572 %.
+  EXPECT_EQ(tiles()["Utilisation"], "15.22");
+  EXPECT_EQ(tiles()["Availability"], "88.46");  // 4416 of 4992
+  double available = 0, used = 0;
+  for (const auto& row : rows("systatus.utilisation")) {
+    available += std::stod(row.at("available_core_h"));
+    used += std::stod(row.at("used_core_h"));
+  }
+  EXPECT_DOUBLE_EQ(available, 4416);
+  EXPECT_DOUBLE_EQ(used, 672);
+  std::set<std::string> nodes, partitions;
+  for (const auto& row : rows("nodes.failures"))
+    nodes.insert(row.at("cluster") + " " + row.at("node") + " " + row.at("node_fail_jobs") + " " +
+                 row.at("events"));
+  EXPECT_THAT(nodes, testing::ElementsAre("a n1 1 0", "a n2 0 1", "b n1 1 1", "z n1 0 1"));
+  for (const auto& row : rows("systatus.top"))
+    if (row.at("kind") == "partition") partitions.insert(row.at("name"));
+  EXPECT_THAT(partitions, testing::ElementsAre("cpu@a", "cpu@b", "cpu@c"));
+  order_.views.filter.clusters = {"b"};
+  make_views();
+  EXPECT_EQ(tiles()["Utilisation"], "3.571");
+  EXPECT_EQ(rows("systatus.clusters").size(), 1u);
+  EXPECT_EQ(rows("systatus.top")[0].at("name"), "cpu");
+}
+
+// A log without a cluster and a list of nodes without one, beside events that name it: all are of the one.
+TEST_F(Shipped, TakeTheOnlyClusterWhereNoneIsNamed) {
+  fill_small();
+  fill("UPDATE jobs SET cluster = NULL; UPDATE nodes SET cluster = NULL");
+  make_views();
+  EXPECT_EQ(tiles()["Availability"], "90.62");
+  EXPECT_EQ(tiles()["Utilisation"], "22.27");
+  ASSERT_EQ(rows("systatus.clusters").size(), 1u);
+  EXPECT_EQ(rows("systatus.clusters")[0].at("cluster"), "c");
+  fill("UPDATE node_events SET cluster = 'd' WHERE node = 'n1'");  // now it could be c or d
+  make_views();
+  EXPECT_FALSE(tiles().contains("Availability"));
+  EXPECT_EQ(tiles()["Utilisation"], "20.18") << "jobs and nodes without a name still belong together";
 }
 
 // bridges.txt says neither times nor users: its reports are of jobs, and no axis is made of nothing.

@@ -2,16 +2,16 @@
 -- Two days, 2021-05-01 and 02, of a cluster of four nodes with 4 cores each: 384 core-hours a day.
 -- Made by hand so that the answers can be worked out on paper; golden/ holds them.
 INSERT INTO nodes VALUES
-  ('n1', 4, 17179869184, 0, 'cpu'), ('n2', 4, 17179869184, 0, 'cpu'), ('n3', 4, 17179869184, 0, 'cpu'),
-  ('n4', 4, 17179869184, 2, 'gpu');
+  ('n1', 4, 17179869184, 0, 'cpu', 'c', NULL), ('n2', 4, 17179869184, 0, 'cpu', 'c', NULL), ('n3', 4, 17179869184, 0, 'cpu', 'c', NULL),
+  ('n4', 4, 17179869184, 2, 'gpu', 'c', NULL);
 -- n3 is down from 05-01 12:00 to 05-02 06:00, told by two events that overlap: 18 h, of them 12 on the first
 -- day.  Draining is no outage, an event before the period counts nowhere, and n9 is on no list of nodes.
 INSERT INTO node_events VALUES
-  ('n3', 'DOWN', '2021-05-01 12:00:00', '2021-05-02 02:00:00', 4, 'no answer'),
-  ('n3', 'DOWN', '2021-05-01 20:00:00', '2021-05-02 06:00:00', 4, 'no answer'),
-  ('n1', 'DRAINING', '2021-05-01 00:00:00', NULL, 4, 'service'),
-  ('n2', 'DOWN', '2021-04-01 00:00:00', '2021-04-02 00:00:00', 4, 'old'),
-  ('n9', 'DOWN', '2021-05-01 00:00:00', NULL, 64, 'gone');
+  ('n3', 'DOWN', '2021-05-01 12:00:00', '2021-05-02 02:00:00', 4, 'no answer', 'c'),
+  ('n3', 'DOWN', '2021-05-01 20:00:00', '2021-05-02 06:00:00', 4, 'no answer', 'c'),
+  ('n1', 'DRAINING', '2021-05-01 00:00:00', NULL, 4, 'service', 'c'),
+  ('n2', 'DOWN', '2021-04-01 00:00:00', '2021-04-02 00:00:00', 4, 'old', 'c'),
+  ('n9', 'DOWN', '2021-05-01 00:00:00', NULL, 64, 'gone', 'c');
 INSERT INTO imports VALUES
   ('a', 'may.txt', 'sacct', '2021-06-01 00:00:00', 4000, 42, 40, 2, ''),
   ('b', 'june.txt', 'sacct', '2021-07-01 00:00:00', 10, 1, 0, 0, '');
@@ -72,7 +72,7 @@ INSERT INTO jobs (job_id, job_id_raw, array_job_id, array_task_id, array_tasks, 
   ('111', 111, NULL, NULL, NULL, 'c', 'dan', 'phys', 'cpu', 'gone', 'unknown', 'other', 'CANCELLED',
     '2021-05-02 11:00:00', NULL, '2021-05-02 12:00:00', 0, 0, 16, NULL, 0);
 -- A row that says next to nothing.
-INSERT INTO jobs (job_id, state, submit_time, flaws) VALUES ('112', 'COMPLETED', '2021-05-02 12:00:00', 8);
+INSERT INTO jobs (job_id, cluster, state, submit_time, flaws) VALUES ('112', 'c', 'COMPLETED', '2021-05-02 12:00:00', 8);
 -- What Sickbay's journal tells: 106 lost a node at 12:00 and went on from its second checkpoint, of an hour before: 8
 -- cores, 8 core-hours lost and 16 saved; each of its two checkpoints took 90 s.  104 had none when its time was over: 64
 -- lost.  103 has run once: the failure before its submission is one of an older job of that id.  999 is in no log.

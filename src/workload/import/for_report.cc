@@ -40,13 +40,16 @@ Result<ImportResult> import_for_report(const LogsOfReport& logs, const std::stri
                             .scratch = !logs.kept,
                             .compressed = logs.kept || bytes_of(order.inputs) >= kMostUncompressed});
   if (!store) return fail(std::move(store.error()));
-  // (The zone is the caller's, also where the log of sacct is in UTC.)
-  if (auto nodes = import_node_files(*store, logs.node_files, logs.order.read.time_zone,
+  if (auto costs = import_job_costs(*store, logs.costs); !costs) return fail(std::move(costs.error()));
+  auto imported = import_logs(*store, order);
+  if (!imported) return imported;
+  // Behind the jobs, which say whose nodes they are.  (The zone is the caller's, also where the log of sacct
+  // is in UTC.)
+  if (auto nodes = import_node_files(*store, logs.node_files, logs.order.read.time_zone, to_unix_seconds(now),
                                      [](const char*, const NodeImport&) {});
       !nodes)
     return fail(std::move(nodes.error()));
-  if (auto costs = import_job_costs(*store, logs.costs); !costs) return fail(std::move(costs.error()));
-  return import_logs(*store, order);
+  return imported;
 }
 
 }  // namespace sickbay::workload

@@ -272,7 +272,7 @@ TEST_F(ImportTest, TooManyRejectsStoreNothingAndSayWhy) {
   EXPECT_EQ(refused.error().code, ErrorCode::bad_input);
   EXPECT_THAT(refused.error().what, HasSubstr("nothing was stored"));
   EXPECT_THAT(refused.error().cause, HasSubstr("log:"));
-  EXPECT_EQ(everything(store), "name=store_version value=1 \n");
+  EXPECT_EQ(everything(store), "name=store_version value=" + std::to_string(kStoreVersion) + " \n");
   order.max_reject_share = 0.5;
   EXPECT_TRUE(import_logs(store, order));
 }

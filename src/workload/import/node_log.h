@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // What Slurm says of nodes, for R_avail: the events of `sacctmgr show event -P`, the nodes of
 // `scontrol show node -o` or `sinfo -N`.
+//
+// A node is (cluster, node).  What it has is kept with the date since when, so that a machine that grew is
+// not taken for one that was always so large; the first list that tells of a cluster holds for all time
+// before it.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -16,6 +20,7 @@
 namespace sickbay::workload {
 
 struct NodeEvent {
+  std::string cluster;  ///< empty: the text names none
   std::string node, state, reason;
   std::int64_t begins = 0;           ///< UTC seconds
   std::optional<std::int64_t> ends;  ///< nothing: it lasts
@@ -23,6 +28,7 @@ struct NodeEvent {
 };
 
 struct NodeFacts {
+  std::string cluster;  ///< empty: the text names none
   std::string node;
   std::optional<std::int64_t> cpus, memory /* bytes */, gpus;
   std::string partitions;  ///< by commas, sorted
@@ -32,10 +38,18 @@ struct NodeFacts {
 /// cluster itself are left out.  Errors: bad_input with the line.
 Result<std::vector<NodeEvent>> parse_node_events(std::string_view text, const TimeZone& zone);
 /// Text of `scontrol show node -o`, or of `sinfo -N` with its header.  Errors: bad_input with the line.
+/// "CLUSTER: name" (of `sinfo -M`) and a column CLUSTER say whose the nodes below are.
 Result<std::vector<NodeFacts>> parse_nodes(std::string_view text);
 
-/// Brings them into node_events and nodes, each once; an event that has ended since replaces its beginning.
+/// Since when a list of nodes holds (UTC seconds).
+struct NodesSince {
+  std::int64_t at = 0;
+  bool said = false;  ///< else it is the time of the import, and the first list of a cluster has no date
+};
+
+/// Brings them into node_events and nodes, each once; an event that has ended since replaces its beginning,
+/// and a node that is now another gets a further row.  (One that a later list lacks stays as it was.)
 Result<NodeImport> import_node_events(Store& store, const std::vector<NodeEvent>& events);
-Result<NodeImport> import_nodes(Store& store, const std::vector<NodeFacts>& nodes);
+Result<NodeImport> import_nodes(Store& store, const std::vector<NodeFacts>& nodes, const NodesSince& since);
 
 }  // namespace sickbay::workload

@@ -18,6 +18,7 @@ TEST(NodeEvents, ReadAsSacctmgrPrintsThem) {
   auto events = parse_node_events(kEvents, *TimeZone::make("UTC"));
   ASSERT_TRUE(events) << events.error().line();
   ASSERT_EQ(events->size(), 2U) << "the cluster's own event is none of a node";
+  EXPECT_EQ(events->at(0).cluster, "c1");
   EXPECT_EQ(events->at(0).node, "n1");
   EXPECT_EQ(events->at(0).state, "DOWN*");
   EXPECT_EQ(events->at(0).begins, 1619949600);
@@ -88,12 +89,52 @@ TEST(Nodes, FromSinfo) {
 TEST(Nodes, ComeInOnceAndChange) {
   Store store = open_store();
   auto nodes = *parse_nodes("NodeName=n1 CPUTot=16\nNodeName=n2 CPUTot=8\n");
-  EXPECT_EQ(import_nodes(store, nodes)->added, 2U);
-  const auto again = import_nodes(store, nodes);
+  EXPECT_EQ(import_nodes(store, nodes, {1000})->added, 2U);
+  const auto again = import_nodes(store, nodes, {2000});
   EXPECT_EQ(again->added + again->changed, 0U);
   nodes[0].cpus = 32;
-  EXPECT_EQ(import_nodes(store, nodes)->changed, 1U);
-  EXPECT_EQ(rows_of(store, "SELECT sum(cpus)::BIGINT AS n FROM nodes"), std::vector<std::string>{"n=40 "});
+  EXPECT_EQ(import_nodes(store, nodes, {3000})->changed, 1U);
+  const char* const all =
+      "SELECT node AS n, cpus AS c, epoch(valid_from)::BIGINT AS s FROM nodes ORDER BY ALL NULLS FIRST";
+  const std::vector<std::string> grown = {"n=n1 c=16 ", "n=n1 c=32 s=3000 ", "n=n2 c=8 "};
+  EXPECT_EQ(rows_of(store, all), grown);
+  EXPECT_EQ(import_nodes(store, nodes, {3000})->changed, 0U);
+  nodes[0].cpus = 64;  // the same date again: what was told of it was wrong
+  EXPECT_EQ(import_nodes(store, nodes, {3000})->changed, 1U);
+  EXPECT_EQ(rows_of(store, all)[1], "n=n1 c=64 s=3000 ");
+}
+
+// Another cluster's n1 is another node, and what a list says of a date is said of that date.
+TEST(Nodes, AreOfAClusterAndOfADate) {
+  Store store = open_store();
+  auto nodes = *parse_nodes("NodeName=n1 CPUTot=16\n");
+  nodes[0].cluster = "a";
+  EXPECT_EQ(import_nodes(store, nodes, {5000, true})->added, 1U);
+  nodes[0].cluster = "b";
+  EXPECT_EQ(import_nodes(store, nodes, {5000})->added, 1U);
+  nodes[0].cluster = "a";
+  nodes[0].cpus = 4;
+  EXPECT_EQ(import_nodes(store, nodes, {1000, true})->changed, 1U) << "an older list, later";
+  nodes[0].node = "n2";
+  EXPECT_EQ(import_nodes(store, nodes, {7000})->added, 1U) << "a node that came to a cluster which is known";
+  EXPECT_EQ(rows_of(store,
+                    "SELECT cluster AS k, node AS n, cpus AS c, epoch(valid_from)::BIGINT AS s FROM nodes "
+                    "ORDER BY ALL NULLS FIRST"),
+            (std::vector<std::string>{"k=a n=n1 c=4 s=1000 ", "k=a n=n1 c=16 s=5000 ", "k=a n=n2 c=4 s=7000 ",
+                                      "k=b n=n1 c=16 "}));
+}
+
+TEST(Nodes, SinfoNamesTheClusters) {
+  auto nodes = parse_nodes(
+      "CLUSTER: a\nSat Nov 21 12:00:00 2026\nNODELIST NODES PARTITION STATE CPUS\nn1 1 cpu idle 16\n\n"
+      "CLUSTER: b\nSat Nov 21 12:00:00 2026\nNODELIST NODES PARTITION STATE CPUS\nn1 1 cpu idle 8\n");
+  ASSERT_TRUE(nodes) << nodes.error().line();
+  ASSERT_EQ(nodes->size(), 2U);
+  EXPECT_EQ(nodes->at(0).cluster + nodes->at(1).cluster, "ab");
+  EXPECT_EQ(*nodes->at(0).cpus + *nodes->at(1).cpus, 24);
+  nodes = parse_nodes("CLUSTER NODELIST CPUS\nc n1 16\n");
+  ASSERT_TRUE(nodes) << nodes.error().line();
+  EXPECT_EQ(nodes->at(0).cluster, "c");
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include "workload/import/rounds.h"
 
 #include "base/size.h"
+#include "workload/store/node_clusters.h"
 
 namespace sickbay::workload {
 namespace {
@@ -17,10 +18,17 @@ Result<Store> open_store(const ImportPlan& plan) {
   return Store::open(options);
 }
 
+Result<ImportResult> import_into(Store& store, const ImportOrder& order) {
+  auto result = import_logs(store, order);
+  if (!result) return result;
+  if (auto named = name_unnamed_nodes(store); !named) return fail(std::move(named.error()));
+  return result;
+}
+
 Result<ImportResult> import_into_store(const ImportPlan& plan, const ImportOrder& order) {
   auto store = open_store(plan);
   if (!store) return fail(std::move(store.error()));
-  return import_logs(*store, order);
+  return import_into(*store, order);
 }
 
 // Until when earlier rounds have asked sacct; nothing before the first one.
@@ -44,12 +52,12 @@ Status keep_asked_until(Store& store, std::int64_t now) {
 
 }  // namespace
 
-Status import_nodes_of(const ImportPlan& plan, const ToldOfNodes& told) {
+Status import_nodes_of(const ImportPlan& plan, std::int64_t now, const ToldOfNodes& told) {
   if (plan.node_files.empty() && plan.costs.empty()) return {};
   auto store = open_store(plan);
   if (!store) return fail(std::move(store.error()));
   if (auto done = import_job_costs(*store, plan.costs); !done) return done;
-  return import_node_files(*store, plan.node_files, plan.order.read.time_zone, told);
+  return import_node_files(*store, plan.node_files, plan.order.read.time_zone, now, told);
 }
 
 Result<ImportResult> import_once(const ImportPlan& plan, std::int64_t now) {
@@ -82,7 +90,7 @@ Result<std::optional<ImportResult>> ImportRounds::next(std::int64_t now) {
   if (!log) return fail(std::move(log.error()));
   auto store = open_store(plan_);
   if (!store) return fail(std::move(store.error()));
-  auto result = import_logs(*store, order_of(*log, plan_.order));
+  auto result = import_into(*store, order_of(*log, plan_.order));
   if (!result) return fail(std::move(result.error()));
   // Last: a round that failed is asked for again.
   if (auto kept = keep_asked_until(*store, now); !kept) return fail(std::move(kept.error()));

@@ -27,7 +27,7 @@ struct ImportPlan {
 };
 
 /// Brings in what the plan has of nodes, and what failures cost.  Errors: as import_node_files.
-Status import_nodes_of(const ImportPlan& plan, const ToldOfNodes& told);
+Status import_nodes_of(const ImportPlan& plan, std::int64_t now, const ToldOfNodes& told);
 
 /// One import.  Without `from`, sacct is asked for the day before `now`.
 /// Errors: as import_logs, as ask_sacct.

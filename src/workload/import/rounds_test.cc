@@ -158,19 +158,44 @@ TEST_F(Rounds, NodesAreBroughtInAndTold) {
   plan_.node_files.events = write(
       "events", "NodeName|TimeStart|TimeEnd|State|Reason\nn1|2021-05-01T00:00:00|Unknown|DOWN|broken\n");
   std::vector<std::string> told;
-  auto done = import_nodes_of(plan_, [&](const char* what, const NodeImport& n) {
+  auto done = import_nodes_of(plan_, kNow, [&](const char* what, const NodeImport& n) {
     told.push_back(std::string(what) + " " + std::to_string(n.added));
   });
   ASSERT_TRUE(done) << done.error().line() << done.error().cause;
   EXPECT_THAT(told, ElementsAre("nodes 1", "node events 1"));
   plan_.node_files.nodes = folder_ + "/none";
-  auto missing = import_nodes_of(plan_, [](const char*, const NodeImport&) {});
+  auto missing = import_nodes_of(plan_, kNow, [](const char*, const NodeImport&) {});
   ASSERT_FALSE(missing);
   EXPECT_EQ(missing.error().code, ErrorCode::not_found);
   plan_.node_files = {};
   plan_.store_path = folder_ + "/untouched.duckdb";
-  ASSERT_TRUE(import_nodes_of(plan_, [](const char*, const NodeImport&) {}));
+  ASSERT_TRUE(import_nodes_of(plan_, kNow, [](const char*, const NodeImport&) {}));
   EXPECT_FALSE(std::filesystem::exists(plan_.store_path)) << "nothing to do makes no store";
+}
+
+// A list that names no cluster comes before the jobs that do: it is theirs, and stays so when another comes.
+TEST_F(Rounds, NodesGetTheClusterOfTheOnlyJobs) {
+  plan_.node_files.nodes = write("nodes", "NodeName=n1 CPUTot=8\n");
+  plan_.node_files.events = write("events", "NodeName|TimeStart|State\nn1|2021-05-01T00:00:00|DOWN\n");
+  const auto nothing = [](const char*, const NodeImport&) {};
+  ASSERT_TRUE(import_nodes_of(plan_, kNow, nothing));
+  for (const char* cluster : {"a", "b"}) {
+    plan_.order.read.cluster = cluster;
+    plan_.order.inputs = {write(std::string("log ") + cluster, log_of({"1"}))};
+    auto done = import_once(plan_, kNow);
+    ASSERT_TRUE(done) << done.error().line() << done.error().cause;
+  }
+  {
+    auto store = Store::open({.path = plan_.store_path});
+    ASSERT_TRUE(store);
+    EXPECT_THAT(rows_of(*store, "SELECT cluster FROM nodes UNION ALL SELECT cluster FROM node_events"),
+                ElementsAre("cluster=a ", "cluster=a "));
+  }
+  auto refused = import_nodes_of(plan_, kNow, nothing);
+  ASSERT_FALSE(refused) << "the next one could be of either";
+  EXPECT_EQ(refused.error().code, ErrorCode::bad_input);
+  plan_.node_files.cluster = "b";
+  ASSERT_TRUE(import_nodes_of(plan_, kNow, nothing));
 }
 
 // ---- straight to a report

@@ -12,6 +12,8 @@
 #include "workload/report/in_period.h"
 #include "workload/report/likeness.h"
 #include "workload/report/log_span.h"
+#include "workload/report/node_views.h"
+#include "workload/store/schema.h"
 
 namespace sickbay::workload {
 namespace {
@@ -262,19 +264,6 @@ std::string coverage_sql() {
       names, counts);
 }
 
-// Node events that mean "no work", cut to the period.  Those of one node may overlap; so that an hour counts
-// once, `counted_from` is what lies behind all earlier ones.
-constexpr const char* kNodeDown = R"(CREATE OR REPLACE TEMP VIEW node_down AS
-SELECT *, greatest(begins, max(ends) OVER (PARTITION BY node ORDER BY begins, ends
-                                           ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)) AS counted_from
-FROM (SELECT node, greatest(local_time(v.begins), p.begins) AS begins, {} AS began_here,
-             least(coalesce(local_time(v.ends), p.ends), p.ends) AS ends, reason
-      FROM node_events v, period p
-      WHERE regexp_matches(upper(v.state), 'DOWN|FAIL|ERROR|MAINT|RESPOND|DRAIN')
-        AND NOT regexp_matches(upper(v.state), 'DRAINING|FAILING|MIXED|ALLOC|POWER'))
-WHERE begins < ends;
-)";
-
 }  // namespace
 
 std::string job_select_sql(const ViewOrder& order, const std::set<std::string>* wanted) {
@@ -295,14 +284,20 @@ std::string job_views_sql(const ViewOrder& order, const std::set<std::string>* w
 
 Result<std::string> views_sql(duck::Connection& connection, const ViewOrder& order) {
   const Filter& f = order.filter;
+  // (Store::open does so on its own connection; reports run on others, too.)
+  auto old = shown_as_raised_sql(connection);
+  if (!old) return fail(std::move(old.error()));
+  auto clusters = clusters_of(connection);
+  if (!clusters) return fail(std::move(clusters.error()));
   auto span = f.from && f.to ? log_limits(connection) : log_span(connection);
   if (!span) return fail(std::move(span.error()));
   const auto first = span->first;
   auto last = span->last;
   if (last) *last += std::chrono::seconds(1);  // a period ends before its end
-  std::string sql =
-      local_time_sql(order.zone, std::min(span->earliest.value_or(kNever), f.from.value_or(kNever)),
-                     std::max(span->latest.value_or(kNoTime), f.to.value_or(kNoTime)));
+  std::string sql = *old;
+  sql += local_time_sql(order.zone, std::min(span->earliest.value_or(kNever), f.from.value_or(kNever)),
+                        std::max(span->latest.value_or(kNoTime), f.to.value_or(kNoTime)));
+  sql += cluster_macros_sql(*clusters, f.clusters);
   sql += span_sql(*span);
   if (order.filter.like) sql += likeness_sql(*order.filter.like);
   sql += job_views_sql(order, nullptr);
@@ -314,7 +309,7 @@ Result<std::string> views_sql(duck::Connection& connection, const ViewOrder& ord
   if (!costs) return fail(std::move(costs.error()));
   const auto* tables = std::get_if<std::int64_t>(&costs->rows[0][0]);
   return sql + users_sql(order.site.users) + coverage_sql() +
-         fmt::format(kNodeDown, f.from ? "local_time(v.begins) >= p.begins" : "true") +
+         node_views_sql(*clusters, f.clusters, f.from.has_value()) +
          cost_views_sql(order, tables != nullptr && *tables >= 2);
 }
 

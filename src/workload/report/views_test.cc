@@ -171,7 +171,8 @@ TEST_F(Views, BoundTheEfficiencyAlsoWhereCoresWereOnlyAskedFor) {
 
 TEST_F(Views, CountAnHourOfADownNodeOnce) {
   ASSERT_TRUE(connection().execute(
-      "INSERT INTO node_events VALUES ('n1', 'DOWN*', '2021-05-02 10:00:00', '2021-05-02 12:00:00', 4, 'a'), "
+      "INSERT INTO node_events (node, state, begins, ends, cpus, reason) VALUES ('n1', 'DOWN*', '2021-05-02 "
+      "10:00:00', '2021-05-02 12:00:00', 4, 'a'), "
       "('n1', 'IDLE+DRAIN', '2021-05-02 11:00:00', '2021-05-02 13:00:00', 4, 'b'), "
       "('n1', 'MAINT', '2021-05-02 11:00:00', '2021-05-02 11:30:00', 4, 'c'), "
       "('n2', 'DOWN', '2021-05-02 11:00:00', NULL, 4, NULL), ('n2', 'DRAINING', '2021-05-02', NULL, 4, 'd'), "

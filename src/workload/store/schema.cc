@@ -71,8 +71,9 @@ CREATE TABLE imports(
   bytes BIGINT, lines BIGINT, records BIGINT, rejected BIGINT, notes VARCHAR);
 CREATE TABLE rejects(content_hash VARCHAR, source VARCHAR, reason VARCHAR, records BIGINT, first_line BIGINT);
 CREATE TABLE node_events(
-  node VARCHAR, state VARCHAR, begins TIMESTAMP, ends TIMESTAMP, cpus BIGINT, reason VARCHAR);
-CREATE TABLE nodes(node VARCHAR, cpus BIGINT, memory BIGINT, gpus BIGINT, partitions VARCHAR);
+  node VARCHAR, state VARCHAR, begins TIMESTAMP, ends TIMESTAMP, cpus BIGINT, reason VARCHAR, cluster VARCHAR);
+CREATE TABLE nodes(
+  node VARCHAR, cpus BIGINT, memory BIGINT, gpus BIGINT, partitions VARCHAR, cluster VARCHAR, valid_from TIMESTAMP);
 CREATE TABLE meta(name VARCHAR, value VARCHAR);
 )";
 
@@ -102,6 +103,34 @@ std::string schema_sql(bool scratch) {
   return (scratch ? std::string() : table_sql("jobs", job_columns(), true)) + std::string(kOtherTables) +
          std::string(kJobCostTables) +
          fmt::format("INSERT INTO meta VALUES ('store_version', '{}');\n", kStoreVersion);
+}
+
+std::string raise_sql(int version) {
+  std::string sql;
+  if (version < 2)
+    sql +=
+        "ALTER TABLE node_events ADD COLUMN cluster VARCHAR; ALTER TABLE nodes ADD COLUMN cluster VARCHAR;"
+        "ALTER TABLE nodes ADD COLUMN valid_from TIMESTAMP;";
+  return sql + fmt::format("UPDATE meta SET value = '{}' WHERE name = 'store_version';", kStoreVersion);
+}
+
+Result<std::string> shown_as_raised_sql(duck::Connection& connection) {
+  auto told =
+      connection.query("SELECT value::BIGINT, current_database() FROM meta WHERE name = 'store_version'");
+  if (!told) return fail(std::move(told.error()));
+  if (told->rows.empty()) return std::string();
+  const auto* version = std::get_if<std::int64_t>(&told->rows[0][0]);
+  const auto* name = std::get_if<std::string>(&told->rows[0][1]);
+  if (version == nullptr || name == nullptr || *version >= 2) return std::string();
+  std::string database = "\"";
+  for (const char c : *name) database += c == '"' ? std::string("\"\"") : std::string(1, c);
+  database += "\".main";  // the views hide the tables under their own names
+  return fmt::format(
+      "CREATE OR REPLACE TEMP VIEW node_events AS SELECT *, NULL::VARCHAR AS cluster FROM {0}.node_events;\n"
+      "CREATE OR REPLACE TEMP VIEW nodes AS SELECT *, NULL::VARCHAR AS cluster, NULL::TIMESTAMP AS "
+      "valid_from "
+      "FROM {0}.nodes;\n",
+      database);
 }
 
 std::string scratch_jobs_sql(std::span<const JobColumn> columns, bool compressed) {

@@ -36,6 +36,13 @@ CREATE TABLE IF NOT EXISTS job_checkpoints(
   cluster VARCHAR, job_id_raw BIGINT, restart BIGINT, checkpoint BIGINT, taken_at TIMESTAMP, took_ms BIGINT);
 )";
 
+/// Statements that make a store of this Sickbay out of one of an older version.  New columns come last, so
+/// that a raised table is like a new one.
+std::string raise_sql(int version);
+/// The same for one that is only read, on one connection to it: temporary views with the names of its tables;
+/// empty where it needs none.
+Result<std::string> shown_as_raised_sql(duck::Connection& connection);
+
 /// CREATE TABLE statements of a store, from fields.h.  `scratch`: without jobs (StoreOptions).
 std::string schema_sql(bool scratch);
 /// Those of a scratch store's jobs: a table with `columns`, and the view `jobs` over it with all columns.

@@ -79,6 +79,12 @@ Result<Store> Store::open(const StoreOptions& options) {
                       .remedied_by("fill it with 'sickbay import'"));
     auto made = connection->execute("BEGIN;" + schema_sql(options.scratch) + "COMMIT;");
     if (!made) return fail(std::move(made.error()).in("making the store " + shown(options.path)));
+  } else if (*version < kStoreVersion) {
+    auto sql = options.mode == StoreMode::read
+                   ? shown_as_raised_sql(*connection)
+                   : Result<std::string>("BEGIN;" + raise_sql(*version) + "COMMIT;");
+    const Status raised = sql ? connection->execute(*sql) : fail(std::move(sql.error()));
+    if (!raised) return fail(Error(raised.error()).in("raising the store " + shown(options.path)));
   }
   return Store(std::move(*database), std::move(*connection), options);
 }

@@ -13,7 +13,9 @@
 
 namespace sickbay::workload {
 
-inline constexpr int kStoreVersion = 1;
+/// 1; 2 since nodes and their events have a cluster, and sizes of nodes a date.  An older store is raised
+/// when it is opened to be written; one that is only read is shown as if it were.
+inline constexpr int kStoreVersion = 2;
 
 enum class StoreMode : std::uint8_t {
   create,  ///< made where it does not exist

@@ -79,16 +79,71 @@ TEST_F(StoreTest, OnlyCreateMakesAFile) {
   }
 }
 
+// The tables that version 2 changed, as version 1 made them.
+constexpr const char* kAsInVersion1 =
+    "DROP TABLE node_events; DROP TABLE nodes;"
+    "CREATE TABLE node_events(node VARCHAR, state VARCHAR, begins TIMESTAMP, ends TIMESTAMP, cpus BIGINT, "
+    "reason VARCHAR);"
+    "CREATE TABLE nodes(node VARCHAR, cpus BIGINT, memory BIGINT, gpus BIGINT, partitions VARCHAR);"
+    "INSERT INTO nodes VALUES ('n1', 4, 5, 6, 'cpu');"
+    "INSERT INTO node_events VALUES ('n1', 'DOWN', '2021-05-01', NULL, 4, 'disk');"
+    "UPDATE meta SET value = '1' WHERE name = 'store_version'";
+
+TEST_F(StoreTest, AnOlderOneIsRaisedAndIsThenLikeANewOne) {
+  const auto tables = [](Store& store) {
+    auto columns = store.connection().query(
+        "SELECT table_name, column_name, data_type FROM duckdb_columns() WHERE NOT internal AND "
+        "database_name "
+        "<> 'temp' ORDER BY table_name, column_index");
+    EXPECT_TRUE(columns) << columns.error().line();
+    return columns->rows;
+  };
+  const auto look = [](Store& store) {
+    auto row = store.connection().query(
+        "SELECT n.node, n.cpus, n.cluster, n.valid_from, e.reason, e.cluster FROM nodes n JOIN node_events e "
+        "USING (node)");
+    EXPECT_TRUE(row) << row.error().line();
+    ASSERT_EQ(row->rows.size(), 1U);
+    const std::vector<duck::Value> wanted = {std::string("n1"), std::int64_t{4},     duck::Value(),
+                                             duck::Value(),     std::string("disk"), duck::Value()};
+    EXPECT_EQ(row->rows[0], wanted);
+  };
+  {
+    auto store = Store::open(at(path("old.db"), StoreMode::create));
+    ASSERT_TRUE(store);
+    ASSERT_TRUE(store->connection().execute(kAsInVersion1));
+  }
+  {  // Read only, it stays what it is, and looks like a new one.
+    auto read = Store::open(at(path("old.db"), StoreMode::read));
+    ASSERT_TRUE(read) << read.error().line();
+    look(*read);
+    auto version = read->connection().query("SELECT value FROM meta");
+    ASSERT_TRUE(version);
+    EXPECT_EQ(version->rows[0][0], duck::Value(std::string("1")));
+  }
+  auto fresh = Store::open({});
+  ASSERT_TRUE(fresh);
+  for (int i = 0; i < 2; ++i) {
+    auto raised = Store::open(at(path("old.db"), StoreMode::write));
+    ASSERT_TRUE(raised) << raised.error().line();
+    EXPECT_EQ(tables(*raised), tables(*fresh));
+    look(*raised);
+    auto version = raised->connection().query("SELECT value FROM meta");
+    ASSERT_TRUE(version);
+    EXPECT_EQ(version->rows[0][0], duck::Value(std::to_string(kStoreVersion)));
+  }
+}
+
 TEST_F(StoreTest, ANewerStoreIsRefused) {
   {
     auto store = Store::open(at(path("new.db"), StoreMode::create));
     ASSERT_TRUE(store);
-    ASSERT_TRUE(store->connection().execute("UPDATE meta SET value = '2' WHERE name = 'store_version'"));
+    ASSERT_TRUE(store->connection().execute("UPDATE meta SET value = '3' WHERE name = 'store_version'"));
   }
   auto refused = Store::open(at(path("new.db"), StoreMode::create));
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, ErrorCode::too_new);
-  EXPECT_NE(refused.error().line().find("version 2"), std::string::npos) << refused.error().line();
+  EXPECT_NE(refused.error().line().find("version 3"), std::string::npos) << refused.error().line();
 }
 
 TEST_F(StoreTest, AForeignDatabaseIsLeftAlone) {

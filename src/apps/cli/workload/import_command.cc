@@ -139,8 +139,9 @@ Result<int> run_watch(const ImportOptions& o, const Prepared& p) {
 Result<int> run_import(const ImportOptions& o) {
   Prepared p;
   if (auto good = prepare(o, p); !good) return fail(good.error());
-  auto nodes = workload::import_nodes_of(
-      p.plan, [&](const char* what, const workload::NodeImport& n) { tell_of_nodes(what, n, o.json); });
+  auto nodes = workload::import_nodes_of(p.plan, now(), [&](const char* what, const workload::NodeImport& n) {
+    tell_of_nodes(what, n, o.json);
+  });
   if (!nodes) return fail(nodes.error());
   if (!o.log.journal.empty()) tell_of_costs(p.plan.costs, o.json);
   if (o.watch) return run_watch(o, p);

@@ -36,7 +36,8 @@ void add_log_options(CLI::App& command, LogOptions& o, const std::string& group)
   text("--delimiter", o.delimiter, "of sacct -P; else by the header", "TEXT");
   text("--columns", o.columns, "names of the columns, for a log without header", "A,B,...");
   text("--column-map", o.column_map, "JSON file {\"job_id\": \"JobId\", ...} for CSV", "FILE");
-  text("--cluster", o.cluster, "name of the cluster where the log or the journal tells none", "NAME");
+  text("--cluster", o.cluster,
+       "name of the cluster where the log, the journal or what is told of nodes names none", "NAME");
   command
       .add_option(
           "--labels", o.labels,
@@ -54,6 +55,8 @@ void add_log_options(CLI::App& command, LogOptions& o, const std::string& group)
       ->group(group);
   text("--events", o.events, "what 'sacctmgr -P show event' tells of nodes", "FILE");
   text("--nodes", o.nodes, "what 'scontrol show node -o' or 'sinfo -N -l' tells", "FILE");
+  text("--nodes-since", o.nodes_since,
+       "since when nodes are as --nodes tells; else since now, the first list for all time before", "TIME");
   text("--journal", o.journal,
        "what 'sickbay journal --json' tells: the work that failures cost and checkpoints saved", "FILE");
 }
@@ -95,6 +98,8 @@ Result<std::unique_ptr<LogOrder>> make_log_order(const LogOptions& o, const std:
   return log;
 }
 
-workload::NodeFiles node_files_of(const LogOptions& o) { return {o.nodes, o.events}; }
+workload::NodeFiles node_files_of(const LogOptions& o) {
+  return {.nodes = o.nodes, .events = o.events, .cluster = o.cluster, .nodes_since = o.nodes_since};
+}
 
 }  // namespace sickbay::cli

@@ -18,7 +18,8 @@ class App;
 namespace sickbay::cli {
 
 struct LogOptions {
-  std::string format, delimiter, columns, column_map, cluster, pseudonyms, rejects, events, nodes, journal;
+  std::string format, delimiter, columns, column_map, cluster, pseudonyms, rejects, events, nodes,
+      nodes_since, journal;
   std::vector<std::string> labels;
   double max_rejects = 0.05;
 };
