@@ -1,10 +1,10 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- title: Profiles of applications on 13 axes
 -- needs: application known
--- chart: radar name=application axes=users,jobs,core_hours,activity,success,fluctuation,typical_size,maximum_size,run_time,memory_per_process,memory_per_job,io,wait
--- units: users=ratio jobs=ratio core_hours=ratio activity=ratio success=ratio fluctuation=ratio typical_size=ratio maximum_size=ratio run_time=ratio memory_per_process=ratio memory_per_job=ratio io=ratio wait=ratio
+-- chart: radar name=application axes=users,jobs,core_hours,activity,success,fluctuation,typical_size,maximum_size,run_time,memory_per_process,memory_per_job,io,wait places=_rank
+-- units: users=users jobs=jobs core_hours=core-h activity=ratio success=% fluctuation=ratio typical_size=cores maximum_size=cores run_time=s memory_per_process=GiB memory_per_job=GiB io=GiB wait=s users_rank=ratio jobs_rank=ratio core_hours_rank=ratio activity_rank=ratio success_rank=ratio fluctuation_rank=ratio typical_size_rank=ratio maximum_size_rank=ratio run_time_rank=ratio memory_per_process_rank=ratio memory_per_job_rank=ratio io_rank=ratio wait_rank=ratio
 -- param: top integer 6 how many applications, by core-hours
--- note: Each axis is a rank: the share of all labelled applications that have the same or less, so 1 is the most. Activity is the geometric mean of the ranks by users, jobs and core-hours, itself not ranked.
+-- note: The table has the values; each axis of the chart is a rank: the share of all labelled applications that have the same or less, so 1 is the most. Activity is the geometric mean of the ranks by users, jobs and core-hours, itself not ranked.
 -- note: typical_size, run_time, the memories and wait are medians; io is GiB read and written per job; fluctuation is the coefficient of variation of run time among like jobs (same user, name and cores, at least 3 that completed).
 -- note: main_users are the first three by core-hours, each with its jobs, its core-hours and the share of its jobs that completed.
 -- note: Choose test cases for a new machine so that their shapes differ. A high fluctuation with a high success means that run times cannot be foretold: look at I/O and at noise on the network.
@@ -38,19 +38,20 @@ alike AS (
 varying AS (SELECT application, sum(jobs * variation) / sum(jobs) AS fluctuation FROM alike GROUP BY application),
 -- A rank among those that have the figure at all.
 ranked AS (
-  SELECT a.application, a.core_h AS total,
-         CASE WHEN users IS NOT NULL THEN cume_dist() OVER (PARTITION BY users IS NULL ORDER BY users) END AS users, cume_dist() OVER (ORDER BY a.jobs) AS jobs,
-         CASE WHEN core_h IS NOT NULL THEN cume_dist() OVER (PARTITION BY core_h IS NULL ORDER BY core_h) END AS core_hours,
-         CASE WHEN success IS NOT NULL THEN cume_dist() OVER (PARTITION BY success IS NULL ORDER BY success) END AS success,
-         CASE WHEN fluctuation IS NOT NULL THEN cume_dist() OVER (PARTITION BY fluctuation IS NULL ORDER BY fluctuation) END AS fluctuation,
-         CASE WHEN typical IS NOT NULL THEN cume_dist() OVER (PARTITION BY typical IS NULL ORDER BY typical) END AS typical_size,
-         CASE WHEN largest IS NOT NULL THEN cume_dist() OVER (PARTITION BY largest IS NULL ORDER BY largest) END AS maximum_size,
-         CASE WHEN run_time IS NOT NULL THEN cume_dist() OVER (PARTITION BY run_time IS NULL ORDER BY run_time) END AS run_time,
-         CASE WHEN process IS NOT NULL THEN cume_dist() OVER (PARTITION BY process IS NULL ORDER BY process) END AS memory_per_process,
-         CASE WHEN memory IS NOT NULL THEN cume_dist() OVER (PARTITION BY memory IS NULL ORDER BY memory) END AS memory_per_job,
-         CASE WHEN io IS NOT NULL THEN cume_dist() OVER (PARTITION BY io IS NULL ORDER BY io) END AS io,
-         CASE WHEN wait IS NOT NULL THEN cume_dist() OVER (PARTITION BY wait IS NULL ORDER BY wait) END AS wait
-  FROM by_app a LEFT JOIN shapes USING (application) LEFT JOIN waits USING (application) LEFT JOIN varying USING (application)
+  SELECT a.*, s.* EXCLUDE (application), wait, fluctuation,
+         CASE WHEN users IS NOT NULL THEN cume_dist() OVER (PARTITION BY users IS NULL ORDER BY users) END AS users_rank,
+         cume_dist() OVER (ORDER BY a.jobs) AS jobs_rank,
+         CASE WHEN core_h IS NOT NULL THEN cume_dist() OVER (PARTITION BY core_h IS NULL ORDER BY core_h) END AS core_hours_rank,
+         CASE WHEN success IS NOT NULL THEN cume_dist() OVER (PARTITION BY success IS NULL ORDER BY success) END AS success_rank,
+         CASE WHEN fluctuation IS NOT NULL THEN cume_dist() OVER (PARTITION BY fluctuation IS NULL ORDER BY fluctuation) END AS fluctuation_rank,
+         CASE WHEN typical IS NOT NULL THEN cume_dist() OVER (PARTITION BY typical IS NULL ORDER BY typical) END AS typical_size_rank,
+         CASE WHEN largest IS NOT NULL THEN cume_dist() OVER (PARTITION BY largest IS NULL ORDER BY largest) END AS maximum_size_rank,
+         CASE WHEN run_time IS NOT NULL THEN cume_dist() OVER (PARTITION BY run_time IS NULL ORDER BY run_time) END AS run_time_rank,
+         CASE WHEN process IS NOT NULL THEN cume_dist() OVER (PARTITION BY process IS NULL ORDER BY process) END AS memory_per_process_rank,
+         CASE WHEN memory IS NOT NULL THEN cume_dist() OVER (PARTITION BY memory IS NULL ORDER BY memory) END AS memory_per_job_rank,
+         CASE WHEN io IS NOT NULL THEN cume_dist() OVER (PARTITION BY io IS NULL ORDER BY io) END AS io_rank,
+         CASE WHEN wait IS NOT NULL THEN cume_dist() OVER (PARTITION BY wait IS NULL ORDER BY wait) END AS wait_rank
+  FROM by_app a LEFT JOIN shapes s USING (application) LEFT JOIN waits USING (application) LEFT JOIN varying USING (application)
 ),
 main AS (
   SELECT application, string_agg(format('{}: {}, {}, {}', coalesce(user_name, '-'), jobs, coalesce(format('{:.0f}', core_h), '-'),
@@ -58,8 +59,11 @@ main AS (
   FROM (SELECT *, row_number() OVER (PARTITION BY application ORDER BY core_h DESC NULLS LAST, jobs DESC, user_name) AS place FROM by_user)
   WHERE place <= 3 GROUP BY application
 )
-SELECT application, users, jobs, core_hours, cbrt(users * jobs * core_hours) AS activity, success, fluctuation, typical_size, maximum_size,
-       run_time, memory_per_process, memory_per_job, io, wait, main_users
+SELECT application, users, jobs::BIGINT AS jobs, core_h AS core_hours, cbrt(users_rank * jobs_rank * core_hours_rank) AS activity, 100 * success AS success, fluctuation,
+       typical AS typical_size, largest AS maximum_size, run_time, process / 1073741824.0 AS memory_per_process, memory / 1073741824.0 AS memory_per_job,
+       io / 1073741824 AS io, wait, main_users,
+       users_rank, jobs_rank, core_hours_rank, activity AS activity_rank, success_rank, fluctuation_rank, typical_size_rank, maximum_size_rank, run_time_rank,
+       memory_per_process_rank, memory_per_job_rank, io_rank, wait_rank
 FROM ranked JOIN main USING (application)
-ORDER BY total DESC NULLS LAST, ranked.jobs DESC, application
+ORDER BY core_h DESC NULLS LAST, ranked.jobs DESC, application
 LIMIT getvariable('top')

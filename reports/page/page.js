@@ -647,7 +647,8 @@ function radar(report, width, paint) {
   const beside = width >= 640, box = beside ? Math.min(width * 0.62, 620) : width, radius = Math.min(box * (beside ? 0.31 : 0.27), 165);
   // Lines around a pole and no radar of ECharts, which draws what is unknown as 0: here it is a gap.  The first axis comes again at the
   // end, so that the line closes.
-  const around = (row) => [...axes, axes[0]].map((axis, i) => [typeof row[axis] === 'number' ? Math.max(0, Math.min(1, row[axis])) : null, i]);
+  const places = report.options.places, placeOf = new Map(axes.map((axis) => [axis, places ? report.columns.findIndex((column) => column.name === report.columns[axis].name + places) : axis]));
+  const around = (row) => [...axes, axes[0]].map((axis, i) => { const at = row[placeOf.get(axis)]; return [typeof at === 'number' ? Math.max(0, Math.min(1, at)) : null, i]; });
   const option = {
     ...common(paint, {trigger: 'item'}),
     polar: {center: [box / 2, beside ? 215 : 60 + radius + 46], radius},
@@ -661,7 +662,7 @@ function radar(report, width, paint) {
     legend: legend(paint, labels, {selected: Object.fromEntries(labels.map((label, i) => [label, i < 3])),
                                    ...(beside ? {orient: 'vertical', left: box + 10, top: 16, bottom: 16} : {top: 0})}),
   };
-  option.tooltip.formatter = (point) => tip(point.seriesName, axes.map((axis) => ['', report.columns[axis].label, typeof rows[point.seriesIndex][axis] === 'number' ? figure(rows[point.seriesIndex][axis]) : say('page.unknown')]));
+  option.tooltip.formatter = (point) => tip(point.seriesName, axes.map((axis) => ['', report.columns[axis].label, typeof rows[point.seriesIndex][axis] !== 'number' ? say('page.unknown') : places ? amount(rows[point.seriesIndex][axis], report.columns[axis]) : figure(rows[point.seriesIndex][axis])]));
   if (rows.some((row) => axes.some((axis) => typeof row[axis] !== 'number'))) report.note = [report.note, say('page.gaps')].filter(Boolean).join(' ');
   if (rows.length > 3) report.note = [report.note, say('page.radar')].filter(Boolean).join(' ');
   return {option, height: beside ? 430 : 60 + 2 * radius + 100};
@@ -813,7 +814,8 @@ function order(a, b) {
 function makeSortable(table) {
   const body = table.tBodies[0];
   let rows = null;
-  [...table.tHead.rows[0].cells].forEach((cell, column) => {
+  [...table.tHead.rows[0].cells].forEach((cell, at) => {
+    const column = Number(cell.dataset.column ?? at);  // the table may lack columns of the rows
     const press = document.createElement('button');
     press.type = 'button';
     press.append(...cell.childNodes);

@@ -395,13 +395,18 @@ std::vector<ReportResult> odd() {
                           {"profile",
                            "A profile with an unknown figure",
                            "radar",
-                           {{"name", "name"}, {"axes", "users,jobs,io,wait"}},
+                           {{"name", "name"}, {"axes", "users,jobs,io,wait"}, {"places", "_rank"}},
                            {{{"name", Type::text}, ""},
-                            {{"users", Type::real}, "ratio"},
-                            {{"jobs", Type::real}, "ratio"},
-                            {{"io", Type::real}, "ratio"},
-                            {{"wait", Type::real}, "ratio"}}},
-                          {{"a", 1.0, 0.5, Value(), 0.25}, {"b", 0.5, 0.5, 0.5, 0.5}}));
+                            {{"users", Type::real}, "users"},
+                            {{"users_rank", Type::real}, "ratio"},
+                            {{"jobs", Type::real}, "jobs"},
+                            {{"jobs_rank", Type::real}, "ratio"},
+                            {{"io", Type::real}, "GiB"},
+                            {{"io_rank", Type::real}, "ratio"},
+                            {{"wait", Type::real}, "s"},
+                            {{"wait_rank", Type::real}, "ratio"}}},
+                          {{"a", 40.0, 1.0, 700.0, 0.5, Value(), Value(), 60.0, 0.25},
+                           {"b", 3.0, 0.5, 700.0, 0.5, 2.0, 0.5, 90.0, 0.5}}));
   return all;
 }
 

@@ -175,8 +175,10 @@ TEST_F(Shipped, RankByJobsWhereTheLogHasNoTimes) {
   const auto radar = rows("appfeature.radar");
   ASSERT_EQ(radar.size(), 2u);
   EXPECT_EQ(radar[0].at("application"), "cp2k");
-  EXPECT_EQ(radar[0].at("jobs"), "1");
+  EXPECT_EQ(radar[0].at("jobs"), "20");
+  EXPECT_EQ(radar[0].at("jobs_rank"), "1");
   EXPECT_EQ(radar[0].at("core_hours"), "-");
+  EXPECT_EQ(radar[0].at("core_hours_rank"), "-");
   EXPECT_EQ(radar[0].at("main_users"), "-: 20, -, 100 %");
   EXPECT_EQ(rows("appfeature.coverage")[0].at("job_share"), "75");
   EXPECT_EQ(rows("appfeature.ranking")[0].at("application"), "cp2k");

@@ -37,6 +37,7 @@ enum class Holds : std::uint8_t {
   figures,  // one or more of them
   yes,      // "yes"
   axes,     // which axis is logarithmic: x, y or xy
+  behind,   // of each column of axes= another figure: the same name with this behind it
   number,
 };
 struct OptionRow {
@@ -71,7 +72,8 @@ const std::vector<ChartRow>& chart_rows() {
         log}},
       {"heatmap",
        {x, {"y", Holds::column, true}, {"value", Holds::figure, true}, {"count", Holds::figure, false}}},
-      {"radar", {{"name", Holds::column, true}, {"axes", Holds::figures, true}}},
+      {"radar",
+       {{"name", Holds::column, true}, {"axes", Holds::figures, true}, {"places", Holds::behind, false}}},
       {"scatter", {{"x", Holds::figure, true}, {"y", Holds::figure, true}, group, log}},
       {"none", {}},
   };
@@ -312,7 +314,9 @@ bool is_number(const duck::ResultColumn& column) {
 }
 
 std::string check_option(const Columns& columns, const OptionRow& option, std::string_view value) {
-  if (option.holds == Holds::yes || option.holds == Holds::axes || option.holds == Holds::number) return "";
+  if (option.holds == Holds::yes || option.holds == Holds::axes || option.holds == Holds::number ||
+      option.holds == Holds::behind)
+    return "";
   for (const std::string_view name : split_words(value, ",")) {
     const duck::ResultColumn* column = columns.find(name);
     if (column == nullptr)
@@ -445,6 +449,15 @@ Status check_columns(const ReportSpec& spec, const std::vector<duck::ResultColum
         value != spec.chart.options.end())
       if (const std::string bad = check_option(known, option, value->second); !bad.empty())
         return wrong(at("chart"), bad);
+  if (const auto places = spec.chart.options.find("places"); places != spec.chart.options.end())
+    for (const std::string_view axis : split_words(spec.chart.options.at("axes"), ",")) {
+      const std::string name = std::string(axis) + places->second;
+      const duck::ResultColumn* column = known.find(name);
+      if (column == nullptr || !is_number(*column))
+        return wrong(at("chart"),
+                     fmt::format("the result has no column {} of numbers, the place of {} on its axis",
+                                 quote_for_message(name), quote_for_message(axis)));
+    }
   for (const auto& [name, unit] : spec.units)
     if (known.find(name) == nullptr)
       return wrong(at("units"), fmt::format("the result has no column {}{}", quote_for_message(name),

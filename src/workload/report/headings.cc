@@ -53,6 +53,14 @@ std::string_view unit_of(const ReportSpec& spec, const std::string& column) {
                                                               : std::string_view(found->second);
 }
 
+bool is_drawn_only(const ReportSpec& spec, std::string_view column) {
+  const auto places = spec.chart.options.find("places"), axes = spec.chart.options.find("axes");
+  if (places == spec.chart.options.end() || axes == spec.chart.options.end()) return false;
+  if (places->second.empty() || !column.ends_with(places->second)) return false;
+  column.remove_suffix(places->second.size());
+  return ("," + axes->second + ",").find(fmt::format(",{},", column)) != std::string::npos;
+}
+
 // "lost_core_h" -> "Lost core-hours", "core_h_share" -> "Core-hour share", "wait_s" in seconds -> "Wait".
 std::string heading_of(const Document& document, const ReportSpec& spec, const duck::ResultColumn& column) {
   std::string text = column_heading(document, column);

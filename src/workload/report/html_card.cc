@@ -236,10 +236,16 @@ std::string table_html(const Document& document, const ReportResult& result) {
       "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{}\"><table{}>\n<thead><tr>",
       escaped(result.spec.title), table.columns.size() > 8 ? " class=\"many\"" : "");
   std::vector<std::string_view> units;
+  bool moved = false;  // a cell is not at the place of its column any more
   for (const duck::ResultColumn& column : table.columns) {
     const std::string_view unit = unit_of(result.spec, column.name);
     units.push_back(unit);
-    html += is_figure(column) ? "<th class=\"n\" scope=\"col\">" : "<th scope=\"col\">";
+    if (is_drawn_only(result.spec, column.name)) {
+      moved = true;
+      continue;
+    }
+    html += is_figure(column) ? "<th class=\"n\" scope=\"col\"" : "<th scope=\"col\"";
+    html += moved ? fmt::format(" data-column=\"{}\">", units.size() - 1) : ">";
     const std::string heading = heading_of(document, result.spec, column);
     html += escaped(heading);
     const std::string text =
@@ -254,6 +260,7 @@ std::string table_html(const Document& document, const ReportResult& result) {
     for (std::size_t c = 0; c < table.columns.size(); ++c) {
       const Value& value = table.rows[r][c];
       const duck::Type type = table.columns[c].type;
+      if (is_drawn_only(result.spec, table.columns[c].name)) continue;
       if (std::holds_alternative<std::monostate>(value)) {
         html += is_figure(table.columns[c]) ? "<td class=\"n null\">–</td>" : "<td class=\"null\">–</td>";
         continue;

@@ -29,6 +29,10 @@ inline bool is_figure(const duck::ResultColumn& column) {
   return column.type == duck::Type::integer || column.type == duck::Type::real;
 }
 
+/// Whether a column is for the chart alone: the place on an axis of which another column has the value
+/// (`places=`).  Tables for people leave it out.
+bool is_drawn_only(const ReportSpec& spec, std::string_view column);
+
 /// A number of a report's result, whole or not; NaN for everything else.
 double number_of(const duck::Value& value);
 /// A value as people read it: "12,345.7", "2021-05-01 10:00", "yes"; "" for NULL.  Figures are rounded to

@@ -61,6 +61,20 @@ TEST(JsonForScript, CannotEndOrCommentOutTheScript) {
   EXPECT_EQ(Json::parse(json_for_script(value)).value(), value);
 }
 
+// The rows for the chart have all columns; the table says of which its cells are, so that it can be sorted.
+TEST(RenderHtml, TheTableLeavesOutWhatIsForTheChartAlone) {
+  ReportResult result =
+      result_of("radar", {{"app", Type::text}, {"users_rank", Type::real}, {"users", Type::integer}},
+                {{std::string("vasp"), 0.75, std::int64_t{3}}});
+  result.spec.chart.options = {{"name", "app"}, {"axes", "users"}, {"places", "_rank"}};
+  result.spec.units = {{"users", "users"}, {"users_rank", "ratio"}};
+  const std::string html = render_html(document_of({result}), kParts);
+  EXPECT_THAT(html, HasSubstr("<th class=\"n\" scope=\"col\" data-column=\"2\">"));
+  EXPECT_EQ(count_of(html, "<th "), 2U);
+  EXPECT_EQ(count_of(html, "<td"), 2U);
+  EXPECT_THAT(html, HasSubstr("\"users_rank\"")) << "the chart has it";
+}
+
 TEST(RenderHtml, HostileNamesReachThePageOnlyEscaped) {
   const std::string evil = "</script><script>alert(1)</script>\"'";
   for (const char* kind : {"bar", "none", "tiles"}) {

@@ -48,8 +48,20 @@ std::string padded(const std::string& text, std::size_t width, bool right) {
   return right ? blanks + text : text + blanks;
 }
 
+// The columns that people read.
+duck::ResultTable read_columns(const ReportResult& result) {
+  duck::ResultTable table;
+  table.rows.resize(result.table.rows.size());
+  for (std::size_t c = 0; c < result.table.columns.size(); ++c) {
+    if (is_drawn_only(result.spec, result.table.columns[c].name)) continue;
+    table.columns.push_back(result.table.columns[c]);
+    for (std::size_t i = 0; i < table.rows.size(); ++i) table.rows[i].push_back(result.table.rows[i][c]);
+  }
+  return table;
+}
+
 std::string table_text(const Document& document, const ReportResult& result) {
-  const duck::ResultTable& table = result.table;
+  const duck::ResultTable table = read_columns(result);
   std::vector<std::vector<std::string>> lines(1);
   for (const auto& column : table.columns) {
     const std::string_view own = unit_of(result.spec, column.name);

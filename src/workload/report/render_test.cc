@@ -94,6 +94,23 @@ TEST(Markdown, SaysAUnitOnceAndDurationsAsPeopleDo) {
   EXPECT_THAT(text, HasSubstr("| Nutzer |             1.5 | 1\u00a0d 2\u00a0h |                 2 |\n"));
 }
 
+// A column that is where another stands on its axis is for the chart; CSV has it, for other programs.
+TEST(Markdown, LeavesOutWhatIsForTheChartAlone) {
+  Document d = sample();
+  d.results.resize(1);
+  d.results[0].spec.chart = {"radar", {{"name", "application"}, {"axes", "users"}, {"places", "_rank"}}};
+  d.results[0].spec.units = {{"users", "users"}, {"users_rank", "ratio"}, {"jobs_rank", "ratio"}};
+  d.results[0].table.columns = {{"application", Type::text},
+                                {"users_rank", Type::real},
+                                {"users", Type::integer},
+                                {"jobs_rank", Type::real}};
+  d.results[0].table.rows = {{std::string("vasp"), 0.75, std::int64_t{3}, 0.25}};
+  const std::string text = render_markdown(d);
+  EXPECT_THAT(text, HasSubstr("|     3 |      0.25 |\n")) << text;
+  EXPECT_THAT(text, Not(HasSubstr("0.75")));
+  EXPECT_THAT(render_csv(d), HasSubstr("vasp,0.75,3,0.25"));
+}
+
 TEST(Markdown, LetsNoNameBreakItsTableOrTheTerminal) {
   const std::string text = render_markdown(sample());
   EXPECT_THAT(text, HasSubstr("a\\|b\\n"));
