@@ -94,6 +94,7 @@ class Periods : public Shipped, public testing::WithParamInterface<unsigned> {
   }
 
   void fill_random() {
+    fill("SET threads = 1");  // of 700 rows, more cost more than they are worth
     std::string sql =
         "INSERT INTO jobs (job_id, job_id_raw, array_job_id, cluster, user_name, account, partition, qos, "
         "job_name, "
@@ -226,26 +227,36 @@ void add(const ReportSpec& spec, const duck::ResultTable& table, double days, Su
   }
 }
 
+// Whether any of its columns is a sum; tiles say theirs in rows.
+bool has_sums(const ReportSpec& spec) {
+  return spec.chart.kind == "tiles" ||
+         std::any_of(spec.units.begin(), spec.units.end(),
+                     [&](const auto& unit) { return is_sum(spec, unit.first, unit.second); });
+}
+
+// A seed takes every other report, and there are four, so that each report is tried on two logs.
 TEST_P(Periods, AddUp) {
   fill_random();
-  const std::int64_t first = kBegin - 5 * kDay, last = kBegin + (kDays + 100) * kDay;
-  std::vector<std::int64_t> cuts = {first, last};
-  for (int i = 0; i < 2; ++i) cuts.push_back(kBegin + any(0, (kDays + 20) * kDay));
-  std::sort(cuts.begin(), cuts.end());
+  // All three lie among the jobs, so that each period has jobs over both of its ends.
+  std::vector<std::int64_t> cuts;
+  for (int i = 0; i < 3; ++i) cuts.push_back(kBegin + any(0, 20 * kDay) + i * 30 * kDay);
 
   std::map<std::string, Sums> whole, parts;
   const auto take = [&](std::int64_t from, std::int64_t to, std::map<std::string, Sums>& into) {
     take_period(from, to);
     ReportRunner runner(store_.connection(), order_);
+    unsigned place = GetParam();
     for (const Plugin& plugin : plugins_)
       for (const ReportSpec& spec : plugin.reports) {
-        if (std::count(spec.counts.begin(), spec.counts.end(), "store") > 0) continue;
+        if (++place % 2 == 0 || !has_sums(spec) ||
+            std::count(spec.counts.begin(), spec.counts.end(), "store") > 0)
+          continue;
         const ReportResult result = runner.run(spec);
         ASSERT_NE(result.outcome, Outcome::failed) << spec.id() << ": " << result.why;
         add(spec, result.table, static_cast<double>(to - from) / kDay, into[spec.id()]);
       }
   };
-  take(first, last, whole);
+  take(cuts[0], cuts[2], whole);
   for (std::size_t i = 1; i < cuts.size(); ++i) take(cuts[i - 1], cuts[i], parts);
 
   std::size_t compared = 0;
@@ -266,13 +277,13 @@ TEST_P(Periods, AddUp) {
   }
   // SB_SHOW: what was compared, for people.
   if (std::getenv("SB_SHOW") != nullptr) std::cout << told;
-  EXPECT_GT(compared, 900u);
+  EXPECT_GT(compared, 250u);
 }
 
 // The same from the jobs alone: hours of the run within the period, by user, and all.
 TEST_P(Periods, HaveTheCoreHoursOfAnIndependentSum) {
   fill_random();
-  for (int round = 0; round < 4; ++round) {
+  for (int round = 0; round < 2; ++round) {
     const std::int64_t from = kBegin + any(0, kDays * kDay), to = from + any(1, 30 * kDay);
     std::map<std::string, double> core_h;
     double all = 0;
@@ -307,7 +318,7 @@ TEST_P(Periods, HaveTheCoreHoursOfAnIndependentSum) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Random, Periods, testing::Range(1u, 3u));
+INSTANTIATE_TEST_SUITE_P(Random, Periods, testing::Range(1u, 5u));
 
 // Each card says what it counts.
 TEST_F(Shipped, SayWhatTheyCount) {

@@ -52,8 +52,13 @@ class CostViews : public testing::Test {
   void make() {
     auto sql = views_sql(store_.connection(), order_);
     ASSERT_TRUE(sql) << sql.error().line();
-    const Status made = store_.connection().execute(*sql);
-    ASSERT_TRUE(made) << made.error().line() << made.error().cause << *sql;
+    run(*sql);
+  }
+  // For another period or filter; the macros are those of make().
+  void make_again() { run(cost_views_sql(order_, true)); }
+  void run(const std::string& sql) {
+    const Status made = store_.connection().execute(sql);
+    ASSERT_TRUE(made) << made.error().line() << made.error().cause << sql;
   }
   std::string ask(const std::string& sql) { return rows(store_.connection(), sql); }
   double number(const std::string& sql) {
@@ -113,7 +118,7 @@ TEST_F(CostViews, HaveTheSameSumHoweverThePeriodIsCut) {
   EXPECT_DOUBLE_EQ(failures, 108);
   std::mt19937_64 random(20261125);
   const TimePoint first = utc("2021-04-30T00:00:00"), last = utc("2021-05-04T00:00:00");
-  for (int round = 0; round < 25; ++round) {
+  for (int round = 0; round < 12; ++round) {
     std::vector<TimePoint> cuts = {first, last};
     std::uniform_int_distribution<std::int64_t> seconds(0, 4 * 86400);
     for (int i = 0; i < round % 7; ++i) cuts.push_back(first + std::chrono::seconds(seconds(random)));
@@ -126,7 +131,7 @@ TEST_F(CostViews, HaveTheSameSumHoweverThePeriodIsCut) {
       if (cuts[i] == cuts[i + 1]) continue;
       order_.filter.from = cuts[i];
       order_.filter.to = cuts[i + 1];
-      make();
+      make_again();
       lost += number("SELECT coalesce(sum(lost_core_h) + sum(saved_core_h), 0) FROM failed_runs");
       cost += number("SELECT coalesce(sum(checkpoint_core_h), 0) FROM checkpoints_taken");
     }
