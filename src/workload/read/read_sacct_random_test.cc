@@ -122,10 +122,11 @@ Opened open_text(std::string text) {
   return {std::move(text), std::move(*opened)};
 }
 
-TEST(ReadSacctRandom, forty_thousand_rows_are_those_of_the_slow_reader) {
+// Each odd value of each column comes about twenty times, and each column in two logs of three.
+TEST(ReadSacctRandom, five_thousand_rows_are_those_of_the_slow_reader) {
   std::mt19937 random(7);
   int read = 0, refused = 0;
-  for (int log = 0; log < 200; ++log) {
+  for (int log = 0; log < 80; ++log) {
     // JobID, JobIDRaw or both; of the others some, in any order.
     std::vector<const Pool*> columns;
     for (std::size_t i = 2; i < pools().size(); ++i)
@@ -142,7 +143,7 @@ TEST(ReadSacctRandom, forty_thousand_rows_are_those_of_the_slow_reader) {
     std::string text;
     for (std::size_t i = 0; i < names.size(); ++i) text += (i > 0 ? d : "") + names[i];
     text += (trailing ? d : "") + "\n";
-    for (int r = 0; r < 200; ++r) {
+    for (int r = 0; r < 70; ++r) {
       std::vector<std::string> row;
       std::string line;
       for (std::size_t i = 0; i < columns.size(); ++i) {
@@ -175,8 +176,8 @@ TEST(ReadSacctRandom, forty_thousand_rows_are_those_of_the_slow_reader) {
       ASSERT_EQ(reference::show(reference::fields_of(out[0])), reference::show(*slow)) << record;
     }
   }
-  EXPECT_GT(read, 10000);
-  EXPECT_GT(refused, 1000);
+  EXPECT_GT(read, 1500);
+  EXPECT_GT(refused, 150);
 }
 
 // A log with texts that hold delimiters and newlines, and with torn rows.
@@ -209,7 +210,7 @@ OddLog odd_log(std::mt19937& random, int rows, bool torn) {
 TEST(ReadSacctRandom, names_with_delimiters_and_newlines_come_back) {
   std::mt19937 random(11);
   int wrong = 0, rows = 0;
-  for (int round = 0; round < 50; ++round) {
+  for (int round = 0; round < 15; ++round) {
     const OddLog log = odd_log(random, 200, false);
     const Opened opened = open_text(log.text);
     std::vector<RecordSpan> spans;
@@ -242,7 +243,7 @@ TEST(ReadSacctRandom, names_with_delimiters_and_newlines_come_back) {
 
 TEST(ReadSacctRandom, a_log_in_pieces_has_the_same_records) {
   std::mt19937 random(13);
-  for (int round = 0; round < 200; ++round) {
+  for (int round = 0; round < 50; ++round) {
     const OddLog log = odd_log(random, 60, true);
     const Opened opened = open_text(log.text);
     const std::string_view body = opened.body();
@@ -267,7 +268,7 @@ TEST(ReadSacctRandom, a_log_in_pieces_has_the_same_records) {
       ASSERT_EQ(pieces[i].job, whole[i].job);
     }
     // On several threads, each from a start that is surely one.
-    for (int cut = 0; cut < 20; ++cut) {
+    for (int cut = 0; cut < 8; ++cut) {
       const std::size_t from = random() % body.size();
       const std::size_t found = opened.reader.reader->find_start(body.substr(from));
       if (found == std::string_view::npos) continue;
@@ -293,7 +294,7 @@ TEST(ReadSacctRandom, lines_are_counted_alike_at_every_place_in_a_block) {
   std::mt19937 random(17);
   for (const std::string d : {"|", "||", "\xE2\x98\x83"}) {
     const Delimiter delimiter(d);
-    for (int round = 0; round < 2000; ++round) {
+    for (int round = 0; round < 600; ++round) {
       std::string text;
       for (std::size_t n = random() % (round % 100 == 0 ? 9000 : 90); n > 0; --n)
         text += random() % 4 == 0 ? d : random() % 30 == 0 ? "\n" : random() % 9 == 0 ? d.substr(0, 1) : "x";
