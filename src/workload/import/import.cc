@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <optional>
 #include <thread>
 
 #include "base/text.h"
@@ -36,6 +37,35 @@ class Producer final : public duck::RowProducer {
  private:
   JobMaker maker_;
   const RowWriter& writer_;
+};
+
+// Each thread that fills a store of all columns holds a group of rows of it, 130 MiB; a log under this bound
+// is read before a second thread is worth that.
+constexpr std::uint64_t kOneThreadBytes = std::uint64_t{32} << 20;
+
+// As many threads of DuckDB as `count` says, until it goes.
+class ThreadsFor {
+ public:
+  static Result<ThreadsFor> make(duck::Connection& connection, int count) {
+    auto usual = connection.query("SELECT current_setting('threads')::BIGINT");
+    if (!usual) return fail(std::move(usual.error()));
+    const auto* n = std::get_if<std::int64_t>(&usual->rows.at(0).at(0));
+    if (n == nullptr) return ThreadsFor(connection, 0);
+    if (auto set = connection.execute(fmt::format("SET threads = {}", count)); !set)
+      return fail(std::move(set.error()));
+    return ThreadsFor(connection, *n);
+  }
+  ThreadsFor(ThreadsFor&& other) noexcept
+      : connection_(other.connection_), usual_(std::exchange(other.usual_, 0)) {}
+  ThreadsFor& operator=(ThreadsFor&&) = delete;
+  ~ThreadsFor() {
+    if (usual_ > 0) (void)connection_->execute(fmt::format("SET threads = {}", usual_));
+  }
+
+ private:
+  ThreadsFor(duck::Connection& connection, std::int64_t usual) : connection_(&connection), usual_(usual) {}
+  duck::Connection* connection_;
+  std::int64_t usual_;
 };
 
 // What the jobs of these logs may hold, and what in_future_sql() asks.
@@ -160,7 +190,7 @@ std::string unused_source_name() {
 
 Result<ImportResult> import_logs(Store& store, const ImportOrder& order) {
   const auto begun = std::chrono::steady_clock::now();
-  const int threads =
+  int threads =
       order.threads > 0 ? order.threads : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   // A source stays known to DuckDB as long as the store is open; what it reads from goes when we go.
   const auto pass = std::make_shared<std::unique_ptr<Pass2>>(std::make_unique<Pass2>());
@@ -176,6 +206,15 @@ Result<ImportResult> import_logs(Store& store, const ImportOrder& order) {
   auto logs = open_logs(order.inputs, order.read, order.growing, order.name);
   if (!logs) return fail(std::move(logs.error()));
   shared.logs = std::move(*logs);
+  std::uint64_t bytes = 0;
+  for (const Log& log : shared.logs) bytes += log.size;
+  std::optional<ThreadsFor> one_thread;
+  if (order.threads <= 0 && !store.scratch() && bytes < kOneThreadBytes) {
+    threads = 1;
+    auto set = ThreadsFor::make(store.connection(), 1);
+    if (!set) return fail(std::move(set.error()));
+    one_thread.emplace(std::move(*set));
+  }
   auto rejects = Rejects::make(order.rejects_path, shared.logs.size());
   if (!rejects) return fail(std::move(rejects.error()));
   shared.rejects = std::move(*rejects);

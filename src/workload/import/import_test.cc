@@ -4,9 +4,12 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <random>
@@ -357,6 +360,46 @@ TEST(ReasonKind, LeavesOutTheValues) {
   EXPECT_EQ(reason_kind("'12x' is no job id (column 3)"), "'...' is no job id (column N)");
   EXPECT_EQ(reason_kind("a quote's half stays"), "a quote's half stays");
   EXPECT_EQ(reason_kind("'a\\'b'... (4096 bytes) is long"), "'...' (N bytes) is long");
+}
+
+// Ends the process: with 0 where it imported `jobs` of SWF and never held more than `most_mib`.
+[[noreturn]] void import_swf_and_exit(int jobs, int threads, long most_mib) {
+  char name[] = "/tmp/sickbay-swf-XXXXXX";
+  const std::string folder = mkdtemp(name);
+  bool good = false;
+  {
+    std::ofstream log(folder + "/log.swf");
+    log << "; UnixStartTime: 1600000000\n; MaxProcs: 4096\n";
+    for (int i = 1; i <= jobs; ++i)
+      log << i << ' ' << 30L * i << ' ' << i % 19997 << ' ' << 1 + i % 79999 << ' ' << (1 << i % 9) << ' '
+          << i % 70001 << ".5 " << 1000 + i % 899 << ' ' << (1 << i % 9) << ' ' << 600 + i % 79999 << " -1 1 "
+          << i % 211 << ' ' << i % 23 << ' ' << i % 499 << " 1 1 -1 -1\n";
+  }
+  {
+    auto store = Store::open({.path = folder + "/s.db", .memory_limit = Bytes{std::uint64_t{512} << 20}});
+    ImportOrder order;
+    order.inputs = {folder + "/log.swf"};
+    order.threads = threads;
+    auto done = store ? import_logs(*store, order) : Result<ImportResult>(fail(std::move(store.error())));
+    good = done && done->jobs_new == static_cast<std::uint64_t>(jobs);
+  }
+  std::filesystem::remove_all(folder);
+  rusage used{};
+  getrusage(RUSAGE_SELF, &used);
+  std::fprintf(stderr, "peak %ld MiB\n", used.ru_maxrss / 1024);
+  std::_Exit(good && used.ru_maxrss / 1024 < most_mib ? 0 : 1);
+}
+
+// A log of no more than this is read by one thread, which needs half of what two do.  (A sanitizer needs
+// more.)
+TEST(ImportMemory, ThreeHundredThousandJobsOfSwfTakeLessThan256MiB) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  const long most_mib = 1 << 20;
+#else
+  const long most_mib = 256;
+#endif
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(import_swf_and_exit(300'000, 0, most_mib), testing::ExitedWithCode(0), "peak");
 }
 
 TEST(PseudonymTest, ANameIsReplacedWhereItStands) {
