@@ -60,9 +60,10 @@ constexpr auto kOtherRecords = std::to_array<std::string_view>(
     {"new_job", "job_log", "host", "host_consumable", "queue", "queue_consumable", "sharelog", "new_ar",
      "ar_log", "ar_attr", "ar_acct", "online_usage", "del_job", "job_done"});
 
-bool is_number(std::string_view text) {
+// "0.000000", as iow and maxvmem are written; the parts of "h_rt=1:00:00" are not.
+bool is_fraction(std::string_view text) {
   std::int64_t n = 0;
-  return parse_integer(text, n, true);
+  return text.find('.') != std::string_view::npos && parse_integer(text, n, true);
 }
 
 struct Cut {
@@ -99,7 +100,7 @@ Behind behind_of(const Cut& c) {
   if (c.count <= category) return found;
   found.category = c.fields[category];
   for (std::size_t i = category + 1; i + 2 < c.count; ++i) {
-    if (!is_number(c.fields[i]) || !is_number(c.fields[i + 2])) continue;
+    if (!is_fraction(c.fields[i]) || !is_fraction(c.fields[i + 2])) continue;
     const char* const begin = c.fields[category].data();
     found.category = {begin, static_cast<std::size_t>(c.fields[i].data() - begin) - 1};
     found.pe_task = c.fields[i + 1];

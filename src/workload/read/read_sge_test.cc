@@ -136,6 +136,16 @@ TEST(ReadSge, TellsHowAJobEnded) {
   EXPECT_EQ(again->row(0).get(Text::reason), "rescheduling");
 }
 
+TEST(ReadSge, TakesNoPartOfACategoryForAProcess) {
+  for (const char* category : {"-l h_rt=1:00:00", "-l h_rt=1:00:00 -pe mpi 16"}) {
+    const auto log = read_log(open_sge, record({.category = category}));
+    ASSERT_EQ(log->rows.size(), 1U);
+    EXPECT_EQ(log->row(0).kind, RowKind::job) << category;
+    EXPECT_EQ(log->row(0).get(Text::constraints), category);
+    EXPECT_EQ(log->row(0).get(Num::max_vmsize), 1073741824);
+  }
+}
+
 // A job that could not be started has no times.
 TEST(ReadSge, LeavesOutWhatIsNotKnown) {
   const auto log = read_log(open_sge, record({.pe = "mpi",
