@@ -64,8 +64,8 @@ class Reader {
 
 /// What a person may say of a log, over what its content says.
 struct ReadOptions {
-  std::string format;  ///< "sacct", "sacct-fixed", "sacct-json", "csv", "pbs", "torque", "lsf", "sge", "swf"; empty:
-                       ///< by content
+  std::string format;  ///< "sacct", "sacct-fixed", "sacct-json", "csv", "pbs", "torque", "lsf", "sge", "swf";
+                       ///< empty: by content
   std::string delimiter;             ///< of sacct -P; one or more bytes; empty: by the header
   std::vector<std::string> columns;  ///< names of the columns, for a log without its header
   std::string column_map;            ///< CSV: JSON text {"job_id": "JobId", ...}; empty: by known names
