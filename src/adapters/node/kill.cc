@@ -12,6 +12,7 @@
 #include <cstring>
 
 #include "adapters/node/families.h"
+#include "adapters/node/parse.h"
 #include "adapters/node/process_table.h"
 #include "adapters/node/user_list.h"
 
@@ -27,16 +28,24 @@ class Condemned {
   ~Condemned() {
     for (const pollfd& p : open_) ::close(p.fd);
   }
-  /// Takes the process if it is still the one that started then.
-  void add(const Tree& tree, std::int64_t pid, std::int64_t started) {
+  /// Takes the process if it is still the one that started then.  Errors: os: it could not be held, or looked
+  /// at; it may be there.
+  Status add(const Tree& tree, std::int64_t pid, std::int64_t started) {
     const int fd = static_cast<int>(::syscall(SYS_pidfd_open, static_cast<pid_t>(pid), 0));
-    if (fd < 0) return;
+    if (fd < 0) {
+      // Only these say that there is no such process (the last two: the number is that of a thread by now).
+      if (errno == ESRCH || errno == EINVAL || errno == ENOENT) return {};
+      return fail(ErrorCode::os, std::strerror(errno));
+    }
     // Looked at after it is held: now the number cannot become another's unnoticed.
-    const auto stat = process_stat(tree, std::to_string(pid));
+    const auto text = tree.read(fmt::format("/proc/{}/stat", pid), 4096);
+    const auto stat = text ? parse_process_stat(*text) : std::nullopt;
     if (!stat || stat->started != started || stat->state == 'Z')
       ::close(fd);
     else
       open_.push_back({fd, POLLIN, 0});
+    if (!text && text.error().code != ErrorCode::not_found) return fail(text.error());
+    return {};
   }
   std::size_t size() const { return open_.size(); }
   std::string signal(int number) {
@@ -105,14 +114,21 @@ OperationEnd kill_leftovers(const Call& call) {
   // Listed first and ended together below: they share one grace.
   Condemned condemned;
   std::set<std::string> users;
+  std::size_t not_held = 0;
+  std::string why_not;
   for (ProcessTable::Process& p : **table.all()) {
     const auto uid = table.uid(p);
     if (!uid || *uid < first || busy->contains(*uid) || table.job(p) || except.has(table, *uid)) continue;
     if (p.stat.state == 'Z' || p.stat.pid == ::getpid()) continue;
-    condemned.add(*call.tree, p.stat.pid, p.stat.started);
+    if (const auto held = condemned.add(*call.tree, p.stat.pid, p.stat.started); !held) {
+      ++not_held;
+      why_not = held.error().what;
+    }
     users.insert(table.user(*uid));
   }
-  const Ended ended = end_all(condemned, call);
+  Ended ended = end_all(condemned, call);
+  ended.left += not_held;
+  if (ended.wrong.empty()) ended.wrong = why_not;
   Json out = Json::object({{"processes_killed", ended.gone}, {"processes_left", ended.left}});
   std::string text = fmt::format("ended {} processes", ended.gone);
   std::string_view between = " of ";
@@ -134,7 +150,8 @@ OperationEnd kill_process(const Call& call) {
   if (pid <= 1 || pid == ::getpid() || pid > (1 << 22))
     return unknown(fmt::format("process {} is none that may be ended", pid));
   Condemned condemned;
-  condemned.add(*call.tree, pid, call.integer("process_started"));
+  if (const auto held = condemned.add(*call.tree, pid, call.integer("process_started")); !held)
+    return unknown(fmt::format("process {} cannot be held: {}", pid, held.error().what));
   // Not there, or its number is another's by now: what was asked for is the case.
   if (condemned.size() == 0) return found(Json::object({{"process_killed", true}}), "it was gone");
   const Ended ended = end_all(condemned, call);

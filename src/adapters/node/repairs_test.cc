@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Repairs on real files and real processes, and threads that hang.
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -218,6 +220,64 @@ TEST(KillProcess, EndsTheOneThatStartedThen) {
   EXPECT_EQ(machine.run("process_gone", Json::object({{"process_pid", child.pid()}, {"process_started", 0}}))
                 .outputs["process_gone"],
             Json(true));
+}
+
+// The agent at its limit of open files: as many as are open, and `free` more.
+class FewDescriptors {
+ public:
+  explicit FewDescriptors(rlim_t free) {
+    ::getrlimit(RLIMIT_NOFILE, &before_);
+    const int next = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+    ::close(next);
+    const rlimit few{static_cast<rlim_t>(next) + free, before_.rlim_max};
+    EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &few), 0);
+  }
+  ~FewDescriptors() { ::setrlimit(RLIMIT_NOFILE, &before_); }
+  FewDescriptors(const FewDescriptors&) = delete;
+  FewDescriptors& operator=(const FewDescriptors&) = delete;
+
+ private:
+  rlimit before_{};
+};
+
+// A process that cannot be held is there, for all that we know.
+TEST(KillProcess, WhatCannotBeHeldIsNotGone) {
+  const Child child(::getuid(), false);
+  const Tree tree("/");
+  const Json arguments = Json::object(
+      {{"process_pid", child.pid()}, {"process_started", child.started()}, {"enabled", true}, {"grace", 1}});
+  for (const rlim_t free : {0, 1}) {  // none for its pidfd, none to look at it
+    OperationEnd end;
+    {
+      const FewDescriptors few(free);
+      end = call_later(kill_process, "kill_process", tree, arguments, 0);
+    }
+    EXPECT_EQ(end.result, Ended::unknown) << free << " " << end.outputs.dump();
+    EXPECT_NE(end.text.find(fmt::format("process {} cannot be held: ", child.pid())), std::string::npos)
+        << end.text;
+    EXPECT_NE(end.text.find("Too many open files"), std::string::npos) << end.text;
+    EXPECT_EQ(child.ended_by(), 0);
+  }
+}
+
+TEST(KillLeftovers, WhatCannotBeHeldIsLeft) {
+  if (::getuid() != 0) return;  // (as above)
+  // Not among those that the test above may end, nor may this one end those.
+  constexpr uid_t kUser = 4'000'000'016;
+  const Child one(kUser, false), other(kUser, false);
+  const Tree tree("/");
+  const Json arguments =
+      Json::object({{"first_uid", std::int64_t{kUser}}, {"except", "4000000017,4000000018"}, {"grace", 1}});
+  OperationEnd end;
+  const auto patience = std::chrono::steady_clock::now() + std::chrono::seconds(120);
+  do {
+    const FewDescriptors few(1);
+    end = call_later(kill_leftovers, "kill_leftovers", tree, arguments, 0);
+  } while (end.result == Ended::unknown && std::chrono::steady_clock::now() < patience);
+  EXPECT_EQ(end.result, Ended::fault) << end.text;
+  EXPECT_EQ(end.outputs.dump(), R"({"processes_killed":0,"processes_left":2})");
+  EXPECT_NE(end.text.find("2 are still there: cannot read /proc/"), std::string::npos) << end.text;
+  EXPECT_EQ(one.ended_by(), 0);
 }
 
 TEST(RestartService, BringsAServiceBackThatHasDied) {
