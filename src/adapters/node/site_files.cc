@@ -65,7 +65,8 @@ Result<std::vector<std::string>> paths_of(const Tree& tree, std::string_view lin
     glob_t found{};
     if (line.find_first_of("*?[") != std::string_view::npos &&
         ::glob(path.c_str(), GLOB_NOSORT, nullptr, &found) == 0)
-      for (std::size_t i = 0; i < found.gl_pathc && i < kMostFiles; ++i)
+      // (One over the bound is enough for it to be refused below.)
+      for (std::size_t i = 0; i < found.gl_pathc && i <= kMostFiles; ++i)
         // Below the root again: path() puts the root before it each time.
         paths.emplace_back(found.gl_pathv[i] + tree.path("").size());
     else
