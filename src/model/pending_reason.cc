@@ -225,9 +225,12 @@ constexpr auto kHolders = std::to_array<HolderRow>({
     {"{partition}", [](const PendingFacts& f) { return f.partition_names; }, "(unknown)"},
     {"{partition_time_limit}",
      [](const PendingFacts& f) {
-       std::int64_t most = f.partitions.empty() ? 0 : f.partitions.front().max_time_s;
-       for (const PendingPartition& p : f.partitions)
-         most = p.max_time_s == 0 ? 0 : std::max(most, p.max_time_s);
+       std::int64_t most = 0;
+       for (const PendingPartition& p : f.partitions) {
+         // 0 is no limit, which none of the others can be above.
+         if (p.max_time_s == 0) return minutes_text(0);
+         most = std::max(most, p.max_time_s);
+       }
        return minutes_text(most);
      },
      ""},

@@ -121,6 +121,19 @@ TEST(PendingReason, ShowsANewerSlurmsWordAsItIs) {
   EXPECT_FALSE(reason.lasting) << "nothing is known of it";
 }
 
+// A job that names several partitions may run in the one that allows it most.
+TEST(PendingReason, TheTimeLimitIsThatOfTheMostGenerousPartition) {
+  const std::pair<std::vector<std::int64_t>, const char*> rows[] = {
+      {{}, "no limit"},        {{3600}, "1 h"},         {{3600, 7200}, "2 h"},         {{7200, 3600}, "2 h"},
+      {{3600, 0}, "no limit"}, {{0, 3600}, "no limit"}, {{3600, 0, 7200}, "no limit"},
+  };
+  for (const auto& [limits, said] : rows) {
+    PendingFacts f = facts();
+    for (const std::int64_t limit : limits) f.partitions.emplace_back().max_time_s = limit;
+    EXPECT_EQ(fill_in("{partition_time_limit}", f), said) << testing::PrintToString(limits);
+  }
+}
+
 TEST(PendingReason, FillsAFactInOnce) {
   PendingFacts f = facts();
   f.request.licenses = "{job}";
