@@ -22,22 +22,37 @@ tl::unexpected<Error> refuse(std::string_view written, std::string_view why) {
                   .remedied_by("a pattern is a glob, /an expression/ or {a list of names}"));
 }
 
+// Where the set that begins at `at` ends; at the expression's end where nothing ends it (which the library
+// refuses).  In a set '{', '[' and '\' mean themselves, and so does a ']' right behind its begin.
+std::size_t end_of_set(std::string_view expression, std::size_t at) {
+  ++at;
+  if (at < expression.size() && expression[at] == '^') ++at;
+  if (at < expression.size() && expression[at] == ']') ++at;
+  while (at < expression.size() && expression[at] != ']') {
+    const std::string_view rest = expression.substr(at);
+    // [:digit:], [.x.] and [=x=] have a ']' of their own.
+    const bool named = rest.starts_with("[:") || rest.starts_with("[.") || rest.starts_with("[=");
+    if (!named) {
+      ++at;
+      continue;
+    }
+    const std::size_t end = rest.find(std::string{rest[1], ']'}, 2);
+    if (end == rest.npos) return expression.size();
+    at += end + 2;
+  }
+  return at;
+}
+
 // Why an expression is not taken; "" where it is.  A repetition of repetitions multiplies what the library
 // builds, and a back reference what it searches.
 std::string_view objection(std::string_view expression) {
   std::int64_t product = 1;
-  bool in_set = false;
   for (std::size_t i = 0; i < expression.size(); ++i) {
     const char c = expression[i];
-    // In a set '{', '[' and '\' mean themselves; a ']' right behind its begin does, too.
-    if (in_set) {
-      in_set = c != ']' || expression[i - 1] == '[' || expression.substr(i - 2, 2) == "[^";
-      continue;
-    }
     if (c == '\\') {
       if (++i < expression.size() && is_digit(expression[i])) return "has a back reference";
     } else if (c == '[') {
-      in_set = true;
+      i = end_of_set(expression, i);
     } else if (c == '{') {
       const std::size_t end = expression.find('}', i);
       if (end == std::string_view::npos) continue;
