@@ -204,8 +204,12 @@ Result<Json> allocate_donor(const Json& args) {
   auto donor = allocate(*request, order.job.job_id);
   // Left again whatever came of it, else its owner could run jobs on spares.
   if (!order.reservation.empty())
-    if (auto left = set_pool_users(order.reservation, order.pool_users); !left && donor)
-      return fail(std::move(left.error()).in("leaving the spare pool"));  // the repeat finds the donor
+    // Before the donor's own error: that no node is free is no reason to try again, and only a repeat leaves
+    // the pool.  (It finds the donor, where there is one.)
+    if (auto left = set_pool_users(order.reservation, order.pool_users); !left)
+      return fail(
+          std::move(left.error())
+              .in("leaving the spare pool" + (donor ? std::string() : ", after: " + donor.error().line())));
   if (!donor) return fail(std::move(donor.error()));
   auto job = read_job(*donor);
   if (!job || !*job)
