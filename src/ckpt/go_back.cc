@@ -120,16 +120,21 @@ class GoingBack {
     };
     // Between reading and taking places: the others are asked, and only then may rank 0's own files be
     // changed.
+    bool asked = false;
     const auto restored = restore(control, [&]() -> Status {
+      asked = true;
       if (auto told = answer("ready", {}); !told) return told;
       if (auto all = gather("ready"); !all) return all;
       return say("take", control.number);
     });
-    if (!restored && !refused) {  // before the others were asked
+    if (!restored && !asked) {
       if (auto told = answer("ready", restored.error()); !told) return tl::unexpected<Error>(told.error());
       if (auto all = gather("ready"); !all && !refused) return tl::unexpected<Error>(all.error());
       if (!refused) refused = restored.error();
     }
+    // Nobody has answered in time, or rank 0 itself could not take its places when all others might: then
+    // they say no "ready" any more, and all of them wait for the end of this turn.
+    if (!restored && !refused) return tl::unexpected<Error>(restored.error());
     if (refused && is_damage_of(*refused)) return false;
     if (refused) return fail(*refused);
     if (auto told = answer("done", {}); !told) return tl::unexpected<Error>(told.error());

@@ -97,6 +97,61 @@ TEST_F(GoBack, WithOneWhoDoesNotComeNothingIsChanged) {
   for (std::int64_t rank = 0; rank < 4; ++rank) EXPECT_EQ(four_.state(rank), "kept" + std::to_string(rank));
 }
 
+// A clock that only moves when somebody waits: how long a process waited is known, and costs nothing.
+struct WaitedFor {
+  TimePoint now{};
+  Waiting waiting(Micros patience) {
+    return {[this] { return now; }, [this](Micros length) { now += length; }, patience};
+  }
+};
+
+TEST_F(GoBack, OneWhoDoesNotComeIsWaitedForOnce) {
+  take("a");
+  WaitedFor clock;
+  const auto files = checkpoint::make_posix_files();
+  Series own = four_.series(*files);
+  const auto alone =
+      go_back(own, four_.participant(0), {.target = four_.place(0)}, clock.waiting(std::chrono::minutes(30)));
+  ASSERT_FALSE(alone);
+  EXPECT_EQ(alone.error().code, ErrorCode::timed_out) << alone.error().line();
+  EXPECT_LT(clock.now - TimePoint{}, std::chrono::minutes(31));
+}
+
+// The real files, but for one name nothing can be put in place.
+class OneStuck : public test::DyingFiles {
+ public:
+  explicit OneStuck(std::string name) : DyingFiles("/never"), name_(std::move(name)) {}
+  Status rename(const std::string& from, const std::string& to) override {
+    if (to == name_) return fail(ErrorCode::storage_broken, "it stays where it is");
+    return DyingFiles::rename(from, to);
+  }
+
+ private:
+  std::string name_;
+};
+
+// Rank 0 fails when all others have taken their places: they hear of it at once, and of what it was.
+TEST_F(GoBack, WhereRankZeroCannotTakeItsPlaceItsOwnErrorIsTold) {
+  take("a");
+  four_.write_all("lost");
+  const auto all = four_.all([&](std::int64_t rank) {
+    OneStuck files(four_.place(0) + "/state");
+    Series own = four_.series(files);
+    return go_back(own, four_.participant(rank), {.target = four_.place(rank)},
+                   real_waiting(std::chrono::seconds(10)));
+  });
+  for (const auto& one : all) {
+    ASSERT_FALSE(one);
+    EXPECT_EQ(one.error().code, ErrorCode::storage_broken) << one.error().line();
+  }
+  EXPECT_EQ(four_.state(0), "lost0");
+  // And they are together again in the next turn.
+  for (const auto& one : back()) {
+    ASSERT_TRUE(one) << one.error().line();
+    EXPECT_EQ(one->number, 1);
+  }
+}
+
 TEST_F(GoBack, AReplayBeginsWhereItWasToldAndThenGoesOnFromItsOwn) {
   take("a");
   take("b");
