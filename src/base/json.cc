@@ -113,7 +113,7 @@ class JsonBuilder : public nlohmann::json_sax<nlohmann::json> {
       } else if (options_.comments && text_.substr(at, 2) == "//") {
         at = std::min(text_.find('\n', at), text_.size());
       } else if (options_.comments && text_.substr(at, 2) == "/*") {
-        at = std::min(text_.find("*/", at), text_.size() - 2) + 2;
+        at = std::min(text_.find("*/", at + 2), text_.size() - 2) + 2;
       } else {
         break;
       }

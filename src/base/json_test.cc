@@ -120,6 +120,11 @@ TEST(Json, KnowsWhereAValueStood) {
   EXPECT_EQ(items->offset(), 0u);
   const std::vector<std::size_t> starts{2, 19, 24, 29, 34};
   for (std::size_t i = 0; i < starts.size(); ++i) EXPECT_EQ(items->items()[i].offset(), starts[i]) << i;
+  // The '*' that begins a comment does not end it, too.
+  const std::string odd = "[\n/*/\n1 */ \"x\"]";
+  items = Json::parse(odd, options);
+  ASSERT_TRUE(items);
+  EXPECT_EQ(items->items()[0].offset(), odd.find('"'));
 }
 
 TEST(Json, CommentsOnlyWhereAsked) {
