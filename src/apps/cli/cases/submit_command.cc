@@ -16,6 +16,7 @@
 #include "apps/cli/answer.h"
 #include "apps/cli/cases/batch_script.h"
 #include "apps/cli/cases/inputs.h"
+#include "apps/cli/cases/requeue_right.h"
 #include "apps/cli/child.h"
 #include "apps/cli/command_line.h"
 #include "apps/cli/commands.h"
@@ -123,18 +124,6 @@ std::optional<Error> kind_without_case(const SbatchLine& line, const BatchScript
         .because("a job for another cluster has no case here")
         .remedied_by("submit it on a login host of that cluster");
   return std::nullopt;
-}
-
-bool allows_requeue(const SbatchLine& line, const std::vector<GivenOption>& in_script) {
-  const GivenOption* yes = line.last("requeue");
-  const GivenOption* no = line.last("no-requeue");
-  // sbatch's order: the last word of the command line, then its variables, then the script.
-  if (yes || no) return yes && (!no || yes->first > no->first);
-  if (std::getenv("SBATCH_REQUEUE")) return true;
-  bool allowed = false;  // in the script, too, the last one counts
-  for (const GivenOption& option : in_script)
-    if (option.name == "requeue" || option.name == "no-requeue") allowed = option.name == "requeue";
-  return allowed;
 }
 
 // By inode: $PWD may lead there through a link.
