@@ -140,6 +140,17 @@ Result<std::string> script_word(const Record& record, const Json& work, const Ob
   return path;
 }
 
+// The nodes that the submission excludes by itself: by the command line, else by the script.
+std::string excluded_already(const Submission& submission) {
+  const auto line = parse_sbatch_line(submission.sbatch_options);
+  if (const GivenOption* given = line ? line->last("exclude") : nullptr) return given->value.value_or("");
+  std::string last;
+  if (const auto script = parse_script_options(submission.script))
+    for (const GivenOption& given : *script)
+      if (given.name == "exclude") last = given.value.value_or("");
+  return last;
+}
+
 void take_on(const Record& record, const std::vector<std::string>& environment) {
   // sbatch hands its environment on to the job: what this shell has and the recorded one had not must not
   // reach it.
@@ -226,10 +237,8 @@ std::vector<std::string> words_again(const Record& record, const std::string& ex
   words.insert(words.end(), options.begin(), options.end());
   if (!exclude.empty()) {
     // The last --exclude is the only one that counts, so it must hold the nodes of the one before as well.
-    const auto line = parse_sbatch_line(options);
-    const GivenOption* before = line ? line->last("exclude") : nullptr;
-    words.push_back(
-        "--exclude=" + (before != nullptr && before->value ? *before->value + "," : std::string()) + exclude);
+    const std::string before = excluded_already(record.submission);
+    words.push_back("--exclude=" + before + (before.empty() ? "" : ",") + exclude);
   }
   if (!nodes.empty()) words.push_back("--nodelist=" + nodes);
   if (!script.empty()) {
@@ -279,7 +288,7 @@ Result<std::vector<std::string>> environment_again(const Record& record, const J
 }
 
 Result<int> go_on(ApiClient& api, Redo& redo) {
-  const Record& record = redo.kept.record;
+  Record record = redo.kept.record;
   const Objects objects(redo.kept.work_dir);
   for (const Repair& repair : redo.repairs) {
     // Its files first: told is what has been done.
@@ -309,6 +318,12 @@ Result<int> go_on(ApiClient& api, Redo& redo) {
     auto word = script_word(record, redo.position["work"], objects);
     if (!word) return fail(word.error());
     script = std::move(*word);
+  }
+  // A script that was repaired may exclude other nodes now.
+  if (const std::string& repaired = redo.position["work"]["script"].as_string(); !repaired.empty()) {
+    auto text = objects.read(repaired, 64 << 20);
+    if (!text) return fail(std::move(text.error()).in("reading the repaired script"));
+    record.submission.script = std::move(*text);
   }
   const std::string exclude = redo.position["work"]["exclude"].as_string();
   const auto words = words_again(record, exclude, redo.wish.nodes, script, redo.wish.json);

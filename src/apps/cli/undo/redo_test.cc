@@ -13,6 +13,7 @@ namespace {
 namespace fs = std::filesystem;
 using ::testing::Contains;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
@@ -33,6 +34,12 @@ TEST(Redo, TheWordsAreThoseOfTheSubmission) {
   EXPECT_THAT(words_again(record, "n[3-4]", "n5", "-odd", true),
               ElementsAre("--record", "--check=cmp a b", "--require-case", "--json", "-xn1", "--exclude",
                           "n2", "--exclude=n2,n[3-4]", "--nodelist=n5", "--", "-odd", "fast", "a b"));
+  // What the script excludes is excluded still, but not where the line has overridden it already.
+  record.submission.script = "#!/bin/sh\n#SBATCH -x n8\n#SBATCH --exclude=n9\ntrue\n";
+  EXPECT_THAT(words_again(record, "n[3-4]", "", "job.sh", false), Contains("--exclude=n2,n[3-4]"));
+  record.submission.sbatch_options.clear();
+  EXPECT_THAT(words_again(record, "n[3-4]", "", "job.sh", false), Contains("--exclude=n9,n[3-4]"));
+  EXPECT_THAT(words_again(record, "", "", "job.sh", false), Not(Contains(HasSubstr("--exclude"))));
   // --wrap has no script.
   record.submission.script_args.clear();
   record.submission.sbatch_options = {"--wrap=true"};
