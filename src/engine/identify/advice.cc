@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cctype>
 #include <optional>
+#include <string_view>
 
 #include "base/hostlist.h"
 #include "engine/identify/evidence.h"
@@ -55,7 +56,9 @@ std::string written_name(const std::string& path, const Run& run) {
     if (at >= path.size()) return "";
     auto value = pattern_value(path[at], run);
     if (!value) return "";
-    if (value->size() < width) value->insert(0, width - value->size(), '0');
+    // It pads what is a number by its kind: %5N is the name as it is (sbatch(1), filename pattern).
+    const bool number = std::string_view("jAnt").find(path[at]) != std::string_view::npos;
+    if (number && value->size() < width) value->insert(0, width - value->size(), '0');
     text += *value;
     i = at;
   }

@@ -704,7 +704,9 @@ TEST(Advice, NamesOnlyFilesThatCanExist) {
        {Row{"/h/slurm-7.out", "", "/h/slurm-7.out"}, Row{"/h/o", "/h/e", "/h/e"},
         Row{"/h/%x-%5j-%N-%t.out", "", "/h/solve-00007-n1-0.out"}, Row{"/dev/null", "/dev/null", ""},
         Row{"/h/o", "/dev/null", "/h/o"}, Row{"/h/%q", "", ""}, Row{"/h/100%%", "", "/h/100%"},
-        Row{"/h/%5", "", ""}, Row{"", "", ""}}) {
+        Row{"/h/%5", "", ""}, Row{"", "", ""},
+        // sbatch pads numbers alone.
+        Row{"/h/%8x-%8N-%8s-%3t", "", "/h/solve-n1-batch-000"}, Row{"/h/%3A.%03n", "", "/h/007.000"}}) {
     identify::Run run;
     run.job.job_id = 7;
     run.job.name = "solve";
