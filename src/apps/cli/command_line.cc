@@ -93,10 +93,10 @@ Error parse_error(CLI::App& app, const CLI::ParseError& e, const std::vector<std
 }
 
 // Commands that ask sickbayd; submit has its own words.
-constexpr std::string_view kAskSickbayd[] = {"why",     "cases",       "watch",  "cancel",   "rerun",
-                                             "requeue", "trigger",     "nodes",  "diagnose", "undo-drains",
-                                             "journal", "status",      "spares", "detect",   "verify",
-                                             "history", "checkpoints", "undo",   "redo",     "restore"};
+constexpr std::string_view kAskSickbayd[] = {
+    "why",      "cases",    "watch",       "cancel",     "rerun",       "requeue", "trigger", "nodes",
+    "findings", "diagnose", "undo-drains", "journal",    "status",      "spares",  "detect",  "recover",
+    "tree",     "verify",   "history",     "checkpoint", "checkpoints", "undo",    "redo",    "restore"};
 
 }  // namespace
 
