@@ -128,7 +128,7 @@ Result<std::uint64_t> Store::remove(std::span<const std::int64_t> numbers) {
     const auto number = number_of(name);
     // (Those above the newest are being written, by others.)
     const bool left = name.ends_with(".new") && number && *number <= newest;
-    const bool old = name.ends_with(".pack") && number && *number<newest&& * number> unknown_up_to;
+    const bool old = name.ends_with(".pack") && number && (*number < newest) && (*number > unknown_up_to);
     const bool ended = name.ends_with(".pack") && number &&
                        std::find(numbers.begin(), numbers.end(), *number) != numbers.end() &&
                        *number > unknown_up_to;

@@ -3,8 +3,8 @@
 // text, and behind the last one the bytes of the pack.
 //
 //   keeper   sickbay-keep 1 NONCE
-//   other    get NUMBER RANK SHA256 SEAL               the pack of that checkpoint and process with that
-//   index
+//   other    get NUMBER RANK SHA256 SEAL               the pack of that checkpoint and process
+//                                                      with that index
 //            part NUMBER RANK SHA256 FROM BYTES SEAL   some bytes of it
 //            needs NUMBER RANK SHA256 SEAL             it and the packs that it stands on, a line for each
 //            head NUMBER SEAL                          of the parity of all packs with that number

@@ -27,7 +27,6 @@ Result<Submitted> SimCluster::accept_program(const ProgramOrder& order) {
   request->dependency.clear();
   request->exclude = hosts_in_either(request->exclude, sorted_hosts(order.exclude));
   request->hold = true;
-  request->dependency.clear();
   request->comment += (request->comment.empty() ? "sickbay:" : " sickbay:") + order.key;
   request->output = order.output_dir + "/slurm-%j.out";
   request->error = order.output_dir + "/slurm-%j.err";

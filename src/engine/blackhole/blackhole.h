@@ -7,10 +7,10 @@
 //
 //     apply()   keeps the last outcomes of each kind of job (a user and a program), bounded and fair: a user
 //               with a thousand failures has no more room than one with ten (recent.h);
-//     judge()   weighs, for a node on which jobs fail, "this node kills what starts on it" against three
-//               other stories: these programs fail anyway, they are broken since a moment ago, something is
-//               wrong everywhere since a moment ago (judge.h).  A sequential test: it may look after every
-//               outcome, and stops at fixed odds;
+//     judge()   weighs, for a node on which jobs fail, "this node kills what starts on it" against four
+//               other stories: these programs fail anyway, their user has just broken them, one of them is
+//               broken for everybody, something is wrong everywhere since a moment ago (judge.h).  A
+//               sequential test: it may look after every outcome, and stops at fixed odds;
 //     decide()  says what the journal is to hear: that a node is a black hole, or is one no longer.
 //
 // It acts on nothing: whether the node is drained is the drain engine's, under the one breaker.  No I/O, no

@@ -17,8 +17,8 @@
 //         `-- job 31: 1 submitted ...
 //
 // An operation is named by its job and its number there, "17.4", which no later operation changes.  What a
-// person may undo of it stands in selective.h, what he would get in plan.h, what failures cost in account.h,
-// and what can be undone of what operators did in inverses.h.
+// person may undo of it, and what he would get, stands in plan.h, what failures cost in account.h, and what
+// can be undone of what operators did in inverses.h.
 //
 // apply() alone: the engine wants nothing of its own, it remembers.  No I/O, no clock.
 // Source: doc/design/undo.md.

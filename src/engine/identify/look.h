@@ -37,6 +37,8 @@ class Look {
   bool fails_to_launch(const Run& first);
   void finish_cancelled();
   void end_hangs();
+  /// The case's time is over: lets end what runs, then the best answer stands.
+  void run_out();
   void finish_without_experiment(const Run& first);
   void end_with(Cause cause, std::string sentence, std::vector<std::string> next = {});
   void wind_up(const Verdict& verdict);
@@ -49,9 +51,6 @@ class Look {
   // --- array.cc
   void array_steps(const TaskArray& array);
   void cancel_task_cases(const TaskArray& array);
-  /// The case's time is over: lets end what runs, then the best answer stands.
-  void run_out();
-  bool time_is_over() const;
 
   // --- experiment.cc
   void experiment();
@@ -59,9 +58,9 @@ class Look {
   void look_at_third_run();
   void drop_idle_questions();
   void drive_program(int n);
-  bool needs_third() const;
 
   // --- verification.cc
+  bool time_is_over() const;
   /// V on the nodes of program run `n`; 0 is the control run.
   void drive_check(int n);
   /// Takes what V said of these nodes for other cases as this case's answer; true where it did.

@@ -50,8 +50,8 @@ std::string redo_text(const Redo& redo);
 /// The words of the submission: options of sickbay submit, of sbatch, then `script` and its arguments.
 std::vector<std::string> words_again(const Record& record, const std::string& exclude,
                                      const std::string& nodes, const std::string& script, bool json);
-/// The environment of the replay: the recorded one, changed as `work` says (values by `value_of`), and what
-/// tells sickbay-ckpt where to go on.
+/// The environment of the replay: the recorded one, changed as the position's "work" says (the values lie in
+/// `objects`), and what tells sickbay-ckpt where to go on.  Errors: those of Objects::read().
 Result<std::vector<std::string>> environment_again(const Record& record, const Json& position,
                                                    const Objects& objects);
 
