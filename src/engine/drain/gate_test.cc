@@ -53,7 +53,7 @@ struct GateWorld : World {
         text = event.body["args"]["reason"].as_string();
     return text;
   }
-  std::string gate(const std::string& node) const { return node_view(known(), node)["gate"].as_string(); }
+  std::string gate(const std::string& node) const { return view(node)["gate"].as_string(); }
   // A replay of the journal gives the same state.
   void expect_replayed() const {
     cluster::Cluster again;
