@@ -19,7 +19,7 @@ demo_programs := sickbay sickbayd sickbay-slurm sickbay-verify sickbay-sim demo_
 # What the corpus runs.
 blame_programs := sickbay sickbayd sickbay-agent sickbay-slurm sickbay-verify sickbay_clock_shift blame_programs
 
-.PHONY: help setup build demo test test-slurm-releases test-asan test-tsan bench blame blame-quick lint format fuzz install clean
+.PHONY: help setup build demo test test-slurm-releases test-asan test-tsan bench blame blame-quick lint format fuzz fuzz-growth install clean
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-20s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -81,6 +81,11 @@ fuzz: ## libFuzzer on each target, FUZZ_SECONDS=20 each; what it finds goes to b
 	@tools/setup --quiet
 	@tools/build fuzz fuzz/all
 	@tools/run-fuzz build/fuzz $(FUZZ_SECONDS)
+
+fuzz-growth: ## how the time of each parser grows with its input, FUZZ_SECONDS=20 each; fails where it is not in proportion
+	@tools/setup --quiet
+	@tools/build bench growth
+	@tools/run-growth build/bench $(FUZZ_SECONDS)
 
 install: ## install to PREFIX=/usr/local (DESTDIR is honoured)
 	@tools/setup --quiet

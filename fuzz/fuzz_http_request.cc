@@ -72,7 +72,8 @@ Outcome read(std::string_view bytes, std::size_t piece) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
   if (size == 0) return 0;
   const std::string_view text = fuzz::as_text(bytes + 1, size - 1);
-  const Outcome whole = read(text, text.size() + 1), cut = read(text, 1U + bytes[0] % 32U);
+  // (The server reads so much at a time: http_connection.cc.)
+  const Outcome whole = read(text, 16 << 10), cut = read(text, 1U + bytes[0] % 32U);
   SB_CHECK(whole == cut, "the cuts make no difference");
   return 0;
 }
