@@ -34,9 +34,10 @@ std::string name_of(std::string_view text) {
   return name == "filesystem" || name == "mount" ? name + "_root" : name;
 }
 
-Json described(std::string_view text) {
-  return Json::object({{"description", std::string(text).substr(0, 400)}});
-}
+// A line of nhc.conf has any length, a description 1024 characters at most (kMostDescription).
+std::string in_short(std::string_view text) { return std::string(whole_characters(text, 400)); }
+
+Json described(std::string_view text) { return Json::object({{"description", in_short(text)}}); }
 
 // The file of one target while it grows.
 class Target {
@@ -58,7 +59,8 @@ class Target {
                                           {"description", "Tell the operator"}}));
   }
 
-  void add(const NhcRule& rule, const std::string& number) {
+  void add(NhcRule rule, const std::string& number) {
+    rule.description = in_short(rule.description);
     std::string fault = rule.fault, component;
     for (const NhcLook& look : rule.looks) {
       component = name_of(look.component);
@@ -87,7 +89,8 @@ class Target {
                                         {"description", "Repair: " + rule.repair},
                                         {"timeout", "60s"},
                                         {"budget", Json::object({{"runs", 3}, {"window", "24h"}})}}));
-    operations_.set(again, operation(look, "verify", "Look again at the " + look.component_description));
+    operations_.set(again,
+                    operation(look, "verify", "Look again at the " + in_short(look.component_description)));
     const std::string left = with_characteristics(rule.fault, look, "_" + again, again);
     predicates_.set("mend_" + number, Json::object({{"when", fmt::format("({}) AND repair", fault)},
                                                     {"description", rule.description}}));
@@ -160,7 +163,7 @@ class Target {
                               {"run", "builtin:" + look.builtin},
                               {"components", Json::array({name_of(look.component)})},
                               {"arguments", look.arguments},
-                              {"description", description.substr(0, 400)}});
+                              {"description", in_short(description)}});
     if (look.seconds > 0) made.set("timeout", fmt::format("{}s", look.seconds));
     return made;
   }

@@ -444,4 +444,21 @@ TEST(ImportNhc, LinesWithFaultsAreRefusedWithTheirNumber) {
 }
 
 }  // namespace
+// Found by fuzz/growth.cc: the description of a rule is its line, and one of over 1024 characters was refused
+// by our own reader.
+TEST(ImportNhc, ALineOfAnyLengthGivesASpecificationThatIsRead) {
+  for (const char* line : {"* || check_fs_mount_rw -f /{}", "* || check_ps_service -S {}",
+                           "* || check_cmd_status -r 0 {}", "* || check_file_test -e /{}", "* || {} && true"})
+    for (const std::size_t length : {100, 1020, 5000})
+      for (const char* letter : {"a", "ü"}) {
+        std::string word;
+        while (word.size() < length) word += letter;
+        const auto made = import_nhc(fmt::format(fmt::runtime(line), word) + "\n", "nhc.conf", cluster());
+        if (!made || made->files.empty()) continue;
+        const auto read = read_specifications(made->files, {"n01", {}});
+        EXPECT_TRUE(read) << line << " " << length << " " << letter << ": "
+                          << read.error().what.substr(0, 300);
+      }
+}
+
 }  // namespace sickbay::diagnose
