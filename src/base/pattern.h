@@ -7,6 +7,7 @@
 // than a moment.  Which side a '!' turns round for a whole list of lines is said in Patterns, not here.
 #pragma once
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
