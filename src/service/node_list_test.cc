@@ -40,6 +40,7 @@ Json slow_service(const drain::Known& known, const std::string& name) {
                        {"since", to_micros(is && it->second.ours ? it->second.drained_at : kNoTime)},
                        {"refused", is ? it->second.refused : std::string()},
                        {"wish", drain::wish_text(known, name)},
+                       {"gate", drain::gate_text(known, name)},
                        {"observe_only", !known.policy.act}});
 }
 

@@ -23,9 +23,9 @@ Submissions::Submissions(Loop& loop, Controller& controller, CaseStore& cases, s
   controller_.on_committed(lifetime_.guard([this](const Event& event) {
     const auto no = parse_case_name(event.subject);
     // (One that the controller has dropped by now was archived: sweep() and the timer see to those.)
-    const auto& cases = controller_.seats().cases().state().cases;
-    const auto it = no ? cases.find(*no) : cases.end();
-    if (it == cases.end()) return;
+    const auto& known = controller_.seats().cases().state().cases;
+    const auto it = no ? known.find(*no) : known.end();
+    if (it == known.end()) return;
     if (const std::int64_t first = it->second.first; first != 0 && it->second.is_closed()) settle(first);
     settle(*no);
   }));

@@ -27,9 +27,9 @@ const Json kSick = Json::object({{"passed", false},
                                  {"sick", "node/disk: disk is broken"}});
 
 struct GateWorld : World {
-  explicit GateWorld(bool boot = true, bool back = true) {
-    policy.gate_boot = boot;
-    policy.gate_return = back;
+  explicit GateWorld(bool at_boot = true, bool at_return = true) {
+    policy.gate_boot = at_boot;
+    policy.gate_return = at_return;
     gates = true;
     check_result = kWell;
     nodes("n[1-40]", "IDLE");

@@ -27,6 +27,8 @@ std::string_view standing(const Known& known, const std::string& node);
 std::span<const std::string_view> standings();
 /// What becomes of a wish to reboot the node or to power it off, for people; "" where there is none.
 std::string wish_text(const Known& known, const std::string& node);
+/// What becomes of its gate, for people; "" where there is nothing to say.
+std::string gate_text(const Known& known, const std::string& node);
 /// The member "service" of a node in GET /v1/nodes (doc/formats/api.md).  `reasons`: what write_reasons()
 /// gave for it, where somebody has kept that; "": it is written anew.
 void write_node_view(JsonText& text, const Known& known, const std::string& node,

@@ -115,8 +115,6 @@ bool tend_gate(const Known& known, const std::string& name, const Node& node, De
 bool says_too_little(const Known& known, const Node& node, const Reason& reason, Decision& decision);
 /// Whether a reason in Slurm is a gate's.
 bool is_of_gate(std::string_view reason);
-/// What becomes of its gate, for people; "" where there is nothing to say.
-std::string gate_text(const Known& known, const std::string& name);
 std::string canonical_gates(const State& state);
 
 }  // namespace sickbay::drain

@@ -53,7 +53,7 @@ TEST(JobCosts, AreTakenByAStoreFromBeforeThem) {
 
 // One by one they would not fit into the memory of an import.
 TEST(JobCosts, ComeInByTheHundredThousand) {
-  auto store = Store::open({.threads = 1, .memory_limit = std::uint64_t{128} << 20});
+  auto store = Store::open({.path = "", .threads = 1, .memory_limit = std::uint64_t{128} << 20});
   ASSERT_TRUE(store) << store.error().line();
   JobCostList many;
   for (std::int64_t i = 0; i < 100'000; ++i)
