@@ -237,7 +237,7 @@ bool Agents::changes_nothing(const std::string& node, const Json& finding) const
   const auto& drains = controller_.seats().drains().state().nodes;
   const auto it = drains.find(node);
   if (it == drains.end()) return false;
-  const std::string rule = finding["specification"].as_string() + "/" + finding["rule"].as_string();
+  const std::string rule = rule_of_finding(finding);
   return std::ranges::any_of(it->second.reasons, [&](const auto& entry) {
     const drain::Reason& reason = entry.second;
     return reason.rule == rule && reason.action == action && reason.gone_at == kNoTime && !reason.observed &&

@@ -2,16 +2,13 @@
 #include "service/fault_book.h"
 
 #include "model/event_kinds.h"
+#include "model/finding_action.h"
 #include "model/ids.h"
 
 namespace sickbay {
 namespace {
 
 std::string month_of(TimePoint at) { return format_time(at).substr(0, 7); }
-
-std::string rule_of(const Json& body) {
-  return body["specification"].as_string() + "/" + body["rule"].as_string();
-}
 
 }  // namespace
 
@@ -29,7 +26,7 @@ FaultBook::Row& FaultBook::row(TimePoint at, const Key& key) {
 }
 
 void FaultBook::note_finding(const Event& event) {
-  const Key key{event.body["node"].as_string(), rule_of(event.body)};
+  const Key key{event.body["node"].as_string(), rule_of_finding(event.body)};
   const std::string& result = event.body["result"].as_string();
   if (result == "fault") {
     if (standing_.try_emplace(key, event.at).second) ++row(event.at, key).faults;
@@ -43,12 +40,12 @@ void FaultBook::note_finding(const Event& event) {
 
 void FaultBook::note_repair(const std::string& node, const Event& event) {
   const Json& body = event.body;
-  Row& counts = row(event.at, {node, rule_of(body)});
+  Row& counts = row(event.at, {node, rule_of_finding(body)});
   const std::string& result = body["result"].as_string();
   ++(result == "ok" ? counts.ok : result == "fault" ? counts.failed : counts.unknown);
   auto& last = repairs_[node];
   last.push_front(Json::object({{"at", to_micros(event.at)},
-                                {"rule", rule_of(body)},
+                                {"rule", rule_of_finding(body)},
                                 {"operation", body["operation"]},
                                 {"result", body["result"]},
                                 {"text", body["text"]},

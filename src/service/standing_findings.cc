@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "model/finding_action.h"
+
 namespace sickbay {
 namespace {
 
@@ -11,13 +13,19 @@ constexpr std::chrono::minutes kUnknownStands{70};  // an agent tells what stand
 
 bool is_notice(std::string_view action) { return action == "notify" || action == "none"; }
 
-std::string rule_of(const Json& finding) {
-  return finding["specification"].as_string() + "/" + finding["rule"].as_string();
-}
-
 // By the journal's stamps alone, so that a replay reckons likewise.
 bool was_over(const StandingFindings::Standing& one, TimePoint at) {
   return one.result != "fault" && at - one.told >= StandingFindings::kNewsAgain + kUnknownStands;
+}
+
+// Where the finding stands, or null; of nodes that may be changed, to be changed.
+template <class Nodes>
+auto* standing_in(Nodes& nodes, const std::string& node, const Json& finding) {
+  const auto places = nodes.find(node);
+  using Found = decltype(&places->second.begin()->second);
+  if (places == nodes.end()) return Found(nullptr);
+  const auto it = places->second.find(rule_of_finding(finding) + "/" + finding["result"].as_string());
+  return it == places->second.end() ? Found(nullptr) : &it->second;
 }
 
 }  // namespace
@@ -30,22 +38,16 @@ bool StandingFindings::is_over(const Standing& one, TimePoint now) const {
 }
 
 bool StandingFindings::is_known(const std::string& node, const Json& finding, TimePoint now) const {
-  const auto places = nodes_.find(node);
-  if (places == nodes_.end()) return false;
-  const auto it = places->second.find(rule_of(finding) + "/" + finding["result"].as_string());
-  if (it == places->second.end()) return false;
-  const Standing& one = it->second;
-  return now - one.told < kNewsAgain && !is_over(one, now) && one.action == finding["action"].as_string() &&
-         one.boot_id == finding["boot_id"].as_string();
+  const Standing* one = standing_in(nodes_, node, finding);
+  return one != nullptr && now - one->told < kNewsAgain && !is_over(*one, now) &&
+         one->action == finding["action"].as_string() && one->boot_id == finding["boot_id"].as_string();
 }
 
 void StandingFindings::heard(const std::string& node, const Json& finding, TimePoint now) {
-  const auto places = nodes_.find(node);
-  if (places == nodes_.end()) return;
-  const auto it = places->second.find(rule_of(finding) + "/" + finding["result"].as_string());
-  if (it == places->second.end()) return;
-  it->second.heard = now;
-  it->second.text = finding["text"].as_string();  // how full a disk is by now, say
+  Standing* one = standing_in(nodes_, node, finding);
+  if (one == nullptr) return;
+  one->heard = now;
+  one->text = finding["text"].as_string();  // how full a disk is by now, say
 }
 
 void StandingFindings::apply(const Event& event) {
@@ -58,7 +60,7 @@ StandingFindings::OfNode StandingFindings::places(const std::string& node) const
 }
 
 bool StandingFindings::put(OfNode& places, const Json& finding, const std::string& name, TimePoint at) {
-  const std::string rule = rule_of(finding);
+  const std::string rule = rule_of_finding(finding);
   const std::string& result = finding["result"].as_string();
   if (result == "ok") {
     places.erase(rule + "/fault");

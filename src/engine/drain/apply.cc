@@ -120,13 +120,9 @@ void on_agent_seen(Change& c) {
 
 // --- what agents and cases say
 
-std::string rule_of(const Json& finding) {
-  return finding["specification"].as_string() + "/" + finding["rule"].as_string();
-}
-
 void on_finding(Change& c) {
   const Json& body = c.event.body;
-  const std::string rule = rule_of(body);
+  const std::string rule = rule_of_finding(body);
   const std::string& name = body["node"].as_string();
   if (body["late"].as_bool()) return;  // history, never a cause to act (decisions.md 14)
   if (body["result"].as_string() == "ok") {

@@ -176,8 +176,8 @@ struct World {
         Json::object(
             {{"key", found.mapped().key}, {"verb", found.mapped().verb}, {"result", std::move(result)}}));
   }
-  void hello(const std::string& node, const std::string& boot_id) {
-    say(node_subject(node), kAgentSeen, Json::object({{"version", "1"}, {"boot_id", boot_id}}));
+  void hello(const std::string& node, const std::string& told_boot) {
+    say(node_subject(node), kAgentSeen, Json::object({{"version", "1"}, {"boot_id", told_boot}}));
   }
   void gone(const std::string& hostlist) {
     say("cluster", "nodes_seen",

@@ -16,7 +16,6 @@
 
 #include <algorithm>
 
-#include "base/duration.h"
 #include "engine/drain/parts.h"
 #include "model/ids.h"
 #include "model/job.h"
@@ -201,13 +200,10 @@ std::string gate_text(const Known& k, const std::string& name) {
   const auto it = k.state.nodes.find(name);
   if (it == k.state.nodes.end()) return "";
   const Node& node = it->second;
-  const auto ago = [&](TimePoint then) {
-    return describe_duration(std::chrono::floor<std::chrono::seconds>(std::max(k.now, then) - then)) + " ago";
-  };
   if (gate_of(node) == nullptr)
-    return node.let_in == kNoTime
-               ? ""
-               : fmt::format("let in {} without an examination: its agent did not answer", ago(node.let_in));
+    return node.let_in == kNoTime ? ""
+                                  : fmt::format("let in {} without an examination: its agent did not answer",
+                                                ago(node.let_in, k.now));
   if (node.gate.sick) return "examined again until it is well";
   if (node.gate.tried_at != kNoTime || k.now > gate_of(node)->since + k.policy.gate_wait)
     return k.policy.gate_keep ? "kept out, for its agent has not examined it: ask it, or undo the drain"

@@ -41,12 +41,12 @@ constexpr auto kWishes = std::to_array<std::string_view>({
 });
 static_assert(kWishes.size() == static_cast<std::size_t>(Wish::What::at_once) + 1);
 
+}  // namespace
+
 std::string ago(TimePoint then, TimePoint now) {
   // A node's boot time is its own clock's: it may lie a little ahead of ours.
   return describe_duration(std::chrono::floor<std::chrono::seconds>(std::max(now, then) - then)) + " ago";
 }
-
-}  // namespace
 
 std::string_view standing(const Known& known, const std::string& name) {
   return kStandings[static_cast<std::size_t>(standing_of(known, name))];

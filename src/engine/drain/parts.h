@@ -117,4 +117,9 @@ bool says_too_little(const Known& known, const Node& node, const Reason& reason,
 bool is_of_gate(std::string_view reason);
 std::string canonical_gates(const State& state);
 
+// --- node_view.cc
+
+/// "3 min ago".
+std::string ago(TimePoint then, TimePoint now);
+
 }  // namespace sickbay::drain

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "model/finding_action.h"
+
 namespace sickbay::identify {
 namespace {
 
@@ -39,7 +41,7 @@ void gather_signs(const State& state, Case& subject, const Run& run) {
 void take_finding(State& state, const Event& event) {
   const Json& body = event.body;
   const std::string& name = body["node"].as_string();
-  const std::string rule = body["specification"].as_string() + "/" + body["rule"].as_string();
+  const std::string rule = rule_of_finding(body);
   // Set right where the agent's clock is off.  What it found it may have stamped before the clock went wrong:
   // the earlier time holds, for a fault that stood before a run counts as much as one of its time.
   const TimePoint stamp = from_micros(body["at"].as_int());

@@ -13,6 +13,7 @@
 #include "engine/recover/asked.h"
 #include "engine/recover/recover.h"
 #include "model/event_kinds.h"
+#include "model/finding_action.h"
 #include "model/slurm_state.h"
 #include "model/verbs.h"
 
@@ -55,7 +56,7 @@ Seconds seconds_of(const Json& us) { return Seconds(Micros(us.as_int())); }
 void on_finding(Change& c) {
   const Json& body = c.event.body;
   if (body["late"].as_bool()) return;  // history, never a cause to act (decisions.md 14)
-  const std::string rule = body["specification"].as_string() + "/" + body["rule"].as_string();
+  const std::string rule = rule_of_finding(body);
   const std::string& node = body["node"].as_string();
   // The rule sees its fault no more: nothing is opened for it, and what is open ends (decide(), source_gone).
   if (body["result"].as_string() == "ok") {

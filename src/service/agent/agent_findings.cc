@@ -21,8 +21,7 @@ constexpr std::size_t kMostRefusal = 1000;         // bytes
 constexpr std::string_view kAgentRules = "agent";  // specification of what the agent says of its rules
 
 std::string fired_key(const Json& finding) {
-  return finding["specification"].as_string() + "/" + finding["rule"].as_string() + "/" +
-         finding["result"].as_string();
+  return rule_of_finding(finding) + "/" + finding["result"].as_string();
 }
 
 // A key of `fired`: SPECIFICATION/RULE/RESULT; names have no slash.
