@@ -46,18 +46,27 @@ class Statement {
   ~Statement() { sqlite3_finalize(statement_); }
 
   Status prepare(sqlite3* db, const char* sql);
-  void bind(int at, std::int64_t value) { sqlite3_bind_int64(statement_, at, value); }
+  void bind(int at, std::int64_t value) { bound(sqlite3_bind_int64(statement_, at, value)); }
   void bind(int at, std::string_view text) {
-    sqlite3_bind_text64(statement_, at, text.data(), text.size(), SQLITE_TRANSIENT, SQLITE_UTF8);
+    bound(sqlite3_bind_text64(statement_, at, text.data(), text.size(), SQLITE_TRANSIENT, SQLITE_UTF8));
   }
-  /// SQLITE_ROW, SQLITE_DONE or an error code.
-  int step() { return sqlite3_step(statement_); }
-  void reset() { sqlite3_reset(statement_); }
+  /// SQLITE_ROW, SQLITE_DONE or an error code: also that of a bind() since the last reset(), for a parameter
+  /// that was not bound is NULL, and a statement with that one does something else.
+  int step() { return unbound_ != SQLITE_OK ? unbound_ : sqlite3_step(statement_); }
+  void reset() {
+    sqlite3_reset(statement_);
+    unbound_ = SQLITE_OK;
+  }
   std::int64_t integer(int column) { return sqlite3_column_int64(statement_, column); }
   std::string text(int column);
 
  private:
+  void bound(int code) {
+    if (code != SQLITE_OK && unbound_ == SQLITE_OK) unbound_ = code;
+  }
+
   sqlite3_stmt* statement_ = nullptr;
+  int unbound_ = SQLITE_OK;  ///< why a parameter was not bound
 };
 
 }  // namespace sickbay::sqlite
