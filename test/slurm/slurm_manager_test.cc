@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <map>
 
 #include "adapters/posix/process_runner.h"
 #include "test/slurm/lab_controls.h"
@@ -170,6 +171,48 @@ TEST_F(RealSlurm, TheFirstLookHasAllNodesAndLaterOnesTheDifferences) {
   EXPECT_EQ(undrain("n4", "sickbay:f1"), true);
   EXPECT_EQ(undrain("n4", "sickbay:f1"), false);
   EXPECT_EQ(code_of(drain("nosuchnode", "sickbay:f1")), "not_found");
+}
+
+TEST_F(RealSlurm, ManyNodesAreDrainedAndLetInByFewCallsAndEachHasItsAnswer) {
+  const auto first = refresh({});
+  ASSERT_TRUE(first) << first.error().line();
+  std::vector<std::string> nodes;
+  for (const NodeInfo& node : first->nodes) nodes.push_back(node.name);
+  ASSERT_GE(nodes.size(), 4U);
+  const auto calls = [&] {
+    for (const CallCount& count : cluster_->calls())
+      if (count.call == "change_nodes") return count.count;
+    return decltype(CallCount::count)(0);
+  };
+  const auto at_once = [&](const std::function<void(const std::string&, Done<bool>)>& change) {
+    std::map<std::string, std::string> answers;
+    for (const std::string& node : nodes)
+      change(node, [&answers, node](Result<bool> changed) {
+        answers[node] = changed ? (*changed ? "yes" : "no") : code_of(changed);
+      });
+    EXPECT_TRUE(wait_until([&] { return answers.size() == nodes.size(); }));
+    return answers;
+  };
+  nodes.push_back("nosuchnode");
+  const auto before = calls();
+  // The first goes alone; the others, which have the same reason but for one, go together.
+  const auto drained = at_once([&](const std::string& node, Done<bool> done) {
+    cluster_->drain(node, node == nodes[1] ? "sickbay:f2 test" : "sickbay:f1 test", std::move(done));
+  });
+  EXPECT_LE(calls() - before, 2U);
+  for (const auto& [node, answer] : drained)
+    EXPECT_EQ(answer, node == "nosuchnode" ? "not_found" : "yes") << node;
+  const auto second = refresh({});
+  ASSERT_TRUE(second) << second.error().line();
+  EXPECT_EQ(second->nodes.size(), nodes.size() - 1);
+  for (const NodeInfo& node : second->nodes)
+    EXPECT_EQ(node.reason, node.name == nodes[1] ? "sickbay:f2 test" : "sickbay:f1 test") << node.name;
+  const auto lifted = at_once([&](const std::string& node, Done<bool> done) {
+    cluster_->undrain(node, "sickbay:f1", std::move(done));
+  });
+  for (const auto& [node, answer] : lifted)
+    EXPECT_EQ(answer, node == "nosuchnode" ? "not_found" : node == nodes[1] ? "conflict" : "yes") << node;
+  EXPECT_EQ(undrain(nodes[1], "sickbay:f2"), true);
 }
 
 TEST_F(RealSlurm, AKilledChildIsReplacedAndItsNodesAreNotAllNews) {

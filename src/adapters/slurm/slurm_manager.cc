@@ -13,6 +13,7 @@
 #include "adapters/slurm/child_calls.h"
 #include "adapters/slurm/dependents.h"
 #include "adapters/slurm/key_comment.h"
+#include "adapters/slurm/node_changes.h"
 #include "adapters/slurm/node_reboot.h"
 #include "adapters/slurm/program_order.h"
 #include "adapters/slurm/slurm_replacement.h"
@@ -76,10 +77,10 @@ class SlurmCluster final : public ResourceManager {
   void refresh(RefreshOrder order, Done<Snapshot> done) override;
   void history(std::vector<JobId> jobs, Done<std::vector<JobInfo>> done) override;
   void drain(std::string node, std::string reason, Done<bool> done) override {
-    yes_no("drain", Json::object({{"node", node}, {"reason", reason}}), std::move(done));
+    change_node("drain", Json::object({{"node", node}, {"reason", reason}}), std::move(done));
   }
   void undrain(std::string node, std::string own_reason_prefix, Done<bool> done) override {
-    yes_no("undrain", Json::object({{"node", node}, {"prefix", own_reason_prefix}}), std::move(done));
+    change_node("undrain", Json::object({{"node", node}, {"prefix", own_reason_prefix}}), std::move(done));
   }
   void set_down(std::string node, std::string reason, Done<bool> done) override {
     yes_no("set_down", Json::object({{"node", node}, {"reason", reason}}), std::move(done));
@@ -107,6 +108,8 @@ class SlurmCluster final : public ResourceManager {
   /// Asks the child, in its turn; `then` runs later, never from inside.
   void ask(Kind kind, std::string call, Json args, std::function<void(Result<Json>)> then);
   void yes_no(std::string call, Json args, Done<bool> done);
+  /// The same for what goes with others of its kind (node_changes.h).
+  void change_node(std::string change, Json args, Done<bool> done);
   /// Runs a command, in its turn; `then` runs later, never from inside.
   void run(Kind kind, std::string call, ProcessSpec spec, Then<ProcessOutcome> then);
   void make_folder(const Owner& owner, std::uint32_t umask, const std::string& path, Then<bool> then);
@@ -129,6 +132,16 @@ class SlurmCluster final : public ResourceManager {
   // libslurm is for one call at a time; commands are processes of their own.
   CallLane child_lane_{loop_, rate_, 1, kChildQueue};
   CallLane process_lane_{loop_, rate_, kProcessesAtOnce, kProcessQueue};
+  NodeChanges changes_{[this](std::function<void()> start, std::function<void(Error)> refuse) {
+                         return child_lane_.submit({true, std::move(start), std::move(refuse)});
+                       },
+                       [this](Json args, std::function<void(Result<Json>)> then) {
+                         calls_.call("change_nodes", std::move(args), true,
+                                     [this, then = std::move(then)](Result<Json> outcome) {
+                                       then(std::move(outcome));
+                                       child_lane_.finished();
+                                     });
+                       }};
   /// What the last snapshot said, so that a new child's full look gives differences all the same.
   std::map<std::string, NodeInfo, std::less<>> nodes_;
   SlurmReplacement replacement_{
@@ -162,6 +175,15 @@ void SlurmCluster::yes_no(std::string call, Json args, Done<bool> done) {
     if (!outcome) return done(fail(std::move(outcome.error())));
     done(outcome->as_bool());
   });
+}
+
+void SlurmCluster::change_node(std::string change, Json args, Done<bool> done) {
+  changes_.add(std::move(change), std::move(args),
+               lifetime_.guard([this, done = std::move(done)](Result<bool> changed) mutable {
+                 loop_.post([done = std::move(done), changed = std::move(changed)]() mutable {
+                   done(std::move(changed));
+                 });
+               }));
 }
 
 Snapshot SlurmCluster::snapshot_from(const Json& json) {

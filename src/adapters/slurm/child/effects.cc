@@ -138,26 +138,6 @@ Result<Json> cancel_job(const Json& args) {
   return Json(true);
 }
 
-Result<Json> drain_node(const Json& args) {
-  const std::string reason = args["reason"].as_string();
-  auto node = read_node(args["node"].as_string());
-  if (!node) return fail(std::move(node.error()));
-  // Already so: a repeat after a lost answer must not write a second time.
-  if (has_flag(*node, "DRAIN") && node->reason == reason) return Json(false);
-  // Slurm overwrites a reason: a person's must not be lost.
-  if (!node->reason.empty() && !node->reason.starts_with(kKeyMark)) return foreign_reason(*node);
-  return update_node(node->name, NODE_STATE_DRAIN, reason);
-}
-
-Result<Json> undrain_node(const Json& args) {
-  auto node = read_node(args["node"].as_string());
-  if (!node) return fail(std::move(node.error()));
-  if (!has_flag(*node, "DRAIN")) return Json(false);
-  if (!node->reason.starts_with(args["prefix"].as_string())) return foreign_reason(*node);
-  // Never RESUME: it would also revive a node that an operator has set DOWN.
-  return update_node(node->name, NODE_STATE_UNDRAIN, "");
-}
-
 // The reason is replaced where the node has none: who drained it, and why, must stay to be read.
 Result<Json> set_node_down(const Json& args) {
   auto node = read_node(args["node"].as_string());

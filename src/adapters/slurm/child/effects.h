@@ -18,11 +18,7 @@ Result<Json> find_jobs(const Json& args);
 Result<Json> release_job(const Json& args);
 /// Kills a job; answers whether it had to.
 Result<Json> cancel_job(const Json& args);
-/// Sets DRAIN with {reason} on {node}; answers whether it had to.
-Result<Json> drain_node(const Json& args);
 Result<Json> set_node_down(const Json& args);
-/// Lifts DRAIN where the reason begins with {prefix}; answers whether it had to.
-Result<Json> undrain_node(const Json& args);
 /// The {node} as it is now.
 Result<Json> look_at_node(const Json& args);
 /// The parts of slurm.conf that a submission in a user's name must follow.

@@ -18,6 +18,7 @@
 #include <cstdlib>
 #include <functional>
 
+#include "adapters/slurm/child/change_nodes.h"
 #include "adapters/slurm/child/dependents.h"
 #include "adapters/slurm/child/effects.h"
 #include "adapters/slurm/child/look.h"
@@ -47,8 +48,7 @@ constexpr auto kCalls = std::to_array<CallRow>({
     {"cancel", [](Look&, const Json& args) { return cancel_job(args); }},
     {"requeue", [](Look&, const Json& args) { return requeue_job(args); }},
     {"begin_now", [](Look&, const Json& args) { return begin_now(args); }},
-    {"drain", [](Look&, const Json& args) { return drain_node(args); }},
-    {"undrain", [](Look&, const Json& args) { return undrain_node(args); }},
+    {"change_nodes", [](Look&, const Json& args) { return change_nodes(args); }},
     {"set_down", [](Look&, const Json& args) { return set_node_down(args); }},
     {"node", [](Look&, const Json& args) { return look_at_node(args); }},
     {"explain",
