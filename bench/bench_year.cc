@@ -205,6 +205,44 @@ class Year {
   std::int64_t last_finding_ = 0, written_ = 0;
 };
 
+// sickbayd, as far as a start is concerned.
+struct Start {
+  explicit Start(Journal& journal)
+      : cluster(loop, {}),
+        processes(loop, cluster),
+        effects(loop, cluster, processes, store, config, {"#!/bin/sh\n", {}, 0, 0}),
+        seats(config),
+        controller(loop, journal, cluster, effects, seats, config) {}
+  sim::SimLoop loop;
+  sim::SimCluster cluster;
+  sim::SimProcesses processes;
+  NoStore store;
+  Config config;
+  Effects effects;
+  Seats seats;
+  Controller controller;
+};
+
+// The journal as it was.
+class DayBefore final : public Journal {
+ public:
+  DayBefore(Journal& whole, std::int64_t last) : whole_(whole), last_(last) {}
+  Status append(std::vector<Event>&) override { return fail(ErrorCode::conflict, "it is the past"); }
+  Status read(std::int64_t after, const std::function<bool(const Event&)>& each) override {
+    return whole_.read(after, [&](const Event& event) { return event.seq <= last_ && each(event); });
+  }
+  Status read_subject(const std::string&, std::int64_t, const std::function<bool(const Event&)>&) override {
+    return {};
+  }
+  std::int64_t last_seq() const override { return last_; }
+  TimePoint last_stamp() const override { return whole_.last_stamp(); }
+  std::int64_t size_bytes() const override { return 0; }
+
+ private:
+  Journal& whole_;
+  const std::int64_t last_;
+};
+
 }  // namespace
 
 int main() {
@@ -229,17 +267,31 @@ int main() {
   figure("longest_portion_of_a_day_p99", portions[portions.size() * 99 / 100], "ms");
 
   const auto journal = open_journal(path).value();
+  // A snapshot of the day before, as sickbayd has it: what a start reads besides is one day.
+  KeptState kept_state;
+  {
+    DayBefore past(*journal, journal->last_seq() - written / kDays);
+    const auto made = std::make_unique<Start>(past);
+    require(made->controller.replay().has_value(), "the journal is replayed");
+    const auto at = bench::ThreadTime::now();
+    kept_state = {past.last_seq(), made->controller.save()};
+    figure("snapshot_written", std::chrono::duration<double>(bench::ThreadTime::now() - at).count(), "s");
+  }
+  figure("snapshot", static_cast<double>(kept_state.bytes.size()) / 1e6, "MB");
+  {
+    const auto start = std::make_unique<Start>(*journal);
+    const auto at = bench::ThreadTime::now();
+    const auto replayed = start->controller.replay(&kept_state);
+    require(replayed && !replayed->unreadable, "the snapshot is taken");
+    const double took = std::chrono::duration<double>(bench::ThreadTime::now() - at).count();
+    figure("start_with_snapshot", took, "s");
+    figure("start_with_snapshot_of_the_whole", took * kScale, "s");
+  }
+  kept_state = {};
   const double before = resident_mb();
-  sim::SimLoop loop;
-  sim::SimCluster cluster(loop, {});
-  sim::SimProcesses processes(loop, cluster);
-  NoStore store;
-  Config config;
-  Effects effects(loop, cluster, processes, store, config, {"#!/bin/sh\n", {}, 0, 0});
-  Seats seats(config);
-  Controller controller(loop, *journal, cluster, effects, seats, config);
+  const auto start = std::make_unique<Start>(*journal);
   const auto began = bench::ThreadTime::now();
-  require(controller.replay().has_value(), "the journal is replayed");
+  require(start->controller.replay().has_value(), "the journal is replayed");
   const double start_s = std::chrono::duration<double>(bench::ThreadTime::now() - began).count();
   std::int64_t kept = 0;
   require(journal->read(0, [&](const Event&) { return ++kept > 0; }).has_value(), "it can be read");

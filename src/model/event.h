@@ -37,9 +37,10 @@ Event new_event(std::string subject, std::string_view kind, Json body);
 
 /// One thing to do.  The ledger starts a key once, ever; a new attempt is a new key.
 struct Command {
-  std::string key;      ///< "c17.r2.a1:submit"
-  std::string subject;  ///< whose event stream gets the result: "c17"
-  std::string verb;     ///< names the effect (model/verbs.h)
+  static constexpr int kFields = 5;  ///< base/state_archive.h
+  std::string key;                   ///< "c17.r2.a1:submit"
+  std::string subject;               ///< whose event stream gets the result: "c17"
+  std::string verb;                  ///< names the effect (model/verbs.h)
   Json args;
   std::vector<std::string> draws{};  ///< nodes that it takes out of service: the breaker counts them
   friend bool operator==(const Command&, const Command&) = default;

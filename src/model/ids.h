@@ -20,6 +20,7 @@ using JobId = std::uint32_t;  ///< Slurm's job id; 0 = none
 enum class RunKind : std::uint8_t { program, verification, check };
 
 struct RunId {
+  static constexpr int kFields = 3;  ///< base/state_archive.h
   std::int64_t case_no = 0;
   RunKind kind = RunKind::program;
   int n = 1;  ///< from 1
@@ -40,6 +41,7 @@ Result<JobId> parse_job_id(std::string_view);
 
 /// "p3": a round of verification of idle nodes (engine/patrol), and "p3.v1", its first run of V.
 struct PatrolRunId {
+  static constexpr int kFields = 2;  ///< base/state_archive.h
   std::int64_t round = 0;
   int n = 1;  ///< from 1
 
@@ -55,6 +57,7 @@ Result<std::int64_t> parse_recovery_name(std::string_view);  ///< Errors: bad_in
 
 /// What sacct and squeue call a task of a job array: "1234_7".
 struct TaskName {
+  static constexpr int kFields = 2;  ///< base/state_archive.h
   JobId array_job_id = 0;
   TaskId task = 0;
 

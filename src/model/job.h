@@ -21,6 +21,7 @@ inline constexpr std::string_view kLaunchFailedHeld = "launch_failed_requeued_he
 
 /// A job at one moment.  Times are Slurm's (data, never an order); kNoTime where not set.
 struct JobInfo {
+  static constexpr int kFields = 27;  ///< base/state_archive.h
   JobId job_id = 0;
   std::uint32_t uid = 0;
   std::string name;
@@ -85,6 +86,7 @@ struct NodeInfo {
 
 /// Who a job belongs to.
 struct Owner {
+  static constexpr int kFields = 3;  ///< base/state_archive.h
   std::string user;
   std::uint32_t uid = 0, gid = 0;
 

@@ -28,6 +28,7 @@ inline constexpr std::chrono::seconds kEarly{180};
 inline constexpr std::size_t kMostOutcomeNodes = 64;
 
 struct JobOutcome {
+  static constexpr int kFields = 12;  ///< base/state_archive.h
   JobId job = 0;
   TimePoint start = kNoTime;  ///< with the id it names the run: a requeued job has another
   std::uint32_t uid = 0;

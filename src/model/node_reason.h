@@ -14,6 +14,7 @@ namespace sickbay {
 
 /// Why a node is drained or down, as Slurm shows it.
 struct NodeReason {
+  static constexpr int kFields = 2;  ///< base/state_archive.h
   std::string text;
   std::uint32_t uid = 0;  ///< who set it: SlurmUser for Slurm's own, 0 for root
   friend bool operator==(const NodeReason&, const NodeReason&) = default;

@@ -37,6 +37,12 @@ class TaskIds {
   /// "0-5,7"; equal sets have equal texts, and parse() of it gives the set again.
   std::string text() const;
 
+  /// All of it, for base/state_archive.h.
+  template <class A>
+  void walk(A& archive) {
+    archive(ranges_);
+  }
+
   friend TaskIds without(TaskIds set, const TaskIds& others) {
     set.remove(others);
     return set;

@@ -18,6 +18,7 @@ namespace sickbay {
 using SpeedsOfKind = std::map<std::string, std::map<std::string, std::deque<double>>>;
 
 struct Speeds {
+  static constexpr int kFields = 1;  ///< base/state_archive.h
   std::map<std::string, SpeedsOfKind> kinds;
 
   /// What is wrong with the figures of a node ({"cpu": 41.2, "membw": 9800}), in a sentence; "" for nothing.

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/spelling.h"
+#include "base/state_archive.h"
 #include "base/text.h"
 #include "model/diagnosis_mode.h"
 #include "model/finding_action.h"
@@ -38,6 +39,11 @@ Json examined(const std::string& outcome, const Json& summary) {
 }  // namespace
 
 struct AgentTasks::Task {
+  /// What a replay brings back, for base/state_archive.h: not who waits, nor what is sent.
+  template <class A>
+  void walk(A& archive) {
+    archive(id, node, mode, by, repair, attended, order, key, wanted, ended, outcome, summary);
+  }
   std::int64_t id = 0;
   std::string node, mode, by;
   bool repair = false, attended = false;
@@ -89,6 +95,18 @@ AgentTasks::~AgentTasks() {
 void AgentTasks::apply(const Event& event) {
   if (event.kind == kDiagnoseWanted || event.kind == kActWanted) begin_task(event);
   if (event.kind == kDiagnosed || event.kind == kActEnded) end_task(event);
+}
+
+void AgentTasks::save(StateWriter& out) const { out(tasks_, last_); }
+
+void AgentTasks::restore(StateReader& in) {
+  in(tasks_, last_);
+  bool attended = false;
+  for (auto& [id, task] : tasks_) {
+    task.asker_seen = std::max(task.wanted, loop_.now());
+    attended = attended || (task.attended && task.outcome.empty());
+  }
+  sweep_in(attended ? kAskerSweep : kSweep);
 }
 
 void AgentTasks::begin_task(const Event& event) {

@@ -29,6 +29,9 @@ class AgentTasks {
 
   /// Takes in one event of a node, at replay and after.
   void apply(const Event& event);
+  /// What a replay brings back, and back again.
+  void save(StateWriter& out) const;
+  void restore(StateReader& in);
 
   // For agents.
   /// Answers `reply` with the tasks of `node` numbered over `after`, at once or when there are some, at the

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/json_text.h"
+#include "base/state_archive.h"
 #include "base/text.h"
 #include "engine/drain/drain.h"
 #include "engine/fleet/fleet.h"
@@ -47,6 +48,7 @@ struct Agents::Agent {
   Json facts;       ///< likewise
   Json components;  ///< likewise
   struct Boot {
+    static constexpr int kFields = 3;  ///< base/state_archive.h
     std::string boot_id;
     std::int64_t accepted = 0;  ///< the greatest n that was taken
     std::int64_t durable = 0;   ///< the greatest that the journal has
@@ -56,6 +58,11 @@ struct Agents::Agent {
   Allowance told{kHelloSaved, kHelloAnHour};
   std::int64_t left_out = 0;  ///< findings for which no place was left, since our start
 
+  /// What a replay brings back, for base/state_archive.h.
+  template <class A>
+  void walk(A& archive) {
+    archive(journaled, facts, components, boots);
+  }
   bool known() const { return seen != kNoTime || !journaled.is_null(); }
   bool present(TimePoint now) const { return seen != kNoTime && now - seen < kPresent; }
   Boot& boot(const std::string& id) {
@@ -76,7 +83,8 @@ Agents::Agents(Loop& loop, Controller& controller, LookUp look_up)
           loop, controller, [this](const std::string& node) { touch(node); },
           [this](const std::string& node) { return view(node); }) {
   const auto listener = lifetime_.guard([this](const Event& event) { apply(event); });
-  controller_.on_replayed(listener);
+  controller_.on_replayed({"agents", listener, [this](StateWriter& out) { save(out); },
+                           [this](StateReader& in) { restore(in); }});
   controller_.on_committed(listener);
 }
 Agents::~Agents() = default;
@@ -97,6 +105,17 @@ void Agents::apply(const Event& event) {
   if (event.kind == fleet::kFactsSeen) agents_[node].facts = event.body["facts"];
   if (event.kind == kComponentsSeen) agents_[node].components = event.body["components"];
   tasks_.apply(event);
+}
+
+// What a replay brings back; the rest of an agent is what it has told us, and it will tell it again.
+void Agents::save(StateWriter& out) const {
+  out(agents_, standing_, last_finding_, faults_);
+  tasks_.save(out);
+}
+
+void Agents::restore(StateReader& in) {
+  in(agents_, standing_, last_finding_, faults_);
+  tasks_.restore(in);
 }
 
 // What the spool of its agent has told, up to where: repeats are dropped by it.

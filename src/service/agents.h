@@ -100,6 +100,8 @@ class Agents {
   struct Agent;
 
   void apply(const Event& event);
+  void save(StateWriter& out) const;
+  void restore(StateReader& in);
   void compare(const std::string& address, const std::string& node, Done<bool> done);
   void touch(const std::string& node);
   Status may_tell(const std::string& node);

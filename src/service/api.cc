@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/state_archive.h"
 #include "base/text.h"
 #include "engine/identify/array.h"
 #include "engine/identify/open_cases.h"
@@ -136,7 +137,9 @@ Api::Api(Controller& controller, CaseStore& cases, ResourceManager& manager, Ide
       is_operator_(std::move(is_operator)),
       nodes_(controller) {
   // The answers of earlier POSTs are in the journal (decisions.md 8).
-  controller_.on_replayed([this](const Event& event) { posts_.apply(event); });
+  controller_.on_replayed({"posts", [this](const Event& event) { posts_.apply(event); },
+                           [this](StateWriter& out) { out(posts_); },
+                           [this](StateReader& in) { in(posts_); }});
   controller_.on_committed([this](const Event& event) {
     posts_.apply(event);
     publish(event);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/state_archive.h"
 #include "model/ids.h"
 #include "service/effects.h"
 
@@ -33,22 +34,61 @@ Controller::Controller(Loop& loop, Journal& journal, ResourceManager& manager, E
 // Never backwards, also when somebody has set the clock back (decisions.md 10).
 TimePoint Controller::now() const { return std::max(last_stamp_, loop_.now()); }
 
-void Controller::on_replayed(std::function<void(const Event&)> listener) {
+void Controller::on_replayed(Book book) {
   SB_CHECK(!replayed_, "the journal is read once: who listens must be there before");
-  replay_listeners_.push_back(std::move(listener));
+  books_.push_back(std::move(book));
 }
 
-Status Controller::replay() {
+Result<Controller::Replayed> Controller::replay(const KeptState* from) {
   replayed_ = true;
-  auto status = journal_.read(0, [&](const Event& event) {
+  Replayed done;
+  if (from != nullptr) {
+    StateReader in(from->bytes);
+    restore(in);
+    if (in.done()) {
+      done.from = done.last = from->seq;
+    } else {
+      done.unreadable = true;
+      StateReader nothing = StateReader::of_nothing();
+      restore(nothing);
+    }
+  }
+  auto status = journal_.read(done.from, [&](const Event& event) {
     seats_.replay(event);
     ledger_.apply(event);
-    for (const auto& listener : replay_listeners_) listener(event);
+    for (const Book& book : books_) book.apply(event);
+    ++done.events;
+    done.last = event.seq;
     return true;
   });
-  if (!status) return status;
+  if (!status) return fail(std::move(status.error()));
   last_stamp_ = journal_.last_stamp();
-  return {};
+  return done;
+}
+
+std::string Controller::save() const {
+  StateWriter out;
+  seats_.save(out);
+  out(ledger_);
+  for (const Book& book : books_) {
+    out(book.name);
+    book.save(out);
+  }
+  return out.take();
+}
+
+void Controller::restore(StateReader& in) {
+  seats_.restore(in);
+  Ledger ledger;
+  in(ledger);
+  ledger_ = in.good() ? std::move(ledger) : Ledger();
+  for (const Book& book : books_) {
+    // Who lists his books in another order than whoever saved them gets nothing of what is another's.
+    std::string name;
+    in(name);
+    if (name != book.name) in = StateReader::of_nothing();
+    book.restore(in);
+  }
 }
 
 void Controller::forget(const std::string& subject) {

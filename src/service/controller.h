@@ -27,14 +27,30 @@ namespace sickbay {
 
 class Effects;
 
+/// What a replay up to an event had led to (Controller::save).
+struct KeptState {
+  std::int64_t seq = 0;  ///< that event
+  std::string bytes;
+};
+
 class Controller {
  public:
   Controller(Loop& loop, Journal& journal, ResourceManager& manager, Effects& effects, Seats& seats,
              const Config& config);
 
-  /// Reads the whole journal, once, into the state and to those who asked with on_replayed().  Errors:
-  /// storage_broken, too_new.
-  Status replay();
+  /// Reads the whole journal, once, into the state and to those who asked with on_replayed().  With `from`,
+  /// the state that a replay up to an event had (save()), only what came after that event is read; what
+  /// cannot be restored from those bytes is read all, and Replayed says so.  Errors: storage_broken, too_new.
+  struct Replayed {
+    std::int64_t from = 0;    ///< the event whose state was restored; 0: none
+    std::int64_t events = 0;  ///< that were read
+    std::int64_t last = 0;    ///< the last event that is in the state
+    bool unreadable = false;  ///< the state that was given could not be restored
+  };
+  Result<Replayed> replay(const KeptState* from = nullptr);
+  /// All that a replay brings back, for replay(): of a controller that was not started, or the bytes have
+  /// what the journal does not.
+  std::string save() const;
   /// Begins to work: reconciles what was under way and asks about all that is not at rest, after a first
   /// complete look at Slurm.
   void start();
@@ -53,9 +69,15 @@ class Controller {
   Watch& watch() { return watch_; }
   const Watch& watch() const { return watch_; }
 
-  /// Called with each event of the journal by replay(), in order; to be asked for before.  The state is then
-  /// that after the event.
-  void on_replayed(std::function<void(const Event&)> listener);
+  /// Somebody whose state comes of a replay.
+  struct Book {
+    std::string name;                           ///< goes with its state
+    std::function<void(const Event&)> apply;    ///< takes in one event; the engines have it by then
+    std::function<void(StateWriter&)> save;     ///< its state, as after the events so far,
+    std::function<void(StateReader&)> restore;  ///< and back; see StateReader::of_nothing
+  };
+  /// `book` takes in each event of the journal by replay(), in order, or is restored; to be asked for before.
+  void on_replayed(Book book);
   /// Called with each committed event, in order.
   void on_committed(std::function<void(const Event&)> listener) { listeners_.push_back(std::move(listener)); }
 
@@ -77,6 +99,7 @@ class Controller {
  private:
   using Place = std::pair<Seat*, std::string>;  ///< a subject of an engine
 
+  void restore(StateReader& in);
   void schedule_round();
   void round();
   void absorb(Event event);
@@ -108,7 +131,8 @@ class Controller {
   bool round_scheduled_ = false, stuck_ = false, replayed_ = false, started_ = false;
 
   TimePoint last_stamp_ = kNoTime;
-  std::vector<std::function<void(const Event&)>> listeners_, replay_listeners_;
+  std::vector<std::function<void(const Event&)>> listeners_;
+  std::vector<Book> books_;
   Health health_;
 };
 

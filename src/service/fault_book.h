@@ -37,8 +37,15 @@ class FaultBook {
   /// The last repairs of a node, newest first: [{"at", "rule", "operation", "result", "text", "took_us"}].
   Json repairs(const std::string& node) const;
 
+  /// All of it, for base/state_archive.h.
+  template <class A>
+  void walk(A& archive) {
+    archive(months_, standing_, repairs_);
+  }
+
  private:
   struct Row {
+    static constexpr int kFields = 5;  ///< base/state_archive.h
     std::int64_t faults = 0, ok = 0, failed = 0, unknown = 0;
     Micros sick{0};
   };

@@ -36,6 +36,12 @@ class Ledger {
   /// How long an ended key of a subject that never closes (a node) is kept.
   static constexpr std::chrono::hours kKept{24 * 30};
 
+  /// All of it, for base/state_archive.h.
+  template <class A>
+  void walk(A& archive) {
+    archive(entries_, subjects_, ended_, open_, ever_);
+  }
+
   static Event intent(const Command& command);
   static Event done(const Command& command, Json result);
   static Event failed(const Command& command, const Error& error);
@@ -44,11 +50,13 @@ class Ledger {
   void end(const std::string& key, TimePoint at);
 
   struct Entry {
+    static constexpr int kFields = 2;  ///< base/state_archive.h
     std::string subject;
     bool ended = false;
   };
   std::unordered_map<std::string, Entry> entries_;  ///< by key
   struct Subject {
+    static constexpr int kFields = 2;  ///< base/state_archive.h
     std::vector<std::string> keys;
     bool closed = false;
   };

@@ -35,6 +35,12 @@ class PostBook {
   /// How many answers are known.
   std::size_t size() const { return by_age_.size(); }
 
+  /// All that a replay brings back, for base/state_archive.h.
+  template <class A>
+  void walk(A& archive) {
+    archive(callers_, by_age_, last_age_, stamp_);
+  }
+
   static constexpr std::chrono::hours kKept{24};   ///< by the journal's stamps
   static constexpr std::size_t kMostOfOne = 1000;  ///< answers of one caller, so that none drives out others'
   static constexpr std::size_t kMost = 50'000;     ///< of all
@@ -47,12 +53,19 @@ class PostBook {
     std::string body;      ///< of the answer
     std::int64_t age = 0;  ///< its place in by_age_; while it is pending, which Post it is of
     std::vector<std::shared_ptr<HttpReply>> waiting = {};
+    /// (Who waits is no state: a replay has nobody.)
+    template <class A>
+    void walk(A& archive) {
+      archive(request, status, body, age);
+    }
   };
   struct Of {  // one caller
+    static constexpr int kFields = 2;
     std::map<std::string, Entry> by_key;
     std::map<std::int64_t, std::string> by_age;
   };
   struct Age {
+    static constexpr int kFields = 2;
     Uid uid;
     TimePoint at;
   };

@@ -21,6 +21,9 @@
 
 namespace sickbay {
 
+class StateReader;
+class StateWriter;
+
 /// What an engine has heard of a job array (service/watch_array.h).
 struct WatchedArray {
   TaskIds tasks;               ///< all of them; while nothing was told, those that the user asked for
@@ -124,6 +127,10 @@ class Seat {
   virtual void forget(const std::string& /*subject*/) {}
   /// Everything that a replay must bring back, as text.
   virtual std::string canonical_text() const = 0;
+  /// The same as bytes, with what is derived from it, and back (doc/design/snapshot.md).  All engines' are in
+  /// service/seats/seat_states.cc.
+  virtual void save(StateWriter& out) const = 0;
+  virtual void restore(StateReader& in) = 0;
 
   /// The subjects noted since the last call.
   std::set<std::string> take_touched() { return std::exchange(touched_, {}); }

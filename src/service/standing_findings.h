@@ -29,6 +29,7 @@ class StandingFindings {
   explicit StandingFindings(TimePoint started) : started_(started) {}
 
   struct Standing {
+    static constexpr int kFields = 9;  ///< base/state_archive.h
     std::string finding, rule, result, action, text, boot_id;
     TimePoint since = kNoTime;
     TimePoint told = kNoTime;   ///< when the journal heard of it last
@@ -51,6 +52,12 @@ class StandingFindings {
   OfNode places(const std::string& node) const;
   /// Puts a finding where it belongs.  False, and nothing has changed: all places are taken.
   static bool put(OfNode& places, const Json& finding, const std::string& name, TimePoint at);
+
+  /// All that a replay brings back, for base/state_archive.h.
+  template <class A>
+  void walk(A& archive) {
+    archive(nodes_);
+  }
 
  private:
   bool is_over(const Standing& one, TimePoint now) const;

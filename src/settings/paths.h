@@ -14,6 +14,7 @@ struct Paths {
   std::string config() const { return root + "/etc/sickbay/sickbay.json"; }
   std::string state() const { return root + "/var/lib/sickbay"; }
   std::string journal() const { return state() + "/journal.db"; }
+  std::string snapshot() const { return state() + "/journal.snapshot"; }
   std::string cases() const { return state() + "/cases"; }
   /// Output of verifications, outside state(): the service account need not be root.
   std::string verify() const { return root + "/var/lib/sickbay-verify"; }

@@ -14,6 +14,7 @@
 
 #include "adapters/sqlite/salvage.h"
 #include "base/digest/sha256.h"
+#include "base/state_archive.h"
 #include "legacy_text.h"
 #include "service/config.h"
 
@@ -83,6 +84,30 @@ TEST_P(OldJournal, GivesTheStateOfThenAfterEveryEvent) {
     ASSERT_EQ(events_[i].v, 1) << events_[i].text();
     seats_.replay(events_[i]);
     ASSERT_EQ(sha256_hex(legacy_text(seats_)).substr(0, 16), then[i]) << events_[i].text();
+  }
+}
+
+// A kept state of an old journal is that of a replay, at each moment, and goes on as it.
+TEST_P(OldJournal, IsKeptAndComesBackAtAnyEvent) {
+  const auto bytes_of = [](const Seats& seats) {
+    StateWriter out;
+    seats.save(out);
+    return out.take();
+  };
+  for (std::size_t i = 0; i < events_.size(); ++i) {
+    seats_.replay(events_[i]);
+    if (i % (1 + events_.size() / 40) != 0) continue;
+    const std::string bytes = bytes_of(seats_);
+    StateReader in(bytes);
+    Seats other(config_);
+    other.restore(in);
+    ASSERT_TRUE(in.done()) << i;
+    ASSERT_EQ(other.canonical_text(), seats_.canonical_text()) << i;
+    ASSERT_EQ(bytes_of(other), bytes) << i;
+    for (std::size_t k = i + 1; k < std::min(i + 200, events_.size()); ++k) other.replay(events_[k]);
+    Seats whole(config_);
+    for (std::size_t k = 0; k < std::min(i + 200, events_.size()); ++k) whole.replay(events_[k]);
+    ASSERT_EQ(bytes_of(other), bytes_of(whole)) << i;
   }
 }
 

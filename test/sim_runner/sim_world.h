@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -63,6 +64,7 @@ class SimWorld {
 
  private:
   struct Daemon;
+  std::optional<KeptState> look_back();
   class CaseFolders;
   class TimedManager;
 

@@ -20,6 +20,7 @@ inline constexpr std::string_view kTicked = "toy_ticked";  ///< t1
 inline constexpr std::string_view kDropped = "toy_dropped";  ///< t1: it minds it no more
 
 struct Thing {
+  static constexpr int kFields = 12;  ///< base/state_archive.h
   JobId job_id = 0;
   std::uint32_t uid = 0;
   std::string job_state;  ///< as last seen
@@ -34,6 +35,7 @@ struct Thing {
 };
 
 struct State {
+  static constexpr int kFields = 1;
   std::map<std::string, Thing> things;
 };
 

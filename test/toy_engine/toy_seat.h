@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The seat of the toy engine: the one file that joins an engine to sickbayd.
 #pragma once
+#include "base/state_archive.h"
 #include "service/seat.h"
 #include "test/toy_engine/toy.h"
 
@@ -34,6 +35,12 @@ class ToySeat final : public Seat {
     return wish;
   }
   std::string canonical_text() const override { return toy::canonical_text(state_); }
+
+  void save(StateWriter& out) const override { out(state_); }
+  void restore(StateReader& in) override {
+    state_ = {};
+    in(state_);
+  }
 
   const toy::State& state() const { return state_; }
   int asked = 0;

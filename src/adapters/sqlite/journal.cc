@@ -143,6 +143,13 @@ class Store : public SqliteJournal {
     return walk(statement, each);
   }
 
+  Result<std::string> mark_until(std::int64_t seq) override {
+    if (auto begun = begin_look(); !begun) return fail(begun.error());
+    auto mark = mark_of(seq);
+    end_look();
+    return mark;
+  }
+
   std::int64_t last_seq() const override { return last().seq; }
   TimePoint last_stamp() const override { return last().at; }
   std::int64_t size_bytes() const override { return file_size(path_) + file_size(path_ + "-wal"); }
@@ -236,6 +243,19 @@ class Store : public SqliteJournal {
   Status begin_look() { return writer_ ? Status() : execute(db(), "SAVEPOINT look"); }
   void end_look() {
     if (!writer_) sqlite3_exec(db(), "RELEASE look", nullptr, nullptr, nullptr);
+  }
+
+  // The whole, less what comes after it.
+  Result<std::string> mark_of(std::int64_t seq) {
+    auto balance = sqlite::read_balance(db(), path_);
+    if (!balance) return fail(balance.error());
+    Statement later;
+    if (auto p = later.prepare(db(), "SELECT sum FROM event WHERE seq > ?"); !p) return fail(p.error());
+    later.bind(1, seq);
+    int code;
+    while ((code = later.step()) == SQLITE_ROW) balance->take(later.integer(0));
+    if (code != SQLITE_DONE) return fail(error_of(db(), "read the journal " + path_));
+    return fmt::format("{}:{:016x}", balance->events, static_cast<std::uint64_t>(balance->sum));
   }
 
   Status read_whole(Statement& statement, const std::function<bool(const Event&)>& each) {

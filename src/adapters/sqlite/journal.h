@@ -39,6 +39,10 @@ class SqliteJournal : public Journal {
   /// for them is for the caller to see to.  The archive is that of the last one's year.
   virtual Result<Compaction> compact_before(TimePoint before, const std::string& subject,
                                             std::size_t most) = 0;
+  /// What the events up to `seq` are known by: how many there are, and what their sums add up to.  As long as
+  /// none of them is changed, moved or gone it stays the same, whatever comes after them.  Cost: reads what
+  /// comes after `seq`.  Errors: storage_broken.
+  virtual Result<std::string> mark_until(std::int64_t seq) = 0;
 };
 
 /// Opens or creates the journal at `path` for writing, and raises an old schema.

@@ -240,6 +240,29 @@ TEST_F(JournalTest, CompactionTakesManySubjectsInOneGoAndNoMoreThanItMay) {
   EXPECT_EQ(dump(*open_journal(path_).value()).size(), 6u) << "its balance is that of the rows";
 }
 
+TEST_F(JournalTest, TheMarkOfTheFirstEventsIsTheirsAlone) {
+  const auto journal = open_journal(path_).value();
+  std::vector<std::string> marks{journal->mark_until(0).value()};
+  for (int i = 1; i <= 5; ++i) {
+    std::vector<Event> one{event(i % 2 ? "c1" : "c2", i, i * 1000)};
+    ASSERT_TRUE(journal->append(one));
+    marks.push_back(journal->mark_until(i).value());
+  }
+  // Of as many events each has its own, whatever came later, and a reader sees the same.
+  const auto reader = open_journal_reader(path_).value();
+  for (int i = 0; i <= 5; ++i) {
+    EXPECT_EQ(journal->mark_until(i).value(), marks[static_cast<std::size_t>(i)]) << i;
+    EXPECT_EQ(reader->mark_until(i).value(), marks[static_cast<std::size_t>(i)]) << i;
+    for (int k = 0; k < i; ++k)
+      EXPECT_NE(marks[static_cast<std::size_t>(i)], marks[static_cast<std::size_t>(k)]) << i << ' ' << k;
+  }
+  // What is archived changes the marks from there on: c2's last is event 4.
+  ASSERT_TRUE(journal->compact(from_micros(1'000'000), {"c2"}));
+  EXPECT_EQ(journal->mark_until(1).value(), marks[1]);
+  for (int i = 4; i <= 5; ++i)
+    EXPECT_NE(journal->mark_until(i).value(), marks[static_cast<std::size_t>(i)]) << i;
+}
+
 TEST_F(JournalTest, RefusesWhatCouldNotBeReadBack) {
   auto journal = open_journal(path_).value();
   Json deep;

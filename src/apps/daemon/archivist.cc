@@ -40,7 +40,9 @@ void Archivist::work() {
   const auto jobs = *cases ? Result<bool>(false) : archive_jobs();
   if (!jobs) return give_up(jobs.error());
   const auto took = std::chrono::duration_cast<Micros>(loop_.now() - began);
-  again(*cases || *jobs ? std::max<Micros>(kSoon, kShare * took) : Micros(kDay));
+  const bool more = *cases || *jobs;
+  again(more ? std::max<Micros>(kSoon, kShare * took) : Micros(kDay));
+  if (!more && done_) done_();
 }
 
 Result<bool> Archivist::archive_cases() {

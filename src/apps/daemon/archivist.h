@@ -12,6 +12,8 @@
 #pragma once
 #include <chrono>
 #include <cstdint>
+#include <functional>
+#include <utility>
 
 #include "base/result.h"
 #include "ports/loop.h"
@@ -28,6 +30,8 @@ class Archivist {
       : loop_(loop), journal_(journal), controller_(controller) {}
   /// Moves some now, and goes on by itself: with the rest a moment later, with new ones a day later.
   void work();
+  /// Calls `then` each time that nothing more is left to be moved for now.
+  void on_done(std::function<void()> then) { done_ = std::move(then); }
 
   static constexpr std::chrono::milliseconds kLongest{10};  ///< that a portion is to take
 
@@ -50,6 +54,7 @@ class Archivist {
   SqliteJournal& journal_;
   Controller& controller_;
   Portion of_cases_, of_jobs_;
+  std::function<void()> done_;  ///< may be empty
   std::int64_t looked_at_ = 0;  ///< number of the last case that was looked at today; 0: none
 };
 

@@ -65,6 +65,7 @@ struct SlowJournal : SqliteJournal {
   Result<Compaction> compact_before(TimePoint before, const std::string& subject, std::size_t most) override {
     return pass(journal.compact_before(before, subject, most));
   }
+  Result<std::string> mark_until(std::int64_t seq) override { return journal.mark_until(seq); }
   Result<Compaction> pass(Result<Compaction> done) {
     const auto took = done ? std::chrono::milliseconds(done->events) : 0ms;
     loop.taken += took;

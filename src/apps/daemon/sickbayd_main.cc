@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
@@ -33,6 +34,8 @@
 #include "apps/daemon/installation.h"
 #include "apps/daemon/nonstop_part.h"
 #include "apps/daemon/slurm_user.h"
+#include "apps/daemon/snapshot_maker.h"
+#include "apps/daemon/snapshots.h"
 #include "service/agents.h"
 #include "service/api.h"
 #include "service/controller.h"
@@ -45,14 +48,26 @@ namespace {
 
 constexpr std::size_t kConfigBound = 1 << 20;
 constexpr const char* kUsage =
-    "usage: sickbayd [--config FILE] [--check-config] [--help-config] [--version]\n"
-    "Runs in the foreground as root on the controller host; SICKBAY_ROOT stands before all its paths.\n";
+    "usage: sickbayd [--config FILE] [--check-config] [--snapshot] [--help-config] [--version]\n"
+    "Runs in the foreground as root on the controller host; SICKBAY_ROOT stands before all its paths.\n"
+    "--snapshot keeps the state of the journal beside it, for the next start, while sickbayd runs or not: "
+    "sickbayd\n"
+    "orders it by itself once a day; after an update, before the new one is started, it saves a long "
+    "start.\n";
 
-Result<Config> load_config(const std::string& path, bool must_exist) {
+enum class Mode { serve, check, snapshot };
+
+struct Loaded {
+  Config config;
+  std::string text;  ///< that it was read from
+};
+Result<Loaded> load_config(const std::string& path, bool must_exist) {
   auto text = read_file(path, kConfigBound);
-  if (!text && text.error().code == ErrorCode::not_found && !must_exist) return Config{};
+  if (!text && text.error().code == ErrorCode::not_found && !must_exist) return Loaded{};
   if (!text) return fail(std::move(text.error()).in("reading the configuration"));
-  return parse_config(*text, path);
+  auto config = parse_config(*text, path);
+  if (!config) return fail(std::move(config.error()));
+  return Loaded{std::move(*config), std::move(*text)};
 }
 
 // What sickbayd obeys and runs as root, besides what is installed with it.  (A lab is its owner's.)
@@ -76,10 +91,12 @@ std::string random_bytes(std::size_t count) {
   return bytes;
 }
 
-Status run(const std::string& config_path, bool check_only) {
+Status run(const std::string& config_path, Mode mode) {
   const Paths paths = Paths::from_environment();
-  auto config = load_config(config_path.empty() ? paths.config() : config_path, !config_path.empty());
-  if (!config) return fail(config.error());
+  auto loaded = load_config(config_path.empty() ? paths.config() : config_path, !config_path.empty());
+  if (!loaded) return fail(loaded.error());
+  Config* const config = &loaded->config;
+  std::vector<std::string> config_texts{std::move(loaded->text)};
   if (config->verify.folder.empty()) config->verify.folder = paths.verify();
   const char* const environment_conf = std::getenv("SLURM_CONF");
   const std::string nonstop_conf =
@@ -88,6 +105,7 @@ Status run(const std::string& config_path, bool check_only) {
     auto read = read_nonstop_conf(nonstop_conf);
     if (!read) return fail(std::move(read.error()));
     config->nonstop.config = std::move(*read);
+    if (auto text = read_file(nonstop_conf, kConfigBound)) config_texts.push_back(std::move(*text));
   }
   if (Status good =
           check_rights(*config, config_path.empty() ? paths.config() : config_path, nonstop_conf, paths);
@@ -95,7 +113,7 @@ Status run(const std::string& config_path, bool check_only) {
     return good;
   auto verification = verification_for(*config);
   if (!verification) return fail(verification.error());
-  if (check_only) return {};
+  if (mode == Mode::check) return {};
   if (::geteuid() != 0)
     return fail(Error(ErrorCode::not_root, "sickbayd must run as root")
                     .because("only root may submit and cancel jobs for their owners"));
@@ -109,8 +127,11 @@ Status run(const std::string& config_path, bool check_only) {
   if (::chown(config->verify.folder.c_str(), verification->uid, verification->gid) != 0)
     return fail(file_error(errno, "hand over to the service account", config->verify.folder));
 
+  std::error_code no_self;
+  const std::string self = std::filesystem::read_symlink("/proc/self/exe", no_self).string();
   auto loop = make_asio_loop();
-  auto journal = open_journal(paths.journal());
+  auto journal =
+      mode == Mode::snapshot ? open_journal_reader(paths.journal()) : open_journal(paths.journal());
   if (!journal) return fail(journal.error());
   auto processes = make_process_runner(*loop);
   slurm::SlurmOptions options;
@@ -126,6 +147,9 @@ Status run(const std::string& config_path, bool check_only) {
 
   CaseFolders cases(paths.cases());
   config->drain.examine = config->nonstop.examine = !config->agent.address.empty();
+  Snapshots snapshots(paths.snapshot(), config_texts);
+  if (mode == Mode::snapshot)
+    return make_snapshot({*loop, **journal, **manager, *processes, cases, *config, *verification}, snapshots);
   Effects effects(*loop, **manager, *processes, cases, *config, std::move(*verification));
   if (const std::string program = installed_file("sickbay-folder"); !program.empty())
     effects.set_folder_program(program);
@@ -160,7 +184,13 @@ Status run(const std::string& config_path, bool check_only) {
   if (!config->client.submit) api.refuse_remote_submissions();
   Submissions submissions(*loop, controller, cases, config->keep_submission,
                           [](const Error& error) { say(error.message("sickbayd")); });
-  if (auto replayed = controller.replay(); !replayed) return replayed;
+  auto kept = snapshots.load(**journal);
+  const auto replayed = controller.replay(kept ? &*kept : nullptr);
+  if (!replayed) return fail(replayed.error());
+  kept.reset();
+  if (!snapshots.why_not().empty() || replayed->unreadable)
+    say(fmt::format("event=snapshot taken=no why={}",
+                    Json(replayed->unreadable ? "it cannot be restored" : snapshots.why_not()).dump()));
   if (const std::size_t swept = submissions.sweep(); swept > 0)
     say(fmt::format("event=swept submissions={}", swept));
   effects.set_act_on_node(
@@ -214,13 +244,22 @@ Status run(const std::string& config_path, bool check_only) {
   if (auto armed = loop->on_signals({SIGTERM, SIGINT}, [&loop](int) { loop->stop(); }); !armed) return armed;
 
   say(fmt::format(
-      "event=started version={} seq={} open_cases={} socket={} tcp={} nonstop={}", SICKBAY_VERSION,
-      (*journal)->last_seq(), controller.seats().cases().state().open.size(), paths.socket(),
+      "event=started version={} seq={} snapshot={} replayed={} open_cases={} socket={} tcp={} nonstop={}",
+      SICKBAY_VERSION, (*journal)->last_seq(), replayed->from, replayed->events,
+      controller.seats().cases().state().open.size(), paths.socket(),
       config->agent.address.empty() ? "off" : fmt::format("{}:{}", config->agent.address, config->agent.port),
       nonstop == nullptr ? "off" : fmt::format("{}:{}", config->nonstop_server.address, nonstop->port())));
   controller.start();
   slurm_user.learn();
   Archivist archivist(*loop, **journal, controller);
+  // What was archived is in no snapshot before: a new one is made as soon as the archives are done for the
+  // day.
+  archivist.on_done([&] {
+    std::vector<std::string> child{self, "--snapshot"};
+    if (!config_path.empty()) child.insert(child.end(), {"--config", config_path});
+    snapshots.order_if_due(**journal, *processes, std::move(child),
+                           [](const std::string& end) { say("event=snapshot " + end); });
+  });
   archivist.work();
   loop->run();
   server->close();
@@ -235,14 +274,16 @@ Status run(const std::string& config_path, bool check_only) {
 int main(int argc, char** argv) {
   using namespace sickbay;
   std::string config_path;
-  bool check_only = false;
+  Mode mode = Mode::serve;
   for (int i = 1; i < argc; ++i) {
     const std::string arg = argv[i];
     if (arg == "--help" || arg == "-h") return std::fputs(kUsage, stdout) < 0;
     if (arg == "--version") return std::printf("sickbayd %s\n", SICKBAY_VERSION) < 0;
     if (arg == "--help-config") return std::fputs(describe_config().c_str(), stdout) < 0;
     if (arg == "--check-config") {
-      check_only = true;
+      mode = Mode::check;
+    } else if (arg == "--snapshot") {
+      mode = Mode::snapshot;
     } else if (arg == "--config" && i + 1 < argc) {
       config_path = argv[++i];
     } else {
@@ -254,7 +295,7 @@ int main(int argc, char** argv) {
   }
   std::signal(SIGPIPE, SIG_IGN);
   try {
-    const Status ended = run(config_path, check_only);
+    const Status ended = run(config_path, mode);
     if (ended) return 0;
     say(ended.error().message("sickbayd"));
     return error_row(ended.error().code).exit_code;

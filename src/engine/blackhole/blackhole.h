@@ -34,14 +34,16 @@ inline constexpr std::string_view kName = "blackhole";
 
 /// A node on which somebody's job failed early.
 struct Node {
-  Series series;        ///< what is weighed: from its first failure on
-  bool black = false;   ///< the journal has heard that it is one
-  bool booted = false;  ///< since it was told: what was weighed is over
+  static constexpr int kFields = 5;  ///< base/state_archive.h
+  Series series;                     ///< what is weighed: from its first failure on
+  bool black = false;                ///< the journal has heard that it is one
+  bool booted = false;               ///< since it was told: what was weighed is over
   TimePoint black_at = kNoTime;
   Evidence told;  ///< as it was told then
 };
 
 struct State {
+  static constexpr int kFields = 3;  ///< base/state_archive.h
   Recent recent;
   std::map<std::string, Node> nodes;
   TimePoint kept_at = kNoTime;  ///< of the last jobs_kept: no event of jobs before it matters any more

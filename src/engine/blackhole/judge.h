@@ -40,10 +40,11 @@ inline constexpr std::chrono::seconds kLives{10};
 
 /// The jobs on one node that are weighed: those that started since the first of them that failed.
 struct Series {
-  TimePoint start = kNoTime;  ///< of that job; kNoTime: there is no series
-  TimePoint clean = kNoTime;  ///< jobs that started before are of a series that has ended
-  TimePoint last = kNoTime;   ///< when the last failure was told
-  std::set<Kind> kinds;       ///< of jobs that failed or passed here since; at most kMostKindsOfNode
+  static constexpr int kFields = 7;  ///< base/state_archive.h
+  TimePoint start = kNoTime;         ///< of that job; kNoTime: there is no series
+  TimePoint clean = kNoTime;         ///< jobs that started before are of a series that has ended
+  TimePoint last = kNoTime;          ///< when the last failure was told
+  std::set<Kind> kinds;              ///< of jobs that failed or passed here since; at most kMostKindsOfNode
   std::map<std::uint32_t, int> failed;        ///< by user, since the start
   std::map<std::uint32_t, int> passed;        ///< likewise
   std::map<std::uint32_t, int> passed_since;  ///< likewise, since the last failure
@@ -53,13 +54,14 @@ struct Series {
 
 /// What was found about one node.
 struct Evidence {
-  double odds = 0;                  ///< natural logarithm; over ln(kConvicts) it is a black hole
-  std::size_t jobs = 0;             ///< that failed early on it since
-  std::size_t users = 0;            ///< whose they were
-  std::size_t passed = 0;           ///< jobs that passed on it since
-  std::vector<JobId> examples;      ///< of those that failed, the first ones, at most kMostExamples
-  TimePoint since = kNoTime;        ///< start of the first of them
-  std::chrono::seconds longest{0};  ///< any of them lived
+  static constexpr int kFields = 13;  ///< base/state_archive.h
+  double odds = 0;                    ///< natural logarithm; over ln(kConvicts) it is a black hole
+  std::size_t jobs = 0;               ///< that failed early on it since
+  std::size_t users = 0;              ///< whose they were
+  std::size_t passed = 0;             ///< jobs that passed on it since
+  std::vector<JobId> examples;        ///< of those that failed, the first ones, at most kMostExamples
+  TimePoint since = kNoTime;          ///< start of the first of them
+  std::chrono::seconds longest{0};    ///< any of them lived
   std::size_t kind_passed = 0, kind_failed = 0;    ///< elsewhere, of the kinds that failed here
   std::size_t since_passed = 0, since_failed = 0;  ///< and of those the jobs that started since
   std::size_t all_passed = 0, all_failed = 0;      ///< elsewhere since, of all kinds; of a sample

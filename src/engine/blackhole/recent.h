@@ -39,11 +39,13 @@ inline constexpr std::chrono::hours kFresh{72};
 
 /// One job, as it is kept: `at` is when the journal heard of it last.
 struct Kept {
+  static constexpr int kFields = 2;  ///< base/state_archive.h
   TimePoint at = kNoTime;
   JobOutcome outcome;  ///< uid and program are those of its kind
 };
 
 struct Kind {
+  static constexpr int kFields = 2;  ///< base/state_archive.h
   std::uint32_t uid = 0;
   std::string program;
   friend auto operator<=>(const Kind&, const Kind&) = default;
@@ -62,6 +64,12 @@ class Recent {
   /// What is kept of a job, its last run; null where nothing is.
   const Kept* job(JobId job) const;
 
+  /// All of it, for base/state_archive.h.
+  template <class A>
+  void walk(A& archive) {
+    archive(kinds_, heard_, by_heard_, all_);
+  }
+
   std::size_t kinds() const { return kinds_.size(); }
   std::string canonical_text() const;
 
@@ -72,6 +80,7 @@ class Recent {
 
  private:
   struct Slot {
+    static constexpr int kFields = 2;  ///< base/state_archive.h
     TimePoint heard = kNoTime;
     std::deque<Kept> kept;
   };

@@ -35,6 +35,7 @@ inline constexpr std::chrono::hours kLongestWindow{24};
 class Breaker {
  public:
   struct Partition {
+    static constexpr int kFields = 3;                    ///< base/state_archive.h
     std::deque<std::pair<TimePoint, std::string>> left;  ///< who left and when, in order of time
     std::map<std::string, TimePoint> last;               ///< when each of them left last
     bool tripped = false;
@@ -75,6 +76,12 @@ class Breaker {
   /// Subjects that wait.
   const std::set<std::string>& waiting() const { return waiting_; }
   const std::map<std::string, Partition>& partitions() const { return partitions_; }
+
+  /// All of it, for base/state_archive.h.
+  template <class A>
+  void walk(A& archive) {
+    archive(partitions_, waiting_);
+  }
 
   /// What `by` says when it does not want to leave any more.
   static Event wait_ended(const std::string& by);

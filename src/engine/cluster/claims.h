@@ -19,11 +19,12 @@
 namespace sickbay::cluster {
 
 struct Claim {
-  std::string on;      ///< "node:n3", "job:17"
-  std::string holder;  ///< name of the engine's seat: "drain"
-  std::string by;      ///< the subject that it is held for: "c17", "node:n3"
-  std::string reason;  ///< for people
-  bool out = false;    ///< it keeps a node out of service: the breaker counts it
+  static constexpr int kFields = 7;  ///< base/state_archive.h
+  std::string on;                    ///< "node:n3", "job:17"
+  std::string holder;                ///< name of the engine's seat: "drain"
+  std::string by;                    ///< the subject that it is held for: "c17", "node:n3"
+  std::string reason;                ///< for people
+  bool out = false;                  ///< it keeps a node out of service: the breaker counts it
   TimePoint until = kNever;
   TimePoint since = kNoTime;
 
@@ -49,6 +50,12 @@ class Claims {
   std::size_t out_of(const std::string& partition, TimePoint now) const;
   const std::map<std::string, Claim>& all() const { return claims_; }
 
+  /// All of it, for base/state_archive.h.
+  template <class A>
+  void walk(A& archive) {
+    archive(claims_, out_, counted_, out_of_, by_end_);
+  }
+
   static Event claimed(const Claim& claim);
   static Event released(const std::string& on, std::string_view holder, std::string why);
 
@@ -62,6 +69,7 @@ class Claims {
   std::set<std::string> out_;
   // Nodes of out_ whose claim had not run out at the last event, as their partitions have them.
   struct Counted {
+    static constexpr int kFields = 2;  ///< base/state_archive.h
     std::vector<std::string> partitions;
     TimePoint until = kNever;
   };

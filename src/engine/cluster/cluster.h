@@ -14,6 +14,7 @@
 namespace sickbay::cluster {
 
 struct Cluster {
+  static constexpr int kFields = 3;  ///< base/state_archive.h
   View view;
   Claims claims;
   Breaker breaker;

@@ -21,10 +21,11 @@ namespace sickbay::cluster {
 
 /// A node as Slurm showed it last, and as the journal has it.
 struct Node {
-  std::string state;     ///< Slurm's words: "IDLE+DRAIN" (model/slurm_state.h reads them)
-  bool usable = false;   ///< may get new work
-  bool down = false;     ///< its base state is DOWN
-  bool drained = false;  ///< has the flag DRAIN, whoever set it
+  static constexpr int kFields = 10;  ///< base/state_archive.h
+  std::string state;                  ///< Slurm's words: "IDLE+DRAIN" (model/slurm_state.h reads them)
+  bool usable = false;                ///< may get new work
+  bool down = false;                  ///< its base state is DOWN
+  bool drained = false;               ///< has the flag DRAIN, whoever set it
   std::vector<std::string> partitions;
   /// Of nodes that are drained or down; nothing: an older version did not tell it.
   std::optional<NodeReason> reason;

@@ -23,6 +23,7 @@ namespace sickbay::cluster {
 
 /// A watched job: the same job may be watched for two subjects.
 struct JobKey {
+  static constexpr int kFields = 3;  ///< base/state_archive.h
   JobId job_id = 0;
   std::string subject;  ///< "c17"
   std::string run;      ///< "c17.r2"; the watching engine's own word
@@ -34,6 +35,7 @@ struct JobKey {
 };
 
 struct View {
+  static constexpr int kFields = 7;  ///< base/state_archive.h
   std::map<std::string, Node> nodes;
   std::map<std::string, std::set<std::string>> partitions;  ///< nodes of each; one that lost all stays, empty
   TimePoint controller_boot = kNoTime;                      ///< slurmctld's
@@ -45,6 +47,7 @@ struct View {
 
   /// What the event that was applied last changed.
   struct Change {
+    static constexpr int kFields = 3;  ///< base/state_archive.h
     std::string name;
     std::optional<Node> before;  ///< nothing: it is new
     bool gone = false;           ///< Slurm has it no more

@@ -46,6 +46,7 @@ inline constexpr std::size_t kMostNodes = 4096;  ///< of a job: what one group c
 
 /// A node that was complained of.
 struct Suspect {
+  static constexpr int kFields = 12;  ///< base/state_archive.h
   JobId job = 0;
   std::size_t group = 0;                ///< members that watch each other
   std::map<std::string, TimePoint> by;  ///< who does not reach it, and when he said so last
@@ -60,6 +61,7 @@ struct Suspect {
   std::string held;  ///< why nothing is done, as the journal has it
   /// Commands so far: numbers of their keys, which are given once.
   struct Numbers {
+    static constexpr int kFields = 2;  ///< base/state_archive.h
     int questions = 0, downs = 0;
     bool operator==(const Numbers&) const = default;
   } numbers;
@@ -67,6 +69,7 @@ struct Suspect {
 
 /// A job that said how its lost nodes are to be found.
 struct Group {
+  static constexpr int kFields = 7;  ///< base/state_archive.h
   JobId job = 0;
   bool fast = true;  ///< its nodes watch each other; false: Slurm alone, whatever the site's default is
   std::uint32_t uid = 0;
@@ -77,6 +80,7 @@ struct Group {
 };
 
 struct State {
+  static constexpr int kFields = 3;  ///< base/state_archive.h
   std::map<std::string, Suspect> nodes;
   std::map<JobId, Group> groups;
   /// Running jobs of more than one node, with their nodes, sorted; known while somebody has them listed

@@ -65,26 +65,29 @@ inline constexpr std::chrono::minutes kSayAgain{10};
 
 /// Why a node should be out.
 struct Reason {
-  std::string source;           ///< "f9" the finding, "c17" the case, "jobs" what jobs came to there
-  std::string rule;             ///< "memory/p2"; "verdict" for a case
-  std::string action;           ///< what the finding asks for: "drain", "reboot", "power_off"
-  std::string text;             ///< for people
-  TimePoint since = kNoTime;    ///< of the first sign
-  TimePoint gone_at = kNoTime;  ///< when the fault was last said to be gone; kNoTime: it is there
-  bool observed = false;        ///< its rule only observes since an undo
-  std::string boot_id{};        ///< of the boot in which the fault was found last
-  bool reboot_asked = false;    ///< the one reboot that this reason may have
-  bool of_verdict = false;      ///< a case blames the node; else a finding does
+  static constexpr int kFields = 10;  ///< base/state_archive.h
+  std::string source;                 ///< "f9" the finding, "c17" the case, "jobs" what jobs came to there
+  std::string rule;                   ///< "memory/p2"; "verdict" for a case
+  std::string action;                 ///< what the finding asks for: "drain", "reboot", "power_off"
+  std::string text;                   ///< for people
+  TimePoint since = kNoTime;          ///< of the first sign
+  TimePoint gone_at = kNoTime;        ///< when the fault was last said to be gone; kNoTime: it is there
+  bool observed = false;              ///< its rule only observes since an undo
+  std::string boot_id{};              ///< of the boot in which the fault was found last
+  bool reboot_asked = false;          ///< the one reboot that this reason may have
+  bool of_verdict = false;            ///< a case blames the node; else a finding does
 };
 
 /// A reboot that a rule had.
 struct Reboot {
+  static constexpr int kFields = 2;  ///< base/state_archive.h
   TimePoint at = kNoTime;
   std::string boot_id;  ///< in which the fault was found: a fault of another boot is there again
 };
 
 /// The gate of a node, that is of the reason `kGate`; without that it says nothing.
 struct Gate {
+  static constexpr int kFields = 5;       ///< base/state_archive.h
   bool booted = false, returned = false;  ///< what shut it
   bool checking = false;                  ///< an examination is under way
   bool sick = false;                      ///< the last one found what takes a node out
@@ -93,14 +96,16 @@ struct Gate {
 
 /// What is known of a node while gates are wished for, whether or not one is shut.
 struct Door {
-  TimePoint boot = kNoTime;       ///< the last boot that Slurm showed
-  bool out = false;               ///< drained or down, and not by us
-  TimePoint passed_at = kNoTime;  ///< end of the last examination for a gate that passed
+  static constexpr int kFields = 3;  ///< base/state_archive.h
+  TimePoint boot = kNoTime;          ///< the last boot that Slurm showed
+  bool out = false;                  ///< drained or down, and not by us
+  TimePoint passed_at = kNoTime;     ///< end of the last examination for a gate that passed
 };
 
 /// What is to be done about one node, and what was.  How it stands in Slurm is in the view; seen() joins
 /// both.
 struct Node {
+  static constexpr int kFields = 22;      ///< base/state_archive.h
   bool ours = false;                      ///< drained by us, and not undone since
   bool pending = false;                   ///< a drain or its lifting is under way, or nobody knows its end:
   TimePoint unanswered = kNoTime;         ///< when it failed because Slurm was away; kNoTime: it has not
@@ -110,6 +115,7 @@ struct Node {
   /// Commands so far: numbers of their keys, which are given once.  They stay when the node leaves Slurm,
   /// which may have it again.
   struct Numbers {
+    static constexpr int kFields = 5;  ///< base/state_archive.h
     int drains = 0, lifts = 0, checks = 0, reboots = 0, gates = 0;
     bool operator==(const Numbers&) const = default;
   } numbers;
@@ -137,6 +143,7 @@ struct Node {
 };
 
 struct State {
+  static constexpr int kFields = 9;  ///< base/state_archive.h
   std::map<std::string, Node> nodes;
   std::map<std::string, TimePoint> resting;  ///< rule -> until when it only observes, on all nodes
   /// Node -> rule -> the same on that node: what is wrong about one node may be right about the next.

@@ -53,6 +53,19 @@ class Words {
   int find(std::string_view word) const;
   const std::string& word(int number) const { return *words_[static_cast<std::size_t>(number)]; }
   std::size_t size() const { return words_.size(); }
+  /// All of it, for base/state_archive.h: the words in the order of their numbers.
+  template <class A>
+  void walk(A& archive) {
+    std::vector<std::string> words;
+    if constexpr (!A::kReads)
+      for (const std::string* word : words_) words.push_back(*word);
+    archive(words, many_);
+    if constexpr (A::kReads) {
+      numbers_.clear();
+      words_.clear();
+      for (const std::string& word : words) number(word);
+    }
+  }
 
   /// There are so many that it is time to ask which of them are in use.
   bool are_many() const { return words_.size() >= many_; }
@@ -70,15 +83,17 @@ inline constexpr int kLacks = -1;  ///< in the place of a value
 
 /// One fact of one node, as it stands.
 struct Fact {
-  int name = 0, value = kLacks;  ///< numbers of words; kLacks: it was there and is gone
-  int before = kLacks;           ///< the value before this one
-  TimePoint since = kNoTime;     ///< journal stamp of the report that brought it
-  bool moved = false;            ///< there was another before; else it came with the node's first report
+  static constexpr int kFields = 5;  ///< base/state_archive.h
+  int name = 0, value = kLacks;      ///< numbers of words; kLacks: it was there and is gone
+  int before = kLacks;               ///< the value before this one
+  TimePoint since = kNoTime;         ///< journal stamp of the report that brought it
+  bool moved = false;                ///< there was another before; else it came with the node's first report
 };
 
 struct Node {
-  TimePoint first = kNoTime;  ///< its first report
-  std::vector<Fact> facts;    ///< by name
+  static constexpr int kFields = 2;  ///< base/state_archive.h
+  TimePoint first = kNoTime;         ///< its first report
+  std::vector<Fact> facts;           ///< by name
   const Fact* fact(int name) const;
 };
 
@@ -89,6 +104,7 @@ enum class Kind : std::uint8_t {
 
 /// What is told of one fact, as the journal has it.
 struct Told {
+  static constexpr int kFields = 10;  ///< base/state_archive.h
   Kind kind = Kind::odd;
   std::string of_class;            ///< words for it; empty for a rollout, which goes through all classes
   std::string fact;                ///< "mount:/home"
@@ -104,6 +120,7 @@ struct Told {
 };
 
 struct State {
+  static constexpr int kFields = 3;  ///< base/state_archive.h
   Words words;
   std::map<std::string, Node> nodes;
   std::map<std::string, Told> told;  ///< by its key

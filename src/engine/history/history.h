@@ -67,6 +67,7 @@ std::string_view to_string(What what);
 
 /// "17.4": the fourth operation of job 17; of no job: none.
 struct OpRef {
+  static constexpr int kFields = 2;  ///< base/state_archive.h
   JobId job = 0;
   int n = 0;
   explicit operator bool() const { return job != 0; }
@@ -85,6 +86,7 @@ Work work_from(const Json& json);
 
 /// One thing that a person changed.
 struct Change {
+  static constexpr int kFields = 4;  ///< base/state_archive.h
   std::string key, from, to;
   std::string diff{};  ///< for people; cut short
   Json to_json() const;
@@ -95,6 +97,7 @@ std::vector<Change> changes_from(const Json& list);
 Json changes_json(const std::vector<Change>& changes);
 
 struct Operation {
+  static constexpr int kFields = 21;  ///< base/state_archive.h
   int n = 1;
   OpRef parent;  ///< none: the first of a job that was no replay
   What what = What::submitted;
@@ -120,6 +123,7 @@ struct Operation {
 
 /// One job's part of the tree.
 struct Part {
+  static constexpr int kFields = 21;  ///< base/state_archive.h
   std::int64_t case_no = 0;
   JobId job = 0;
   Owner owner;
@@ -143,6 +147,7 @@ struct Part {
 
 /// Something that Sickbay did to the cluster, by its key ("d5"), or that people asked of it ("spares:batch").
 struct Act {
+  static constexpr int kFields = 8;  ///< base/state_archive.h
   std::string name, verb, subject, by;
   TimePoint at = kNoTime;
   std::vector<std::string> nodes;
@@ -151,6 +156,7 @@ struct Act {
 };
 
 struct State {
+  static constexpr int kFields = 7;    ///< base/state_archive.h
   std::map<std::int64_t, Part> parts;  ///< by the number of the case
   std::map<JobId, std::int64_t> by_job;
   std::map<std::int64_t, Json> opened;  ///< what was submitted, of cases that have no job yet
@@ -160,6 +166,7 @@ struct State {
   std::map<JobId, std::set<std::int64_t>> leaning;
   std::map<std::string, std::deque<Act>> acts;  ///< by subject, oldest first
   struct Intent {
+    static constexpr int kFields = 3;  ///< base/state_archive.h
     std::string verb, subject;
     std::vector<std::string> nodes;
   };

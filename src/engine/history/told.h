@@ -20,6 +20,7 @@ enum class ToldEvent : std::uint8_t { taken, restored, failed };
 std::string_view to_string(ToldEvent event);
 
 struct Told {
+  static constexpr int kFields = 12;  ///< base/state_archive.h
   JobId job = 0;
   std::uint32_t restart = 0;
   int checkpoint = 0;  ///< its number, from 1

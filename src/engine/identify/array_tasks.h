@@ -15,6 +15,7 @@ namespace sickbay::identify {
 
 /// A task that failed, as the journal has it.
 struct TaskFailure {
+  static constexpr int kFields = 7;  ///< base/state_archive.h
   TaskId task = 0;
   JobId job_id = 0;  ///< its own
   std::string state;
@@ -29,6 +30,7 @@ struct TaskFailure {
 };
 
 struct TaskArray {
+  static constexpr int kFields = 8;      ///< base/state_archive.h
   std::string expression;                ///< as the user wrote it: "0-19%4"
   JobId job_id = 0;                      ///< 0: not bound yet
   TaskIds tasks;                         ///< all; empty: Slurm has not been looked at yet

@@ -57,8 +57,9 @@ enum class Check : std::uint8_t { none, open, ok, failed, unknown };
 
 /// What a run left behind (model/fingerprint.h made it from the output).
 struct Trace {
-  int rank = -1;     ///< failing rank, -1 unknown
-  std::string node;  ///< failing node, "" unknown
+  static constexpr int kFields = 7;  ///< base/state_archive.h
+  int rank = -1;                     ///< failing rank, -1 unknown
+  std::string node;                  ///< failing node, "" unknown
   int signal = 0;
   std::string signal_name;
   bool out_of_memory = false;  ///< Slurm says so there
@@ -68,6 +69,7 @@ struct Trace {
 
 /// V's word on one node or one link (model/verify_report.h made it).
 struct NodeResult {
+  static constexpr int kFields = 6;  ///< base/state_archive.h
   std::string node;
   std::string peer;    ///< set for a link
   std::string result;  ///< "ok", "failed", "slow", "unknown"
@@ -78,6 +80,7 @@ struct NodeResult {
 
 /// What became of a node of a run by somebody's hand or Slurm's, with the reason that it was given.
 struct NodeNote {
+  static constexpr int kFields = 5;                         ///< base/state_archive.h
   enum class What : std::uint8_t { lost, taken, drained };  ///< DOWN by Slurm, DOWN by a person, drained
   std::string node;
   What what = What::lost;
@@ -88,6 +91,7 @@ struct NodeNote {
 
 /// A run of a job before Slurm started it again: by itself when a node was lost, or since the job asked.
 struct Incarnation {
+  static constexpr int kFields = 6;  ///< base/state_archive.h
   std::uint32_t restart_cnt = 0;
   std::string state;                           ///< as last seen
   std::vector<std::string> nodes, down_nodes;  ///< of `nodes`, those that went DOWN then or soon after
@@ -96,6 +100,7 @@ struct Incarnation {
 };
 
 struct Run {
+  static constexpr int kFields = 33;  ///< base/state_archive.h
   RunId id;
   int attempt = 1;    ///< of the submission; the key is "c17.r2.a1"
   int spent = 0;      ///< attempts before it that count: see tries() and refusals()
@@ -161,14 +166,16 @@ struct Run {
 
 /// What an agent found on a node (a finding whose result is a fault).
 struct Sign {
-  std::string source;           ///< "f9"
-  std::string rule, text;       ///< "memory/bank_lost" and its words
-  TimePoint at = kNoTime;       ///< the agent's clock
-  TimePoint gone_at = kNoTime;  ///< when it was said to be gone
+  static constexpr int kFields = 5;  ///< base/state_archive.h
+  std::string source;                ///< "f9"
+  std::string rule, text;            ///< "memory/bank_lost" and its words
+  TimePoint at = kNoTime;            ///< the agent's clock
+  TimePoint gone_at = kNoTime;       ///< when it was said to be gone
 };
 /// A node that did not answer Slurm while a run was on it.  An upgrade of slurmd looks the same, so this is
 /// shown and never convicts (doc/glossary.md: suspect).
 struct Suspect {
+  static constexpr int kFields = 4;  ///< base/state_archive.h
   std::string node;
   RunId run;
   TimePoint at = kNoTime;          ///< journal stamps
@@ -176,15 +183,17 @@ struct Suspect {
 };
 /// A sign that fits a run of a case in node and time.
 struct CaseSign {
+  static constexpr int kFields = 3;  ///< base/state_archive.h
   std::string node;
   RunId run;
   Sign sign;
 };
 
 struct Options {
-  bool deliver = false;            ///< keep P's run elsewhere when a node was guilty
-  bool rerun = true;               ///< false: P must not run twice
-  bool requeue = false;            ///< the user allowed Slurm to requeue
+  static constexpr int kFields = 10;  ///< base/state_archive.h
+  bool deliver = false;               ///< keep P's run elsewhere when a node was guilty
+  bool rerun = true;                  ///< false: P must not run twice
+  bool requeue = false;               ///< the user allowed Slurm to requeue
   bool recover = false;            ///< where nodes are the cause the job is put back without them (resume.h)
   std::string check;               ///< command that judges the output of a COMPLETED run
   std::int64_t expect_time_s = 0;  ///< longest time a good run takes; 0 = not said
@@ -220,9 +229,10 @@ std::string_view to_string(Confidence confidence);
 
 /// A node, or a link between two, that was found faulty, whether it is the cause of the job's failure or not.
 struct Faulty {
-  std::string node, peer;  ///< peer: of a link
-  std::string by;          ///< the run that found it: "c17.v1" by its verification, "c17.r1" for it lost it
-  std::string what;        ///< "verification failed", "slow", "went down", "file system full"
+  static constexpr int kFields = 6;  ///< base/state_archive.h
+  std::string node, peer;            ///< peer: of a link
+  std::string by;    ///< the run that found it: "c17.v1" by its verification, "c17.r1" for it lost it
+  std::string what;  ///< "verification failed", "slow", "went down", "file system full"
   std::string reason;
   bool drains = false;  ///< a reason to take the node out of service, whatever the cause comes to be
   friend bool operator==(const Faulty&, const Faulty&) = default;
@@ -230,6 +240,7 @@ struct Faulty {
 
 /// Two answers: the cause of the user's job, and which nodes were found faulty.
 struct Verdict {
+  static constexpr int kFields = 13;  ///< base/state_archive.h
   Cause cause = Cause::none;
   bool final = false;
   std::string sentence;
@@ -251,12 +262,14 @@ struct Verdict {
 
 /// The job of a closed case is put back into the queue (resume.h).
 struct Resumption {
-  std::string recovery;           ///< "r3", which does it
-  std::uint32_t restart_cnt = 0;  ///< of the job before that
-  std::string without;            ///< hostlist: nodes that it is to get no more
+  static constexpr int kFields = 3;  ///< base/state_archive.h
+  std::string recovery;              ///< "r3", which does it
+  std::uint32_t restart_cnt = 0;     ///< of the job before that
+  std::string without;               ///< hostlist: nodes that it is to get no more
 };
 
 struct Case {
+  static constexpr int kFields = 33;  ///< base/state_archive.h
   std::int64_t no = 0;
   Owner owner;
   Options options;

@@ -10,12 +10,13 @@ namespace sickbay::identify {
 
 /// One order for further runs.  A later one takes the place of the one before it.
 struct FurtherRuns {
-  int round = 1;          ///< of such orders in this case
-  int first = 0;          ///< number of the first program run that it may make
-  int wanted = 0;         ///< runs at most
-  bool rotate = false;    ///< each on nodes that no run had before, not on chosen ones
-  double node_hours = 0;  ///< of P that they may take
-  std::string by;         ///< who asked; "--until-verdict" where the submission did
+  static constexpr int kFields = 7;  ///< base/state_archive.h
+  int round = 1;                     ///< of such orders in this case
+  int first = 0;                     ///< number of the first program run that it may make
+  int wanted = 0;                    ///< runs at most
+  bool rotate = false;               ///< each on nodes that no run had before, not on chosen ones
+  double node_hours = 0;             ///< of P that they may take
+  std::string by;                    ///< who asked; "--until-verdict" where the submission did
   TimePoint asked_at = kNoTime;
 };
 

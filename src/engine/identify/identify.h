@@ -64,14 +64,16 @@ struct Policy {
 
 /// What cases have learnt of a node.  How it stands in Slurm is in the view.
 struct NodeRecord {
-  TimePoint passed_at = kNoTime;  ///< V's last pass
-  TimePoint failed_at = kNoTime;  ///< V's last failure
+  static constexpr int kFields = 4;  ///< base/state_archive.h
+  TimePoint passed_at = kNoTime;     ///< V's last pass
+  TimePoint failed_at = kNoTime;     ///< V's last failure
   std::int64_t failed_case = 0;
   std::vector<Sign> signs;  ///< what its agent found lately, oldest first
 };
 
 /// A re-run that was intended within the last day.
 struct LateRerun {
+  static constexpr int kFields = 3;  ///< base/state_archive.h
   TimePoint at = kNoTime;
   std::int64_t case_no = 0;
   int n = 0;
@@ -79,7 +81,8 @@ struct LateRerun {
 
 /// What V said of a node last, in any case: an answer to others on the same node (evidence.h).
 struct Word {
-  std::string run;  ///< "c3.v1"
+  static constexpr int kFields = 7;  ///< base/state_archive.h
+  std::string run;                   ///< "c3.v1"
   std::int64_t case_no = 0;
   TimePoint began = kNoTime;  ///< Slurm's stamp of V's start
   bool alone = false;         ///< V had the node to itself
@@ -87,6 +90,7 @@ struct Word {
 };
 
 struct State {
+  static constexpr int kFields = 13;                     ///< base/state_archive.h
   std::map<std::int64_t, Case> cases;                    ///< by number
   std::map<JobId, std::int64_t> by_job;                  ///< user's job -> case
   std::map<std::string, NodeRecord> records;             ///< by node

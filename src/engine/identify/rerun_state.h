@@ -27,6 +27,7 @@ std::optional<RerunWay> rerun_way_from(std::string_view word);
 
 /// A job of the user's that may still use what a re-run would write to.
 struct Holder {
+  static constexpr int kFields = 4;  ///< base/state_archive.h
   JobId job_id = 0;
   std::string name, state;
   std::string why;  ///< "dependency" or "singleton"
@@ -34,6 +35,7 @@ struct Holder {
 
 /// The place of one attempt of a re-run.
 struct Place {
+  static constexpr int kFields = 7;  ///< base/state_archive.h
   enum class Stage : std::uint8_t {
     none,     ///< not asked for, or to be asked for again
     wanted,   ///< under way
@@ -49,6 +51,7 @@ struct Place {
 };
 
 struct Reruns {
+  static constexpr int kFields = 23;  ///< base/state_archive.h
   /// Opened by a version that knows of all this.  Re-runs of older cases start as they did then.
   bool checked = false;
   RerunWay wish = RerunWay::same;  ///< the user's, or his site's

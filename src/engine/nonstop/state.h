@@ -24,6 +24,7 @@ using wire::Code;
 
 /// A node of a job, with the CPUs that the job has, or had, there.
 struct Share {
+  static constexpr int kFields = 2;  ///< base/state_archive.h
   std::string node;
   std::uint32_t cpus = 0;
   friend bool operator==(const Share&, const Share&) = default;
@@ -31,6 +32,7 @@ struct Share {
 
 /// A node that the job has lost, or that is failing under it.
 struct Faulty {
+  static constexpr int kFields = 4;  ///< base/state_archive.h
   std::uint32_t cpus = 0;
   NodeFault fault = NodeFault::failed;
   TimePoint at = kNoTime;
@@ -39,6 +41,7 @@ struct Faulty {
 
 /// Minutes that the job may add to its limit.  What is left of all grants is its credit.
 struct Grant {
+  static constexpr int kFields = 6;  ///< base/state_archive.h
   enum class For : std::uint8_t {
     failed,    ///< a node failed (TimeLimitExtend)
     replaced,  ///< a failing node was replaced (the same)
@@ -55,6 +58,7 @@ std::string_view to_string(Grant::For what);
 
 /// Something that was asked for.
 struct Request {
+  static constexpr int kFields = 35;  ///< base/state_archive.h
   enum class What : std::uint8_t { replace, drop, extend };
   /// Where its work stands.
   enum class Step : std::uint8_t {
@@ -125,6 +129,7 @@ std::string_view to_string(Request::Step step);
 
 /// What a program that listens is told, in order.
 struct Happening {
+  static constexpr int kFields = 5;  ///< base/state_archive.h
   enum class What : std::uint8_t { failed, failing, replaced, dropped, extended, ended };
   std::int64_t n = 0;  ///< from 1, for each job
   What what = What::failed;
@@ -137,6 +142,7 @@ inline constexpr std::size_t kMostEndedRequests = 50;
 
 /// A running job: one that began anew under its number (a requeue) is another.
 struct Job {
+  static constexpr int kFields = 23;  ///< base/state_archive.h
   JobId id = 0;
   std::uint32_t uid = 0;
   TimePoint submit = kNoTime;
@@ -170,8 +176,9 @@ struct Job {
 
 /// The spares of a partition.
 struct Pool {
-  std::set<std::string> members;  ///< as the reservation was set last
-  std::set<std::string> asked;    ///< as it is being set
+  static constexpr int kFields = 11;  ///< base/state_archive.h
+  std::set<std::string> members;      ///< as the reservation was set last
+  std::set<std::string> asked;        ///< as it is being set
   /// Members that a request draws ("j17.q3"), or that have joined a job (""): those leave the reservation.
   std::map<std::string, std::string> lent;
   std::optional<int> count;  ///< how many, where an operator has said so
@@ -186,6 +193,7 @@ struct Pool {
 
 /// A node that somebody wants in Slurm's FAIL state.
 struct FailOrder {
+  static constexpr int kFields = 12;  ///< base/state_archive.h
   enum class Step : std::uint8_t {
     wanted,
     ordered,
@@ -207,6 +215,7 @@ struct FailOrder {
 };
 
 struct State {
+  static constexpr int kFields = 7;  ///< base/state_archive.h
   std::map<JobId, Job> jobs;
   std::map<std::string, std::set<JobId>> on_node;  ///< jobs that have it, miss it, or had it until it failed
   std::set<JobId> busy;                            ///< jobs with a request that lives

@@ -49,6 +49,7 @@ struct Policy {
 
 /// One run of V.
 struct Run {
+  static constexpr int kFields = 16;  ///< base/state_archive.h
   PatrolRunId id;
   std::vector<std::string> nodes;  ///< sorted
   std::string partition;
@@ -73,6 +74,7 @@ struct Run {
 };
 
 struct Round {
+  static constexpr int kFields = 13;  ///< base/state_archive.h
   std::int64_t no = 0;
   std::string by;  ///< who asked
   TimePoint asked_at = kNoTime, closed_at = kNoTime;
@@ -96,11 +98,13 @@ struct Round {
 
 /// V's last words on a node, whoever asked.
 struct NodeRecord {
+  static constexpr int kFields = 5;  ///< base/state_archive.h
   TimePoint passed_at = kNoTime, said_at = kNoTime;
   std::string by, result, reason;  ///< the last word
 };
 
 struct State {
+  static constexpr int kFields = 4;  ///< base/state_archive.h
   std::map<std::int64_t, Round> rounds;
   std::int64_t last = 0;  ///< number of the last round
   std::map<std::string, NodeRecord> nodes;

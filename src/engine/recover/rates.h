@@ -44,6 +44,7 @@ std::string fault_kind(FaultClass of, std::string_view component);
 inline constexpr std::chrono::hours kBackAgain{1};
 
 struct Cures {
+  static constexpr int kFields = 2;  ///< base/state_archive.h
   int tried = 0, cured = 0;
   friend bool operator==(const Cures&, const Cures&) = default;
 };
@@ -61,6 +62,7 @@ Beta prior_of(Level level);
 
 /// What is known of one cell.
 struct CellRecord {
+  static constexpr int kFields = 5;                 ///< base/state_archive.h
   int failures = 0;                                 ///< faults that were seen there
   int recovered = 0;                                ///< of these, how many came to an end
   Micros down{0};                                   ///< of those, from the first sign to the end
@@ -100,6 +102,11 @@ class Rates {
   const std::map<std::string, CellRecord, std::less<>>& cells() const { return cells_; }
 
   std::string canonical_text() const;
+  /// All of it, for base/state_archive.h.
+  template <class A>
+  void walk(A& archive) {
+    archive(first_, last_, cells_, kinds_);
+  }
 
  private:
   // The records that one happening is counted in.

@@ -55,7 +55,8 @@ inline constexpr std::chrono::hours kDay{24};
 
 /// The job of a fault, as who opened the recovery saw it.
 struct FaultJob {
-  JobId job_id = 0;  ///< 0: none
+  static constexpr int kFields = 11;  ///< base/state_archive.h
+  JobId job_id = 0;                   ///< 0: none
   std::uint32_t uid = 0, restart_cnt = 0;
   std::vector<std::string> nodes;                 ///< sorted
   std::vector<std::vector<std::string>> domains;  ///< nodes of its process groups
@@ -74,6 +75,7 @@ struct FaultJob {
 
 /// What is wrong, and who said so.
 struct Fault {
+  static constexpr int kFields = 7;  ///< base/state_archive.h
   FaultClass of = FaultClass::component;
   std::string node;       ///< "": of class job, of none
   std::string component;  ///< "": of the node as a whole; of class network: a part of its hardware
@@ -99,7 +101,8 @@ struct Fault {
 
 /// A cell of a plan, lowest first.
 struct PlannedCell {
-  std::string cell, kind;  ///< Cell::name, Cell::kind()
+  static constexpr int kFields = 8;  ///< base/state_archive.h
+  std::string cell, kind;            ///< Cell::name, Cell::kind()
   Level level = Level::component;
   std::vector<std::string> nodes, components;
   Seconds takes{0};
@@ -107,6 +110,7 @@ struct PlannedCell {
   std::string left_to_people{};  ///< why we do not restart it; "": we do
 };
 struct Plan {
+  static constexpr int kFields = 4;  ///< base/state_archive.h
   std::vector<PlannedCell> path;
   int start = -1;  ///< index into the path; -1: no cell is ours to restart
   Seconds expected{0};
@@ -115,8 +119,9 @@ struct Plan {
 
 /// One restart.
 struct StepTaken {
-  int n = 1;             ///< of key "r3.s1"
-  std::size_t cell = 0;  ///< of the plan
+  static constexpr int kFields = 16;  ///< base/state_archive.h
+  int n = 1;                          ///< of key "r3.s1"
+  std::size_t cell = 0;               ///< of the plan
   TimePoint began = kNoTime, ended = kNoTime;
   bool handed = false;                       ///< the drain engine has it: a reboot
   std::map<std::string, TimePoint> boots{};  ///< of its nodes: their boot before; kNoTime: not known yet
@@ -137,6 +142,7 @@ enum class Outcome : std::uint8_t { cured, given_up, refused, gone };
 std::string_view to_string(Outcome outcome);
 
 struct Recovery {
+  static constexpr int kFields = 12;  ///< base/state_archive.h
   std::int64_t no = 0;
   Fault fault;
   TimePoint opened_at = kNoTime, closed_at = kNoTime;
@@ -157,13 +163,15 @@ struct Recovery {
 
 /// A job whose owner asked that it be recovered, while its case is open.
 struct Asked {
-  FaultJob job;                     ///< as last seen
-  std::vector<std::string> blamed;  ///< nodes that are the cause, by the final verdict; sorted
-  std::string sentence;             ///< of the verdict
-  bool put_off = false;             ///< it began anew, and Slurm has it wait for nothing but a while
+  static constexpr int kFields = 4;  ///< base/state_archive.h
+  FaultJob job;                      ///< as last seen
+  std::vector<std::string> blamed;   ///< nodes that are the cause, by the final verdict; sorted
+  std::string sentence;              ///< of the verdict
+  bool put_off = false;              ///< it began anew, and Slurm has it wait for nothing but a while
 };
 
 struct State {
+  static constexpr int kFields = 11;  ///< base/state_archive.h
   std::map<std::int64_t, Recovery> recoveries;
   std::int64_t last = 0;  ///< number of the last recovery
   std::set<std::int64_t> open;
@@ -175,6 +183,7 @@ struct State {
   Rates rates;
   /// The last cure of a cell, by its name: what fails again soon takes it back.
   struct LastCure {
+    static constexpr int kFields = 5;  ///< base/state_archive.h
     TimePoint at = kNoTime;
     std::string cell, kind, fault;
     Level level = Level::component;

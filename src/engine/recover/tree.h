@@ -32,6 +32,7 @@ std::optional<Level> level_from(std::string_view word);
 
 /// Software of a node that can be restarted by itself.
 struct Component {
+  static constexpr int kFields = 3;  ///< base/state_archive.h
   std::string name;
   std::vector<std::string> needs{};  ///< components of the same node
   Seconds takes{0};                  ///< its restart; 0: not said

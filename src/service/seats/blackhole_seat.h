@@ -19,6 +19,8 @@ class BlackholeSeat final : public Seat {
   void touch_all() override;
   Wish wish() const override;
   std::string canonical_text() const override { return blackhole::canonical_text(state_); }
+  void save(StateWriter& out) const override;
+  void restore(StateReader& in) override;
 
   const blackhole::State& state() const { return state_; }
 

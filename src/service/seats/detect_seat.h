@@ -20,6 +20,8 @@ class DetectSeat final : public Seat {
   Wish wish() const override;
   std::vector<SwimWanted> swim_groups() const override;
   std::string canonical_text() const override { return detect::canonical_text(state_); }
+  void save(StateWriter& out) const override;
+  void restore(StateReader& in) override;
 
   const detect::State& state() const { return state_; }
   const detect::Policy& policy() const { return policy_; }

@@ -19,6 +19,8 @@ class DrainSeat final : public Seat {
   std::vector<cluster::Claim> owed() const override { return drain::owed(state_); }
   void raise(Event& event) const override { drain::raise(state_, event); }
   std::string canonical_text() const override { return drain::canonical_text(state_); }
+  void save(StateWriter& out) const override;
+  void restore(StateReader& in) override;
 
   const drain::State& state() const { return state_; }
   const drain::Policy& policy() const { return policy_; }

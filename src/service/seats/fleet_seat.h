@@ -16,6 +16,8 @@ class FleetSeat final : public Seat {
   Turn decide(const std::string& subject, TimePoint now) override;
   void touch_all() override;
   std::string canonical_text() const override { return fleet::canonical_text(state_); }
+  void save(StateWriter& out) const override;
+  void restore(StateReader& in) override;
 
   const fleet::State& state() const { return state_; }
 

@@ -18,6 +18,8 @@ class HistorySeat final : public Seat {
     history::apply(state_, new_event(subject, kArchived, Json::object()));
   }
   std::string canonical_text() const override { return history::canonical_text(state_); }
+  void save(StateWriter& out) const override;
+  void restore(StateReader& in) override;
 
   const history::State& state() const { return state_; }
 

@@ -19,6 +19,8 @@ class IdentifySeat final : public Seat {
   std::vector<RanksWatched> ranks_watched() const override;
   void forget(const std::string& subject) override;
   std::string canonical_text() const override { return identify::canonical_text(state_); }
+  void save(StateWriter& out) const override;
+  void restore(StateReader& in) override;
 
   const identify::State& state() const { return state_; }
   const identify::Policy& policy() const { return policy_; }

@@ -18,6 +18,8 @@ class NonstopSeat final : public Seat {
   void touch_all() override;
   Wish wish() const override;
   std::string canonical_text() const override { return nonstop::canonical_text(state_); }
+  void save(StateWriter& out) const override;
+  void restore(StateReader& in) override;
 
   const nonstop::State& state() const { return state_; }
   const nonstop::Policy& policy() const { return policy_; }

@@ -18,6 +18,8 @@ class PatrolSeat final : public Seat {
   Wish wish() const override;
   void forget(const std::string& subject) override;
   std::string canonical_text() const override { return patrol::canonical_text(state_); }
+  void save(StateWriter& out) const override;
+  void restore(StateReader& in) override;
 
   const patrol::State& state() const { return state_; }
   const patrol::Policy& policy() const { return policy_; }

@@ -18,6 +18,8 @@ class RecoverSeat final : public Seat {
   Wish wish() const override;
   void forget(const std::string& subject) override;
   std::string canonical_text() const override { return recover::canonical_text(state_); }
+  void save(StateWriter& out) const override;
+  void restore(StateReader& in) override;
 
   const recover::State& state() const { return state_; }
   const recover::Policy& policy() const { return policy_; }

@@ -55,6 +55,9 @@ class Seats {
   void replay(Event event);
   /// The canonical text of everything that a replay must bring back.
   std::string canonical_text() const;
+  /// The same as bytes, with what is derived from it, and back (seat_states.cc).
+  void save(StateWriter& out) const;
+  void restore(StateReader& in);
 
  private:
   template <class S, class... Args>
