@@ -96,14 +96,6 @@ std::string flaws() {
   return sql;
 }
 
-std::string columns(std::string_view table, std::string_view separator = ", ") {
-  std::string sql;
-  for (const JobColumn& c : job_columns())
-    sql += fmt::format("{}{}{}", sql.empty() ? "" : separator, table.empty() ? "" : std::string(table) + ".",
-                       c.name);
-  return sql;
-}
-
 // A job of which only steps are known has no submission to be found by: it takes that of the instance in
 // whose run it began.
 std::string adopt_sql(std::string_view fragments, std::string_view instances) {
@@ -129,7 +121,7 @@ std::string combine_sql() {
       "(SELECT rowid AS r, cluster, job_id, submit_time, hash({0}) AS h FROM incoming) i "
       "ON e.job_id = i.job_id AND e.submit_time IS NOT DISTINCT FROM i.submit_time AND "
       "e.cluster IS NOT DISTINCT FROM i.cluster;\n",
-      columns(""));
+      column_names(job_columns()));
   std::string made;
   for (const JobColumn& c : job_columns()) made += fmt::format(",\n {} AS {}", joined(c), c.name);
   sql += fmt::format(
@@ -141,7 +133,8 @@ std::string combine_sql() {
       "p "
       "JOIN jobs e ON e.rowid = p.er JOIN incoming i ON i.rowid = p.ir WHERE p.eh <> p.ih) q "
       "JOIN jobs e ON e.rowid = q.er JOIN incoming i ON i.rowid = q.ir) t) c) d WHERE hash({6}) <> eh;\n",
-      flaws(), bit(Repair::never_started), made, winner(), ended("e"), ended("i"), columns("d"));
+      flaws(), bit(Repair::never_started), made, winner(), ended("e"), ended("i"),
+      column_names(job_columns(), "d"));
   sql += "DELETE FROM jobs WHERE rowid IN (SELECT er FROM import_combined);\n";
   sql += "INSERT INTO jobs SELECT * EXCLUDE (er) FROM import_combined;\n";
   sql += "INSERT INTO jobs SELECT i.* FROM incoming i ANTI JOIN import_pairs p ON i.rowid = p.ir;\n";

@@ -13,6 +13,7 @@
 #include "base/time.h"
 #include "workload/import/combine_sql.h"
 #include "workload/import/job_maker.h"
+#include "workload/import/remerge.h"
 #include "workload/import/row_writer.h"
 #include "workload/merge/merge.h"
 #include "workload/store/schema.h"
@@ -29,7 +30,8 @@ class Producer final : public duck::RowProducer {
       auto job = maker_.next();
       if (!job) return fail(std::move(job.error()));
       if (*job == nullptr) break;
-      if (auto written = writer_.write(**job, chunk); !written) return written;
+      const auto record = maker_.gave_record() ? std::optional((*job)->kind) : std::nullopt;
+      if (auto written = writer_.write(**job, chunk, record); !written) return written;
     }
     return {};
   }
@@ -103,6 +105,16 @@ Result<std::int64_t> number(duck::Connection& connection, std::string_view sql) 
   if (table->rows.empty() || table->rows[0].empty()) return 0;
   const auto* value = std::get_if<std::int64_t>(&table->rows[0][0]);
   return value != nullptr ? *value : 0;
+}
+
+// Whether records are kept, or are there already that what comes may belong to.  A store for one import needs
+// none.
+Result<bool> keeps_records(Store& store, bool tells_runs) {
+  if (store.scratch()) return false;
+  if (tells_runs) return true;
+  auto kept = number(store.connection(), "SELECT count(*) FROM (SELECT 1 FROM run_records LIMIT 1)");
+  if (!kept) return fail(std::move(kept.error()));
+  return *kept > 0;
 }
 
 std::vector<SourceResult> describe_sources(const Pass2& pass) {
@@ -227,7 +239,20 @@ Result<ImportResult> import_logs(Store& store, const ImportOrder& order) {
       static_cast<std::uint64_t>(static_cast<double>(records) * std::clamp(order.max_reject_share, 0.0, 1.0));
 
   duck::Connection& connection = store.connection();
-  const auto writer = std::make_shared<RowWriter>(store.scratch() ? scratch_fields(shared) : FieldSet::all());
+  const bool tells_runs = std::any_of(shared.logs.begin(), shared.logs.end(),
+                                      [](const Log& log) { return log.opened.reader->tells_runs(); });
+  auto keeps = keeps_records(store, tells_runs);
+  if (!keeps) return fail(std::move(keeps.error()));
+  shared.keep_records = *keeps;
+  std::optional<Remerge> remerge;
+  if (*keeps) {
+    auto made = Remerge::make(connection, order.labels, !order.pseudonym_key.empty());
+    if (!made) return fail(std::move(made.error()));
+    remerge.emplace(std::move(*made));
+  }
+  const auto writer = std::make_shared<RowWriter>(
+      *keeps ? RowWriter::of_records()
+             : RowWriter(store.scratch() ? scratch_fields(shared) : FieldSet::all()));
   duck::RowSource source;
   source.name = unused_source_name();
   source.columns = writer->source_columns();
@@ -247,8 +272,9 @@ Result<ImportResult> import_logs(Store& store, const ImportOrder& order) {
   if (!before) return fail(std::move(before.error()));
   const bool empty = *before == 0;
   auto filled = connection.execute(
-      empty ? fmt::format("INSERT INTO {}{}", store.jobs_table(), from_source)
-            : "CREATE TEMP TABLE incoming AS FROM jobs LIMIT 0; INSERT INTO incoming" + from_source);
+      remerge ? Remerge::arrived_sql() + "; INSERT INTO arrived" + from_source
+      : empty ? fmt::format("INSERT INTO {}{}", store.jobs_table(), from_source)
+              : "CREATE TEMP TABLE incoming AS FROM jobs LIMIT 0; INSERT INTO incoming" + from_source);
   auto closed = shared.rejects->close();
   if (shared.rejects->total() > shared.most_rejects)
     return fail(too_many_rejects(describe_sources(shared), order));
@@ -259,7 +285,21 @@ Result<ImportResult> import_logs(Store& store, const ImportOrder& order) {
   result.sources = describe_sources(shared);
   result.jobs_seen = shared.jobs;
   result.jobs_new = result.jobs_seen;
-  if (!empty) {
+  Remade remade;
+  if (remerge) {
+    auto made = remerge->run(connection, tells_runs);
+    if (!made) return fail(std::move(made.error()));
+    remade = *made;
+    auto others = number(connection, "SELECT count(*) FROM incoming");
+    if (!others) return fail(std::move(others.error()));
+    result.jobs_new = static_cast<std::uint64_t>(*others);
+    if (auto dropped = connection.execute(Remerge::done_sql()); !dropped)
+      return fail(std::move(dropped.error()));
+  }
+  if (empty && remerge) {
+    auto brought = connection.execute("INSERT INTO jobs FROM incoming; DROP TABLE incoming;");
+    if (!brought) return fail(std::move(brought.error()));
+  } else if (!empty) {
     if (auto combined = connection.execute(combine_sql()); !combined)
       return fail(std::move(combined.error()));
     auto pairs = number(connection, "SELECT count(*) FROM import_pairs");
@@ -268,10 +308,13 @@ Result<ImportResult> import_logs(Store& store, const ImportOrder& order) {
     if (!changed) return fail(std::move(changed.error()));
     result.jobs_changed = static_cast<std::uint64_t>(*changed);
     result.jobs_unchanged = static_cast<std::uint64_t>(*pairs - *changed);
-    result.jobs_new = result.jobs_seen - static_cast<std::uint64_t>(*pairs);
+    result.jobs_new -= static_cast<std::uint64_t>(*pairs);
     if (auto dropped = connection.execute(combine_done_sql()); !dropped)
       return fail(std::move(dropped.error()));
   }
+  result.jobs_new += remade.added;
+  result.jobs_changed += remade.changed;
+  result.jobs_unchanged += remade.unchanged;
   if (auto noted = note_sources(connection, shared, result.sources); !noted)
     return fail(std::move(noted.error()));
   if (auto marked = connection.execute(in_future_sql(store.jobs_table())); !marked)

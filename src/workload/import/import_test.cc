@@ -98,8 +98,8 @@ class ImportTest : public testing::Test {
   static std::string everything(Store& store) {
     std::string text;
     for (const std::string& row : jobs_of(store)) text += row + "\n";
-    for (const char* table :
-         {"imports", "rejects", "node_events", "nodes", "job_failures", "job_checkpoints", "meta"})
+    for (const char* table : {"imports", "rejects", "node_events", "nodes", "job_failures", "job_checkpoints",
+                              "run_records", "meta"})
       for (const std::string& row : rows_of(store, std::string("SELECT * FROM ") + table + " ORDER BY ALL"))
         text += row + "\n";
     return text;

@@ -5,8 +5,11 @@
 
 #include <algorithm>
 #include <functional>
+#include <span>
+#include <utility>
 
 #include "workload/merge/merge.h"
+#include "workload/merge/records.h"
 
 namespace sickbay::workload {
 
@@ -54,12 +57,13 @@ void LabelMemory::label(const Labeller& labeller, Row& job) {
 }
 
 Result<const Row*> JobMaker::next() {
-  while (job_ == jobs_.size()) {
+  while (job_ == jobs_.size() && record_ == records_.size()) {
     bool none_left = false;
     if (auto more = next_run(none_left); !more) return fail(std::move(more.error()));
     if (none_left) return nullptr;
   }
-  Row& job = jobs_[job_++];
+  gave_record_ = job_ == jobs_.size();
+  Row& job = gave_record_ ? records_[record_++] : jobs_[job_++];
   if (shared_.labels != nullptr) label_memory_.label(*shared_.labels, job);  // before the names are hidden
   if (!shared_.pseudonym_key.empty()) pseudonyms_.apply(job, arena_);
   return &job;
@@ -69,7 +73,9 @@ Result<const Row*> JobMaker::next() {
 Status JobMaker::next_run(bool& none_left) {
   rows_.clear();
   jobs_.clear();
-  job_ = 0;
+  records_.clear();
+  job_ = record_ = 0;
+  tells_runs_ = false;
   arena_.clear();
   fetched_used_ = 0;
   while (at_ == spans_.size()) {
@@ -92,7 +98,23 @@ Status JobMaker::next_run(bool& none_left) {
     return fail(ErrorCode::bad_input, "too many records cannot be read");
   merge(rows_, arena_, jobs_);
   shared_.jobs.fetch_add(jobs_.size(), std::memory_order_relaxed);
+  if (shared_.keep_records && tells_runs_) find_records();
   return {};
+}
+
+// The records of the run's jobs that are not settled: by id and cluster, since hashes collide.
+void JobMaker::find_records() {
+  std::vector<const Row*> all;
+  for (std::size_t i = 0; i < rows_.size(); ++i) all.push_back(&rows_[i]);
+  const auto id = [](const Row* row) { return std::pair(row->get(Text::job_id), row->get(Text::cluster)); };
+  std::sort(all.begin(), all.end(), [&](const Row* a, const Row* b) { return id(a) < id(b); });
+  for (std::size_t i = 0; i < all.size();) {
+    std::size_t end = i + 1;
+    while (end < all.size() && id(all[end]) == id(all[i])) ++end;
+    const std::span<const Row* const> rows(all.data() + i, end - i);
+    if (!is_settled(rows)) take_distinct(rows, true, records_);
+    i = end;
+  }
 }
 
 Status JobMaker::next_block(bool& none_left) {
@@ -114,6 +136,7 @@ Status JobMaker::parse(const Block& block, std::uint64_t begin, std::string_view
   const Log& log = shared_.logs[block.log];
   const std::string_view record = text.substr(span.offset, span.length);
   const std::size_t before = rows_.size();
+  tells_runs_ = tells_runs_ || log.opened.reader->tells_runs();
   if (log.opened.reader->parse(record, arena_, rows_, reason_)) return {};
   while (rows_.size() > before) rows_.drop_last();  // half a record is none
   // Its line's number: counted from the block's first, which need not be in memory.

@@ -28,6 +28,7 @@ struct Pass2 {
   std::string pseudonym_key;
   std::unique_ptr<Rejects> rejects;
   std::uint64_t most_rejects = 0;  ///< with more nothing is stored
+  bool keep_records = false;       ///< those of jobs that are not settled come, too (merge/records.h)
   std::atomic<std::size_t> next_block{0};
   std::atomic<std::uint64_t> jobs{0};
 };
@@ -64,8 +65,11 @@ class JobMaker {
   /// The next job, valid until the next call; null when nothing is left.
   /// Errors: as Input's; bad_input when too many records cannot be read.
   Result<const Row*> next();
+  /// Whether what next() gave last is no job but a record to be kept.
+  bool gave_record() const { return gave_record_; }
 
  private:
+  void find_records();
   Status next_run(bool& none_left);
   Status next_block(bool& none_left);
   Status parse(const Block& block, std::uint64_t begin, std::string_view text, const RecordSpan& span);
@@ -79,8 +83,10 @@ class JobMaker {
   std::vector<RecordSpan> spans_;  // of the block
   std::size_t at_ = 0;             // the next of them
   // The job under way: its rows point into text_, fetched_ and arena_.
-  Rows rows_, jobs_;
-  std::size_t job_ = 0;
+  Rows rows_, jobs_, records_;
+  std::size_t job_ = 0, record_ = 0;
+  bool tells_runs_ = false;  // one of its logs
+  bool gave_record_ = false;
   Arena arena_;
   std::vector<std::unique_ptr<std::string>> fetched_;
   std::size_t fetched_used_ = 0;

@@ -24,9 +24,17 @@ RowWriter::RowWriter(const FieldSet& fields) : columns_(job_columns(fields)) {
       others_.add(c.num);
 }
 
+RowWriter RowWriter::of_records() {
+  RowWriter writer;
+  writer.columns_.assign(record_columns().begin(), record_columns().end());
+  writer.kinds_ = true;
+  return writer;
+}
+
 std::vector<duck::ResultColumn> RowWriter::source_columns() const {
   std::vector<duck::ResultColumn> all;
   for (const JobColumn& c : columns_) all.push_back({std::string(c.name), c.type});
+  if (kinds_) all.push_back({"row_kind", duck::Type::integer});
   return all;
 }
 
@@ -40,7 +48,7 @@ Error RowWriter::lost(const Row& job) const {
       .remedied_by("name a --store, which has all columns, and tell us of this");
 }
 
-Status RowWriter::write(const Row& job, duck::ChunkWriter& chunk) const {
+Status RowWriter::write(const Row& job, duck::ChunkWriter& chunk, std::optional<RowKind> record) const {
   if (others_.has_any(job.fields())) return fail(lost(job));
   for (std::size_t i = 0; i < columns_.size(); ++i) {
     const JobColumn& c = columns_[i];
@@ -55,6 +63,10 @@ Status RowWriter::write(const Row& job, duck::ChunkWriter& chunk) const {
       chunk.set_null(i);
     }
   }
+  if (kinds_ && record)
+    chunk.set(columns_.size(), static_cast<std::int64_t>(*record));
+  else if (kinds_)
+    chunk.set_null(columns_.size());
   chunk.end_row();
   return {};
 }

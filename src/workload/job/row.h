@@ -48,6 +48,7 @@ enum class RowKind : std::uint8_t {
   extern_,  ///< "123.extern", "123.ext+"
   part,     ///< of a job of which another record tells more, as PBS writes them: S, T, D, A
   rerun,    ///< the end of a run of a job that runs again: PBS's R
+  known,    ///< a job as an import before made it, where only that is left of its records
 };
 
 class Row {

@@ -294,8 +294,9 @@ void fold(const Row* job, const std::vector<const Row*>& steps, bool duplicates,
   if (!disk_write.any) add_total(disk_write, out, Num::usage_disk_out, Num::ave_disk_write);
   disk_read.give(out, Num::disk_read);
   disk_write.give(out, Num::disk_write);
-  out.set(Num::steps, count);
-  out.set(Num::steps_failed, failed);
+  // A job that an import before made has counted its steps already.
+  out.set(Num::steps, std::max(count, out.get(Num::steps)));
+  out.set(Num::steps_failed, std::max(failed, out.get(Num::steps_failed)));
   give_step_names(names, arena, out);
 
   if (!out.has(Num::user_cpu)) user_cpu.give(out, Num::user_cpu);

@@ -5,35 +5,19 @@
 #include "workload/merge/merge.h"
 
 #include <algorithm>
-#include <bit>
 #include <limits>
 #include <utility>
 #include <vector>
 
 #include "workload/merge/combine.h"
 #include "workload/merge/fold.h"
+#include "workload/merge/records.h"
 #include "workload/merge/reruns.h"
 
 namespace sickbay::workload {
 namespace {
 
 using RowList = std::vector<const Row*>;
-
-// A total order over all that two rows say: rows that compare equal are the same row.
-int compare_rows(const Row& a, const Row& b) {
-  if (a.kind != b.kind) return a.kind < b.kind ? -1 : 1;
-  if (a.nums() != b.nums()) return a.nums() < b.nums() ? -1 : 1;
-  if (a.texts() != b.texts()) return a.texts() < b.texts() ? -1 : 1;
-  for (std::uint64_t left = a.nums(); left != 0; left &= left - 1) {
-    const auto f = static_cast<Num>(std::countr_zero(left));
-    if (a.get(f) != b.get(f)) return a.get(f) < b.get(f) ? -1 : 1;
-  }
-  for (std::uint64_t left = a.texts(); left != 0; left &= left - 1) {
-    const auto f = static_cast<Text>(std::countr_zero(left));
-    if (const int c = a.get(f).compare(b.get(f)); c != 0) return c;
-  }
-  return 0;
-}
 
 template <class Field>
 int compare_present(const Row& a, const Row& b, Field f) {
@@ -138,8 +122,7 @@ void give_steps(RowList& steps, std::vector<Instance>& instances) {
 void merge_any(const RowList& rows, Scratch& s, Arena& arena, Rows& out) {
   RowList jobs, steps, ends;
   for (const Row* row : rows) {
-    const bool of_job = row->kind == RowKind::job || row->kind == RowKind::part;
-    (of_job ? jobs : row->kind == RowKind::rerun ? ends : steps).push_back(row);
+    (is_of_job(row->kind) ? jobs : row->kind == RowKind::rerun ? ends : steps).push_back(row);
   }
   if (!ends.empty()) part_runs(jobs, std::move(ends), s.parted);
   s.instances.clear();
@@ -173,7 +156,7 @@ void merge(Rows& rows, Arena& arena, Rows& jobs) {
     const std::string_view told = row.get(Text::cluster);
     plain = row.get(Text::job_id) == id && (row.kind != RowKind::job || job == nullptr) &&
             (told.empty() || cluster.empty() || told == cluster) && row.kind != RowKind::part &&
-            row.kind != RowKind::rerun;
+            row.kind != RowKind::rerun && row.kind != RowKind::known;
     if (cluster.empty()) cluster = told;
     if (row.kind == RowKind::job)
       job = &row;

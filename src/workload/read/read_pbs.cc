@@ -60,6 +60,7 @@ class PbsReader : public LineReader {
       : dialect_(dialect), zone_(std::move(zone)), cluster_(std::move(cluster)) {}
 
   bool parse(std::string_view record, Arena& arena, Rows& rows, std::string& reason) const override;
+  bool tells_runs() const override { return true; }
 
   std::string describe() const override {
     return "a job's times, user, group, account, queue, cores, GPUs, nodes, CPU time, memory of all its "
@@ -216,6 +217,12 @@ void PbsReader::set_life(char kind, std::int64_t at, const PbsFacts& facts, Aren
       set_pbs_end(dialect_, facts, row);
   }
   set_pbs_places(facts, arena, row);
+  // Of each record by its own cores: the merge would multiply those of one with the memory of another.
+  const std::int64_t cpus = row.get(Num::cpus) > 0 ? row.get(Num::cpus) : row.get(Num::req_cpus);
+  std::int64_t asked = 0;
+  if (!row.has(Num::req_mem) && row.get(Num::req_mem_per_cpu) > 0 && cpus > 0 &&
+      !__builtin_mul_overflow(row.get(Num::req_mem_per_cpu), cpus, &asked))
+    row.set(Num::req_mem, asked);
 }
 
 bool PbsReader::parse(std::string_view record, Arena& arena, Rows& rows, std::string& reason) const {

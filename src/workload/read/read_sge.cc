@@ -163,6 +163,7 @@ class SgeReader : public LineReader {
  public:
   explicit SgeReader(std::string cluster) : cluster_(std::move(cluster)) {}
   bool parse(std::string_view record, Arena& arena, Rows& rows, std::string& reason) const override;
+  bool tells_runs() const override { return true; }
   std::string describe() const override {
     return "a job's times, user, project, queue, slots, CPU time, memory of a process, time limit, exit "
            "status and reason; no nodes of parallel jobs, disk traffic, GPUs or energy";

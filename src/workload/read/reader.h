@@ -57,6 +57,10 @@ class Reader {
   /// holds all that the log says.
   virtual FieldSet fields() const { return FieldSet::all(); }
 
+  /// Whether the log tells one run of a job after another, in records that are put together by where runs end
+  /// (RowKind::rerun): then those of a job that may go on are kept for the imports to come.
+  virtual bool tells_runs() const { return false; }
+
   /// Fields that this log can say, for "this report needs MaxRSS, which the log does not have"; also what is
   /// lost.
   virtual std::string describe() const = 0;

@@ -12,22 +12,6 @@ using duck::Connection;
 
 bool is_null(const duck::Value& value) { return std::holds_alternative<std::monostate>(value); }
 
-// "2021-05-01 to 2021-07-31 12:30 (91.5 days)"; "" where there is no such period.
-Result<std::string> period_text(Connection& connection, const Document& document, const char* table,
-                                bool asked) {
-  auto period = connection.query(fmt::format("SELECT begins, ends, days FROM {}", table));
-  if (!period) return fail(period.error());
-  const auto& row = period->rows.at(0);
-  if (is_null(row[0])) return std::string();
-  const auto text = [&](std::size_t i, duck::Type type) { return value_text(document, row[i], type, ""); };
-  return filled(filled(filled(asked ? message(document, "page.period_text", "{} to {} ({} days)")
-                                    : message(document, "page.period_of_log",
-                                              "{} to {} ({} days), the span of the log"),
-                              text(0, duck::Type::time)),
-                       text(1, duck::Type::time)),
-                text(2, duck::Type::real));
-}
-
 // Where no period was asked for, all of the log counts: what of it lies outside of its span, and which jobs
 // are strays.
 Status add_outside(Connection& connection, Document& document) {
@@ -61,6 +45,21 @@ Status add_outside(Connection& connection, Document& document) {
 }
 
 }  // namespace
+
+Result<std::string> period_text(Connection& connection, const Document& document, const char* table,
+                                bool asked) {
+  auto period = connection.query(fmt::format("SELECT begins, ends, days FROM {}", table));
+  if (!period) return fail(period.error());
+  const auto& row = period->rows.at(0);
+  if (is_null(row[0])) return std::string();
+  const auto text = [&](std::size_t i, duck::Type type) { return value_text(document, row[i], type, ""); };
+  return filled(filled(filled(asked ? message(document, "page.period_text", "{} to {} ({} days)")
+                                    : message(document, "page.period_of_log",
+                                              "{} to {} ({} days), the span of the log"),
+                              text(0, duck::Type::time)),
+                       text(1, duck::Type::time)),
+                text(2, duck::Type::real));
+}
 
 Status add_facts(Connection& connection, const RunOrder& order, std::int64_t jobs, Document& document) {
   const auto fact = [&](const char* key, const char* english, std::string text) {

@@ -72,15 +72,19 @@ Result<RunOrder> plan_report(std::vector<Plugin> plugins, const Site& site, cons
   return order;
 }
 
-Result<Document> make_report(const std::string& store_path, RunOrder order, int threads) {
-  order.store_path = fs::absolute(store_path).string();  // executables run in folders of their own
+Result<Store> open_for_reports(const std::string& store_path, int threads) {
   StoreOptions options;
   options.path = store_path;
   options.mode = StoreMode::read;
   options.threads = threads;
   options.sandboxed = true;         // the SQL of plug-ins is somebody's
   options.memory_limit = mib(768);  // beyond it DuckDB spills; the host has other work
-  auto store = Store::open(options);
+  return Store::open(options);
+}
+
+Result<Document> make_report(const std::string& store_path, RunOrder order, int threads) {
+  order.store_path = fs::absolute(store_path).string();  // executables run in folders of their own
+  auto store = open_for_reports(store_path, threads);
   if (!store) return fail(store.error());
   return make_document(store->connection(), order);
 }

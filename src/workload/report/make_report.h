@@ -47,6 +47,9 @@ struct ReportWishes {
 Result<RunOrder> plan_report(std::vector<Plugin> plugins, const Site& site, const ReportWishes& wishes,
                              TimePoint now);
 
+/// The store at `store_path`, read only and without a way to files or the network.  Errors: as Store::open.
+Result<Store> open_for_reports(const std::string& store_path, int threads);
+
 /// The document of the store at `store_path`, which is only read.  Errors: as Store::open, as make_document.
 Result<Document> make_report(const std::string& store_path, RunOrder order, int threads);
 

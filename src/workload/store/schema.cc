@@ -10,17 +10,18 @@
 namespace sickbay::workload {
 namespace {
 
-std::vector<JobColumn> make_columns() {
+// Those that the store has of jobs, or the others.
+std::vector<JobColumn> make_columns(bool of_jobs) {
   std::vector<JobColumn> columns;
   for (const TextField& f : kTextFields) {
-    if (f.column == Column::no) continue;
+    if ((f.column != Column::no) != of_jobs) continue;
     JobColumn c;
     c.name = f.name;
     c.text = f.field;
     columns.push_back(c);
   }
   for (const NumField& f : kNumFields) {
-    if (f.column == Column::no) continue;
+    if ((f.column != Column::no) != of_jobs) continue;
     JobColumn c;
     c.name = f.name;
     c.is_text = false;
@@ -77,19 +78,44 @@ CREATE TABLE nodes(
 CREATE TABLE meta(name VARCHAR, value VARCHAR);
 )";
 
-std::string table_sql(std::string_view name, std::span<const JobColumn> columns, bool compressed) {
+std::string columns_sql(std::span<const JobColumn> columns, bool compressed) {
   std::string sql;
   for (const JobColumn& c : columns)
     sql += fmt::format("{}\n  {} {}{}", sql.empty() ? "" : ",", c.name, sql_type(c.type),
                        !compressed && has_few_values(c) ? " USING COMPRESSION dictionary" : "");
-  return fmt::format("CREATE TABLE {}({});\n", name, sql);
+  return sql;
+}
+
+std::string table_sql(std::string_view name, std::span<const JobColumn> columns, bool compressed) {
+  return fmt::format("CREATE TABLE {}({});\n", name, columns_sql(columns, compressed));
 }
 
 }  // namespace
 
 std::span<const JobColumn> job_columns() {
-  static const std::vector<JobColumn> columns = make_columns();
+  static const std::vector<JobColumn> columns = make_columns(true);
   return columns;
+}
+
+std::span<const JobColumn> record_columns() {
+  static const std::vector<JobColumn> columns = [] {
+    std::vector<JobColumn> all = make_columns(true);
+    for (const JobColumn& c : make_columns(false)) all.push_back(c);
+    return all;
+  }();
+  return columns;
+}
+
+std::string column_names(std::span<const JobColumn> columns, std::string_view table) {
+  std::string names;
+  for (const JobColumn& c : columns)
+    names += fmt::format("{}{}{}{}", names.empty() ? "" : ", ", table, table.empty() ? "" : ".", c.name);
+  return names;
+}
+
+std::string run_records_sql() {
+  return fmt::format("CREATE TABLE IF NOT EXISTS run_records({},\n  row_kind BIGINT);\n",
+                     columns_sql(record_columns(), true));
 }
 
 std::vector<JobColumn> job_columns(const FieldSet& fields) {
@@ -101,7 +127,7 @@ std::vector<JobColumn> job_columns(const FieldSet& fields) {
 
 std::string schema_sql(bool scratch) {
   return (scratch ? std::string() : table_sql("jobs", job_columns(), true)) + std::string(kOtherTables) +
-         std::string(kJobCostTables) +
+         std::string(kJobCostTables) + run_records_sql() +
          fmt::format("INSERT INTO meta VALUES ('store_version', '{}');\n", kStoreVersion);
 }
 
@@ -111,6 +137,7 @@ std::string raise_sql(int version) {
     sql +=
         "ALTER TABLE node_events ADD COLUMN cluster VARCHAR; ALTER TABLE nodes ADD COLUMN cluster VARCHAR;"
         "ALTER TABLE nodes ADD COLUMN valid_from TIMESTAMP;";
+  if (version < 3) sql += run_records_sql();
   return sql + fmt::format("UPDATE meta SET value = '{}' WHERE name = 'store_version';", kStoreVersion);
 }
 

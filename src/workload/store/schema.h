@@ -26,6 +26,15 @@ std::span<const JobColumn> job_columns();
 /// Those of them that are among `fields`.
 std::vector<JobColumn> job_columns(const FieldSet& fields);
 
+/// job_columns(), and behind them the fields that only records have: all that a row can say.
+std::span<const JobColumn> record_columns();
+/// Their names with commas between; with `table`, each as "table.name".
+std::string column_names(std::span<const JobColumn> columns, std::string_view table = {});
+
+/// The table of the records that are kept (merge/records.h), where it is not there yet: record_columns(), and
+/// row_kind, the number of their RowKind.
+std::string run_records_sql();
+
 /// The tables of what failures and checkpoints cost jobs, where they are not there yet: stores of before have
 /// none.  (Times in UTC.)
 inline constexpr std::string_view kJobCostTables = R"(

@@ -2,8 +2,9 @@
 // The store: a DuckDB file with one row per job, made by imports, read by reports and by anyone's SQL.
 //
 // Tables (doc/formats/job.md): jobs (the columns of fields.h), imports (one row per source, by its content's
-// hash), rejects (per import and reason: count, first line), node_events, nodes.  There is no index: the
-// import keeps (cluster, job_id, submit_time) unique.
+// hash), rejects (per import and reason: count, first line), node_events, nodes, run_records (records that
+// may still change a job, merge/records.h).  There is no index: the import keeps (cluster, job_id,
+// submit_time) unique.
 #pragma once
 #include <string>
 
@@ -13,9 +14,11 @@
 
 namespace sickbay::workload {
 
-/// 1; 2 since nodes and their events have a cluster, and sizes of nodes a date.  An older store is raised
-/// when it is opened to be written; one that is only read is shown as if it were.
-inline constexpr int kStoreVersion = 2;
+/// 1; 2 since nodes and their events have a cluster, and sizes of nodes a date; 3 since records of jobs that
+/// may run again are kept, which a Sickbay that does not know of them would leave as they are while it adds
+/// to the jobs.  An older store is raised when it is opened to be written; one that is only read is shown as
+/// if it were.
+inline constexpr int kStoreVersion = 3;
 
 enum class StoreMode : std::uint8_t {
   create,  ///< made where it does not exist

@@ -66,7 +66,7 @@ TEST_F(StoreTest, MadeOnceAndFoundAgainWithTheColumnsOfTheFields) {
 TEST_F(StoreTest, OneInMemoryHasAllTables) {
   auto store = Store::open({});
   ASSERT_TRUE(store) << store.error().line();
-  for (const char* table : {"jobs", "imports", "rejects", "node_events", "nodes", "meta"})
+  for (const char* table : {"jobs", "imports", "rejects", "node_events", "nodes", "run_records", "meta"})
     EXPECT_TRUE(store->connection().query(std::string("SELECT count(*) FROM ") + table)) << table;
 }
 
@@ -79,9 +79,9 @@ TEST_F(StoreTest, OnlyCreateMakesAFile) {
   }
 }
 
-// The tables that version 2 changed, as version 1 made them.
+// The tables that later versions changed, as version 1 made them.
 constexpr const char* kAsInVersion1 =
-    "DROP TABLE node_events; DROP TABLE nodes;"
+    "DROP TABLE node_events; DROP TABLE nodes; DROP TABLE run_records;"
     "CREATE TABLE node_events(node VARCHAR, state VARCHAR, begins TIMESTAMP, ends TIMESTAMP, cpus BIGINT, "
     "reason VARCHAR);"
     "CREATE TABLE nodes(node VARCHAR, cpus BIGINT, memory BIGINT, gpus BIGINT, partitions VARCHAR);"
@@ -138,12 +138,12 @@ TEST_F(StoreTest, ANewerStoreIsRefused) {
   {
     auto store = Store::open(at(path("new.db"), StoreMode::create));
     ASSERT_TRUE(store);
-    ASSERT_TRUE(store->connection().execute("UPDATE meta SET value = '3' WHERE name = 'store_version'"));
+    ASSERT_TRUE(store->connection().execute("UPDATE meta SET value = '4' WHERE name = 'store_version'"));
   }
   auto refused = Store::open(at(path("new.db"), StoreMode::create));
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, ErrorCode::too_new);
-  EXPECT_NE(refused.error().line().find("version 3"), std::string::npos) << refused.error().line();
+  EXPECT_NE(refused.error().line().find("version 4"), std::string::npos) << refused.error().line();
 }
 
 TEST_F(StoreTest, AForeignDatabaseIsLeftAlone) {

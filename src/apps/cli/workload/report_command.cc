@@ -16,6 +16,7 @@
 #include "apps/cli/workload/log_options.h"
 #include "apps/cli/workload/report_list.h"
 #include "apps/cli/workload/report_output.h"
+#include "apps/cli/workload/report_statements.h"
 #include "apps/cli/workload/sacct_query.h"
 #include "apps/cli/workload/temporary_folder.h"
 #include "base/duration.h"
@@ -46,6 +47,7 @@ struct ReportOptions {
   std::string site_file, users_file, language, zone, title, help_plugin, from, to, compare,
       time_limit = "60s";
   workload::Filter filter;
+  StatementWords statement;  // its unit is empty: a report
   bool live = false, list = false, check = false, list_messages = false, json = false;
   int threads = 0;
 };
@@ -186,6 +188,25 @@ Result<int> print_report(ReportOptions& o, const Catalog& catalog, const Site& s
   return failed ? kSomeFailed : 0;
 }
 
+// In place of the reports; so there is nothing to choose of them, and nothing to compare.
+Result<int> print_statements(const ReportOptions& o, const Site& site) {
+  if (!o.plugins.empty() || !o.reports.empty() || !o.parameters.empty() || !o.compare.empty())
+    return fail(Error(ErrorCode::usage, "a statement has tables of its own")
+                    .remedied_by("leave out --plugins, --reports, --param and --compare"));
+  if (auto good = check_statements(o.statement, o.outs); !good) return fail(good.error());
+  auto wishes = wishes_of(o);
+  if (!wishes) return fail(wishes.error());
+  auto order = workload::plan_report({}, site, *wishes, page_of_stdout().now);
+  if (!order) return fail(order.error());
+  const TemporaryFolder folder;
+  auto path = store_to_read(o, *order, folder);
+  if (!path) return fail(path.error());
+  auto written =
+      write_statements(o.statement, o.outs[0], *path, std::move(*order), page_of_stdout().now, o.threads);
+  if (!written) return fail(written.error());
+  return 0;
+}
+
 Result<int> run_report_command(ReportOptions& o) {
   const auto folders = plugin_folders(o);
   auto catalog = workload::load_catalog(folders);
@@ -193,6 +214,7 @@ Result<int> run_report_command(ReportOptions& o) {
   if (!o.help_plugin.empty()) return help_plugin(catalog->plugins, o.help_plugin);
   auto site = workload::load_site(site_file(o), o.users_file);
   if (!site) return fail(site.error());
+  if (!o.statement.unit.empty()) return print_statements(o, *site);
   auto parameters = split_parameters(o.parameters);
   if (!parameters) return fail(parameters.error());
   auto chosen = workload::choose_reports(*catalog, *site, {o.plugins, o.reports, *parameters});
@@ -244,6 +266,28 @@ void add_filter_options(CLI::App& c, ReportOptions& o) {
       ->group("Which jobs");
 }
 
+void add_statement_options(CLI::App& c, ReportOptions& o) {
+  CLI::Option* unit =
+      c.add_option(
+           "--statement", o.statement.unit,
+           "in place of the report, what each account used in each day, week, month, quarter or year of "
+           "the period (without --from: in the last whole one), a file each: DIR/PERIOD/NAME.html, with "
+           "--out DIR")
+          ->type_name("UNIT")
+          ->group("Statements");
+  c.add_option("--per", o.statement.of, "whose: account, user, group, team or field")
+      ->type_name("WHOSE")
+      ->capture_default_str()
+      ->needs(unit)
+      ->group("Statements");
+  c.add_option("--as", o.statement.forms, "forms: html, md, csv, json, pdf; default: html")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->type_name("FORMS")
+      ->needs(unit)
+      ->group("Statements");
+}
+
 }  // namespace
 
 void add_report_command(CLI::App& app, Ending& ending) {
@@ -263,6 +307,7 @@ void add_report_command(CLI::App& app, Ending& ending) {
       ->type_name("FILE")
       ->allow_extra_args(false);
   add_filter_options(*c, *o);
+  add_statement_options(*c, *o);
   c->add_option("--plugins", o->plugins, "only these plug-ins")
       ->delimiter(',')
       ->type_name("NAMES")

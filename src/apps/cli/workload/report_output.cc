@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdio>
@@ -51,12 +52,20 @@ Result<std::string> installed_text(const std::string& name) {
   return workload::read_text(path);
 }
 
+bool has_chart(const Document& document) {
+  return std::any_of(document.results.begin(), document.results.end(), [](const workload::ReportResult& one) {
+    return one.outcome == workload::Outcome::made && one.spec.chart.kind != "none";
+  });
+}
+
 Result<std::string> html_of(const Document& document) {
   workload::PageParts parts;
+  const bool charts = has_chart(document);
   for (const auto& [name, part] : {std::pair{"reports/page/page.html", &parts.page_template},
                                    {"reports/page/page.css", &parts.css},
                                    {"reports/page/page.js", &parts.js},
                                    {"echarts.min.js", &parts.echarts}}) {
+    if (part == &parts.echarts && !charts) continue;  // a megabyte for nothing
     auto text = installed_text(name);
     if (!text) return fail(text.error());
     *part = std::move(*text);

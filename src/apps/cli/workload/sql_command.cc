@@ -123,8 +123,8 @@ void add_sql_command(CLI::App& app, Ending& ending) {
       ->excludes(write);
   c->footer(
       "Without --write the store is only read, and the SQL reaches no files, network or settings.\n"
-      "The tables are jobs, imports, rejects, node_events, nodes, job_failures\n"
-      "and job_checkpoints; 'DESCRIBE jobs' lists columns.\n"
+      "The tables are jobs, imports, rejects, node_events, nodes, job_failures,\n"
+      "job_checkpoints and run_records; 'DESCRIBE jobs' lists columns.\n"
       "A table shows 10000 rows at most, the other formats all.  Times are UTC.\n");
   c->callback([o, &ending] { ending = {run_sql(*o), o->json}; });
 }
