@@ -161,7 +161,10 @@ void Agents::check(const Caller& caller, const std::string& node, std::function<
       });
 }
 
-void Agents::touch(const std::string& node) { agents_[node].seen = loop_.now(); }
+void Agents::touch(const std::string& node) {
+  agents_[node].seen = loop_.now();
+  controller_.heard(node);
+}
 
 // --- what agents say
 

@@ -20,6 +20,7 @@ namespace sickbay::agent {
 namespace {
 
 using testing::ElementsAre;
+using testing::IsEmpty;
 
 struct NoStore : CaseStore {
   Status save(std::int64_t, const Submission&) override { return {}; }
@@ -161,6 +162,30 @@ TEST_F(Joined, AMachineThatWasExchangedIsNotKeptOutByWhatWasSaidOfTheOldOne) {
   start_agent();
   pass(minutes(15));
   EXPECT_THAT(acts(), ElementsAre(verb::kDrain, verb::kUndrain));
+}
+
+// Published of NVSentinel as #450, after an absence (doc/peers.md).
+TEST_F(Joined, WhatHasGoneWhileSickbaydWasAwayTakesNobodyOut) {
+  // n1 leaves, and so n3 waits for the breaker: one node may leave an hour.
+  daemon_->controller.take({new_event("f1", kFinding,
+                                      Json::object({{"node", "n1"},
+                                                    {"specification", "node"},
+                                                    {"rule", "fan"},
+                                                    {"result", "fault"},
+                                                    {"action", "drain"},
+                                                    {"text", "the fan is broken"}}))});
+  pass(seconds(1));
+  operations_.total = 4;
+  start_agent();
+  pass(minutes(3));
+  EXPECT_EQ(drain::standing(daemon_->seats.drains().known(loop_.now()), "n3"), "waits");
+  end();
+  operations_.total = 8;
+  pass(hours(3));
+  begin();
+  pass(hours(1));
+  EXPECT_THAT(acts(), IsEmpty());
+  EXPECT_EQ(drain::standing(daemon_->seats.drains().known(loop_.now()), "n3"), "in");
 }
 
 }  // namespace

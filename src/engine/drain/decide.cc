@@ -103,9 +103,22 @@ cluster::Claim claim_on(const std::string& name, std::string reason) {
           .out = true};
 }
 
+// Until when the word of the node's agent is waited for.  While sickbayd was away the fault may have gone,
+// and its agent will say so within moments; who acts at once takes out, after days, nodes that are well.
+TimePoint word_is_due(const Known& k, const std::string& name, const Reason& reason) {
+  if (k.heard == nullptr || !k.policy.examine || reason.since >= k.heard->started) return kNoTime;
+  if (!parse_finding_name(reason.source)) return kNoTime;  // no agent said it
+  const auto heard = k.heard->agents.find(name);
+  return heard == k.heard->agents.end() ? k.heard->started + kAgentsBack : heard->second + kFirstWords;
+}
+
 // A node that should leave: says why it may not, or sends it.
 void let_leave(const Known& k, const std::string& name, const Node& node, const Reason& reason,
                Decision& decision) {
+  if (const TimePoint due = word_is_due(k, name, reason); k.now < due) {
+    decision.wake_at = std::min(decision.wake_at, due);
+    return;
+  }
   auto leave = k.cluster.breaker.ask(k.policy.breaker, k.cluster.view, k.cluster.claims, name,
                                      node_subject(name), k.now);
   if (!leave.granted) {
@@ -235,12 +248,12 @@ Seen seen(const cluster::View& view, const std::string& name, const Node& node) 
 }
 
 Decision decide(const cluster::Cluster& cluster, const State& state, const Policy& policy,
-                const std::string& name, TimePoint now) {
+                const std::string& name, TimePoint now, const Heard* heard) {
   Decision decision;
   const auto it = state.nodes.find(name);
   if (it == state.nodes.end()) return decision;
   const Node& node = it->second;
-  const Known k{cluster, state, policy, now};
+  const Known k{cluster, state, policy, now, heard};
 
   if (policy.notify) tell_people(node, decision);
   end_reasons(policy, name, node, now, decision);

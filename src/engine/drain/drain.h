@@ -59,6 +59,12 @@ inline constexpr std::chrono::hours kRebootOverdue{1};
 /// What a new slurmctld shows within this long after its start it may have forgotten, and nobody changed.
 inline constexpr std::chrono::minutes kFirstLooks{2};
 
+/// After a start of sickbayd who should leave by an older word of his agent waits for a new one: for so long
+/// after the agent was heard, in which it takes back what has gone meanwhile,
+inline constexpr std::chrono::minutes kFirstWords{1};
+/// and after the start where it is not heard at all.
+inline constexpr std::chrono::minutes kAgentsBack{5};
+
 /// A drain, or the lifting of one, that ended without an answer of Slurm's is said again after this long: the
 /// service has tried it for as long as the site lets it.
 inline constexpr std::chrono::minutes kSayAgain{10};
@@ -156,14 +162,22 @@ std::vector<std::string> apply(State& state, const cluster::View& view, const Ev
 /// which drains are ours.  `state` is that before the event.
 void raise(const State& state, Event& event);
 
+/// What this sickbayd has heard of agents itself; what was said before it started is the journal's word.  No
+/// state: a replay does not bring it back, and nothing but the moment of a leave depends on it.
+struct Heard {
+  TimePoint started = kNoTime;                ///< kNoTime: no start is known, and nobody is waited for
+  std::map<std::string, TimePoint> agents{};  ///< node -> the first word of its agent since
+};
+
 struct Decision {
   std::vector<cluster::Claim> claims;  ///< a node is drained only with one
   std::vector<Command> commands;       ///< verbs: drain, undrain, reboot, diagnose, notify
   std::vector<Event> records;          ///< of the breaker, reason_ended, reboot_overdue, claim_released
   TimePoint wake_at = kNever;
 };
+/// `heard` may be null: then nobody is waited for.
 Decision decide(const cluster::Cluster& cluster, const State& state, const Policy& policy,
-                const std::string& node, TimePoint now);
+                const std::string& node, TimePoint now, const Heard* heard = nullptr);
 
 /// All that is looked at to decide or to say something about a node.
 struct Known {
@@ -171,6 +185,7 @@ struct Known {
   const State& state;
   const Policy& policy;
   TimePoint now;
+  const Heard* heard = nullptr;
 };
 
 /// The claims on all nodes that we have out.
