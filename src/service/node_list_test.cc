@@ -41,6 +41,7 @@ Json slow_service(const drain::Known& known, const std::string& name) {
                        {"refused", is ? it->second.refused : std::string()},
                        {"wish", drain::wish_text(known, name)},
                        {"gate", drain::gate_text(known, name)},
+                       {"kept", drain::kept_text(known, name)},
                        {"observe_only", !known.policy.act}});
 }
 

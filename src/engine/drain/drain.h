@@ -11,6 +11,8 @@
 // A finding that asks for a reboot drains its node like any other; where a site allows it, the node is
 // rebooted once when it is empty, and stays drained when that did not help (reboot.cc).
 //
+// A node that leaves for one rule again and again stays out until a person puts it back (flaps.cc).
+//
 // Where a site asks for gates, a node that boots or that somebody else puts back is out until its quick
 // diagnosis has passed (gate.cc).
 //
@@ -46,11 +48,14 @@ struct Policy {
   std::chrono::seconds check_every{3600};  ///< a blamed node that failed its deep diagnosis is examined again
   bool reboot = false;                     ///< findings that ask for it reboot their node, once it is empty
   std::chrono::seconds reboot_rest{86400};  ///< and not twice for one rule on one node within this
-  bool gate_boot = false;                   ///< a node that boots is examined before it gets jobs
-  bool gate_return = false;                 ///< so is one that somebody else puts back
-  std::chrono::seconds gate_wait{300};      ///< a node that nobody examines within this is let in,
-  bool gate_keep = false;                   ///< or kept out
-  cluster::BreakerPolicy breaker;           ///< of all engines
+  int flap_most = 3;                        ///< a node that was drained so often for one rule
+  std::chrono::seconds flap_within{
+      86400};                           ///< within this stays out until somebody puts it back; 0: none does
+  bool gate_boot = false;               ///< a node that boots is examined before it gets jobs
+  bool gate_return = false;             ///< so is one that somebody else puts back
+  std::chrono::seconds gate_wait{300};  ///< a node that nobody examines within this is let in,
+  bool gate_keep = false;               ///< or kept out
+  cluster::BreakerPolicy breaker;       ///< of all engines
 };
 
 /// A node that Slurm has not shown anew for this long after it was asked to reboot it: people must look.
@@ -64,6 +69,10 @@ inline constexpr std::chrono::minutes kFirstLooks{2};
 inline constexpr std::chrono::minutes kFirstWords{1};
 /// and after the start where it is not heard at all.
 inline constexpr std::chrono::minutes kAgentsBack{5};
+
+/// When a node left for a rule is known for so long, and so often; Policy has no more of either.
+inline constexpr std::chrono::hours kLongestFlaps{7 * 24};
+inline constexpr std::size_t kMostFlaps = 32;
 
 /// A drain, or the lifting of one, that ended without an answer of Slurm's is said again after this long: the
 /// service has tried it for as long as the site lets it.
@@ -81,6 +90,7 @@ struct Reason {
   std::string boot_id{};        ///< of the boot in which the fault was found last
   bool reboot_asked = false;    ///< the one reboot that this reason may have
   bool of_verdict = false;      ///< a case blames the node; else a finding does
+  bool took_out = false;        ///< the node left for this one, and has not been let back since
 };
 
 /// A reboot that a rule had.
@@ -137,6 +147,9 @@ struct Node {
   Gate gate{};
   TimePoint let_in = kNoTime;  ///< when a gate opened although nobody had examined it
   std::string said{};          ///< the text of our last drain, where that was for a gate
+  // How often it leaves (flaps.cc).
+  std::string leaving_for{};                             ///< the source of the reason of our last drain
+  std::map<std::string, std::vector<TimePoint>> left{};  ///< rule -> when it left for it, oldest first
   /// Which of State::changes touched it last: with the same number its reasons are the same.  Derived; the
   /// canonical text leaves it out.
   std::int64_t change = 0;

@@ -132,6 +132,7 @@ std::string service_lines(const Json& node, const TextPage& page) {
   text += "\n";
   if (const std::string wish = safe(service["wish"]); !wish.empty()) text += paragraph("  ", wish, page);
   if (!gate.empty()) text += paragraph("  ", gate, page);
+  if (const std::string kept = safe(service["kept"]); !kept.empty()) text += paragraph("  ", kept, page);
   for (const Json& reason : service["reasons"].items()) {
     std::string line = fmt::format("{} {}: {}{}", safe(reason["source"]), safe(reason["rule"]),
                                    safe(reason["text"]), since_text(reason["since"], page.now));
