@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "base/text.h"
+#include "model/diagnosis_mode.h"
 #include "model/event_kinds.h"
 #include "model/ids.h"
 #include "service/fault_book.h"
@@ -74,6 +75,8 @@ Result<Json> finding_body(const std::string& node, const Json& item) {
       return wrong("'class' of a finding that asks for a restart is " + quote_for_message(of));
     body.set("component", component).set("class", of);
   }
+  // How deep the run was that found it: one as deep says that it is gone.  (Older agents do not tell.)
+  if (const std::string& mode = item["mode"].as_string(); is_diagnosis_mode(mode)) body.set("mode", mode);
   // (Where it is cut, half a character may be left: it is shown as one that cannot be read.)
   if (const std::string& text = body["text"].as_string(); text.size() > kMostTextBytes)
     body.set("text", fmt::format("{}... ({} bytes)", text.substr(0, kMostTextBytes), text.size()));

@@ -180,7 +180,10 @@ void Agents::check(const Caller& caller, const std::string& node, std::function<
       });
 }
 
-void Agents::touch(const std::string& node) { agents_[node].seen = loop_.now(); }
+void Agents::touch(const std::string& node) {
+  agents_[node].seen = loop_.now();
+  controller_.heard(node);
+}
 
 // --- what agents say
 
@@ -203,6 +206,9 @@ void Agents::hello(const std::string& node, const Json& body, Done<Json> done) {
                             {"boot_id", agent.boot_id}});
   const std::int64_t last = agent.boot(agent.boot_id).durable;
   Json answer = Json::object({{"node", node}, {"last", last}});
+  // An agent without its old state does not know what there is to take back, and nobody else would.
+  if (Json standing = standing_.for_agent(node); standing.size() > 0)
+    answer.set("standing", std::move(standing));
   std::vector<Event> events;
   if (!(seen == agent.journaled))
     events.push_back(new_event(node_subject(node), drain::kAgentSeen, std::move(seen)));

@@ -274,6 +274,36 @@ TEST_F(AgentsTest, HelloIsJournaledWhenSomethingIsNew) {
   EXPECT_EQ(daemon_->agents->presence().present, 0u);
 }
 
+// Published of soperator as #1316 (doc/peers.md): an agent without its old state takes it over from us.
+TEST_F(AgentsTest, AnAgentIsToldWhatStandsOfItsNode) {
+  const auto standing = [&](const std::string& node = "n3") {
+    return ask(agent_at("10.0.0." + node.substr(1)), "POST", "/v1/agent/hello",
+               Json::object(
+                   {{"node", node}, {"boot_id", "b1"}, {"version", "1"}, {"digests", Json::object()}}))
+        ->json()["standing"]
+        .dump();
+  };
+  const auto said = [&](std::int64_t n, const std::string& rule, const std::string& result,
+                        const std::string& mode) {
+    Json item = finding(n).set("rule", rule).set("result", result);
+    if (result != "fault") item.set("action", "none");
+    if (!mode.empty()) item.set("mode", mode);
+    return item;
+  };
+  EXPECT_EQ(standing(), "null");
+  deliver(Json::array({said(1, "fan", "fault", "quick"), said(2, "memory", "fault", "deep"),
+                       said(3, "old", "fault", ""), said(4, "odd", "fault", "some mode"),
+                       said(5, "disk", "unknown", "quick")}));
+  const std::string both = R"([{"rule":"node/fan","mode":"quick"},{"rule":"node/memory","mode":"deep"}])";
+  EXPECT_EQ(standing(), both) << "what a run of a mode can end";
+  EXPECT_EQ(standing("n2"), "null");
+  start();
+  pass(seconds(1));
+  EXPECT_EQ(standing(), both) << "the journal remembers";
+  deliver(Json::array({said(6, "fan", "ok", "quick"), said(7, "memory", "ok", "deep")}));
+  EXPECT_EQ(standing(), "null");
+}
+
 TEST_F(AgentsTest, FactsAreJournaledWhenTheyChangeAndComparedAmongLikes) {
   const auto hello = [&](const std::string& no, Json facts, std::int64_t ahead_us = 0) {
     return ask(agent_at("10.0.0." + no), "POST", "/v1/agent/hello",

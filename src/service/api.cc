@@ -76,6 +76,7 @@ std::span<const Api::Row> Api::rows() {
       {"GET", "/v1/jobs/*/pending", Role::anyone, PendingEndpoints::explain},
       {"GET", "/v1/jobs/*/failure", Role::anyone, FailureEndpoints::explain},
       {"GET", "/v1/nodes", Role::anyone, ClusterEndpoints::list_nodes},
+      {"GET", "/v1/nodes/*", Role::anyone, ClusterEndpoints::show_node},
       {"POST", "/v1/undo-drains", Role::operators, ClusterEndpoints::undo_drains},
       {"GET", "/v1/spares", Role::anyone, SparesEndpoints::list},
       {"POST", "/v1/spares", Role::operators, SparesEndpoints::set},

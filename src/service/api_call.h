@@ -66,6 +66,7 @@ struct CaseEndpoints {
 struct ClusterEndpoints {
   using Call = Api::Call;
   static void list_nodes(Api& api, Call& c);
+  static void show_node(Api& api, Call& c);
   static void undo_drains(Api& api, Call& c);
   static void status(Api& api, Call& c);
   static void metrics(Api& api, Call& c);

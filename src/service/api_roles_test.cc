@@ -43,6 +43,7 @@ constexpr auto kExpected = std::to_array<Expectation>({
     {"GET", "/v1/jobs/*/pending", "/v1/jobs/7/pending", "", "++++--+++"},  // the job's owner: pending_api.cc
     {"GET", "/v1/jobs/*/failure", "/v1/jobs/7/failure", "", "++++--+++"},  // likewise: failures_api.cc
     {"GET", "/v1/nodes", "/v1/nodes", "", "++++--+++"},
+    {"GET", "/v1/nodes/*", "/v1/nodes/n1", "", "++++--+++"},
     {"POST", "/v1/undo-drains", "/v1/undo-drains", R"({"nodes":"n1"})", "++----+--"},
     {"GET", "/v1/spares", "/v1/spares", "", "++++--+++"},
     {"GET", "/v1/patrol", "/v1/patrol", "", "++++--+++"},

@@ -15,6 +15,11 @@ namespace {
 
 constexpr std::chrono::seconds kNodesMaxAge{2};
 
+Error no_node(const std::string& name) {
+  return Error(ErrorCode::not_found, fmt::format("no node '{}'", name))
+      .remedied_by("'sickbay nodes' lists them");
+}
+
 }  // namespace
 
 Json claim_view(const Controller& controller, const std::string& on) {
@@ -35,15 +40,24 @@ void ClusterEndpoints::list_nodes(Api& api, Call& c) {
   });
 }
 
+void ClusterEndpoints::show_node(Api& api, Call& c) {
+  api.controller_.watch().with_nodes(kNodesMaxAge, [&api, c](Status looked) {
+    if (!looked && api.controller_.watch().nodes().empty()) return c.refuse(looked.error());
+    auto text = api.nodes_.node_text(c.part, !looked.has_value(), api.agents_);
+    if (!text) return c.refuse(no_node(c.part));
+    HttpResponse response;
+    response.body = std::move(*text);
+    c.reply->respond(std::move(response));
+  });
+}
+
 void ClusterEndpoints::undo_drains(Api& api, Call& c) {
   auto names = expand_hostlist(c.body["nodes"].as_string());
   if (!names) return c.refuse(names.error());
   *names = sorted_hosts(std::move(*names));  // each once, however often the text has it
   const drain::State& state = api.controller_.seats().drains().state();
   for (const std::string& name : *names)
-    if (!api.controller_.seats().cluster().view.nodes.contains(name))
-      return c.refuse(Error(ErrorCode::not_found, fmt::format("no node '{}'", name))
-                          .remedied_by("'sickbay nodes' lists them"));
+    if (!api.controller_.seats().cluster().view.nodes.contains(name)) return c.refuse(no_node(name));
   const std::string& rule = c.body["rule"].as_string();
   // Who names nodes speaks of those: the same rule may be right about others.
   const std::string_view rest =

@@ -206,6 +206,13 @@ constexpr auto kKeys = std::to_array<ConfigRow<Config>>({
      [](Config& c, const Json& v) { return take_count(c.drain.breaker.most_out_percent, v, 1, 100); }},
     {{"drain", "lift_after", "duration", "a fault that is gone for this long: our drain is lifted"},
      [](Config& c, const Json& v) { return take_duration(c.drain.lift_after, v); }},
+    {{"drain", "flap_most", "number", "a node that was drained so often for one rule within 'drain.flap_within' stays out until somebody puts it back; 3; 0: none does"},
+     [](Config& c, const Json& v) { return take_count(c.drain.flap_most, v, 0, static_cast<int>(drain::kMostFlaps)); }},
+    {{"drain", "flap_within", "duration", "its drains of this time count, at most 7 d; \"24h\""},
+     [](Config& c, const Json& v) {
+       if (std::string wrong = take_duration(c.drain.flap_within, v); !wrong.empty()) return wrong;
+       return std::string(c.drain.flap_within > drain::kLongestFlaps ? "must be at most 7d" : "");
+     }},
     {{"drain", "undo_rest", "duration", "rules whose drains were undone only observe for this long"},
      [](Config& c, const Json& v) { return take_duration(c.drain.undo_rest, v); }},
     {{"drain", "check_every", "duration", "a blamed node that failed its deep diagnosis is examined again after this"},

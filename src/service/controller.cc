@@ -105,8 +105,17 @@ void Controller::start() {
       if (!seats_.cluster().claims.holds(claim.holder, claim.by, claim.on, now()))
         owed.push_back(cluster::Claims::claimed(claim));
   if (!owed.empty()) take(std::move(owed));
-  for (const auto& seat : seats_.all()) seat->touch_all();
+  for (const auto& seat : seats_.all()) {
+    seat->started(now());
+    seat->touch_all();
+  }
   watch_.start();
+}
+
+void Controller::heard(const std::string& node) {
+  bool is_waited_for = false;
+  for (const auto& seat : seats_.all()) is_waited_for |= seat->heard(node, now());
+  if (is_waited_for) schedule_round();
 }
 
 void Controller::take(std::vector<Event> events, std::function<void(Status)> kept) {

@@ -61,6 +61,8 @@ class Controller {
   /// The same for who answers a request: `done` gets `answer` when the events are durable, at once where
   /// there are none.
   void take(std::vector<Event> events, Json answer, Done<Json> done);
+  /// The agent of a node has said something: who waits for that is asked.
+  void heard(const std::string& node);
   /// Drops a closed subject whose events were archived: what a replay would now give.
   void forget(const std::string& subject);
 

@@ -34,13 +34,17 @@ void write_verified(JsonText& text, const identify::State& state, const std::str
       .end_object();
 }
 
-void write_cases(JsonText& text, const identify::State& state, const std::string& node) {
+void write_cases(JsonText& text, const identify::State& state, const std::string& node,
+                 const std::set<std::int64_t>& blamers, std::size_t most) {
+  const auto [listed, older] = identify::newest(blamers, most);
   text.key("verdicts").begin_array();
-  for (const std::int64_t no : identify::blamers(state, node)) text.value(case_name(no));
-  text.end_array().key("suspect").begin_array();
-  for (const auto& [no, at] : identify::suspected_in(state, node))
+  for (const std::int64_t no : listed) text.value(case_name(no));
+  text.end_array().member("verdicts_more", static_cast<std::int64_t>(older)).key("suspect").begin_array();
+  const auto suspected = identify::suspected_in(state, node, most);
+  for (const auto& [no, at] : suspected)
     text.begin_object().member("case", case_name(no)).member("at", to_micros(at)).end_object();
-  text.end_array();
+  text.end_array().member(
+      "suspect_more", static_cast<std::int64_t>(identify::suspecting(state, node).size() - suspected.size()));
 }
 
 }  // namespace
@@ -61,21 +65,23 @@ const std::string& NodeList::text(bool stale, const Agents* agents) {
   return text_;
 }
 
-// What Slurm says of the nodes, as text; of those that look as before it is there already.
+// What Slurm says of a node, as text.
+void NodeList::show(Shown& shown, const NodeInfo& node) {
+  shown.node = node;
+  shown.members = node.to_json().dump();
+  // Its members alone: others follow them.
+  shown.members = shown.members.substr(1, shown.members.size() - 2);
+  const auto state = parse_node_state(node.state, node.flags);
+  shown.usable = state && usable(*state);
+}
+
+// Of those that look as before it is there already.
 void NodeList::refresh_shown() {
   auto row = shown_.begin();
   for (const auto& [name, node] : controller_.watch().nodes()) {
     while (row != shown_.end() && row->first < name) row = shown_.erase(row);
     if (row == shown_.end() || row->first != name) row = shown_.try_emplace(row, name);
-    Shown& shown = row->second;
-    if (shown.members.empty() || !(shown.node == node)) {
-      shown.node = node;
-      shown.members = node.to_json().dump();
-      // Its members alone: others follow them.
-      shown.members = shown.members.substr(1, shown.members.size() - 2);
-      const auto state = parse_node_state(node.state, node.flags);
-      shown.usable = state && usable(*state);
-    }
+    if (row->second.members.empty() || !(row->second.node == node)) show(row->second, node);
     ++row;
   }
   shown_.erase(row, shown_.end());
@@ -94,43 +100,86 @@ std::string_view NodeList::reasons_of(Shown& shown, const drain::State& state, c
   return shown.reasons;
 }
 
+/// What a node's members are written from, as it is at one moment.
+struct NodeList::Sources {
+  /// `only`: the one node that is asked about, where it is one.
+  Sources(const Controller& c, const Agents* a, const std::string* only = nullptr)
+      : controller(c),
+        agents(a),
+        now(c.now()),
+        drains(c.seats().drains().known(now)),
+        cases(c.seats().cases().state()),
+        odd(fleet::views(c.seats().fleet().state(), only)) {}
+  const Controller& controller;
+  const Agents* const agents;
+  const TimePoint now;
+  const drain::Known drains;
+  const identify::State& cases;
+  const std::map<std::string, Json> odd;
+};
+
+void NodeList::write_node(JsonText& text, const Sources& from, const std::string& name, Shown& shown,
+                          const std::set<std::int64_t>& blamers, std::size_t most) {
+  const Seats& seats = from.controller.seats();
+  text.raw(shown.members);
+  const std::string* spare_of = nullptr;  // one member of that name: of several pools the last
+  for (const auto& [partition, pool] : seats.nonstop().state().pools)
+    if (pool.members.contains(name)) spare_of = &partition;
+  if (spare_of != nullptr) text.member("spare", *spare_of);
+  text.member("usable", shown.usable).key("agent");
+  if (from.agents == nullptr)
+    text.raw("null").key("findings").raw("[]");
+  else
+    from.agents->write_view(text, name), text.member("findings", from.agents->findings(name));
+  write_cases(text, from.cases, name, blamers, most);
+  text.key("service");
+  drain::write_node_view(text, from.drains, name, reasons_of(shown, from.drains.state, name));
+  text.member("claim", claim_view(from.controller, node_subject(name)));
+  text.member("silent", detect::complaint_view(seats.detects().state(), name, from.now)).key("verified");
+  write_verified(text, from.cases, name);
+  const auto differs = from.odd.find(name);
+  if (differs == from.odd.end())
+    text.key("odd").raw("[]");
+  else
+    text.member("odd", differs->second);
+}
+
 void NodeList::make(bool stale, const Agents* agents, std::string& list) {
-  const auto& seats = controller_.seats();
-  const TimePoint now = controller_.now();
-  const drain::Known drains = seats.drains().known(now);
-  const auto& pools = seats.nonstop().state().pools;
-  const identify::State& cases = seats.cases().state();
-  const auto odd = fleet::views(seats.fleet().state());
+  static const std::set<std::int64_t> kNone;
+  const Sources from(controller_, agents);
   refresh_shown();
   list.clear();
   JsonText text(list);
   text.begin_object().key("items").begin_array();
+  // Both are in the order of names: to look each up would cost more than to write what it has.
+  const auto& blamed = from.cases.blamed;
+  auto blame = blamed.begin();
   for (auto& [name, shown] : shown_) {
-    text.begin_object().raw(shown.members);
-    const std::string* spare_of = nullptr;  // one member of that name: of several pools the last
-    for (const auto& [partition, pool] : pools)
-      if (pool.members.contains(name)) spare_of = &partition;
-    if (spare_of != nullptr) text.member("spare", *spare_of);
-    text.member("usable", shown.usable).key("agent");
-    if (agents == nullptr)
-      text.raw("null").key("findings").raw("[]");
-    else
-      agents->write_view(text, name), text.member("findings", agents->findings(name));
-    write_cases(text, cases, name);
-    text.key("service");
-    drain::write_node_view(text, drains, name, reasons_of(shown, drains.state, name));
-    text.member("claim", claim_view(controller_, node_subject(name)));
-    text.member("silent", detect::complaint_view(seats.detects().state(), name, now)).key("verified");
-    write_verified(text, cases, name);
-    const auto differs = odd.find(name);
-    if (differs == odd.end())
-      text.key("odd").raw("[]");
-    else
-      text.member("odd", differs->second);
+    while (blame != blamed.end() && blame->first < name) ++blame;
+    const bool is_blamed = blame != blamed.end() && blame->first == name;
+    text.begin_object();
+    write_node(text, from, name, shown, is_blamed ? blame->second : kNone, kListed);
     text.end_object();
   }
   text.end_array().key("next").raw("null").member("stale", stale).end_object();
   list += '\n';  // as all answers end
+}
+
+std::optional<std::string> NodeList::node_text(const std::string& name, bool stale,
+                                               const Agents* agents) const {
+  const auto& nodes = controller_.watch().nodes();
+  const auto it = nodes.find(name);
+  if (it == nodes.end()) return std::nullopt;
+  const Sources from(controller_, agents, &name);
+  Shown shown;
+  show(shown, it->second);
+  std::string body;
+  JsonText text(body);
+  text.begin_object();
+  write_node(text, from, name, shown, identify::blamers(from.cases, name), kTold);
+  text.member("stale", stale).end_object();
+  body += '\n';
+  return body;
 }
 
 }  // namespace sickbay

@@ -7,9 +7,14 @@
 // would take more than a tenth of the loop's time.  In a small cluster that is at once.
 // It is written as text, and no JSON value of it is made: that took ten times as long.  What Slurm says of a
 // node, which is most of it and seldom news, stays as text from one list to the next.
+//
+// Of a node's cases the list has the newest few and how many others there are: in a year they are hundreds of
+// thousands.  Who wants more asks for one node, GET /v1/nodes/NODE, and has (nearly) all.
 #pragma once
 #include <cstdint>
 #include <map>
+#include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -21,6 +26,7 @@ namespace sickbay {
 
 class Agents;
 class Controller;
+class JsonText;
 namespace drain {
 struct State;
 }
@@ -33,6 +39,11 @@ class NodeList {
   /// The body of the answer; good until the next call.  `stale`: slurmctld did not answer.  `agents` may be
   /// null.
   const std::string& text(bool stale, const Agents* agents);
+  /// The body of the answer about one node, made anew; nothing where there is no such node.
+  std::optional<std::string> node_text(const std::string& name, bool stale, const Agents* agents) const;
+
+  static constexpr std::size_t kListed = 3;    ///< cases of each kind that a node has in the list
+  static constexpr std::size_t kTold = 1'000;  ///< and alone: no node is asked about for the sake of more
 
  private:
   /// What the list is made from, as far as it says by itself that it has changed.
@@ -45,10 +56,15 @@ class NodeList {
     std::string reasons;           ///< text of those for which it is out of service, or should be, and
     std::int64_t reasons_of = -1;  ///< as of which drain::Node::change
   };
+  struct Sources;
   /// Writes the list to `list`, in the place of what was there.
   void make(bool stale, const Agents* agents, std::string& list);
-  std::string_view reasons_of(Shown& shown, const drain::State& state, const std::string& name);
+  static std::string_view reasons_of(Shown& shown, const drain::State& state, const std::string& name);
+  static void show(Shown& shown, const NodeInfo& node);
   void refresh_shown();
+  /// The members of a node; `blamers`: cases that blame it, of which the newest `most` are written.
+  static void write_node(JsonText& text, const Sources& from, const std::string& name, Shown& shown,
+                         const std::set<std::int64_t>& blamers, std::size_t most);
 
   const Controller& controller_;
   std::map<std::string, Shown> shown_;  ///< as of the last list

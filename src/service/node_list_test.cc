@@ -41,6 +41,7 @@ Json slow_service(const drain::Known& known, const std::string& name) {
                        {"refused", is ? it->second.refused : std::string()},
                        {"wish", drain::wish_text(known, name)},
                        {"gate", drain::gate_text(known, name)},
+                       {"kept", drain::kept_text(known, name)},
                        {"observe_only", !known.policy.act}});
 }
 
@@ -50,6 +51,21 @@ Json slow_verified(const identify::State& state, const std::string& name) {
   const identify::Word& last = words->second.back();
   return Json::object(
       {{"result", last.result}, {"reason", last.reason}, {"by", last.run}, {"at", to_micros(last.began)}});
+}
+
+// The newest of a node's cases, and how many others there are.
+void set_slow_cases(Json& item, const identify::State& state, std::size_t most) {
+  const std::string& name = item["name"].as_string();
+  const auto& all = identify::blamers(state, name);
+  const auto suspicions = identify::suspected_in(state, name);
+  Json verdicts = Json::array(), suspect = Json::array();
+  std::size_t verdicts_more = all.size(), suspect_more = suspicions.size();  // that come behind this one
+  for (const std::int64_t no : all)
+    if (verdicts_more-- <= most) verdicts.push(case_name(no));
+  for (const auto& [no, at] : suspicions)
+    if (suspect_more-- <= most) suspect.push(Json::object({{"case", case_name(no)}, {"at", to_micros(at)}}));
+  item.set("verdicts", verdicts).set("verdicts_more", all.size() - verdicts.size());
+  item.set("suspect", suspect).set("suspect_more", suspicions.size() - suspect.size());
 }
 
 std::string slow_list(const Controller& controller, const Agents* agents, bool stale) {
@@ -66,11 +82,7 @@ std::string slow_list(const Controller& controller, const Agents* agents, bool s
     item.set("usable", state && usable(*state));
     item.set("agent", agents != nullptr ? agents->view(name) : Json());
     item.set("findings", agents != nullptr ? agents->findings(name) : Json::array());
-    Json verdicts = Json::array(), suspect = Json::array();
-    for (const std::int64_t no : identify::blamers(cases, name)) verdicts.push(case_name(no));
-    for (const auto& [no, at] : identify::suspected_in(cases, name))
-      suspect.push(Json::object({{"case", case_name(no)}, {"at", to_micros(at)}}));
-    item.set("verdicts", std::move(verdicts)).set("suspect", std::move(suspect));
+    set_slow_cases(item, cases, NodeList::kListed);
     item.set("service", slow_service(seats.drains().known(now), name));
     item.set("claim", claim_view(controller, node_subject(name)));
     item.set("silent", detect::complaint_view(seats.detects().state(), name, now));
@@ -188,6 +200,7 @@ TEST_F(NodeListTest, SaysWhatAListOfValuesSays) {
                                 "{\"rules\":",
                                 "\"fact\":\"mount:/home\"",
                                 "\"verdicts\":[\"",
+                                "\"verdicts_more\":1,",
                                 "\"rule\":\"node/disk\"",
                                 "\"observed\":true"};
   for (unsigned seed = 1; seed <= 20; ++seed) {
@@ -209,6 +222,44 @@ TEST_F(NodeListTest, SaysWhatAListOfValuesSays) {
     restart();
   }
   EXPECT_EQ(missing, std::set<std::string>());
+}
+
+// Two hundred thousand cases on ten thousand nodes are megabytes of names that nobody reads in a list.
+TEST_F(NodeListTest, HasTheNewestCasesOfANodeAndANodeAloneHasAll) {
+  const auto blame = [&](std::int64_t no) {
+    identify::Verdict v;
+    v.cause = identify::Cause::node;
+    v.final = true;
+    v.nodes = {"n3"};
+    say(case_name(no), identify::kCaseOpened,
+        Json::object({{"owner", Owner{"alice", 60001, 60001}.to_json()}}));
+    say(case_name(no), kVerdict, v.to_json());
+    say(case_name(no), kCaseClosed, Json::object());
+    pass(50ms);
+  };
+  const auto in_list = [&] {
+    pass(3s);
+    const Json list = body_of(ask("alice", "GET", "/v1/nodes"));
+    for (const Json& item : list["items"].items())
+      if (item["name"].as_string() == "n3") return item;
+    return Json();
+  };
+  for (std::int64_t no = 1; no <= 3; ++no) blame(no);
+  EXPECT_EQ(in_list()["verdicts"].dump(), R"(["c1","c2","c3"])");
+  EXPECT_EQ(in_list()["verdicts_more"].as_int(), 0);
+  for (std::int64_t no = 4; no <= 20; ++no) blame(no);
+  EXPECT_EQ(in_list()["verdicts"].dump(), R"(["c18","c19","c20"])");
+  EXPECT_EQ(in_list()["verdicts_more"].as_int(), 17);
+
+  const Json alone = body_of(ask("alice", "GET", "/v1/nodes/n3"));
+  EXPECT_EQ(alone["name"].as_string(), "n3");
+  EXPECT_EQ(alone["verdicts"].size(), 20U);
+  EXPECT_EQ(alone["verdicts_more"].as_int(), 0);
+  EXPECT_FALSE(alone["stale"].as_bool());
+  Json listed = in_list();
+  for (const auto& [name, value] : listed.members())
+    if (!name.starts_with("verdicts")) EXPECT_EQ(alone[name].dump(), value.dump()) << name;
+  EXPECT_EQ(ask("alice", "GET", "/v1/nodes/n33")->response.status, 404);
 }
 
 }  // namespace

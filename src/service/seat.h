@@ -110,6 +110,10 @@ class Seat {
   virtual void apply(const Event& event) = 0;
   /// What the engine wants for `subject`, given all that has happened.  Pure: it may be asked twice.
   virtual Turn decide(const std::string& subject, TimePoint now) = 0;
+  /// sickbayd begins to work: what the journal has was said before this.
+  virtual void started(TimePoint /*now*/) {}
+  /// The agent of a node has said something, which no event tells of.  True: a subject is touched by it.
+  virtual bool heard(const std::string& /*node*/, TimePoint /*now*/) { return false; }
   /// Notes every subject that is not at rest: after a start nobody knows what has passed.
   virtual void touch_all() = 0;
 

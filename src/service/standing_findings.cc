@@ -90,8 +90,19 @@ bool StandingFindings::put(OfNode& places, const Json& finding, const std::strin
   one.action = finding["action"].as_string();
   one.text = finding["text"].as_string();
   one.boot_id = finding["boot_id"].as_string();
+  one.mode = finding["mode"].as_string();
   one.told = at;
   return true;
+}
+
+Json StandingFindings::for_agent(const std::string& node) const {
+  Json list = Json::array();
+  const auto it = nodes_.find(node);
+  if (it == nodes_.end()) return list;
+  for (const auto& [key, one] : it->second)
+    if (one.result == "fault" && !one.mode.empty())
+      list.push(Json::object({{"rule", one.rule}, {"mode", one.mode}}));
+  return list;
 }
 
 Json StandingFindings::of(const std::string& node, TimePoint now) const {

@@ -29,8 +29,9 @@ class StandingFindings {
   explicit StandingFindings(TimePoint started) : started_(started) {}
 
   struct Standing {
-    static constexpr int kFields = 9;  ///< base/state_archive.h
+    static constexpr int kFields = 10;  ///< base/state_archive.h
     std::string finding, rule, result, action, text, boot_id;
+    std::string mode;  ///< of the run that found it; "": an older agent's
     TimePoint since = kNoTime;
     TimePoint told = kNoTime;   ///< when the journal heard of it last
     TimePoint heard = kNoTime;  ///< and when we did since, without telling the journal
@@ -42,6 +43,10 @@ class StandingFindings {
   /// What stands of a node at `now`, oldest first: [{"finding", "rule", "result", "action", "text", "since",
   /// "told"}].
   Json of(const std::string& node, TimePoint now) const;
+
+  /// The faults that stand of a node, for an agent that has lost its own account of them: [{"rule", "mode"}].
+  /// Those of which nobody knows what run would find them gone are left out.
+  Json for_agent(const std::string& node) const;
 
   /// Whether it stands already, just so, and the journal has heard of it within kNewsAgain.
   bool is_known(const std::string& node, const Json& finding, TimePoint now) const;

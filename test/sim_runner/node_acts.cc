@@ -29,6 +29,7 @@ bool find_on(ScenarioRun& run, const std::string& node, const std::string& rule,
        {"action", result == "fault" ? action : "none"},
        {"boot_id", fmt::format("boot {}", to_unix_seconds(run.world.cluster().node(node)->boot_time))},
        {"text", rule + " is broken"}});
+  run.world.controller().heard(node);
   run.world.controller().take({std::move(event)});
   return true;
 }
@@ -84,6 +85,7 @@ constexpr auto
                    event.subject = node_subject(node);
                    event.kind = drain::kAgentSeen;
                    event.body = Json::object({{"version", "1"}, {"boot_id", fmt::format("boot {}", boot)}});
+                   run.world.controller().heard(node);
                    run.world.controller().take({std::move(event)});
                    return true;
                  }},

@@ -2,31 +2,15 @@
 #include "adapters/posix/host_people.h"
 
 #include <algorithm>
-#include <mutex>
-#include <thread>
 
 namespace sickbay {
 
-// The loop may be gone when a look-up that hung comes back.
-struct HostPeople::Way {
-  std::mutex mutex;
-  Loop* loop = nullptr;  ///< null: nobody is there any more
-};
-
-HostPeople::HostPeople(Loop& loop, LookUp look_up, Start start)
+HostPeople::HostPeople(Loop& loop, LookUp look_up, BlockingWork::Start start)
     : loop_(loop),
       look_up_(std::make_shared<const LookUp>(std::move(look_up))),
-      start_(std::move(start)),
-      way_(std::make_shared<Way>()) {
-  way_->loop = &loop;
-}
+      threads_(loop, std::move(start)) {}
 
-HostPeople::~HostPeople() {
-  const std::lock_guard<std::mutex> lock(way_->mutex);
-  way_->loop = nullptr;
-}
-
-void HostPeople::on_a_thread(std::function<void()> work) { std::thread(std::move(work)).detach(); }
+HostPeople::~HostPeople() = default;
 
 bool HostPeople::is_fresh(const Entry& entry, TimePoint now) const {
   return entry.said_at != kNoTime && now - entry.said_at < kFresh;
@@ -68,14 +52,8 @@ void HostPeople::look_up_next() {
     const Key key = queue_.front();
     queue_.pop_front();
     ++under_way_;
-    start_([this, key, way = way_, look_up = look_up_, here = lifetime_.watch()] {
-      Person person = (*look_up)(key.first, key.second);
-      const std::lock_guard<std::mutex> lock(way->mutex);
-      if (way->loop == nullptr) return;
-      way->loop->post([this, key, here, person = std::move(person)]() mutable {
-        if (!here.over()) heard(key, std::move(person));
-      });
-    });
+    threads_.run<Person>([key, look_up = look_up_] { return (*look_up)(key.first, key.second); },
+                         [this, key](Person person) { heard(key, std::move(person)); });
   }
 }
 

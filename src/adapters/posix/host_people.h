@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "adapters/posix/blocking_work.h"
 #include "ports/lifetime.h"
 #include "ports/loop.h"
 #include "ports/people.h"
@@ -24,17 +25,13 @@ class HostPeople final : public People {
  public:
   /// Called on other threads, several at a time.  It may take as long as it likes.
   using LookUp = std::function<Person(std::uint32_t uid, std::uint32_t gid)>;
-  /// Runs work on a thread that nobody waits for.
-  using Start = std::function<void(std::function<void()> work)>;
 
   /// `loop` must outlive it.
-  HostPeople(Loop& loop, LookUp look_up, Start start = on_a_thread);
+  HostPeople(Loop& loop, LookUp look_up, BlockingWork::Start start = BlockingWork::on_a_thread);
   ~HostPeople() override;
 
   void ask(std::uint32_t uid, std::uint32_t gid, std::function<void(const Person&)> then) override;
   std::string name_now(std::uint32_t uid) override;
-
-  static void on_a_thread(std::function<void()> work);
 
   static constexpr std::chrono::seconds kFresh{60}, kPatience{3}, kOldest{3600};
   static constexpr std::size_t kAtOnce = 8;       ///< look-ups
@@ -49,7 +46,6 @@ class HostPeople final : public People {
     TimePoint asked_at = kNoTime;
     std::vector<std::function<void(const Person&)>> waiting;
   };
-  struct Way;  // back to us, for a thread that may end after us
   bool is_fresh(const Entry& entry, TimePoint now) const;
   Person known(const Entry& entry, TimePoint now) const;
   void look_up_next();
@@ -59,11 +55,10 @@ class HostPeople final : public People {
 
   Loop& loop_;
   const std::shared_ptr<const LookUp> look_up_;
-  const Start start_;
-  const std::shared_ptr<Way> way_;
   std::map<Key, Entry> entries_;
   std::deque<Key> queue_;  ///< asked about, without a thread yet
   std::size_t under_way_ = 0;
+  BlockingWork threads_;
   Lifetime lifetime_;
 };
 

@@ -2,10 +2,12 @@
 // Runs programs with fork and exec and follows them by pipes and a pidfd on the loop.
 //
 // Everything that may allocate or lock (group lists, argument vectors, limits) is made before fork(); the
-// child makes system calls only.  The loop waits for nothing: a step that fails before exec comes back
-// through a close-on-exec pipe as {step, errno}, so that a working folder on a server that hangs holds up its
-// own program and no other.  The time limit kills the whole group with SIGKILL: whoever is past it gets no
-// time for a SIGTERM handler.  When the program itself has ended, what it left in its group is killed too.
+// child makes system calls only: whatever thread held a lock of the name service or of malloc holds it in the
+// child for ever.  So the user's groups are asked for before, on another thread (host_groups.h), and it is
+// the loop's that forks.  The loop waits for nothing: a step that fails before exec comes back through a
+// close-on-exec pipe as {step, errno}, so that a working folder on a server that hangs holds up its own
+// program and no other.  The time limit kills the whole group with SIGKILL: whoever is past it gets no time
+// for a SIGTERM handler.  When the program itself has ended, what it left in its group is killed too.
 #include "adapters/posix/process_runner.h"
 
 #include <fcntl.h>
@@ -145,6 +147,11 @@ struct Plan {
   pid_t parent = ::getpid();
 };
 
+// Else it runs as we do.
+bool becomes_another(const ProcessSpec& spec) {
+  return spec.as_user && (::geteuid() == 0 || ::geteuid() != spec.as_user->uid);
+}
+
 // Between fork and exec: system calls only.
 [[noreturn]] void become(const ProcessSpec& spec, const Plan& plan) {
   int report = plan.report;
@@ -182,7 +189,7 @@ struct Plan {
 
   for (const auto& [resource, limit] : plan.limits)
     if (::setrlimit(static_cast<__rlimit_resource>(resource), &limit) != 0) stop(Step::limits);
-  if (spec.as_user && (::geteuid() == 0 || ::geteuid() != spec.as_user->uid)) {
+  if (becomes_another(spec)) {
     const auto& user = *spec.as_user;
     // Groups, then gid, then uid: after setresuid() the right to the others is gone.
     if (::setgroups(plan.groups.size(), plan.groups.data()) != 0) stop(Step::identity);
@@ -227,7 +234,8 @@ struct Process {
 
 class PosixRunner : public ProcessRunner {
  public:
-  PosixRunner(Loop& loop, bool adopt_orphans) : loop_(loop), adopts_(adopt_orphans && adopt_strays()) {}
+  PosixRunner(Loop& loop, bool adopt_orphans, HostGroups::LookUp groups_of)
+      : loop_(loop), adopts_(adopt_orphans && adopt_strays()), groups_(loop, std::move(groups_of)) {}
   ~PosixRunner() override {
     for (auto& [pid, p] : running_) {
       ::kill(-pid, SIGKILL);
@@ -246,7 +254,21 @@ class PosixRunner : public ProcessRunner {
       process->family = fmt::format("{}{}-{}", kFamilyVariable, ::getpid(), ++families);
       spec.environment.push_back(process->family);
     }
-    if (auto started = start(spec, *process); !started) {
+    if (!becomes_another(spec)) return go(spec, {}, process);
+    const ProcessSpec::Credentials user = *spec.as_user;
+    groups_.ask(user.user, user.gid,
+                lifetime_.guard([this, spec = std::move(spec), process](Result<HostGroups::Groups> groups) {
+                  if (groups) return go(spec, std::move(*groups), process);
+                  process->done(fail(
+                      std::move(groups.error()).in(fmt::format("becoming the user of '{}'", name_of(spec)))));
+                }));
+  }
+
+ private:
+  static std::string name_of(const ProcessSpec& spec) { return spec.argv.empty() ? "" : spec.argv.front(); }
+
+  void go(const ProcessSpec& spec, std::vector<gid_t> groups, const std::shared_ptr<Process>& process) {
+    if (auto started = start(spec, std::move(groups), *process); !started) {
       // Later and not from inside: a caller's `done` must not run before run() has returned.
       loop_.post(lifetime_.guard([process, error = started.error()] { process->done(fail(error)); }));
       return;
@@ -269,7 +291,6 @@ class PosixRunner : public ProcessRunner {
       }));
   }
 
- private:
   // SIGKILL does not end a process that waits in the kernel for a server that is gone.
   static constexpr std::chrono::seconds kGivingUp{10};
 
@@ -290,17 +311,7 @@ class PosixRunner : public ProcessRunner {
     return limits;
   }
 
-  static std::vector<gid_t> groups_of(const ProcessSpec::Credentials& user) {
-    std::vector<gid_t> groups(64);
-    int count = static_cast<int>(groups.size());
-    // Twice at most: the first call says how many there are.
-    for (int i = 0; i < 2 && ::getgrouplist(user.user.c_str(), user.gid, groups.data(), &count) < 0; ++i)
-      groups.resize(static_cast<std::size_t>(count));
-    groups.resize(static_cast<std::size_t>(std::clamp(count, 0, static_cast<int>(groups.size()))));
-    return groups;
-  }
-
-  static Status start(const ProcessSpec& spec, Process& process) {
+  static Status start(const ProcessSpec& spec, std::vector<gid_t> groups, Process& process) {
     if (spec.argv.empty()) return fail(ErrorCode::internal, "a process needs a program");
     process.program = spec.argv.front();
     process.folder = spec.folder;
@@ -314,7 +325,7 @@ class PosixRunner : public ProcessRunner {
     plan.limits = std::move(*limits);
     if (spec.as_user) {
       process.user = spec.as_user->user;
-      plan.groups = groups_of(*spec.as_user);
+      plan.groups = std::move(groups);
     }
 
     auto broken = [&](std::string_view doing) {
@@ -492,14 +503,16 @@ class PosixRunner : public ProcessRunner {
 
   Loop& loop_;
   const bool adopts_;
+  HostGroups groups_;
   std::map<pid_t, std::shared_ptr<Process>> running_;
   Lifetime lifetime_;
 };
 
 }  // namespace
 
-std::unique_ptr<ProcessRunner> make_process_runner(Loop& loop, bool adopt_orphans) {
-  return std::make_unique<PosixRunner>(loop, adopt_orphans);
+std::unique_ptr<ProcessRunner> make_process_runner(Loop& loop, bool adopt_orphans,
+                                                   HostGroups::LookUp groups_of) {
+  return std::make_unique<PosixRunner>(loop, adopt_orphans, std::move(groups_of));
 }
 
 }  // namespace sickbay

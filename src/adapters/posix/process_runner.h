@@ -3,6 +3,7 @@
 #pragma once
 #include <memory>
 
+#include "adapters/posix/host_groups.h"
 #include "ports/process_runner.h"
 
 namespace sickbay {
@@ -14,14 +15,17 @@ namespace sickbay {
 /// its own lie below 200.  Parts of PATH that are not absolute are passed over.  The time limit kills with
 /// SIGKILL; a program that even then does not end (it waits in the kernel for a server that is gone) is
 /// answered as timed out 10 s later and left to itself.  What a program started and left in its group is
-/// killed when it ends.  run() asks the name service for the user's groups, which may take as long as that
-/// takes; it waits for nothing else.
+/// killed when it ends.  run() waits for nothing: the user's groups are asked for on a thread, and a name
+/// service that does not answer within HostGroups::kPatience is timed_out, with nothing started.
 ///
 /// `adopt_orphans`: this process becomes the parent of what loses its parent below it
 /// (PR_SET_CHILD_SUBREAPER), so that kill_strays finds those that forked twice: they are told by the variable
 /// SICKBAY_FAMILY in their environment, and what removes that is left alone.  The process must then start
 /// children through this runner only: any other one that ends is waited for here.  Without it kill_strays
 /// finds nobody.
-std::unique_ptr<ProcessRunner> make_process_runner(Loop& loop, bool adopt_orphans = false);
+///
+/// `groups_of`: who says in which groups a user is, on other threads.
+std::unique_ptr<ProcessRunner> make_process_runner(Loop& loop, bool adopt_orphans = false,
+                                                   HostGroups::LookUp groups_of = HostGroups::of_host);
 
 }  // namespace sickbay

@@ -12,6 +12,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <future>
 #include <optional>
 
 #include "adapters/net/asio_loop.h"
@@ -150,6 +151,33 @@ TEST_P(ProcessRunnerTest, BecomesAnotherUserWithoutOurGroups) {
   auto r = run(std::move(spec));
   ASSERT_TRUE(r) << r.error().line();
   EXPECT_EQ(r->out, "65534\n65534\n65534\n77\n");
+}
+
+TEST_P(ProcessRunnerTest, ANameServiceThatHangsHoldsUpTheProgramThatNeedsItAlone) {
+  std::promise<void> back;
+  std::shared_future<void> hangs = back.get_future().share();
+  auto loop = GetParam().make();
+  auto runner = make_process_runner(*loop, false, [hangs](const std::string& user, std::uint32_t gid) {
+    if (user == "nobody") hangs.wait();
+    return HostGroups::Groups{gid, 4711};
+  });
+  std::string order;
+  ProcessSpec needs_it = shell("id -G");
+  needs_it.as_user = ProcessSpec::Credentials{"nobody", 65534, 65534};
+  runner->run(needs_it, [&](Result<ProcessOutcome> r) {
+    ASSERT_TRUE(r) << r.error().line();
+    order += r->out;
+    loop->stop();
+  });
+  ProcessSpec other = shell("id -G");
+  other.as_user = ProcessSpec::Credentials{"daemon", 1, 1};
+  runner->run(other, [&](Result<ProcessOutcome> r) {
+    ASSERT_TRUE(r) << r.error().line();
+    order += r->out;
+    back.set_value();
+  });
+  loop->run();
+  EXPECT_EQ(order, "1 4711\n65534 4711\n");
 }
 
 TEST_P(ProcessRunnerTest, AChildThatLeftTheGroupDoesNotHoldTheAnswer) {

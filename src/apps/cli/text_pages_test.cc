@@ -72,22 +72,27 @@ constexpr std::string_view kNodes = R"({"items":[
   {"name":"n1","state":"IDLE","flags":[],"cpus":4,"partitions":["main","small"],"usable":true,"verdicts":[],"reason":"",
    "service":{"standing":"in","reasons":[],"since":0,"refused":"","gate":"let in 5 min ago without an examination"}},
   {"name":"n2","state":"DOWN","flags":["DRAIN","NOT_RESPONDING"],"cpus":4,"partitions":["main"],"usable":false,
-   "verdicts":["c1","c7"],"reason":"Not responding [slurm@2026-11-21]",
-   "service":{"standing":"foreign","since":0,"refused":"","wish":"to be rebooted: people do it","gate":"let in when it is well","reasons":[
+   "verdicts":["c1","c7"],"verdicts_more":12,"reason":"Not responding [slurm@2026-11-21]",
+   "suspect":[{"case":"c9","at":1795255200000000}],"suspect_more":2,
+   "service":{"standing":"foreign","since":0,"refused":"","wish":"to be rebooted: people do it","gate":"let in when it is well","kept":"drained 3 times","reasons":[
      {"source":"f9","rule":"node/disk","text":"the disk is \u001b[31mbroken","since":0,"gone":0,"observed":true}]}}]})";
 
 TEST_F(TextPages, Nodes) {
-  EXPECT_EQ(nodes_text(chosen_nodes(json(kNodes), {}).value(), json(kNodes), page_),
-            "NODE  STATE                      CPUS  PARTITIONS  TAKES WORK  SERVICE  CASES  REASON\n"
-            "n1    IDLE                          4  main,small  yes         in\n"
-            "n2    DOWN+DRAIN+NOT_RESPONDING     4  main        no          foreign  c1,c7  Not responding "
-            "[slurm@2026-11-21]\n"
-            "\n"
-            "n1: let in 5 min ago without an examination\n"
-            "n2: drained or down by somebody else: left alone\n"
-            "  to be rebooted: people do it\n"
-            "  let in when it is well\n"
-            "  f9 node/disk: the disk is \\x1b[31mbroken, its rule rests since an undo\n");
+  EXPECT_EQ(
+      nodes_text(chosen_nodes(json(kNodes), {}).value(), json(kNodes), page_),
+      "NODE  STATE                      CPUS  PARTITIONS  TAKES WORK  SERVICE  CASES        REASON\n"
+      "n1    IDLE                          4  main,small  yes         in\n"
+      "n2    DOWN+DRAIN+NOT_RESPONDING     4  main        no          foreign  c1,c7 (+12)  Not responding "
+      "[slurm@2026-11-21]\n"
+      "\n"
+      "n1: let in 5 min ago without an examination\n"
+      "n2: drained or down by somebody else: left alone\n"
+      "  to be rebooted: people do it\n"
+      "  let in when it is well\n"
+      "  drained 3 times\n"
+      "  f9 node/disk: the disk is \\x1b[31mbroken, its rule rests since an undo\n"
+      "n2: suspect in c9: has not answered Slurm since 2026-11-21 10:00:00\n"
+      "n2: suspect in 2 older cases besides\n");
   auto one = chosen_nodes(json(kNodes), {"n2"});
   ASSERT_TRUE(one);
   EXPECT_EQ(one->size(), 1U);

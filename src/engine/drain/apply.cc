@@ -90,6 +90,7 @@ void see_node(Change& c, const cluster::View::Change& change, const cluster::Nod
       !is_forgotten(c.view, node, shown, c.event.at)) {
     node.ours = node.rebooting = false;
     node.reasons.clear();
+    forget_flaps(node, "");
     set_away(c.state, change.name);
   }
   if (!shown.drained) node.refused.clear();  // whatever stood in our way is gone
@@ -294,6 +295,7 @@ void on_intent(Change& c) {
     node.refused.clear();
     const std::string& reason = c.event.body["args"]["reason"].as_string();
     node.said = is_of_gate(reason) ? reason : "";
+    if (!node.ours) note_leaving(node, reason);
     // What Slurm showed before the drain is no ground for a reboot: jobs may have started since.
     node.left_look = c.view.looks;
     if (!node.ours) {  // (else Slurm had dropped our drain)
@@ -330,6 +332,7 @@ void on_end(Change& c) {
     node.pending = false;
     // A drain that Slurm had dropped keeps the time at which the node left.
     if (!node.ours) node.drained_at = c.event.at;
+    if (done && !node.ours) note_left(node, c.event.at);
     node.ours = done;
     // Not only when Slurm shows it: till then it would look as if Slurm had dropped our drain, and we would
     // set it twice.
@@ -340,6 +343,7 @@ void on_end(Change& c) {
     node.ours = false;  // also where it was refused: the drain is somebody else's then (decisions.md 24)
     node.rebooting = false;
     node.reboot_failed.clear();
+    note_back(node);
     if (done) node.drained = false;
   } else if (did == verb::kReboot) {
     on_reboot_end(node, name, c.event);
@@ -387,6 +391,7 @@ void on_undo(Change& c) {
     const std::string& name = node_name;  // (GCC 12's lambdas do not take structured bindings along)
     if (!is_meant(wanted, name)) continue;
     const std::size_t before = node.reasons.size();
+    forget_flaps(node, rule);
     std::erase_if(node.reasons, [&](const auto& entry) {
       if (!rule.empty() && entry.second.rule != rule) return false;
       (there_alone ? c.state.resting_on[name] : c.state.resting)[entry.second.rule] = until;

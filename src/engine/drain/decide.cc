@@ -16,8 +16,6 @@
 namespace sickbay::drain {
 namespace {
 
-constexpr std::size_t kReasonBytes = 200;  // what `sinfo -R` can show in one look
-
 // Slurm keeps a reason as one line, and shows it on terminals as it is: a line break would end it in sinfo's
 // table, and a terminal obeys control characters (C1, too, which UTF-8 spells in two bytes) and such as turn
 // the direction of what follows.
@@ -59,9 +57,10 @@ Command command(const std::string& name, std::string_view verb, char letter, int
 
 namespace {
 
-// A fault that was said to be gone long enough ago.
-bool lapsed(const Policy& policy, const Reason& reason, TimePoint now) {
-  return reason.gone_at != kNoTime && now >= reason.gone_at + policy.lift_after;
+// A fault that was said to be gone long enough ago, and that has not come and gone too often.
+bool lapsed(const Policy& policy, const Node& node, const Reason& reason, TimePoint now) {
+  return reason.gone_at != kNoTime && now >= reason.gone_at + policy.lift_after &&
+         !is_kept(policy, node, reason);
 }
 
 // The oldest reason for which the node should leave now; null where there is none.  The oldest, so that the
@@ -69,7 +68,8 @@ bool lapsed(const Policy& policy, const Reason& reason, TimePoint now) {
 const Reason* reason_to_leave(const Policy& policy, const Node& node) {
   const Reason* oldest = nullptr;
   for (const auto& [source, reason] : node.reasons)
-    if (counts(policy, reason) && reason.gone_at == kNoTime && (!oldest || reason.since < oldest->since))
+    if (counts(policy, reason) && (reason.gone_at == kNoTime || is_kept(policy, node, reason)) &&
+        (!oldest || reason.since < oldest->since))
       oldest = &reason;
   return oldest;
 }
@@ -77,7 +77,7 @@ const Reason* reason_to_leave(const Policy& policy, const Node& node) {
 // A reason that is gone but has not lapsed keeps a node out that is out, and takes none out that is in.
 bool may_stay_out(const Policy& policy, const Node& node, TimePoint now) {
   return std::any_of(node.reasons.begin(), node.reasons.end(), [&](const auto& entry) {
-    return counts(policy, entry.second) && !lapsed(policy, entry.second, now);
+    return counts(policy, entry.second) && !lapsed(policy, node, entry.second, now);
   });
 }
 
@@ -85,8 +85,9 @@ bool may_stay_out(const Policy& policy, const Node& node, TimePoint now) {
 void send_out(const Known& k, const std::string& name, const Node& node, const Reason& reason, bool takes,
               Decision& decision) {
   if (!k.policy.act) return;  // acting was switched off after the node left: its drain is not set again
-  Command drain = command(name, verb::kDrain, 'd', node.numbers.drains + 1,
-                          Json::object({{"node", name}, {"reason", slurm_reason(reason)}}));
+  Command drain =
+      command(name, verb::kDrain, 'd', node.numbers.drains + 1,
+              Json::object({{"node", name}, {"reason", told_reason(k, node, reason, !node.ours)}}));
   if (takes) drain.draws = {name};
   decision.commands.push_back(std::move(drain));
 }
@@ -103,9 +104,22 @@ cluster::Claim claim_on(const std::string& name, std::string reason) {
           .out = true};
 }
 
+// Until when the word of the node's agent is waited for.  While sickbayd was away the fault may have gone,
+// and its agent will say so within moments; who acts at once takes out, after days, nodes that are well.
+TimePoint word_is_due(const Known& k, const std::string& name, const Reason& reason) {
+  if (k.heard == nullptr || !k.policy.examine || reason.since >= k.heard->started) return kNoTime;
+  if (!parse_finding_name(reason.source)) return kNoTime;  // no agent said it
+  const auto heard = k.heard->agents.find(name);
+  return heard == k.heard->agents.end() ? k.heard->started + kAgentsBack : heard->second + kFirstWords;
+}
+
 // A node that should leave: says why it may not, or sends it.
 void let_leave(const Known& k, const std::string& name, const Node& node, const Reason& reason,
                Decision& decision) {
+  if (const TimePoint due = word_is_due(k, name, reason); k.now < due) {
+    decision.wake_at = std::min(decision.wake_at, due);
+    return;
+  }
   auto leave = k.cluster.breaker.ask(k.policy.breaker, k.cluster.view, k.cluster.claims, name,
                                      node_subject(name), k.now);
   if (!leave.granted) {
@@ -138,8 +152,8 @@ void tell_people(const Node& node, Decision& decision) {
 void end_reasons(const Policy& policy, const std::string& name, const Node& node, TimePoint now,
                  Decision& decision) {
   for (const auto& [source, reason] : node.reasons) {
-    if (reason.gone_at == kNoTime) continue;
-    if (lapsed(policy, reason, now))
+    if (reason.gone_at == kNoTime || is_kept(policy, node, reason)) continue;
+    if (lapsed(policy, node, reason, now))
       decision.records.push_back(
           new_event(node_subject(name), kReasonEnded,
                     Json::object({{"source", source},
@@ -235,12 +249,12 @@ Seen seen(const cluster::View& view, const std::string& name, const Node& node) 
 }
 
 Decision decide(const cluster::Cluster& cluster, const State& state, const Policy& policy,
-                const std::string& name, TimePoint now) {
+                const std::string& name, TimePoint now, const Heard* heard) {
   Decision decision;
   const auto it = state.nodes.find(name);
   if (it == state.nodes.end()) return decision;
   const Node& node = it->second;
-  const Known k{cluster, state, policy, now};
+  const Known k{cluster, state, policy, now, heard};
 
   if (policy.notify) tell_people(node, decision);
   end_reasons(policy, name, node, now, decision);

@@ -11,6 +11,8 @@
 // A finding that asks for a reboot drains its node like any other; where a site allows it, the node is
 // rebooted once when it is empty, and stays drained when that did not help (reboot.cc).
 //
+// A node that leaves for one rule again and again stays out until a person puts it back (flaps.cc).
+//
 // Where a site asks for gates, a node that boots or that somebody else puts back is out until its quick
 // diagnosis has passed (gate.cc).
 //
@@ -46,11 +48,14 @@ struct Policy {
   std::chrono::seconds check_every{3600};  ///< a blamed node that failed its deep diagnosis is examined again
   bool reboot = false;                     ///< findings that ask for it reboot their node, once it is empty
   std::chrono::seconds reboot_rest{86400};  ///< and not twice for one rule on one node within this
-  bool gate_boot = false;                   ///< a node that boots is examined before it gets jobs
-  bool gate_return = false;                 ///< so is one that somebody else puts back
-  std::chrono::seconds gate_wait{300};      ///< a node that nobody examines within this is let in,
-  bool gate_keep = false;                   ///< or kept out
-  cluster::BreakerPolicy breaker;           ///< of all engines
+  int flap_most = 3;                        ///< a node that was drained so often for one rule
+  std::chrono::seconds flap_within{
+      86400};                           ///< within this stays out until somebody puts it back; 0: none does
+  bool gate_boot = false;               ///< a node that boots is examined before it gets jobs
+  bool gate_return = false;             ///< so is one that somebody else puts back
+  std::chrono::seconds gate_wait{300};  ///< a node that nobody examines within this is let in,
+  bool gate_keep = false;               ///< or kept out
+  cluster::BreakerPolicy breaker;       ///< of all engines
 };
 
 /// A node that Slurm has not shown anew for this long after it was asked to reboot it: people must look.
@@ -59,13 +64,23 @@ inline constexpr std::chrono::hours kRebootOverdue{1};
 /// What a new slurmctld shows within this long after its start it may have forgotten, and nobody changed.
 inline constexpr std::chrono::minutes kFirstLooks{2};
 
+/// After a start of sickbayd who should leave by an older word of his agent waits for a new one: for so long
+/// after the agent was heard, in which it takes back what has gone meanwhile,
+inline constexpr std::chrono::minutes kFirstWords{1};
+/// and after the start where it is not heard at all.
+inline constexpr std::chrono::minutes kAgentsBack{5};
+
+/// When a node left for a rule is known for so long, and so often; Policy has no more of either.
+inline constexpr std::chrono::hours kLongestFlaps{7 * 24};
+inline constexpr std::size_t kMostFlaps = 32;
+
 /// A drain, or the lifting of one, that ended without an answer of Slurm's is said again after this long: the
 /// service has tried it for as long as the site lets it.
 inline constexpr std::chrono::minutes kSayAgain{10};
 
 /// Why a node should be out.
 struct Reason {
-  static constexpr int kFields = 10;  ///< base/state_archive.h
+  static constexpr int kFields = 11;  ///< base/state_archive.h
   std::string source;                 ///< "f9" the finding, "c17" the case, "jobs" what jobs came to there
   std::string rule;                   ///< "memory/p2"; "verdict" for a case
   std::string action;                 ///< what the finding asks for: "drain", "reboot", "power_off"
@@ -76,6 +91,7 @@ struct Reason {
   std::string boot_id{};              ///< of the boot in which the fault was found last
   bool reboot_asked = false;          ///< the one reboot that this reason may have
   bool of_verdict = false;            ///< a case blames the node; else a finding does
+  bool took_out = false;              ///< the node left for this one, and has not been let back since
 };
 
 /// A reboot that a rule had.
@@ -105,7 +121,7 @@ struct Door {
 /// What is to be done about one node, and what was.  How it stands in Slurm is in the view; seen() joins
 /// both.
 struct Node {
-  static constexpr int kFields = 22;      ///< base/state_archive.h
+  static constexpr int kFields = 24;      ///< base/state_archive.h
   bool ours = false;                      ///< drained by us, and not undone since
   bool pending = false;                   ///< a drain or its lifting is under way, or nobody knows its end:
   TimePoint unanswered = kNoTime;         ///< when it failed because Slurm was away; kNoTime: it has not
@@ -137,6 +153,9 @@ struct Node {
   Gate gate{};
   TimePoint let_in = kNoTime;  ///< when a gate opened although nobody had examined it
   std::string said{};          ///< the text of our last drain, where that was for a gate
+  // How often it leaves (flaps.cc).
+  std::string leaving_for{};                             ///< the source of the reason of our last drain
+  std::map<std::string, std::vector<TimePoint>> left{};  ///< rule -> when it left for it, oldest first
   /// Which of State::changes touched it last: with the same number its reasons are the same.  Derived; the
   /// canonical text leaves it out.
   std::int64_t change = 0;
@@ -163,14 +182,22 @@ std::vector<std::string> apply(State& state, const cluster::View& view, const Ev
 /// which drains are ours.  `state` is that before the event.
 void raise(const State& state, Event& event);
 
+/// What this sickbayd has heard of agents itself; what was said before it started is the journal's word.  No
+/// state: a replay does not bring it back, and nothing but the moment of a leave depends on it.
+struct Heard {
+  TimePoint started = kNoTime;                ///< kNoTime: no start is known, and nobody is waited for
+  std::map<std::string, TimePoint> agents{};  ///< node -> the first word of its agent since
+};
+
 struct Decision {
   std::vector<cluster::Claim> claims;  ///< a node is drained only with one
   std::vector<Command> commands;       ///< verbs: drain, undrain, reboot, diagnose, notify
   std::vector<Event> records;          ///< of the breaker, reason_ended, reboot_overdue, claim_released
   TimePoint wake_at = kNever;
 };
+/// `heard` may be null: then nobody is waited for.
 Decision decide(const cluster::Cluster& cluster, const State& state, const Policy& policy,
-                const std::string& node, TimePoint now);
+                const std::string& node, TimePoint now, const Heard* heard = nullptr);
 
 /// All that is looked at to decide or to say something about a node.
 struct Known {
@@ -178,6 +205,7 @@ struct Known {
   const State& state;
   const Policy& policy;
   TimePoint now;
+  const Heard* heard = nullptr;
 };
 
 /// The claims on all nodes that we have out.

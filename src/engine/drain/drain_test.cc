@@ -300,6 +300,36 @@ TEST(Drain, ADrainThatSlurmctldForgetsIsSetAgainAndAPersonsHandIsRightAfterThat)
   EXPECT_EQ(w.did.size(), 2u);
 }
 
+// Published of NVSentinel as #450 (doc/peers.md).
+TEST(Drain, AfterAStartAnOldWordIsActedOnWhenTheAgentHasBeenHeard) {
+  World w;
+  w.policy.act = false;
+  w.nodes("n[1-100]", "IDLE");
+  w.finding(1, "n1", "disk");
+  w.finding(2, "n2", "disk");
+  w.verdict("n3");
+  w.pass(1h);
+  w.policy.act = true;  // as if the breaker had held them: they should leave now
+  Heard heard;
+  heard.started = w.now;
+  const auto leaves = [&](const std::string& node, std::chrono::seconds later) {
+    const Decision d = decide(w.cluster, w.state, w.policy, node, heard.started + later, &heard);
+    EXPECT_TRUE(!d.claims.empty() || d.wake_at <= heard.started + kAgentsBack) << "it is asked again";
+    return !d.claims.empty();
+  };
+  EXPECT_FALSE(leaves("n1", 0s));
+  EXPECT_TRUE(leaves("n3", 0s)) << "no agent said that";
+  heard.agents["n1"] = heard.started + 20s;
+  EXPECT_FALSE(leaves("n1", 79s)) << "it may be about to say that it is gone";
+  EXPECT_TRUE(leaves("n1", 80s));
+  EXPECT_FALSE(leaves("n2", 299s));
+  EXPECT_TRUE(leaves("n2", 300s)) << "its agent is dead";
+  w.finding(3, "n4", "disk");
+  EXPECT_EQ(w.stands("n4"), "out") << "who says it now is believed";
+  w.policy.examine = false;
+  EXPECT_TRUE(leaves("n2", 0s)) << "no agents are listened to";
+}
+
 TEST(Drain, WhatIsOnlyObservedIsNotLookedFor) {
   World w;
   w.policy.act = false;

@@ -73,7 +73,9 @@ struct World {
       const Seen now_seen = seen(cluster.view, name, node);
       const bool stays = now_seen.drained || now_seen.down || !node.refused.empty();
       for (const auto& [source, reason] : node.reasons)
-        if (stays && policy.act && counts(policy, reason) && reason.gone_at == kNoTime) kept.insert(name);
+        if (stays && policy.act && counts(policy, reason) &&
+            (reason.gone_at == kNoTime || is_kept(policy, node, reason)))
+          kept.insert(name);
     }
     EXPECT_EQ(state.away, away) << event.text();
     EXPECT_EQ(state.sick, sick) << event.text();

@@ -91,6 +91,7 @@ void write_node_view(JsonText& text, const Known& known, const std::string& name
   text.member("since", to_micros(node != nullptr && node->ours ? node->drained_at : kNoTime));
   text.member("refused", node != nullptr ? std::string_view(node->refused) : std::string_view());
   text.member("wish", wish_text(known, name)).member("gate", gate_text(known, name));
+  text.member("kept", kept_text(known, name));
   text.member("observe_only", !known.policy.act).end_object();
 }
 
@@ -113,6 +114,7 @@ std::string canonical_text(const State& state) {
     for (const auto& [source, r] : n.reasons)
       text += fmt::format("  {} {} {} {} {} {} {} {} {}\n", source, r.rule, r.action, to_micros(r.since),
                           to_micros(r.gone_at), r.observed, r.boot_id, r.reboot_asked, r.text);
+    text += canonical_flaps(n);
     for (const auto& [source, finding] : n.notices) text += fmt::format("  tell {}\n", source);
   }
   for (const auto& [rule, until] : state.resting)

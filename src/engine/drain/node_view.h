@@ -29,6 +29,8 @@ std::span<const std::string_view> standings();
 std::string wish_text(const Known& known, const std::string& node);
 /// What becomes of its gate, for people; "" where there is nothing to say.
 std::string gate_text(const Known& known, const std::string& node);
+/// Why it stays out until a person puts it back, for people; "" where it does not.
+std::string kept_text(const Known& known, const std::string& node);
 /// The member "service" of a node in GET /v1/nodes (doc/formats/api.md).  `reasons`: what write_reasons()
 /// gave for it, where somebody has kept that; "": it is written anew.
 void write_node_view(JsonText& text, const Known& known, const std::string& node,

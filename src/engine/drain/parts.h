@@ -2,7 +2,7 @@
 // What the files of the drain engine share; for them only.
 //
 // apply.cc takes events in and decide.cc answers; reboot.cc has both halves of what concerns reboots, gate.cc
-// of gates;
+// of gates, flaps.cc of nodes that leave again and again;
 // node_view.cc puts into words what the two say of a node.
 #pragma once
 #include <string>
@@ -39,6 +39,7 @@ Seen seen(const cluster::View& view, const std::string& name, const Node& node);
 
 /// Whether the reason may move us at all.
 bool counts(const Policy& policy, const Reason& reason);
+inline constexpr std::size_t kReasonBytes = 200;  // what `sinfo -R` can show in one look
 /// "sickbay:f9 memory/p2: a memory bank is lost": what an administrator reads in sinfo -R.
 std::string slurm_reason(const Reason& reason);
 /// How a node stands; each word is told in node_view.h.
@@ -116,6 +117,22 @@ bool says_too_little(const Known& known, const Node& node, const Reason& reason,
 /// Whether a reason in Slurm is a gate's.
 bool is_of_gate(std::string_view reason);
 std::string canonical_gates(const State& state);
+
+// --- flaps.cc
+
+/// Takes in that a drain for `reason`, the text in Slurm, is under way,
+void note_leaving(Node& node, std::string_view reason);
+/// that it has taken the node away,
+void note_left(Node& node, TimePoint at);
+/// that it was lifted,
+void note_back(Node& node);
+/// and that a person thinks better of what `rule` did ("": of all rules): it counts from anew.
+void forget_flaps(Node& node, const std::string& rule);
+/// Whether the node left for this reason, and so often for its rule, that only a person puts it back.
+bool is_kept(const Policy& policy, const Node& node, const Reason& reason);
+/// slurm_reason(), and that the node stays out where it will.  `leaves`: this drain takes the node away.
+std::string told_reason(const Known& known, const Node& node, const Reason& reason, bool leaves);
+std::string canonical_flaps(const Node& node);
 
 // --- node_view.cc
 

@@ -192,7 +192,7 @@ void let_reboot(const Known& k, const std::string& name, const Node& node, Decis
   Command reboot = command(name, verb::kReboot, 'b', node.numbers.reboots + 1,
                            Json::object({{"node", name},
                                          {"boot", to_micros(now.boot)},
-                                         {"reason", slurm_reason(*reason)},
+                                         {"reason", told_reason(k, node, *reason, false)},
                                          {"prefix", std::string(kReasonTag)},
                                          {"counted", counted}}));
   if (!counted) reboot.draws = {name};

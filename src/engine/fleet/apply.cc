@@ -163,17 +163,19 @@ bool apply(State& state, const cluster::View& view, const Event& event) {
   return changed;
 }
 
-std::map<std::string, Json> views(const State& state) {
+std::map<std::string, Json> views(const State& state, const std::string* only) {
   std::map<std::string, Json> all;
   for (const auto& [key, told] : state.told) {
     if (told.kind != Kind::odd) continue;
+    if (only != nullptr && std::ranges::find(told.nodes, *only) == told.nodes.end()) continue;
     const Json view = Json::object({{"fact", told.fact},
                                     {"value", told.value},
                                     {"usual", told.usual},
                                     {"severity", told.severity},
                                     {"text", told.text},
                                     {"since", to_micros(told.since)}});
-    for (const std::string& node : told.nodes) all.try_emplace(node, Json::array()).first->second.push(view);
+    for (const std::string& node : told.nodes)
+      if (only == nullptr || node == *only) all.try_emplace(node, Json::array()).first->second.push(view);
   }
   return all;
 }

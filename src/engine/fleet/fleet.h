@@ -137,8 +137,9 @@ struct Decision {
 /// milliseconds, so it is asked once after a change, and not for each node.
 Decision decide(const State& state, const Policy& policy, TimePoint now);
 
-/// What is told of nodes now, for people: by node a list of {fact, value, usual, severity, text, since}.
-std::map<std::string, Json> views(const State& state);
+/// What is told of nodes now, for people: by node a list of {fact, value, usual, severity, text, since}; of
+/// `only` alone where it is not null.
+std::map<std::string, Json> views(const State& state, const std::string* only = nullptr);
 
 /// Everything that a replay must bring back, as text.
 std::string canonical_text(const State& state);

@@ -551,6 +551,9 @@ TEST(Suspects, ACaseThatIsClosedWaitsForNoNode) {
   s.job("c2.r1", 8, "RUNNING", "n[2-3]");
   s.nodes("n2", "ALLOCATED+NOT_RESPONDING");
   EXPECT_EQ(suspected_in(s.state, "n2").size(), 2U);
+  EXPECT_EQ(suspecting(s.state, "n2"), (std::set<std::int64_t>{1, 2}));
+  ASSERT_EQ(suspected_in(s.state, "n2", 1).size(), 1U) << "of many the newest";
+  EXPECT_EQ(suspected_in(s.state, "n2", 1)[0].first, 2);
   EXPECT_THAT(suspected_in(s.state, "n1"), IsEmpty());
   s.say("c1", kCaseClosed, Json::object());
   ASSERT_EQ(suspected_in(s.state, "n2").size(), 1U);

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/hostlist.h"
+#include "engine/identify/blame.h"
 #include "engine/identify/verification.h"
 
 namespace sickbay::identify {
@@ -87,11 +88,16 @@ void drop_suspects(State& state, const Case& subject) {
   }
 }
 
-std::vector<std::pair<std::int64_t, TimePoint>> suspected_in(const State& state, const std::string& node) {
-  std::vector<std::pair<std::int64_t, TimePoint>> found;
+const std::set<std::int64_t>& suspecting(const State& state, const std::string& node) {
+  static const std::set<std::int64_t> kNone;
   const auto it = state.suspected.find(node);
-  if (it == state.suspected.end()) return found;
-  for (const std::int64_t no : it->second)
+  return it == state.suspected.end() ? kNone : it->second;
+}
+
+std::vector<std::pair<std::int64_t, TimePoint>> suspected_in(const State& state, const std::string& node,
+                                                             std::size_t most) {
+  std::vector<std::pair<std::int64_t, TimePoint>> found;
+  for (const std::int64_t no : newest(suspecting(state, node), most).first)
     for (const Suspect& s : state.cases.at(no).suspects)
       if (s.node == node && s.cleared_at == kNoTime && (found.empty() || found.back().first != no))
         found.emplace_back(no, s.at);

@@ -4,6 +4,8 @@
 // Slurm marks a silent slurmd (NOT_RESPONDING, '*') long before it gives the node up.  An upgrade of slurmd
 // looks the same, so a suspect is noted and shown, with the times of its silence, and never convicted.
 #pragma once
+#include <limits>
+
 #include "engine/identify/identify.h"
 
 namespace sickbay::identify {
@@ -26,7 +28,10 @@ void suspect_silent(State& state, Case& subject, const Run& run, const cluster::
 /// when it is closed.  Derived, as blame.h is.
 void index_suspects(State& state, const Case& subject);
 void drop_suspects(State& state, const Case& subject);
-/// Open cases in which the node is a suspect that has not answered since, with the time since when.
-std::vector<std::pair<std::int64_t, TimePoint>> suspected_in(const State& state, const std::string& node);
+/// Open cases in which the node is a suspect that has not answered since, in their order.
+const std::set<std::int64_t>& suspecting(const State& state, const std::string& node);
+/// The newest `most` of these, in their order, with the time since when.
+std::vector<std::pair<std::int64_t, TimePoint>> suspected_in(
+    const State& state, const std::string& node, std::size_t most = std::numeric_limits<std::size_t>::max());
 
 }  // namespace sickbay::identify

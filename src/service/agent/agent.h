@@ -130,6 +130,11 @@ class Agent {
   void forget_fired(const std::vector<std::string>& keys);
   /// Has a fresh look say again what reached sickbayd too late to be acted on: faults and their ends.
   void confirm(const std::vector<Json>& late);
+  /// Takes over what sickbayd has as standing and this agent has no account of, for its state was lost: so
+  /// that a run which finds it no more says so.
+  void take_standing(const Json& told);
+  /// Has runs made now, by specification and mode, each once.
+  void look_again(const std::vector<std::pair<std::size_t, std::string>>& runs, const std::string& why);
   /// Of the findings of the run so far those that are news, with one write.
   void keep_found();
   void keep(Json finding);

@@ -163,5 +163,66 @@ TEST_F(Cleared, TheTable) {
   }
 }
 
+// Published of soperator as #1316 (doc/peers.md): what was said of a machine kept the one in its place out.
+TEST_F(Cleared, WhatStandsByAnAgentThatLostItsStateEndsToo) {
+  const auto on_a_new_disk = [this](const char* rule, const char* mode) {
+    new_node();
+    sickbayd_.standing = Json::array({Json::object({{"rule", rule}, {"mode", mode}})});
+    say("look", "up", true);
+    start(true);
+    agent_->start();
+  };
+  on_a_new_disk("node/p3", "quick");
+  pass(minutes(2));
+  EXPECT_THAT(sickbayd_.told, ElementsAre("p3 ok none"));
+  pass(hours(24));
+  EXPECT_EQ(sickbayd_.told.size(), 1u) << "once";
+
+  on_a_new_disk("node/p3", "quick");
+  say("look", "up", false);
+  say("mend", "mended", true);
+  say("see", "after", false);
+  pass(minutes(2));
+  EXPECT_THAT(sickbayd_.told, ElementsAre("p3 fault drain")) << "the new one has it as well";
+
+  on_a_new_disk("node/p9", "quick");
+  pass(minutes(2));
+  EXPECT_THAT(sickbayd_.told, ElementsAre("p9 ok none")) << "it has no such rule";
+
+  const std::pair<const char*, const char*> no_run_ends[] = {
+      {"agent/rules", "quick"}, {"nothing", "quick"}, {"node/p3", "hasty"}};
+  for (const auto& [rule, mode] : no_run_ends) {
+    on_a_new_disk(rule, mode);
+    pass(minutes(2));
+    EXPECT_THAT(sickbayd_.told, testing::IsEmpty()) << rule;
+  }
+}
+
+// Only a run as deep as the one that found it: here it is asked for, for the timetable has quick ones alone.
+TEST_F(Cleared, WhatADeepRunFoundEndsByADeepOneThoughTheStateWasLost) {
+  sickbayd_.standing = Json::array({Json::object({{"rule", "node/p3"}, {"mode", "deep"}})});
+  say("look", "up", true);
+  operations_.takes["look"] = seconds(20);
+  start(true);
+  agent_->start();
+  pass(seconds(15));
+  EXPECT_THAT(sickbayd_.told, testing::IsEmpty());
+  pass(minutes(3));
+  EXPECT_THAT(sickbayd_.told, ElementsAre("p3 ok none"));
+  EXPECT_EQ(sickbayd_.items.back()["mode"].as_string(), "deep");
+}
+
+// What it knows itself it need not be told, and an end that is on its way is no news.
+TEST_F(Cleared, AnAgentThatHasItsStateTakesNothingOver) {
+  break_it();
+  sickbayd_.standing = Json::array({Json::object({{"rule", "node/p3"}, {"mode", "deep"}})});
+  start(true);
+  agent_->start();
+  pass(minutes(2));
+  say("look", "up", true);
+  pass(minutes(2));
+  EXPECT_THAT(sickbayd_.told, ElementsAre("p3 ok none")) << "by a quick run, as it was found";
+}
+
 }  // namespace
 }  // namespace sickbay::agent

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "base/text.h"
+#include "model/diagnosis_mode.h"
 #include "model/finding_action.h"
 #include "service/agent/agent.h"
 
@@ -214,9 +215,46 @@ void Agent::confirm(const std::vector<Json>& late) {
     state.set("fired", std::move(fired));
   });
   tell_gone_rules();  // no run would
-  for (const auto& [rules, mode] : runs) {
-    say(fmt::format("event=late_finding specification={} mode={}", rules_[rules]->specification.name, mode));
-    order(asked_for(rules, mode, "after a late finding"), true);
+  look_again(runs, "after a late finding");
+}
+
+void Agent::take_standing(const Json& told) {
+  if (only_once_ || told.size() == 0) return;
+  const auto waiting = store_.waiting(kMostStanding);
+  if (!waiting) return;
+  std::set<std::string> on_its_way;  // its end, perhaps, which sickbayd has not heard yet
+  for (const Json& item : *waiting) on_its_way.insert(rule_of_finding(item));
+  std::vector<std::pair<std::size_t, std::string>> runs;
+  (void)store_.update_state([&](Json& state) {
+    runs.clear();
+    Json fired = state["fired"].is_object() ? state["fired"] : Json::object();
+    for (const Json& item : told.items()) {
+      const std::string& rule = item["rule"].as_string();
+      const std::string key = rule + "/fault";
+      const FiredKey is = read_key(key);
+      if (is.rule.empty() || is.specification == kAgentRules ||
+          !is_diagnosis_mode(item["mode"].as_string()) || on_its_way.contains(rule) || fired.has(key))
+        continue;
+      // Found again, it is news: who found it before was another.
+      fired.set(key, Json::object({{"at", to_micros(loop_.now())},
+                                   {"boot_id", ""},
+                                   {"mode", item["mode"]},
+                                   {"action", "none"},
+                                   {"again", true}}));
+      for (std::size_t i = 0; i < rules_.size(); ++i)
+        if (rules_[i]->specification.name == is.specification) runs.emplace_back(i, item["mode"].as_string());
+    }
+    if (!runs.empty() || fired.size() > state["fired"].size()) state.set("fired", std::move(fired));
+  });
+  tell_gone_rules();
+  look_again(runs, "after its state was lost");
+}
+
+void Agent::look_again(const std::vector<std::pair<std::size_t, std::string>>& runs, const std::string& why) {
+  for (const auto& [rules, mode] : std::set(runs.begin(), runs.end())) {
+    say(fmt::format("event=looks_again specification={} mode={} why={}", rules_[rules]->specification.name,
+                    mode, Json(why).dump()));
+    order(asked_for(rules, mode, why), true);
   }
 }
 

@@ -64,6 +64,7 @@ void Agent::hello() {
     poll_failures_ = 0;
     greeted_mode_ = mode_ + "/" + period_;
     told_facts_ = told;
+    take_standing((*answer)["standing"]);
     deliver();
     poll();
   });

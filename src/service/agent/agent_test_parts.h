@@ -92,6 +92,8 @@ struct Sickbayd : HttpClient {
     if (away) return loop.post([done] { done(fail(ErrorCode::daemon_away, "nobody there")); });
     const Json body = Json::parse(q.body.empty() ? "{}" : q.body).value();
     Json answer = Json::object();
+    if (q.target == "/v1/agent/hello" && standing.size() > 0)
+      answer.set("standing", std::exchange(standing, Json::array()));
     if (q.target == "/v1/agent/findings") {
       Json late = Json::array();
       for (const Json& item : body["items"].items()) {
@@ -136,8 +138,9 @@ struct Sickbayd : HttpClient {
   std::vector<Json> hellos, results, items;  // items: findings whole, as `told` has them in short
   std::string state;                         // of the node in Slurm; "": not told
   std::vector<std::string> flags;
-  std::int64_t ended = 0;  // a task that nobody waits for any more; told with the next answer
-  Json leaving;            // told with the next answer
+  std::int64_t ended = 0;         // a task that nobody waits for any more; told with the next answer
+  Json leaving;                   // told with the next answer
+  Json standing = Json::array();  // [{"rule", "mode"}]: told with the next hello
   Done<Json> poll;
   int polls = 0;
 };

@@ -27,6 +27,13 @@ void DrainSeat::apply(const Event& event) {
       if (!node_of_subject(subject).empty()) touch(subject);
 }
 
+bool DrainSeat::heard(const std::string& node, TimePoint now) {
+  // (Of who has nothing against him nothing of before is acted on.)
+  if (!state_.sick.contains(node) || !heard_.agents.try_emplace(node, now).second) return false;
+  touch(node_subject(node));
+  return true;
+}
+
 void DrainSeat::touch_all() {
   for (const auto& [name, node] : state_.nodes)
     if (node.ours || node.pending || !node.reasons.empty() || !node.notices.empty())
@@ -35,7 +42,7 @@ void DrainSeat::touch_all() {
 
 Seat::Turn DrainSeat::decide(const std::string& subject, TimePoint now) {
   drain::Decision decision =
-      drain::decide(cluster_, state_, policy_, std::string(node_of_subject(subject)), now);
+      drain::decide(cluster_, state_, policy_, std::string(node_of_subject(subject)), now, &heard_);
   return {std::move(decision.claims), std::move(decision.records), std::move(decision.commands),
           decision.wake_at};
 }

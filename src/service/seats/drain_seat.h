@@ -14,6 +14,8 @@ class DrainSeat final : public Seat {
   std::string_view name() const override { return drain::kName; }
   void apply(const Event& event) override;
   Turn decide(const std::string& subject, TimePoint now) override;
+  void started(TimePoint now) override { heard_.started = now; }
+  bool heard(const std::string& node, TimePoint now) override;
   void touch_all() override;
   Wish wish() const override;
   std::vector<cluster::Claim> owed() const override { return drain::owed(state_); }
@@ -25,12 +27,13 @@ class DrainSeat final : public Seat {
   const drain::State& state() const { return state_; }
   const drain::Policy& policy() const { return policy_; }
   /// All that is looked at to say something about a node (drain/node_view.h).
-  drain::Known known(TimePoint now) const { return {cluster_, state_, policy_, now}; }
+  drain::Known known(TimePoint now) const { return {cluster_, state_, policy_, now, &heard_}; }
 
  private:
   const cluster::Cluster& cluster_;
   const drain::Policy& policy_;
   drain::State state_;
+  drain::Heard heard_;
 };
 
 }  // namespace sickbay

@@ -49,6 +49,9 @@ Result<int> run_nodes(const NodesOptions& o) {
   const bool one = wanted->size() == 1;
   NodeMore more;
   if (one) {
+    // (A sickbayd that is older than this command does not know of it: then what its list has will do.)
+    if (auto whole = api->get("/v1/nodes/" + percent_encoded(wanted->front())))
+      *items = Json::array({std::move(*whole)});
     more.jobs = jobs_on_node(wanted->front());
     more.faults = api->get("/v1/faults?node=" + percent_encoded(wanted->front()));
   }

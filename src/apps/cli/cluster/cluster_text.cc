@@ -132,6 +132,7 @@ std::string service_lines(const Json& node, const TextPage& page) {
   text += "\n";
   if (const std::string wish = safe(service["wish"]); !wish.empty()) text += paragraph("  ", wish, page);
   if (!gate.empty()) text += paragraph("  ", gate, page);
+  if (const std::string kept = safe(service["kept"]); !kept.empty()) text += paragraph("  ", kept, page);
   for (const Json& reason : service["reasons"].items()) {
     std::string line = fmt::format("{} {}: {}{}", safe(reason["source"]), safe(reason["rule"]),
                                    safe(reason["text"]), since_text(reason["since"], page.now));
@@ -212,7 +213,17 @@ std::string suspect_lines(const Json& node, const TextPage& page) {
                       fmt::format("suspect in {}: has not answered Slurm since {}", safe(one["case"]),
                                   local_time(from_micros(one["at"].as_int()))),
                       page);
+  if (const std::int64_t more = node["suspect_more"].as_int(); more > 0)
+    text += paragraph(safe(node["name"]) + ": ",
+                      fmt::format("suspect in {} older case{} besides", more, more == 1 ? "" : "s"), page);
   return text;
+}
+
+// Those that blame it: of many the newest, and how many others.
+std::string cases_cell(const Json& node) {
+  const std::string named = joined(node["verdicts"], ",");
+  const std::int64_t more = node["verdicts_more"].as_int();
+  return more > 0 ? fmt::format("{} (+{})", named, more) : named;
 }
 
 constexpr auto kSpareStandings = std::to_array<std::pair<std::string_view, std::string_view>>({
@@ -309,8 +320,8 @@ std::string nodes_text(const Json& items, const Json& list, const TextPage& page
                std::to_string(node["cpus"].as_int()), joined(node["partitions"], ","), usable ? "yes" : "no",
                service_cell(node["service"]), findings_cell(node),
                tells_more(node["claim"]) ? safe(node["claim"]["holder"]) : "", verified_cell(node, page),
-               differ.empty() ? TextTable::Cell("") : TextTable::Cell("differ", kUnclear),
-               joined(node["verdicts"], ","), safe(node["reason"])});
+               differ.empty() ? TextTable::Cell("") : TextTable::Cell("differ", kUnclear), cases_cell(node),
+               safe(node["reason"])});
     why += service_lines(node, page);
     why += claim_lines(node, page);
     why += silent_lines(node, page);
