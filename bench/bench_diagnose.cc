@@ -85,7 +85,7 @@ OperationEnd answer_of(const Run& run, InstanceId id) {
 RunStarted go() {
   RunStarted started;
   started.initial = {{"go", true}};
-  started.permits = {{true, ""}, {true, ""}};
+  started.permits = {{true, ""}, {true, ""}, {true, ""}};
   return started;
 }
 

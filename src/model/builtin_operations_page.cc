@@ -22,6 +22,7 @@ is, how to write one of your own, and what its answers mean: [formats/operation.
 - An argument that is not given takes the input of the same name, else its default. One without a default must be given.
 - An operation that collects may also verify a repair.
 - *Stress*: a job beside it would feel it, so it runs on an idle node only, unless the specification says `"needs_idle": false`.
+  It is an active check, too: unless that says `"active": false`, it runs on so many nodes at once as sickbayd gives leave.
 )";
 
 // As a diagnosis goes on; critical ones are its end, whatever their priority.

@@ -11,6 +11,7 @@
 #include "model/diagnosis_mode.h"
 #include "model/finding_action.h"
 #include "model/ids.h"
+#include "service/active_leave.h"
 
 namespace sickbay {
 namespace {
@@ -230,20 +231,27 @@ void AgentTasks::take_results(const std::string& node, const Json& body, Done<Js
                    Json::object({{"task", task.id}}), std::move(done));
 }
 
-Json AgentTasks::tasks_after(const std::string& node, std::int64_t after) {
+Json AgentTasks::tasks_after(const std::string& node, const Poll& poll) {
   Json items = Json::array();
-  std::int64_t next = after;
-  for (auto it = tasks_.upper_bound(after); it != tasks_.end(); ++it) {
+  std::int64_t next = poll.after;
+  for (auto it = tasks_.upper_bound(poll.after); it != tasks_.end(); ++it) {
     Task& task = it->second;
     if (task.node != node || !task.outcome.empty()) continue;
     if (left_alone(task)) continue;  // the next sweep ends it
     if (task.given == kNoTime) task.given = loop_.now();
     next = task.id;
-    if (task.is_act())
+    if (task.is_act()) {
       items.push(Json::object({{"task", task.id}, {"kind", "component"}, {"order", task.order}}));
-    else
-      items.push(Json::object(
-          {{"task", task.id}, {"kind", "diagnose"}, {"mode", task.mode}, {"repair", task.repair}}));
+      continue;
+    }
+    Json item =
+        Json::object({{"task", task.id}, {"kind", "diagnose"}, {"mode", task.mode}, {"repair", task.repair}});
+    // Who looks on is not put at the end of a line of a thousand nodes.  (The quick mode needs no leave.)
+    if (active_ != nullptr && poll.has.active && task.attended && depth_of_mode(task.mode) > 0) {
+      active_->lend(node);
+      item.set("leave", true);
+    }
+    items.push(std::move(item));
   }
   Json ended = Json::array();
   for (auto& [id, task] : tasks_)
@@ -270,7 +278,12 @@ bool AgentTasks::has_tasks(const std::string& node, std::int64_t after) const {
 
 void AgentTasks::wake(const std::string& node) {
   const auto it = polls_.find(node);
-  if (it != polls_.end() && news(node, it->second.has).size() > 0) answer_poll(node);
+  if (it != polls_.end() && (has_leave_to_tell(node, it->second) || news(node, it->second.has).size() > 0))
+    answer_poll(node);
+}
+
+bool AgentTasks::has_leave_to_tell(const std::string& node, const Poll& poll) const {
+  return active_ != nullptr && poll.has.active && active_->is_news(node);
 }
 
 // What it does not have yet: its groups, the jobs whose ranks it looks at, whether its node is leaving.
@@ -289,13 +302,14 @@ void AgentTasks::give(const std::string& node, std::int64_t after, Has has,
                       std::shared_ptr<HttpReply> reply) {
   heard_(node);
   answer_poll(node);  // a second poll ends the first: its agent has died, or its connection
+  if (active_ != nullptr) active_->hear(node, has.active);
   Poll& poll = polls_[node];
   poll.reply = std::move(reply);
   poll.after = after;
   poll.has = has;
   controller_.watch().with_nodes(kStateAge, [](Status) {});  // so that the answer can tell the node's state
   if (has_tasks(node, after)) return answer_poll(node);
-  if (news(node, has).size() > 0) return answer_poll(node);
+  if (has_leave_to_tell(node, poll) || news(node, has).size() > 0) return answer_poll(node);
   poll.timer = loop_.at(loop_.now() + kLongPoll, [this, node] {
     heard_(node);  // it waited all the time
     answer_poll(node);
@@ -309,10 +323,11 @@ void AgentTasks::answer_poll(const std::string& node) {
   polls_.erase(it);
   loop_.cancel(poll.timer);
   if (!poll.reply->is_open()) return;  // its tasks wait for the next poll
-  Json answer = tasks_after(node, poll.after);
+  Json answer = tasks_after(node, poll);
   const auto info = controller_.watch().nodes().find(node);
   if (info != controller_.watch().nodes().end())
     answer.set("slurm", Json::object({{"state", info->second.state}, {"flags", info->second.flags}}));
+  if (active_ != nullptr && poll.has.active) answer.set("active", active_->answer(node));
   const Json members = news(node, poll.has);
   for (const auto& [name, value] : members.members()) answer.set(name, value);
   poll.reply->respond(json_response(200, answer));

@@ -11,13 +11,17 @@
 #include <list>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 
+#include "model/active_word.h"
 #include "ports/http.h"
 #include "ports/lifetime.h"
 #include "service/controller.h"
 
 namespace sickbay {
+
+class ActiveLeave;
 
 class AgentTasks {
  public:
@@ -37,9 +41,11 @@ class AgentTasks {
   /// Answers `reply` with the tasks of `node` numbered over `after`, at once or when there are some, at the
   /// latest after kLongPoll.
   /// With them come its groups, the jobs whose ranks it looks at, and since when its node is leaving, where
-  /// they are others than those of the versions that it `has`.
+  /// they are others than those of the versions that it `has`; and where it has a word on active checks,
+  /// whether it may run such ones.
   struct Has {
     std::int64_t swim = 0, ranks = 0, leaving = -1;
+    std::optional<ActiveWord> active = {};
   };
   void give(const std::string& node, std::int64_t after, Has has, std::shared_ptr<HttpReply> reply);
   /// Who gives an agent its groups (SwimGroups::news), and says by wake() that they have changed.
@@ -49,6 +55,8 @@ class AgentTasks {
   void on_ranks(News news) { ranks_ = std::move(news); }
   /// The same for nodes that are leaving (LeavingNews::news); likewise.
   void on_leaving(News news) { leaving_ = std::move(news); }
+  /// Has agents told whether their nodes may run active checks; `leave` must outlive this.
+  void lend_by(ActiveLeave& leave) { active_ = &leave; }
   void wake(const std::string& node);
   /// The end of a task.  The answer comes when it is durable.
   void take_results(const std::string& node, const Json& body, Done<Json> done);
@@ -98,9 +106,10 @@ class AgentTasks {
   void with_node(const std::string& node, std::function<void(Status)> then);
   bool left_alone(Task& task) const;
   bool has_tasks(const std::string& node, std::int64_t after) const;
-  Json tasks_after(const std::string& node, std::int64_t after);
+  Json tasks_after(const std::string& node, const Poll& poll);
   void answer_poll(const std::string& node);
   Json news(const std::string& node, Has has) const;
+  bool has_leave_to_tell(const std::string& node, const Poll& poll) const;
   void expire();
   void sweep_in(Micros time);
   void answer_task(const Poll& poll, const Task& task);
@@ -109,7 +118,8 @@ class AgentTasks {
   Controller& controller_;
   const std::function<void(const std::string&)> heard_;
   const std::function<Json(const std::string&)> view_;
-  News swim_, ranks_, leaving_;  ///< may be empty
+  News swim_, ranks_, leaving_;    ///< may be empty
+  ActiveLeave* active_ = nullptr;  ///< likewise
   std::map<std::int64_t, Task> tasks_;
   std::map<std::string, Poll> polls_;                 ///< by node: an agent has one
   std::multimap<std::int64_t, Done<Json>> watchers_;  ///< of tasks, from examine()

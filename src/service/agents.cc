@@ -362,10 +362,21 @@ void Agents::watch_each_other(std::uint16_t port, std::function<std::string(std:
 
 void Agents::give_tasks(const std::string& node, std::int64_t after, std::optional<std::int64_t> swim,
                         std::shared_ptr<HttpReply> reply, std::optional<std::int64_t> ranks,
-                        std::optional<std::int64_t> leaving) {
+                        std::optional<std::int64_t> leaving, std::optional<ActiveWord> active) {
   // (An older agent has no use for groups, and is told of none.)
   if (swim_ && swim) swim_->can_watch(node);
-  tasks_.give(node, after, {swim.value_or(0), ranks.value_or(-1), leaving.value_or(-1)}, std::move(reply));
+  tasks_.give(node, after, {swim.value_or(0), ranks.value_or(-1), leaving.value_or(-1), active},
+              std::move(reply));
+}
+
+void Agents::bound_active(int at_once) {
+  active_ = std::make_unique<ActiveLeave>(
+      loop_, at_once, [this](const std::string& node) { tasks_.wake(node); }, [this] { ++changes_; });
+  tasks_.lend_by(*active_);
+  std::set<std::string> known;
+  for (const auto& [node, agent] : agents_)
+    if (agent.known()) known.insert(node);
+  active_->await(std::move(known));
 }
 
 void Agents::tell_leaving() {
@@ -469,7 +480,12 @@ void Agents::write_view(JsonText& text, const std::string& node) const {
   text.member("period", agent.period)
       .member("left_out", agent.left_out)
       .member("clock_ahead_us", std::int64_t{agent.ahead.count()})
-      .end_object();
+      .key("active");
+  if (active_)
+    active_->write_view(text, node);
+  else
+    text.raw("null");
+  text.end_object();
 }
 
 Json Agents::view(const std::string& node) const {

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "engine/detect/detect.h"
+#include "model/active_word.h"
 #include "model/ids.h"
 #include "service/agents.h"
 #include "service/api_call.h"
@@ -62,7 +63,12 @@ void AgentEndpoints::tasks(Api& api, Call& c) {
   const auto leaving = c.request.query_value("leaving");
   const auto leaving_since = leaving ? number_in(*leaving) : std::nullopt;
   if (leaving && !leaving_since) return c.refuse(Error(ErrorCode::bad_input, "'leaving' must be a number"));
-  api.agents_->give_tasks(c.node, *after, version, c.reply, ranks_version, leaving_since);
+  const auto active = c.request.query_value("active");
+  const auto word = active ? active_word_from(*active) : std::nullopt;
+  if (active && !word)
+    return c.refuse(Error(ErrorCode::bad_input, "'active' is " + quote_for_message(*active))
+                        .remedied_by("choose none, later, waits, ordered or holds"));
+  api.agents_->give_tasks(c.node, *after, version, c.reply, ranks_version, leaving_since, word);
 }
 
 void AgentEndpoints::ranks(Api& api, Call& c) { api.agents_->take_ranks(c.node, c.body, answer_to(c)); }

@@ -89,6 +89,7 @@ void ClusterEndpoints::status(Api& api, Call& c) {
   if (api.agents_ != nullptr) {
     const Agents::Presence presence = api.agents_->presence();
     agents = Json::object({{"present", presence.present}, {"silent", presence.silent}});
+    if (Json active = api.agents_->active(); !active.is_null()) agents.set("active", std::move(active));
   }
   c.answer(200, Json::object(
                     {{"version", api.identity_.version},

@@ -266,6 +266,8 @@ constexpr auto kKeys = std::to_array<ConfigRow<Config>>({
      [](Config& c, const Json& v) { return take_duration(c.fleet.quiet, v); }},
     {{"fleet", "drain", "names", "facts whose odd nodes are drained, as \"mount:/home\" or \"link:*\"; default: none"},
      [](Config& c, const Json& v) { return take_names(c.fleet.drains, v); }},
+    {{"diagnose", "active_at_once", "number", "nodes whose agents run active checks at once (stress of the node, tests of disks, file systems and the network); 16; 0: no bound"},
+     [](Config& c, const Json& v) { return take_count(c.diagnose.active_at_once, v, 0, kMost); }},
     {{"patrol", "budget", "number", "nodes that one round of 'sickbay verify --fleet' takes, where it is not said"},
      [](Config& c, const Json& v) { return take_count(c.patrol.budget, v, 1, 100000); }},
     {{"patrol", "node_hours", "number", "node-hours that all rounds together may take in 24 h; 0: no bound"},

@@ -51,6 +51,9 @@ struct Config {
     std::uint16_t port = 0;  ///< 0: the Port of nonstop.conf
     std::string conf;        ///< nonstop.conf; empty: beside slurm.conf
   } nonstop_server;
+  struct Diagnose {
+    int active_at_once = 16;  ///< nodes that run active checks at once; 0: no bound
+  } diagnose;
   detect::Policy detect;
   fleet::Policy fleet;
   patrol::Policy patrol;             ///< its breaker is that of `drain`

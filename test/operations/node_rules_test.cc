@@ -144,7 +144,7 @@ diagnose::Run diagnosed(const std::string& root, const std::string& mode) {
                                       make_operation_process_runner(*loop, {{SB_OPERATIONS}, root}));
   diagnose::Run run(*rules);
   diagnose::RunStarted started{loop->now(), {{"mode", mode}, {"repair", false}}, {}, {}};
-  started.permits.stress.given = true;
+  started.permits.stress.given = started.permits.active.given = true;
   diagnose::apply(run, started);
   std::function<void()> go_on = [&] {
     const auto decision = diagnose::decide(run);

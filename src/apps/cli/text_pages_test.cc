@@ -157,6 +157,28 @@ TEST_F(TextPages, FindingsOfTheFleetAndOfANode) {
   EXPECT_NE(node_text(list["items"].items()[0], {}, page_).find("silent"), std::string::npos);
 }
 
+TEST_F(TextPages, OfANodeThatACheckWaitsForLeave) {
+  const auto text = [&](const std::string& state) {
+    const Json node =
+        json(R"({"name":"n1","agent":{"version":"1","present":true,"seen":0,"mode":"quick","digests":{},
+      "active":{"state":")" +
+             state + R"(","since":1795255200000000,"at_once":16,"holding":16,"waiting":41}}})");
+    return node_text(node, {}, page_);
+  };
+  EXPECT_NE(text("waits").find("an active check waits for leave since 2026-11-21 10:00:00 (2 min): 16 of 16 "
+                               "nodes have it, 41 wait\n"),
+            std::string::npos)
+      << text("waits");
+  EXPECT_NE(
+      text("later").find("an active check waits since 2026-11-21 10:00:00 (2 min) for a moment in which "
+                         "it could run\n"),
+      std::string::npos)
+      << text("later");
+  EXPECT_NE(text("holds").find("it has leave for active checks since 2026-11-21 10:00:00 (2 min)\n"),
+            std::string::npos)
+      << text("holds");
+}
+
 // What the journal adds up to.
 TEST_F(TextPages, FaultsAndRepairsByMonth) {
   const Json items = json(R"([
@@ -316,6 +338,13 @@ TEST_F(TextPages, Status) {
             "journal   ok, 42 events, 1.5 MiB\n"
             "slurm     ok since 2026-11-21 10:00:00 (2 min)\n"
             "cases     1 open, 2 closed\n");
+  Json checks = well;
+  checks.set("agents",
+             json(R"({"present":60,"silent":0,"active":{"at_once":16,"holding":16,"waiting":41}})"));
+  EXPECT_TRUE(status_text(checks, page_)
+                  .ends_with("agents    60 present\n"
+                             "checks    16 of 16 nodes have leave for active ones, 41 wait\n"))
+      << status_text(checks, page_);
   Json parked = well;
   parked.set("parked", 0);
   EXPECT_EQ(status_text(parked, page_), status_text(well, page_));

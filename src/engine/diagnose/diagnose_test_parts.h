@@ -41,7 +41,7 @@ inline OperationEnd ok(Json outputs = Json::object()) {
 
 /// `started` with all that may be permitted.
 inline RunStarted permitted(RunStarted started) {
-  started.permits = {{true, ""}, {true, ""}};
+  started.permits = {{true, ""}, {true, ""}, {true, ""}};
   return started;
 }
 

@@ -26,6 +26,7 @@ class Linter {
     reach();
     constants();
     builtins();
+    unbounded();
     repairs();
     sources();
     cycles();
@@ -150,6 +151,19 @@ class Linter {
                 "operation '{}': {} stresses the node, and 'needs_idle' is false: jobs beside it feel "
                 "it",
                 spec.name, spec.run));
+    }
+  }
+  void unbounded() {
+    for (const OperationSpec& spec : s_.operations) {
+      if (spec.active.value_or(true)) continue;
+      OperationSpec by_itself = spec;
+      by_itself.active.reset();
+      if (is_active(by_itself))
+        add("unbounded", spec.place,
+            fmt::format(
+                "operation '{}': it stresses its node, and 'active' is false: it may run on all nodes "
+                "at once",
+                spec.name));
     }
   }
   // What they do only the site knows: they may be a repair.
@@ -393,6 +407,7 @@ const std::vector<LintRule>& lint_rules() {
       {"constant", true, "a predicate without a characteristic that is never true"},
       {"builtin", true, "a built-in operation that does not exist, or is used in another way than it works"},
       {"stress", false, "a built-in operation that stresses the node, let loose beside jobs"},
+      {"unbounded", false, "an operation that stresses the node, let loose on all nodes at once"},
       {"unknown_component", false,
        "the restart of a component that the node's components.d, where there is one, does not describe"},
       {"unverified", false, "a repair that no operation of kind verify follows"},

@@ -243,6 +243,11 @@ TEST(Lint, StressLetLooseBesideJobsIsNamed) {
       found(R"("needs_idle": false, )"),
       ElementsAre("3:21 stress operation 'f': builtin:cpu_test stresses the node, and 'needs_idle' is "
                   "false: jobs beside it feel it"));
+  EXPECT_THAT(found(R"("active": true, )"), IsEmpty());
+  EXPECT_THAT(
+      found(R"("active": false, )"),
+      ElementsAre("3:21 unbounded operation 'f': it stresses its node, and 'active' is false: it may run "
+                  "on all nodes at once"));
 }
 
 TEST(Lint, ARestartOfWhatTheNodeCannotRestartIsNamed) {

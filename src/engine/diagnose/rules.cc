@@ -109,6 +109,7 @@ Result<std::shared_ptr<const Rules>> compile(Specification specification, Predic
     rule.kind = o.kind;
     rule.repairs = repairs(o);
     rule.needs_idle = needs_idle(o);
+    rule.active = is_active(o);
     for (const std::string& name : o.components) rule.components.push_back(components.at(name));
     for (const std::string& name : o.inputs) rule.inputs.push_back(rules->find_characteristic(name));
     for (const auto& [own, name] : o.outputs)

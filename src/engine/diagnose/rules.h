@@ -33,7 +33,7 @@ struct Rules {
   };
   struct OperationRule {
     OperationKind kind;
-    bool repairs, needs_idle;  ///< what it needs a permission for
+    bool repairs, needs_idle, active;  ///< what it needs a permission for
     std::vector<Index> components, inputs;
     std::vector<std::pair<std::string, Index>> outputs;  ///< own name -> characteristic
     std::vector<Index> productions;

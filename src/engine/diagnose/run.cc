@@ -386,6 +386,7 @@ std::string objection_to(const Rules::OperationRule& operation, const Permits& p
   if (operation.repairs && !permits.repair.given) return "repair not permitted: " + permits.repair.why;
   if (operation.needs_idle && !permits.stress.given)
     return "stress of the node not permitted: " + permits.stress.why;
+  if (operation.active && !permits.active.given) return "active check not permitted: " + permits.active.why;
   return "";
 }
 

@@ -12,9 +12,10 @@
 //   for each instance of decide(run).start: apply(OperationStarted), run call_of(run, instance)
 //   when one has ended: apply(OperationFinished)
 //
-// Two things an operation does not do by its rule alone: change the node, and stress it.  Each needs a
-// permission (Permits), by what the operation is and not by the names of a specification.  One that is
-// refused ends at once as not run, its outputs unknown, so that nothing follows from it and the run goes on.
+// Three things an operation does not do by its rule alone: change the node, stress it, and burden it or what
+// nodes share while many others do.  Each needs a permission (Permits), by what the operation is and not by
+// the names of a specification.  One that is refused ends at once as not run, its outputs unknown, so that
+// nothing follows from it and the run goes on.
 //
 // No clock, no I/O.  Source: doc/design/diagnose.md, "A run"; paper 001, the scheme of diagnosis.
 #pragma once
@@ -46,6 +47,7 @@ struct Permit {
 struct Permits {
   Permit repair;  ///< operations that repairs(): the site's, period's and request's word
   Permit stress;  ///< operations that needs_idle(): no job is on the node
+  Permit active;  ///< operations that is_active(): not too many nodes run such ones
 };
 /// Why an operation may not run under `permits`, "repair not permitted: ..."; "" where it may.
 std::string objection_to(const Rules::OperationRule& operation, const Permits& permits);

@@ -22,7 +22,7 @@ std::string_view to_string(Truth truth) { return kTruths[static_cast<std::size_t
 std::string canonical_text(const Run& run) {
   const Specification& s = run.rules->specification;
   std::string out = fmt::format("phase {} step {} stopped {}\n", to_string(run.phase), run.step, run.stopped);
-  for (const Permit* permit : {&run.permits.repair, &run.permits.stress})
+  for (const Permit* permit : {&run.permits.repair, &run.permits.stress, &run.permits.active})
     out += permit->given ? "permitted\n" : fmt::format("not permitted: {}\n", permit->why);
   for (std::size_t z = 0; z < run.facts.size(); ++z) {
     const Fact& fact = run.facts[z];

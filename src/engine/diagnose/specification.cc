@@ -42,6 +42,7 @@ Json operation_json(const OperationSpec& o) {
                             {"memory", format_size({o.memory})},
                             {"output", format_size({o.output})}});
   if (o.needs_idle) json.set("needs_idle", *o.needs_idle);
+  if (o.active) json.set("active", *o.active);
   if (o.budget)
     json.set("budget",
              Json::object({{"runs", o.budget->runs}, {"window", format_duration(o.budget->window)}}));
@@ -87,6 +88,12 @@ bool needs_idle(const OperationSpec& o) {
   if (o.needs_idle) return *o.needs_idle;
   const BuiltinOperation* builtin = builtin_of(o);
   return builtin != nullptr && builtin->stress;
+}
+
+bool is_active(const OperationSpec& o) {
+  if (o.active) return *o.active;
+  const BuiltinOperation* builtin = builtin_of(o);
+  return needs_idle(o) || (builtin != nullptr && builtin->stress);
 }
 
 std::string Place::text() const { return fmt::format("{}:{}:{}", file, line, column); }

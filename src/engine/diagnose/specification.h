@@ -92,6 +92,7 @@ struct OperationSpec {  // F
   std::int64_t output = std::int64_t{64} << 10;  ///< bytes of its answer
   std::optional<Budget> budget;                  ///< of repairs
   std::optional<bool> needs_idle;                ///< as the specification says; see needs_idle()
+  std::optional<bool> active;                    ///< likewise; see is_active()
   Place place;
 };
 /// Whether it changes the node: by its kind, and whatever its kind where it runs a built-in repair.
@@ -99,6 +100,9 @@ bool repairs(const OperationSpec& operation);
 /// Whether it may run on a node without jobs only: what the specification says, else whether the built-in
 /// operation that it runs stresses the node.
 bool needs_idle(const OperationSpec& operation);
+/// Whether it burdens its node, or what nodes share, so that it must not run on many nodes at once: what the
+/// specification says, else whether it needs an idle node or the built-in operation that it runs stresses it.
+bool is_active(const OperationSpec& operation);
 struct ProductionSpec {  // P
   std::string name, condition, operation, description;
   Place place;

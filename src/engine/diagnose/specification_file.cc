@@ -167,6 +167,7 @@ constexpr Key<OperationSpec> kOperationKeys[] = {
      [](OperationSpec& o, const Json& v) { return take_object<Budget>(o.budget.emplace(), v, kBudgetKeys); }},
     {"needs_idle", false,
      [](OperationSpec& o, const Json& v) { return take_flag(o.needs_idle.emplace(), v); }},
+    {"active", false, [](OperationSpec& o, const Json& v) { return take_flag(o.active.emplace(), v); }},
 };
 
 constexpr Key<ProductionSpec> kProductionKeys[] = {

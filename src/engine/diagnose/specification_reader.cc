@@ -173,6 +173,9 @@ void check_operations(const Whole& whole, Faults& faults) {
     if (o.needs_idle.value_or(false) && o.kind == OperationKind::critical)
       faults.add(*row->source, body["needs_idle"],
                  fmt::format("operation '{}': a critical operation cannot wait for an idle node", o.name));
+    if (o.active.value_or(false) && o.kind == OperationKind::critical)
+      faults.add(*row->source, body["active"],
+                 fmt::format("operation '{}': a critical operation cannot wait for leave", o.name));
   }
 }
 

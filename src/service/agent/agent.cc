@@ -14,7 +14,6 @@ namespace {
 
 constexpr std::chrono::minutes kLookAgain{5};  // at the periods: the node's use may have changed
 constexpr std::chrono::seconds kNoPeriod{60};  // until the timetable is asked again where it has nothing
-constexpr std::chrono::minutes kToldAge{3};    // how long sickbayd's word of the node's use holds
 constexpr std::chrono::hours kRepairsKept{24 * 31};
 constexpr std::size_t kMostOrders = 64;
 constexpr std::chrono::seconds kLookForJobs{1};   // while the node is stressed
@@ -83,7 +82,7 @@ Agent::Agent(Loop& loop, AgentStore& store, OperationRunner& runner, HttpClient*
 
 Agent::~Agent() {
   for (const Loop::TimerId timer : ticks_) loop_.cancel(timer);
-  loop_.cancel(stress_watch_);
+  loop_.cancel(burden_watch_);
   loop_.cancel(job_watch_);
   if (running_) running_->leave();
 }
@@ -155,24 +154,30 @@ diagnose::Permits Agent::permits(const Order& wanted) const {
   permits.stress.why =
       wanted.asked && wanted.mode == kDiagnosisModes.front() ? "the quick mode was asked for" : why_busy();
   permits.stress.given = permits.stress.why.empty();
+  permits.active.why = why_no_leave(wanted);
+  permits.active.given = permits.active.why.empty();
   return permits;
 }
 
-void Agent::watch_stress() {
-  if (stress_watch_ != 0) return;
-  stress_watch_ = loop_.at(loop_.now() + kLookForJobs, [this] {
-    stress_watch_ = 0;
-    end_stress_beside_jobs();
-    if (running_ && running_->stresses()) watch_stress();
+void Agent::watch_burdens() {
+  if (burden_watch_ != 0) return;
+  burden_watch_ = loop_.at(loop_.now() + kLookForJobs, [this] {
+    burden_watch_ = 0;
+    end_burdens();
+    if (running_ && (running_->stresses() || running_->is_active())) watch_burdens();
   });
 }
 
-void Agent::end_stress_beside_jobs() {
-  if (!running_ || !running_->stresses()) return;
-  const std::string why = why_busy();
-  if (why.empty()) return;
-  say("event=stress_ended why=" + Json(why).dump());
-  running_->end_stress(why);
+void Agent::end_burdens() {
+  const std::string busy = running_ && running_->stresses() ? why_busy() : "";
+  if (!busy.empty()) {
+    say("event=stress_ended why=" + Json(busy).dump());
+    running_->end_stress(busy);
+  }
+  const std::string no_leave = running_ && running_->is_active() ? why_no_leave(running_order_) : "";
+  if (no_leave.empty()) return;
+  say("event=active_check_ended why=" + Json(no_leave).dump());
+  running_->end_active(no_leave);
 }
 
 void Agent::plan(std::size_t i) {
@@ -228,6 +233,7 @@ void Agent::use_may_have_changed() {
           order_period(i, *period);
     plan(i);
   }
+  look_at_held();
 }
 
 // Where a step has ended, the quick look is made at once: what it left behind is what the next job meets.
@@ -248,6 +254,7 @@ void Agent::watch_jobs() {
 }
 
 void Agent::order(Order wanted, bool first) {
+  if (waits_for_leave(wanted)) return hold(std::move(wanted));
   // A run that takes longer than its period is not wanted twice.
   if (wanted.task == 0)
     for (const Order& other : orders_)
@@ -315,7 +322,7 @@ void Agent::begin(Order wanted) {
     });
   };
   hooks.permits = [this, wanted] { return permits(wanted); };
-  hooks.stressing = [this] { watch_stress(); };
+  hooks.burdening = [this] { watch_burdens(); };
   hooks.after_repair = [this, specification, note_of](const diagnose::RepairRun& repair,
                                                       const diagnose::Instance& how) {
     tell_repair(specification, repair.rule, repair.operation, word_of(how.result), how.text,
@@ -324,7 +331,7 @@ void Agent::begin(Order wanted) {
   };
   hooks.found = [this, wanted](const diagnose::Finding& finding) { found(wanted, finding); };
   hooks.over = [this, wanted, now](const diagnose::Run& run, Micros cpu) { over(wanted, now, run, cpu); };
-  running_task_ = wanted.task;
+  running_order_ = wanted;
   running_ = std::make_shared<Diagnosis>(loop_, runner_, rules, std::move(hooks));
   running_->start(std::move(began));
 }
@@ -335,6 +342,7 @@ void Agent::over(const Order& wanted, TimePoint began, const diagnose::Run& run,
   keep_found();
   tell_cleared(wanted, run);
   if (!run.stopped) keep_unknown_runs(specification, diagnose::unknown_runs_of(run));
+  hold_for_what_was_refused(wanted, run);
   Json journal = journal_json(run);
   Json record = Json::object({{"at", to_micros(began)},
                               {"run", run_number_},
@@ -370,9 +378,10 @@ void Agent::over(const Order& wanted, TimePoint began, const diagnose::Run& run,
                                  {"operations", operations_json(run)},
                                  {"productions", std::move(productions)}}));
     if (--task.left == 0) {
-      const Json error = task.left_out.empty()
-                             ? Json()
-                             : Json::object({{"what", "a test that needs an idle node: " + task.left_out}});
+      const Json error =
+          task.left_out.empty()
+              ? Json()
+              : Json::object({{"what", "a test that needs an idle node, or leave: " + task.left_out}});
       post_results(wanted.task, Json::object({{"whole", task.whole}, {"error", error}, {"runs", task.runs}}));
       tasks_.erase(wanted.task);
     }
@@ -394,11 +403,18 @@ void Agent::change_rules(std::vector<std::shared_ptr<const diagnose::Rules>> rul
   take_changed_rules();
 }
 
-// Not in the middle of what counts its specifications: a run, or a task of which some are still to come.
+// Not in the middle of what counts its specifications: a run, or a task of which some are still to come.  One
+// that waits for leave may wait for long: it begins anew with the new rules.
 void Agent::take_changed_rules() {
-  if (!changed_rules_ || running_ || !tasks_.empty()) return;
+  if (!changed_rules_ || running_) return;
+  std::map<std::int64_t, Order> waiting;
+  for (const Order& held : held_)
+    if (held.task != 0) waiting[held.task] = held;
+  const auto is_under_way = [&](const auto& task) { return !waiting.contains(task.first); };
+  if (std::ranges::any_of(tasks_, is_under_way)) return;
   for (const Loop::TimerId timer : ticks_) loop_.cancel(timer);
   orders_.clear();
+  held_.clear();
   rules_ = std::move(*changed_rules_);
   changed_rules_.reset();
   ticks_.assign(rules_.size(), 0);
@@ -408,6 +424,8 @@ void Agent::take_changed_rules() {
   tell_gone_rules();
   greeted_mode_.clear();  // the next answer to a poll is followed by a greeting, which tells the digests
   for (std::size_t i = 0; i < rules_.size(); ++i) plan(i);
+  for (const auto& [task, held] : waiting)
+    begin_task(task, held.mode, held.repair.value_or(false), held.with_leave);
 }
 
 // --- on demand

@@ -9,7 +9,9 @@
 // again at once.  The agent never drains: it has no way to.  Repairs need the permission
 // of site, period and request, and their budgets outlive the agent.  Stress of the node needs a node on which
 // neither Slurm nor the list of processes has a job, and ends when one comes; what nobody tells is busy.
-// Source: doc/design/diagnose.md, "Order of an agent's life".
+// Active checks, stress among them, need leave of sickbayd, which lends it to some nodes at a time: a run
+// that can come to one waits for it, and quick looks go on meanwhile (agent_leave.cc). Source:
+// doc/design/diagnose.md, "Order of an agent's life".
 #pragma once
 #include <deque>
 #include <functional>
@@ -19,6 +21,7 @@
 #include <string>
 #include <vector>
 
+#include "model/active_word.h"
 #include "ports/agent_store.h"
 #include "ports/http_client.h"
 #include "ports/lifetime.h"
@@ -84,7 +87,8 @@ class Agent {
   const std::string& sick() const { return sick_; }
 
  private:
-  struct Order {  ///< a run that is wanted
+  static constexpr std::chrono::minutes kToldAge{3};  ///< how long sickbayd's word of the node holds
+  struct Order {                                      ///< a run that is wanted
     std::size_t rules = 0;
     std::string period;
     Initial initial;
@@ -92,6 +96,8 @@ class Agent {
     std::int64_t task = 0;       ///< of sickbayd; 0: the timetable's
     bool asked = false;          ///< by somebody, not by the timetable: then `mode` is what he asked for
     std::optional<bool> repair;  ///< his word on repairs; nothing: he had none to say
+    bool with_leave = false;     ///< it was begun, or is to begin, with the leave that this node has
+    bool made_up_for = false;    ///< a quick one again, for an active check that was refused
   };
   struct TaskState {
     std::size_t left = 0;
@@ -103,8 +109,9 @@ class Agent {
   diagnose::NodeUse use() const;
   std::string why_busy() const;
   diagnose::Permits permits(const Order& wanted) const;
-  void watch_stress();
-  void end_stress_beside_jobs();
+  void watch_burdens();
+  /// Ends what may run no more: stress beside a job, active checks whose leave is over.
+  void end_burdens();
   void plan(std::size_t rules);
   void tick(std::size_t rules);
   void order_period(std::size_t rules, const diagnose::Period& period);
@@ -116,6 +123,30 @@ class Agent {
   void order(Order wanted, bool first);
   void next_order();
   void begin(Order wanted);
+
+  // Active checks (agent_leave.cc).
+  std::string mode_of_order(const Order& wanted) const;
+  bool has_leave() const { return loop_.now() < leave_until_; }
+  /// Why a run may make none now; "" where it may.
+  std::string why_no_leave(const Order& wanted) const;
+  /// Whether nothing but leave keeps an active check of it from running.
+  bool lacks_leave_alone(const Order& wanted) const;
+  /// Whether it has to wait for leave before it begins.
+  bool waits_for_leave(const Order& wanted) const;
+  /// Whether it could begin now, with leave.
+  bool is_ready(const Order& wanted) const;
+  /// Whether its period, where it is of one, holds now; `at_all`: or would, for another use of the node.
+  bool period_holds(const Order& wanted, bool at_all) const;
+  void hold(Order wanted);
+  /// Has those that waited for leave begin, or that need to wait no more; drops those whose time is over.
+  void look_at_held();
+  /// All of its node that waited begin with leave.
+  void begin_held();
+  void hold_for_what_was_refused(const Order& wanted, const diagnose::Run& run);
+  /// What the next poll says.
+  ActiveWord active_word() const;
+  void take_leave(const Json& told, ActiveWord said, TimePoint asked);
+  void begin_task(std::int64_t task, const std::string& mode, bool repair, bool with_leave);
   void found(const Order& wanted, const diagnose::Finding& finding);
   void over(const Order& wanted, TimePoint began, const diagnose::Run& run, Micros cpu);
   /// Of each operation that asks for it: how often in a row it could not be told; zeros are left out.
@@ -150,8 +181,10 @@ class Agent {
   /// Reads the facts of the node anew where the last reading is old; true where sickbayd knows others.
   bool facts_are_news();
   void poll();
-  void take_tasks(const Json& answer);
+  void take_tasks(const Json& answer, ActiveWord said, TimePoint asked);
   void leave_task(std::int64_t task);
+  /// Tells that a task was not run at all.
+  void end_unrun(std::int64_t task, std::string_view why);
   void take_leaving(const Json& told);
   void take_component_task(std::int64_t task, const Json& order);
   void post_results(std::int64_t task, Json body);
@@ -179,8 +212,9 @@ class Agent {
   bool step_seen_ = false;                                  ///< a step ran here at the last look
   Loop::TimerId job_watch_ = 0;
   std::deque<Order> orders_;
+  std::deque<Order> held_;  ///< wait for leave
   std::shared_ptr<Diagnosis> running_;
-  std::int64_t running_task_ = 0;  ///< what it is for
+  Order running_order_;  ///< what it is for
   std::int64_t run_number_ = 0;
   std::string sick_;                ///< see sick()
   std::vector<Json> run_findings_;  ///< of the run under way, for a task's results
@@ -194,7 +228,10 @@ class Agent {
   std::string told_state_;                     ///< Slurm's words for it
   bool told_idle_ = false;                     ///< it has no job
   TimePoint told_at_ = kNoTime;
-  Loop::TimerId stress_watch_ = 0;
+  std::optional<bool> bounded_;  ///< active checks need leave; nothing: no sickbayd was heard yet
+  TimePoint heard_at_ = kNoTime, leave_until_ = kNoTime;
+  std::string others_;  ///< how many nodes have leave, for people
+  Loop::TimerId burden_watch_ = 0;
   bool delivering_ = false, only_once_ = false;
   std::string greeted_mode_;                          ///< mode and period that sickbayd was told
   Json facts_, told_facts_;                           ///< of this node; as sickbayd was told

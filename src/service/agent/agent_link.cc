@@ -85,19 +85,22 @@ void Agent::poll() {
   if (neighbours_) asked.target += fmt::format("&swim={}", neighbours_->version());
   if (rank_looks_) asked.target += fmt::format("&ranks={}", rank_looks_->version());
   if (options_.show_leaving) asked.target += fmt::format("&leaving={}", leaving_ ? to_micros(*leaving_) : 0);
+  const ActiveWord said = active_word();
+  asked.target += fmt::format("&active={}", to_string(said));
   asked.time_limit = kPollLimit;
-  ask(std::move(asked), [this](Result<Json> answer) {
+  ask(std::move(asked), [this, said, at = loop_.now()](Result<Json> answer) {
     // Whatever it was, sickbayd may have been another one meanwhile: greet it again.
     if (!answer) return again_later([this] { hello(); }, poll_failures_);
     poll_failures_ = 0;
-    take_tasks(*answer);
+    take_tasks(*answer, said, at);
     deliver();
     if (greeted_mode_ != mode_ + "/" + period_ || facts_are_news()) return hello();
     poll();
   });
 }
 
-void Agent::take_tasks(const Json& answer) {
+// `said` and `asked`: its word on active checks, and when it said it.
+void Agent::take_tasks(const Json& answer, ActiveWord said, TimePoint asked) {
   if (const Json& slurm = answer["slurm"]; slurm.is_object()) {
     const std::vector<std::string> flags = slurm["flags"].as_strings();
     const std::string& state = slurm["state"].as_string();
@@ -110,9 +113,10 @@ void Agent::take_tasks(const Json& answer) {
         : state == "ALLOCATED" || state == "MIXED" || std::ranges::find(flags, "COMPLETING") != flags.end()
             ? diagnose::NodeUse::busy
             : diagnose::NodeUse::idle;
-    end_stress_beside_jobs();
+    end_burdens();
     use_may_have_changed();
   }
+  take_leave(answer["active"], said, asked);
   if (neighbours_ && answer["swim"].is_object()) neighbours_->take(answer["swim"]);
   if (rank_looks_ && answer["ranks"].is_object()) rank_looks_->take(answer["ranks"]);
   if (options_.show_leaving) take_leaving(answer["leaving"]);
@@ -125,33 +129,53 @@ void Agent::take_tasks(const Json& answer) {
       take_component_task(task, item["order"]);
       continue;
     }
-    if (item["kind"].as_string() != "diagnose" || rules_.empty()) {
-      post_results(
-          task,
-          Json::object({{"whole", false},
-                        {"error", Json::object({{"what", rules_.empty() ? "this node has no specification"
-                                                                        : "this agent knows no such task"}})},
-                        {"runs", Json::array()}}));
+    if (item["kind"].as_string() != "diagnose") {
+      end_unrun(task, "this agent knows no such task");
       continue;
     }
     say(fmt::format("event=task task={} mode={}", task, item["mode"].as_string()));
-    tasks_[task].left = rules_.size();
-    for (std::size_t i = rules_.size(); i-- > 0;) {
-      Order wanted = asked_for(i, item["mode"].as_string(), "on request");
-      wanted.task = task;
-      wanted.repair = item["repair"].as_bool();
-      order(std::move(wanted), true);
-    }
+    begin_task(task, item["mode"].as_string(), item["repair"].as_bool(),
+               item["leave"].as_bool() && has_leave());
   }
+}
+
+void Agent::end_unrun(std::int64_t task, std::string_view why) {
+  post_results(
+      task,
+      Json::object({{"whole", false}, {"error", Json::object({{"what", why}})}, {"runs", Json::array()}}));
+}
+
+// One run of each specification.  Where one of them has to wait for leave, all do: what is told of the task
+// is of one moment.
+void Agent::begin_task(std::int64_t task, const std::string& mode, bool repair, bool with_leave) {
+  if (rules_.empty()) {
+    tasks_.erase(task);
+    return end_unrun(task, "this node has no specification");
+  }
+  tasks_[task] = TaskState{};
+  tasks_[task].left = rules_.size();
+  std::vector<Order> wanted;
+  for (std::size_t i = 0; i < rules_.size(); ++i) {
+    Order& one = wanted.emplace_back(asked_for(i, mode, "on request"));
+    one.task = task;
+    one.repair = repair;
+    one.with_leave = with_leave;
+  }
+  const bool waits = std::ranges::any_of(wanted, [this](const Order& one) { return waits_for_leave(one); });
+  if (waits) {
+    for (Order& one : wanted) hold(std::move(one));
+    return;
+  }
+  for (std::size_t i = wanted.size(); i-- > 0;) order(std::move(wanted[i]), true);
 }
 
 // Nobody waits for it any more.  What runs of it is waited for, and what would come after is not begun.
 void Agent::leave_task(std::int64_t task) {
   if (!tasks_.contains(task)) return;
   say(fmt::format("event=task_left task={}", task));
-  const auto queued = std::erase_if(orders_, [&](const Order& order) { return order.task == task; });
-  tasks_[task].left -= queued;
-  if (running_ && running_task_ == task)
+  const auto is_its = [&](const Order& order) { return order.task == task; };
+  tasks_[task].left -= std::erase_if(orders_, is_its) + std::erase_if(held_, is_its);
+  if (running_ && running_order_.task == task)
     running_->stop("nobody waits for it any more");
   else
     tasks_.erase(task);

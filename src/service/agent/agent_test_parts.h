@@ -115,6 +115,7 @@ struct Sickbayd : HttpClient {
     if (q.target == "/v1/agent/results") results.push_back(body);
     if (!q.target.starts_with("/v1/agent/tasks")) return loop.post([done, answer] { done(answer); });
     poll = done;
+    poll_holds = q.target.find("&active=holds") != std::string::npos;
     loop.at(loop.now() + seconds(30), [this, mine = ++polls] {
       if (mine == polls && poll) answer_poll(Json::array());
     });
@@ -123,6 +124,10 @@ struct Sickbayd : HttpClient {
     Json answer = Json::object({{"items", std::move(tasks)}});
     if (ended != 0) answer.set("ended", Json::array({std::exchange(ended, 0)}));
     if (!leaving.is_null()) answer.set("leaving", std::exchange(leaving, Json()));
+    if (Json leave = active; !leave.is_null()) {
+      if (renews && poll_holds) leave.set("leave_us", Micros(minutes(5)).count());
+      answer.set("active", std::move(leave));
+    }
     if (!state.empty()) answer.set("slurm", Json::object({{"state", state}, {"flags", Json(flags)}}));
     std::exchange(poll, nullptr)(answer);
   }
@@ -141,7 +146,10 @@ struct Sickbayd : HttpClient {
   std::int64_t ended = 0;         // a task that nobody waits for any more; told with the next answer
   Json leaving;                   // told with the next answer
   Json standing = Json::array();  // [{"rule", "mode"}]: told with the next hello
+  Json active;                    // of leave for active checks, told with each; null: an older sickbayd
+  bool renews = true;             // leave that is in use
   Done<Json> poll;
+  bool poll_holds = false;  // it says that leave is in use
   int polls = 0;
 };
 

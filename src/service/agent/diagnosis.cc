@@ -46,7 +46,7 @@ void Diagnosis::start_instance(diagnose::InstanceId instance) {
   const TimePoint now = loop_.now();
   const diagnose::Index number = run_.instances[instance].operation;
   const diagnose::Rules::OperationRule& rule = run_.rules->operations[number];
-  if (rule.repairs || rule.needs_idle) {
+  if (rule.repairs || rule.needs_idle || rule.active) {
     const diagnose::Permits permits = hooks_.permits ? hooks_.permits() : diagnose::Permits{};
     if (std::string why = diagnose::objection_to(rule, permits); !why.empty())
       return diagnose::apply(run_, diagnose::OperationRefused{now, instance, std::move(why)});
@@ -72,19 +72,36 @@ void Diagnosis::start_instance(diagnose::InstanceId instance) {
     return loop_.post([later, end] { later(end); });
   }
   OperationCall call = diagnose::call_of(run_, instance);
-  if (rule.needs_idle) {
+  const bool burdens = rule.needs_idle || rule.active;
+  if (burdens) {
     call.early_end = std::make_shared<EarlyEnd>();
-    stress_[instance] = call.early_end;
+    burdens_[instance] = call.early_end;
   }
   runner_.run(std::move(call), later);
-  if (rule.needs_idle && hooks_.stressing) hooks_.stressing();
+  if (burdens && hooks_.burdening) hooks_.burdening();
 }
 
-bool Diagnosis::stresses() const { return !stress_.empty(); }
+const diagnose::Rules::OperationRule& Diagnosis::rule_of(diagnose::InstanceId instance) const {
+  return run_.rules->operations[run_.instances[instance].operation];
+}
+
+bool Diagnosis::stresses() const {
+  return std::ranges::any_of(burdens_, [this](const auto& one) { return rule_of(one.first).needs_idle; });
+}
+bool Diagnosis::is_active() const {
+  return std::ranges::any_of(burdens_, [this](const auto& one) { return rule_of(one.first).active; });
+}
 
 void Diagnosis::end_stress(const std::string& why) {
-  const auto running = stress_;  // an end may come at once
-  for (const auto& [instance, early_end] : running) early_end->ask(why);
+  end_early(&diagnose::Rules::OperationRule::needs_idle, why);
+}
+void Diagnosis::end_active(const std::string& why) {
+  end_early(&diagnose::Rules::OperationRule::active, why);
+}
+void Diagnosis::end_early(bool diagnose::Rules::OperationRule::*what, const std::string& why) {
+  const auto running = burdens_;  // an end may come at once
+  for (const auto& [instance, early_end] : running)
+    if (rule_of(instance).*what) early_end->ask(why);
 }
 
 // What the engine has refused, or we: no end of an operation will tell of it.
@@ -94,7 +111,7 @@ void Diagnosis::tell_refused() {
     if (!instance.refused && instance.state == diagnose::Instance::State::queued) break;
     if (!instance.refused) continue;
     const diagnose::Rules::OperationRule& rule = run_.rules->operations[instance.operation];
-    if (rule.needs_idle && !rule.repairs) left_out_ = instance.text;
+    if ((rule.needs_idle || rule.active) && !rule.repairs) left_out_ = instance.text;
     if (!hooks_.found) continue;
     if (const auto finding = diagnose::finding_of(run_, told_)) hooks_.found(*finding);
   }
@@ -102,10 +119,10 @@ void Diagnosis::tell_refused() {
 
 void Diagnosis::finish(diagnose::InstanceId instance, OperationEnd end) {
   cpu_ += end.cpu;
-  if (const auto stress = stress_.extract(instance); !stress.empty() && stress.mapped()->asked()) {
+  if (const auto burden = burdens_.extract(instance); !burden.empty() && burden.mapped()->asked()) {
     // Whatever it says: it could not do all that it was to do.
     end.result = OperationEnd::Result::unknown;
-    end.text = left_out_ = "ended before its time: " + stress.mapped()->why();
+    end.text = left_out_ = "ended before its time: " + burden.mapped()->why();
   }
   diagnose::apply(run_, diagnose::OperationFinished{loop_.now(), instance, std::move(end)});
   const auto& operation = run_.rules->specification.operations[run_.instances[instance].operation];

@@ -20,11 +20,12 @@ class Diagnosis : public std::enable_shared_from_this<Diagnosis> {
   struct Hooks {
     /// Called before a repair is started; an Error keeps it from running, and its result is then unknown.
     std::function<Status(const diagnose::RepairRun&)> before_repair;
-    /// What is permitted at this moment: asked once more before a repair or stress is started, for a queue
-    /// may be long and a job may have come.  Where it is empty nothing is.
+    /// What is permitted at this moment: asked once more before a repair, stress or another active check is
+    /// started, for a queue may be long and a job may have come.  Where it is empty nothing is.
     std::function<diagnose::Permits()> permits;
-    /// Called when stress (an operation that needs an idle node) was started.
-    std::function<void()> stressing;
+    /// Called when an operation was started that may have to end before its time: stress (it needs an idle
+    /// node), or another active check.
+    std::function<void()> burdening;
     /// Called when a repair that was started has ended, whatever came of it.
     std::function<void(const diagnose::RepairRun&, const diagnose::Instance&)> after_repair;
     /// What the run says as it goes: a critical operation that is started, an operation that ended unknown.
@@ -38,14 +39,16 @@ class Diagnosis : public std::enable_shared_from_this<Diagnosis> {
   void start(diagnose::RunStarted began);
   /// Nothing more is started; what runs is waited for.
   void stop(const std::string& why);
-  /// Whether an operation runs that needs an idle node.
+  /// Whether an operation runs that needs an idle node, or that is active.
   bool stresses() const;
+  bool is_active() const;
   /// Ends those; they are unknown, and the run goes on.
   void end_stress(const std::string& why);
+  void end_active(const std::string& why);
   /// Forgets its owner: no hook is called any more.
   void leave() { hooks_ = {}; }
   const diagnose::Run& run() const { return run_; }
-  /// Why a test that needs an idle node was not made, or not to its end; "" where none was left out.
+  /// Why a test that needs an idle node or leave was not made, or not to its end; "" where none was left out.
   const std::string& left_out() const { return left_out_; }
 
  private:
@@ -53,6 +56,9 @@ class Diagnosis : public std::enable_shared_from_this<Diagnosis> {
   void start_instance(diagnose::InstanceId instance);
   void tell_refused();
   void finish(diagnose::InstanceId instance, OperationEnd end);
+  const diagnose::Rules::OperationRule& rule_of(diagnose::InstanceId instance) const;
+  /// Ends those that run and have this of their rule.
+  void end_early(bool diagnose::Rules::OperationRule::*what, const std::string& why);
 
   Loop& loop_;
   OperationRunner& runner_;
@@ -62,7 +68,7 @@ class Diagnosis : public std::enable_shared_from_this<Diagnosis> {
   bool over_ = false;
   std::string left_out_;
   diagnose::InstanceId told_ = 0;  ///< up to here, those that were refused have been told
-  std::map<diagnose::InstanceId, std::shared_ptr<EarlyEnd>> stress_;  ///< that runs
+  std::map<diagnose::InstanceId, std::shared_ptr<EarlyEnd>> burdens_;  ///< that run
 };
 
 }  // namespace sickbay::agent

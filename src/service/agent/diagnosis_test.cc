@@ -29,7 +29,7 @@ class DiagnosisTest : public AgentTest {
       operations_.answers[operation].result = OperationEnd::Result::ok;
     operations_.takes["look"] = seconds(10);
     began_.initial = {{"go", true}};
-    began_.permits = {{true, ""}, {true, ""}};
+    began_.permits = {{true, ""}, {true, ""}, {true, ""}};
     hooks_.found = [this](const diagnose::Finding& f) { found_.push_back(f.rule + ": " + f.text); };
     hooks_.over = [this](const diagnose::Run&, Micros) { over_ = true; };
   }
@@ -46,7 +46,9 @@ class DiagnosisTest : public AgentTest {
     left_out_ = diagnosis->left_out();
     return operations_.ran;
   }
-  const diagnose::Permits all_{{true, ""}, {true, ""}}, none_{{false, "no more"}, {false, "a job has come"}};
+  const diagnose::Permits all_{{true, ""}, {true, ""}, {true, ""}},
+      none_{{false, "no more"}, {false, "a job has come"}, {true, ""}},
+      no_leave_{{true, ""}, {true, ""}, {false, "too many others do"}};
   diagnose::RunStarted began_;
   Diagnosis::Hooks hooks_;
   std::vector<std::string> found_;
@@ -64,6 +66,11 @@ TEST_F(DiagnosisTest, RefusesWhatIsPermittedNoMoreWhenItIsToStart) {
   EXPECT_THAT(found_, ElementsAre("p1: burn was not run: stress of the node not permitted: a job has come",
                                   "p2: mend was not run: repair not permitted: no more"));
   EXPECT_EQ(left_out_, "not run: stress of the node not permitted: a job has come");
+}
+
+TEST_F(DiagnosisTest, RefusesAnActiveCheckWhoseLeaveIsOver) {
+  EXPECT_THAT(started(all_, no_leave_), ElementsAre("look", "mend"));
+  EXPECT_EQ(left_out_, "not run: active check not permitted: too many others do");
 }
 
 TEST_F(DiagnosisTest, WithoutAWordOfItsOwnerItStartsNeither) {

@@ -408,6 +408,10 @@ std::string status_text(const Json& status, const TextPage& page) {
                         silent == 0 ? ""
                                     : ", " + painted(fmt::format("{} silent", silent), kBad, page.colours) +
                                           " ('sickbay nodes' names them)");
+    const Json& active = agents["active"];
+    if (active["holding"].as_int() + active["waiting"].as_int() > 0)
+      text += fmt::format("checks    {} of {} nodes have leave for active ones, {} wait\n",
+                          active["holding"].as_int(), active["at_once"].as_int(), active["waiting"].as_int());
   }
   if (const std::int64_t parked = status["parked"].as_int(); parked > 0)
     text += paragraph("parked    ", parked_text(parked), page);

@@ -72,6 +72,9 @@ void add_diagnose_command(CLI::App& app, Ending& ending) {
   c->add_flag("--json", o->json, "print the task as JSON (doc/formats/api.md)");
   c->footer(
       "What is examined stands in the rules on the node.\n"
+      "Active checks of a deep or extended diagnosis begin at once, and count among those that may run at "
+      "the "
+      "same time (diagnose.active_at_once of sickbayd). With --detach they wait for their turn.\n"
       "Exit codes:\n"
       "  0   nothing found\n"
       "  10  a fault\n"

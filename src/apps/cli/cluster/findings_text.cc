@@ -120,6 +120,19 @@ std::string jobs_text(const Result<Json>& jobs, const TextPage& page) {
   return table.text({.width = page.width, .colours = page.colours});
 }
 
+// Whether an active check of it waits for leave (diagnose.active_at_once), or runs.
+std::string active_text(const Json& active, const TextPage& page) {
+  if (active.is_null()) return "";
+  const std::string& state = active["state"].as_string();
+  const std::string others = fmt::format("{} of {} nodes have it, {} wait", active["holding"].as_int(),
+                                         active["at_once"].as_int(), active["waiting"].as_int());
+  const std::string since = since_text(active["since"], page.now);
+  if (state == "holds") return paragraph("", "it has leave for active checks" + since, page);
+  if (state == "later")
+    return paragraph("", "an active check waits" + since + " for a moment in which it could run", page);
+  return paragraph("", "an active check waits for leave" + since + ": " + others, page);
+}
+
 }  // namespace
 
 std::string node_text(const Json& node, const NodeMore& more, const TextPage& page) {
@@ -152,6 +165,7 @@ std::string node_text(const Json& node, const NodeMore& more, const TextPage& pa
                                                     : "not heard of since sickbayd started",
                         safe(agent["mode"]),
                         agent["seen"].as_int() > 0 ? ", last heard " + stamp(agent["seen"]) : "");
+    text += active_text(agent["active"], page);
     for (const auto& [name, digest] : agent["digests"].members())
       text += fmt::format("  rules {} {}\n", for_terminal(name), safe(digest));
   }
