@@ -46,7 +46,7 @@ tail -n +2 log | awk -F'|' '
   END { printf "%d %.3f\n", jobs, hours }' > by_awk
 cat a/*/_index.csv | grep -v core_h | awk -F, '{ jobs += $4; hours += $5 } END { printf "%d %.3f\n", jobs, hours }' > by_list
 same by_list < by_awk
-for file in $(find a -name '*.csv' ! -name _index.csv); do sed -n 3p "$file"; done |
+find a -name '*.csv' ! -name _index.csv -exec sed -n 3p {} \; |
   awk -F, '{ jobs += $2; hours += $3 } END { printf "%d %.3f\n", jobs, hours }' > by_file
 same by_file < by_awk
 

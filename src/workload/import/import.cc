@@ -314,7 +314,10 @@ Result<ImportResult> import_logs(Store& store, const ImportOrder& order) {
   }
   result.jobs_new += remade.added;
   result.jobs_changed += remade.changed;
-  result.jobs_unchanged += remade.unchanged;
+  // Of an id that was made anew the jobs of all logs are counted, not of these alone.
+  result.jobs_unchanged =
+      std::min(result.jobs_unchanged + remade.unchanged,
+               result.jobs_seen - std::min(result.jobs_seen, result.jobs_new + result.jobs_changed));
   if (auto noted = note_sources(connection, shared, result.sources); !noted)
     return fail(std::move(noted.error()));
   if (auto marked = connection.execute(in_future_sql(store.jobs_table())); !marked)
