@@ -277,17 +277,14 @@ TEST_F(AgentsTest, HelloIsJournaledWhenSomethingIsNew) {
 // Published of soperator as #1316 (doc/peers.md): an agent without its old state takes it over from us.
 TEST_F(AgentsTest, AnAgentIsToldWhatStandsOfItsNode) {
   const auto standing = [&](const std::string& node = "n3") {
-    return ask(agent_at("10.0.0." + node.substr(1)), "POST", "/v1/agent/hello",
-               Json::object(
-                   {{"node", node}, {"boot_id", "b1"}, {"version", "1"}, {"digests", Json::object()}}))
-        ->json()["standing"]
-        .dump();
+    const Json body =
+        Json::object({{"node", node}, {"boot_id", "b1"}, {"version", "1"}, {"digests", Json::object()}});
+    const auto answer = ask(agent_at("10.0.0." + node.substr(1)), "POST", "/v1/agent/hello", body);
+    return answer->json()["standing"].dump();
   };
-  const auto said = [&](std::int64_t n, const std::string& rule, const std::string& result,
-                        const std::string& mode) {
-    Json item = finding(n).set("rule", rule).set("result", result);
-    if (result != "fault") item.set("action", "none");
-    if (!mode.empty()) item.set("mode", mode);
+  const auto said = [&](std::int64_t n, const char* rule, const char* result, const char* mode) {
+    Json item = finding(n).set("rule", rule).set("result", result).set("mode", mode);
+    if (item["result"].as_string() != "fault") item.set("action", "none");
     return item;
   };
   EXPECT_EQ(standing(), "null");

@@ -87,17 +87,17 @@ void NodeList::refresh_shown() {
   shown_.erase(row, shown_.end());
 }
 
-// Of some nodes there are many, and they stand for weeks.
-std::string_view NodeList::reasons_of(Shown& shown, const drain::State& state, const std::string& name) {
-  const auto it = state.nodes.find(name);
-  if (it == state.nodes.end()) return {};
-  if (shown.reasons_of != it->second.change) {
-    shown.reasons.clear();
-    JsonText text(shown.reasons);
-    drain::write_reasons(text, it->second);
-    shown.reasons_of = it->second.change;
+// Where nothing has changed the text of before is good, and its reasons are not walked over once more.
+void NodeList::write_service(JsonText& text, const drain::Known& known, const std::string& name, Shown& shown,
+                             std::size_t most) {
+  const drain::ViewKey key = drain::view_key(known, name);
+  if (!shown.service_lasts || shown.service_of != key) {
+    shown.service.clear();
+    JsonText service(shown.service);
+    shown.service_lasts = drain::write_node_view(service, known, name, most);
+    shown.service_of = key;
   }
-  return shown.reasons;
+  text.raw(shown.service);
 }
 
 /// What a node's members are written from, as it is at one moment.
@@ -133,7 +133,7 @@ void NodeList::write_node(JsonText& text, const Sources& from, const std::string
     from.agents->write_view(text, name), text.member("findings", from.agents->findings(name));
   write_cases(text, from.cases, name, blamers, most);
   text.key("service");
-  drain::write_node_view(text, from.drains, name, reasons_of(shown, from.drains.state, name));
+  write_service(text, from.drains, name, shown, most);
   text.member("claim", claim_view(from.controller, node_subject(name)));
   text.member("silent", detect::complaint_view(seats.detects().state(), name, from.now)).key("verified");
   write_verified(text, from.cases, name);

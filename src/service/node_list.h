@@ -8,8 +8,10 @@
 // It is written as text, and no JSON value of it is made: that took ten times as long.  What Slurm says of a
 // node, which is most of it and seldom news, stays as text from one list to the next.
 //
-// Of a node's cases the list has the newest few and how many others there are: in a year they are hundreds of
-// thousands.  Who wants more asks for one node, GET /v1/nodes/NODE, and has (nearly) all.
+// The same holds of its service: a node that a year's verdicts speak against has a hundred reasons to leave.
+// Of a node's cases, and of these reasons, the list has the newest few and how many others there are: in a
+// year they are hundreds of thousands.  Who wants more asks for one node, GET /v1/nodes/NODE, and has
+// (nearly) all.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -20,6 +22,7 @@
 #include <tuple>
 
 #include "base/time.h"
+#include "engine/drain/node_view.h"
 #include "model/job.h"
 
 namespace sickbay {
@@ -27,9 +30,6 @@ namespace sickbay {
 class Agents;
 class Controller;
 class JsonText;
-namespace drain {
-struct State;
-}
 
 class NodeList {
  public:
@@ -42,7 +42,7 @@ class NodeList {
   /// The body of the answer about one node, made anew; nothing where there is no such node.
   std::optional<std::string> node_text(const std::string& name, bool stale, const Agents* agents) const;
 
-  static constexpr std::size_t kListed = 3;    ///< cases of each kind that a node has in the list
+  static constexpr std::size_t kListed = 3;  ///< cases of each kind, and reasons, that a node has in the list
   static constexpr std::size_t kTold = 1'000;  ///< and alone: no node is asked about for the sake of more
 
  private:
@@ -53,13 +53,15 @@ class NodeList {
     NodeInfo node;
     std::string members;  ///< of its JSON object, without the brackets
     bool usable = false;
-    std::string reasons;           ///< text of those for which it is out of service, or should be, and
-    std::int64_t reasons_of = -1;  ///< as of which drain::Node::change
+    std::string service;         ///< the text of its member "service", for as long as
+    bool service_lasts = false;  ///< it says nothing of the time, and
+    drain::ViewKey service_of;   ///< this is the same
   };
   struct Sources;
   /// Writes the list to `list`, in the place of what was there.
   void make(bool stale, const Agents* agents, std::string& list);
-  static std::string_view reasons_of(Shown& shown, const drain::State& state, const std::string& name);
+  static void write_service(JsonText& text, const drain::Known& known, const std::string& name, Shown& shown,
+                            std::size_t most);
   static void show(Shown& shown, const NodeInfo& node);
   void refresh_shown();
   /// The members of a node; `blamers`: cases that blame it, of which the newest `most` are written.

@@ -5,8 +5,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 #include <set>
+#include <vector>
 
 #include "base/json_text.h"
 #include "engine/drain/parts.h"
@@ -25,18 +27,33 @@ using namespace std::chrono_literals;
 Json slow_service(const drain::Known& known, const std::string& name) {
   const auto it = known.state.nodes.find(name);
   const bool is = it != known.state.nodes.end();
-  Json reasons = Json::array();
+  std::vector<drain::Reason> told;
   if (is)
-    for (const auto& [source, r] : it->second.reasons)
-      reasons.push(Json::object({{"source", source},
-                                 {"rule", r.rule},
-                                 {"action", r.action},
-                                 {"text", r.text},
-                                 {"since", to_micros(r.since)},
-                                 {"gone", to_micros(r.gone_at)},
-                                 {"observed", r.observed}}));
+    for (const auto& [source, r] : it->second.reasons) told.push_back(r);
+  std::size_t more = 0;
+  if (told.size() > NodeList::kListed) {
+    std::ranges::stable_sort(told, {}, &drain::Reason::since);
+    more = told.size() - NodeList::kListed;
+    // The oldest that stands takes the place of the oldest that would be told.
+    for (std::size_t i = 0; i < more; ++i)
+      if (told[i].gone_at == kNoTime) {
+        told[more] = told[i];
+        break;
+      }
+    told.erase(told.begin(), told.begin() + static_cast<std::ptrdiff_t>(more));
+  }
+  Json reasons = Json::array();
+  for (const drain::Reason& r : told)
+    reasons.push(Json::object({{"source", r.source},
+                               {"rule", r.rule},
+                               {"action", r.action},
+                               {"text", r.text},
+                               {"since", to_micros(r.since)},
+                               {"gone", to_micros(r.gone_at)},
+                               {"observed", r.observed}}));
   return Json::object({{"standing", drain::standing(known, name)},
                        {"reasons", std::move(reasons)},
+                       {"reasons_more", more},
                        {"since", to_micros(is && it->second.ours ? it->second.drained_at : kNoTime)},
                        {"refused", is ? it->second.refused : std::string()},
                        {"wish", drain::wish_text(known, name)},
@@ -201,6 +218,7 @@ TEST_F(NodeListTest, SaysWhatAListOfValuesSays) {
                                 "\"fact\":\"mount:/home\"",
                                 "\"verdicts\":[\"",
                                 "\"verdicts_more\":1,",
+                                "\"wish\":\"to be rebooted",
                                 "\"rule\":\"node/disk\"",
                                 "\"observed\":true"};
   for (unsigned seed = 1; seed <= 20; ++seed) {
@@ -250,15 +268,25 @@ TEST_F(NodeListTest, HasTheNewestCasesOfANodeAndANodeAloneHasAll) {
   for (std::int64_t no = 4; no <= 20; ++no) blame(no);
   EXPECT_EQ(in_list()["verdicts"].dump(), R"(["c18","c19","c20"])");
   EXPECT_EQ(in_list()["verdicts_more"].as_int(), 17);
+  // Each verdict is a reason to leave.
+  EXPECT_EQ(in_list()["service"]["reasons"].size(), NodeList::kListed);
+  EXPECT_EQ(in_list()["service"]["reasons"].items()[0]["source"].as_string(), "c1") << "as Slurm has it";
+  EXPECT_EQ(in_list()["service"]["reasons"].items()[2]["source"].as_string(), "c20");
+  EXPECT_EQ(in_list()["service"]["reasons_more"].as_int(), 17);
+  EXPECT_EQ(NodeList(*controller_).text(false, nullptr), slow_list(*controller_, nullptr, false));
 
   const Json alone = body_of(ask("alice", "GET", "/v1/nodes/n3"));
   EXPECT_EQ(alone["name"].as_string(), "n3");
   EXPECT_EQ(alone["verdicts"].size(), 20U);
   EXPECT_EQ(alone["verdicts_more"].as_int(), 0);
+  EXPECT_EQ(alone["service"]["reasons"].size(), 20U);
+  EXPECT_EQ(alone["service"]["reasons_more"].as_int(), 0);
   EXPECT_FALSE(alone["stale"].as_bool());
   Json listed = in_list();
   for (const auto& [name, value] : listed.members())
-    if (!name.starts_with("verdicts")) EXPECT_EQ(alone[name].dump(), value.dump()) << name;
+    if (!name.starts_with("verdicts") && name != "service") {
+      EXPECT_EQ(alone[name].dump(), value.dump()) << name;
+    }
   EXPECT_EQ(ask("alice", "GET", "/v1/nodes/n33")->response.status, 404);
 }
 

@@ -75,7 +75,7 @@ constexpr std::string_view kNodes = R"({"items":[
    "verdicts":["c1","c7"],"verdicts_more":12,"reason":"Not responding [slurm@2026-11-21]",
    "suspect":[{"case":"c9","at":1795255200000000}],"suspect_more":2,
    "service":{"standing":"foreign","since":0,"refused":"","wish":"to be rebooted: people do it","gate":"let in when it is well","kept":"drained 3 times","reasons":[
-     {"source":"f9","rule":"node/disk","text":"the disk is \u001b[31mbroken","since":0,"gone":0,"observed":true}]}}]})";
+     {"source":"f9","rule":"node/disk","text":"the disk is \u001b[31mbroken","since":0,"gone":0,"observed":true}],"reasons_more":17}}]})";
 
 TEST_F(TextPages, Nodes) {
   EXPECT_EQ(
@@ -91,6 +91,7 @@ TEST_F(TextPages, Nodes) {
       "  let in when it is well\n"
       "  drained 3 times\n"
       "  f9 node/disk: the disk is \\x1b[31mbroken, its rule rests since an undo\n"
+      "  and for 17 other reasons: 'sickbay nodes n2'\n"
       "n2: suspect in c9: has not answered Slurm since 2026-11-21 10:00:00\n"
       "n2: suspect in 2 older cases besides\n");
   auto one = chosen_nodes(json(kNodes), {"n2"});

@@ -288,6 +288,7 @@ void on_intent(Change& c) {
   const std::string name(node_of_subject(c.event.subject));
   if (name.empty()) return;
   Node& node = c.state.nodes[name];
+  node.change = ++c.state.changes;  // (decide() need not be asked again)
   if (did == verb::kDrain) {
     ++node.numbers.drains;
     node.pending = true;

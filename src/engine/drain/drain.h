@@ -156,7 +156,7 @@ struct Node {
   // How often it leaves (flaps.cc).
   std::string leaving_for{};                             ///< the source of the reason of our last drain
   std::map<std::string, std::vector<TimePoint>> left{};  ///< rule -> when it left for it, oldest first
-  /// Which of State::changes touched it last: with the same number its reasons are the same.  Derived; the
+  /// Which of State::changes touched it last: with the same number all of it is the same.  Derived; the
   /// canonical text leaves it out.
   std::int64_t change = 0;
 };

@@ -11,6 +11,7 @@
 #include "base/duration.h"
 #include "base/json_text.h"
 #include "engine/drain/parts.h"
+#include "model/ids.h"
 
 namespace sickbay::drain {
 namespace {
@@ -62,37 +63,65 @@ std::string wish_text(const Known& known, const std::string& name) {
                      fmt::arg("why", wish.why));
 }
 
-void write_reasons(JsonText& text, const Node& node) {
-  text.begin_array();
-  for (const auto& [source, reason] : node.reasons)
-    text.begin_object()
-        .member("source", source)
-        .member("rule", reason.rule)
-        .member("action", reason.action)
-        .member("text", reason.text)
-        .member("since", to_micros(reason.since))
-        .member("gone", to_micros(reason.gone_at))
-        .member("observed", reason.observed)
-        .end_object();
-  text.end_array();
+namespace {
+
+// Of many the newest, and among them the oldest that stands: it is the one that Slurm was told.
+std::vector<const Reason*> told_reasons(const Node& node, std::size_t most) {
+  std::vector<const Reason*> all;
+  for (const auto& [source, reason] : node.reasons) all.push_back(&reason);
+  if (all.size() <= most) return all;
+  std::ranges::stable_sort(all, {}, [](const Reason* reason) { return reason->since; });
+  const auto first = all.end() - static_cast<std::ptrdiff_t>(most);
+  const auto stands =
+      std::ranges::find_if(all, [](const Reason* reason) { return reason->gone_at == kNoTime; });
+  if (stands < first) *first = *stands;
+  return {first, all.end()};
 }
 
-void write_node_view(JsonText& text, const Known& known, const std::string& name, std::string_view reasons) {
+}  // namespace
+
+bool write_node_view(JsonText& text, const Known& known, const std::string& name, std::size_t most) {
   const auto it = known.state.nodes.find(name);
   const Node* const node = it == known.state.nodes.end() ? nullptr : &it->second;
-  text.begin_object().member("standing", standing(known, name)).key("reasons");
-  if (node == nullptr)
-    text.raw("[]");
-  else if (!reasons.empty())
-    text.raw(reasons);
-  else
-    write_reasons(text, *node);
+  const std::string wish = wish_text(known, name), gate = gate_text(known, name);
+  text.begin_object().member("standing", standing(known, name)).key("reasons").begin_array();
+  std::size_t more = node != nullptr ? node->reasons.size() : 0;
+  if (node != nullptr)
+    for (const Reason* reason : told_reasons(*node, most)) {
+      --more;
+      text.begin_object()
+          .member("source", reason->source)
+          .member("rule", reason->rule)
+          .member("action", reason->action)
+          .member("text", reason->text)
+          .member("since", to_micros(reason->since))
+          .member("gone", to_micros(reason->gone_at))
+          .member("observed", reason->observed)
+          .end_object();
+    }
+  text.end_array().member("reasons_more", static_cast<std::int64_t>(more));
   // A drain of somebody else has no time that we know: it is not said to be ours.
   text.member("since", to_micros(node != nullptr && node->ours ? node->drained_at : kNoTime));
   text.member("refused", node != nullptr ? std::string_view(node->refused) : std::string_view());
-  text.member("wish", wish_text(known, name)).member("gate", gate_text(known, name));
-  text.member("kept", kept_text(known, name));
+  text.member("wish", wish).member("gate", gate).member("kept", kept_text(known, name));
   text.member("observe_only", !known.policy.act).end_object();
+  return wish.empty() && gate.empty();  // these alone say how long ago something was
+}
+
+ViewKey view_key(const Known& known, const std::string& name) {
+  const auto it = known.state.nodes.find(name);
+  if (it == known.state.nodes.end()) return {};
+  const Node& node = it->second;
+  const Seen now = seen(known.cluster.view, name, node);
+  const std::string subject = node_subject(name);
+  const cluster::Claim* claim = known.cluster.claims.find(subject, known.now);
+  return {.change = node.change,
+          .drained = now.drained,
+          .down = now.down,
+          .idle = now.idle,
+          .claimed = claim != nullptr && claim->holder != kName,
+          .waits = known.cluster.breaker.waits(subject),
+          .boot = now.boot};
 }
 
 // All that decide() looks at, so that a replay which differs in it is found; a new member of State belongs

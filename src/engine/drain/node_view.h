@@ -2,6 +2,8 @@
 // How a node's service reads: what `sickbay nodes` and GET /v1/nodes show of it.  Part of drain.h, which
 // whoever shows nodes includes.
 #pragma once
+#include <cstdint>
+#include <limits>
 #include <span>
 #include <string>
 #include <string_view>
@@ -31,11 +33,20 @@ std::string wish_text(const Known& known, const std::string& node);
 std::string gate_text(const Known& known, const std::string& node);
 /// Why it stays out until a person puts it back, for people; "" where it does not.
 std::string kept_text(const Known& known, const std::string& node);
-/// The member "service" of a node in GET /v1/nodes (doc/formats/api.md).  `reasons`: what write_reasons()
-/// gave for it, where somebody has kept that; "": it is written anew.
-void write_node_view(JsonText& text, const Known& known, const std::string& node,
-                     std::string_view reasons = {});
-/// The reasons of a node, as they stand there.
-void write_reasons(JsonText& text, const Node& node);
+/// The member "service" of a node in GET /v1/nodes (doc/formats/api.md); of its reasons at most `most` (at
+/// least 1) and how many others there are.  True: it says nothing of the time that goes by, so that it holds
+/// as long as view_key() is the same.  Cost: a walk over all reasons.
+bool write_node_view(JsonText& text, const Known& known, const std::string& node,
+                     std::size_t most = std::numeric_limits<std::size_t>::max());
+
+/// All that write_node_view() goes by, in short: for who keeps what it wrote.
+struct ViewKey {
+  std::int64_t change = 0;  ///< Node::change
+  bool drained = false, down = false, idle = false, claimed = false, waits = false;
+  TimePoint boot = kNoTime;
+  bool operator==(const ViewKey&) const = default;
+};
+/// Cost: some look-ups by name.
+ViewKey view_key(const Known& known, const std::string& node);
 
 }  // namespace sickbay::drain

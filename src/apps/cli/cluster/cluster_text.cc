@@ -140,6 +140,9 @@ std::string service_lines(const Json& node, const TextPage& page) {
     if (reason["observed"].as_bool()) line += ", its rule rests since an undo";
     text += paragraph("  ", line, page);
   }
+  if (const std::int64_t more = service["reasons_more"].as_int(); more > 0)
+    text += fmt::format("  and for {} other reason{}: 'sickbay nodes {}'\n", more, more == 1 ? "" : "s",
+                        safe(node["name"]));
   return text;
 }
 
