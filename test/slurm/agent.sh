@@ -159,6 +159,13 @@ is 13 "a request beside the job" ctl "$sickbay" diagnose n2 --mode extended
 grep -q 'burn was not run: stress of the node not permitted: ' "$folder/out" || { fail "it does not say why"; cat "$folder/out"; }
 [ ! -e "$root/pid" ] || fail "the node was stressed beside a job"
 
+# --- what a deep look says of the job: Slurm's word, and its connections
+ctl "$sickbay" diagnose n2 --mode deep --json >"$folder/out" || true
+checks=$((checks + 1))
+jq -e '.result.runs[] | select(.specification == "node") | .values |
+  .job_slurm_state == "RUNNING" and .job_priority > 0 and .job_partition == "main" and .job_connections == 0 and .job_sent == 0' \
+  <"$folder/out" >/dev/null || fail "what is said of the job: $(jq -c '.result.runs[] | select(.specification == "node") | [.values | to_entries[] | select(.key | startswith("job"))], [.findings[].text]' "$folder/out")"
+
 # --- on so many nodes at once as the site says
 "$sickbay" lab exec -l "$lab" --user alice -- scancel -u alice
 site=$folder/root/etc/sickbay/sickbay.json
