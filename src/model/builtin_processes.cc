@@ -91,6 +91,34 @@ std::vector<BuiltinOperation> builtin_process_rows() {
         {"job_memory", integer, "B", "resident memory of its processes; null likewise", "at least 0"},
         {"job_read", integer, "B", "read from disks; null where it may not be read", "at least 0"},
         {"job_written", integer, "B", "written to disks; null likewise", "at least 0"}}},
+      {"job_network",
+       collect,
+       BuiltinPlace::thread,
+       "reads a job's use of the network on this node: its open TCP connections, and what went over them; "
+       "not "
+       "what goes past TCP (RDMA)",
+       "2 us per open file of its processes, 2 us per connection of the node",
+       "/proc, sock_diag of the kernel; root",
+       {{"job_largest", integer, "", "the job"}},
+       {{"job_connections", integer, "count", "open TCP connections of its processes", "at least 0"},
+        {"job_sent", integer, "B",
+         "sent over them and acknowledged, since each was opened; null where its network is not the node's "
+         "own",
+         "at least 0"},
+        {"job_received", integer, "B", "received over them; null likewise", "at least 0"}}},
+      {"job_slurm",
+       collect,
+       BuiltinPlace::child,
+       "asks Slurm for a job: its priority and state. Each call is a query of slurmctld: not for what all "
+       "nodes "
+       "do each minute",
+       "20 ms, and a query of slurmctld",
+       "the program squeue",
+       {{"job_largest", integer, "", "the job"}},
+       {{"job_priority", integer, "", "its priority, as Slurm reckons it", "at least 0"},
+        {"job_slurm_state", string, "", "its state in Slurm, RUNNING say", ""},
+        {"job_partition", string, "", "its partition", ""},
+        {"job_qos", string, "", "its QOS", ""}}},
   };
 }
 

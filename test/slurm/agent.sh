@@ -159,4 +159,41 @@ is 13 "a request beside the job" ctl "$sickbay" diagnose n2 --mode extended
 grep -q 'burn was not run: stress of the node not permitted: ' "$folder/out" || { fail "it does not say why"; cat "$folder/out"; }
 [ ! -e "$root/pid" ] || fail "the node was stressed beside a job"
 
+# --- what a deep look says of the job: Slurm's word, and its connections
+ctl "$sickbay" diagnose n2 --mode deep --json >"$folder/out" || true
+checks=$((checks + 1))
+jq -e '.result.runs[] | select(.specification == "node") | .values |
+  .job_slurm_state == "RUNNING" and .job_priority > 0 and .job_partition == "main" and .job_connections == 0 and .job_sent == 0' \
+  <"$folder/out" >/dev/null || fail "what is said of the job: $(jq -c '.result.runs[] | select(.specification == "node") | [.values | to_entries[] | select(.key | startswith("job"))], [.findings[].text]' "$folder/out")"
+
+# --- on so many nodes at once as the site says
+"$sickbay" lab exec -l "$lab" --user alice -- scancel -u alice
+site=$folder/root/etc/sickbay/sickbay.json
+jq '. + {diagnose: {active_at_once: 1}}' "$site" >"$site.new"
+mv "$site.new" "$site"
+restart ctl sickbayd
+cp "$(root_of n2)/etc/sickbay/rules.d/burn.json" "$(root_of n1)/etc/sickbay/rules.d/burn.json"
+sed "s|$(root_of n2)|$(root_of n1)|g" "$(root_of n2)/etc/sickbay/operations.d/burn" >"$(root_of n1)/etc/sickbay/operations.d/burn"
+chmod 755 "$(root_of n1)/etc/sickbay/operations.d/burn"
+both_can_burn() { ctl "$sickbay" nodes --json | jq -e '[.items[].agent | select(.present and (.digests.burn | length) == 16)] | length == 2'; }
+until_true "both agents have the rules" both_can_burn
+both_idle() { [ "$(ctl sinfo -h -n n1,n2 -o '%n %t' | sort -u | grep -c ' idle$')" = 2 ]; }
+until_true "both nodes are idle" both_idle
+states() { ctl "$sickbay" nodes --json | jq -r '[.items[].agent.active.state // "none"] | join(" ")'; }
+burns() { local pid; pid=$(cat "$(root_of "$1")/pid" 2>/dev/null) && "$sickbay" lab exec -l "$lab" --node "$1" -- kill -0 "$pid"; }
+for node in n1 n2; do is 0 "an order for $node" ctl "$sickbay" diagnose "$node" --mode extended --detach; done
+one_waits() { case $(states) in "holds waits" | "waits holds") ;; *) return 1 ;; esac }
+until_true "one node has leave, the other waits" one_waits
+case $(states) in holds*) first=n1 second=n2 ;; *) first=n2 second=n1 ;; esac
+until_true "the first is stressed" burns "$first"
+checks=$((checks + 1))
+! burns "$second" 2>/dev/null || fail "both nodes are stressed at once"
+ctl "$sickbay" nodes "$second" >"$folder/out"
+checks=$((checks + 1))
+grep -q 'an active check waits for leave since .*: 1 of 1 nodes have it, 1 wait' "$folder/out" || { fail "who waits is not told"; cat "$folder/out"; }
+"$sickbay" lab exec -l "$lab" --node "$first" -- kill "$(cat "$(root_of "$first")/pid")"
+until_true "the second is stressed when the first is done" burns "$second"
+checks=$((checks + 1))
+! burns "$first" 2>/dev/null || fail "the first is stressed again"
+
 finish

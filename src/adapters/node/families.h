@@ -61,6 +61,9 @@ OperationEnd processes(const Call&);
 OperationEnd jobs(const Call&);
 OperationEnd process_gone(const Call&);
 OperationEnd job_gone(const Call&);
+// use_of_job.cc
+OperationEnd job_network(const Call&);
+ChildPlan job_slurm(const Call&);
 // kill.cc
 OperationEnd kill_leftovers(const Call&);
 OperationEnd kill_process(const Call&);

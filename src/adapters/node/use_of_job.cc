@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+// job_network, job_slurm: what the paper asks of a job besides its processes: the network's use, and what
+// Slurm says of it, its priority above all.
+//
+// The kernel counts bytes by connection and not by process: so the connections that a job's processes hold
+// are looked up, and summed.  What goes past TCP (RDMA, shared memory) is not in it.
+#include "adapters/node/use_of_job.h"
+
+#include <fmt/format.h>
+#include <linux/inet_diag.h>
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
+#include <linux/sock_diag.h>
+#include <linux/tcp.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstring>
+#include <map>
+#include <set>
+
+#include "adapters/node/families.h"
+#include "adapters/node/parse_site.h"
+#include "adapters/node/process_table.h"
+#include "base/text.h"
+#include "base/words.h"
+
+namespace sickbay::node {
+namespace {
+
+constexpr std::int64_t kMostBytes = std::int64_t{1} << 53;  // of an integer of a specification
+
+std::int64_t sum(std::int64_t a, std::uint64_t b) {
+  return b > static_cast<std::uint64_t>(kMostBytes - a) ? kMostBytes : a + static_cast<std::int64_t>(b);
+}
+
+/// An open descriptor.
+class Descriptor {
+ public:
+  explicit Descriptor(int fd) : fd_(fd) {}
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  ~Descriptor() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  int get() const { return fd_; }
+
+ private:
+  int fd_;
+};
+
+// Of the open connections of one family, by inode, into `all`.  False where the kernel does not tell.
+bool add_connections(int fd, int family, std::map<std::int64_t, TcpBytes>& all) {
+  constexpr unsigned kEstablished = 1U << 1;
+  struct {
+    nlmsghdr header;
+    inet_diag_req_v2 request;
+  } ask{};
+  ask.header.nlmsg_len = sizeof ask;
+  ask.header.nlmsg_type = SOCK_DIAG_BY_FAMILY;
+  ask.header.nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
+  ask.request.sdiag_family = static_cast<std::uint8_t>(family);
+  ask.request.sdiag_protocol = IPPROTO_TCP;
+  ask.request.idiag_ext = 1U << (INET_DIAG_INFO - 1);
+  ask.request.idiag_states = kEstablished;
+  if (::send(fd, &ask, sizeof ask, 0) != static_cast<ssize_t>(sizeof ask)) return false;
+  alignas(nlmsghdr) std::array<char, 65536> buffer;
+  for (;;) {
+    const ssize_t got = ::recv(fd, buffer.data(), buffer.size(), 0);
+    if (got <= 0) return false;
+    const char* at = buffer.data();
+    for (std::size_t left = static_cast<std::size_t>(got); left >= sizeof(nlmsghdr);) {
+      nlmsghdr header;
+      std::memcpy(&header, at, sizeof header);
+      if (header.nlmsg_len < sizeof header || header.nlmsg_len > left) return false;
+      if (header.nlmsg_type == NLMSG_DONE) return true;
+      if (header.nlmsg_type == NLMSG_ERROR) return false;
+      const char* const end = at + header.nlmsg_len;
+      const char* attribute = at + NLMSG_HDRLEN + NLMSG_ALIGN(sizeof(inet_diag_msg));
+      if (attribute > end) return false;
+      inet_diag_msg connection;
+      std::memcpy(&connection, at + NLMSG_HDRLEN, sizeof connection);
+      while (end - attribute >= static_cast<std::ptrdiff_t>(sizeof(rtattr))) {
+        rtattr head;
+        std::memcpy(&head, attribute, sizeof head);
+        if (head.rta_len < sizeof head || head.rta_len > end - attribute) break;
+        const std::size_t size = head.rta_len - RTA_LENGTH(0);
+        // (An older kernel's is shorter, and has no such counts.)
+        if (head.rta_type == INET_DIAG_INFO &&
+            size >= offsetof(tcp_info, tcpi_bytes_received) + sizeof(tcp_info::tcpi_bytes_received)) {
+          tcp_info info{};
+          std::memcpy(&info, attribute + RTA_LENGTH(0), std::min(size, sizeof info));
+          TcpBytes& bytes = all[connection.idiag_inode];
+          bytes.sent = sum(0, info.tcpi_bytes_acked);
+          bytes.received = sum(0, info.tcpi_bytes_received);
+        }
+        attribute += std::min<std::ptrdiff_t>(RTA_ALIGN(head.rta_len), end - attribute);
+      }
+      const std::size_t step = std::min<std::size_t>(NLMSG_ALIGN(header.nlmsg_len), left);
+      at += step;
+      left -= step;
+    }
+  }
+}
+
+// Where the link of a file descriptor leads to a socket, its inode.
+std::optional<std::int64_t> socket_of(const std::string& target) {
+  constexpr std::string_view kSocket = "socket:[";
+  if (!target.starts_with(kSocket) || !target.ends_with(']')) return std::nullopt;
+  return to_integer(std::string_view(target).substr(kSocket.size(), target.size() - kSocket.size() - 1));
+}
+
+}  // namespace
+
+std::optional<std::map<std::int64_t, TcpBytes>> tcp_bytes() {
+  const Descriptor socket(::socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, NETLINK_SOCK_DIAG));
+  if (socket.get() < 0) return std::nullopt;
+  const timeval limit{1, 0};
+  ::setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+  std::map<std::int64_t, TcpBytes> all;
+  for (const int family : {AF_INET, AF_INET6})
+    if (!add_connections(socket.get(), family, all)) return std::nullopt;
+  return all;
+}
+
+OperationEnd job_network(const Call& call) {
+  const Tree& tree = *call.tree;
+  const std::int64_t job = call.integer("job_largest");
+  if (tree.is_this_machine() && ::geteuid() != 0)
+    return unknown("may not look at open files of others: not root");
+  ProcessTable table(tree);
+  const auto list = table.all();
+  if (!list) return unknown(list.error().what);
+  std::set<std::int64_t> held;
+  std::map<std::string, std::int64_t> networks;  // a process of each namespace
+  bool any = false;
+  for (ProcessTable::Process& p : **list) {
+    if (call.cancelled != nullptr && *call.cancelled) break;
+    if (table.job(p) != job || p.stat.name == "slurmstepd") continue;  // (Slurm's own are not the job's)
+    any = true;
+    const std::string folder = fmt::format("/proc/{}", p.stat.pid);
+    networks.emplace(tree.link(folder + "/ns/net").value_or(""), p.stat.pid);
+    for (const std::string& fd : tree.list(folder + "/fd"))
+      if (const auto target = tree.link(folder + "/fd/" + fd))
+        if (const auto inode = socket_of(*target)) held.insert(*inode);
+  }
+  if (!any) return unknown(fmt::format("job {} has no process here", job));
+  std::set<std::int64_t> connections;
+  for (const auto& [network, pid] : networks)
+    for (const char* name : {"tcp", "tcp6"})
+      for (const SocketLine& one :
+           parse_sockets(tree.read(fmt::format("/proc/{}/net/{}", pid, name)).value_or(""), name))
+        if (one.state == "ESTABLISHED" && held.contains(one.inode)) connections.insert(one.inode);
+  // Of another namespace than ours the kernel tells nothing, and a part of the sum would look like all of it.
+  const bool ours = tree.is_this_machine() && networks.size() == 1 &&
+                    networks.begin()->first == tree.link("/proc/self/ns/net").value_or("");
+  const auto counts = ours ? tcp_bytes() : std::nullopt;
+  TcpBytes bytes;
+  if (counts)
+    for (const std::int64_t inode : connections)
+      if (const auto one = counts->find(inode); one != counts->end()) {
+        bytes.sent = sum(bytes.sent, static_cast<std::uint64_t>(one->second.sent));
+        bytes.received = sum(bytes.received, static_cast<std::uint64_t>(one->second.received));
+      }
+  return found(Json::object({{"job_connections", connections.size()},
+                             {"job_sent", counts ? Json(bytes.sent) : Json()},
+                             {"job_received", counts ? Json(bytes.received) : Json()}}));
+}
+
+// (Each task of an array has a number of its own, and the first of them that of the array: so the line is
+// looked for.)
+ChildPlan job_slurm(const Call& call) {
+  const std::int64_t job = call.integer("job_largest");
+  if (job <= 0) return {{}, {}, unknown(fmt::format("{} is no job", job))};
+  ChildPlan plan;
+  plan.programs.push_back(program_spec(call, {"squeue", "--noheader", "--states=all",
+                                              fmt::format("--jobs={}", job), "--format=%A|%Q|%T|%P|%q"}));
+  plan.read = [job](const std::vector<Result<ProcessOutcome>>& outcomes) {
+    if (auto missing = no_answer("squeue", outcomes[0])) return *missing;
+    if (outcomes[0]->exit_code != 0)
+      return unknown(fmt::format("squeue ended with exit code {}: {}", outcomes[0]->exit_code,
+                                 quote_for_message(trimmed(outcomes[0]->err), 200)));
+    std::string_view text = outcomes[0]->out;
+    while (const auto line = next_line(text)) {
+      std::vector<std::string_view> fields;
+      for (std::string_view rest = *line;; rest.remove_prefix(fields.back().size() + 1)) {
+        fields.push_back(rest.substr(0, rest.find('|')));
+        if (fields.back().size() == rest.size()) break;
+      }
+      if (fields.size() != 5 || to_integer(fields[0]) != job) continue;
+      const auto priority = to_integer(fields[1]);
+      const auto word = [&](std::size_t field) { return std::string(fields[field].substr(0, kMostShown)); };
+      return found(Json::object({{"job_priority", priority ? Json(*priority) : Json()},
+                                 {"job_slurm_state", word(2)},
+                                 {"job_partition", word(3)},
+                                 {"job_qos", word(4)}}));
+    }
+    return unknown(fmt::format("Slurm knows no job {}", job));
+  };
+  return plan;
+}
+
+}  // namespace sickbay::node

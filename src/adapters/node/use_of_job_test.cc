@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// What went over a connection, by the kernel of this machine.  (Whose connections are a job's: node_test.cc.)
+#include "adapters/node/use_of_job.h"
+
+#include <arpa/inet.h>
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <string>
+
+namespace sickbay::node {
+namespace {
+
+std::int64_t inode_of(int fd) {
+  struct stat about {};
+  ::fstat(fd, &about);
+  return static_cast<std::int64_t>(about.st_ino);
+}
+
+TEST(TcpBytes, AreCountedByConnection) {
+  const int listener = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in place{};
+  place.sin_family = AF_INET;
+  place.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof place;
+  ASSERT_EQ(::bind(listener, reinterpret_cast<sockaddr*>(&place), size), 0);
+  ASSERT_EQ(::listen(listener, 1), 0);
+  ASSERT_EQ(::getsockname(listener, reinterpret_cast<sockaddr*>(&place), &size), 0);
+  const int client = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  ASSERT_EQ(::connect(client, reinterpret_cast<sockaddr*>(&place), size), 0);
+  const int server = ::accept(listener, nullptr, nullptr);
+  ASSERT_GE(server, 0);
+  const std::string sent(100'000, 'x'), answered(17, 'y');
+  ASSERT_EQ(::send(client, sent.data(), sent.size(), 0), static_cast<ssize_t>(sent.size()));
+  std::string got(sent.size(), ' ');
+  ASSERT_EQ(::recv(server, got.data(), got.size(), MSG_WAITALL), static_cast<ssize_t>(got.size()));
+  ASSERT_EQ(::send(server, answered.data(), answered.size(), 0), static_cast<ssize_t>(answered.size()));
+  ASSERT_EQ(::recv(client, got.data(), answered.size(), MSG_WAITALL), static_cast<ssize_t>(answered.size()));
+  // (The last acknowledgement may be on its way: the answer came behind that of what was sent.)
+  const auto all = tcp_bytes();
+  if (!all) GTEST_SKIP() << "this kernel does not tell (sock_diag)";
+  ASSERT_TRUE(all->contains(inode_of(client)));
+  ASSERT_TRUE(all->contains(inode_of(server)));
+  // (The kernel counts the packet that opened the connection as one byte.)
+  EXPECT_NEAR(static_cast<double>(all->at(inode_of(client)).sent), 100'000, 1);
+  EXPECT_EQ(all->at(inode_of(client)).received, 17);
+  EXPECT_EQ(all->at(inode_of(server)).received, 100'000);
+  EXPECT_FALSE(all->contains(inode_of(listener))) << "it is no connection";
+  for (const int fd : {client, server, listener}) ::close(fd);
+}
+
+}  // namespace
+}  // namespace sickbay::node
