@@ -7,8 +7,8 @@
 
 #include <string>
 
-#include "adapters/posix/posix_test_parts.h"
 #include "adapters/posix/poll_loop.h"
+#include "adapters/posix/posix_test_parts.h"
 
 namespace sickbay {
 namespace {
