@@ -33,6 +33,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
     check(stat->pages, "pages");
     SB_CHECK(stat->name.size() < size, "a name is a part of the line");
   }
+  if (const auto thread = parse_schedstat(text))
+    SB_CHECK(thread->ran.count() >= 0 && thread->waited.count() >= 0, "times are not negative");
+  check(parse_children(text), "ticks of children");
+  SB_CHECK(cpu_stat_file(text).find("..") == std::string::npos, "a file below the control groups");
+  SB_CHECK(parse_throttled(text) >= -1, "a time or none");
+  const CpuSet cpus = parse_cpu_list(text);
+  SB_CHECK(count_cpus(cpus) <= 8192, "processors are bounded");
   check(parse_uid(text), "a user");
   check(job_of_cgroup(text), "a job");
   check(job_of_title(text), "a job");

@@ -39,6 +39,8 @@ inline constexpr std::string_view kCaseClosed = "case_closed";
 inline constexpr std::string_view kHangSeen =
     "hang_seen";  ///< c17 {run, job_id, judgement}: the ranks of a run do not go on
 inline constexpr std::string_view kHangOver = "hang_over";  ///< c17 {run, job_id, held_us}: they do again
+inline constexpr std::string_view kStarvedSeen =
+    "starved_seen";  ///< c17 {run, job_id, node, ...}: its processes wait for processors there
 inline constexpr std::string_view kNonstopClosed =
     "nonstop_closed";  ///< j17 {why}: the job runs no more, and nothing is under way for it
 inline constexpr std::string_view kArchived = "archived";  ///< left by a compaction in the place of a subject

@@ -18,8 +18,12 @@ constexpr std::size_t kNodesPerSecond = 500;       // reports that all nodes of 
 constexpr std::chrono::milliseconds kGather{200};  // reports that come together are judged once
 constexpr std::chrono::milliseconds kGatherMany{1000};
 constexpr std::size_t kMany = 1000;
-constexpr std::chrono::seconds kJitter{1};  // reports take their time, some more than others
-constexpr int kPatience = 3;                // times the longest wait of all that ended by itself
+constexpr std::size_t kManyJobs = 64;
+constexpr std::size_t kMostWoken = 128;
+constexpr std::chrono::seconds kLeastTimesPause{10};
+constexpr std::chrono::seconds kGatherTimes{2};  // the nodes of a job tell at about the same time
+constexpr std::chrono::seconds kJitter{1};       // reports take their time, some more than others
+constexpr int kPatience = 3;                     // times the longest wait of all that ended by itself
 
 }  // namespace
 
@@ -35,12 +39,34 @@ RankWatches::RankWatches(Loop& loop, Controller& controller, const hang::Policy&
 }
 
 RankWatches::~RankWatches() {
-  for (auto& [id, job] : jobs_) loop_.cancel(job.timer);
+  for (auto& [id, job] : jobs_) {
+    loop_.cancel(job.timer);
+    loop_.cancel(job.compare_timer);
+  }
+  loop_.cancel(refresh_timer_);
 }
 
+// With each event where jobs are few; where they are many, to ask for all of them costs something.
 void RankWatches::refresh_soon() {
   if (std::exchange(refreshing_, true)) return;
-  loop_.post(lifetime_.guard([this] { refresh(); }));
+  if (jobs_.size() <= kManyJobs) return loop_.post(lifetime_.guard([this] { refresh(); }));
+  refresh_timer_ = loop_.at(loop_.now() + kGatherMany, [this] {
+    refresh_timer_ = 0;
+    refresh();
+  });
+}
+
+void RankWatches::index(const Job& job, bool is_there) {
+  const std::size_t count = job.watched.times ? job.watched.nodes.size() : 0;
+  timed_nodes_ = is_there ? timed_nodes_ + count : timed_nodes_ - count;
+  for (const std::string& node : job.watched.nodes) {
+    std::set<JobId>& jobs = by_node_[node];
+    if (is_there)
+      jobs.insert(job.watched.job_id);
+    else
+      jobs.erase(job.watched.job_id);
+    if (jobs.empty()) by_node_.erase(node);
+  }
 }
 
 void RankWatches::refresh() {
@@ -48,32 +74,44 @@ void RankWatches::refresh() {
   std::map<JobId, RanksWatched> wanted;
   for (const auto& seat : controller_.seats().all())
     for (RanksWatched& one : seat->ranks_watched()) wanted[one.job_id] = std::move(one);
-  std::set<std::string> changed;
+  // Agents are told at once where stacks are wanted, or times of a job of few nodes.  Others hear of it with
+  // their next poll, as of the end of one whose times they tell: to wake ten thousand agents costs something.
+  std::map<std::string, bool> changed;  // node -> at once
+  const auto note = [&changed](const RanksWatched& one, bool begins) {
+    const bool at_once = one.stacks || (begins && one.nodes.size() <= kMostWoken);
+    for (const std::string& node : one.nodes) changed[node] |= at_once;
+  };
   std::erase_if(jobs_, [&](auto& entry) {
     const auto still = wanted.find(entry.first);
     if (still != wanted.end() && still->second.run == entry.second.watched.run) return false;
-    changed.insert(entry.second.watched.nodes.begin(), entry.second.watched.nodes.end());
+    note(entry.second.watched, false);
     loop_.cancel(entry.second.timer);
+    loop_.cancel(entry.second.compare_timer);
+    index(entry.second, false);
     return true;
   });
   for (auto& [id, one] : wanted) {
     const auto [entry, is_new] = jobs_.try_emplace(id);
     Job& job = entry->second;
-    if (is_new) job.told = one.told;
+    if (is_new) {
+      job.told = one.told;
+      job.starved = StarvedWatch(one.starved);
+    }
     if (!is_new && job.watched.nodes == one.nodes && job.watched.uid == one.uid) continue;
-    changed.insert(job.watched.nodes.begin(), job.watched.nodes.end());
-    changed.insert(one.nodes.begin(), one.nodes.end());
+    note(job.watched, false);
+    note(one, true);
+    if (!is_new) index(job, false);
     job.watched = std::move(one);
+    index(job, true);
+    job.starved.keep_only(job.watched.nodes);
     std::erase_if(job.words, [&](const auto& word) { return !has_host(job.watched.nodes, word.first); });
   }
-  for (const std::string& node : changed) {
-    const bool any = std::ranges::any_of(
-        jobs_, [&](const auto& entry) { return has_host(entry.second.watched.nodes, node); });
-    if (any)
+  for (const auto& [node, at_once] : changed) {
+    if (by_node_.contains(node))
       versions_[node] = ++last_version_;
     else
       versions_.erase(node);
-    wake_(node);
+    if (at_once) wake_(node);
   }
 }
 
@@ -83,16 +121,29 @@ Micros RankWatches::pause_of(const Job& job) const {
   return std::max<Micros>(kLeastPause, share);
 }
 
+// All that is told of times together is bounded, and what is told of one job is no more than is of use.
+Micros RankWatches::times_pause() const {
+  const Micros share = std::chrono::seconds(1) * static_cast<std::int64_t>(timed_nodes_) /
+                       static_cast<std::int64_t>(kNodesPerSecond);
+  return std::max<Micros>(kLeastTimesPause, share);
+}
+
 Json RankWatches::news(const std::string& node, std::int64_t version) const {
   const auto known = versions_.find(node);
   const std::int64_t now = known == versions_.end() ? 0 : known->second;
   if (now == version) return Json();
-  Json list = Json::array();
-  for (const auto& [id, job] : jobs_)
-    if (has_host(job.watched.nodes, node))
-      list.push(
-          Json::object({{"job", id}, {"uid", job.watched.uid}, {"pause_ms", pause_of(job).count() / 1000}}));
-  return Json::object({{"version", now}, {"jobs", std::move(list)}});
+  Json stacks = Json::array(), times = Json::array();
+  const auto add = [](Json& list, const Job& job, Micros pause) {
+    list.push(Json::object(
+        {{"job", job.watched.job_id}, {"uid", job.watched.uid}, {"pause_ms", pause.count() / 1000}}));
+  };
+  if (const auto its = by_node_.find(node); its != by_node_.end())
+    for (const JobId id : its->second) {
+      const Job& job = jobs_.at(id);
+      if (job.watched.stacks) add(stacks, job, pause_of(job));
+      if (job.watched.times) add(times, job, times_pause());
+    }
+  return Json::object({{"version", now}, {"jobs", std::move(stacks)}, {"times", std::move(times)}});
 }
 
 Status RankWatches::take(const std::string& node, const Json& body) {
@@ -103,6 +154,16 @@ Status RankWatches::take(const std::string& node, const Json& body) {
   if (it == jobs_.end() || !has_host(it->second.watched.nodes, node))
     return fail(Error(ErrorCode::not_found, "the ranks of that job are not looked at on " + node)
                     .because("it has ended"));
+  if (body.has("times")) {
+    auto times = read_process_times(body["times"]);
+    if (!times) return fail(std::move(times.error()));
+    Job& job = it->second;
+    if (!job.watched.times) return {};  // (the site has switched it off meanwhile)
+    job.starved.take(node, std::move(*times));
+    if (job.compare_timer == 0)
+      job.compare_timer = loop_.at(loop_.now() + kGatherTimes, [this, id = it->first] { compare(id); });
+    return {};
+  }
   auto report = read_rank_report(body["report"]);
   if (!report) return fail(std::move(report.error()));
   Job& job = it->second;
@@ -131,18 +192,28 @@ void RankWatches::judge(JobId id) {
   // Who waits less long than a moment ago has gone on between.
   if (!all_wait || now.held + kJitter < job.waiting) job.ended_wait = std::max(job.ended_wait, job.waiting);
   job.waiting = all_wait ? now.held : Micros(0);
-  const auto tell = [&](std::string_view kind, Json body) {
-    body.set("run", job.watched.run);
-    body.set("job_id", id);
-    controller_.take({new_event(job.watched.subject, kind, std::move(body))});
-  };
   if (now.word == hang::Word::hang && !job.told) {
     job.told = true;
-    tell(kHangSeen, Json::object({{"judgement", to_json(now)}}));
+    tell(job, kHangSeen, Json::object({{"judgement", to_json(now)}}));
   } else if (now.word == hang::Word::progress && job.told) {
     job.told = false;
-    tell(kHangOver, Json::object({{"held_us", job.ended_wait.count()}}));
+    tell(job, kHangOver, Json::object({{"held_us", job.ended_wait.count()}}));
   }
+}
+
+void RankWatches::tell(const Job& job, std::string_view kind, Json body) {
+  body.set("run", job.watched.run);
+  body.set("job_id", job.watched.job_id);
+  controller_.take({new_event(job.watched.subject, kind, std::move(body))});
+}
+
+void RankWatches::compare(JobId id) {
+  const auto it = jobs_.find(id);
+  if (it == jobs_.end()) return;
+  Job& job = it->second;
+  job.compare_timer = 0;
+  for (const hang::StarvedNode& one : job.starved.news(job.watched.nodes.size()))
+    tell(job, kStarvedSeen, to_json(one));
 }
 
 Json RankWatches::of(JobId id) const {

@@ -1,22 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-// RankWatches: whose ranks are looked at, what the agents tell of them, and whether a job hangs.
+// RankWatches: whose ranks are looked at, what the agents tell of them, whether a job hangs, and whether its
+// processes wait for processors on one of its nodes.
 //
 // Engines say which runs want it (Seat::ranks_watched).  An agent gets the jobs on its node in the answer to
-// its long poll, as it gets its groups (swim_groups.h), and posts how the ranks stand there; engine/hang
-// makes a judgement of what all nodes told.  Words of agents are kept in memory only: after a restart they
-// come anew.  The journal hears `hang_seen` when a run hangs and `hang_over` when it goes on after all, and
-// no more, whatever the size of the job.  All on the loop's thread.  Source: doc/design/identify.md, "Hangs".
+// its long poll, as it gets its groups (swim_groups.h), and posts how the ranks stand there, or how long the
+// processes waited (starved_watch.h); engine/hang makes a judgement of what all nodes told.  Words of agents
+// are kept in memory only: after a restart they come anew.  The journal hears `hang_seen` when a run hangs
+// and `hang_over` when it goes on after all, and no more, whatever the size of the job.  All on the loop's
+// thread.  `starved_seen` is told likewise.  Source: doc/design/identify.md, "Hangs" and "Starved processes".
 #pragma once
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/hang/judge.h"
 #include "ports/lifetime.h"
 #include "service/controller.h"
+#include "service/starved_watch.h"
 
 namespace sickbay {
 
@@ -27,11 +32,11 @@ class RankWatches {
               std::function<void(const std::string& node)> wake);
   ~RankWatches();
 
-  /// What the agent of `node` is to be told: {version, jobs: [{job, uid, pause_ms}]}; null where `version` is
-  /// what it has.
+  /// What the agent of `node` is to be told: {version, jobs: [{job, uid, pause_ms}], times: the same, of
+  /// those of whose processes only times are wanted}; null where `version` is what it has.
   Json news(const std::string& node, std::int64_t version) const;
-  /// How the ranks of a job stand on a node: {job, report}.  Errors: bad_input, not_found (its ranks are not
-  /// looked at, or not there: it has ended).
+  /// How the ranks of a job stand on a node: {job, report}, or how long they waited: {job, times}.  Errors:
+  /// bad_input, not_found (its ranks are not looked at, or not there: it has ended).
   Status take(const std::string& node, const Json& body);
   /// The last judgement on a job, for people; null where its ranks are not looked at, or nothing is known
   /// yet.
@@ -49,21 +54,30 @@ class RankWatches {
     /// more patience.
     Micros ended_wait{0}, waiting{0};
     Loop::TimerId timer = 0;
+    StarvedWatch starved;
+    Loop::TimerId compare_timer = 0;
   };
   void refresh_soon();
   void refresh();
   void judge_soon(Job& job);
   void judge(JobId id);
+  void compare(JobId id);
+  void tell(const Job& job, std::string_view kind, Json body);
+  void index(const Job& job, bool is_there);
   Micros pause_of(const Job& job) const;
+  Micros times_pause() const;
 
   Loop& loop_;
   Controller& controller_;
   const hang::Policy policy_;
   const std::function<void(const std::string&)> wake_;
   std::map<JobId, Job> jobs_;
+  std::map<std::string, std::set<JobId>> by_node_;
+  std::size_t timed_nodes_ = 0;                   ///< of all jobs whose times are wanted
   std::map<std::string, std::int64_t> versions_;  ///< by node; none: it has no such job
   std::int64_t last_version_;
   bool refreshing_ = false;
+  Loop::TimerId refresh_timer_ = 0;
   Lifetime lifetime_;
 };
 

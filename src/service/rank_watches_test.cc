@@ -53,6 +53,15 @@ class RankWatchesTest : public ApiTest {
                Json::object({{"node", "n" + std::to_string(node)}, {"job", id}, {"report", to_json(report)}})
                    .dump());
   }
+  std::shared_ptr<Answer> tell_times(int node, JobId id, std::int64_t waited_permille, Micros seen) {
+    ProcessTimes times;
+    times.name = "a.out";
+    times.seen = seen;
+    times.waited = seen * waited_permille / 1000;
+    return ask(
+        "root@10.0.0." + std::to_string(node), "POST", "/v1/agent/ranks",
+        Json::object({{"node", "n" + std::to_string(node)}, {"job", id}, {"times", to_json(times)}}).dump());
+  }
   void deadlock(JobId id, Micros held) {
     (void)tell(1, id, Standing::waits, "MPI_Recv < main", held);
     (void)tell(2, id, Standing::waits, "MPI_Barrier < main", held);
@@ -93,6 +102,10 @@ TEST_F(RankWatchesTest, AgentsAreToldOfTheJobsOnTheirNodes) {
 }
 
 TEST_F(RankWatchesTest, WhoSaysNothingIsNotLookedAtUnlessTheSiteWantsIt) {
+  config_.identify.starved = false;
+  stop();
+  start();
+  serve();
   auto early = poll(1, "&ranks=0");
   (void)job("");
   EXPECT_FALSE(early->answered);
@@ -149,6 +162,96 @@ TEST_F(RankWatchesTest, WithCancelItIsEndedAndThatIsAFailure) {
   EXPECT_EQ(run["symptom"].as_string(), "stall");
   EXPECT_NE(view["state"].as_string(), "closed") << "the experiment goes on as for any failure";
   EXPECT_THAT(journal_text(), HasSubstr("its ranks do not go on"));
+}
+
+// Without --hang: times of processes alone.
+TEST_F(RankWatchesTest, OfEveryJobTheTimesOfItsProcessesAreWanted) {
+  auto early = poll(1, "&ranks=0");
+  const JobId id = job("");
+  ASSERT_TRUE(early->answered);
+  const Json ranks = body_of(early)["ranks"];
+  EXPECT_EQ(ranks["jobs"].size(), 0u) << "no stacks";
+  ASSERT_EQ(ranks["times"].size(), 1u) << ranks.dump();
+  EXPECT_EQ(ranks["times"].items()[0]["job"].as_int(), id);
+  EXPECT_EQ(ranks["times"].items()[0]["uid"].as_int(), 60001);
+  EXPECT_GE(ranks["times"].items()[0]["pause_ms"].as_int(), 10'000);
+  cluster_.scancel(id);
+  pass(10s);
+  EXPECT_EQ(tell_times(1, id, 0, 20s)->response.status, 404);
+}
+
+TEST_F(RankWatchesTest, AStarvedNodeIsToldOnceAndAgainWhenItIsMuchWorse) {
+  const JobId id = job("");
+  (void)tell_times(2, id, 480, 30s);
+  pass(3s);
+  EXPECT_EQ(count("starved_seen"), 0) << "the other node has not told yet";
+  (void)tell_times(1, id, 10, 30s);
+  pass(3s);
+  EXPECT_EQ(count("starved_seen"), 1);
+  (void)tell_times(2, id, 480, 40s);
+  pass(3s);
+  EXPECT_EQ(count("starved_seen"), 1);
+  (void)tell_times(2, id, 480, 50s);
+  pass(3s);
+  EXPECT_EQ(count("starved_seen"), 2);
+  const Json run = shown()["runs"].items()[0];
+  ASSERT_EQ(run["starved"].size(), 1u) << run.dump();
+  const Json starved = run["starved"].items()[0];
+  EXPECT_EQ(starved["node"].as_string(), "n2");
+  EXPECT_EQ(starved["waited_permille"].as_int(), 480);
+  EXPECT_EQ(starved["others_permille"].as_int(), 10);
+  EXPECT_EQ(starved["seconds"].as_int(), 50);
+  EXPECT_TRUE(starved["apart"].as_bool());
+  EXPECT_THAT(shown()["evidence"].dump(), HasSubstr("waited 48 % of 50 s for a processor on n2"));
+  // After a restart it is not told again.
+  stop();
+  start();
+  serve();
+  (void)tell_times(1, id, 10, 60s);
+  (void)tell_times(2, id, 480, 60s);
+  pass(3s);
+  EXPECT_EQ(count("starved_seen"), 2);
+  // An hour of it is a few events more.
+  for (int minute = 2; minute <= 62; ++minute) {
+    (void)tell_times(2, id, 480, std::chrono::minutes(minute));
+    pass(3s);
+  }
+  EXPECT_LE(count("starved_seen"), 13);
+}
+
+TEST_F(RankWatchesTest, WhereAllNodesWaitOneShowsIt) {
+  const JobId id = job("");
+  for (int i = 0; i < 3; ++i) {
+    (void)tell_times(1, id, 380, 30s);
+    (void)tell_times(2, id, 400, 30s);
+    pass(3s);
+  }
+  EXPECT_EQ(count("starved_seen"), 1);
+  EXPECT_FALSE(shown()["runs"].items()[0]["starved"].items()[0]["apart"].as_bool());
+}
+
+TEST_F(RankWatchesTest, TimesThatAreNoneAreRefused) {
+  const JobId id = job("");
+  const auto post = [&](const char* times) {
+    return ask("root@10.0.0.1", "POST", "/v1/agent/ranks",
+               Json::object({{"node", "n1"}, {"job", id}, {"times", *Json::parse(times)}}).dump())
+        ->response.status;
+  };
+  EXPECT_EQ(post("{}"), 400);
+  EXPECT_EQ(post("7"), 400);
+  EXPECT_EQ(tell_times(6, id, 500, 30s)->response.status, 404) << "n6 is not of the job";
+}
+
+TEST(StarvedWatch, TellsOfFewNodesOfALargeJob) {
+  StarvedWatch watch;
+  ProcessTimes times;
+  times.seen = 60s;
+  for (int i = 1; i <= 10'000; ++i) {
+    times.waited = i <= 400 ? 30s : 0s;
+    watch.take("n" + std::to_string(i), times);
+  }
+  EXPECT_EQ(watch.news(10'000).size(), StarvedWatch::kMostTold);
+  EXPECT_TRUE(watch.news(10'000).empty());
 }
 
 TEST_F(RankWatchesTest, WhatIsNoReportIsRefused) {

@@ -52,13 +52,24 @@ struct SwimWanted {
   friend bool operator==(const SwimWanted&, const SwimWanted&) = default;
 };
 
+/// A node of a run whose processes waited for a processor, as the journal has it (service/starved_watch.h).
+struct StarvedTold {
+  std::string node;
+  Micros lost{0};
+  bool apart = false;  ///< it alone, and not all nodes of the run
+  friend bool operator==(const StarvedTold&, const StarvedTold&) = default;
+};
+
 /// A run whose ranks are looked at by the agents of its nodes (service/rank_watches.h).
 struct RanksWatched {
   JobId job_id = 0;
   std::uint32_t uid = 0;
-  std::vector<std::string> nodes;  ///< sorted
-  std::string subject, run;        ///< "c17", "c17.r1"
-  bool told = false;               ///< that they do not go on is in the journal
+  std::vector<std::string> nodes;         ///< sorted
+  std::string subject, run;               ///< "c17", "c17.r1"
+  bool told = false;                      ///< that they do not go on is in the journal
+  bool stacks = true;                     ///< whether they go on (do they hang?)
+  bool times = false;                     ///< whether they wait for processors
+  std::vector<StarvedTold> starved = {};  ///< that they did is in the journal
   friend bool operator==(const RanksWatched&, const RanksWatched&) = default;
 };
 
@@ -121,7 +132,7 @@ class Seat {
   virtual Wish wish() const { return {}; }
   /// Running jobs whose nodes are to watch each other (fast detection of lost nodes).
   virtual std::vector<SwimWanted> swim_groups() const { return {}; }
-  /// Running jobs whose ranks are to be looked at (do they hang?).
+  /// Running jobs whose ranks are to be looked at (do they hang, do they get their processors?).
   virtual std::vector<RanksWatched> ranks_watched() const { return {}; }
   /// Claims that it must hold for what it has done already, which a journal of an older version lacks.
   virtual std::vector<cluster::Claim> owed() const { return {}; }

@@ -39,6 +39,7 @@ constexpr auto kC = std::to_array<Value>({{c_open, "open", false},
                                           {c_failed, "failed", true}});
 constexpr auto kL = std::to_array<Value>(
     {{l_same, "same", true}, {l_unclear, "unclear", true}, {l_different, "different", true}});
+constexpr auto kS = std::to_array<Value>({{s_no, "no", true}, {s_yes, "a node", true}});
 constexpr auto kColumns = std::to_array<Column>({{"A1", kA1},
                                                  {"C1", kC1},
                                                  {"A2", kA},
@@ -47,7 +48,8 @@ constexpr auto kColumns = std::to_array<Column>({{"A1", kA1},
                                                  {"A3", kA},
                                                  {"C3", kC},
                                                  {"L13", kL},
-                                                 {"L23", kL}});
+                                                 {"L23", kL},
+                                                 {"starved", kS}});
 
 Facts facts_of_values(const std::array<std::uint8_t, kColumns.size()>& bits) {
   Facts f;
@@ -55,6 +57,7 @@ Facts facts_of_values(const std::array<std::uint8_t, kColumns.size()>& bits) {
   f.a2 = static_cast<A>(bits[2]), f.c2 = static_cast<C>(bits[3]), f.l12 = static_cast<L>(bits[4]);
   f.a3 = static_cast<A>(bits[5]), f.c3 = static_cast<C>(bits[6]);
   f.l13 = static_cast<L>(bits[7]), f.l23 = static_cast<L>(bits[8]);
+  f.starved = static_cast<S>(bits[9]);
   return f;
 }
 
@@ -71,7 +74,8 @@ class Tree {
         "# SPDX-License-Identifier: Apache-2.0\n"
         "# What the verdict table answers.  A(n): the program's n-th run; C(n): V on its nodes; L: how "
         "alike\n"
-        "# two failures are.  Written by verdict_table_test with SB_REWRITE=1.\n";
+        "# two failures are; starved: whether a node of S1 explains that it was slow.\n"
+        "# Written by verdict_table_test with SB_REWRITE=1.\n";
     print(root_, 0, "");
     return text_;
   }

@@ -15,7 +15,7 @@
 namespace sickbay::identify {
 namespace {
 
-enum Col : std::size_t { A1, C1, A2, C2, L12, A3, C3, L13, L23 };
+enum Col : std::size_t { A1, C1, A2, C2, L12, A3, C3, L13, L23, Starved };
 
 class VerdictTable : public testing::Test {
  protected:
@@ -95,7 +95,20 @@ TEST_F(VerdictTable, AConvictionIsSaidAtOnce) {
 TEST_F(VerdictTable, NoNodeIsTheCauseUnlessItWasConvictedOrLost) {
   for_all([](std::size_t n) {
     return guilt(n) == 0 || is(n, A1, {"node down"}) || is(n, C1, {"failed", "named"}) ||
-           (is(n, C1, {"full"}) && is(n, A2, {"ok"}) && guilt(n) <= 2);
+           (is(n, C1, {"full"}) && is(n, A2, {"ok"}) && guilt(n) <= 2) ||
+           (is(n, Starved, {"a node"}) && is(n, A2, {"ok"}) && guilt(n) <= 2);
+  });
+}
+
+// What was seen while the job ran is over when V looks: it names a node where nothing else does, in no case
+// but that the job completed elsewhere, and takes nothing from what V or Slurm say.
+TEST_F(VerdictTable, AStarvedNodeCountsOnlyWhereTheProgramCompletedElsewhere) {
+  for_all([](std::size_t n) {
+    if (!is(n, Starved, {"a node"})) return true;
+    const std::size_t without = all().with(n, Starved, 0);
+    if (all().answer(n) == all().answer(without)) return true;
+    return is(n, A1, {"failed"}) && is(n, A2, {"ok"}) && !is(n, C1, {"failed", "named", "open"}) &&
+           row(n)->blame == Blame::s1_starved && row(n)->confidence != Confidence::high;
   });
 }
 

@@ -11,6 +11,8 @@
 #include <string_view>
 #include <vector>
 
+#include "model/process_times.h"
+
 namespace sickbay::node {
 
 /// Lines `NAME: 12 kB` of /proc/meminfo and /proc/PID/status; kB are made bytes, the rest are counts.
@@ -39,6 +41,16 @@ struct ProcessStat {
   std::int64_t pages = 0;    ///< resident
 };
 std::optional<ProcessStat> parse_process_stat(std::string_view line);
+
+/// What a thread ran and waited, "RAN WAITED SLICES" of /proc/PID/schedstat; nothing where it is none.
+std::optional<ThreadCounts> parse_schedstat(std::string_view text);
+/// Time of children that have ended, user and system, in ticks, of a line of /proc/PID/stat.
+std::int64_t parse_children(std::string_view stat);
+/// The file with the counters of the processor's control group, by /proc/PID/cgroup; "" where there is none.
+std::string cpu_stat_file(std::string_view cgroup);
+/// Microseconds for which a control group was throttled, of either version's cpu.stat; -1 where it does not
+/// say.
+std::int64_t parse_throttled(std::string_view cpu_stat);
 
 /// The first number of the line "Uid:" (real user) of /proc/PID/status.
 std::optional<std::int64_t> parse_uid(std::string_view status);

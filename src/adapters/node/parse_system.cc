@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Parsers of what the kernel and its configuration say: processes, network, users, Slurm, time.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 
@@ -20,6 +22,17 @@ std::optional<std::int64_t> number_behind(std::string_view text, std::string_vie
   // Job numbers of Slurm have 32 bits.
   if (!job || *job <= 0 || *job > std::numeric_limits<std::uint32_t>::max()) return std::nullopt;
   return job;
+}
+
+constexpr std::int64_t kMostTicks = std::int64_t{1} << 50;
+
+// The word `number` (from 0) behind the name of a line of /proc/PID/stat.
+std::int64_t stat_field(std::string_view stat, int number) {
+  const std::size_t name = stat.rfind(')');
+  if (name == std::string_view::npos) return 0;
+  std::string_view rest = stat.substr(name + 1);
+  for (int i = 0; i < number; ++i) (void)next_word(rest);
+  return std::clamp<std::int64_t>(to_integer(trimmed(next_word(rest))).value_or(0), 0, kMostTicks);
 }
 
 }  // namespace
@@ -168,6 +181,46 @@ std::optional<double> parse_sntp(std::string_view packet) {
   const double seconds = static_cast<double>(whole) - 2208988800.0 + static_cast<double>(part) / 4294967296.0;
   if (seconds <= 0) return std::nullopt;  // before 1970: a server that has lost its clock must not judge ours
   return seconds;
+}
+
+std::optional<ThreadCounts> parse_schedstat(std::string_view text) {
+  const auto ran = to_integer(next_word(text)), waited = to_integer(next_word(text));
+  if (!ran || !waited || *ran < 0 || *waited < 0) return std::nullopt;
+  ThreadCounts counts;
+  counts.ran = std::chrono::nanoseconds(*ran);
+  counts.waited = std::chrono::nanoseconds(*waited);
+  return counts;
+}
+
+std::int64_t parse_children(std::string_view stat) {
+  // STATE PPID PGRP SESSION TTY TPGID FLAGS MINFLT CMINFLT MAJFLT CMAJFLT UTIME STIME CUTIME CSTIME
+  return stat_field(stat, 13) + stat_field(stat, 14);
+}
+
+std::string cpu_stat_file(std::string_view cgroup) {
+  std::string unified;
+  while (const auto line = next_line(cgroup)) {
+    std::string_view path = *line;
+    (void)next_part(path, ':');
+    std::string_view controllers = next_part(path, ':');
+    if (path.empty() || path.find("..") != std::string_view::npos) continue;
+    if (controllers.empty()) unified = fmt::format("/sys/fs/cgroup{}/cpu.stat", path);
+    while (!controllers.empty())
+      if (next_part(controllers, ',') == "cpu") return fmt::format("/sys/fs/cgroup/cpu{}/cpu.stat", path);
+  }
+  return unified;
+}
+
+std::int64_t parse_throttled(std::string_view text) {
+  while (const auto line = next_line(text)) {
+    std::string_view rest = *line;
+    const std::string_view name = next_word(rest);
+    if (name != "throttled_usec" && name != "throttled_time") continue;
+    const auto value = to_integer(next_word(rest));
+    if (!value || *value < 0) return -1;
+    return name == "throttled_usec" ? *value : *value / 1000;
+  }
+  return -1;
 }
 
 }  // namespace sickbay::node

@@ -20,6 +20,7 @@
 #include "adapters/node/job_here.h"
 #include "adapters/node/node_runner.h"
 #include "adapters/node/process_identity.h"
+#include "adapters/node/wait_times.h"
 #include "adapters/posix/agent_files.h"
 #include "adapters/posix/files.h"
 #include "adapters/posix/installed_file.h"
@@ -247,6 +248,8 @@ Result<int> run(const Wish& wish) {
   auto client = to.host.empty() ? nullptr : make_signed_client(*loop, *credentials, to);
   Operations operations(*loop);
   auto processes = make_process_runner(*loop);
+  const node::Tree here("/");
+  node::TimesReader times(here);
   AgentOptions options;
   options.node = node_name(*config);
   options.boot_id = boot->substr(0, boot->find('\n'));
@@ -272,6 +275,10 @@ Result<int> run(const Wish& wish) {
   options.leaving = leaving.shown();
   options.show_leaving = [leaving](std::optional<TimePoint> since) { return leaving.show(since); };
   options.look_at_ranks = look_by_program(*processes);
+  options.times = {
+      [&times](JobId job, std::uint32_t uid, bool search) { return times.count(job, uid, search); },
+      [&times](const std::vector<std::int64_t>& pids) { return times.states(pids); },
+      [&times](JobId job) { times.forget(job); }};
   options.components = std::move(*components);
   options.processes = processes.get();
   options.random = [] {

@@ -20,6 +20,7 @@
 #include "engine/identify/rerun.h"
 #include "engine/identify/resume.h"
 #include "engine/identify/signs.h"
+#include "engine/identify/starved.h"
 #include "engine/identify/suspects.h"
 #include "model/slurm_state.h"
 
@@ -133,6 +134,7 @@ void on_job_seen(State& s, const View& view, Case* c, const Event& e) {
     run->down_nodes.clear();
     run->ended_at = kNoTime;
     run->hang = Json();
+    run->starved.clear();
   }
   run->job = std::move(job);
   run->seen_at = e.at;
@@ -248,6 +250,12 @@ void on_hang_over(State&, const View&, Case* c, const Event& e) {
   run->hang_over_at = e.at;
 }
 
+void on_starved_seen(State&, const View&, Case* c, const Event& e) {
+  Run* run = c ? run_named(*c, e) : nullptr;
+  if (run == nullptr || ended(run->outcome) || e.body["job_id"].as_int() != run->job.job_id) return;
+  take_starved(*run, e.body);
+}
+
 void on_cancel_requested(State&, const View&, Case* c, const Event& e) {
   if (c == nullptr) return;
   c->cancel_requested = true;
@@ -309,6 +317,7 @@ constexpr auto kKinds = std::to_array<KindRow>({
     {kCancelRequested, on_cancel_requested},
     {kHangSeen, on_hang_seen},
     {kHangOver, on_hang_over},
+    {kStarvedSeen, on_starved_seen},
     {kVerdict, on_verdict},
     {kCaseClosed, on_case_closed},
     {kArchived, on_archived},

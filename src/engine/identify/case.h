@@ -99,6 +99,19 @@ struct Incarnation {
   TimePoint start = kNoTime;                   ///< Slurm's
 };
 
+/// A node of a run on which its processes waited for a processor, or were stopped (service/starved_watch.h).
+struct Starved {
+  std::string node;
+  std::string process;  ///< name of the one that lost most
+  std::chrono::seconds seen{0};
+  std::int64_t waited = 0, stopped = 0;  ///< thousandths of that time
+  std::int64_t others = -1;              ///< what those on the other nodes lost; -1: there is no other
+  Micros throttled{0};                   ///< by a quota, as far as known
+  bool apart = false;                    ///< much more than on the others
+  std::int64_t lost_permille() const { return waited + stopped; }
+  Micros lost() const { return Micros(seen) * lost_permille() / 1000; }
+};
+
 struct Run {
   static constexpr int kFields = 33;  ///< base/state_archive.h
   RunId id;
@@ -126,6 +139,7 @@ struct Run {
   /// Its ranks do not go on (engine/hang), as told last; null where they do, or nobody looked.
   Json hang;
   TimePoint hang_at = kNoTime, hang_over_at = kNoTime;  ///< journal stamps; over: they went on after all
+  std::vector<Starved> starved;                         ///< by node, as told last
   std::vector<NodeResult> results;                      ///< of a verification
   std::vector<Incarnation> earlier;  ///< of the same job, oldest first; the first and the latest few
 

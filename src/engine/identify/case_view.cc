@@ -11,6 +11,7 @@
 #include "engine/identify/node_notes.h"
 #include "engine/identify/provisional.h"
 #include "engine/identify/rerun.h"
+#include "engine/identify/starved.h"
 
 namespace sickbay::identify {
 namespace {
@@ -56,6 +57,20 @@ Json earlier_view(const Run& run) {
   return list;
 }
 
+Json starved_view(const Run& run) {
+  Json list = Json::array();
+  for (const Starved& one : run.starved)
+    list.push(Json::object({{"node", one.node},
+                            {"process", one.process},
+                            {"seconds", std::int64_t{one.seen.count()}},
+                            {"waited_permille", one.waited},
+                            {"stopped_permille", one.stopped},
+                            {"others_permille", one.others},
+                            {"throttled_ms", one.throttled.count() / 1000},
+                            {"apart", one.apart}}));
+  return list;
+}
+
 Json run_view(const Run& run) {
   Json view = Json::object({{"run", run.id.text()},
                             {"kind", run.is_program() ? "program"
@@ -85,6 +100,7 @@ Json run_view(const Run& run) {
                             {"fingerprint", trace_view(run)},
                             {"verification", verification_view(run)}});
   if (!run.earlier.empty()) view.set("earlier", earlier_view(run));
+  if (!run.starved.empty()) view.set("starved", starved_view(run));
   if (run.hang.is_object())
     view.set("hang", Json(run.hang))
         .set("hang_at", to_micros(run.hang_at))
@@ -126,6 +142,8 @@ Json evidence_view(const Case& c) {
       // A person's DOWN is told, and speaks against nobody.
       add_evidence(list, note.node, note.what == NodeNote::What::taken ? "told" : "against", words_of(note),
                    run);
+    for (const Starved& one : run.starved)
+      add_evidence(list, one.node, one.apart ? "against" : "told", words_of(one), run);
     if (run.outcome == Outcome::failed && run.trace && !run.trace->node.empty())
       add_evidence(list, run.trace->node, "against",
                    run.trace->rank >= 0 ? fmt::format("rank {} failed first there", run.trace->rank)

@@ -42,6 +42,7 @@ struct Policy {
                                   3600};  ///< a re-run queued longer than this: its nodes are not to be had
   std::chrono::seconds control_age{24 * 3600};  ///< a pass of V elsewhere counts this long
   HangMode hang = HangMode::off;  ///< where the user does not say: are the ranks of his job watched
+  bool starved = true;            ///< runs are looked at for processes that wait for a processor
   bool steps_fail = false;  ///< where the user does not say: a failed step of a COMPLETED job is a failure
   int submit_attempts = 3;  ///< of a run that slurmctld lost or that never began
   int max_reruns = 2;       ///< paper 2.2, step 4

@@ -12,6 +12,7 @@
 #include "engine/identify/launch.h"
 #include "engine/identify/placement.h"
 #include "engine/identify/rerun.h"
+#include "engine/identify/starved.h"
 #include "engine/identify/suspects.h"
 #include "engine/identify/usual_time.h"
 #include "engine/identify/verdict_text.h"
@@ -147,6 +148,7 @@ Facts facts_of(const Known& known, const Case& subject) {
         *column == a_none && run && !over && tries_again(known, subject, *run))
       *column = a_open;
   if (over) close_columns(subject, f);
+  if (starved_cause(subject) != nullptr) f.starved = s_yes;
   // A node that went down under a re-run convicts itself as V would (the paper's C2).
   if (f.a2 == a_down) f.c2 = c_failed;
   if (f.a3 == a_down) f.c3 = c_failed;
@@ -174,7 +176,11 @@ std::optional<Verdict> judge(const Known& known, const Case& subject) {
   v.confidence = row->confidence;
   v.at = known.now;
   Told told;
-  if (row->blame != Blame::nobody) {
+  if (row->blame == Blame::s1_starved) {
+    const Starved& cause = *starved_cause(subject);
+    v.nodes = {cause.node};
+    told.starved = words_of(cause);
+  } else if (row->blame != Blame::nobody) {
     const auto results = guilty_results(known, subject, row->blame);
     v.nodes = guilty_nodes(subject, results);
     // Blame without a conviction by V comes from a lost node, also where Slurm did not say which.
@@ -209,6 +215,10 @@ std::optional<Verdict> judge(const Known& known, const Case& subject) {
     if (whole) v.confidence = lower(v.confidence);
   }
   v.faulty = faulty_of(known, subject, v);
+  // Something that is over: it is told, and takes no node out.
+  if (row->blame == Blame::s1_starved)
+    v.faulty->push_back(
+        {v.nodes.front(), "", subject.programs.front().id.text(), "starved", told.starved, false});
   // Slurm's own requeue asks for no more than that a node was lost.  A program that seems to take nodes down
   // does not get more of them.
   if (v.cause == Cause::inconclusive && facts.a1 == a_down && row->lack != Lack::safe_place)

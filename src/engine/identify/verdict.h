@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The verdict table: from the outcomes of P and V to a cause.
 //
-// The facts are reduced to nine small columns; the first row that fits wins (verdict_table.cc), and its id
+// The facts are reduced to ten small columns; the first row that fits wins (verdict_table.cc), and its id
 // goes into the verdict.  Rows that are not final are what can be said while an experiment is still under
 // way.  The id is for people and for the journal only: what the engine or the words must know of a row is a
 // column of its own.  test/verdicts has the answer for every combination of the columns.
@@ -42,6 +42,8 @@ enum C : std::uint8_t {
   c_named = 64,     ///< and P's output names the node
   c_any = 127
 };
+/// S: whether a node of the first run was starved, as explains that it was slow (starved.h).
+enum S : std::uint8_t { s_no = 1, s_yes = 2, s_any = 3 };
 /// L(n, m): how alike two failures are.
 enum L : std::uint8_t { l_open = 1, l_same = 2, l_unclear = 4, l_different = 8, l_any = 15 };
 
@@ -54,13 +56,15 @@ struct Facts {
   A a3 = a_open;
   C c3 = c_open;
   L l13 = l_open, l23 = l_open;
+  S starved = s_no;
 };
 
 /// Who is the cause.  Only nodes of the first run can be: on no others did the user's job run.
 enum class Blame : std::uint8_t {
   nobody,
-  s1,       ///< nodes of the first run that were lost, or that V convicts of what can explain the failure
-  s1_full,  ///< those without room
+  s1,          ///< nodes of the first run that were lost, or that V convicts of what can explain the failure
+  s1_full,     ///< those without room
+  s1_starved,  ///< the one whose processes got no processor
 };
 
 /// What a row is in want of.  Of one that decides nothing the words and the advice follow from that.
@@ -88,6 +92,7 @@ enum class Stage : std::uint8_t {
 struct When {
   std::uint8_t a1 = a_any, c1 = c_any, a2 = a_any, c2 = c_any, l12 = l_any;
   std::uint8_t a3 = a_any, c3 = c_any, l13 = l_any, l23 = l_any;
+  std::uint8_t starved = s_any;
 };
 
 struct Row {

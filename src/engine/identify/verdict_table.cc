@@ -227,6 +227,13 @@ constexpr auto kRows = std::to_array<Row>({
         "it fails on nodes where the known-good program found nothing that explains it, and on others; not "
         "all "
         "of them are acquitted, or the failures are not clearly alike"),
+    // Time was what was wrong, and one node was seen to withhold it.  Above P6 to P8: what V finds
+    // afterwards,
+    // or does not find, says nothing of a time that is over.  Never of high confidence for that reason.
+    row("T1", {.a1 = a_fail, .c1 = kClear, .a2 = a_ok, .starved = s_yes}, Cause::node, Blame::s1_starved,
+        medium, Stage::final,
+        "it was too slow while its processes on one node did not get the processor that they asked for, and "
+        "completed on other nodes; the known-good program finds nothing there that explains it now"),
     // Item 4, and the one fault that does not explain the failure and may be the cause all the same.
     row("P6", {.a1 = a_fail, .c1 = c_ok, .a2 = a_ok}, Cause::non_deterministic, Blame::nobody, high,
         Stage::final,
@@ -505,13 +512,18 @@ constexpr auto kRows = std::to_array<Row>({
         Lack::verification),
     row("U9", {.a1 = a_fail, .c1 = c_unknown, .a2 = a_fail, .c2 = c_unknown}, Cause::inconclusive,
         Blame::nobody, low, Stage::waits, "the nodes of neither run could be verified", Lack::verification),
+    row("T2", {.a1 = a_fail, .c1 = c_unknown, .a2 = a_ok, .starved = s_yes}, Cause::node, Blame::s1_starved,
+        low, Stage::waits,
+        "it was too slow while its processes on one node did not get the processor that they asked for, and "
+        "completed on other nodes; the nodes of the failed run could not be verified"),
     row("U10", {.a1 = a_fail, .c1 = c_unknown, .a2 = a_ok | a_none}, Cause::inconclusive, Blame::nobody, low,
         Stage::waits, "the nodes of the failed run could not be verified", Lack::verification),
 });
 
 bool fits(const When& when, const Facts& f) {
   return (when.a1 & f.a1) && (when.c1 & f.c1) && (when.a2 & f.a2) && (when.c2 & f.c2) && (when.l12 & f.l12) &&
-         (when.a3 & f.a3) && (when.c3 & f.c3) && (when.l13 & f.l13) && (when.l23 & f.l23);
+         (when.a3 & f.a3) && (when.c3 & f.c3) && (when.l13 & f.l13) && (when.l23 & f.l23) &&
+         (when.starved & f.starved);
 }
 
 }  // namespace

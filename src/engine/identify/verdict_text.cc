@@ -12,6 +12,7 @@
 #include "engine/identify/node_notes.h"
 #include "engine/identify/rerun.h"
 #include "engine/identify/resume.h"
+#include "engine/identify/starved.h"
 
 namespace sickbay::identify {
 namespace {
@@ -115,6 +116,9 @@ std::string node_sentence(const Row& row, const Verdict& v, const Told& told) {
                        row.stage == Stage::third ? "a third run will tell whether the program is at fault too"
                                                  : "confirming on other nodes");
   const std::string_view sure = v.confidence == Confidence::low ? "probably " : "";
+  if (!told.starved.empty())
+    return fmt::format("Node {} is {}the cause, not the program: {}. It may be over by now.", names, sure,
+                       told.starved);
   if (!told.full.empty())
     return fmt::format("{} {} {} {}the cause: {} {} is full.", plural(v.nodes.size(), "Node"), names,
                        one ? "is" : "are", sure, one ? "its" : "their", told.full);
@@ -216,6 +220,15 @@ void advise_on_node(const Case& subject, Verdict& v) {
   if (std::string line = dependents_advice(subject); !line.empty()) v.next.push_back(std::move(line));
 }
 
+void advise_on_starved_node(const Case& subject, Verdict& v) {
+  advise_on_node(subject, v);
+  const JobInfo& job = subject.programs.front().job;
+  v.next.push_back(
+      fmt::format("operators: look at what else ran on {} from {} to {}: other processes, quotas of control "
+                  "groups, somebody who stops processes; the node is not drained for it",
+                  compress_hostlist(v.nodes), format_time(job.start), format_time(job.end)));
+}
+
 void advise_on_non_deterministic(const Case& subject, Verdict& v) {
   v.missing.push_back(
       "more runs on chosen sets of nodes, to tell a program that fails now and then from a node that does");
@@ -303,7 +316,7 @@ Advice advice_for(const Row& row) {
     case Cause::program:
       return row.lack == Lack::one_way ? advise_on_program_and_leftovers : advise_on_program;
     case Cause::node:
-      return advise_on_node;
+      return row.blame == Blame::s1_starved ? advise_on_starved_node : advise_on_node;
     case Cause::non_deterministic:
       return advise_on_non_deterministic;
     default:
@@ -380,6 +393,7 @@ void put_in_words(const Case& subject, const Row& row, const Told& told, Verdict
     v.why.push_back(std::string(row.why));
     add_run_lines(subject, v.why);
     add_node_notes(subject, v.why);
+    add_starved_lines(subject, v.why);
     if (row.cause == Cause::inconclusive) add_signs(subject, v);
   }
   for (const auto& [n, nodes] : told.reused)

@@ -15,6 +15,7 @@ struct Told {
   bool unwitnessed = false;                        ///< no third node could say which end of them it is
   std::map<int, std::vector<std::string>> reused;  ///< by re-run: nodes of earlier runs that it ran on again
   std::string full;        ///< the cause is no more than that this folder of a node is full
+  std::string starved;     ///< the cause is that processes got no processor: what was seen of it
   bool lost = false;       ///< a node of the first run went down
   bool acquitted = false;  ///< V passes on the nodes of the first run
 };

@@ -102,6 +102,10 @@ void Agent::start() {
     rank_looks_ = std::make_unique<RankLooks>(
         loop_, options_.look_at_ranks, [this](Json report) { post_ranks(std::move(report)); },
         [this](const std::string& line) { say(line); });
+  if (rank_looks_ && options_.times.count)
+    job_times_ = std::make_unique<JobTimes>(
+        loop_, options_.times, [this](Json report) { post_ranks(std::move(report)); },
+        [this](const std::string& line) { say(line); });
   if (sickbayd_ != nullptr && options_.processes != nullptr)
     component_restarts_ =
         std::make_unique<ComponentRestarts>(loop_, *options_.processes, store_, options_.components,

@@ -27,6 +27,7 @@
 #include "ports/lifetime.h"
 #include "service/agent/component_restarts.h"
 #include "service/agent/diagnosis.h"
+#include "service/agent/job_times.h"
 #include "service/agent/modes.h"
 #include "service/agent/neighbours.h"
 #include "service/agent/rank_looks.h"
@@ -55,6 +56,7 @@ struct AgentOptions {
   /// What this node tells for the comparison of the fleet (adapters/node/fleet_facts.h); empty: nothing.
   std::function<Json()> facts;
   LookAtRanks look_at_ranks;  ///< without it sickbayd is not told that this agent can
+  TimesSource times;          ///< of the processes of jobs; used where look_at_ranks is there
   /// Shows programs on this node since when it is leaving, or that it is not (nothing); `leaving` is what it
   /// shows already.  Without it sickbayd is not told that this agent can.
   std::function<Status(std::optional<TimePoint> since)> show_leaving;
@@ -241,6 +243,7 @@ class Agent {
   int poll_failures_ = 0, deliver_failures_ = 0;
   std::unique_ptr<Neighbours> neighbours_;                 ///< may be null
   std::unique_ptr<RankLooks> rank_looks_;                  ///< likewise
+  std::unique_ptr<JobTimes> job_times_;                    ///< likewise
   std::unique_ptr<ComponentRestarts> component_restarts_;  ///< likewise
   std::function<void()> once_done_;
   std::function<void()> delivered_;  ///< nothing waits any more

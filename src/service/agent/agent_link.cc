@@ -118,7 +118,10 @@ void Agent::take_tasks(const Json& answer, ActiveWord said, TimePoint asked) {
   }
   take_leave(answer["active"], said, asked);
   if (neighbours_ && answer["swim"].is_object()) neighbours_->take(answer["swim"]);
-  if (rank_looks_ && answer["ranks"].is_object()) rank_looks_->take(answer["ranks"]);
+  if (rank_looks_ && answer["ranks"].is_object()) {
+    rank_looks_->take(answer["ranks"]);
+    if (job_times_) job_times_->take(answer["ranks"]["times"]);
+  }
   if (options_.show_leaving) take_leaving(answer["leaving"]);
   for (const Json& task : answer["ended"].items()) leave_task(task.as_int());
   for (const Json& item : answer["items"].items()) {

@@ -23,6 +23,12 @@ WatchedArray watched_array(const identify::TaskArray& array, std::int64_t longes
 
 constexpr Micros kLookAtNodes = std::chrono::seconds(30);
 
+std::vector<StarvedTold> starved_told(const identify::Run& run) {
+  std::vector<StarvedTold> told;
+  for (const identify::Starved& one : run.starved) told.push_back({one.node, one.lost(), one.apart});
+  return told;
+}
+
 bool is_verification(std::string_view run_or_key) {
   const auto id = parse_run_id(run_or_key.substr(0, run_or_key.rfind(".a")));
   return id && id->kind == RunKind::verification;
@@ -95,11 +101,13 @@ std::vector<RanksWatched> IdentifySeat::ranks_watched() const {
   std::vector<RanksWatched> list;
   for (const std::int64_t no : state_.open) {
     const identify::Case& c = state_.cases.at(no);
-    if (c.options.hang == HangMode::off) continue;
+    const bool stacks = c.options.hang != HangMode::off;
+    if (!stacks && !policy_.starved) continue;
     // Its re-runs, too: they would wait for the time limit as the first did.
     for (const identify::Run& run : c.programs)
       if (run.bound && run.outcome == identify::Outcome::running && !run.nodes.empty() && !run.cancel_wanted)
-        list.push_back({run.job.job_id, c.owner.uid, run.nodes, c.name(), run.id.text(), run.hangs()});
+        list.push_back({run.job.job_id, c.owner.uid, run.nodes, c.name(), run.id.text(), run.hangs(), stacks,
+                        policy_.starved, starved_told(run)});
   }
   return list;
 }

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+// A node on which a run's processes waited for a processor: when it is the cause, and when nobody is.
+#include "engine/identify/starved.h"
+
+#include <gmock/gmock.h>
+
+#include "engine/identify/case_view.h"
+#include "engine/identify/verdict.h"
+
+namespace sickbay::identify {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::Contains;
+using testing::HasSubstr;
+
+// alice's job on n1 and n2 ran for 60 s into its limit, and for 33 s on n3 and n4; V passed on n1 and n2.
+class StarvedTest : public testing::Test {
+ protected:
+  StarvedTest() {
+    event(kCaseOpened, Json::object({{"owner", Owner{"alice", 60001, 60001}.to_json()},
+                                     {"options", Json::object({{"expect_time_s", 45}})},
+                                     {"work_dir", "/home/alice"},
+                                     {"output_dir", "/home/alice/sickbay-c1"}}));
+    event(kJobBound, Json::object({{"run", "c1.r1"}, {"job_id", 100}}));
+    see("RUNNING", 0s);
+  }
+  void event(std::string_view kind, Json body) {
+    Event e;
+    e.at = now_ += 1s;
+    e.subject = "c1";
+    e.kind = kind;
+    e.body = std::move(body);
+    events_.push_back(e);
+    cluster::apply(cluster_, e);
+    apply(state_, cluster_.view, e);
+  }
+  void see(const char* state, std::chrono::seconds lived, std::uint32_t restarts = 0) {
+    JobInfo job;
+    job.job_id = 100;
+    job.uid = 60001;
+    job.state = state;
+    job.nodes = "n[1-2]";
+    job.submit = job.start = from_unix_seconds(1'800'000'000);
+    if (lived > 0s) job.end = job.start + lived;
+    job.restart_cnt = restarts;
+    event(kJobSeen, Json::object({{"run", "c1.r1"}, {"job", job.to_json()}}));
+  }
+  void starved(const char* node, int waited, int stopped = 0, bool apart = true, int others = 10,
+               int seconds = 60, JobId job = 100) {
+    event(kStarvedSeen, Json::object({{"run", "c1.r1"},
+                                      {"job_id", job},
+                                      {"node", node},
+                                      {"process", "sp"},
+                                      {"seconds", seconds},
+                                      {"waited_permille", waited},
+                                      {"stopped_permille", stopped},
+                                      {"others_permille", others},
+                                      {"apart", apart}}));
+  }
+  // The failed run's end, the good run elsewhere, and V.
+  Case& ends(const char* state = "TIMEOUT", std::chrono::seconds lived = 60s) {
+    see(state, lived);
+    Case& c = state_.cases.at(1);
+    identify::Run r2;
+    r2.id = {1, RunKind::program, 2};
+    r2.outcome = Outcome::ok;
+    r2.nodes = {"n3", "n4"};
+    r2.job = c.programs.front().job;
+    r2.job.state = "COMPLETED";
+    r2.job.end = r2.job.start + 33s;
+    r2.bound = r2.output_read = true;
+    c.programs.push_back(r2);
+    c.programs.front().output_read = true;
+    identify::Run v1;
+    v1.id = {1, RunKind::verification, 1};
+    v1.checks = 1;
+    v1.outcome = Outcome::ok;
+    v1.nodes = {"n1", "n2"};
+    v1.bound = v1.output_read = true;
+    v1.wanted_at = now_;
+    v1.results = {{"n1", "", "ok", ""}, {"n2", "", "ok", ""}};
+    c.verifications.push_back(v1);
+    return c;
+  }
+  Verdict judged(const Case& c) const {
+    const auto verdict = judge({cluster_.view, state_, policy_, now_}, c);
+    EXPECT_TRUE(verdict);
+    return verdict.value_or(Verdict());
+  }
+  const identify::Run& r1() const { return state_.cases.at(1).programs.front(); }
+
+  TimePoint now_ = from_unix_seconds(1'800'000'000);
+  std::vector<Event> events_;
+  cluster::Cluster cluster_;
+  State state_;
+  Policy policy_;
+};
+
+TEST_F(StarvedTest, TheNodeIsTheCauseAndIsNotDrained) {
+  starved("n2", 480);
+  const Verdict v = judged(ends());
+  EXPECT_EQ(v.rule, "T1");
+  EXPECT_EQ(v.cause, Cause::node);
+  EXPECT_EQ(v.confidence, Confidence::medium);
+  EXPECT_TRUE(v.final);
+  EXPECT_THAT(v.nodes, testing::ElementsAre("n2"));
+  EXPECT_EQ(
+      v.sentence,
+      "Node n2 is the cause, not the program: sp waited 48 % of 60 s for a processor on n2, on the other "
+      "nodes 1 %. It may be over by now.");
+  EXPECT_THAT(v.why, Contains("c1.r1: sp waited 48 % of 60 s for a processor on n2, on the other nodes 1 %"));
+  ASSERT_TRUE(v.faulty);
+  ASSERT_EQ(v.faulty->size(), 1u);
+  EXPECT_EQ(v.faulty->front().what, "starved");
+  EXPECT_FALSE(v.faulty->front().drains);
+  EXPECT_THAT(v.next, Contains(HasSubstr("is not drained for it")));
+}
+
+TEST_F(StarvedTest, AJobThatTookLongerThanExpectedToo) {
+  starved("n2", 300, 0, true, 10, 40);
+  EXPECT_EQ(judged(ends("COMPLETED", 47s)).rule, "T1");
+}
+
+TEST_F(StarvedTest, OneThatWasStoppedInTurns) {
+  starved("n2", 0, 500);
+  EXPECT_THAT(judged(ends()).sentence,
+              HasSubstr("sp was stopped 50 % of 60 s on n2, on the other nodes 1 %."));
+}
+
+TEST_F(StarvedTest, WithoutItNothingChanges) { EXPECT_EQ(judged(ends()).rule, "P6"); }
+
+TEST_F(StarvedTest, WhereAllNodesWaitedNobodyIs) {
+  starved("n2", 400, 0, false, 380);
+  const Verdict v = judged(ends());
+  EXPECT_EQ(v.rule, "P6");
+  EXPECT_THAT(v.why, Contains(HasSubstr("that speaks against no node")));
+}
+
+TEST_F(StarvedTest, TwoNodesAtOnceAreNoSingleCause) {
+  starved("n1", 400);
+  starved("n2", 480);
+  EXPECT_EQ(judged(ends()).rule, "P6");
+}
+
+TEST_F(StarvedTest, AGoodRunThatWasAsStarvedAcquits) {
+  starved("n2", 480);
+  Case& c = ends();
+  c.programs[1].starved = {c.programs[0].starved[0]};
+  c.programs[1].starved[0].node = "n3";
+  c.programs[1].starved[0].apart = false;
+  EXPECT_EQ(judged(c).rule, "P6") << "whether it stood apart from its neighbours or not";
+  c.programs[1].starved[0].waited = 150;
+  EXPECT_EQ(judged(c).rule, "T1");
+}
+
+// Eight hours longer are not explained by a minute.
+TEST_F(StarvedTest, WhatDoesNotExplainTheTimeIsNoCause) {
+  starved("n2", 480);
+  EXPECT_EQ(judged(ends("TIMEOUT", 8h)).rule, "P6");
+}
+
+TEST_F(StarvedTest, AFailureThatIsNoMatterOfTime) {
+  starved("n2", 480);
+  EXPECT_EQ(judged(ends("FAILED")).rule, "P6");
+}
+
+TEST_F(StarvedTest, ADeadlockIsTheProgramsOwn) {
+  starved("n2", 480);
+  event(kHangSeen,
+        Json::object(
+            {{"run", "c1.r1"},
+             {"job_id", 100},
+             {"judgement", Json::object({{"word", "hang"}, {"why", "deadlock"}, {"text", "all wait"}})}}));
+  EXPECT_EQ(judged(ends()).rule, "P6");
+}
+
+TEST_F(StarvedTest, AProgramThatFailsElsewhereInTheSameWay) {
+  starved("n2", 480);
+  Case& c = ends();
+  identify::Run& r2 = c.programs[1];
+  r2.outcome = Outcome::failed;
+  r2.symptom = Symptom::stall;
+  r2.job.state = "TIMEOUT";
+  identify::Run v2 = c.verifications[0];
+  v2.id.n = 2;
+  v2.checks = 2;
+  v2.nodes = r2.nodes;
+  v2.results = {{"n3", "", "ok", ""}, {"n4", "", "ok", ""}};
+  c.verifications.push_back(v2);
+  const Verdict v = judged(c);
+  EXPECT_EQ(v.cause, Cause::program) << v.rule;
+  EXPECT_THAT(v.nodes, testing::IsEmpty());
+}
+
+TEST_F(StarvedTest, ARerunOnTheSameNodeProvesNothing) {
+  starved("n2", 480);
+  Case& c = ends();
+  c.programs[1].nodes = {"n2", "n3"};
+  EXPECT_EQ(judged(c).rule, "P6");
+}
+
+TEST_F(StarvedTest, WhereVCouldNotSayItIsLow) {
+  starved("n2", 480);
+  Case& c = ends();
+  c.verifications[0].results.clear();
+  c.verifications[0].outcome = Outcome::not_started;
+  const Verdict v = judged(c);
+  EXPECT_EQ(v.rule, "T2");
+  EXPECT_EQ(v.confidence, Confidence::low);
+}
+
+TEST_F(StarvedTest, TheLastWordOnANodeCounts) {
+  starved("n2", 200, 0, true, 10, 20);
+  starved("n2", 480);
+  ASSERT_EQ(r1().starved.size(), 1u);
+  EXPECT_EQ(r1().starved[0].waited, 480);
+  EXPECT_EQ(r1().starved[0].lost(), 28800ms);
+}
+
+TEST_F(StarvedTest, WordsOnOtherRunsAreNone) {
+  starved("n2", 480, 0, true, 10, 60, 101);
+  EXPECT_TRUE(r1().starved.empty()) << "another job";
+  starved("n2", 480);
+  see("RUNNING", 0s, 1);  // Slurm runs it again
+  EXPECT_TRUE(r1().starved.empty());
+  see("TIMEOUT", 60s, 1);
+  starved("n2", 480);
+  EXPECT_TRUE(r1().starved.empty()) << "it has ended";
+}
+
+TEST_F(StarvedTest, AnythingElseInItIsTaken) {
+  event(kStarvedSeen, Json::object({{"run", "c1.r1"}, {"job_id", 100}}));
+  event(kStarvedSeen, Json());
+  EXPECT_TRUE(r1().starved.empty());
+  for (int i = 0; i < 100; ++i) starved(("n" + std::to_string(i)).c_str(), 5000, -3);
+  EXPECT_EQ(r1().starved.size(), 16u);
+  EXPECT_EQ(r1().starved[0].lost_permille(), 1000);
+  State again;
+  cluster::Cluster seen;
+  for (const Event& e : events_) {
+    cluster::apply(seen, e);
+    apply(again, seen.view, e);
+  }
+  EXPECT_EQ(canonical_text(again), canonical_text(state_));
+}
+
+}  // namespace
+}  // namespace sickbay::identify
