@@ -101,6 +101,7 @@ struct Incarnation {
 
 /// A node of a run on which its processes waited for a processor, or were stopped (service/starved_watch.h).
 struct Starved {
+  static constexpr int kFields = 8;  ///< base/state_archive.h
   std::string node;
   std::string process;  ///< name of the one that lost most
   std::chrono::seconds seen{0};
@@ -113,7 +114,7 @@ struct Starved {
 };
 
 struct Run {
-  static constexpr int kFields = 33;  ///< base/state_archive.h
+  static constexpr int kFields = 34;  ///< base/state_archive.h
   RunId id;
   int attempt = 1;    ///< of the submission; the key is "c17.r2.a1"
   int spent = 0;      ///< attempts before it that count: see tries() and refusals()
