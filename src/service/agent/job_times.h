@@ -4,7 +4,7 @@
 // sickbayd says in the answers to the long poll of which jobs (service/rank_watches.h).  Of each the kernel's
 // counters are read every kEvery, and the states of its processes kSamples times between (who is stopped and
 // continued in turns is to be seen at it); engine/hang/waiting.h adds up what was waited, and the process
-// that lost most is told to sickbayd.  That is read by the agent itself, in some ten microseconds for each
+// that lost most is told to sickbayd.  That is read by the agent itself, in some 40 microseconds for each
 // process and thread; where a look is dear the pauses are longer, kBudget of a processor at the most. Source:
 // doc/design/identify.md, "Starved processes".
 #pragma once
