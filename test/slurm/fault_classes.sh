@@ -127,10 +127,13 @@ in_state() { [ "$(slurm_state "$1")" = "$2" ]; }
 
 # --- parallel job: a process on n2 is lost, the case blames the node, and the job begins anew without it
 "$sickbay" lab fault -l "$lab" n2 rank-kill=SIGKILL >/dev/null
-job=$(as alice "$sickbay submit --parsable --recover -N2 -t 5 $programs/healthy.sh 20" 2>"$folder/submit.err")
+# (Its step begins when the plan has been asked for: of a job that is over no node is restarted.)
+as alice "printf '#!/bin/sh\n#SBATCH --ntasks-per-node=1\nuntil [ -e planned ]; do sleep 0.2; done\nexec $programs/healthy.sh 20\n' >later.sh"
+job=$(as alice "$sickbay submit --parsable --recover -N2 -t 5 later.sh" 2>"$folder/submit.err")
 until_true "the job runs" job_is "$job" JobState RUNNING
 holds "on n1 and n2, the first that are free" job_is "$job" NodeList 'n[1-2]'
 plan job "$job" --node n2
+as alice "touch planned"
 until_true "a recovery comes of its case" opened c ".fault.job.job_id == $job"
 row "parallel job" "$r" "n2 (people), *job:$job, cluster (people)" "intent requeue_job, done requeue_job" \
   "cured: the restart of job:$job cured it"

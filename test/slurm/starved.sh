@@ -3,6 +3,8 @@
 # A job of which one process gets half a processor: it runs into its limit, completes elsewhere, V finds nothing, and
 # the node is named all the same, for what its agent saw while the job ran; nobody is drained.  The same job left alone
 # is normal, and so is one that sleeps.
+# By hand, on a machine with nothing else to do: where compilers or other labs take the processors all nodes wait alike,
+# and nothing can be said of one (which is what it says then).
 #   starved.sh BUILD [SHARE]     SHARE of a processor that the process gets; default 50%
 set -euo pipefail
 build=$(realpath "${1:?usage: starved.sh BUILD}")
