@@ -89,6 +89,8 @@ class Words : public Shipped {
       all.insert("(all unlabelled: " + std::string(kind) + ")");
     for (const char* kind : {"default_name", "interpreter", "other", "not said"})
       all.insert("unknown: " + std::string(kind));
+    for (const char* whose : {"account", "user", "group", "team", "field"})
+      all.insert(whose);  // a statement's
     for (const char* how : {"comment", "keyword", "like", "rename", "step", "submit_line", "work_dir"})
       all.insert(how);
     return all;
