@@ -16,6 +16,7 @@
 #include <random>
 #include <string>
 
+#include "adapters/sim/past_journal.h"
 #include "adapters/sim/sim_cluster.h"
 #include "adapters/sim/sim_loop.h"
 #include "adapters/sim/sim_processes.h"
@@ -223,26 +224,6 @@ struct Start {
   Controller controller;
 };
 
-// The journal as it was.
-class DayBefore final : public Journal {
- public:
-  DayBefore(Journal& whole, std::int64_t last) : whole_(whole), last_(last) {}
-  Status append(std::vector<Event>&) override { return fail(ErrorCode::conflict, "it is the past"); }
-  Status read(std::int64_t after, const std::function<bool(const Event&)>& each) override {
-    return whole_.read(after, [&](const Event& event) { return event.seq <= last_ && each(event); });
-  }
-  Status read_subject(const std::string&, std::int64_t, const std::function<bool(const Event&)>&) override {
-    return {};
-  }
-  std::int64_t last_seq() const override { return last_; }
-  TimePoint last_stamp() const override { return whole_.last_stamp(); }
-  std::int64_t size_bytes() const override { return 0; }
-
- private:
-  Journal& whole_;
-  const std::int64_t last_;
-};
-
 }  // namespace
 
 int main() {
@@ -270,7 +251,7 @@ int main() {
   // A snapshot of the day before, as sickbayd has it: what a start reads besides is one day.
   KeptState kept_state;
   {
-    DayBefore past(*journal, journal->last_seq() - written / kDays);
+    sim::PastJournal past(*journal, journal->last_seq() - written / kDays);
     const auto made = std::make_unique<Start>(past);
     require(made->controller.replay().has_value(), "the journal is replayed");
     const auto at = bench::ThreadTime::now();

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "adapters/sim/past_journal.h"
 #include "engine/identify/further.h"
 #include "engine/identify/rerun.h"
 #include "model/sbatch_array.h"
@@ -143,28 +144,6 @@ SimWorld::~SimWorld() { kill_sickbayd(); }
 
 namespace {
 
-// A journal as it was after the event `last`.
-class Until final : public Journal {
- public:
-  Until(Journal& whole, std::int64_t last) : whole_(whole), last_(last) {}
-  Status append(std::vector<Event>&) override { return fail(ErrorCode::conflict, "it is the past"); }
-  Status read(std::int64_t after, const std::function<bool(const Event&)>& each) override {
-    return whole_.read(after, [&](const Event& event) { return event.seq <= last_ && each(event); });
-  }
-  Status read_subject(const std::string& subject, std::int64_t after,
-                      const std::function<bool(const Event&)>& each) override {
-    return whole_.read_subject(subject, after,
-                               [&](const Event& event) { return event.seq <= last_ && each(event); });
-  }
-  std::int64_t last_seq() const override { return last_; }
-  TimePoint last_stamp() const override { return whole_.last_stamp(); }
-  std::int64_t size_bytes() const override { return 0; }
-
- private:
-  Journal& whole_;
-  const std::int64_t last_;
-};
-
 constexpr std::int64_t kMostLookedBack = 20'000;  // events; a bench has more, and measures something else
 
 }  // namespace
@@ -175,7 +154,7 @@ std::optional<KeptState> SimWorld::look_back() {
   const std::int64_t events = journal_.last_seq();
   if (events < 2 || events > kMostLookedBack) return std::nullopt;
   const std::int64_t seq = 1 + events * 7919 / 31 % events;
-  Until past(journal_, seq);
+  PastJournal past(journal_, seq);
   Daemon daemon(*this, past);
   if (more_seats) more_seats(daemon.seats);
   SB_CHECK(daemon.controller.replay(), "a journal of our own replays");

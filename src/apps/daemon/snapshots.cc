@@ -94,7 +94,7 @@ std::optional<SnapshotHead> Snapshots::head_in_file() const {
 
 bool Snapshots::order_if_due(SqliteJournal& journal, ProcessRunner& processes,
                              std::vector<std::string> arguments, std::function<void(std::string)> done) {
-  if (under_way_) return false;
+  if (under_way_ || journal.last_seq() < kWorthIt) return false;
   const auto head = head_in_file();
   const std::int64_t from = head && why_it_does_not_stand(*head, journal).empty() ? head->seq : 0;
   if (journal.last_seq() - from < kWorthIt) return false;

@@ -43,7 +43,12 @@ void change(const ByState& wanted, Json::Array& answers) {
   }
 }
 
-}  // namespace
+// What a node is looked at for, and what is to be done.
+struct NodeChange {
+  bool wanted = false;  // false: it is so already
+  std::uint32_t state = 0;
+  std::string reason;
+};
 
 Result<NodeChange> look_before_drain(const std::string& name, const std::string& reason) {
   auto node = read_node(name);
@@ -63,6 +68,8 @@ Result<NodeChange> look_before_undrain(const std::string& name, const std::strin
   // Never RESUME: it would also revive a node that an operator has set DOWN.
   return NodeChange{true, NODE_STATE_UNDRAIN, ""};
 }
+
+}  // namespace
 
 Result<Json> change_nodes(const Json& args) {
   using Clock = std::chrono::steady_clock;

@@ -11,14 +11,4 @@ namespace sickbay::slurm {
 /// for a call of its own; those that get the same are then changed by one request.
 Result<Json> change_nodes(const Json& args);
 
-/// What a node is looked at for, and what is to be done.
-struct NodeChange {
-  bool wanted = false;  ///< false: it is so already
-  std::uint32_t state = 0;
-  std::string reason;
-};
-/// Errors: not_found, conflict (somebody else's reason), those of a look.
-Result<NodeChange> look_before_drain(const std::string& node, const std::string& reason);
-Result<NodeChange> look_before_undrain(const std::string& node, const std::string& prefix);
-
 }  // namespace sickbay::slurm
