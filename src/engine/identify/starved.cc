@@ -11,17 +11,26 @@
 namespace sickbay::identify {
 namespace {
 
-// What is told is up to a third less than what was lost when the run ended (half as much again makes news),
-// and the time of a healthy run scatters.
-constexpr int kExplains = 3;
+// Half of what the run took longer must be explained: the time of a healthy run scatters, and so does what is
+// seen of it; but a program that hangs now and then loses some time to other work, too.
+constexpr int kExplains = 2;
 constexpr std::size_t kMostOfRun = 16;
 
 std::int64_t thousandths(const Json& json) { return std::clamp<std::int64_t>(json.as_int(), 0, 1000); }
 
-// Half as much as on `cause` is as starved: it was a good run all the same.
-bool was_as_starved(const Run& run, const Starved& cause) {
-  return std::ranges::any_of(
-      run.starved, [&](const Starved& one) { return one.lost_permille() * 2 >= cause.lost_permille(); });
+// Which part of `ran` the processes of a node lost, in thousandths.  More than half as much again as was told
+// they have not lost: that would have been told, too (service/starved_watch.h).
+std::int64_t share_of(const Starved& one, Micros ran) {
+  return std::min(one.lost_permille(), one.lost() * 1500 / std::max(ran, Micros(1)));
+}
+
+// By how much `slow` would have been shorter, had it lost no more of its time than `good` did, which was a
+// good run all the same: what it had of the processors would have taken it so much less.
+Micros explained(const Starved& cause, Micros slow, const Run& good, Micros good_ran) {
+  std::int64_t usual = 0;
+  for (const Starved& one : good.starved) usual = std::max(usual, share_of(one, good_ran));
+  const std::int64_t lost = share_of(cause, slow);
+  return lost <= usual ? Micros(0) : slow * (lost - usual) / (1000 - usual);
 }
 
 }  // namespace
@@ -56,14 +65,24 @@ const Starved* starved_cause(const Case& subject) {
     if (cause != nullptr) return nullptr;  // two nodes at once: the program, or the time of day
     cause = &one;
   }
-  if (cause == nullptr || !has_host(first->nodes, cause->node) || has_host(second->nodes, cause->node) ||
-      was_as_starved(*second, *cause))
+  if (cause == nullptr || !has_host(first->nodes, cause->node) || has_host(second->nodes, cause->node))
     return nullptr;
   const JobInfo &slow = first->job, &good = second->job;
   if (slow.start == kNoTime || slow.end == kNoTime || good.start == kNoTime || good.end == kNoTime)
     return nullptr;
-  const Micros longer = (slow.end - slow.start) - (good.end - good.start);
-  return cause->lost() * kExplains >= longer ? cause : nullptr;
+  const Micros slow_ran = slow.end - slow.start, good_ran = good.end - good.start;
+  const Micros why = explained(*cause, slow_ran, *second, good_ran);
+  return why > Micros(0) && why * kExplains >= slow_ran - good_ran ? cause : nullptr;
+}
+
+bool starved_each_time(const Case& subject) {
+  int failures = 0;
+  for (const Run& run : subject.programs) {
+    if (run.outcome != Outcome::failed) continue;
+    if (!time_matters(run) || run.starved.empty()) return false;
+    ++failures;
+  }
+  return failures >= 2;
 }
 
 std::string words_of(const Starved& s) {

@@ -4,10 +4,9 @@
 // A quota, somebody who stops them, or a neighbour that takes the processor: nothing of it is there any more
 // when the run is over, so V finds nothing, and only what was seen while the job ran can name the node.  It
 // does where all of this holds: time is what was wrong; one node stood apart from the others of the failed
-// run, and one only; the run elsewhere was a good one, and was not starved itself; and what was lost there
-// explains a good part of what the failed run took longer than the good one.  It is evidence of something
-// that is over: never more than medium, and nobody is drained for it.
-// Source: doc/design/identify.md, "Starved processes".
+// run, and one only; the run elsewhere was a good one; and what was lost there, beyond what the good run
+// lost, explains at least half of what the failed run took longer.  It is evidence of something that is over:
+// never more than medium, and nobody is drained for it. Source: doc/design/identify.md, "Starved processes".
 #pragma once
 #include <string>
 #include <vector>
@@ -21,6 +20,9 @@ void take_starved(Run& run, const Json& body);
 /// The node of the first run that explains why it was too slow, where the second was not; null where none
 /// does.
 const Starved* starved_cause(const Case& subject);
+/// Each failed run of the program, two at least, was too slow and did not get the processors that it asked
+/// for: whoever says that the program is the cause cannot be sure.
+bool starved_each_time(const Case& subject);
 /// "a.out waited 48 % of 61 s for a processor on n2, those on the other nodes 1 %".
 std::string words_of(const Starved& starved);
 /// One line for each that was told of a run of the program.

@@ -17,7 +17,8 @@ using testing::HasSubstr;
 // alice's job on n1 and n2 ran for 60 s into its limit, and for 33 s on n3 and n4; V passed on n1 and n2.
 class StarvedTest : public testing::Test {
  protected:
-  StarvedTest() {
+  StarvedTest() { begins(); }
+  void begins() {
     event(kCaseOpened, Json::object({{"owner", Owner{"alice", 60001, 60001}.to_json()},
                                      {"options", Json::object({{"expect_time_s", 45}})},
                                      {"work_dir", "/home/alice"},
@@ -82,6 +83,20 @@ class StarvedTest : public testing::Test {
     v1.results = {{"n1", "", "ok", ""}, {"n2", "", "ok", ""}};
     c.verifications.push_back(v1);
     return c;
+  }
+  // And the other nodes are well, too.
+  static identify::Run& fails_elsewhere(Case& c) {
+    identify::Run& r2 = c.programs[1];
+    r2.outcome = Outcome::failed;
+    r2.symptom = Symptom::stall;
+    r2.job.state = "TIMEOUT";
+    identify::Run v2 = c.verifications[0];
+    v2.id.n = 2;
+    v2.checks = 2;
+    v2.nodes = r2.nodes;
+    v2.results = {{"n3", "", "ok", ""}, {"n4", "", "ok", ""}};
+    c.verifications.push_back(v2);
+    return r2;
   }
   Verdict judged(const Case& c) const {
     const auto verdict = judge({cluster_.view, state_, policy_, now_}, c);
@@ -154,10 +169,37 @@ TEST_F(StarvedTest, AGoodRunThatWasAsStarvedAcquits) {
   EXPECT_EQ(judged(c).rule, "T1");
 }
 
+// Seen on a machine on which all nodes had some other work: 30 % and 15 %, and the run took 14 s longer.
+TEST_F(StarvedTest, WhatTheGoodRunLostTooIsTakenOff) {
+  starved("n2", 302, 0, true, 66, 30);
+  Case& c = ends("COMPLETED", 47s);
+  c.programs[1].starved = {c.programs[0].starved[0]};
+  Starved& good = c.programs[1].starved[0];
+  good.node = "n3", good.seen = 20s, good.apart = false;
+  good.waited = 153;
+  EXPECT_EQ(judged(c).rule, "T1") << "8.3 s of 14";
+  good.waited = 230;
+  EXPECT_EQ(judged(c).rule, "P6") << "4.4 s of 14";
+  good.waited = 1000;
+  EXPECT_EQ(judged(c).rule, "P6");
+  // All of 8 hours were not seen: no more counts than would not have been told.
+  good.waited = 0;
+  c.programs[0].job.end = c.programs[0].job.start + 8h;
+  EXPECT_EQ(judged(c).rule, "P6");
+}
+
 // Eight hours longer are not explained by a minute.
 TEST_F(StarvedTest, WhatDoesNotExplainTheTimeIsNoCause) {
   starved("n2", 480);
   EXPECT_EQ(judged(ends("TIMEOUT", 8h)).rule, "P6");
+}
+
+// It hung, and what else ran there took a little of its time: 27 s longer, of which 9 s are explained.
+TEST_F(StarvedTest, ALittleWaitIsNotWhyARunHung) {
+  starved("n2", 150);
+  EXPECT_EQ(judged(ends()).rule, "P6");
+  starved("n2", 300);
+  EXPECT_EQ(judged(ends()).rule, "T1") << "18 s of 27 are";
 }
 
 TEST_F(StarvedTest, AFailureThatIsNoMatterOfTime) {
@@ -178,19 +220,53 @@ TEST_F(StarvedTest, ADeadlockIsTheProgramsOwn) {
 TEST_F(StarvedTest, AProgramThatFailsElsewhereInTheSameWay) {
   starved("n2", 480);
   Case& c = ends();
-  identify::Run& r2 = c.programs[1];
-  r2.outcome = Outcome::failed;
-  r2.symptom = Symptom::stall;
-  r2.job.state = "TIMEOUT";
-  identify::Run v2 = c.verifications[0];
-  v2.id.n = 2;
-  v2.checks = 2;
-  v2.nodes = r2.nodes;
-  v2.results = {{"n3", "", "ok", ""}, {"n4", "", "ok", ""}};
-  c.verifications.push_back(v2);
+  fails_elsewhere(c);
   const Verdict v = judged(c);
   EXPECT_EQ(v.cause, Cause::program) << v.rule;
   EXPECT_THAT(v.nodes, testing::IsEmpty());
+}
+
+// All nodes of both runs were busy with other work: that it is the program is likely, and not more.
+TEST_F(StarvedTest, WhereEachFailedRunWaitedTheProgramIsNotSurelyTheCause) {
+  struct Row {
+    std::string_view what;
+    int first, second;  // thousandths; 0: nothing was told
+    Symptom symptom;    // of both
+    Confidence confidence;
+  };
+  for (const Row& row : std::initializer_list<Row>{
+           {"both waited", 500, 400, Symptom::stall, Confidence::medium},
+           {"both waited and were merely slow", 500, 400, Symptom::abnormal_time, Confidence::medium},
+           {"the second had its processors", 500, 0, Symptom::stall, Confidence::high},
+           {"the first had", 0, 500, Symptom::stall, Confidence::high},
+           {"none waited", 0, 0, Symptom::stall, Confidence::high},
+           {"a crash is no matter of time", 500, 400, Symptom::abnormal_exit, Confidence::high},
+       }) {
+    SCOPED_TRACE(row.what);
+    events_.clear();
+    state_ = {};
+    cluster_ = {};
+    begins();
+    if (row.first > 0) starved("n2", row.first, 0, false, row.first);
+    Case& c = ends();
+    c.programs[0].symptom = row.symptom;
+    identify::Run& r2 = fails_elsewhere(c);
+    r2.symptom = row.symptom;
+    if (row.second > 0) {
+      r2.starved.push_back({});
+      r2.starved.back().node = "n3";
+      r2.starved.back().process = "sp";
+      r2.starved.back().seen = 60s;
+      r2.starved.back().waited = row.second;
+    }
+    const Verdict v = judged(c);
+    EXPECT_EQ(v.rule, "P1");
+    EXPECT_EQ(v.cause, Cause::program);
+    EXPECT_EQ(v.confidence, row.confidence);
+    const bool doubts = v.sentence.find("too busy") != std::string::npos;
+    EXPECT_EQ(doubts, row.confidence == Confidence::medium) << v.sentence;
+    EXPECT_EQ(doubts, testing::Value(v.next, Contains(HasSubstr("--exclusive"))));
+  }
 }
 
 TEST_F(StarvedTest, ARerunOnTheSameNodeProvesNothing) {

@@ -201,6 +201,11 @@ std::optional<Verdict> judge(const Known& known, const Case& subject) {
     }
   }
   told.acquitted = facts.c1 == c_ok;
+  // Where other work took the processors each time, no run has shown what the program does when it has them.
+  if (row->cause == Cause::program && starved_each_time(subject)) {
+    told.starved_each_time = true;
+    v.confidence = std::min(v.confidence, Confidence::medium);
+  }
   // The table supposes two sets of nodes that share none.  What they share was tried once, not twice; that a
   // job completed needs no second set.
   if (row->cause != Cause::normal && row->cause != Cause::cancelled) {

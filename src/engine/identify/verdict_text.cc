@@ -91,6 +91,11 @@ void add_signs(const Case& subject, Verdict& v) {
 std::string program_sentence(const Run& first, const Row& row, const Told& told) {
   const bool each_time = told.acquitted && row.confidence > Confidence::low;
   const std::string_view where = each_time ? "on good nodes each time" : "on good nodes, too";
+  if (told.starved_each_time)
+    return fmt::format(
+        "The program or its input is the cause, or nodes that are too busy for its limit: it is too slow {}, "
+        "and each time other work took the processors that it asked for.",
+        where);
   if (limit_may_be_short(first))
     return fmt::format(
         "The program or its input is the cause, or a time limit that is too short: it runs into the limit "
@@ -187,6 +192,10 @@ void advise_on_program(const Case& subject, Verdict& v) {
     v.next.push_back("look at the last output lines above and at " + path);
   if (limit_may_be_short(first))
     v.next.push_back("if the program was still making progress, submit it with a longer --time");
+  if (starved_each_time(subject))
+    v.next.push_back(
+        "submit it once more with --exclusive, or when its nodes are idle: what else ran there took its "
+        "time");
 }
 
 // Only nodes can be left out or looked at; a link that is blamed has no such advice.
