@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// sickbayd at size: 10,000 nodes, 100,000 live jobs, 1,000 cases under way at once.
+// sickbayd at size: 10,000 nodes and 100,000 live jobs, and ten and five times as many; 1,000 cases under way
+// at once.
 //
 // The controller, the engine, the effects and the journal (SQLite, synchronous=FULL) are the real ones, the
 // cluster is the simulator's, so that slurmctld's time is not in the figures.  A round is one decision round
 // with its commit; a refresh is what the controller makes of one snapshot.  Memory is this whole process, the
-// simulator and all 100,000 jobs' bookkeeping included: simulator_rss is what it held before sickbayd
+// simulator and all jobs' bookkeeping included: simulator_rss is what it held before sickbayd
 // started.
+#include <fmt/format.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -27,6 +32,11 @@ using bench::require;
 using std::chrono::seconds;
 
 constexpr int kCases = 1000;
+
+struct Size {
+  std::string prefix;
+  std::size_t nodes, live_jobs;
+};
 
 double memory_mib(const std::string& field) {
   std::ifstream in("/proc/self/status");
@@ -62,9 +72,9 @@ Submission submission(int n) {
   return p;
 }
 
-}  // namespace
-
-int main() {
+// What a figure is called tells the size; that of 10,000 nodes has no prefix, as ever.
+void story(const Size& size) {
+  const auto named = [&](std::string_view name) { return size.prefix + std::string(name); };
   char folder[] = "/var/tmp/sickbay-bench-XXXXXX";
   require(::mkdtemp(folder) != nullptr, "no folder for the journal");
   {
@@ -72,10 +82,12 @@ int main() {
     require(journal.has_value(), "the journal does not open");
     Config config;
     config.verify.folder = "/shared/verify";
-    SimWorld world({.partitions = {{"batch", "n[1-10000]"}}, .write_outputs = false}, config, journal->get());
-    world.cluster().add_background({.live_jobs = 100'000 - kCases, .busy_nodes = 5000, .nodes_per_job = 4});
-    require(world.cluster().live_jobs() == 100'000 - kCases, "the cluster has its jobs");
-    figure("simulator_rss", memory_mib("VmRSS:"), "MiB");
+    SimWorld world({.partitions = {{"batch", fmt::format("n[1-{}]", size.nodes)}}, .write_outputs = false},
+                   config, journal->get());
+    world.cluster().add_background(
+        {.live_jobs = size.live_jobs - kCases, .busy_nodes = size.nodes / 2, .nodes_per_job = 4});
+    require(world.cluster().live_jobs() == size.live_jobs - kCases, "the cluster has its jobs");
+    figure(named("simulator_rss").c_str(), memory_mib("VmRSS:"), "MiB");
 
     std::map<std::string, std::vector<double>, std::less<>> times;
     world.on_work = [&](std::string_view work, std::chrono::nanoseconds took) {
@@ -103,15 +115,33 @@ int main() {
     for (const auto& [no, subject] : world.controller().seats().cases().state().cases)
       require(subject.verdict && subject.verdict->cause == identify::Cause::program, "each verdict is (a)");
 
-    figure("cases_at_once", static_cast<double>(most_open), "cases");
-    print_times("round", times["task"]);
-    print_times("refresh", times["refresh"]);
+    figure(named("cases_at_once").c_str(), static_cast<double>(most_open), "cases");
+    print_times(named("round"), times["task"]);
+    print_times(named("refresh"), times["refresh"]);
     const double virtual_s = std::chrono::duration<double>(world.loop().elapsed()).count();
-    figure("events", static_cast<double>(events), "events");
-    figure("virtual_time", virtual_s, "s");
-    figure("processor_share", 100 * (processor_seconds() - cpu_before) / virtual_s, "%_of_a_core");
-    figure("rss_max", memory_mib("VmHWM:"), "MiB");
+    figure(named("events").c_str(), static_cast<double>(events), "events");
+    figure(named("virtual_time").c_str(), virtual_s, "s");
+    figure(named("processor_share").c_str(), 100 * (processor_seconds() - cpu_before) / virtual_s,
+           "%_of_a_core");
+    figure(named("rss_max").c_str(), memory_mib("VmHWM:"), "MiB");
   }
   std::filesystem::remove_all(folder);
+}
+
+}  // namespace
+
+int main() {
+  for (const Size& size : std::initializer_list<Size>{{"", 10'000, 100'000}, {"large_", 100'000, 500'000}}) {
+    // A process for each: the memory that one has used says nothing of the next.
+    const pid_t child = ::fork();
+    require(child >= 0, "no process");
+    if (child == 0) {
+      story(size);
+      std::fflush(stdout);
+      ::_exit(0);
+    }
+    int status = 0;
+    require(::waitpid(child, &status, 0) == child && status == 0, "the story ends well");
+  }
   return 0;
 }
