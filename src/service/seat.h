@@ -97,11 +97,11 @@ struct Wish {
   bool queue_untold = false;
   /// The boot time of all nodes matters: nodes_seen has it, with the member `boots`.
   bool boots = false;
-  /// Nodes of which the boot time, the drain and whether they are idle matter, too, and the look
-  /// (View::looks) after which they must be told of once more, also where they look as they did: the engine
-  /// has acted since.
-  std::map<std::string, std::int64_t> closely;
 };
+
+/// Nodes of which the boot time, the drain and whether they are idle matter, too, and the look (View::looks)
+/// after which they must be told of once more, also where they look as they did: the engine has acted since.
+using LookedAtClosely = std::map<std::string, std::int64_t>;
 
 class Seat {
  public:
@@ -130,6 +130,9 @@ class Seat {
 
   /// What it needs to be looked at.
   virtual Wish wish() const { return {}; }
+  /// The same of single nodes.  Apart from the wish, which is asked for after every commit: with half of a
+  /// cluster out there are thousands, and only a look needs to know which.
+  virtual LookedAtClosely closely() const { return {}; }
   /// Running jobs whose nodes are to watch each other (fast detection of lost nodes).
   virtual std::vector<SwimWanted> swim_groups() const { return {}; }
   /// Running jobs whose ranks are to be looked at (do they hang, do they get their processors?).

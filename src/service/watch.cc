@@ -92,11 +92,17 @@ Watch::Wishes Watch::wishes() const {
     all.queue = all.queue || wish.queue;
     all.boots = all.boots || wish.boots;
     all.queue_untold = all.queue_untold || wish.queue_untold;
-    for (const auto& [name, look] : wish.closely) {
-      const auto [place, fresh] = all.closely.emplace(name, look);
+  }
+  return all;
+}
+
+LookedAtClosely Watch::closely() const {
+  LookedAtClosely all;
+  for (const auto& seat : seats_.all())
+    for (const auto& [name, look] : seat->closely()) {
+      const auto [place, fresh] = all.emplace(name, look);
       if (!fresh) place->second = std::max(place->second, look);
     }
-  }
   return all;
 }
 
@@ -241,7 +247,7 @@ void Watch::see(const RefreshOrder& order, const std::optional<std::vector<Waiti
 // One event for all nodes that look alike now.  A name leaves `unsettled_` when the view has what we saw,
 // which is after the event was taken in: one that was turned away is told again with the next look.
 std::vector<Event> Watch::node_news(const Wishes& wished) {
-  const auto& closely = wished.closely;
+  const LookedAtClosely closely = this->closely();
   std::set<std::string> names = std::exchange(unsettled_, {});
   // Who is looked at closely only now has not changed in Slurm, and yet there is more to tell of it.
   for (const auto& [name, look] : closely) names.insert(name);

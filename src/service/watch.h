@@ -76,10 +76,10 @@ class Watch {
     Micros nodes_every = Micros::max();
     Micros all_every = Micros::max();
     bool lives = false, queue = false, queue_untold = false, boots = false;
-    std::map<std::string, std::int64_t> closely;  ///< node -> the look after which it must be told of
     bool none() const { return jobs.empty() && nodes_every == Micros::max() && all_every == Micros::max(); }
   };
   Wishes wishes() const;
+  LookedAtClosely closely() const;
   bool awaited() const { return !node_waiters_.empty() || !next_look_waiters_.empty(); }
   TimePoint due(const Wishes& wishes) const;
   TimePoint jobs_due(const Wishes& wishes) const;

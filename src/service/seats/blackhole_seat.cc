@@ -31,10 +31,16 @@ Wish BlackholeSeat::wish() const {
   if (!policy_.all_jobs) return wish;
   wish.all_jobs = kLookAtAllJobs;
   wish.lives = blackhole::wants_lives(state_);
-  // When a black hole has booted it is one no longer.
-  for (const auto& [name, node] : state_.nodes)
-    if (node.black) wish.closely.emplace(name, -1);
   return wish;
+}
+
+// When a black hole has booted it is one no longer.
+LookedAtClosely BlackholeSeat::closely() const {
+  LookedAtClosely black;
+  if (!policy_.all_jobs) return black;
+  for (const auto& [name, node] : state_.nodes)
+    if (node.black) black.emplace(name, -1);
+  return black;
 }
 
 }  // namespace sickbay

@@ -18,6 +18,7 @@ class BlackholeSeat final : public Seat {
   Turn decide(const std::string& subject, TimePoint now) override;
   void touch_all() override;
   Wish wish() const override;
+  LookedAtClosely closely() const override;
   std::string canonical_text() const override { return blackhole::canonical_text(state_); }
   void save(StateWriter& out) const override;
   void restore(StateReader& in) override;

@@ -50,10 +50,11 @@ Seat::Turn DrainSeat::decide(const std::string& subject, TimePoint now) {
 Wish DrainSeat::wish() const {
   Wish wish;
   if (drain::wants_nodes(cluster_, state_, policy_)) wish.nodes_every = kLookAtNodesOut;
-  wish.closely = drain::looked_at(state_);
   wish.boots = drain::wants_boots(policy_);
   if (wish.boots) wish.nodes_every = kLookForGates;
   return wish;
 }
+
+LookedAtClosely DrainSeat::closely() const { return drain::looked_at(state_); }
 
 }  // namespace sickbay

@@ -18,6 +18,7 @@ class DrainSeat final : public Seat {
   bool heard(const std::string& node, TimePoint now) override;
   void touch_all() override;
   Wish wish() const override;
+  LookedAtClosely closely() const override;
   std::vector<cluster::Claim> owed() const override { return drain::owed(state_); }
   void raise(Event& event) const override { drain::raise(state_, event); }
   std::string canonical_text() const override { return drain::canonical_text(state_); }

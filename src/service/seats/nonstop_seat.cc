@@ -33,9 +33,13 @@ Wish NonstopSeat::wish() const {
     wish.nodes_every = policy_.nodes_every;
     wish.despite_floor = true;
   }
-  wish.closely = nonstop::looked_at(cluster_, state_, policy_);
-  if (!wish.closely.empty() && !wish.nodes_every) wish.nodes_every = policy_.idle_every;
+  if (!wish.nodes_every && !nonstop::looked_at(cluster_, state_, policy_).empty())
+    wish.nodes_every = policy_.idle_every;
   return wish;
+}
+
+LookedAtClosely NonstopSeat::closely() const {
+  return policy_.on ? nonstop::looked_at(cluster_, state_, policy_) : LookedAtClosely{};
 }
 
 }  // namespace sickbay

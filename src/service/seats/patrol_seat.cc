@@ -11,9 +11,7 @@ constexpr std::chrono::seconds kLook{10};
 
 void PatrolSeat::apply(const Event& event) {
   last_ = event.at;
-  if (!patrol::apply(state_, cluster_.view, event)) return;
-  closely_.reset();
-  touch_all();
+  if (patrol::apply(state_, cluster_.view, event)) touch_all();
 }
 
 void PatrolSeat::touch_all() {
@@ -36,11 +34,13 @@ Wish PatrolSeat::wish() const {
   wish.nodes_every = kLook;
   wish.queue = true;
   wish.queue_untold = !round->queue_known;
-  if (!closely_) closely_ = patrol::looked_at(cluster_, state_, policy_, last_);
-  wish.closely = *closely_;
   for (patrol::Watched& w : patrol::watched(state_))
     wish.jobs.push_back({w.job_id, w.uid, std::move(w.key), std::move(w.subject), std::move(w.run)});
   return wish;
+}
+
+LookedAtClosely PatrolSeat::closely() const {
+  return state_.open() == nullptr ? LookedAtClosely{} : patrol::looked_at(cluster_, state_, policy_, last_);
 }
 
 void PatrolSeat::forget(const std::string& subject) {

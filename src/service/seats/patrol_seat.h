@@ -16,6 +16,7 @@ class PatrolSeat final : public Seat {
   Turn decide(const std::string& subject, TimePoint now) override;
   void touch_all() override;
   Wish wish() const override;
+  LookedAtClosely closely() const override;
   void forget(const std::string& subject) override;
   std::string canonical_text() const override { return patrol::canonical_text(state_); }
   void save(StateWriter& out) const override;
@@ -33,9 +34,6 @@ class PatrolSeat final : public Seat {
   const patrol::Policy& policy_;
   patrol::State state_;
   TimePoint last_ = kNoTime;  ///< stamp of the last event
-  /// What is looked at closely, as of the last event that mattered: it goes through all nodes, and is asked
-  /// for often.
-  mutable std::optional<std::map<std::string, std::int64_t>> closely_;
   std::int64_t last_given_ = 0;  ///< whose event is perhaps not applied yet
 };
 

@@ -36,13 +36,14 @@ Seat::Turn RecoverSeat::decide(const std::string& subject, TimePoint now) {
 
 Wish RecoverSeat::wish() const {
   Wish wish;
-  wish.closely = recover::looked_at(state_);
   if (!state_.open.empty())
     wish.nodes_every = recover::waits_for_boot(state_, cluster_.view) ? kLookForABoot : kLookForBoots;
   for (recover::Watched& w : recover::watched(state_))
     wish.jobs.push_back({w.job_id, w.uid, "", std::move(w.subject), std::move(w.run)});
   return wish;
 }
+
+LookedAtClosely RecoverSeat::closely() const { return recover::looked_at(state_); }
 
 void RecoverSeat::forget(const std::string& subject) {
   recover::apply(state_, cluster_.view, new_event(subject, kArchived, Json::object()));

@@ -123,7 +123,7 @@ TEST(RecoverSeat, ANodeIsRestartedByTheDrainEngineAndComesBack) {
   t.alice_asks();
   EXPECT_THAT(t.did, ElementsAre("restart_component n3", "drain n3", "reboot n3"));
   EXPECT_EQ(t.cluster.claims.find("node:n3", t.now)->holder, "drain");
-  EXPECT_TRUE(t.recovers.wish().closely.contains("n3"));
+  EXPECT_TRUE(t.recovers.closely().contains("n3"));
   t.boots();
   EXPECT_EQ(t.did.back(), "check_component n3");
   EXPECT_EQ(t.recovers.state().recoveries.at(1).outcome, recover::Outcome::cured);

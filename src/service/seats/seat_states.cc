@@ -51,7 +51,6 @@ void PatrolSeat::save(StateWriter& out) const { out(state_, last_); }
 void PatrolSeat::restore(StateReader& in) {
   restore_fresh(in, state_);
   restore_fresh(in, last_);
-  closely_.reset();
 }
 
 void RecoverSeat::save(StateWriter& out) const { out(state_); }
