@@ -19,7 +19,7 @@ demo_programs := sickbay sickbayd sickbay-slurm sickbay-verify sickbay-sim demo_
 # What the corpus runs.
 blame_programs := sickbay sickbayd sickbay-agent sickbay-slurm sickbay-verify sickbay_clock_shift blame_programs
 
-.PHONY: help setup build demo test test-slurm-releases test-asan test-tsan bench blame blame-quick lint format fuzz fuzz-growth install clean
+.PHONY: help setup build demo test test-slurm-releases test-asan test-tsan bench blame blame-quick soak lint format fuzz fuzz-growth install clean
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-20s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -51,7 +51,7 @@ test-asan: ## the tests that need no Slurm under AddressSanitizer and UndefinedB
 test-tsan: ## the tests of what has threads, under ThreadSanitizer
 	@tools/setup --quiet
 	@tools/build tsan thread_tests
-	@tools/run-tests build/tsan -LE lab -E "^(cli|page|reports|scenario)\.|^fuzz_replay|_NOT_BUILT$$" $(CTEST_ARGS)
+	@tools/run-tests build/tsan -LE lab -E "^(cli|page|reports|scenario|soak)\.|^fuzz_replay|_NOT_BUILT$$" $(CTEST_ARGS)
 
 bench: ## run the benchmarks; figures go to bench/RESULTS.md
 	@tools/setup --quiet
@@ -68,6 +68,11 @@ blame-quick: ## ten cases of it, in five minutes, and their report; fails where 
 	@tools/setup --quiet
 	@tools/build release $(blame_programs)
 	@folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT && bench/blame/run build/release --subset quick --folder "$$folder" && bench/blame/report --strict "$$folder/ledger.ndjson"
+
+soak: ## an hour of sickbayd among 1,000 agents, 200 clients and one who means ill (root; SOAK_SECONDS)
+	@tools/setup --quiet
+	@tools/build release sickbay-soak
+	@build/release/bin/sickbay-soak $(SOAK_SECONDS)
 
 lint: ## format, layers, licence heads, shell scripts, clang-tidy on changed files
 	@tools/setup --quiet

@@ -33,7 +33,7 @@ foreach(program ${programs})
     # A third of what the compiler spends on them; what they test is optimized as it is shipped.
     target_compile_options(${program} PRIVATE -O0)
   endif()
-  if(program MATCHES "_test$|^fuzz_replay_|^sickbay-sim$" AND NOT program IN_LIST on_slurm)
+  if(program MATCHES "_test$|^fuzz_replay_|^sickbay-(sim|soak)$" AND NOT program IN_LIST on_slurm)
     list(APPEND unit_tests ${program})
   endif()
   if(program MATCHES "^sickbay_(net|node|posix|munge|sqlite|slurm|client|service|checkpoint)_test$|^smd_test$")

@@ -12,6 +12,7 @@
 #include <string>
 
 #include "ports/http.h"
+#include "ports/lifetime.h"
 #include "service/controller.h"
 #include "service/node_list.h"
 #include "service/post_book.h"
@@ -89,6 +90,7 @@ class Api {
   std::optional<UserQuotas> quotas_;
   PostBook posts_;
   NodeList nodes_;
+  Lifetime lifetime_;
 };
 
 }  // namespace sickbay

@@ -16,7 +16,7 @@
 #include "adapters/sim/sim_processes.h"
 #include "service/agents.h"
 #include "service/api.h"
-#include "service/case_store.h"
+#include "service/case_store_test_parts.h"
 #include "service/effects.h"
 
 namespace sickbay {
@@ -34,24 +34,6 @@ struct Answer : HttpReply {
   void end() override { open = false; }
   void on_close(std::function<void()>) override {}
   bool is_open() const override { return open; }
-};
-
-struct MemoryStore : CaseStore {
-  std::map<std::int64_t, Submission> kept;
-  Status save(std::int64_t no, const Submission& s) override {
-    kept[no] = s;
-    return {};
-  }
-  Result<Submission> load(std::int64_t no) override { return kept.at(no); }
-  Status remove(std::int64_t no) override {
-    kept.erase(no);
-    return {};
-  }
-  Result<std::vector<std::int64_t>> list() const override {
-    std::vector<std::int64_t> numbers;
-    for (const auto& [no, submission] : kept) numbers.push_back(no);
-    return numbers;
-  }
 };
 
 class ApiTest : public ::testing::Test {

@@ -68,7 +68,7 @@ void EventEndpoints::events(Api& api, Call& c) {
   if (!read || !open || !follow || given >= kStreamBurst) return c.reply->end();
   stream->live = true;
   api.streams_.push_back(stream);
-  c.reply->on_close([&api, stream] { api.streams_.remove(stream); });
+  c.reply->on_close(api.lifetime_.guard([&api, stream] { api.streams_.remove(stream); }));
 }
 
 bool Api::may_see(const Caller& caller, const Event& event) const {

@@ -8,12 +8,19 @@ build=$(realpath "${1:?usage: fleet.sh BUILD}")
 . "$(dirname "$(realpath "$0")")/lab.inc"
 SECONDS=0
 lab_up --nodes 5 --spares 0 --cpus 2
-patience=300 # an agent looks every 2 minutes
 set_site '{fleet: {settle: "5s"}}'
 
 nodes=(n1 n2 n3 n4 n5)
 on() { "$sickbay" lab exec -l "$lab" --node "$1" -- "${@:2}"; } # NODE COMMAND...
 odd() { ctl "$sickbay" nodes --json | jq -r ".items[] | select(.name == \"$1\") | .odd[] | .severity + \": \" + .text"; }
+# Agents look every 2 minutes; these do so with each poll.
+for node in "${nodes[@]}"; do
+  config=$(root_of "$node")/etc/sickbay/agent.json
+  jq '.periods.facts = "5s"' "$config" >"$config.new"
+  mv "$config.new" "$config"
+  restart "$node" sickbay-agent
+done
+
 # All have told of a mount at /srv.
 told() { [ "$(ctl "$sickbay" journal --json | jq -r 'select(.kind == "facts_seen" and .body.facts["mount:/srv"]) | .subject' | sort -u | wc -l)" = 5 ]; }
 lacks() { [ "$(odd n3)" = "warn: n3 lacks /srv (tmpfs), which 4 others mount" ]; }

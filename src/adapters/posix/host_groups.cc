@@ -31,7 +31,7 @@ HostGroups::Groups HostGroups::of_host(const std::string& user, std::uint32_t gi
 HostGroups::HostGroups(Loop& loop, LookUp look_up, BlockingWork::Start start)
     : loop_(loop),
       look_up_(std::make_shared<const LookUp>(std::move(look_up))),
-      threads_(loop, std::move(start)) {}
+      threads_(loop, std::move(start), kAtOnce) {}
 
 void HostGroups::ask(const std::string& user, std::uint32_t gid, Done<Groups> done) {
   const Key key{user, gid};
@@ -45,28 +45,16 @@ void HostGroups::ask(const std::string& user, std::uint32_t gid, Done<Groups> do
   if (!is_new) return;
   entry.asked_at = now;
   entry.timer = loop_.at(now + kPatience, lifetime_.guard([this, key] { lose_patience(key); }));
-  queue_.push_back(key);
-  look_up_next();
-}
-
-void HostGroups::look_up_next() {
-  while (under_way_ < kAtOnce && !queue_.empty()) {
-    const Key key = queue_.front();
-    queue_.pop_front();
-    ++under_way_;
-    threads_.run<Groups>([key, look_up = look_up_] { return (*look_up)(key.first, key.second); },
-                         [this, key](const Groups& groups) { heard(key, groups); });
-  }
+  entry.ticket = threads_.run<Groups>([key, look_up = look_up_] { return (*look_up)(key.first, key.second); },
+                                      [this, key](const Groups& groups) { heard(key, groups); });
 }
 
 void HostGroups::heard(const Key& key, const Groups& groups) {
-  --under_way_;
   auto entry = entries_.extract(key);
   if (!entry.empty()) {
     loop_.cancel(entry.mapped().timer);
     for (const auto& done : entry.mapped().waiting) done(groups);
   }
-  look_up_next();
 }
 
 void HostGroups::lose_patience(const Key& key) {
@@ -75,7 +63,7 @@ void HostGroups::lose_patience(const Key& key) {
   it->second.timer = 0;
   const auto waiting = std::exchange(it->second.waiting, {});
   // One that had no thread yet is not asked about any more.
-  if (std::erase(queue_, key) > 0) entries_.erase(it);
+  if (threads_.take_back(it->second.ticket)) entries_.erase(it);
   for (const auto& done : waiting) done(fail(hangs(key.first)));
 }
 

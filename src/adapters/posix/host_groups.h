@@ -7,7 +7,6 @@
 #pragma once
 #include <chrono>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -45,17 +44,15 @@ class HostGroups {
   struct Entry {
     TimePoint asked_at = kNoTime;
     Loop::TimerId timer = 0;
+    BlockingWork::Ticket ticket = 0;
     std::vector<Done<Groups>> waiting;
   };
-  void look_up_next();
   void heard(const Key& key, const Groups& groups);
   void lose_patience(const Key& key);
 
   Loop& loop_;
   const std::shared_ptr<const LookUp> look_up_;
   std::map<Key, Entry> entries_;  ///< that are asked about
-  std::deque<Key> queue_;         ///< without a thread yet
-  std::size_t under_way_ = 0;
   BlockingWork threads_;
   Lifetime lifetime_;
 };

@@ -8,7 +8,7 @@ namespace sickbay {
 HostPeople::HostPeople(Loop& loop, LookUp look_up, BlockingWork::Start start)
     : loop_(loop),
       look_up_(std::make_shared<const LookUp>(std::move(look_up))),
-      threads_(loop, std::move(start)) {}
+      threads_(loop, std::move(start), kAtOnce) {}
 
 HostPeople::~HostPeople() = default;
 
@@ -29,10 +29,11 @@ void HostPeople::ask(std::uint32_t uid, std::uint32_t gid, std::function<void(co
   if (!entry.asking) {
     entry.asking = true;
     entry.asked_at = now;
-    queue_.push_back(key);
     loop_.at(now + kPatience, lifetime_.guard([this, key, now] { lose_patience(key, now); }));
     entry.waiting.push_back(std::move(then));
-    return look_up_next();
+    threads_.run<Person>([key, look_up = look_up_] { return (*look_up)(key.first, key.second); },
+                         [this, key](Person person) { heard(key, std::move(person)); });
+    return;
   }
   // It hangs: who comes now need not wait to see that.
   if (now - entry.asked_at >= kPatience) return then(known(entry, now));
@@ -47,18 +48,7 @@ std::string HostPeople::name_now(std::uint32_t uid) {
   return known(entries_[{uid, kAnyGid}], now).user;
 }
 
-void HostPeople::look_up_next() {
-  while (under_way_ < kAtOnce && !queue_.empty()) {
-    const Key key = queue_.front();
-    queue_.pop_front();
-    ++under_way_;
-    threads_.run<Person>([key, look_up = look_up_] { return (*look_up)(key.first, key.second); },
-                         [this, key](Person person) { heard(key, std::move(person)); });
-  }
-}
-
 void HostPeople::heard(const Key& key, Person person) {
-  --under_way_;
   if (const auto it = entries_.find(key); it != entries_.end()) {
     Entry& entry = it->second;
     entry.person = std::move(person);
@@ -67,7 +57,6 @@ void HostPeople::heard(const Key& key, Person person) {
     const Person said = entry.person;
     for (const auto& then : std::exchange(entry.waiting, {})) then(said);
   }
-  look_up_next();
 }
 
 void HostPeople::lose_patience(const Key& key, TimePoint asked_at) {

@@ -7,7 +7,6 @@
 // so that one user's cannot make a thousand; they are left alone at the end, for a look-up cannot be stopped.
 #pragma once
 #include <chrono>
-#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -48,7 +47,6 @@ class HostPeople final : public People {
   };
   bool is_fresh(const Entry& entry, TimePoint now) const;
   Person known(const Entry& entry, TimePoint now) const;
-  void look_up_next();
   void heard(const Key& key, Person person);
   void lose_patience(const Key& key, TimePoint asked_at);
   void make_room();
@@ -56,8 +54,6 @@ class HostPeople final : public People {
   Loop& loop_;
   const std::shared_ptr<const LookUp> look_up_;
   std::map<Key, Entry> entries_;
-  std::deque<Key> queue_;  ///< asked about, without a thread yet
-  std::size_t under_way_ = 0;
   BlockingWork threads_;
   Lifetime lifetime_;
 };

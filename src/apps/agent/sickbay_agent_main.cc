@@ -259,6 +259,7 @@ Result<int> run(const Wish& wish) {
   options.log = say;
   options.busy = [] { return a_step_runs_here(); };
   options.jobs = [] { return jobs_here(); };
+  options.facts_every = config->periods.facts;
   options.facts = [features = config->node.features] {
     Json facts = read_fleet_facts();
     if (!features.empty()) facts.set("features", fmt::format("{}", fmt::join(features, ",")));

@@ -17,7 +17,6 @@
 namespace sickbay {
 namespace {
 
-constexpr std::chrono::hours kDay{24}, kKeep{30 * 24};
 constexpr std::chrono::milliseconds kSoon{50};
 constexpr int kShare = 20;                  // of the loop's time one part in so many
 constexpr std::size_t kLooksAtOnce = 2000;  // at cases
@@ -41,19 +40,19 @@ void Archivist::work() {
   if (!jobs) return give_up(jobs.error());
   const auto took = std::chrono::duration_cast<Micros>(loop_.now() - began);
   const bool more = *cases || *jobs;
-  again(more ? std::max<Micros>(kSoon, kShare * took) : Micros(kDay));
+  again(more ? std::max<Micros>(kSoon, kShare * took) : Micros(times_.every));
   if (!more && done_) done_();
 }
 
 Result<bool> Archivist::archive_cases() {
-  const TimePoint began = loop_.now(), before = began - kKeep;
+  const TimePoint began = loop_.now(), before = began - times_.keep;
   const auto& cases = controller_.seats().cases().state().cases;
   std::vector<std::string> subjects;
   std::vector<std::int64_t> numbers;
   auto it = cases.upper_bound(looked_at_);
   for (std::size_t looks = 0; it != cases.end() && looks < kLooksAtOnce; ++it, ++looks) {
-    // (A day more: something may still have been said of a case after its end.)
-    if (!it->second.is_closed() || it->second.closed >= before - kDay) continue;
+    // (A round more, which is a day: something may still have been said of a case after its end.)
+    if (!it->second.is_closed() || it->second.closed >= before - times_.every) continue;
     subjects.push_back(case_name(it->first));
     numbers.push_back(it->first);
   }
@@ -77,13 +76,13 @@ Result<bool> Archivist::archive_jobs() {
   const blackhole::State& state = controller_.seats().blackholes().state();
   const TimePoint now = loop_.now();
   const bool something = state.recent.kinds() > 0 || !state.nodes.empty();
-  if (something && now >= state.kept_at + kKeep) {
+  if (something && now >= state.kept_at + times_.keep) {
     // (What is told in the same round before it is not in it, and is lost to live state as to a replay.)
     controller_.take({new_event("jobs", kJobsKept, blackhole::summary(state, now))});
     return false;
   }
   const std::int64_t portion = of_jobs_.events();
-  auto done = journal_.compact_before(std::min(now - kKeep, state.kept_at), "jobs",
+  auto done = journal_.compact_before(std::min(now - times_.keep, state.kept_at), "jobs",
                                       static_cast<std::size_t>(portion));
   if (!done) return fail(std::move(done.error()));
   of_jobs_.note(std::chrono::duration_cast<Micros>(loop_.now() - now));
@@ -94,7 +93,7 @@ Result<bool> Archivist::archive_jobs() {
 void Archivist::give_up(const Error& error) {
   looked_at_ = 0;
   say(error.message("sickbayd"));
-  again(kDay);
+  again(times_.every);
 }
 
 void Archivist::again(Micros in) {

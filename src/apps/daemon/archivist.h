@@ -25,9 +25,16 @@ class SqliteJournal;
 
 class Archivist {
  public:
+  /// How old what is moved is at least, and how long until it is looked for again.
+  struct Times {
+    std::chrono::seconds keep{std::chrono::hours(30 * 24)}, every{std::chrono::hours(24)};
+  };
   /// All three must outlive it.
   Archivist(Loop& loop, SqliteJournal& journal, Controller& controller)
-      : loop_(loop), journal_(journal), controller_(controller) {}
+      : Archivist(loop, journal, controller, Times()) {}
+  /// With other times: those of a soak, which has no month.
+  Archivist(Loop& loop, SqliteJournal& journal, Controller& controller, Times times)
+      : loop_(loop), journal_(journal), controller_(controller), times_(times) {}
   /// Moves some now, and goes on by itself: with the rest a moment later, with new ones a day later.
   void work();
   /// Calls `then` each time that nothing more is left to be moved for now.
@@ -53,6 +60,7 @@ class Archivist {
   Loop& loop_;
   SqliteJournal& journal_;
   Controller& controller_;
+  const Times times_;
   Portion of_cases_, of_jobs_;
   std::function<void()> done_;  ///< may be empty
   std::int64_t looked_at_ = 0;  ///< number of the last case that was looked at today; 0: none

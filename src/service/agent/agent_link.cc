@@ -16,7 +16,6 @@ constexpr std::chrono::seconds kPostLimit{20};
 constexpr std::chrono::seconds kSilentLimit{4};
 constexpr std::chrono::seconds kFirstPause{2}, kLongestPause{60};
 constexpr std::size_t kAtOnce = 200;
-constexpr std::chrono::seconds kFactsAge{120};
 
 }  // namespace
 
@@ -72,7 +71,7 @@ void Agent::hello() {
 
 bool Agent::facts_are_news() {
   if (!options_.facts) return false;
-  if (facts_at_ == kNoTime || loop_.now() >= facts_at_ + kFactsAge) {
+  if (facts_at_ == kNoTime || loop_.now() >= facts_at_ + options_.facts_every) {
     facts_ = options_.facts();
     facts_at_ = loop_.now();
   }

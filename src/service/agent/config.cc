@@ -32,6 +32,8 @@ constexpr auto kKeys = std::to_array<ConfigRow<Config>>({
      [](Config& c, const Json& v) { return take_names(c.rules.folders, v); }},
     {{"periods", "every", "object", "other pauses between runs, {\"SPECIFICATION/PERIOD\": \"5m\"}"},
      [](Config& c, const Json& v) { return take_pauses(c.periods.every, v); }},
+    {{"periods", "facts", "duration", "pause between two readings of what nodes are compared by, 2m; sickbayd hears of it with the next poll, up to 30 s later"},
+     [](Config& c, const Json& v) { return take_duration(c.periods.facts, v); }},
     {{"repair", "allowed", "yes or no", "repairs may run where a specification wants them and its period and the request permit them; false, the default: none runs, whatever a specification calls them"},
      [](Config& c, const Json& v) { return take_flag(c.repair.allowed, v); }},
     {{"munge", "socket", "path", "socket of munged; default: libmunge's own"},

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The agent's configuration file /etc/sickbay/agent.json.
 #pragma once
+#include <chrono>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -26,6 +27,7 @@ struct Config {
   } rules;
   struct Periods {
     Overrides every;
+    std::chrono::seconds facts{120};
   } periods;
   struct Repair {
     bool allowed = false;

@@ -295,6 +295,7 @@ Result<std::string> views_sql(duck::Connection& connection, const ViewOrder& ord
   auto last = span->last;
   if (last) *last += std::chrono::seconds(1);  // a period ends before its end
   std::string sql = *old;
+  sql += kUserIsNoColumn;
   sql += local_time_sql(order.zone, std::min(span->earliest.value_or(kNever), f.from.value_or(kNever)),
                         std::max(span->latest.value_or(kNoTime), f.to.value_or(kNoTime)));
   sql += cluster_macros_sql(*clusters, f.clusters);

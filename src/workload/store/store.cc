@@ -86,6 +86,7 @@ Result<Store> Store::open(const StoreOptions& options) {
     const Status raised = sql ? connection->execute(*sql) : fail(std::move(sql.error()));
     if (!raised) return fail(Error(raised.error()).in("raising the store " + shown(options.path)));
   }
+  if (auto made = connection->execute(kUserIsNoColumn); !made) return fail(std::move(made.error()));
   return Store(std::move(*database), std::move(*connection), options);
 }
 

@@ -60,6 +60,17 @@ TEST_F(SqlCommand, AsksTheStore) {
   EXPECT_EQ(out_, "[\n{\"job_id\":\"0\",\"submit_time\":\"2021-05-01T00:00:00Z\"}\n]\n");
 }
 
+// It said "duckdb", one line for all users.
+TEST_F(SqlCommand, TheUserIsNotWhoAsksDuckDb) {
+  for (const char* sql : {"SELECT user FROM jobs LIMIT 1", "SELECT user, count(*) FROM jobs GROUP BY user",
+                          "SELECT count(*) FROM jobs WHERE user = 'u1'"}) {
+    EXPECT_EQ(run({"sql", sql}), 65) << sql << out_;
+    EXPECT_THAT(err_, HasSubstr("the user of a job is user_name")) << sql;
+  }
+  EXPECT_EQ(run({"sql", "SELECT user FROM (SELECT user_name AS user FROM jobs) ORDER BY 1 LIMIT 1"}), 0) << err_;
+  EXPECT_THAT(out_, HasSubstr("u0"));
+}
+
 TEST_F(SqlCommand, CutsATableAndSaysSo) {
   EXPECT_EQ(run({"sql", "SELECT job_id FROM jobs"}), 0);
   EXPECT_EQ(std::count(out_.begin(), out_.end(), '\n'), 10'001);
