@@ -237,7 +237,7 @@ class Soak {
     must(shared_.failed == 0,
          fmt::format("{} honest requests failed, the first: {}", shared_.failed.load(), shared_.word.data()));
     must(answers() > 0 && shared_.jobs > 0 && shared_.hellos >= plan_.agents &&
-             shared_.findings.count() > 0 && shared_.attacks > 0,
+             shared_.findings.count() > 0 && shared_.taken > 0 && shared_.attacks > 0,
          "everybody was there");
     // From a third of the time on: until then what is kept for two minutes fills up.
     const double then = memory_.at(memory_.size() / 3), now = memory_.back();

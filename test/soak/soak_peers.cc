@@ -123,6 +123,7 @@ class Agent {
     item.set("n", n_).set("at", to_micros(loop_.now())).set("run", n_).set("specification", "node");
     item.set("rule", "disk").set("result", result).set("action", "drain").set("to", "operator");
     item.set("text", "the disk answers with errors").set("values", Json::object());
+    item.set("components", Json::array({Json("disk")}));
     Json body = word();
     body.set("items", Json::array({std::move(item)}));
     client_->ask(post("/v1/agent/findings", body), [this, result, began = Clock::now()](Result<Json> answer) {
@@ -131,6 +132,8 @@ class Agent {
         --n_;
         return later(seconds(5), [this, result] { tell(result); });
       }
+      for (const Json& one : (*answer)["refused"].items())
+        shared_.fail_with("a finding is refused: " + one["what"].as_string());
       shared_.findings.add(Clock::now() - began);
       if (result == "fault")
         later(seconds(fault_lasts()), [this] { tell("ok"); });
