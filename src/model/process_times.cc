@@ -60,6 +60,7 @@ Json to_json(const ProcessTimes& times) {
   return Json::object({{"pid", times.pid},
                        {"name", times.name},
                        {"seen_us", times.seen.count()},
+                       {"ran_us", times.ran.count()},
                        {"waited_us", times.waited.count()},
                        {"stopped_us", times.stopped.count()},
                        {"throttled_us", times.throttled.count()}});
@@ -72,6 +73,7 @@ Result<ProcessTimes> read_process_times(const Json& json) {
   times.pid = json["pid"].as_int();
   times.name = plain_name(json["name"].as_string(), kMostProcessName);
   times.seen = bounded(json["seen_us"], kLongest);
+  times.ran = bounded(json["ran_us"], times.seen.count());
   // Nobody loses more time than there was.
   times.waited = bounded(json["waited_us"], times.seen.count());
   times.stopped = bounded(json["stopped_us"], (times.seen - times.waited).count());

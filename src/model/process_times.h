@@ -46,21 +46,24 @@ struct JobCounts {
   Micros cost{0};  ///< processor time of the look
 };
 
+/// Thousandths of `part` in `whole`, 0 to 1000.
+std::int64_t permille(Micros part, Micros whole);
+
 struct ProcessTimes {
   std::int64_t pid = 0;
   std::string name;     ///< of its program, as the kernel has it
   Micros seen{0};       ///< so long it was looked at
+  Micros ran{0};        ///< of that: one of its threads at least had a processor (older agents do not tell)
   Micros waited{0};     ///< of that: it could have run, and others than its own job had the processor
   Micros stopped{0};    ///< of that: it was stopped, between times in which it ran
   Micros throttled{0};  ///< by the quota of its control group, as far as that can be read
   /// What it lost of its time, in thousandths; 0 where it was not looked at.
   std::int64_t lost_permille() const;
   Micros lost() const { return waited + stopped; }
+  /// How much of its time it asked for a processor, in thousandths.
+  std::int64_t wanted_permille() const { return permille(ran + lost(), seen); }
   friend bool operator==(const ProcessTimes&, const ProcessTimes&) = default;
 };
-
-/// Thousandths of `part` in `whole`, 0 to 1000.
-std::int64_t permille(Micros part, Micros whole);
 
 Json to_json(const ProcessTimes& times);
 /// Errors: bad_input, where a time is missing.

@@ -13,6 +13,7 @@ TEST(ProcessTimes, ComesBackFromJson) {
   times.pid = 4711;
   times.name = "a.out";
   times.seen = 61s;
+  times.ran = 30s;
   times.waited = 29s;
   times.stopped = 2s;
   times.throttled = 28s;
@@ -20,6 +21,7 @@ TEST(ProcessTimes, ComesBackFromJson) {
   ASSERT_TRUE(read) << read.error().line();
   EXPECT_EQ(*read, times);
   EXPECT_EQ(read->lost_permille(), 508);
+  EXPECT_EQ(read->wanted_permille(), 1000);
 }
 
 TEST(ProcessTimes, WhatAgentsMayNotSay) {

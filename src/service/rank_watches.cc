@@ -195,7 +195,8 @@ void RankWatches::judge(JobId id) {
   if (now.word == hang::Word::hang && !job.told) {
     job.told = true;
     tell(job, kHangSeen, Json::object({{"judgement", to_json(now)}}));
-  } else if (now.word == hang::Word::progress && job.told) {
+  } else if (now.word == hang::Word::progress && !now.nobody && job.told) {
+    // (That all have ended is no progress: a limit of time or a person ends ranks that hang.)
     job.told = false;
     tell(job, kHangOver, Json::object({{"held_us", job.ended_wait.count()}}));
   }

@@ -58,6 +58,7 @@ class RankWatchesTest : public ApiTest {
     times.name = "a.out";
     times.seen = seen;
     times.waited = seen * waited_permille / 1000;
+    times.ran = seen - times.waited;
     return ask(
         "root@10.0.0." + std::to_string(node), "POST", "/v1/agent/ranks",
         Json::object({{"node", "n" + std::to_string(node)}, {"job", id}, {"times", to_json(times)}}).dump());
@@ -149,6 +150,21 @@ TEST_F(RankWatchesTest, AHangIsToldOnceAndTheJobLivesOn) {
   EXPECT_EQ(count("hang_seen"), 1);
   deadlock(id, 181s);
   EXPECT_EQ(count("hang_seen"), 2);
+}
+
+// A limit of time ends ranks that hang: nobody has gone on.
+TEST_F(RankWatchesTest, ThatAllHaveEndedIsNoProgress) {
+  const JobId id = job("notify");
+  deadlock(id, 9s);
+  ASSERT_EQ(count("hang_seen"), 1);
+  (void)tell(1, id, Standing::ended, "", 0s);
+  (void)tell(2, id, Standing::ended, "", 0s);
+  pass(2s);
+  EXPECT_EQ(count("hang_over"), 0);
+  (void)tell(1, id, Standing::moves, "MPI_Recv < main", 0s);
+  (void)tell(2, id, Standing::waits, "MPI_Recv < main", 0s);
+  pass(2s);
+  EXPECT_EQ(count("hang_over"), 1);
 }
 
 TEST_F(RankWatchesTest, WithCancelItIsEndedAndThatIsAFailure) {
@@ -248,6 +264,7 @@ TEST(StarvedWatch, TellsOfFewNodesOfALargeJob) {
   times.seen = 60s;
   for (int i = 1; i <= 10'000; ++i) {
     times.waited = i <= 400 ? 30s : 0s;
+    times.ran = times.seen - times.waited;
     watch.take("n" + std::to_string(i), times);
   }
   EXPECT_EQ(watch.news(10'000).size(), StarvedWatch::kMostTold);

@@ -203,7 +203,11 @@ Judgement judge(const std::map<std::string, NodeWord>& words, const std::vector<
     findings.push_back(judge_world(world, policy, network_carries, silent.empty()));
     if (findings.back().why == Why::goes_on) return Judgement{};  // one goes on: so does the job
   }
-  if (findings.empty()) return Judgement{};
+  if (findings.empty()) {
+    Judgement none;
+    none.nobody = true;
+    return none;
+  }
   // The one that has stood longest speaks for the job; a hang is one only where none can go on.
   const bool all_hang = std::ranges::all_of(findings, [](const Finding& f) { return f.held >= f.wanted; });
   Finding& f = *std::ranges::max_element(findings, {}, [](const Finding& one) { return one.held; });

@@ -51,6 +51,7 @@ inline constexpr std::size_t kMostShown = 24;  ///< groups of ranks in a judgeme
 
 struct Judgement {
   Word word = Word::progress;
+  bool nobody = false;  ///< there is no rank (any more) that could go on: that is not progress
   Why why = Why::goes_on;
   std::string text;               ///< one sentence; "" for progress
   std::string call;               ///< that the odd ranks are in, else that the most are in; "" outside MPI

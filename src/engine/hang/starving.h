@@ -5,6 +5,11 @@
 // kLeastPermille of kLeastSeen, and kTimes as much as the other nodes' (their median, the higher one of an
 // even number, so that of two bad ones in three none stands apart).
 //
+// Compared is with nodes whose processes asked for a processor half as much, at least: one that blocks, since
+// it waits for somebody else, waits for no processor, and that says nothing of its node (seen: of a job that
+// hung one rank polled, and waited for 80 % on a busy node, and the other slept; the node was called
+// starved).  Half of the others must be such.
+//
 //   kLeastPermille 150: a job is 18 % slower by that, which a limit of time may feel; daemons and the
 //     system's own work take below 2 % of a processor, and a second process on the same one takes 500.
 //   kLeastSeen 20 s: a nightly job of cron that is over in seconds slows no run; it is also four looks.

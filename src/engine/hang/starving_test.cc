@@ -11,10 +11,12 @@ using namespace std::chrono_literals;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
+// Of a process that asks for a processor all the time.
 ProcessTimes lost(std::int64_t thousandths, Micros seen = 60s) {
   ProcessTimes times;
   times.seen = seen;
   times.waited = seen * thousandths / 1000;
+  times.ran = seen - times.waited;
   return times;
 }
 
@@ -40,6 +42,34 @@ TEST(Starving, WhereAllWaitNobodyStandsApart) {
   std::map<std::string, ProcessTimes> many;
   for (int i = 1; i <= 10'000; ++i) many[fmt::format("n{}", i)] = lost(300 + i % 7);
   EXPECT_EQ(starved_nodes(many, many.size()).size(), 1u) << "one shows that all waited";
+}
+
+// Of a hung job one rank polls on a busy node, and the other sleeps in its receive.
+TEST(Starving, OneThatAsksForNothingIsNoComparison) {
+  ProcessTimes sleeps = lost(0);
+  sleeps.ran = 0s;
+  EXPECT_THAT(said({{"n1", sleeps}, {"n2", lost(800)}}, 2), ElementsAre("n2 alike -1"));
+  sleeps.ran = 29s;
+  EXPECT_THAT(said({{"n1", sleeps}, {"n2", lost(800)}}, 2), ElementsAre("n2 alike -1"));
+  sleeps.ran = 30s;
+  EXPECT_THAT(said({{"n1", sleeps}, {"n2", lost(800)}}, 2), ElementsAre("n2 apart 0"));
+  // One that works now and then may be starved all the same, by others that ask for as much.
+  ProcessTimes seldom = lost(0);
+  seldom.ran = 18s;
+  ProcessTimes starved = seldom;
+  starved.ran = 3s, starved.waited = 15s;
+  EXPECT_THAT(said({{"n1", seldom}, {"n2", starved}}, 2), ElementsAre("n2 apart 0"));
+  // Half of the others must be comparable.
+  sleeps.ran = 0s;
+  EXPECT_THAT(said({{"n1", lost(5)}, {"n2", lost(800)}, {"n3", sleeps}, {"n4", sleeps}}, 4),
+              ElementsAre("n2 alike -1"));
+  EXPECT_THAT(said({{"n1", lost(5)}, {"n2", lost(800)}, {"n3", lost(9)}, {"n4", sleeps}}, 4),
+              ElementsAre("n2 apart 9"));
+  EXPECT_THAT(said({{"n1", ProcessTimes{.seen = 60s, .waited = 0s}},
+                    {"n2", ProcessTimes{.seen = 60s, .waited = 40s}}},
+                   2),
+              ElementsAre("n2 alike -1"))
+      << "older agents do not say what ran";
 }
 
 TEST(Starving, AJobOfOneNodeIsComparedWithNothing) {

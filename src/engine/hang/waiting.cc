@@ -22,7 +22,8 @@ struct ThreadStep {
 
 bool is_worse(const ProcessTimes& a, const ProcessTimes& b) {
   const bool much = a.lost_permille() >= kLeastPermille, other = b.lost_permille() >= kLeastPermille;
-  return much != other ? much : a.lost() > b.lost();
+  if (much != other) return much;
+  return a.lost() != b.lost() ? a.lost() > b.lost() : a.ran > b.ran;
 }
 
 // Of threads with the same processors: how many they are, and what all threads that may run there ran, the
@@ -143,6 +144,7 @@ void Waiting::take(const JobCounts& look) {
     process.samples = process.stops = 0;
     if (process.times.seen.count() == 0) continue;
     waited[i] = std::min(waited[i], passed - stopped);
+    process.times.ran += std::chrono::duration_cast<Micros>(std::min(ran[i], passed - stopped - waited[i]));
     process.times.waited += std::chrono::duration_cast<Micros>(waited[i]);
     process.times.stopped += std::chrono::duration_cast<Micros>(stopped);
   }

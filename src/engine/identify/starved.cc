@@ -11,9 +11,10 @@
 namespace sickbay::identify {
 namespace {
 
-// Half of what the run took longer must be explained: the time of a healthy run scatters, and so does what is
-// seen of it; but a program that hangs now and then loses some time to other work, too.
-constexpr int kExplains = 2;
+// With as much of the processors as the good run had, the failed one must have been as quick, but for so many
+// hundredths more: the time of a healthy run scatters, and so does what is seen of it.  A program that hung
+// had in its time more than the good run needed in all, and other work is not why it did not end.
+constexpr int kAsQuick = 125;
 constexpr std::size_t kMostOfRun = 16;
 
 std::int64_t thousandths(const Json& json) { return std::clamp<std::int64_t>(json.as_int(), 0, 1000); }
@@ -24,13 +25,12 @@ std::int64_t share_of(const Starved& one, Micros ran) {
   return std::min(one.lost_permille(), one.lost() * 1500 / std::max(ran, Micros(1)));
 }
 
-// By how much `slow` would have been shorter, had it lost no more of its time than `good` did, which was a
-// good run all the same: what it had of the processors would have taken it so much less.
-Micros explained(const Starved& cause, Micros slow, const Run& good, Micros good_ran) {
+// How long the failed run would have taken, had it lost no more of its time than the good one did.
+Micros without_loss(const Starved& cause, Micros slow, const Run& good, Micros good_ran) {
   std::int64_t usual = 0;
   for (const Starved& one : good.starved) usual = std::max(usual, share_of(one, good_ran));
   const std::int64_t lost = share_of(cause, slow);
-  return lost <= usual ? Micros(0) : slow * (lost - usual) / (1000 - usual);
+  return lost <= usual ? slow : slow * (1000 - lost) / (1000 - usual);
 }
 
 }  // namespace
@@ -71,8 +71,8 @@ const Starved* starved_cause(const Case& subject) {
   if (slow.start == kNoTime || slow.end == kNoTime || good.start == kNoTime || good.end == kNoTime)
     return nullptr;
   const Micros slow_ran = slow.end - slow.start, good_ran = good.end - good.start;
-  const Micros why = explained(*cause, slow_ran, *second, good_ran);
-  return why > Micros(0) && why * kExplains >= slow_ran - good_ran ? cause : nullptr;
+  const Micros else_ran = without_loss(*cause, slow_ran, *second, good_ran);
+  return else_ran < slow_ran && else_ran * 100 <= good_ran * kAsQuick ? cause : nullptr;
 }
 
 bool starved_each_time(const Case& subject) {

@@ -4,9 +4,10 @@
 // A quota, somebody who stops them, or a neighbour that takes the processor: nothing of it is there any more
 // when the run is over, so V finds nothing, and only what was seen while the job ran can name the node.  It
 // does where all of this holds: time is what was wrong; one node stood apart from the others of the failed
-// run, and one only; the run elsewhere was a good one; and what was lost there, beyond what the good run
-// lost, explains at least half of what the failed run took longer.  It is evidence of something that is over:
-// never more than medium, and nobody is drained for it. Source: doc/design/identify.md, "Starved processes".
+// run, and one only; the run elsewhere was a good one; and without what was lost there, beyond what the good
+// run lost, the failed one would have been as quick.  It is evidence of something that is over: never more
+// than medium, and nobody is drained for it.
+// Source: doc/design/identify.md, "Starved processes".
 #pragma once
 #include <string>
 #include <vector>
