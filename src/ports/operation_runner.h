@@ -26,6 +26,7 @@ struct OperationCall {
   std::string run;                      ///< "builtin:NAME", or the file name of an executable
   std::vector<std::string> components;  ///< that it works on
   Json inputs = Json::object();         ///< values of its characteristics, by name
+  std::vector<std::string> input_names = {};  ///< all of them, also those that have no value yet
   Json arguments = Json::object();      ///< constants of the specification
   std::chrono::milliseconds time_limit{5000};
   std::size_t memory_limit = std::size_t{64} << 20;  ///< bytes of address space beyond the program's own

@@ -443,6 +443,7 @@ OperationCall call_of(const Run& run, InstanceId instance) {
   call.run = spec.run;
   call.components = spec.components;
   call.inputs = values_of(*run.rules, run.rules->operations[o].inputs, run.facts);
+  call.input_names = spec.inputs;
   call.arguments = spec.arguments;
   call.time_limit = spec.timeout;
   call.memory_limit = static_cast<std::size_t>(spec.memory);
