@@ -8,7 +8,9 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,6 +33,14 @@ struct OperationCall {
   std::chrono::milliseconds time_limit{5000};
   std::size_t memory_limit = std::size_t{64} << 20;  ///< bytes of address space beyond the program's own
   std::size_t output_limit = std::size_t{64} << 10;  ///< bytes of stdout
+  /// The operation that is to run on another node meanwhile, its helper; what sickbayd gives of that node is
+  /// the input `peer`.  Who runs operations by themselves knows nothing of it (agent/peered_operations.h).
+  struct Peer {
+    std::string specification, operation;
+    std::string node;  ///< "": any
+  };
+  std::optional<Peer> peer = {};
+  std::int64_t listens = 0;  ///< of a helper: it is ready when something listens on this TCP port; 0: at once
   /// Ends it before its time, as its time limit would; then it is unknown.  May be null.
   std::shared_ptr<EarlyEnd> early_end;
 };

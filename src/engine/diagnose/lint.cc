@@ -162,6 +162,7 @@ class Linter {
         const std::size_t end = text.find('}', open);
         if (end == text.npos) break;
         const std::string of(text.substr(open + 1, end - open - 1));
+        if (of == "peer" && spec.peer) continue;
         if (rules_.find_characteristic(of) == kNone || std::ranges::find(spec.inputs, of) != spec.inputs.end())
           continue;
         add("no_input", spec.place,
@@ -385,8 +386,11 @@ class Linter {
     for (Index c = 0; c < s_.predicates.size(); ++c)
       if (rules_.conditions[c].productions.empty())
         tell("predicate", s_.predicates[c].name, s_.predicates[c].place, "is in no production");
+    const auto helps = [&](const std::string& name) {
+      return std::ranges::any_of(s_.operations, [&](const auto& o) { return o.peer && o.peer->runs == name; });
+    };
     for (Index o = 0; o < s_.operations.size(); ++o)
-      if (rules_.operations[o].productions.empty())
+      if (rules_.operations[o].productions.empty() && !helps(s_.operations[o].name))
         tell("operation", s_.operations[o].name, s_.operations[o].place, "is in no production");
   }
 

@@ -266,6 +266,19 @@ TEST(Lint, ACommandThatNamesWhatItIsNotGivenIsNamed) {
                             "is no input of it"));
 }
 
+TEST(Lint, AHelperIsUsedByWhatNeedsIt) {
+  const auto found = [](const std::string& peer) {
+    return lint_of(R"({"specification": "s", "version": 1, "description": "d",
+"characteristics": {"go": {"type": "bool", "description": "d"}}, "predicates": {"c": {"when": "go", "description": "d"}},
+"operations": {"f": {"kind": "test", "run": "builtin:command", "arguments": {"command": "ping\n{peer}"}, )" +
+                   peer + R"("description": "d"},
+ "serve": {"kind": "test", "run": "x", "description": "d"}},
+"productions": {"p": {"if": "c", "then": "f", "description": "d"}}, "periods": {"a": {"description": "d", "every": "1h", "initial": {"go": true}}}})");
+  };
+  EXPECT_THAT(found(R"("peer": {"runs": "serve"}, )"), IsEmpty());
+  EXPECT_THAT(found(""), ElementsAre("4:11 unused operation 'serve' is in no production"));
+}
+
 TEST(Lint, ARestartOfWhatTheNodeCannotRestartIsNamed) {
   const auto found = [](const std::string& arguments, const std::vector<std::string>& restartable = {}) {
     return lint_of(R"({"specification": "s", "version": 1, "description": "d",
