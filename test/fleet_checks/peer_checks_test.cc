@@ -27,7 +27,7 @@ using std::chrono::seconds;
 using testing::HasSubstr;
 
 // %s: more of the key `peer`.
-constexpr const char* kRules = R"({"specification": "net", "version": 1, "description": "d",
+constexpr const char* kPeerRules = R"({"specification": "net", "version": 1, "description": "d",
   "characteristics": {"mode": {"type": "string", "description": "d"}, "slow": {"type": "bool", "description": "d"}},
   "predicates": {"always": {"when": "true", "description": "d"}, "deep": {"when": "mode == \"deep\"", "description": "d"}},
   "operations": {"look": {"kind": "collect", "run": "look", "description": "d"},
@@ -47,10 +47,10 @@ struct Net {
   bool fails = false;       ///< a helper ends at once
 };
 
-class Operations : public OperationRunner {
+class NetOperations : public OperationRunner {
  public:
-  Operations(Loop& loop, Net& net, std::string node) : loop_(loop), net_(net), node_(std::move(node)) {}
-  ~Operations() override { *alive_ = false; }
+  NetOperations(Loop& loop, Net& net, std::string node) : loop_(loop), net_(net), node_(std::move(node)) {}
+  ~NetOperations() override { *alive_ = false; }
   void run(OperationCall call, std::function<void(OperationEnd)> done) override {
     OperationEnd well;
     well.result = OperationEnd::Result::ok;
@@ -107,7 +107,7 @@ class PeerChecks : public ApiTest {
   }
   struct Node {
     std::unique_ptr<AgentStore> store;
-    std::unique_ptr<Operations> operations;
+    std::unique_ptr<NetOperations> operations;
     std::unique_ptr<Wire> wire;
     std::unique_ptr<agent::Agent> agent;
     std::unique_ptr<bool> busy = std::make_unique<bool>(false);
@@ -119,7 +119,7 @@ class PeerChecks : public ApiTest {
   }
   void live(int count, const std::string& more = "") {
     serve();
-    std::string text = kRules;
+    std::string text = kPeerRules;
     text.replace(text.find("%s"), 2, more);
     const diagnose::SpecificationFile file{"net.json", text};
     auto read = diagnose::read_specifications({&file, 1}, {"n1", {}});
@@ -134,7 +134,7 @@ class PeerChecks : public ApiTest {
     const std::string name = fmt::format("n{}", i);
     std::filesystem::create_directory(folder_ + "/" + name);
     node.store = open_agent_files(folder_ + "/" + name).value();
-    node.operations = std::make_unique<Operations>(loop_, net_, name);
+    node.operations = std::make_unique<NetOperations>(loop_, net_, name);
     node.wire = std::make_unique<Wire>(loop_, fmt::format("10.0.0.{}", i),
                                        [this](HttpRequest request, std::shared_ptr<HttpReply> reply) {
                                          if (!daemon_) return false;

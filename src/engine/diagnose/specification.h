@@ -98,7 +98,7 @@ struct OperationSpec {  // F
   std::optional<Budget> budget;                  ///< of repairs
   std::optional<bool> needs_idle;                ///< as the specification says; see needs_idle()
   std::optional<bool> active;                    ///< likewise; see is_active()
-  std::optional<PeerSpec> peer;
+  std::optional<PeerSpec> peer = {};
   std::int64_t listens = 0;  ///< as a helper it is ready when something listens on this TCP port; 0: at once
   Place place;
 };
