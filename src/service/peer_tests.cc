@@ -12,10 +12,10 @@
 namespace sickbay {
 namespace {
 
-constexpr std::size_t kMostName = 64;  // of a specification, an operation
-constexpr std::size_t kMostWhy = 300;
-constexpr std::chrono::seconds kSweep{5};
-constexpr std::chrono::seconds kStateAge{60};
+constexpr std::size_t kMostPeerName = 64;  // of a specification, an operation
+constexpr std::size_t kMostPeerWhy = 300;
+constexpr std::chrono::seconds kPeerSweep{5};
+constexpr std::chrono::seconds kPeerStateAge{60};
 
 }  // namespace
 
@@ -104,8 +104,8 @@ Result<std::string> PeerTests::choose(const std::string& tester, const std::stri
 void PeerTests::want(const std::string& node, const Json& body, Done<Json> done) {
   const std::string specification = body["specification"].as_string(),
                     operation = body["operation"].as_string();
-  if (specification.empty() || operation.empty() || specification.size() > kMostName ||
-      operation.size() > kMostName)
+  if (specification.empty() || operation.empty() || specification.size() > kMostPeerName ||
+      operation.size() > kMostPeerName)
     return done(fail(ErrorCode::bad_input, "a test names the specification and the operation of its helper"));
   // One at a time: who asks again has forgotten the first.
   for (auto it = tests_.begin(); it != tests_.end();) {
@@ -113,7 +113,7 @@ void PeerTests::want(const std::string& node, const Json& body, Done<Json> done)
     if (test->second.tester == node) fail_test(test, Error(ErrorCode::conflict, "another test was asked for"));
   }
   controller_.watch().with_nodes(
-      kStateAge, lifetime_.guard([this, node, specification, operation, wish = body["peer"].as_string(),
+      kPeerStateAge, lifetime_.guard([this, node, specification, operation, wish = body["peer"].as_string(),
                                   done = std::move(done)](Status) {
         if (std::ranges::any_of(tests_, [&](const auto& entry) { return entry.second.peer == node; }))
           return done(fail(ErrorCode::conflict, "this node is the peer of another one just now"));
@@ -151,7 +151,7 @@ void PeerTests::begun(const std::string& node, const Json& body, Done<Json> done
 void PeerTests::ended(const std::string& node, const Json& body, Done<Json> done) {
   const auto test = tests_.find(body["session"].as_int());
   if (test != tests_.end() && test->second.peer == node && !test->second.ended) {
-    const std::string why(whole_characters(body["text"].as_string(), kMostWhy));
+    const std::string why(whole_characters(body["text"].as_string(), kMostPeerWhy));
     if (test->second.begun == kNoTime) {
       fail_test(test, Error(ErrorCode::conflict, fmt::format("the helper on {} has not begun", node))
                           .because(why));
@@ -187,7 +187,7 @@ void PeerTests::fail_test(Tests::iterator test, Error why) {
 
 void PeerTests::look_again() {
   if (timer_ != 0 || tests_.empty()) return;
-  timer_ = loop_.at(loop_.now() + kSweep, [this] {
+  timer_ = loop_.at(loop_.now() + kPeerSweep, [this] {
     timer_ = 0;
     sweep();
     look_again();
