@@ -19,12 +19,13 @@ void PeerHelper::take(const Json& serve) {
   const std::int64_t session = serve["session"].as_int();
   if (session == 0) return end("the test is over");
   if (session == session_) return;
-  // It was told of before, and it is over here: that word was lost.
+  // It was told of before, and it is over here, or was refused: that word was lost.
   if (session <= last_) return tell_ended(session, last_end_["ok"].as_bool(), last_end_["text"].as_string());
-  // (sickbayd has one for us at a time: the old one is none any more.)
+  // sickbayd has one for us at a time: the old one is none any more.
   end("another test begins");
-  if (session_ != 0) return;  // told again with the next poll
-  session_ = last_ = session;
+  last_ = session;
+  if (session_ != 0) return tell_ended(session, false, "the helper before it has not ended yet");
+  session_ = session;
   wanted_ = serve;
 }
 

@@ -39,8 +39,8 @@ class PeerHelper {
   void end(const std::string& why);
   bool waits() const { return session_ != 0 && !wanted_.is_null(); }
   bool runs() const { return early_end_ != nullptr; }
-  /// The test that this node serves; 0: none.
-  std::int64_t session() const { return session_; }
+  /// The test that this node serves; 0: none, or its helper is about to end.
+  std::int64_t session() const { return runs() && early_end_->asked() ? 0 : session_; }
 
   static constexpr std::chrono::milliseconds kLook{200};  ///< whether it listens
 
