@@ -202,7 +202,7 @@ TEST_F(PeerChecks, AHelperRunsAsLongAsTheTest) {
   EXPECT_TRUE(net_.serving.empty());
   EXPECT_EQ(net_.alone, 0);
   EXPECT_THAT(net_.peers, testing::ElementsAre("10.0.0.2"));
-  // Another one the next time, and none that a job has.
+  // Another one the next time.
   order_and_wait();
   EXPECT_THAT(came_of(), HasSubstr("fault"));
   EXPECT_THAT(net_.peers, testing::ElementsAre("10.0.0.2", "10.0.0.3"));
@@ -361,7 +361,7 @@ TEST_F(PeerChecks, OnlyWhatTheRulesNameAsHelperIsRunForOthers) {
                          operation));
     pass(seconds(1));
     ASSERT_TRUE(answer->answered);
-    EXPECT_THAT(answer->response.body, HasSubstr("has no helper")) << operation;
+    EXPECT_THAT(answer->response.body, HasSubstr("have no helper")) << operation;
   }
   EXPECT_EQ(ask("root@10.0.0.1", "POST", "/v1/agent/peer", R"({"node": "n1", "act": "be"})")->response.status, 400);
   EXPECT_TRUE(net_.serving.empty());
