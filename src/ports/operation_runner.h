@@ -23,13 +23,13 @@ namespace sickbay {
 
 /// One operation to run, as its specification describes it.
 struct OperationCall {
-  std::string operation;                ///< its name in the specification
-  std::string kind;                     ///< collect, test, localise, repair, verify, critical
-  std::string run;                      ///< "builtin:NAME", or the file name of an executable
-  std::vector<std::string> components;  ///< that it works on
-  Json inputs = Json::object();         ///< values of its characteristics, by name
+  std::string operation;                      ///< its name in the specification
+  std::string kind;                           ///< collect, test, localise, repair, verify, critical
+  std::string run;                            ///< "builtin:NAME", or the file name of an executable
+  std::vector<std::string> components;        ///< that it works on
+  Json inputs = Json::object();               ///< values of its characteristics, by name
   std::vector<std::string> input_names = {};  ///< all of them, also those that have no value yet
-  Json arguments = Json::object();      ///< constants of the specification
+  Json arguments = Json::object();            ///< constants of the specification
   std::chrono::milliseconds time_limit{5000};
   std::size_t memory_limit = std::size_t{64} << 20;  ///< bytes of address space beyond the program's own
   std::size_t output_limit = std::size_t{64} << 10;  ///< bytes of stdout

@@ -122,7 +122,7 @@ class AgentTasks {
   Controller& controller_;
   const std::function<void(const std::string&)> heard_;
   const std::function<Json(const std::string&)> view_;
-  News swim_, ranks_, leaving_;    ///< may be empty
+  News swim_, ranks_, leaving_;                              ///< may be empty
   std::function<Json(const std::string&, PeerWord)> peers_;  ///< likewise
   ActiveLeave* active_ = nullptr;                            ///< likewise
   std::map<std::int64_t, Task> tasks_;

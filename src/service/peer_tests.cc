@@ -48,9 +48,9 @@ void PeerTests::hear(const std::string& node, PeerWord word) {
 Json PeerTests::news(const std::string& node, PeerWord has) const {
   const auto mine = std::ranges::find_if(
       tests_, [&](const auto& entry) { return entry.second.peer == node && !entry.second.ended; });
-  if (mine == tests_.end())
-    return has.serving == 0 ? Json() : Json::object({{"session", 0}});
-  // (What it is to begin it is told until it says so; of a helper that has begun and is no more hear() knows.)
+  if (mine == tests_.end()) return has.serving == 0 ? Json() : Json::object({{"session", 0}});
+  // (What it is to begin it is told until it says so; of a helper that has begun and is no more hear()
+  // knows.)
   if (has.serving == mine->first || mine->second.begun != kNoTime) return {};
   return Json::object({{"session", mine->first},
                        {"specification", mine->second.specification},
@@ -110,11 +110,12 @@ void PeerTests::want(const std::string& node, const Json& body, Done<Json> done)
   // One at a time: who asks again has forgotten the first.
   for (auto it = tests_.begin(); it != tests_.end();) {
     const auto test = it++;
-    if (test->second.tester == node) fail_test(test, Error(ErrorCode::conflict, "another test was asked for"));
+    if (test->second.tester == node)
+      fail_test(test, Error(ErrorCode::conflict, "another test was asked for"));
   }
   controller_.watch().with_nodes(
       kPeerStateAge, lifetime_.guard([this, node, specification, operation, wish = body["peer"].as_string(),
-                                  done = std::move(done)](Status) {
+                                      done = std::move(done)](Status) {
         if (std::ranges::any_of(tests_, [&](const auto& entry) { return entry.second.peer == node; }))
           return done(fail(ErrorCode::conflict, "this node is the peer of another one just now"));
         auto peer = choose(node, wish);
@@ -140,10 +141,11 @@ void PeerTests::begun(const std::string& node, const Json& body, Done<Json> done
   if (test->second.begun == kNoTime) {
     test->second.begun = loop_.now();
     const auto info = controller_.watch().nodes().find(node);
-    const std::string address =
-        info == controller_.watch().nodes().end() || info->second.address.empty() ? node : info->second.address;
-    std::exchange(test->second.done, nullptr)(
-        Json::object({{"session", test->first}, {"peer", node}, {"address", address}}));
+    const std::string address = info == controller_.watch().nodes().end() || info->second.address.empty()
+                                    ? node
+                                    : info->second.address;
+    std::exchange(test->second.done,
+                  nullptr)(Json::object({{"session", test->first}, {"peer", node}, {"address", address}}));
   }
   done(Json::object({{"session", body["session"]}}));
 }
@@ -153,8 +155,8 @@ void PeerTests::ended(const std::string& node, const Json& body, Done<Json> done
   if (test != tests_.end() && test->second.peer == node && !test->second.ended) {
     const std::string why(whole_characters(body["text"].as_string(), kMostPeerWhy));
     if (test->second.begun == kNoTime) {
-      fail_test(test, Error(ErrorCode::conflict, fmt::format("the helper on {} has not begun", node))
-                          .because(why));
+      fail_test(test,
+                Error(ErrorCode::conflict, fmt::format("the helper on {} has not begun", node)).because(why));
     } else {
       test->second.ended = true;
       if (!body["ok"].as_bool()) test->second.why = why.empty() ? "it failed" : why;
@@ -199,8 +201,8 @@ void PeerTests::sweep() {
   for (auto it = tests_.begin(); it != tests_.end();) {
     const auto test = it++;
     if (test->second.begun == kNoTime && now - test->second.asked >= kBegin)
-      fail_test(test, Error(ErrorCode::timed_out,
-                            fmt::format("{} did not begin the helper within {} s", test->second.peer, kBegin.count())));
+      fail_test(test, Error(ErrorCode::timed_out, fmt::format("{} did not begin the helper within {} s",
+                                                              test->second.peer, kBegin.count())));
     else if (!is_heard(test->second.tester))
       fail_test(test, Error(ErrorCode::timed_out, "the agent that tests is not heard any more"));
   }

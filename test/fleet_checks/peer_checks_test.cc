@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests of two nodes: agents and their sickbayd, whole, over the endpoints.  A helper runs while the test does,
-// and no longer, whoever of the three is gone; and a test that lost its helper says nothing of its node.
+// Tests of two nodes: agents and their sickbayd, whole, over the endpoints.  A helper runs while the test
+// does, and no longer, whoever of the three is gone; and a test that lost its helper says nothing of its
+// node.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
@@ -62,7 +63,8 @@ class NetOperations : public OperationRunner {
     const bool helps = call.operation == "serve";
     auto& running = helps ? net_.serving : net_.testing;
     running.insert(node_);
-    const auto over = [this, &running, done, helps, alive = alive_, ended = std::make_shared<bool>(false)](OperationEnd how) {
+    const auto over = [this, &running, done, helps, alive = alive_,
+                       ended = std::make_shared<bool>(false)](OperationEnd how) {
       if (!*alive || std::exchange(*ended, true)) return;
       running.erase(node_);
       if (helps) net_.helpers += 1;
@@ -74,7 +76,8 @@ class NetOperations : public OperationRunner {
       OperationEnd late;
       late.text = "did not end in time";
       if (net_.fails) late.text = "no such device";
-      loop_.at(loop_.now() + (net_.fails ? Micros(seconds(0)) : Micros(call.time_limit)), [over, late] { over(late); });
+      loop_.at(loop_.now() + (net_.fails ? Micros(seconds(0)) : Micros(call.time_limit)),
+               [over, late] { over(late); });
       if (net_.serves_one)
         loop_.at(loop_.now() + net_.listens_after + net_.test_takes / 2, [over, well] { over(well); });
       return;
@@ -161,7 +164,8 @@ class PeerChecks : public ApiTest {
   }
   // A deep diagnosis of n1 is ordered, and its helper has begun.
   void order(int node = 1) {
-    const auto answer = ask("ops", "POST", fmt::format("/v1/nodes/n{}/diagnose", node), R"({"mode": "deep"})");
+    const auto answer =
+        ask("ops", "POST", fmt::format("/v1/nodes/n{}/diagnose", node), R"({"mode": "deep"})");
     task_ = body_of(answer)["task"].as_int();
     ASSERT_GT(task_, 0) << answer->response.body;
   }
@@ -294,7 +298,8 @@ TEST_F(PeerChecks, ATestWhosePeerDiedAndIsBackIsUnknown) {
   pass(seconds(6));
   kill_agent(2);
   begin_agent(2);
-  EXPECT_THAT(came_of(), HasSubstr("unknown its helper was not there to the end: the agent of n2 runs it no more"));
+  EXPECT_THAT(came_of(),
+              HasSubstr("unknown its helper was not there to the end: the agent of n2 runs it no more"));
 }
 
 TEST_F(PeerChecks, WithoutSickbaydNothingGoesOn) {
@@ -355,15 +360,17 @@ TEST_F(PeerChecks, WhateverWordIsLostNoHelperIsLeftBehind) {
 TEST_F(PeerChecks, OnlyWhatTheRulesNameAsHelperIsRunForOthers) {
   live(2);
   for (const char* operation : {"look", "link", "mend", "no"}) {
-    const auto answer =
-        send("root@10.0.0.1", "POST", "/v1/agent/peer",
-             fmt::format(R"({{"node": "n1", "act": "want", "specification": "net", "operation": "{}", "peer": "n2"}})",
-                         operation));
+    const auto answer = send(
+        "root@10.0.0.1", "POST", "/v1/agent/peer",
+        fmt::format(
+            R"({{"node": "n1", "act": "want", "specification": "net", "operation": "{}", "peer": "n2"}})",
+            operation));
     pass(seconds(1));
     ASSERT_TRUE(answer->answered);
     EXPECT_THAT(answer->response.body, HasSubstr("have no helper")) << operation;
   }
-  EXPECT_EQ(ask("root@10.0.0.1", "POST", "/v1/agent/peer", R"({"node": "n1", "act": "be"})")->response.status, 400);
+  EXPECT_EQ(ask("root@10.0.0.1", "POST", "/v1/agent/peer", R"({"node": "n1", "act": "be"})")->response.status,
+            400);
   EXPECT_TRUE(net_.serving.empty());
 }
 

@@ -31,9 +31,9 @@ class Wire : public HttpClient {
       at = end;
     }
     request.body = question.body;
-    if (loses && loses(request)) return loop_.post([done = std::move(done)] {
-        done(fail(ErrorCode::timed_out, "the answer was lost"));
-      });
+    if (loses && loses(request))
+      return loop_.post(
+          [done = std::move(done)] { done(fail(ErrorCode::timed_out, "the answer was lost")); });
     request.caller.user = "root";
     request.caller.uid = request.caller.gid = 0;
     request.caller.address = address_;

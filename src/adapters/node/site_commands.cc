@@ -3,9 +3,9 @@
 //
 // A command is run as the agent, under the limits of an operation; what it starts ends with it.  Values of
 // inputs are put into its arguments when these are parted already, so that no value is ever two of them, nor
-// an option; what has no value keeps the program from being run, for it would look at something else.  A program
-// that is not there ends a command with 127, as in a shell, for that is an answer to somebody who asks for
-// its exit code; but where the program is only our means (ping, dmidecode), its absence is unknown.
+// an option; what has no value keeps the program from being run, for it would look at something else.  A
+// program that is not there ends a command with 127, as in a shell, for that is an answer to somebody who
+// asks for its exit code; but where the program is only our means (ping, dmidecode), its absence is unknown.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -65,7 +65,8 @@ std::string first_line(std::string_view text) {
 // A whole number is written as one, whatever its type: a program that counts knows no "8.0".
 std::string number_text(const Json& value) {
   const double number = value.as_double();
-  const bool whole = value.is_number() && !value.is_int() && std::abs(number) <= 1e15 && std::trunc(number) == number;
+  const bool whole =
+      value.is_number() && !value.is_int() && std::abs(number) <= 1e15 && std::trunc(number) == number;
   return whole ? fmt::format("{:.0f}", number) : value.dump();
 }
 
@@ -76,8 +77,9 @@ Result<std::string> filled(const Call& call, std::string_view word, Of what) {
   std::string text;
   for (std::size_t at = 0; at < word.size();) {
     const std::size_t open = word.find('{', at), end = word.find('}', open);
-    const bool known = end != word.npos && std::ranges::find(call.input_names, word.substr(open + 1, end - open - 1)) !=
-                                               call.input_names.end();
+    const bool known =
+        end != word.npos &&
+        std::ranges::find(call.input_names, word.substr(open + 1, end - open - 1)) != call.input_names.end();
     if (!known) {
       // From the brace on anything may still be one.
       const std::size_t next = open == word.npos ? word.size() : open + 1;
@@ -89,15 +91,17 @@ Result<std::string> filled(const Call& call, std::string_view word, Of what) {
     const std::string name(word.substr(open + 1, end - open - 1));
     const Json& value = call.inputs[name];
     if (value.is_null())
-      return fail(ErrorCode::not_found, fmt::format("the input '{}' {}", name,
-                                                    call.inputs.has(name) ? "is unknown" : "has no value yet"));
+      return fail(
+          ErrorCode::not_found,
+          fmt::format("the input '{}' {}", name, call.inputs.has(name) ? "is unknown" : "has no value yet"));
     const std::string said = value.is_string() ? value.as_string() : number_text(value);
     if (said.find('\0') != said.npos)
       return fail(ErrorCode::bad_input, fmt::format("the input '{}' holds a zero byte", name));
     // What others chose (the name of a file, say) must not choose what the program does.
     if (what == Of::argument && text.empty() && value.is_string() && said.starts_with('-'))
-      return fail(ErrorCode::bad_input, fmt::format("the input '{}' is {}, which the program would take for an option",
-                                                    name, quote_for_message(said, 80)));
+      return fail(ErrorCode::bad_input,
+                  fmt::format("the input '{}' is {}, which the program would take for an option", name,
+                              quote_for_message(said, 80)));
     text += said;
     at = end + 1;
   }
@@ -124,7 +128,8 @@ struct CommandReading {
   std::optional<Pattern> take;
   std::vector<std::int64_t> unknown_exits;
 
-  OperationEnd answer(const Json& exit, bool late, std::optional<std::string_view> out, bool truncated) const {
+  OperationEnd answer(const Json& exit, bool late, std::optional<std::string_view> out,
+                      bool truncated) const {
     if (!exit.is_null() && std::ranges::find(unknown_exits, exit.as_int()) != unknown_exits.end())
       return unknown(fmt::format("{} ended with {}: it cannot tell{}", program, exit.as_int(),
                                  out && !out->empty() ? ": " + first_line(*out) : ""));
@@ -192,8 +197,8 @@ ChildPlan command(const Call& call) {
     // An answer, and not unknown: who asks may want to know that it hangs.
     if (outcome->timed_out) return reading.answer(Json(), true, outcome->out, false);
     // 128 and the signal, as a shell says it.
-    return reading.answer(outcome->signal != 0 ? Json(128 + outcome->signal) : Json(outcome->exit_code), false,
-                          outcome->out, outcome->truncated);
+    return reading.answer(outcome->signal != 0 ? Json(128 + outcome->signal) : Json(outcome->exit_code),
+                          false, outcome->out, outcome->truncated);
   };
   return plan;
 }

@@ -99,8 +99,9 @@ TEST_F(Site, ACommandIsGivenValuesAndGivesValues) {
   EXPECT_EQ(ask(R"({"command": "grep\n-c\n^n", "input": "nodes = {n}\nn\n"})", R"({"n": 4})", {"n"}),
             answer(0, "2"));
   // What it says becomes a value.
-  EXPECT_EQ(ask(R"({"command": "printf\nwrite\\nrate: 812.5 MB/s\\n", "take": "/rate: ([0-9.]+)/"})", "{}", {}),
-            answer(0, "write", R"(,"command_value":"812.5","command_number":812.5)"));
+  EXPECT_EQ(
+      ask(R"({"command": "printf\nwrite\\nrate: 812.5 MB/s\\n", "take": "/rate: ([0-9.]+)/"})", "{}", {}),
+      answer(0, "write", R"(,"command_value":"812.5","command_number":812.5)"));
   EXPECT_EQ(ask(R"({"command": "echo\nmodel X9", "take": "/model (.*)/"})", "{}", {}),
             answer(0, "model X9", R"(,"command_value":"X9","command_number":null)"));
   EXPECT_EQ(ask(R"({"command": "echo\nnothing", "take": "/rate: (.*)/"})", "{}", {}),
@@ -113,12 +114,14 @@ TEST_F(Site, ACommandIsGivenValuesAndGivesValues) {
   EXPECT_EQ(ask(R"({"command": "sh\n-c\nexit 2", "unknown_exits": "3"})", "{}", {}), answer(2, ""));
   // What has no value keeps it from being run.
   EXPECT_EQ(ask(R"({"command": "rm\n-rf\n/x/{n}"})", "{}", {"n"}), "unknown: the input 'n' has no value yet");
-  EXPECT_EQ(ask(R"({"command": "rm\n-rf\n/x/{n}"})", R"({"n": null})", {"n"}), "unknown: the input 'n' is unknown");
+  EXPECT_EQ(ask(R"({"command": "rm\n-rf\n/x/{n}"})", R"({"n": null})", {"n"}),
+            "unknown: the input 'n' is unknown");
   EXPECT_EQ(ask(R"({"command": "cat\n{file}"})", R"({"file": "--help"})", {"file"}),
             "unknown: the input 'file' is '--help', which the program would take for an option");
   EXPECT_EQ(ask(R"({"command": "echo\n{a}{b}"})", R"({"a": "", "b": "-n"})", {"a", "b"}),
             "unknown: the input 'b' is '-n', which the program would take for an option");
-  EXPECT_EQ(ask(R"({"command": "echo\n{z}"})", R"({"z": "a\u0000b"})", {"z"}), "unknown: the input 'z' holds a zero byte");
+  EXPECT_EQ(ask(R"({"command": "echo\n{z}"})", R"({"z": "a\u0000b"})", {"z"}),
+            "unknown: the input 'z' holds a zero byte");
   EXPECT_EQ(ask(R"({"command": "true", "take": "rate*"})", "{}", {}),
             "unknown: the pattern 'rate*' is no expression, and no part can be taken by it");
   EXPECT_EQ(ask(R"({"command": "true", "unknown_exits": "3,x"})", "{}", {}), "unknown: 'x' is no exit code");

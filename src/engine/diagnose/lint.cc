@@ -163,11 +163,13 @@ class Linter {
         if (end == text.npos) break;
         const std::string of(text.substr(open + 1, end - open - 1));
         if (of == "peer" && spec.peer) continue;
-        if (rules_.find_characteristic(of) == kNone || std::ranges::find(spec.inputs, of) != spec.inputs.end())
+        if (rules_.find_characteristic(of) == kNone ||
+            std::ranges::find(spec.inputs, of) != spec.inputs.end())
           continue;
         add("no_input", spec.place,
-            fmt::format("operation '{}': {{{}}} is given to the program as it stands, for '{}' is no input of it",
-                        spec.name, of, of));
+            fmt::format(
+                "operation '{}': {{{}}} is given to the program as it stands, for '{}' is no input of it",
+                spec.name, of, of));
       }
     }
   }
@@ -387,7 +389,8 @@ class Linter {
       if (rules_.conditions[c].productions.empty())
         tell("predicate", s_.predicates[c].name, s_.predicates[c].place, "is in no production");
     const auto helps = [&](const std::string& name) {
-      return std::ranges::any_of(s_.operations, [&](const auto& o) { return o.peer && o.peer->runs == name; });
+      return std::ranges::any_of(s_.operations,
+                                 [&](const auto& o) { return o.peer && o.peer->runs == name; });
     };
     for (Index o = 0; o < s_.operations.size(); ++o)
       if (rules_.operations[o].productions.empty() && !helps(s_.operations[o].name))

@@ -261,9 +261,10 @@ TEST(Lint, ACommandThatNamesWhatItIsNotGivenIsNamed) {
   EXPECT_THAT(found(R"("inputs": ["go"], "arguments": {"command": "echo\n{go}"}, )"), IsEmpty());
   EXPECT_THAT(found(R"("arguments": {"command": "awk\n{print} {"}, )"), IsEmpty()) << "braces of its own";
   for (const char* argument : {"command", "input"})
-    EXPECT_THAT(found(R"("arguments": {")" + std::string(argument) + R"(": "echo\n{x{go}"}, )"),
-                ElementsAre("3:21 no_input operation 'f': {go} is given to the program as it stands, for 'go' "
-                            "is no input of it"));
+    EXPECT_THAT(
+        found(R"("arguments": {")" + std::string(argument) + R"(": "echo\n{x{go}"}, )"),
+        ElementsAre("3:21 no_input operation 'f': {go} is given to the program as it stands, for 'go' "
+                    "is no input of it"));
 }
 
 TEST(Lint, AHelperIsUsedByWhatNeedsIt) {

@@ -169,8 +169,8 @@ void check_peer(const Whole& whole, const Overlay<OperationSpec>::Row& row, Faul
   if (helper == nullptr || helper->faulty) return;
   if (!is_examination(helper->value.kind) || helper->value.peer || repairs(helper->value))
     faults.add(*row.source, body["runs"],
-               fmt::format("operation '{}': '{}' is no helper: it must examine, and have no peer of its own", o.name,
-                           o.peer->runs));
+               fmt::format("operation '{}': '{}' is no helper: it must examine, and have no peer of its own",
+                           o.name, o.peer->runs));
 }
 
 void check_operations(const Whole& whole, Faults& faults) {

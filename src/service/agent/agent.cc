@@ -74,11 +74,11 @@ Agent::Agent(Loop& loop, AgentStore& store, OperationRunner& runner, HttpClient*
       store_(store),
       runner_(runner),
       sickbayd_(sickbayd),
-      peered_(runner, loop,
-              sickbayd == nullptr ? PeeredOperations::Post()
-                                  : [this](Json body, Done<Json> done) {
-                                      ask_for_peer(std::move(body), std::move(done));
-                                    }),
+      peered_(
+          runner, loop,
+          sickbayd == nullptr
+              ? PeeredOperations::Post()
+              : [this](Json body, Done<Json> done) { ask_for_peer(std::move(body), std::move(done)); }),
       rules_(std::move(rules)),
       options_(std::move(options)),
       ticks_(rules_.size(), 0),

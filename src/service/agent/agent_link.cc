@@ -85,9 +85,9 @@ void Agent::poll() {
   if (neighbours_) asked.target += fmt::format("&swim={}", neighbours_->version());
   if (rank_looks_) asked.target += fmt::format("&ranks={}", rank_looks_->version());
   if (options_.show_leaving) asked.target += fmt::format("&leaving={}", leaving_ ? to_micros(*leaving_) : 0);
+  if (helper_) asked.target += fmt::format("&testing={}&serving={}", peered_.session(), helper_->session());
   const ActiveWord said = active_word();
   asked.target += fmt::format("&active={}", to_string(said));
-  if (helper_) asked.target += fmt::format("&testing={}&serving={}", peered_.session(), helper_->session());
   asked.time_limit = kPollLimit;
   ask(std::move(asked), [this, said, at = loop_.now()](Result<Json> answer) {
     // Whatever it was, sickbayd may have been another one meanwhile: greet it again.

@@ -2,8 +2,8 @@
 // Tests of two nodes: this node's own, and helpers that it runs for others.
 //
 // A helper takes the place of a run: none runs beside it, so that none shares a component with it.  It is an
-// operation of this node's own files which one of them names as a helper, and what it needs is looked at here.
-// Source: doc/design/diagnose.md, "Helpers at a peer".
+// operation of this node's own files which one of them names as a helper, and what it needs is looked at
+// here. Source: doc/design/diagnose.md, "Helpers at a peer".
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -46,8 +46,8 @@ Result<OperationCall> Agent::find_helper(const std::string& specification, const
     return other.peer && other.peer->runs == operation;
   });
   if (o == diagnose::kNone || !is_named)
-    return fail(ErrorCode::not_found, fmt::format("its rules have no helper {} in {}", quote_for_message(operation),
-                                                  specification));
+    return fail(ErrorCode::not_found, fmt::format("its rules have no helper {} in {}",
+                                                  quote_for_message(operation), specification));
   const diagnose::Rules::OperationRule& rule = rules.operations[o];
   if (rule.repairs || !diagnose::is_examination(rule.kind))
     return fail(ErrorCode::denied, operation + " does not only look");

@@ -34,9 +34,9 @@ void PeerHelper::begin() {
   const Json wanted = std::exchange(wanted_, Json());
   auto call = hooks_.find(wanted["specification"].as_string(), wanted["operation"].as_string());
   if (!call)
-    return tell_ended(session_, false,
-                      call.error().cause.empty() ? call.error().what
-                                                 : call.error().what + ": " + call.error().cause);
+    return tell_ended(
+        session_, false,
+        call.error().cause.empty() ? call.error().what : call.error().what + ": " + call.error().cause);
   hooks_.log(fmt::format("event=helper operation={} for={}", call->operation, Json(wanted["for"]).dump()));
   early_end_ = call->early_end = std::make_shared<EarlyEnd>();
   listens_ = call->listens;
@@ -61,8 +61,8 @@ void PeerHelper::look() {
   call.operation = "helper_listens";
   call.kind = "collect";
   call.run = "builtin:sockets";
-  call.arguments = Json::object(
-      {{"protocol", "tcp*"}, {"local", fmt::format("*:{}", listens_)}, {"state", "LISTEN"}});
+  call.arguments =
+      Json::object({{"protocol", "tcp*"}, {"local", fmt::format("*:{}", listens_)}, {"state", "LISTEN"}});
   runner_.run(std::move(call), lifetime_.guard([this, mine = session_](OperationEnd end) {
     if (mine != session_ || !runs()) return;
     if (end.outputs["sockets"].as_int() > 0) return tell_begun();

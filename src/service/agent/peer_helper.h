@@ -2,9 +2,9 @@
 // PeerHelper: the helper that this node runs for a test of another one.
 //
 // sickbayd says in its answer to a poll which operation to start and, later, that the test is over; the agent
-// says when a run gives place to it.  It is ready when it listens, where its specification says on which port,
-// and ends when it is told to, by its own limits, or with the agent.  What came of it is told once.  On the
-// loop's thread.  Source: doc/design/diagnose.md, "Helpers at a peer".
+// says when a run gives place to it.  It is ready when it listens, where its specification says on which
+// port, and ends when it is told to, by its own limits, or with the agent.  What came of it is told once.  On
+// the loop's thread.  Source: doc/design/diagnose.md, "Helpers at a peer".
 #pragma once
 #include <cstdint>
 #include <functional>

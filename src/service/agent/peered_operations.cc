@@ -68,7 +68,8 @@ void PeeredOperations::run_with(const std::shared_ptr<Test>& test, const Json& p
   call.peer.reset();
   call.inputs.set("peer", peer["address"]);
   call.input_names.emplace_back("peer");
-  inner_.run(std::move(call), lifetime_.guard([this, test](OperationEnd end) { settle(test, std::move(end)); }));
+  inner_.run(std::move(call),
+             lifetime_.guard([this, test](OperationEnd end) { settle(test, std::move(end)); }));
 }
 
 void PeeredOperations::settle(const std::shared_ptr<Test>& test, OperationEnd end) {

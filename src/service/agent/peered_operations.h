@@ -2,8 +2,8 @@
 // PeeredOperations: an OperationRunner that gets an operation its helper on another node, where it needs one.
 //
 // It asks sickbayd for a peer, waits until the helper is there, has the operation run, and asks at its end
-// whether the helper was there all the time: only then the answer of the operation counts, for a test that lost
-// its other half says nothing of this node.  One test at a time; others wait.  On the loop's thread.
+// whether the helper was there all the time: only then the answer of the operation counts, for a test that
+// lost its other half says nothing of this node.  One test at a time; others wait.  On the loop's thread.
 // Source: doc/design/diagnose.md, "Helpers at a peer".
 #pragma once
 #include <cstdint>
