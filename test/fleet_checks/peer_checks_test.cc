@@ -205,11 +205,11 @@ TEST_F(PeerChecks, AHelperRunsAsLongAsTheTest) {
   EXPECT_THAT(came_of(), HasSubstr("fault"));
   EXPECT_TRUE(net_.serving.empty());
   EXPECT_EQ(net_.alone, 0);
-  EXPECT_THAT(net_.peers, testing::ElementsAre("10.0.0.2"));
+  EXPECT_THAT(net_.peers, testing::ElementsAre("n2"));
   // Another one the next time.
   order_and_wait();
   EXPECT_THAT(came_of(), HasSubstr("fault"));
-  EXPECT_THAT(net_.peers, testing::ElementsAre("10.0.0.2", "10.0.0.3"));
+  EXPECT_THAT(net_.peers, testing::ElementsAre("n2", "n3"));
   EXPECT_EQ(net_.helpers, 2);
 }
 
