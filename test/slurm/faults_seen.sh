@@ -69,7 +69,10 @@ clean_up() { kill $load_pid $sink_pid $source_pid 2>/dev/null || true; }
 
 now() { date +%s; }
 each() { local node fault rule out; while read -r node fault rule out; do "$1" "$node" "$fault" "$rule" "$out"; done <<<"$faults"; }
-strike() { "$sickbay" lab fault -l "$lab" "$1" "$2" >/dev/null </dev/null; }
+strike() {
+  "$sickbay" lab fault -l "$lab" "$1" "$2" >/dev/null </dev/null
+  [ "${2%%=*}" != cpu ] || preferred "$1"
+}
 mend() { "$sickbay" lab heal -l "$lab" "$1" "${2%%=*}" >/dev/null </dev/null; }
 
 # seen WHAT: looks each second, and keeps in $seen the second in which WHAT holds first of each node: `found`, its rule
