@@ -82,7 +82,7 @@ struct Pattern::Compiled {
   }
 };
 
-Result<Pattern> Pattern::parse(std::string_view written) {
+Result<Pattern> Pattern::parse(std::string_view written, bool takes_parts) {
   Pattern made;
   made.written_ = written;
   if (written.size() > kMostPattern) return refuse(written, "is too long");
@@ -96,11 +96,13 @@ Result<Pattern> Pattern::parse(std::string_view written) {
   const auto within = [rest](char open, char close) {
     return rest.size() >= 2 && rest.front() == open && rest.back() == close;
   };
+  if (takes_parts && (made.negated_ || !within('/', '/')))
+    return refuse(written, "is no expression, and no part can be taken by it");
   if (within('/', '/')) {
     const std::string expression(rest.substr(1, rest.size() - 2));
     if (const auto why = objection(expression); !why.empty()) return refuse(written, why);
     auto compiled = std::make_shared<Compiled>();
-    if (::regcomp(&compiled->regex, expression.c_str(), REG_EXTENDED | REG_NOSUB) != 0)
+    if (::regcomp(&compiled->regex, expression.c_str(), REG_EXTENDED | (takes_parts ? 0 : REG_NOSUB)) != 0)
       return refuse(written, "is no expression");
     compiled->made = true;
     made.expression_ = std::move(compiled);
@@ -124,6 +126,18 @@ bool Pattern::fits_plain(std::string_view text) const {
   }
   if (list_) return std::binary_search(list_->begin(), list_->end(), text);
   return ::fnmatch(glob_.c_str(), std::string(text).c_str(), FNM_EXTMATCH) == 0;
+}
+
+std::optional<std::string_view> Pattern::part_of(std::string_view text) const {
+  if (!expression_) return std::nullopt;
+  text = text.substr(0, kMostParted);
+  regmatch_t parts[2] = {{0, static_cast<regoff_t>(text.size())}, {-1, -1}};
+  const char* begin = text.empty() ? "" : text.data();
+  if (::regexec(&expression_->regex, begin, 2, parts, REG_STARTEND) != 0) return std::nullopt;
+  const regmatch_t& taken = expression_->regex.re_nsub > 0 ? parts[1] : parts[0];
+  if (taken.rm_so < 0) return std::string_view();
+  return text.substr(static_cast<std::size_t>(taken.rm_so),
+                     static_cast<std::size_t>(taken.rm_eo - taken.rm_so));
 }
 
 Result<Patterns> Patterns::parse(std::string_view lines) {

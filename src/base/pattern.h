@@ -18,17 +18,22 @@ namespace sickbay {
 
 inline constexpr std::size_t kMostPattern = 1024;   ///< bytes of a pattern
 inline constexpr std::size_t kMostMatched = 65536;  ///< bytes of a text that are looked at
+inline constexpr std::size_t kMostParted = 4096;    ///< the same, where a part of it is taken
 
 class Pattern {
  public:
   /// Globs as the shell's [[ TEXT == GLOB ]], expressions as its =~ (POSIX extended; no back references, and
   /// repetitions whose product is at most 255).  Errors: bad_input.
-  static Result<Pattern> parse(std::string_view written);
+  /// `takes_parts`: part_of() is wanted; then it must be an expression that does not begin with '!'.
+  static Result<Pattern> parse(std::string_view written, bool takes_parts = false);
 
   /// Whether all of `text` fits a glob or is a name of the list, or a part of it fits an expression.
   bool fits(std::string_view text) const { return fits_plain(text) != negated_; }
   /// Without the '!'.
   bool fits_plain(std::string_view text) const;
+  /// What the first group of the expression takes of `text`, all that fits where it has none; nothing where
+  /// none fits.  A group that takes no part is an empty text.  For one that was read with `takes_parts`.
+  std::optional<std::string_view> part_of(std::string_view text) const;
   bool negated() const { return negated_; }
   const std::string& written() const { return written_; }
 

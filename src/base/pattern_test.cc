@@ -45,6 +45,33 @@ TEST(Pattern, FitsWhatItsFormSays) {
   }
 }
 
+TEST(Pattern, AGroupTakesAPart) {
+  const struct {
+    const char* pattern;
+    const char* text;
+    const char* part;  // null: none fits
+  } rows[] = {
+      {"/rate: ([0-9.]+) MB/", "write rate: 812.5 MB/s", "812.5"},
+      {"/rate: ([0-9.]+) MB/", "no such line", nullptr},
+      {"/[0-9]+/", "17 of 20", "17"},
+      {"/^(a)|^b/", "b", ""},
+      {"/x*/", "", ""},
+      {"/(.*)/", "all of it", "all of it"},
+  };
+  for (const auto& row : rows) {
+    const auto pattern = Pattern::parse(row.pattern, true);
+    ASSERT_TRUE(pattern) << row.pattern;
+    const auto part = pattern->part_of(row.text);
+    EXPECT_EQ(part.has_value(), row.part != nullptr) << row.pattern;
+    if (part && row.part != nullptr) {
+      EXPECT_EQ(*part, row.part) << row.pattern;
+    }
+  }
+  for (const char* none : {"a*", "!/a/", "{n1}", ""}) EXPECT_FALSE(Pattern::parse(none, true)) << none;
+  const std::string far = std::string(kMostParted, ' ') + "7";
+  EXPECT_FALSE(Pattern::parse("/[0-9]/", true)->part_of(far)) << "it is cut before";
+}
+
 TEST(Pattern, WhatCostsTooMuchIsRefused) {
   const std::pair<std::string, const char*> rows[] = {
       {"/(/", "the pattern '/(/' is no expression"},

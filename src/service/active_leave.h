@@ -35,6 +35,8 @@ class ActiveLeave {
   void hear(const std::string& node, std::optional<ActiveWord> word);
   /// Leave out of turn, for a run whose asker waits for it.
   void lend(const std::string& node);
+  /// Whether it has leave now.
+  bool holds(const std::string& node) const { return is_bounded() && turns_.view(node).state == "holds"; }
   /// Whether its agent is to be told at once: it has leave, and does not use it yet.
   bool is_news(const std::string& node) const;
   /// The member `active` of the answer to its poll.

@@ -18,6 +18,7 @@
 #include "ports/http.h"
 #include "ports/lifetime.h"
 #include "service/controller.h"
+#include "service/peer_tests.h"
 
 namespace sickbay {
 
@@ -41,11 +42,12 @@ class AgentTasks {
   /// Answers `reply` with the tasks of `node` numbered over `after`, at once or when there are some, at the
   /// latest after kLongPoll.
   /// With them come its groups, the jobs whose ranks it looks at, and since when its node is leaving, where
-  /// they are others than those of the versions that it `has`; and where it has a word on active checks,
-  /// whether it may run such ones.
+  /// they are others than those of the versions that it `has`; where it has a word on active checks, whether
+  /// it may run such ones; and where it has one on tests of two nodes, the helper that it is to run.
   struct Has {
     std::int64_t swim = 0, ranks = 0, leaving = -1;
     std::optional<ActiveWord> active = {};
+    std::optional<PeerWord> peer = {};
   };
   void give(const std::string& node, std::int64_t after, Has has, std::shared_ptr<HttpReply> reply);
   /// Who gives an agent its groups (SwimGroups::news), and says by wake() that they have changed.
@@ -55,6 +57,8 @@ class AgentTasks {
   void on_ranks(News news) { ranks_ = std::move(news); }
   /// The same for nodes that are leaving (LeavingNews::news); likewise.
   void on_leaving(News news) { leaving_ = std::move(news); }
+  /// The same for helpers of other nodes' tests (PeerTests::news).
+  void on_peer(std::function<Json(const std::string& node, PeerWord has)> news) { peers_ = std::move(news); }
   /// Has agents told whether their nodes may run active checks; `leave` must outlive this.
   void lend_by(ActiveLeave& leave) { active_ = &leave; }
   void wake(const std::string& node);
@@ -118,8 +122,9 @@ class AgentTasks {
   Controller& controller_;
   const std::function<void(const std::string&)> heard_;
   const std::function<Json(const std::string&)> view_;
-  News swim_, ranks_, leaving_;    ///< may be empty
-  ActiveLeave* active_ = nullptr;  ///< likewise
+  News swim_, ranks_, leaving_;                              ///< may be empty
+  std::function<Json(const std::string&, PeerWord)> peers_;  ///< likewise
+  ActiveLeave* active_ = nullptr;                            ///< likewise
   std::map<std::int64_t, Task> tasks_;
   std::map<std::string, Poll> polls_;                 ///< by node: an agent has one
   std::multimap<std::int64_t, Done<Json>> watchers_;  ///< of tasks, from examine()

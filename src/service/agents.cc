@@ -362,11 +362,26 @@ void Agents::watch_each_other(std::uint16_t port, std::function<std::string(std:
 
 void Agents::give_tasks(const std::string& node, std::int64_t after, std::optional<std::int64_t> swim,
                         std::shared_ptr<HttpReply> reply, std::optional<std::int64_t> ranks,
-                        std::optional<std::int64_t> leaving, std::optional<ActiveWord> active) {
+                        std::optional<std::int64_t> leaving, std::optional<ActiveWord> active,
+                        std::optional<PeerWord> peer) {
   // (An older agent has no use for groups, and is told of none.)
   if (swim_ && swim) swim_->can_watch(node);
-  tasks_.give(node, after, {swim.value_or(0), ranks.value_or(-1), leaving.value_or(-1), active},
+  if (peers_ && peer) peers_->hear(node, *peer);
+  tasks_.give(node, after, {swim.value_or(0), ranks.value_or(-1), leaving.value_or(-1), active, peer},
               std::move(reply));
+}
+
+void Agents::lend_peers() {
+  peers_ = std::make_unique<PeerTests>(
+      loop_, controller_, [this](const std::string& node) { tasks_.wake(node); },
+      [this](const std::string& node) { return active_ && active_->holds(node); });
+  tasks_.on_peer([this](const std::string& node, PeerWord has) { return peers_->news(node, has); });
+}
+
+void Agents::take_peer(const std::string& node, const Json& body, Done<Json> done) {
+  touch(node);
+  if (!peers_) return done(fail(ErrorCode::conflict, "nodes are no peers of each other here"));
+  peers_->take(node, body, std::move(done));
 }
 
 void Agents::bound_active(int at_once) {

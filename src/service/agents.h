@@ -56,17 +56,21 @@ class Agents {
   void watch_each_other(std::uint16_t port, std::function<std::string(std::size_t)> random);
   void take_report(const std::string& node, const Json& body, Done<Json> done);
   /// The agent's next poll: its tasks over `after`; `swim`: which groups it has, nothing where it knows of
-  /// none; likewise `ranks`, `leaving`: since when it shows its node to be leaving (0: it is not), and
-  /// `active`: its word on active checks.
+  /// none; likewise `ranks`, `leaving`: since when it shows its node to be leaving (0: it is not), `active`:
+  /// its word on active checks, and `peer`: on tests of two nodes.
   void give_tasks(const std::string& node, std::int64_t after, std::optional<std::int64_t> swim,
                   std::shared_ptr<HttpReply> reply, std::optional<std::int64_t> ranks = std::nullopt,
                   std::optional<std::int64_t> leaving = std::nullopt,
-                  std::optional<ActiveWord> active = std::nullopt);
+                  std::optional<ActiveWord> active = std::nullopt,
+                  std::optional<PeerWord> peer = std::nullopt);
   /// Has agents run active checks on so many nodes at once; 0: on all that will.  Without it they are told
   /// nothing of it.  To be called after the replay, which tells whose agents may have leave already.
   void bound_active(int at_once);
   /// How many do, and how many wait (ActiveLeave::counts); null where nobody counts.
   Json active() const { return active_ ? active_->counts() : Json(); }
+  /// Has agents run helpers of other nodes' tests; without it none does.
+  void lend_peers();
+  void take_peer(const std::string& node, const Json& body, Done<Json> done);
   /// Has agents told whether their nodes are leaving.
   void tell_leaving();
   /// Has agents look at the ranks of the runs that engines name.
@@ -136,6 +140,7 @@ class Agents {
   std::unique_ptr<RankWatches> ranks_;    ///< likewise
   std::unique_ptr<LeavingNews> leaving_;  ///< likewise
   std::unique_ptr<ActiveLeave> active_;   ///< likewise
+  std::unique_ptr<PeerTests> peers_;      ///< likewise
   Lifetime lifetime_;
 };
 

@@ -68,8 +68,18 @@ void AgentEndpoints::tasks(Api& api, Call& c) {
   if (active && !word)
     return c.refuse(Error(ErrorCode::bad_input, "'active' is " + quote_for_message(*active))
                         .remedied_by("choose none, later, waits, ordered or holds"));
-  api.agents_->give_tasks(c.node, *after, version, c.reply, ranks_version, leaving_since, word);
+  const auto testing = c.request.query_value("testing"), serving = c.request.query_value("serving");
+  std::optional<PeerWord> peer;
+  if (testing || serving) {
+    const auto first = number_in(testing.value_or("")), second = number_in(serving.value_or(""));
+    if (!first || !second)
+      return c.refuse(Error(ErrorCode::bad_input, "'testing' and 'serving' must both be numbers"));
+    peer = PeerWord{*first, *second};
+  }
+  api.agents_->give_tasks(c.node, *after, version, c.reply, ranks_version, leaving_since, word, peer);
 }
+
+void AgentEndpoints::peer(Api& api, Call& c) { api.agents_->take_peer(c.node, c.body, answer_to(c)); }
 
 void AgentEndpoints::ranks(Api& api, Call& c) { api.agents_->take_ranks(c.node, c.body, answer_to(c)); }
 

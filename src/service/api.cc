@@ -101,6 +101,7 @@ std::span<const Api::Row> Api::rows() {
       {"POST", "/v1/agent/results", Role::agent, AgentEndpoints::results},
       {"POST", "/v1/agent/silent", Role::agent, AgentEndpoints::silent},
       {"POST", "/v1/agent/ranks", Role::agent, AgentEndpoints::ranks},
+      {"POST", "/v1/agent/peer", Role::agent, AgentEndpoints::peer},
       {"POST", "/v1/jobs/*/detect", Role::anyone, AgentEndpoints::set_detect},
       {"GET", "/v1/events", Role::anyone, EventEndpoints::events},
       {"GET", "/v1/status", Role::anyone, ClusterEndpoints::status},

@@ -139,6 +139,7 @@ struct AgentEndpoints {
   static void results(Api& api, Call& c);
   static void silent(Api& api, Call& c);
   static void ranks(Api& api, Call& c);
+  static void peer(Api& api, Call& c);
   static void order_diagnosis(Api& api, Call& c);
   static void show_task(Api& api, Call& c);
   static void faults(Api& api, Call& c);

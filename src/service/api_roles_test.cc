@@ -70,6 +70,7 @@ constexpr auto kExpected = std::to_array<Expectation>({
     {"POST", "/v1/agent/results", "/v1/agent/results", kHello, "----+----"},
     {"POST", "/v1/agent/silent", "/v1/agent/silent", kHello, "----+----"},
     {"POST", "/v1/agent/ranks", "/v1/agent/ranks", kHello, "----+----"},
+    {"POST", "/v1/agent/peer", "/v1/agent/peer", kHello, "----+----"},
     {"POST", "/v1/jobs/*/detect", "/v1/jobs/7/detect", R"({"detect":"fast"})",
      "++++--+++"},  // its owner: swim_groups.cc
     {"GET", "/v1/events", "/v1/events", "", "++++--+++"},

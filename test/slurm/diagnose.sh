@@ -106,18 +106,6 @@ fault() {
   printf '%-28s %-4s %-22s %-8s found after %5d ms, back after %5d ms\n' "$what" "$node" "$rule" "$action" "$took" "$back"
 }
 
-# preferred NODE: what runs there goes before all else on this machine, as far as its quota lets it.  A quota shows only
-# where the node gets as much of a processor as it may have; on a busy machine it would get its share of the crowd,
-# which is less, and be held up by the others in place of its quota.
-preferred() {
-  local group
-  # (The lab's group and below it the node's: version 1 has shares, version 2 a weight.)
-  find /sys/fs/cgroup -maxdepth 3 -type d -name "sickbay-lab-$lab" 2>/dev/null | while read -r group; do
-    [ ! -e "$group/$1/cpu.shares" ] || echo 262144 | tee "$group/cpu.shares" >"$group/$1/cpu.shares"
-    [ ! -e "$group/$1/cpu.weight" ] || echo 10000 | tee "$group/cpu.weight" >"$group/$1/cpu.weight"
-  done
-}
-
 # A quota shows only where something wants to run, loss only in traffic.
 load() { "$sickbay" lab exec -l "$lab" --user alice -- sh -c "cd; sbatch -Q -t 5 -w $1 --wrap 'srun $build/demo/healthy 60' -o /dev/null" >/dev/null; }
 no_load() { ctl scancel -u alice; }

@@ -51,6 +51,8 @@ class Counters {
 struct Call {
   std::string operation;  ///< its name in the specification: counters are kept by it
   Json arguments;         ///< whole and of the right types (builtin_arguments)
+  Json inputs = {};       ///< of the specification, as OperationCall has them
+  std::vector<std::string> input_names = {};
   const Tree* tree = nullptr;
   Counters* counters = nullptr;       ///< null on a thread
   ProcessTable* processes = nullptr;  ///< null on a thread

@@ -141,6 +141,8 @@ class NodeRunner : public OperationRunner {
     if (!arguments) return answer(std::move(done), unknown(arguments.error().line()));
     Call call{.operation = wanted.operation,
               .arguments = std::move(*arguments),
+              .inputs = std::move(wanted.inputs),
+              .input_names = std::move(wanted.input_names),
               .tree = tree_.get(),
               .counters = &counters_,
               .processes = &processes_,

@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // command, nhc_check, ping, dmi, memory_errors: what other programs are asked for a site's own checks.
 //
-// A command is run as the agent, under the limits of an operation; what it starts ends with it.  A program
-// that is not there ends a command with 127, as in a shell, for that is an answer to somebody who asks for
-// its exit code; but where the program is only our means (ping, dmidecode), its absence is unknown.
+// A command is run as the agent, under the limits of an operation; what it starts ends with it.  Values of
+// inputs are put into its arguments when these are parted already, so that no value is ever two of them, nor
+// an option; what has no value keeps the program from being run, for it would look at something else.  A
+// program that is not there ends a command with 127, as in a shell, for that is an answer to somebody who
+// asks for its exit code; but where the program is only our means (ping, dmidecode), its absence is unknown.
 #include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
 
 #include "adapters/node/families.h"
 #include "adapters/node/parse_site.h"
@@ -57,43 +62,143 @@ std::string first_line(std::string_view text) {
   return std::string(trimmed(text.substr(0, text.find('\n')))).substr(0, kMostShown);
 }
 
+// A whole number is written as one, whatever its type: a program that counts knows no "8.0".
+std::string number_text(const Json& value) {
+  const double number = value.as_double();
+  const bool whole =
+      value.is_number() && !value.is_int() && std::abs(number) <= 1e15 && std::trunc(number) == number;
+  return whole ? fmt::format("{:.0f}", number) : value.dump();
+}
+
+// `word` with the values of inputs in the place of {NAME}.  Braces around what is no input stay: programs
+// have such of their own.  Errors: not_found (it has no value), bad_input.
+enum class Of : std::uint8_t { argument, input };
+Result<std::string> filled(const Call& call, std::string_view word, Of what) {
+  std::string text;
+  for (std::size_t at = 0; at < word.size();) {
+    const std::size_t open = word.find('{', at), end = word.find('}', open);
+    const bool known =
+        end != word.npos &&
+        std::ranges::find(call.input_names, word.substr(open + 1, end - open - 1)) != call.input_names.end();
+    if (!known) {
+      // From the brace on anything may still be one.
+      const std::size_t next = open == word.npos ? word.size() : open + 1;
+      text += word.substr(at, next - at);
+      at = next;
+      continue;
+    }
+    text += word.substr(at, open - at);
+    const std::string name(word.substr(open + 1, end - open - 1));
+    const Json& value = call.inputs[name];
+    if (value.is_null())
+      return fail(
+          ErrorCode::not_found,
+          fmt::format("the input '{}' {}", name, call.inputs.has(name) ? "is unknown" : "has no value yet"));
+    const std::string said = value.is_string() ? value.as_string() : number_text(value);
+    if (said.find('\0') != said.npos)
+      return fail(ErrorCode::bad_input, fmt::format("the input '{}' holds a zero byte", name));
+    // What others chose (the name of a file, say) must not choose what the program does.
+    if (what == Of::argument && text.empty() && value.is_string() && said.starts_with('-'))
+      return fail(ErrorCode::bad_input,
+                  fmt::format("the input '{}' is {}, which the program would take for an option", name,
+                              quote_for_message(said, 80)));
+    text += said;
+    at = end + 1;
+  }
+  return text;
+}
+
+// "3,127".  Errors: bad_input.
+Result<std::vector<std::int64_t>> exits_of(std::string_view list) {
+  std::vector<std::int64_t> exits;
+  while (!list.empty()) {
+    const std::string_view one = trimmed(next_part(list, ','));
+    const auto code = to_integer(one);
+    if (!code || *code < 0 || *code > 255)
+      return fail(ErrorCode::bad_input, quote_for_message(one) + " is no exit code");
+    exits.push_back(*code);
+  }
+  return exits;
+}
+
+// What is made of a command that has run.
+struct CommandReading {
+  std::string program;
+  Patterns patterns;
+  std::optional<Pattern> take;
+  std::vector<std::int64_t> unknown_exits;
+
+  OperationEnd answer(const Json& exit, bool late, std::optional<std::string_view> out,
+                      bool truncated) const {
+    if (!exit.is_null() && std::ranges::find(unknown_exits, exit.as_int()) != unknown_exits.end())
+      return unknown(fmt::format("{} ended with {}: it cannot tell{}", program, exit.as_int(),
+                                 out && !out->empty() ? ": " + first_line(*out) : ""));
+    const std::vector<std::string_view> lines = lines_of(out.value_or(""));
+    const auto missed = late ? std::nullopt : patterns.missed_by(lines);
+    // What lies beyond the bound may hold what is missed.
+    const bool cut = truncated && missed.has_value();
+    Json told = Json::object({{"command_exit", exit},
+                              {"command_timed_out", late},
+                              {"command_as_expected", late || cut ? Json() : Json(!missed)},
+                              {"command_missed", missed.value_or("").substr(0, kMostShown)},
+                              {"command_output", first_line(out.value_or(""))}});
+    if (take) add_value(told, late ? std::vector<std::string_view>() : lines);
+    return found(std::move(told));
+  }
+
+ private:
+  void add_value(Json& told, const std::vector<std::string_view>& lines) const {
+    std::optional<std::string_view> part;
+    for (std::size_t i = 0; i < lines.size() && !part; ++i) part = take->part_of(lines[i]);
+    told.set("command_value", part ? Json(std::string(part->substr(0, kMostShown))) : Json());
+    const auto number = part ? to_fraction(trimmed(*part)) : std::nullopt;
+    told.set("command_number", number && std::isfinite(*number) ? Json(*number) : Json());
+  }
+};
+
 }  // namespace
 
 ChildPlan command(const Call& call) {
-  const std::vector<std::string> argv = words_of(call.text("command"));
+  std::vector<std::string> argv = words_of(call.text("command"));
   if (argv.empty() || argv[0].empty()) return {{}, {}, unknown("no command is given")};
+  // The program itself is the specification's.
+  for (std::size_t i = 1; i < argv.size(); ++i) {
+    auto word = filled(call, argv[i], Of::argument);
+    if (!word) return {{}, {}, unknown(word.error().what)};
+    argv[i] = std::move(*word);
+  }
+  CommandReading reading;
+  reading.program = argv[0];
   auto patterns = Patterns::parse(call.text("expect"));
   if (!patterns) return {{}, {}, unknown(patterns.error().what)};
+  reading.patterns = std::move(*patterns);
+  if (!call.text("take").empty()) {
+    auto take = Pattern::parse(call.text("take"), true);
+    if (!take) return {{}, {}, unknown(take.error().what)};
+    reading.take = std::move(*take);
+  }
+  auto exits = exits_of(call.text("unknown_exits"));
+  if (!exits) return {{}, {}, unknown(exits.error().what)};
+  reading.unknown_exits = std::move(*exits);
   ChildPlan plan;
-  plan.programs.push_back(bounded_spec(call, argv));
+  plan.programs.push_back(bounded_spec(call, std::move(argv)));
+  auto input = filled(call, call.text("input"), Of::input);
+  if (!input) return {{}, {}, unknown(input.error().what)};
+  plan.programs[0].input = std::move(*input);
   if (Status added = add_environment(plan.programs[0], call.text("environment")); !added)
     return {{}, {}, unknown(added.error().what)};
-  plan.read = [name = argv[0],
-               patterns = std::move(*patterns)](const std::vector<Result<ProcessOutcome>>& ended) {
+  plan.read = [reading = std::move(reading)](const std::vector<Result<ProcessOutcome>>& ended) {
     const auto& outcome = ended[0];
-    Json out = Json::object();
-    const auto answer = [&](Json exit, bool late, Json fits, std::string missed, std::string line) {
-      out.set("command_exit", std::move(exit))
-          .set("command_timed_out", late)
-          .set("command_as_expected", std::move(fits))
-          .set("command_missed", missed.substr(0, kMostShown))
-          .set("command_output", std::move(line));
-      return found(std::move(out));
-    };
     if (!outcome) {
       if (outcome.error().code != ErrorCode::missing_program) return unknown(outcome.error().line());
-      const auto missed = patterns.missed_by({});
-      return answer(Json(127), false, Json(!missed), missed.value_or(""), "");
+      return reading.answer(Json(127), false, std::nullopt, false);
     }
-    if (outcome->ended_early) return unknown(name + " was ended before its time");
+    if (outcome->ended_early) return unknown(reading.program + " was ended before its time");
     // An answer, and not unknown: who asks may want to know that it hangs.
-    if (outcome->timed_out) return answer(Json(), true, Json(), "", first_line(outcome->out));
-    const auto missed = patterns.missed_by(lines_of(outcome->out));
-    // What lies beyond the bound may hold what is missed.
-    const bool cut = outcome->truncated && missed.has_value();
+    if (outcome->timed_out) return reading.answer(Json(), true, outcome->out, false);
     // 128 and the signal, as a shell says it.
-    return answer(outcome->signal != 0 ? Json(128 + outcome->signal) : Json(outcome->exit_code), false,
-                  cut ? Json() : Json(!missed), missed.value_or(""), first_line(outcome->out));
+    return reading.answer(outcome->signal != 0 ? Json(128 + outcome->signal) : Json(outcome->exit_code),
+                          false, outcome->out, outcome->truncated);
   };
   return plan;
 }

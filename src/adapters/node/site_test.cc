@@ -62,6 +62,71 @@ TEST_F(Site, CommandsEndAsTheyEnd) {
       R"({"command_exit":null,"command_timed_out":true,"command_as_expected":null,"command_missed":"","command_output":"begun"})");
 }
 
+// What the paper calls an operation, {O,Z} -> {Z}, of a program that knows nothing of us.
+TEST_F(Site, ACommandIsGivenValuesAndGivesValues) {
+  const auto ask = [this](const char* arguments, const char* inputs, std::vector<std::string> names) {
+    OperationCall call;
+    call.operation = "program";
+    call.run = "builtin:command";
+    call.arguments = Json::parse(arguments).value();
+    call.inputs = Json::parse(inputs).value();
+    call.input_names = std::move(names);
+    call.time_limit = std::chrono::seconds(30);
+    const OperationEnd end = Machine("/").run(std::move(call));
+    return end.result == Ended::unknown ? "unknown: " + end.text : end.outputs.dump();
+  };
+  const auto answer = [](int exit, const std::string& line, const std::string& more = "") {
+    return fmt::format(
+        R"({{"command_exit":{},"command_timed_out":false,"command_as_expected":true,"command_missed":"","command_output":"{}"{}}})",
+        exit, line, more);
+  };
+  // Values of each type, alone and as a part of an argument; what stands in a value is no word of its own.
+  EXPECT_EQ(ask(R"({"command": "test\n{found}\n-ge\n{wanted}"})", R"({"found": 7, "wanted": 8})",
+                {"found", "wanted"}),
+            answer(1, ""));
+  EXPECT_EQ(ask(R"({"command": "test\n{found}\n-ge\n{wanted}"})", R"({"found": 8.0, "wanted": 8})",
+                {"found", "wanted"}),
+            answer(0, ""));
+  EXPECT_EQ(ask(R"({"command": "printf\n<%s>\nin={path},{share},{on}\n{path}"})",
+                R"({"path": "/a b\n; $(id) {share}", "share": 0.5, "on": true})", {"path", "share", "on"}),
+            answer(0, "<in=/a b"));
+  EXPECT_EQ(ask(R"({"command": "printf\n%s\n{n}"})", R"({"n": -3})", {"n"}), answer(0, "-3"));
+  // Braces that are no input's are the program's.
+  EXPECT_EQ(ask(R"({"command": "awk\n{print $1 {n}}", "input": "7 of {n}\n"})", R"({"n": 20})", {"n"}),
+            answer(0, "720"));
+  EXPECT_EQ(ask(R"({"command": "echo\n{n} {{n} {m} {"})", R"({"n": 1})", {"n"}), answer(0, "1 {1 {m} {"));
+  // By a file instead of arguments: standard input.
+  EXPECT_EQ(ask(R"({"command": "grep\n-c\n^n", "input": "nodes = {n}\nn\n"})", R"({"n": 4})", {"n"}),
+            answer(0, "2"));
+  // What it says becomes a value.
+  EXPECT_EQ(
+      ask(R"({"command": "printf\nwrite\\nrate: 812.5 MB/s\\n", "take": "/rate: ([0-9.]+)/"})", "{}", {}),
+      answer(0, "write", R"(,"command_value":"812.5","command_number":812.5)"));
+  EXPECT_EQ(ask(R"({"command": "echo\nmodel X9", "take": "/model (.*)/"})", "{}", {}),
+            answer(0, "model X9", R"(,"command_value":"X9","command_number":null)"));
+  EXPECT_EQ(ask(R"({"command": "echo\nnothing", "take": "/rate: (.*)/"})", "{}", {}),
+            answer(0, "nothing", R"(,"command_value":null,"command_number":null)"));
+  // An exit code by which it says that it cannot tell, as plug-ins of Nagios do by 3.
+  EXPECT_EQ(ask(R"({"command": "sh\n-c\necho no sensor; exit 3", "unknown_exits": "3, 127"})", "{}", {}),
+            "unknown: sh ended with 3: it cannot tell: no sensor");
+  EXPECT_EQ(ask(R"({"command": "sickbay-no-such-program", "unknown_exits": "3,127"})", "{}", {}),
+            "unknown: sickbay-no-such-program ended with 127: it cannot tell");
+  EXPECT_EQ(ask(R"({"command": "sh\n-c\nexit 2", "unknown_exits": "3"})", "{}", {}), answer(2, ""));
+  // What has no value keeps it from being run.
+  EXPECT_EQ(ask(R"({"command": "rm\n-rf\n/x/{n}"})", "{}", {"n"}), "unknown: the input 'n' has no value yet");
+  EXPECT_EQ(ask(R"({"command": "rm\n-rf\n/x/{n}"})", R"({"n": null})", {"n"}),
+            "unknown: the input 'n' is unknown");
+  EXPECT_EQ(ask(R"({"command": "cat\n{file}"})", R"({"file": "--help"})", {"file"}),
+            "unknown: the input 'file' is '--help', which the program would take for an option");
+  EXPECT_EQ(ask(R"({"command": "echo\n{a}{b}"})", R"({"a": "", "b": "-n"})", {"a", "b"}),
+            "unknown: the input 'b' is '-n', which the program would take for an option");
+  EXPECT_EQ(ask(R"({"command": "echo\n{z}"})", R"({"z": "a\u0000b"})", {"z"}),
+            "unknown: the input 'z' holds a zero byte");
+  EXPECT_EQ(ask(R"({"command": "true", "take": "rate*"})", "{}", {}),
+            "unknown: the pattern 'rate*' is no expression, and no part can be taken by it");
+  EXPECT_EQ(ask(R"({"command": "true", "unknown_exits": "3,x"})", "{}", {}), "unknown: 'x' is no exit code");
+}
+
 TEST_F(Site, AScriptOfNhcRunsUnderOurLimits) {
   write("/nhc/site.nhc",
         "site_licenses() {\n"

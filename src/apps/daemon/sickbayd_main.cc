@@ -204,6 +204,7 @@ Status run(const std::string& config_path, Mode mode) {
   agents.watch_ranks(config->hang);
   agents.tell_leaving();
   agents.bound_active(config->diagnose.active_at_once);
+  agents.lend_peers();
   effects.set_ask_node(
       [&agents, &loop](const std::string& node, const std::string& control, Done<Json> done) {
         agents.ask_node(

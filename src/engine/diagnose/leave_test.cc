@@ -38,6 +38,8 @@ TEST(Leave, IsNeededByWhatBurdensANodeOrWhatNodesShare) {
       {"try", R"(, "needs_idle": true)", true},
       {"try", R"(, "active": true)", true},  // a file system that nodes share, say: no job here feels it
 
+      {"try", R"(, "peer": {"runs": "look"})", true},  // a network
+
       // Beside jobs, and yet not on all nodes at once.
       {"builtin:throughput", R"(, "needs_idle": false)", true},
 

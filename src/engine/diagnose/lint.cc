@@ -145,12 +145,32 @@ class Linter {
       check_arguments(spec, *builtin, wrong);
       check_outputs(spec, rules_.operations[o], *builtin, wrong);
       if (builtin->name == "restart") check_restart(spec, wrong);
+      if (builtin->name == "command") check_values(spec);
       if (builtin->stress && !rules_.operations[o].needs_idle)
         add("stress", spec.place,
             fmt::format(
                 "operation '{}': {} stresses the node, and 'needs_idle' is false: jobs beside it feel "
                 "it",
                 spec.name, spec.run));
+    }
+  }
+  // no_input: {NAME} of a characteristic in a command that does not list it stays as it is.
+  void check_values(const OperationSpec& spec) {
+    for (const char* argument : {"command", "input"}) {
+      const std::string_view text = spec.arguments[argument].as_string();
+      for (std::size_t open = text.find('{'); open != text.npos; open = text.find('{', open + 1)) {
+        const std::size_t end = text.find('}', open);
+        if (end == text.npos) break;
+        const std::string of(text.substr(open + 1, end - open - 1));
+        if (of == "peer" && spec.peer) continue;
+        if (rules_.find_characteristic(of) == kNone ||
+            std::ranges::find(spec.inputs, of) != spec.inputs.end())
+          continue;
+        add("no_input", spec.place,
+            fmt::format(
+                "operation '{}': {{{}}} is given to the program as it stands, for '{}' is no input of it",
+                spec.name, of, of));
+      }
     }
   }
   void unbounded() {
@@ -368,8 +388,12 @@ class Linter {
     for (Index c = 0; c < s_.predicates.size(); ++c)
       if (rules_.conditions[c].productions.empty())
         tell("predicate", s_.predicates[c].name, s_.predicates[c].place, "is in no production");
+    const auto helps = [&](const std::string& name) {
+      return std::ranges::any_of(s_.operations,
+                                 [&](const auto& o) { return o.peer && o.peer->runs == name; });
+    };
     for (Index o = 0; o < s_.operations.size(); ++o)
-      if (rules_.operations[o].productions.empty())
+      if (rules_.operations[o].productions.empty() && !helps(s_.operations[o].name))
         tell("operation", s_.operations[o].name, s_.operations[o].place, "is in no production");
   }
 
@@ -407,6 +431,7 @@ const std::vector<LintRule>& lint_rules() {
       {"constant", true, "a predicate without a characteristic that is never true"},
       {"builtin", true, "a built-in operation that does not exist, or is used in another way than it works"},
       {"stress", false, "a built-in operation that stresses the node, let loose beside jobs"},
+      {"no_input", false, "a command that names a characteristic which is no input of it"},
       {"unbounded", false, "an operation that stresses the node, let loose on all nodes at once"},
       {"unknown_component", false,
        "the restart of a component that the node's components.d, where there is one, does not describe"},

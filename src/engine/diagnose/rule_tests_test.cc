@@ -250,6 +250,36 @@ TEST(Lint, StressLetLooseBesideJobsIsNamed) {
                   "on all nodes at once"));
 }
 
+TEST(Lint, ACommandThatNamesWhatItIsNotGivenIsNamed) {
+  const auto found = [](const std::string& more) {
+    return lint_of(R"({"specification": "s", "version": 1, "description": "d",
+"characteristics": {"go": {"type": "bool", "description": "d"}}, "predicates": {"c": {"when": "go", "description": "d"}},
+"operations": {"f": {"kind": "test", "run": "builtin:command", )" +
+                   more + R"("description": "d"}},
+"productions": {"p": {"if": "c", "then": "f", "description": "d"}}, "periods": {"a": {"description": "d", "every": "1h", "initial": {"go": true}}}})");
+  };
+  EXPECT_THAT(found(R"("inputs": ["go"], "arguments": {"command": "echo\n{go}"}, )"), IsEmpty());
+  EXPECT_THAT(found(R"("arguments": {"command": "awk\n{print} {"}, )"), IsEmpty()) << "braces of its own";
+  for (const char* argument : {"command", "input"})
+    EXPECT_THAT(
+        found(R"("arguments": {")" + std::string(argument) + R"(": "echo\n{x{go}"}, )"),
+        ElementsAre("3:21 no_input operation 'f': {go} is given to the program as it stands, for 'go' "
+                    "is no input of it"));
+}
+
+TEST(Lint, AHelperIsUsedByWhatNeedsIt) {
+  const auto found = [](const std::string& peer) {
+    return lint_of(R"({"specification": "s", "version": 1, "description": "d",
+"characteristics": {"go": {"type": "bool", "description": "d"}}, "predicates": {"c": {"when": "go", "description": "d"}},
+"operations": {"f": {"kind": "test", "run": "builtin:command", "arguments": {"command": "ping\n{peer}"}, )" +
+                   peer + R"("description": "d"},
+ "serve": {"kind": "test", "run": "x", "description": "d"}},
+"productions": {"p": {"if": "c", "then": "f", "description": "d"}}, "periods": {"a": {"description": "d", "every": "1h", "initial": {"go": true}}}})");
+  };
+  EXPECT_THAT(found(R"("peer": {"runs": "serve"}, )"), IsEmpty());
+  EXPECT_THAT(found(""), ElementsAre("4:11 unused operation 'serve' is in no production"));
+}
+
 TEST(Lint, ARestartOfWhatTheNodeCannotRestartIsNamed) {
   const auto found = [](const std::string& arguments, const std::vector<std::string>& restartable = {}) {
     return lint_of(R"({"specification": "s", "version": 1, "description": "d",

@@ -436,13 +436,23 @@ Decision decide(const Run& run) {
 
 OperationCall call_of(const Run& run, InstanceId instance) {
   const Index o = run.instances[instance].operation;
+  OperationCall call = call_of_helper(*run.rules, o);
   const OperationSpec& spec = run.rules->specification.operations[o];
+  call.inputs = values_of(*run.rules, run.rules->operations[o].inputs, run.facts);
+  if (spec.peer)
+    call.peer = OperationCall::Peer{run.rules->specification.name, spec.peer->runs, spec.peer->node};
+  return call;
+}
+
+OperationCall call_of_helper(const Rules& rules, Index operation) {
+  const OperationSpec& spec = rules.specification.operations[operation];
   OperationCall call;
   call.operation = spec.name;
   call.kind = to_string(spec.kind);
   call.run = spec.run;
   call.components = spec.components;
-  call.inputs = values_of(*run.rules, run.rules->operations[o].inputs, run.facts);
+  call.input_names = spec.inputs;
+  call.listens = spec.listens;
   call.arguments = spec.arguments;
   call.time_limit = spec.timeout;
   call.memory_limit = static_cast<std::size_t>(spec.memory);

@@ -185,6 +185,8 @@ Decision decide(const Run& run);
 
 /// What the runner needs to run an instance: inputs that have no value are left out, unknown ones are null.
 OperationCall call_of(const Run& run, InstanceId instance);
+/// The same for an operation outside any run, as the helper of another node's: its inputs have no values.
+OperationCall call_of_helper(const Rules& rules, Index operation);
 
 /// The whole state as one text, for replay equality.
 std::string canonical_text(const Run& run);

@@ -43,6 +43,8 @@ Json operation_json(const OperationSpec& o) {
                             {"output", format_size({o.output})}});
   if (o.needs_idle) json.set("needs_idle", *o.needs_idle);
   if (o.active) json.set("active", *o.active);
+  if (o.peer) json.set("peer", Json::object({{"runs", o.peer->runs}, {"node", o.peer->node}}));
+  if (o.listens != 0) json.set("listens", o.listens);
   if (o.budget)
     json.set("budget",
              Json::object({{"runs", o.budget->runs}, {"window", format_duration(o.budget->window)}}));
@@ -93,7 +95,7 @@ bool needs_idle(const OperationSpec& o) {
 bool is_active(const OperationSpec& o) {
   if (o.active) return *o.active;
   const BuiltinOperation* builtin = builtin_of(o);
-  return needs_idle(o) || (builtin != nullptr && builtin->stress);
+  return needs_idle(o) || o.peer.has_value() || (builtin != nullptr && builtin->stress);
 }
 
 std::string Place::text() const { return fmt::format("{}:{}:{}", file, line, column); }

@@ -79,6 +79,11 @@ struct Budget {
   int runs = 0;
   std::chrono::seconds window{0};
 };
+/// The helper that an operation needs on another node while it runs.
+struct PeerSpec {
+  std::string runs;  ///< the operation that is run there
+  std::string node;  ///< "": whichever sickbayd takes
+};
 struct OperationSpec {  // F
   std::string name;
   OperationKind kind = OperationKind::collect;
@@ -93,6 +98,8 @@ struct OperationSpec {  // F
   std::optional<Budget> budget;                  ///< of repairs
   std::optional<bool> needs_idle;                ///< as the specification says; see needs_idle()
   std::optional<bool> active;                    ///< likewise; see is_active()
+  std::optional<PeerSpec> peer = {};
+  std::int64_t listens = 0;  ///< as a helper it is ready when something listens on this TCP port; 0: at once
   Place place;
 };
 /// Whether it changes the node: by its kind, and whatever its kind where it runs a built-in repair.
@@ -101,7 +108,8 @@ bool repairs(const OperationSpec& operation);
 /// operation that it runs stresses the node.
 bool needs_idle(const OperationSpec& operation);
 /// Whether it burdens its node, or what nodes share, so that it must not run on many nodes at once: what the
-/// specification says, else whether it needs an idle node or the built-in operation that it runs stresses it.
+/// specification says, else whether it needs an idle node or a peer, or the built-in operation that it runs
+/// stresses it.
 bool is_active(const OperationSpec& operation);
 struct ProductionSpec {  // P
   std::string name, condition, operation, description;

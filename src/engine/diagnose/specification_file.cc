@@ -110,6 +110,11 @@ constexpr Key<Budget> kBudgetKeys[] = {
      }},
 };
 
+constexpr Key<PeerSpec> kPeerKeys[] = {
+    {"runs", true, [](PeerSpec& p, const Json& v) { return take_name(p.runs, v); }},
+    {"node", false, [](PeerSpec& p, const Json& v) { return take_text(p.node, v, 255); }},
+};
+
 constexpr Key<Component> kComponentKeys[] = {
     {"description", true, [](Component& c, const Json& v) { return take_description(c.description, v); }},
 };
@@ -168,6 +173,9 @@ constexpr Key<OperationSpec> kOperationKeys[] = {
     {"needs_idle", false,
      [](OperationSpec& o, const Json& v) { return take_flag(o.needs_idle.emplace(), v); }},
     {"active", false, [](OperationSpec& o, const Json& v) { return take_flag(o.active.emplace(), v); }},
+    {"peer", false,
+     [](OperationSpec& o, const Json& v) { return take_object<PeerSpec>(o.peer.emplace(), v, kPeerKeys); }},
+    {"listens", false, [](OperationSpec& o, const Json& v) { return take_count(o.listens, v, 1, 65535); }},
 };
 
 constexpr Key<ProductionSpec> kProductionKeys[] = {
@@ -390,6 +398,7 @@ std::span<const KeyRow> specification_keys() {
     add("characteristic", kCharacteristicKeys);
     add("predicate", kPredicateKeys);
     add("operation", kOperationKeys);
+    add("peer", kPeerKeys);
     add("budget", kBudgetKeys);
     add("production", kProductionKeys);
     add("period", kPeriodKeys);

@@ -155,6 +155,24 @@ void check_outputs(const Whole& whole, const Overlay<OperationSpec>::Row& row, F
   }
 }
 
+// A helper looks, as whoever needs it does, and needs none of its own: else a test of two nodes would be one
+// of many, or would change one that nobody examines.
+void check_peer(const Whole& whole, const Overlay<OperationSpec>::Row& row, Faults& faults) {
+  const OperationSpec& o = row.value;
+  if (!o.peer) return;
+  const Json& body = (*row.body)["peer"];
+  if (!is_examination(o.kind))
+    faults.add(*row.source, body,
+               fmt::format("operation '{}': only what examines has a helper at a peer", o.name));
+  if (!whole.operations.need(o.peer->runs, *row.source, body["runs"], "operation", faults)) return;
+  const auto* helper = whole.operations.find(o.peer->runs);
+  if (helper == nullptr || helper->faulty) return;
+  if (!is_examination(helper->value.kind) || helper->value.peer || repairs(helper->value))
+    faults.add(*row.source, body["runs"],
+               fmt::format("operation '{}': '{}' is no helper: it must examine, and have no peer of its own",
+                           o.name, o.peer->runs));
+}
+
 void check_operations(const Whole& whole, Faults& faults) {
   for (const auto& row : whole.operations.rows) {
     if (!row || row->faulty) continue;
@@ -173,6 +191,7 @@ void check_operations(const Whole& whole, Faults& faults) {
     if (o.needs_idle.value_or(false) && o.kind == OperationKind::critical)
       faults.add(*row->source, body["needs_idle"],
                  fmt::format("operation '{}': a critical operation cannot wait for an idle node", o.name));
+    check_peer(whole, *row, faults);
     if (o.active.value_or(false) && o.kind == OperationKind::critical)
       faults.add(*row->source, body["active"],
                  fmt::format("operation '{}': a critical operation cannot wait for leave", o.name));

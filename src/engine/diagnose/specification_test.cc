@@ -160,6 +160,22 @@ TEST(Specification, NamesEachFaultWithItsPlace) {
        "operation 'look': a critical operation cannot wait for an idle node"},
       {R"("operations": {"look": {"kind": "test", "run": "x", "description": "d", "needs_idle": 1}, "clean": {"kind": "repair", "run": "x", "description": "d"}},)",
        "key 'needs_idle': must be true or false, not"},
+
+      // Helpers at a peer.
+      {R"("operations": {"look": {"kind": "test", "run": "x", "description": "d", "peer": {"runs": "serv"}}, "serve": {"kind": "test", "run": "x", "description": "d"}, "clean": {"kind": "repair", "run": "x", "description": "d"}},)",
+       "there is no operation 'serv'; did you mean 'serve'?"},
+      {R"("operations": {"look": {"kind": "test", "run": "x", "description": "d", "peer": {"node": "n4"}}, "clean": {"kind": "repair", "run": "x", "description": "d"}},)",
+       "key 'runs'"},
+      {R"("operations": {"look": {"kind": "test", "run": "x", "description": "d", "peer": {"runs": "clean"}}, "clean": {"kind": "repair", "run": "x", "description": "d"}},)",
+       "operation 'look': 'clean' is no helper: it must examine, and have no peer of its own"},
+      {R"("operations": {"look": {"kind": "test", "run": "x", "description": "d", "peer": {"runs": "look"}}, "clean": {"kind": "repair", "run": "x", "description": "d"}},)",
+       "operation 'look': 'look' is no helper"},
+      {R"("operations": {"look": {"kind": "test", "run": "x", "description": "d", "peer": {"runs": "kill"}}, "kill": {"kind": "collect", "run": "builtin:kill_leftovers", "description": "d"}, "clean": {"kind": "repair", "run": "x", "description": "d"}},)",
+       "operation 'look': 'kill' is no helper"},
+      {R"("operations": {"look": {"kind": "critical", "run": "x", "description": "d", "peer": {"runs": "serve"}}, "serve": {"kind": "test", "run": "x", "description": "d"}, "clean": {"kind": "repair", "run": "x", "description": "d"}},)",
+       "operation 'look': only what examines has a helper at a peer"},
+      {R"("operations": {"look": {"kind": "test", "run": "x", "description": "d", "listens": 70000}, "clean": {"kind": "repair", "run": "x", "description": "d"}},)",
+       "key 'listens'"},
   };
   for (const auto& row : rows) {
     const auto read = read_one(text_with(row.line));

@@ -74,6 +74,11 @@ Agent::Agent(Loop& loop, AgentStore& store, OperationRunner& runner, HttpClient*
       store_(store),
       runner_(runner),
       sickbayd_(sickbayd),
+      peered_(
+          runner, loop,
+          sickbayd == nullptr
+              ? PeeredOperations::Post()
+              : [this](Json body, Done<Json> done) { ask_for_peer(std::move(body), std::move(done)); }),
       rules_(std::move(rules)),
       options_(std::move(options)),
       ticks_(rules_.size(), 0),
@@ -110,6 +115,7 @@ void Agent::start() {
     component_restarts_ =
         std::make_unique<ComponentRestarts>(loop_, *options_.processes, store_, options_.components,
                                             options_.repair, [this](const std::string& line) { say(line); });
+  if (sickbayd_ != nullptr) serve_others();
   leaving_ = shown_leaving_ = options_.leaving;
   // (What an agent never wrote; and without sickbayd nobody would ever say that it is over.)
   if (options_.show_leaving && (!options_.leaving || sickbayd_ == nullptr))
@@ -168,11 +174,14 @@ void Agent::watch_burdens() {
   burden_watch_ = loop_.at(loop_.now() + kLookForJobs, [this] {
     burden_watch_ = 0;
     end_burdens();
-    if (running_ && (running_->stresses() || running_->is_active())) watch_burdens();
+    if ((running_ && (running_->stresses() || running_->is_active())) || (helper_ && helper_->runs()))
+      watch_burdens();
   });
 }
 
 void Agent::end_burdens() {
+  if (helper_ && helper_->runs() && helper_needs_idle_)
+    if (const std::string with_job = why_busy(); !with_job.empty()) helper_->end(with_job);
   const std::string busy = running_ && running_->stresses() ? why_busy() : "";
   if (!busy.empty()) {
     say("event=stress_ended why=" + Json(busy).dump());
@@ -274,7 +283,7 @@ void Agent::order(Order wanted, bool first) {
 }
 
 void Agent::next_order() {
-  if (running_ || orders_.empty()) return;
+  if (running_ || (helper_ && helper_->runs()) || orders_.empty()) return;
   Order wanted = std::move(orders_.front());
   orders_.pop_front();
   begin(std::move(wanted));
@@ -336,7 +345,7 @@ void Agent::begin(Order wanted) {
   hooks.found = [this, wanted](const diagnose::Finding& finding) { found(wanted, finding); };
   hooks.over = [this, wanted, now](const diagnose::Run& run, Micros cpu) { over(wanted, now, run, cpu); };
   running_order_ = wanted;
-  running_ = std::make_shared<Diagnosis>(loop_, runner_, rules, std::move(hooks));
+  running_ = std::make_shared<Diagnosis>(loop_, peered_, rules, std::move(hooks));
   running_->start(std::move(began));
 }
 
@@ -394,6 +403,7 @@ void Agent::over(const Order& wanted, TimePoint began, const diagnose::Run& run,
   loop_.post(lifetime_.guard([this] {
     running_.reset();
     take_changed_rules();
+    begin_helper();
     next_order();
     if (!running_ && once_done_) std::exchange(once_done_, nullptr)();
   }));

@@ -10,8 +10,9 @@
 // of site, period and request, and their budgets outlive the agent.  Stress of the node needs a node on which
 // neither Slurm nor the list of processes has a job, and ends when one comes; what nobody tells is busy.
 // Active checks, stress among them, need leave of sickbayd, which lends it to some nodes at a time: a run
-// that can come to one waits for it, and quick looks go on meanwhile (agent_leave.cc). Source:
-// doc/design/diagnose.md, "Order of an agent's life".
+// that can come to one waits for it, and quick looks go on meanwhile (agent_leave.cc).  A test that needs a
+// helper on another node gets it by sickbayd, and this node runs such ones for others (agent_peers.cc).
+// Source: doc/design/diagnose.md, "Order of an agent's life".
 #pragma once
 #include <deque>
 #include <functional>
@@ -30,6 +31,8 @@
 #include "service/agent/job_times.h"
 #include "service/agent/modes.h"
 #include "service/agent/neighbours.h"
+#include "service/agent/peer_helper.h"
+#include "service/agent/peered_operations.h"
 #include "service/agent/rank_looks.h"
 #include "service/agent/timetable.h"
 
@@ -149,6 +152,16 @@ class Agent {
   /// What the next poll says.
   ActiveWord active_word() const;
   void take_leave(const Json& told, ActiveWord said, TimePoint asked);
+
+  // Tests of two nodes (agent_peers.cc).
+  void ask_for_peer(Json body, Done<Json> done);
+  /// From now on this node may be asked to run helpers.
+  void serve_others();
+  /// The operation that is to run as the helper of another node's test.  Errors: not_found, denied, conflict.
+  Result<OperationCall> find_helper(const std::string& specification, const std::string& operation);
+  void take_serve(const Json& told);
+  void begin_helper();
+
   void begin_task(std::int64_t task, const std::string& mode, bool repair, bool with_leave);
   void found(const Order& wanted, const diagnose::Finding& finding);
   void over(const Order& wanted, TimePoint began, const diagnose::Run& run, Micros cpu);
@@ -204,6 +217,7 @@ class Agent {
   AgentStore& store_;
   OperationRunner& runner_;
   HttpClient* sickbayd_;
+  PeeredOperations peered_;  ///< by which runs have their operations run
   std::vector<std::shared_ptr<const diagnose::Rules>> rules_;
   std::optional<std::vector<std::shared_ptr<const diagnose::Rules>>> changed_rules_;  ///< wait for a pause
   const AgentOptions options_;
@@ -246,6 +260,8 @@ class Agent {
   std::unique_ptr<RankLooks> rank_looks_;                  ///< likewise
   std::unique_ptr<JobTimes> job_times_;                    ///< likewise
   std::unique_ptr<ComponentRestarts> component_restarts_;  ///< likewise
+  std::unique_ptr<PeerHelper> helper_;                     ///< likewise
+  bool helper_needs_idle_ = false;                         ///< the one that was found last
   std::function<void()> once_done_;
   std::function<void()> delivered_;  ///< nothing waits any more
   Lifetime lifetime_;

@@ -84,12 +84,17 @@ void Agent::poll() {
   if (neighbours_) asked.target += fmt::format("&swim={}", neighbours_->version());
   if (rank_looks_) asked.target += fmt::format("&ranks={}", rank_looks_->version());
   if (options_.show_leaving) asked.target += fmt::format("&leaving={}", leaving_ ? to_micros(*leaving_) : 0);
+  if (helper_) asked.target += fmt::format("&testing={}&serving={}", peered_.session(), helper_->session());
   const ActiveWord said = active_word();
   asked.target += fmt::format("&active={}", to_string(said));
   asked.time_limit = kPollLimit;
   ask(std::move(asked), [this, said, at = loop_.now()](Result<Json> answer) {
     // Whatever it was, sickbayd may have been another one meanwhile: greet it again.
-    if (!answer) return again_later([this] { hello(); }, poll_failures_);
+    if (!answer) {
+      // Nobody could say here that the test is over.
+      if (helper_) helper_->end("sickbayd is away");
+      return again_later([this] { hello(); }, poll_failures_);
+    }
     poll_failures_ = 0;
     take_tasks(*answer, said, at);
     deliver();
@@ -116,6 +121,7 @@ void Agent::take_tasks(const Json& answer, ActiveWord said, TimePoint asked) {
     use_may_have_changed();
   }
   take_leave(answer["active"], said, asked);
+  take_serve(answer["serve"]);
   if (neighbours_ && answer["swim"].is_object()) neighbours_->take(answer["swim"]);
   if (rank_looks_ && answer["ranks"].is_object()) {
     rank_looks_->take(answer["ranks"]);

@@ -27,7 +27,7 @@ void Diagnosis::stop(const std::string& why) {
 }
 
 void Diagnosis::go_on() {
-  for (;;) {
+  while (!left_) {
     tell_refused();
     const diagnose::Decision decision = diagnose::decide(run_);
     if (decision.over) {

@@ -45,8 +45,11 @@ class Diagnosis : public std::enable_shared_from_this<Diagnosis> {
   /// Ends those; they are unknown, and the run goes on.
   void end_stress(const std::string& why);
   void end_active(const std::string& why);
-  /// Forgets its owner: no hook is called any more.
-  void leave() { hooks_ = {}; }
+  /// Forgets its owner and the runner: no hook is called any more, and nothing more is started.
+  void leave() {
+    hooks_ = {};
+    left_ = true;
+  }
   const diagnose::Run& run() const { return run_; }
   /// Why a test that needs an idle node or leave was not made, or not to its end; "" where none was left out.
   const std::string& left_out() const { return left_out_; }
@@ -65,7 +68,7 @@ class Diagnosis : public std::enable_shared_from_this<Diagnosis> {
   diagnose::Run run_;
   Hooks hooks_;
   Micros cpu_{0};
-  bool over_ = false;
+  bool over_ = false, left_ = false;
   std::string left_out_;
   diagnose::InstanceId told_ = 0;  ///< up to here, those that were refused have been told
   std::map<diagnose::InstanceId, std::shared_ptr<EarlyEnd>> burdens_;  ///< that run
