@@ -12,31 +12,40 @@
 -- left out: Jobs without a known run time and cores have no core-hours.
 WITH u AS (SELECT CASE getvariable('unit') WHEN 'day' THEN INTERVAL 1 DAY WHEN 'week' THEN INTERVAL 7 DAY WHEN 'month' THEN INTERVAL 1 MONTH
                        WHEN 'quarter' THEN INTERVAL 3 MONTH WHEN 'year' THEN INTERVAL 1 YEAR ELSE error('unit is one of [day, week, month, quarter, year]') END AS step),
+-- What a name is made of, one key for each job; users.json and accounts are asked once for each key, below.
 s AS (
-  SELECT coalesce(CASE getvariable('of')
-           WHEN 'account' THEN j.account WHEN 'user' THEN j.user_name WHEN 'group' THEN group_name WHEN 'application' THEN coalesce(application, 'unknown')
+  SELECT CASE getvariable('of')
+           WHEN 'account' THEN account WHEN 'user' THEN user_name WHEN 'group' THEN group_name WHEN 'application' THEN coalesce(application, 'unknown')
            WHEN 'partition' THEN at_cluster("partition", cluster_of(cluster)) WHEN 'qos' THEN qos WHEN 'cluster' THEN cluster_of(cluster)
-           WHEN 'pi' THEN a.pi WHEN 'team' THEN p.team WHEN 'field' THEN p.research_field
-           ELSE error('of is one of [account, user, pi, group, team, field, application, partition, qos, cluster]') END, '(none)') AS name,
-         j.user_name, core_h, used_core_h, node_h, gpu_h, charge, ended_here, ran_here, run_begins AS b, run_ends AS e,
-         date_trunc(getvariable('unit'), ended_at) AS ended,
-         date_trunc(getvariable('unit'), run_begins) AS first, date_trunc(getvariable('unit'), run_ends - INTERVAL 1 MICROSECOND) AS last
-  FROM (SELECT account, user_name, group_name, application, "partition", qos, cluster, core_h, used_core_h, node_h, gpu_h, charge, ended_here, ran_here,
-               run_begins, run_ends, coalesce(end_local, start_local, submit_local) AS ended_at FROM j WHERE ended_here OR ran_here) j
-  LEFT JOIN accounts a ON a.account = j.account LEFT JOIN users p ON p.user_name = j.user_name
+           WHEN 'pi' THEN account WHEN 'team' THEN user_name WHEN 'field' THEN user_name
+           ELSE error('of is one of [account, user, pi, group, team, field, application, partition, qos, cluster]') END AS key,
+         user_name, core_h, used_core_h, node_h, gpu_h, charge, ran_here, run_begins AS b, run_ends AS e,
+         CASE WHEN ended_here THEN date_trunc(getvariable('unit'), coalesce(end_local, start_local, submit_local)) END AS ended,
+         CASE WHEN ran_here THEN date_trunc(getvariable('unit'), run_begins) END AS first,
+         CASE WHEN ran_here THEN date_trunc(getvariable('unit'), run_ends - INTERVAL 1 MICROSECOND) END AS last
+  FROM j WHERE ended_here OR ran_here
 ),
--- Few jobs run in more of them than one; only they are cut.
+whole AS MATERIALIZED (
+  SELECT key, user_name, ended, first, count(*) AS jobs, sum(core_h) AS core_h, sum(used_core_h) AS used_core_h, sum(node_h) AS node_h, sum(gpu_h) AS gpu_h,
+         sum(charge) AS charge
+  FROM s WHERE first IS NULL OR first >= last GROUP BY ALL
+),
+-- Few jobs run in more units than one; only they are cut.
+long AS MATERIALIZED (SELECT * FROM s WHERE first < last),
 parts AS (
-  SELECT first AS begins, name, user_name, core_h, used_core_h, node_h, gpu_h, charge, 0 AS jobs FROM s WHERE ran_here AND first >= last
+  SELECT first AS begins, key, user_name, core_h, used_core_h, node_h, gpu_h, charge, 0 AS jobs FROM whole WHERE first IS NOT NULL
   UNION ALL
-  SELECT m, name, user_name, core_h * part, used_core_h * part, node_h * part, gpu_h * part, charge * part, 0
+  SELECT ended, key, user_name, NULL, NULL, NULL, NULL, NULL, jobs FROM whole WHERE ended IS NOT NULL
+  UNION ALL
+  SELECT m, key, user_name, core_h * part, used_core_h * part, node_h * part, gpu_h * part, charge * part, 0
   FROM (SELECT *, (epoch_us(least(e, m + step)) - epoch_us(greatest(b, m)))::DOUBLE / (epoch_us(e) - epoch_us(b)) AS part
-        FROM (SELECT *, unnest(generate_series(first, last, step)) AS m FROM s, u WHERE ran_here AND first < last))
+        FROM (SELECT *, unnest(generate_series(first, last, step)) AS m FROM long, u))
   UNION ALL
-  SELECT ended, name, user_name, NULL, NULL, NULL, NULL, NULL, 1 FROM s WHERE ended_here
+  SELECT ended, key, user_name, NULL, NULL, NULL, NULL, NULL, 1 FROM long WHERE ended IS NOT NULL
 ),
-inside AS (
-  SELECT parts.* FROM parts, period
+inside AS MATERIALIZED (
+  SELECT parts.* EXCLUDE (key), coalesce(CASE getvariable('of') WHEN 'pi' THEN a.pi WHEN 'team' THEN p.team WHEN 'field' THEN p.research_field ELSE key END, '(none)') AS name
+  FROM parts CROSS JOIN period LEFT JOIN accounts a ON a.account = key LEFT JOIN users p ON p.user_name = key
   WHERE parts.begins >= date_trunc(getvariable('unit'), period.begins) AND parts.begins < period.ends
 ),
 places AS (
