@@ -3,7 +3,6 @@
 # sreport side by side: jobs of several users and accounts on a real Slurm, then the same figures asked of `sreport` and of
 # `sickbay report`, as a table, which must agree to the second.
 #   sreport.sh BUILD
-# Run by hand: 101 and 150 s beside compilers, and not tried on a quiet machine.  Slurm 22.05.
 #
 # sreport reads sums that slurmdbd makes of whole hours that are over.  So that nobody waits for hours, the jobs run for
 # seconds, and then their times in the lab's own database are moved into the day before, one and a half hour each, over
