@@ -68,7 +68,8 @@ install(CODE [[
     file(CREATE_LINK sickbay "${root}/${bin}/${name}" SYMBOLIC)
     message(STATUS "Installing: ${root}/${bin}/${name}")
   endforeach()
-  foreach(unit sickbayd.service sickbay-agent.service sickbay-backup.service sickbay-backup.timer)
+  foreach(unit sickbayd.service sickbay-agent.service sickbay-backup.service sickbay-backup.timer
+               sickbay-import.service sickbay-import.timer)
     configure_file("${unit_templates}/${unit}.in" "${root}/lib/systemd/system/${unit}" @ONLY)
     message(STATUS "Installing: ${root}/lib/systemd/system/${unit}")
   endforeach()

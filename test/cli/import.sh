@@ -65,6 +65,25 @@ says out 'an|n'
 run 76 sickbay import --store sacct.db --from 2021-05-01
 says err 'sacct failed with exit code 1'
 
+# As the timer does it each day: since when must be said once; then twice is once, and a failure is made good by the next.
+run 66 sickbay import --store sacct.db --from last
+says err 'sickbay import --from 2026-01-01'
+rm sacct.fails
+run 0 sickbay import --store sacct.db --from 2021-05-01
+yesterday=$(date -u -d '-1 day' +%Y-%m-%dT%H:%M)
+: > sacct.fails
+run 76 sickbay import --store sacct.db --from last
+rm sacct.fails
+run 0 sickbay import --store sacct.db --from last
+says out '1 jobs: 0 new, 0 changed, 1 unchanged'
+asked=$(sed -n 's/^--starttime=//p' sacct.words | cut -c-16)
+[ "$asked" = "$yesterday" ] || [ "$asked" = "$(date -u -d '-1 day' +%Y-%m-%dT%H:%M)" ] || fail "it asked since $asked, not since $yesterday"
+run 0 sickbay import --store sacct.db --from last
+says out '0 new, 0 changed'
+run 64 sickbay import --store sacct.db --from last --to 2021-05-02
+run 64 sickbay import --store sacct.db --from last --watch
+run 64 sickbay import --store sacct.db --from last log
+
 # What Slurm says of nodes.
 echo 'NodeName=n1 CPUTot=16 RealMemory=1000 Partitions=cpu' > nodes
 printf 'NodeName|TimeStart|TimeEnd|State|Reason\nn1|2021-05-01T00:00:00|Unknown|DOWN|x\n' > events

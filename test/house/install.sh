@@ -16,11 +16,13 @@ for file in bin/sickbay bin/mybatch bin/myrequeue bin/mytrigger bin/sickbayd bin
     lib/pkgconfig/smd.pc share/sickbay/libsmd/smd.py share/sickbay/libsmd/smd.f90 \
     lib/libsickbay-ckpt.so.1 lib/libsickbay-ckpt.a include/sickbay_ckpt.h lib/pkgconfig/sickbay-ckpt.pc share/sickbay/libckpt/sickbay_ckpt.f90 \
     share/sickbay/checkpoint/wave.c share/man/man3/sickbay_ckpt.3 \
-    lib/systemd/system/sickbay-agent.service lib/systemd/system/sickbay-backup.service lib/systemd/system/sickbay-backup.timer share/man/man8/sickbay-agent.8 share/doc/sickbay/README.md; do
+    lib/systemd/system/sickbay-agent.service lib/systemd/system/sickbay-backup.service lib/systemd/system/sickbay-backup.timer \
+    lib/systemd/system/sickbay-import.service lib/systemd/system/sickbay-import.timer share/man/man8/sickbay-agent.8 share/doc/sickbay/README.md; do
   [ -s "$to/$file" ] || { echo "$file is not installed" >&2; exit 1; }
 done
 grep -q '^ExecStart=/opt/sickbay/bin/sickbayd$' "$to/lib/systemd/system/sickbayd.service"
 grep -q '^ExecStart=/opt/sickbay/bin/sickbay-agent$' "$to/lib/systemd/system/sickbay-agent.service"
+grep -q '^ExecStart=/opt/sickbay/bin/sickbay import --from last$' "$to/lib/systemd/system/sickbay-import.service"
 SICKBAY_ROOT=$work/agent "$to/bin/sickbay-agent" --check-config  # the shipped rules are found and hold
 "$to/bin/sickbay" version > /dev/null
 "$to/bin/mybatch" --help > /dev/null

@@ -168,7 +168,7 @@ class Periods : public Shipped, public testing::WithParamInterface<unsigned> {
   std::vector<MadeJob> jobs_;
 };
 
-const std::set<std::string> kSums = {"jobs", "core-h", "GPU-h", "node-h", "GiB-h"};
+const std::set<std::string> kSums = {"jobs", "core-h", "GPU-h", "node-h", "GiB-h", "SU"};
 // "report.column" or "*.column" of other units that are sums, too.
 const std::set<std::string> kAlsoSums = {"energy.application.energy",  "energy.application.lost_energy",
                                          "energy.month.energy",        "fsutilz.volume.read",

@@ -58,6 +58,11 @@ class Shipped : public testing::Test {
     order_.views.filter.from = at("2021-05-01T00:00:00Z");
     order_.views.filter.to = at("2021-05-03T00:00:00Z");
     order_.views.site.users = {{"ann", "Ann", "solids", "physics"}, {"bob", "Bob", "solids", ""}};
+    order_.views.site.accounts = *parse_accounts(
+        R"({"phys": {"parent": "science", "pi": "Prof. P"}, "chem": {"parent": "science", "budget": 60},
+            "science": {"budget": 200, "unit": "core-h", "from": "2021-05-01", "to": "2021-05-11"},
+            "ai": {"budget": 20, "unit": "GPU-h", "from": "2021-04-01", "to": "2022-04-01"}})",
+        "accounts.json");
   }
   void make_views() {
     auto sql = views_sql(store_.connection(), order_.views);

@@ -21,7 +21,16 @@ namespace {
 const std::set<std::string> kNoValues = {
     "hour",
     "day",
-    "month",  // date_trunc
+    "month",
+    "week",
+    "quarter",
+    "year",  // date_trunc
+    "pi",
+    "application",
+    "qos",
+    "cluster",
+    "size",
+    "run_time",  // what a parameter may say (usage)
     "other",
     "(all unlabelled: ",  // appfeature.coverage joins them with the kinds of unknown
     "unknown: ",          // quality.labels likewise

@@ -15,6 +15,7 @@
 #include "workload/import/job_maker.h"
 #include "workload/import/remerge.h"
 #include "workload/import/row_writer.h"
+#include "workload/import/set_aside.h"
 #include "workload/merge/merge.h"
 #include "workload/store/schema.h"
 
@@ -24,12 +25,18 @@ namespace {
 // One of DuckDB's threads at work.
 class Producer final : public duck::RowProducer {
  public:
-  Producer(Pass2& shared, const RowWriter& writer) : maker_(shared), writer_(writer) {}
+  /// Records go to `aside`; where that is null, among the jobs.
+  Producer(Pass2& shared, const RowWriter& writer, SetAside* aside)
+      : maker_(shared), writer_(writer), aside_(aside) {}
   Status fill(duck::ChunkWriter& chunk) override {
     while (!chunk.full()) {
       auto job = maker_.next();
       if (!job) return fail(std::move(job.error()));
       if (*job == nullptr) break;
+      if (aside_ != nullptr && maker_.gave_record()) {
+        if (auto kept = aside_->add(**job); !kept) return kept;
+        continue;
+      }
       const auto record = maker_.gave_record() ? std::optional((*job)->kind) : std::nullopt;
       if (auto written = writer_.write(**job, chunk, record); !written) return written;
     }
@@ -39,6 +46,7 @@ class Producer final : public duck::RowProducer {
  private:
   JobMaker maker_;
   const RowWriter& writer_;
+  SetAside* aside_;
 };
 
 // Each thread that fills a store of all columns holds a group of rows of it, 130 MiB; a log under this bound
@@ -107,14 +115,21 @@ Result<std::int64_t> number(duck::Connection& connection, std::string_view sql) 
   return value != nullptr ? *value : 0;
 }
 
-// Whether records are kept, or are there already that what comes may belong to.  A store for one import needs
-// none.
-Result<bool> keeps_records(Store& store, bool tells_runs) {
-  if (store.scratch()) return false;
-  if (tells_runs) return true;
+// What becomes of the records of jobs that may go on.
+enum class Kept : std::uint8_t {
+  none,   // the store is for one import, or no log tells of runs and none is kept
+  first,  // nothing is there that they could belong to: they are only put away
+  again,  // what comes may belong to what is there (remerge.h)
+};
+
+Result<Kept> kept_records(Store& store, bool tells_runs) {
+  if (store.scratch()) return Kept::none;
   auto kept = number(store.connection(), "SELECT count(*) FROM (SELECT 1 FROM run_records LIMIT 1)");
   if (!kept) return fail(std::move(kept.error()));
-  return *kept > 0;
+  auto jobs = number(store.connection(), "SELECT count(*) FROM (SELECT 1 FROM jobs LIMIT 1)");
+  if (!jobs) return fail(std::move(jobs.error()));
+  if (*kept == 0 && !tells_runs) return Kept::none;
+  return *kept == 0 && *jobs == 0 ? Kept::first : Kept::again;
 }
 
 std::vector<SourceResult> describe_sources(const Pass2& pass) {
@@ -241,25 +256,33 @@ Result<ImportResult> import_logs(Store& store, const ImportOrder& order) {
   duck::Connection& connection = store.connection();
   const bool tells_runs = std::any_of(shared.logs.begin(), shared.logs.end(),
                                       [](const Log& log) { return log.opened.reader->tells_runs(); });
-  auto keeps = keeps_records(store, tells_runs);
-  if (!keeps) return fail(std::move(keeps.error()));
-  shared.keep_records = *keeps;
+  auto kept = kept_records(store, tells_runs);
+  if (!kept) return fail(std::move(kept.error()));
+  shared.keep_records = *kept != Kept::none;
+  std::shared_ptr<SetAside> aside;
+  std::string from_aside;
+  if (*kept == Kept::first) {
+    aside = std::make_shared<SetAside>();
+    duck::RowSource records = SetAside::source(aside, unused_source_name());
+    from_aside = records.name;
+    if (auto added = connection.add_source(std::move(records)); !added) return fail(std::move(added.error()));
+  }
   std::optional<Remerge> remerge;
-  if (*keeps) {
+  if (*kept == Kept::again) {
     auto made = Remerge::make(connection, order.labels, !order.pseudonym_key.empty());
     if (!made) return fail(std::move(made.error()));
     remerge.emplace(std::move(*made));
   }
   const auto writer = std::make_shared<RowWriter>(
-      *keeps ? RowWriter::of_records()
-             : RowWriter(store.scratch() ? scratch_fields(shared) : FieldSet::all()));
+      remerge ? RowWriter::of_records()
+              : RowWriter(store.scratch() ? scratch_fields(shared) : FieldSet::all()));
   duck::RowSource source;
   source.name = unused_source_name();
   source.columns = writer->source_columns();
   source.max_threads = threads;
-  source.producer = [pass, writer] {
+  source.producer = [pass, writer, aside] {
     SB_CHECK(*pass != nullptr, "a source is read only by its own import");
-    return std::make_unique<Producer>(**pass, *writer);
+    return std::make_unique<Producer>(**pass, *writer, aside.get());
   };
   const std::string from_source = fmt::format(" SELECT * FROM {}()", source.name);
   if (auto added = connection.add_source(std::move(source)); !added) return fail(std::move(added.error()));
@@ -280,6 +303,11 @@ Result<ImportResult> import_logs(Store& store, const ImportOrder& order) {
     return fail(too_many_rejects(describe_sources(shared), order));
   if (!filled) return fail(std::move(filled.error()));
   if (!closed) return fail(std::move(closed.error()));
+  if (aside && aside->rows() > 0) {
+    auto put_away = connection.execute(fmt::format("INSERT INTO run_records FROM {}()", from_aside));
+    aside->clear();
+    if (!put_away) return fail(std::move(put_away.error()));
+  }
 
   ImportResult result;
   result.sources = describe_sources(shared);

@@ -6,6 +6,8 @@
 // that is known of its id is merged once more and takes the place of what stood there.  So the store is the
 // one that a single import of all the logs makes, whatever their order.  Invariant: the jobs of an id that
 // has kept records are made of these and of nothing else.
+// An import into an empty store has nothing to make anew: its jobs and records go straight to their tables
+// (set_aside.h).
 #pragma once
 #include <cstdint>
 #include <memory>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Logs of PBS and TORQUE in pieces: whatever is imported first, the store is that of one import of all.
+// Logs of PBS, TORQUE and Grid Engine in pieces: whatever is imported first, the store is that of one import
+// of all.
 #include "workload/import/remerge.h"
 
 #include <fmt/format.h>
@@ -54,6 +55,17 @@ std::string rerun(const std::string& id, std::int64_t at, std::int64_t ctime, st
   return record('R', kDay + at, id, whole(ctime, start));
 }
 
+// A record of Grid Engine, which writes one for each run: 25 is one that it rescheduled, 24 one that
+// migrated.
+std::string sge(int id, std::int64_t submit, std::int64_t start, std::int64_t end, int failed, int task = 0,
+                int status = 0) {
+  return fmt::format(
+      "all.q:n1:staff:ann:vasp:{}:sge:5:{}:{}:{}:{}:{}:{}:3.25:0.5:40.0:0:0:0:0:824:3:0:504.0:16:0:0:0:106:"
+      "12:"
+      "NONE:defaultdepartment:NONE:1:{}:3.75:0.1:0.0:-l h_rt=7200:0.0:NONE:1073741824.0:0:0",
+      id, kDay + submit, kDay + start, kDay + end, failed, status, end - start, task);
+}
+
 class RemergeTest : public testing::Test {
  protected:
   RemergeTest() {
@@ -62,14 +74,15 @@ class RemergeTest : public testing::Test {
   }
   ~RemergeTest() override { std::filesystem::remove_all(folder_); }
 
-  ImportResult import(Store& store, const Lines& lines, const std::string& key = {}) {
+  ImportResult import(Store& store, const Lines& lines, const std::string& key = {},
+                      const char* format = "torque") {
     const std::string path = folder_ + "/" + std::to_string(count_++);
     std::ofstream file(path);
     for (const std::string& line : lines) file << line << "\n";
     file.close();
     ImportOrder order;
     order.inputs = {path};
-    order.read.format = "torque";
+    order.read.format = format;
     order.threads = 1;
     order.pseudonym_key = key;
     auto result = import_logs(store, order);
@@ -251,6 +264,60 @@ TEST_F(RemergeTest, ARandomLogCutAtRandomAndImportedInAnyOrderIsTheWhole) {
     SCOPED_TRACE(round);
     expect_pieces_to_be_the_whole(
         random, random_log(random), [&](Store& store, const Lines& lines) { import(store, lines); }, all_of);
+  }
+}
+
+TEST_F(RemergeTest, RunsThatGridEngineRescheduledArePutTogetherWhateverFileComesFirst) {
+  const std::vector<Lines> files = {{sge(7, 50, 100, 200, 25), sge(8, 10, 20, 30, 0)},
+                                    {sge(7, 50, 210, 300, 24), sge(9, 60, 70, 80, 25, 3)},
+                                    {sge(7, 50, 310, 400, 0), sge(9, 60, 90, 95, 0, 3)}};
+  std::vector<std::size_t> order = {0, 1, 2};
+  do {
+    Store store = open_store();
+    for (const std::size_t i : order) import(store, files[i], {}, "sge");
+    ASSERT_EQ(short_jobs(store), (Lines{"state=REQUEUED submit=50 start=100 elapsed=100 ",
+                                        "state=REQUEUED submit=200 start=210 elapsed=90 restarts=1 ",
+                                        "state=COMPLETED submit=300 start=310 elapsed=90 restarts=2 ",
+                                        "state=COMPLETED submit=10 start=20 elapsed=10 ",
+                                        "state=REQUEUED submit=60 start=70 elapsed=10 ",
+                                        "state=COMPLETED submit=80 start=90 elapsed=5 restarts=1 "}))
+        << testing::PrintToString(order);
+    const Lines jobs = all_of(store);
+    const ImportResult again = import(store, files[order[0]], {}, "sge");
+    EXPECT_EQ(again.jobs_new + again.jobs_changed, 0U);
+    EXPECT_EQ(all_of(store), jobs);
+  } while (std::next_permutation(order.begin(), order.end()));
+}
+
+// As random_log(), in Grid Engine's words: no begins, an end for each run, and tasks of arrays.
+Lines random_sge_log(std::mt19937& random) {
+  Lines lines;
+  for (int job = 0; job < 60; ++job) {
+    const int id = 100 + job / 2, task = job % 2 == 0 ? 0 : 1 + static_cast<int>(random() % 2);
+    std::int64_t at = static_cast<std::int64_t>(random() % 200);
+    for (unsigned again = random() % 5 == 0 ? 2 : 1; again > 0; --again) {  // ids wrap
+      const std::int64_t submit = at;
+      for (unsigned runs = 1 + random() % 3; runs > 0; --runs) {
+        at += 1 + static_cast<std::int64_t>(random() % 30);
+        const std::int64_t start = at;
+        at += 1 + static_cast<std::int64_t>(random() % 100);
+        const int failed = runs > 1 ? 24 + static_cast<int>(random() % 2) : 0;
+        if (random() % 6 != 0)
+          lines.push_back(sge(id, submit, start, at, failed, task, static_cast<int>(random() % 2)));
+      }
+      at += 1 + static_cast<std::int64_t>(random() % 50);
+    }
+  }
+  return lines;
+}
+
+TEST_F(RemergeTest, ARandomLogOfGridEngineInPiecesIsTheWhole) {
+  std::mt19937 random(20261128);
+  for (int round = 0; round < 10 && !HasFatalFailure(); ++round) {
+    SCOPED_TRACE(round);
+    expect_pieces_to_be_the_whole(
+        random, random_sge_log(random),
+        [&](Store& store, const Lines& lines) { import(store, lines, {}, "sge"); }, all_of);
   }
 }
 

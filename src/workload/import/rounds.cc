@@ -9,6 +9,7 @@ namespace {
 
 constexpr std::int64_t kOverlap = 3600;        // seconds of sacct's past that each round asks for again
 constexpr std::int64_t kFirstDay = 24 * 3600;  // that the first round asks for, when nobody says
+constexpr std::int64_t kLate = 24 * 3600;      // how late a record may reach slurmdbd, between two imports
 
 Result<Store> open_store(const ImportPlan& plan) {
   StoreOptions options;
@@ -50,6 +51,21 @@ Status keep_asked_until(Store& store, std::int64_t now) {
   return {};
 }
 
+// Brings in what sacct tells of [from, plan.to); `kept`: until then it has been asked, from now on.
+Result<ImportResult> ask_and_import(const ImportPlan& plan, std::int64_t from,
+                                    std::optional<std::int64_t> kept) {
+  auto log = plan.ask_sacct(from, plan.to);
+  if (!log) return fail(std::move(log.error()));
+  auto store = open_store(plan);
+  if (!store) return fail(std::move(store.error()));
+  auto result = import_into(*store, order_of(*log, plan.order));
+  if (!result) return result;
+  // Last: a round that failed is asked for again.
+  if (kept)
+    if (auto noted = keep_asked_until(*store, *kept); !noted) return fail(std::move(noted.error()));
+  return result;
+}
+
 }  // namespace
 
 Status import_nodes_of(const ImportPlan& plan, std::int64_t now, const ToldOfNodes& told) {
@@ -62,9 +78,22 @@ Status import_nodes_of(const ImportPlan& plan, std::int64_t now, const ToldOfNod
 
 Result<ImportResult> import_once(const ImportPlan& plan, std::int64_t now) {
   if (!plan.order.inputs.empty()) return import_into_store(plan, plan.order);
-  auto log = plan.ask_sacct(plan.from.value_or(now - kFirstDay), plan.to);
-  if (!log) return fail(std::move(log.error()));
-  return import_into_store(plan, order_of(*log, plan.order));
+  auto until = asked_until(plan);
+  if (!until) return fail(std::move(until.error()));
+  const std::int64_t from = plan.from.value_or(now - kFirstDay);
+  const bool no_gap = !plan.to && (!*until || from <= **until);
+  return ask_and_import(plan, from, no_gap ? std::optional(now) : std::nullopt);
+}
+
+Result<ImportResult> import_since_last(const ImportPlan& plan, std::int64_t now) {
+  auto until = asked_until(plan);
+  if (!until) return fail(std::move(until.error()));
+  if (!*until)
+    return fail(Error(ErrorCode::not_found, "the store does not know when sacct was asked last")
+                    .because(plan.store_path + " has no import of what sacct tells up to then")
+                    .remedied_by("say once since when: sickbay import --from 2026-01-01; --from last goes on "
+                                 "from there"));
+  return ask_and_import(plan, **until - kLate, now);
 }
 
 ImportRounds::ImportRounds(ImportPlan plan) : plan_(std::move(plan)) {}
@@ -86,14 +115,8 @@ Result<std::optional<ImportResult>> ImportRounds::next(std::int64_t now) {
   auto until = asked_until(plan_);
   if (!until) return fail(std::move(until.error()));
   const std::int64_t from = *until ? **until - kOverlap : plan_.from.value_or(now - kFirstDay);
-  auto log = plan_.ask_sacct(from, plan_.to);
-  if (!log) return fail(std::move(log.error()));
-  auto store = open_store(plan_);
-  if (!store) return fail(std::move(store.error()));
-  auto result = import_into(*store, order_of(*log, plan_.order));
+  auto result = ask_and_import(plan_, from, now);
   if (!result) return fail(std::move(result.error()));
-  // Last: a round that failed is asked for again.
-  if (auto kept = keep_asked_until(*store, now); !kept) return fail(std::move(kept.error()));
   return std::move(*result);
 }
 

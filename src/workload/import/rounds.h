@@ -29,9 +29,16 @@ struct ImportPlan {
 /// Brings in what the plan has of nodes, and what failures cost.  Errors: as import_node_files.
 Status import_nodes_of(const ImportPlan& plan, std::int64_t now, const ToldOfNodes& told);
 
-/// One import.  Without `from`, sacct is asked for the day before `now`.
+/// One import.  Without `from`, sacct is asked for the day before `now`.  Where it is asked up to `now` (no
+/// `to`), and earlier imports leave no gap before that, the store keeps until when it was asked.
 /// Errors: as import_logs, as ask_sacct.
 Result<ImportResult> import_once(const ImportPlan& plan, std::int64_t now);
+
+/// One import of what sacct tells since it was asked last, by whatever process and however long ago, and of
+/// the day before that: what slurmctld held back while slurmdbd was away has times of its own.  What failed
+/// is asked for again by the next one. Errors: not_found where the store does not know of a last time; as
+/// import_once.
+Result<ImportResult> import_since_last(const ImportPlan& plan, std::int64_t now);
 
 /// Imports of one plan, one after another.
 class ImportRounds {

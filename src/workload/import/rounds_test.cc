@@ -97,6 +97,45 @@ TEST_F(Rounds, EachRoundAsksSacctFromWhereTheLastOneEndedWithAnOverlap) {
                                   Asked(kNow + 4 * kHour, std::nullopt)));
 }
 
+TEST_F(Rounds, ADailyImportAsksFromWhereTheLastOneEndedHoweverLongAgo) {
+  auto nothing = import_since_last(plan_, kNow);
+  ASSERT_FALSE(nothing);
+  EXPECT_EQ(nothing.error().code, ErrorCode::not_found) << "nobody said since when";
+  EXPECT_TRUE(asked_.empty());
+  plan_.from = kNow - 90 * kHour;
+  ASSERT_TRUE(import_once(plan_, kNow));
+  plan_.from = std::nullopt;
+  sacct_says_ = log_of({"1", "2"});
+  auto first = import_since_last(plan_, kNow + 24 * kHour);
+  ASSERT_TRUE(first) << first.error().line();
+  EXPECT_EQ(first->jobs_new, 1u);
+  auto twice = import_since_last(plan_, kNow + 24 * kHour);
+  ASSERT_TRUE(twice);
+  EXPECT_EQ(twice->jobs_new + twice->jobs_changed, 0u);
+  sacct_fails_ = true;
+  EXPECT_FALSE(import_since_last(plan_, kNow + 48 * kHour));
+  sacct_fails_ = false;
+  ASSERT_TRUE(import_since_last(plan_, kNow + 1000 * kHour)) << "after a gap";
+  ASSERT_TRUE(import_since_last(plan_, kNow + 1024 * kHour));
+  EXPECT_THAT(asked_,
+              ElementsAre(Asked(kNow - 90 * kHour, std::nullopt), Asked(kNow - 24 * kHour, std::nullopt),
+                          Asked(kNow, std::nullopt), Asked(kNow, std::nullopt), Asked(kNow, std::nullopt),
+                          Asked(kNow + 976 * kHour, std::nullopt)));
+}
+
+TEST_F(Rounds, AnImportOfOneTimeLeavesNoGapBehindForTheNext) {
+  plan_.from = kNow - 90 * kHour;
+  ASSERT_TRUE(import_once(plan_, kNow));
+  plan_.from = kNow + 100 * kHour;  // what lies between has not been asked for
+  ASSERT_TRUE(import_once(plan_, kNow + 200 * kHour));
+  plan_.from = kNow - 200 * kHour;
+  plan_.to = kNow - 100 * kHour;  // nor does this go up to now
+  ASSERT_TRUE(import_once(plan_, kNow + 200 * kHour));
+  plan_.from = plan_.to = std::nullopt;
+  ASSERT_TRUE(import_since_last(plan_, kNow + 300 * kHour));
+  EXPECT_EQ(asked_.back(), Asked(kNow - 24 * kHour, std::nullopt));
+}
+
 TEST_F(Rounds, WhatAFailedRoundAskedForIsAskedForAgain) {
   ImportRounds rounds(plan_);
   ASSERT_TRUE(rounds.next(kNow));

@@ -25,6 +25,7 @@ constexpr auto kDerived = std::to_array<DerivedColumn>({
     {"gpu_h", "GPU-hours allocated in the period"},
     {"used_gpu_h", "GPU-hours in the period in which the GPUs were used"},
     {"used_core_h", "CPU time used in the period, in core-hours"},
+    {"charge", "what the part in the period is charged, in service units"},
     {"kwh", "energy used in the period, in kWh"},
     {"read_gib", "read in the period, in GiB"},
     {"written_gib", "written in the period, in GiB"},

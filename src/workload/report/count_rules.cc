@@ -23,6 +23,8 @@ constexpr auto kRules = std::to_array<CountRule>({
      "Failures and checkpoints count in the period in which they happened."},
     {"outages", "page.counts.outages",
      "An outage of a node counts in the period in which it began, its hours in that in which they lie."},
+    {"budgets", "page.counts.budgets",
+     "Of a budget what was used from its first day to the end of the period counts, whatever the begin."},
     {"store", "page.counts.store", "The whole store counts, whatever the period."},
 });
 

@@ -81,6 +81,8 @@ std::string why_left_out(const Document& document, const std::vector<std::string
       {"job_checkpoints.", "page.lacks_journal",
        "the store knows of no failure of a job that Sickbay follows (sickbay import --journal)"},
       {"users.", "page.lacks_users", "no users.json names the users"},
+      {"accounts.budget", "page.lacks_budgets",
+       "no account has a budget (\"accounts\" of site.json, --accounts-file)"},
       {"period2.", "page.lacks_period2", "no second period was asked for (--compare)"}};
   std::string columns, why;
   for (const std::string& need : lacks) {

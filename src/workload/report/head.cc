@@ -26,9 +26,9 @@ constexpr auto kHeadWords =
     std::to_array<std::string_view>({"title", "needs", "chart", "units", "words", "param", "note", "counts",
                                      "left out", "SPDX-License-Identifier"});
 
-constexpr auto kUnits =
-    std::to_array<std::string_view>({"jobs", "core-h", "GPU-h", "node-h", "h", "s", "%", "GiB", "GiB-h",
-                                     "GiB/s", "kWh", "cores", "nodes", "users", "ratio", "count", "none"});
+constexpr auto kUnits = std::to_array<std::string_view>({"jobs", "core-h", "GPU-h", "node-h", "h", "s", "%",
+                                                         "GiB", "GiB-h", "GiB/s", "kWh", "SU", "cores",
+                                                         "nodes", "users", "ratio", "count", "none"});
 
 // What an option of a chart holds.
 enum class Holds : std::uint8_t {
@@ -136,6 +136,8 @@ std::string take_needs(ReportSpec& spec, std::string_view text) {
                                                   "users.name",
                                                   "users.team",
                                                   "users.research_field",
+                                                  "accounts.account",
+                                                  "accounts.budget",
                                                   "period2.begins",
                                                   "job_failures.job_id_raw",
                                                   "job_checkpoints.job_id_raw"};

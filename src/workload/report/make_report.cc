@@ -19,7 +19,8 @@ std::string first_said(std::initializer_list<std::string_view> texts) {
 
 }  // namespace
 
-Result<Site> load_site(const std::string& site_file, const std::string& users_file) {
+Result<Site> load_site(const std::string& site_file, const std::string& users_file,
+                       const std::string& accounts_file) {
   Site site = default_site();
   if (!site_file.empty()) {
     auto text = read_text(site_file);
@@ -28,15 +29,24 @@ Result<Site> load_site(const std::string& site_file, const std::string& users_fi
     if (!read) return fail(read.error());
     site = std::move(*read);
   }
-  std::string users = users_file;
-  if (users.empty() && !site.users_file.empty())
-    users = (fs::path(site_file).parent_path() / site.users_file).string();
-  if (users.empty()) return site;
-  auto text = read_text(users);
-  if (!text) return fail(text.error());
-  auto read = parse_users(*text, users);
-  if (!read) return fail(read.error());
-  site.users = std::move(*read);
+  // What is asked for, else what the site names, beside its own file.
+  const auto lay_over = [&](const std::string& asked, const std::string& named, auto parse,
+                            auto& into) -> Status {
+    const std::string path = !asked.empty()   ? asked
+                             : !named.empty() ? (fs::path(site_file).parent_path() / named).string()
+                                              : std::string();
+    if (path.empty()) return {};
+    auto text = read_text(path);
+    if (!text) return fail(text.error());
+    auto read = parse(*text, path);
+    if (!read) return fail(read.error());
+    into = std::move(*read);
+    return {};
+  };
+  if (auto laid = lay_over(users_file, site.users_file, parse_users, site.users); !laid)
+    return fail(laid.error());
+  if (auto laid = lay_over(accounts_file, site.accounts_file, parse_accounts, site.accounts); !laid)
+    return fail(laid.error());
   return site;
 }
 

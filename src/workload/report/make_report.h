@@ -18,9 +18,10 @@
 
 namespace sickbay::workload {
 
-/// The site's files: `site_file` (empty: the shipped defaults), and `users_file`, else the users' file that
-/// the site's names, beside it.  Errors: not_found, denied, bad_input with file:line:column.
-Result<Site> load_site(const std::string& site_file, const std::string& users_file);
+/// The site's files: `site_file` (empty: the shipped defaults), and `users_file` and `accounts_file`, else
+/// those that the site's names, beside it.  Errors: not_found, denied, bad_input with file:line:column.
+Result<Site> load_site(const std::string& site_file, const std::string& users_file,
+                       const std::string& accounts_file = {});
 
 /// Which reports, by name (all where none is named), and their parameters ("plugin.report.name" -> value),
 /// which go before the site's.

@@ -7,32 +7,11 @@
 #include <array>
 
 #include "base/duration.h"
-#include "base/json.h"
-#include "base/spelling.h"
 #include "base/text.h"
+#include "workload/report/site_place.h"
 
 namespace sickbay::workload {
 namespace {
-
-constexpr std::string_view kRemedy = "doc/formats/site.md describes the file";
-
-// Where a value stands in its file, and the error that says so.
-struct Place {
-  std::string_view text;
-  const std::string& source;
-
-  tl::unexpected<Error> wrong(const Json& value, std::string_view what) const {
-    const auto [line, column] = line_and_column(text, value.offset());
-    return fail(Error(ErrorCode::bad_input, fmt::format("{}:{}:{}: {}", source, line, column, what))
-                    .remedied_by(std::string(kRemedy)));
-  }
-  tl::unexpected<Error> unknown(const Json& value, std::string_view key,
-                                std::span<const std::string_view> known) const {
-    const std::string meant = did_you_mean(key, known);
-    return wrong(value, fmt::format("unknown key {}{}", quote_for_message(key),
-                                    meant.empty() ? "" : fmt::format("; did you mean '{}'?", meant)));
-  }
-};
 
 // "2-8", "over 8,192": a class of sizes by its bounds.
 std::string size_name(std::int64_t least, std::int64_t most) {
@@ -58,7 +37,7 @@ std::string run_time_name(std::int64_t over, std::int64_t most) {
 
 // Both lists have the same form; what a bound is and how a class is named differs.
 template <class ReadBound, class Name>
-Result<std::vector<SiteClass>> read_classes(const Place& place, const Json& list, ReadBound read_bound,
+Result<std::vector<SiteClass>> read_classes(const SitePlace& place, const Json& list, ReadBound read_bound,
                                             Name name_of) {
   constexpr auto kKeys = std::to_array<std::string_view>({"name", "most"});
   if (!list.is_array() || list.size() == 0) return place.wrong(list, "must be a list of classes");
@@ -98,12 +77,27 @@ Result<std::int64_t> read_length(const Json& value) {
   return std::chrono::duration_cast<std::chrono::seconds>(*length).count();
 }
 
-Result<std::vector<SiteClass>> read_sizes(const Place& place, const Json& list) {
+Result<std::vector<SiteClass>> read_sizes(const SitePlace& place, const Json& list) {
   return read_classes(place, list, read_cores,
                       [](std::int64_t over, std::int64_t most) { return size_name(over + 1, most); });
 }
-Result<std::vector<SiteClass>> read_run_times(const Place& place, const Json& list) {
+Result<std::vector<SiteClass>> read_run_times(const SitePlace& place, const Json& list) {
   return read_classes(place, list, read_length, run_time_name);
+}
+
+// {"*": "CPU=1.0", "gpu": "CPU=1.0,GRES/gpu=8"}: weights by partition.
+Result<std::vector<ChargeRate>> read_charges(const SitePlace& place, const Json& weights) {
+  if (!weights.is_object())
+    return place.wrong(weights,
+                       "must be an object {\"partition\": \"CPU=1.0,Mem=0.25G\"}; \"*\" is any other");
+  std::vector<ChargeRate> rates;
+  for (const auto& [partition, value] : weights.members()) {
+    if (!value.is_string()) return place.wrong(value, "weights are a text, as \"CPU=1.0,Mem=0.25G\"");
+    auto rate = parse_charge_rate(partition, value.as_string());
+    if (!rate) return place.wrong(value, rate.error().what);
+    rates.push_back(std::move(*rate));
+  }
+  return rates;
 }
 
 }  // namespace
@@ -123,12 +117,12 @@ Site default_site() {
 }
 
 Result<Site> parse_site(std::string_view text, const std::string& source) {
-  constexpr auto kKeys =
-      std::to_array<std::string_view>({"title", "time_zone", "language", "size_classes", "run_time_classes",
-                                       "debug_length", "users", "parameters"});
+  constexpr auto kKeys = std::to_array<std::string_view>({"title", "time_zone", "language", "size_classes",
+                                                          "run_time_classes", "debug_length", "users",
+                                                          "accounts", "charges", "charge_by", "parameters"});
   auto json = Json::parse(text, {.comments = true, .source = source});
   if (!json) return fail(json.error());
-  const Place place{text, source};
+  const SitePlace place{text, source};
   if (!json->is_object()) return place.wrong(*json, "must be an object");
   Site site = default_site();
   for (const auto& [key, value] : json->members()) {
@@ -140,6 +134,15 @@ Result<Site> parse_site(std::string_view text, const std::string& source) {
       auto length = read_length(value);
       if (!length) return place.wrong(value, length.error().what);
       site.debug_length = std::chrono::seconds(*length);
+    } else if (key == "charges") {
+      auto rates = read_charges(place, value);
+      if (!rates) return fail(rates.error());
+      site.charges.rates = std::move(*rates);
+    } else if (key == "charge_by") {
+      const std::string how = value.is_string() ? value.as_string() : "";
+      if (how != "sum" && how != "most")
+        return place.wrong(value, "'charge_by' is \"sum\" or, for the dearest resource alone, \"most\"");
+      site.charges.most = how == "most";
     } else if (key == "parameters") {
       if (!value.is_object()) return place.wrong(value, "must be an object {\"plugin.report.name\": value}");
       for (const auto& [name, of] : value.members()) {
@@ -154,6 +157,7 @@ Result<Site> parse_site(std::string_view text, const std::string& source) {
       (key == "title"       ? site.title
        : key == "time_zone" ? site.time_zone
        : key == "language"  ? site.language
+       : key == "accounts"  ? site.accounts_file
                             : site.users_file) = value.as_string();
     }
   }
@@ -164,7 +168,7 @@ Result<std::vector<SiteUser>> parse_users(std::string_view text, const std::stri
   constexpr auto kKeys = std::to_array<std::string_view>({"name", "team", "research_field"});
   auto json = Json::parse(text, {.comments = true, .source = source});
   if (!json) return fail(json.error());
-  const Place place{text, source};
+  const SitePlace place{text, source};
   if (!json->is_object())
     return place.wrong(*json, "must be an object {\"user\": {\"name\": ..., \"team\": ...}}");
   std::vector<SiteUser> users;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Site configuration of reports: classes of size and run time, what counts as debugging, who the users are
-// (doc/formats/site.md).
+// Site configuration of reports: classes of size and run time, what counts as debugging, who the users are,
+// how accounts stand and what is charged (doc/formats/site.md).
 #pragma once
 #include <chrono>
 #include <cstdint>
@@ -10,6 +10,8 @@
 #include <vector>
 
 #include "base/result.h"
+#include "workload/report/accounts.h"
+#include "workload/report/charges.h"
 
 namespace sickbay::workload {
 
@@ -29,9 +31,11 @@ struct Site {
   std::string language;   ///< "en"; empty: none said
   std::vector<SiteClass> size_classes, run_time_classes;
   std::chrono::seconds debug_length{1800};  ///< jobs shorter than this are debugging
-  std::string users_file;                   ///< as written; relative to the file that names it
+  std::string users_file, accounts_file;    ///< as written; relative to the file that names them
   std::vector<std::pair<std::string, std::string>> parameters;  ///< "plugin.report.name" -> value
   std::vector<SiteUser> users;
+  std::vector<SiteAccount> accounts;
+  Charges charges;
 };
 
 /// The shipped defaults.

@@ -21,7 +21,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-TimePoint time_of(const std::string& text) { return *parse_time(text + "Z"); }
+TimePoint moment(const std::string& text) { return *parse_time(text + "Z"); }
 
 TimeZone zone_of(const std::string& name) {
   auto zone = TimeZone::make(name);
@@ -32,9 +32,9 @@ TimeZone zone_of(const std::string& name) {
 // "NAME FROM TO" of each, in UTC.
 std::vector<std::string> periods(StatementUnit unit, const std::string& from, const std::string& to,
                                  const std::string& zone = "UTC") {
-  const auto found = statement_periods(unit, from.empty() ? std::nullopt : std::optional(time_of(from)),
-                                       to.empty() ? std::nullopt : std::optional(time_of(to)), zone_of(zone),
-                                       time_of("2021-07-15T12:00:00"));
+  const auto found = statement_periods(unit, from.empty() ? std::nullopt : std::optional(moment(from)),
+                                       to.empty() ? std::nullopt : std::optional(moment(to)), zone_of(zone),
+                                       moment("2021-07-15T12:00:00"));
   if (!found) return {found.error().what};
   std::vector<std::string> texts;
   for (const StatementPeriod& p : *found)
@@ -126,11 +126,11 @@ class StatementTest : public testing::Test {
   StatementTest() { order_.run.views.site = default_site(); }
   // All statements of the store in `folder_`; nothing where an error came.
   std::vector<Made> make(const std::string& from, const std::string& to, int threads = 2) {
-    order_.run.views.filter.from = time_of(from);
-    order_.run.views.filter.to = time_of(to);
+    order_.run.views.filter.from = moment(from);
+    order_.run.views.filter.to = moment(to);
     std::vector<Made> all;
     const Status done = make_statements(
-        folder_.path("s.duckdb"), order_, zone_of("UTC"), time_of("2021-07-01T00:00:00"), threads,
+        folder_.path("s.duckdb"), order_, zone_of("UTC"), moment("2021-07-01T00:00:00"), threads,
         [&](const Statement& s) -> Status {
           const Document& document = s.document;
           Made& made =
@@ -186,10 +186,10 @@ TEST_F(StatementTest, EachAccountHasItsOwnAndWhoUsedNothingHasNone) {
 
 TEST_F(StatementTest, NothingAtAllIsAnErrorAsOfAReport) {
   { const Store made = store_with_jobs(folder_.path("s.duckdb")); }
-  order_.run.views.filter.from = time_of("2019-01-01T00:00:00");
-  order_.run.views.filter.to = time_of("2019-02-01T00:00:00");
+  order_.run.views.filter.from = moment("2019-01-01T00:00:00");
+  order_.run.views.filter.to = moment("2019-02-01T00:00:00");
   const Status done =
-      make_statements(folder_.path("s.duckdb"), order_, zone_of("UTC"), time_of("2021-07-01T00:00:00"), 1,
+      make_statements(folder_.path("s.duckdb"), order_, zone_of("UTC"), moment("2021-07-01T00:00:00"), 1,
                       [](const Statement&) -> Status { return {}; });
   ASSERT_FALSE(done);
   EXPECT_EQ(done.error().code, ErrorCode::not_found);
@@ -237,7 +237,7 @@ TEST_F(StatementTest, AddUpToTheWholeWhateverTheCut) {
   for (int round = 0; round < 12; ++round) {
     order_.unit = static_cast<StatementUnit>(1 + random() % 4);  // days are many
     order_.of = static_cast<StatementOf>(random() % 5);
-    const TimePoint begin = time_of("2020-12-20T00:00:00") + std::chrono::seconds(random() % (100 * 86400));
+    const TimePoint begin = moment("2020-12-20T00:00:00") + std::chrono::seconds(random() % (100 * 86400));
     const TimePoint end = begin + std::chrono::seconds(1 + random() % (90 * 86400));
     std::string from = format_time(begin), to = format_time(end);
     from.pop_back(), to.pop_back();

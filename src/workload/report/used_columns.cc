@@ -73,7 +73,7 @@ class Walk {
   void table(const Json& node, Scope& scope) {
     const std::string name = lower(node["table_name"].as_string());
     if (name == "coverage") all_ = true;  // a view of ours over all columns of j
-    if (name != "j" && name != "j2") return;
+    if (name != "j" && name != "j2" && name != "j_all") return;
     scope.jobs = true;
     if (node["column_name_alias"].size() > 0) all_ = true;  // by their places
     const std::string alias = lower(node["alias"].as_string());
@@ -82,7 +82,7 @@ class Walk {
 
   std::set<std::string> known_, named_;
   std::set<std::string> single_;  // names that stand without a table
-  std::set<std::string> rows_;    // names under which j or j2 are known
+  std::set<std::string> rows_;    // names under which j, j2 or j_all are known
   bool all_ = false;
 };
 

@@ -90,6 +90,7 @@ std::string derived_sql(const Site& site, const Bounds& bounds, const std::set<s
   sql += amount("gpus * elapsed / 3600.0::DOUBLE", "gpu_h", within);
   sql += amount("gpus * elapsed * gpu_util_milli / 3600000.0::DOUBLE", "used_gpu_h", within);
   sql += amount("total_cpu / 3600000.0::DOUBLE", "used_core_h", within);
+  sql += amount(charge_sql(site.charges, core_s), "charge", within);
   // Slurm writes 0 where it has no meter.
   sql += amount("nullif(energy, 0) / 3.6e6::DOUBLE", "kwh", within);
   sql += amount("disk_read / 1073741824.0::DOUBLE", "read_gib", within);
@@ -278,8 +279,10 @@ std::string job_views_sql(const ViewOrder& order, const std::set<std::string>* w
     const Bounds bounds{order.compare->from, order.compare->to};
     second = select_sql(order, bounds, wanted, where_sql(order.filter, bounds));
   }
-  return fmt::format("CREATE OR REPLACE TEMP VIEW j AS {};\nCREATE OR REPLACE TEMP VIEW j2 AS {};\n",
-                     job_select_sql(order, wanted), second);
+  return fmt::format(
+      "CREATE OR REPLACE TEMP VIEW j AS {};\nCREATE OR REPLACE TEMP VIEW j2 AS {};\n"
+      "CREATE OR REPLACE TEMP VIEW j_all AS {};\n",
+      job_select_sql(order, wanted), second, select_sql(order, {}, wanted, where_sql(order.filter, {})));
 }
 
 Result<std::string> views_sql(duck::Connection& connection, const ViewOrder& order) {
@@ -309,7 +312,7 @@ Result<std::string> views_sql(duck::Connection& connection, const ViewOrder& ord
       "SELECT count(*) FROM duckdb_tables() WHERE table_name IN ('job_failures', 'job_checkpoints')");
   if (!costs) return fail(std::move(costs.error()));
   const auto* tables = std::get_if<std::int64_t>(&costs->rows[0][0]);
-  return sql + users_sql(order.site.users) + coverage_sql() +
+  return sql + users_sql(order.site.users) + accounts_sql(order.site.accounts) + coverage_sql() +
          node_views_sql(*clusters, f.clusters, f.from.has_value()) +
          cost_views_sql(order, tables != nullptr && *tables >= 2);
 }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a report's SQL sees: j, j2, period, period2, users and coverage, made as temporary views over the
-// store.
+// What a report's SQL sees: j, j2, j_all, period, period2, users, accounts and coverage, made as temporary
+// views over the store.
 //
-// j and j2 are plain views: a SELECT pays only for the columns that it names.  All of it is SQL text, so that
-// executables and anyone's DuckDB can have the same views (doc/formats/report.md, "What SQL may use").
+// j, j2 and j_all are plain views: a SELECT pays only for the columns that it names.  All of it is SQL text,
+// so that executables and anyone's DuckDB can have the same views (doc/formats/report.md, "What SQL may
+// use").
 #pragma once
 #include <optional>
 #include <set>
@@ -50,8 +51,8 @@ Result<std::string> views_sql(duck::Connection& connection, const ViewOrder& ord
 /// The SELECT of j, with the columns of `wanted` only; nullptr: with all.  Its macros are those of
 /// views_sql().
 std::string job_select_sql(const ViewOrder& order, const std::set<std::string>* wanted);
-/// Statements that make j and j2 anew, with such columns.  A view of a few is planned in a fraction of the
-/// time.
+/// Statements that make j, j2 and j_all anew, with such columns.  A view of a few is planned in a fraction of
+/// the time.
 std::string job_views_sql(const ViewOrder& order, const std::set<std::string>* wanted);
 
 /// One sentence for each value of the filter that no job of the store has, with the one that was meant.

@@ -140,6 +140,20 @@ TEST_F(Views, HoldTheUsersOfTheSite) {
   EXPECT_EQ(ask("SELECT * FROM users ORDER BY 1"), "ann|Ann O'Hara|theory|physics\nbob|||\n");
 }
 
+TEST_F(Views, ChargeThePartInThePeriodAndHaveAllJobsBesides) {
+  order_.filter.from = utc("2021-05-02T00:00:00");
+  order_.filter.to = utc("2021-05-12T00:00:00");
+  make();
+  EXPECT_EQ(ask("SELECT count(*) FROM j WHERE charge IS DISTINCT FROM core_h"), "0\n");
+  EXPECT_EQ(ask("SELECT count(*) FROM j_all"), ask("SELECT count(*) FROM jobs"));
+  EXPECT_EQ(ask("SELECT count(*) FROM j_all WHERE within <> 1"), "0\n");
+  order_.filter.users = {"ann"};
+  order_.site.charges.rates = {*parse_charge_rate("*", "CPU=0.5")};
+  make();
+  EXPECT_EQ(ask("SELECT count(*) FROM j WHERE charge IS DISTINCT FROM core_h / 2"), "0\n");
+  EXPECT_EQ(ask("SELECT count(*) FROM j_all"), ask("SELECT count(*) FROM jobs WHERE user_name = 'ann'"));
+}
+
 TEST_F(Views, KeepBrokenClocksOutOfThePeriod) {
   ASSERT_TRUE(
       connection().execute("INSERT INTO jobs (job_id, submit_time, end_time, flaws) VALUES ('6', "

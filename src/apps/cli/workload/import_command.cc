@@ -36,7 +36,10 @@ struct Prepared {
   std::unique_ptr<LogOrder> log;  // owns what the plan's order points to
   workload::ImportPlan plan;
   std::chrono::microseconds every{0};
+  bool since_last = false;  // --from last
 };
+
+constexpr std::string_view kLast = "last";
 
 Status prepare_times(const ImportOptions& o, Prepared& p) {
   auto zone = workload::TimeZone::make(o.time_zone);
@@ -52,7 +55,12 @@ Status prepare_times(const ImportOptions& o, Prepared& p) {
     time = seconds;
     return {};
   };
-  if (auto good = read(o.from, "--from", p.plan.from); !good) return good;
+  p.since_last = o.from == kLast;
+  if (p.since_last && (!o.to.empty() || o.watch))
+    return fail(Error(ErrorCode::usage, "--from last goes up to now, once")
+                    .remedied_by("leave out --to; --watch goes on from there by itself"));
+  if (!p.since_last)
+    if (auto good = read(o.from, "--from", p.plan.from); !good) return good;
   if (auto good = read(o.to, "--to", p.plan.to); !good) return good;
   auto every = parse_duration(o.every);
   if (!every) return fail(std::move(every.error()).in("reading --every"));
@@ -62,10 +70,11 @@ Status prepare_times(const ImportOptions& o, Prepared& p) {
 
 Status prepare(const ImportOptions& o, Prepared& p) {
   if (auto good = prepare_times(o, p); !good) return good;
-  if (!o.files.empty() && (p.plan.from || p.plan.to))
+  const bool asks_since = p.plan.from || p.since_last;
+  if (!o.files.empty() && (asks_since || p.plan.to))
     return fail(Error(ErrorCode::usage, "--from and --to are for what sacct tells, and files are named")
                     .remedied_by("leave out one of them; a report chooses its period itself"));
-  if (o.files.empty() && !o.watch && !p.plan.from && node_files_of(o.log).empty() && o.log.journal.empty())
+  if (o.files.empty() && !o.watch && !asks_since && node_files_of(o.log).empty() && o.log.journal.empty())
     return fail(
         Error(ErrorCode::usage, "there is nothing to import")
             .remedied_by(
@@ -145,8 +154,9 @@ Result<int> run_import(const ImportOptions& o) {
   if (!nodes) return fail(nodes.error());
   if (!o.log.journal.empty()) tell_of_costs(p.plan.costs, o.json);
   if (o.watch) return run_watch(o, p);
-  if (o.files.empty() && !p.plan.from) return 0;
-  auto done = workload::import_once(p.plan, now());
+  if (o.files.empty() && !p.plan.from && !p.since_last) return 0;
+  auto done =
+      p.since_last ? workload::import_since_last(p.plan, now()) : workload::import_once(p.plan, now());
   if (!done) return fail(done.error());
   tell(*done, o);
   return 0;
@@ -161,7 +171,10 @@ void add_import_command(CLI::App& app, Ending& ending) {
   c->add_option("--store", o->store,
                 "the store; else $SICKBAY_STORE, else ~/.local/share/sickbay/jobs.duckdb")
       ->type_name("FILE");
-  c->add_option("--from", o->from, "without FILE: ask sacct for the jobs since then")->type_name("TIME");
+  c->add_option("--from", o->from,
+                "without FILE: ask sacct for the jobs since then; 'last': since it was asked last, and a day "
+                "before")
+      ->type_name("TIME");
   c->add_option("--to", o->to, "and until then")->type_name("TIME");
   c->add_option("--tz", o->time_zone, "zone of times that tell none (default UTC)")->type_name("ZONE");
   add_log_options(*c, o->log, "Reading logs");
@@ -174,7 +187,8 @@ void add_import_command(CLI::App& app, Ending& ending) {
   c->add_flag("--json", o->json, "print what was done as JSON");
   c->footer(
       "A second import of the same log, or of one that overlaps, changes nothing that is there already.\n"
-      "An import is stored as a whole or not at all.\n");
+      "An import is stored as a whole or not at all.\n"
+      "sickbay-import.timer does '--from last' once a day (doc/formats/logs.md).\n");
   c->callback([o, &ending] { ending = {run_import(*o), o->json}; });
 }
 

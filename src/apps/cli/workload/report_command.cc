@@ -44,7 +44,7 @@ struct ReportOptions {
   LogOptions log;
   std::string store;
   std::vector<std::string> outs, plugins, reports, plugin_folders, parameters;
-  std::string site_file, users_file, language, zone, title, help_plugin, from, to, compare,
+  std::string site_file, users_file, accounts_file, language, zone, title, help_plugin, from, to, compare,
       time_limit = "60s";
   workload::Filter filter;
   StatementWords statement;  // its unit is empty: a report
@@ -212,7 +212,7 @@ Result<int> run_report_command(ReportOptions& o) {
   auto catalog = workload::load_catalog(folders);
   if (!catalog) return fail(catalog.error());
   if (!o.help_plugin.empty()) return help_plugin(catalog->plugins, o.help_plugin);
-  auto site = workload::load_site(site_file(o), o.users_file);
+  auto site = workload::load_site(site_file(o), o.users_file, o.accounts_file);
   if (!site) return fail(site.error());
   if (!o.statement.unit.empty()) return print_statements(o, *site);
   auto parameters = split_parameters(o.parameters);
@@ -334,10 +334,14 @@ void add_report_command(CLI::App& app, Ending& ending) {
       ->type_name("NAME")
       ->group("Which reports");
   c->add_option("--site", o->site_file,
-                "classes, users, names (doc/formats/site.md); default: /etc/sickbay/site.json")
+                "classes, users, accounts, charges (doc/formats/site.md); default: /etc/sickbay/site.json")
       ->type_name("FILE")
       ->group("Site and page");
   c->add_option("--users-file", o->users_file, "users.json: names, teams and fields of users")
+      ->type_name("FILE")
+      ->group("Site and page");
+  c->add_option("--accounts-file", o->accounts_file,
+                "how accounts stand, their PIs and budgets: accounts.json, or what 'sacctmgr dump' writes")
       ->type_name("FILE")
       ->group("Site and page");
   c->add_option("--title", o->title, "title of the page")->type_name("TEXT")->group("Site and page");
