@@ -11,6 +11,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "adapters/sqlite/durable.h"
 #include "adapters/sqlite/journal.h"
 #include "adapters/sqlite/statement.h"
 
@@ -26,11 +27,6 @@ std::string name_of(const std::string& path, TimePoint now) {
   return fs::path(path).stem().string() + "-backup-" + time + ".db";
 }
 
-Error file_failed(std::string_view doing, const std::string& path) {
-  const int why = errno;
-  return Error(sqlite::error_code_of(why), fmt::format("cannot {} {}: {}", doing, path, std::strerror(why)));
-}
-
 Status copy(const std::string& path, const std::string& to) {
   sqlite::Connection journal;
   if (auto opened = journal.open(path, SQLITE_OPEN_READONLY); !opened) return opened;
@@ -41,14 +37,6 @@ Status copy(const std::string& path, const std::string& to) {
   if (into.step() != SQLITE_DONE)
     return fail(sqlite::error_of(journal.get(), fmt::format("copy {} to {}", path, to)));
   return {};
-}
-
-Status sync(const std::string& path, int flags) {
-  const int fd = ::open(path.c_str(), flags | O_CLOEXEC);
-  if (fd < 0) return fail(file_failed("open", path));
-  const Status synced = ::fsync(fd) == 0 ? Status() : fail(file_failed("sync", path));
-  ::close(fd);
-  return synced;
 }
 
 Result<std::int64_t> events_of(const std::string& path) {
@@ -89,7 +77,7 @@ Result<Backup> back_up_journal(const std::string& path, const std::string& folde
   // Made here, empty, for its mode: bodies hold secrets.
   remove(part);
   const int fd = ::open(part.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-  if (fd < 0) return fail(file_failed("make", part));
+  if (fd < 0) return fail(sqlite::file_failed("make", part));
   ::close(fd);
   const auto copied = [&]() -> Result<std::int64_t> {
     if (auto done = copy(path, part); !done) return fail(done.error());
@@ -100,9 +88,9 @@ Result<Backup> back_up_journal(const std::string& path, const std::string& folde
     return fail(copied.error());
   }
   backup.events = *copied;
-  if (auto synced = sync(part, O_RDONLY); !synced) return fail(synced.error());
-  if (::rename(part.c_str(), backup.file.c_str()) != 0) return fail(file_failed("rename", part));
-  if (auto synced = sync(folder, O_RDONLY | O_DIRECTORY); !synced) return fail(synced.error());
+  if (auto synced = sqlite::sync(part, O_RDONLY); !synced) return fail(synced.error());
+  if (::rename(part.c_str(), backup.file.c_str()) != 0) return fail(sqlite::file_failed("rename", part));
+  if (auto synced = sqlite::sync(folder, O_RDONLY | O_DIRECTORY); !synced) return fail(synced.error());
   remove(part);
   backup.removed = older(path, folder, keep);
   for (const std::string& file : backup.removed) remove(file);

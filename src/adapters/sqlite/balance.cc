@@ -65,6 +65,18 @@ Status write_balance(sqlite3* db, const Balance& balance) {
   return {};
 }
 
+Result<std::string> mark_until(sqlite3* db, const std::string& path, std::int64_t seq) {
+  auto balance = read_balance(db, path);
+  if (!balance) return fail(balance.error());
+  Statement later;
+  if (auto p = later.prepare(db, "SELECT sum FROM event WHERE seq > ?"); !p) return fail(p.error());
+  later.bind(1, seq);
+  int code;
+  while ((code = later.step()) == SQLITE_ROW) balance->take(later.integer(0));
+  if (code != SQLITE_DONE) return fail(error_of(db, "read the journal " + path));
+  return fmt::format("{}:{:016x}", balance->events, bits(balance->sum));
+}
+
 Status add_functions(sqlite3* db) {
   constexpr int kFlags = SQLITE_UTF8 | SQLITE_DETERMINISTIC;
   if (sqlite3_create_function(db, "sickbay_row_sum", 6, kFlags, nullptr, sql_row_sum, nullptr, nullptr) !=

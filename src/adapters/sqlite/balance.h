@@ -30,6 +30,10 @@ Result<Balance> read_balance(sqlite3* db, const std::string& path);
 /// Within the caller's transaction.
 Status write_balance(sqlite3* db, const Balance& balance);
 
+/// What the events up to `seq` are known by: of the whole, less what comes after it.  Both are read one after
+/// the other: who is not alone with the file has it stand still meanwhile.  Errors: storage_broken.
+Result<std::string> mark_until(sqlite3* db, const std::string& path, std::int64_t seq);
+
 /// Makes the functions that the migration needs: sickbay_row_sum(seq, at, v, subject, kind, body) and the
 /// aggregate sickbay_sum(sum), which, unlike SQLite's, wraps around.
 Status add_functions(sqlite3* db);

@@ -16,6 +16,7 @@
 
 #include "adapters/sqlite/archive.h"
 #include "adapters/sqlite/balance.h"
+#include "adapters/sqlite/durable.h"
 #include "adapters/sqlite/row.h"
 #include "adapters/sqlite/schema.h"
 #include "adapters/sqlite/statement.h"
@@ -51,7 +52,7 @@ class Store : public SqliteJournal {
     sqlite3_busy_timeout(db(), 5000);  // a reader that recovers the WAL may hold it for a moment
     if (auto known = sqlite::check_schema(db(), path, sqlite::migrations()); !known)
       return fail(known.error());
-    if (auto set = set_durable(); !set) return set;
+    if (auto set = sqlite::set_durable(db(), path); !set) return set;
     if (auto raised = sqlite::migrate(db(), path, sqlite::migrations()); !raised) return raised;
     if (auto prepared = sqlite::prepare_insert(insert_, db()); !prepared) return prepared;
     const auto last = read_last();
@@ -145,7 +146,7 @@ class Store : public SqliteJournal {
 
   Result<std::string> mark_until(std::int64_t seq) override {
     if (auto begun = begin_look(); !begun) return fail(begun.error());
-    auto mark = mark_of(seq);
+    auto mark = sqlite::mark_until(db(), path_, seq);
     end_look();
     return mark;
   }
@@ -217,24 +218,10 @@ class Store : public SqliteJournal {
     return read_last().value_or(Last{});
   }
 
-  Status set_durable() {
-    Statement mode;
-    if (auto prepared = mode.prepare(db(), "PRAGMA journal_mode=WAL"); !prepared) return prepared;
-    if (mode.step() != SQLITE_ROW) return fail(error_of(db(), "write the journal " + path_));
-    if (mode.text(0) != "wal")
-      return fail(Error(ErrorCode::storage_broken, path_ + " cannot have a write-ahead log")
-                      .because("its file system has no shared memory maps")
-                      .remedied_by("put the journal on a local disk"));
-    return execute(db(),
-                   "PRAGMA synchronous=FULL; PRAGMA wal_autocheckpoint=1000;"
-                   "PRAGMA journal_size_limit=67108864;");
-  }
-
-  // After a failed write: the error first, for ROLLBACK would replace it.
+  // After a failed write.
   Status undo(std::string_view doing) {
-    Error error = error_of(db(), fmt::format("{} {}", doing, path_));
+    Error error = sqlite::undone(db(), doing, path_);
     insert_.reset();
-    sqlite3_exec(db(), "ROLLBACK", nullptr, nullptr, nullptr);
     return fail(std::move(error));
   }
 
@@ -243,19 +230,6 @@ class Store : public SqliteJournal {
   Status begin_look() { return writer_ ? Status() : execute(db(), "SAVEPOINT look"); }
   void end_look() {
     if (!writer_) sqlite3_exec(db(), "RELEASE look", nullptr, nullptr, nullptr);
-  }
-
-  // The whole, less what comes after it.
-  Result<std::string> mark_of(std::int64_t seq) {
-    auto balance = sqlite::read_balance(db(), path_);
-    if (!balance) return fail(balance.error());
-    Statement later;
-    if (auto p = later.prepare(db(), "SELECT sum FROM event WHERE seq > ?"); !p) return fail(p.error());
-    later.bind(1, seq);
-    int code;
-    while ((code = later.step()) == SQLITE_ROW) balance->take(later.integer(0));
-    if (code != SQLITE_DONE) return fail(error_of(db(), "read the journal " + path_));
-    return fmt::format("{}:{:016x}", balance->events, static_cast<std::uint64_t>(balance->sum));
   }
 
   Status read_whole(Statement& statement, const std::function<bool(const Event&)>& each) {

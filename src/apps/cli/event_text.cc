@@ -31,6 +31,8 @@ constexpr auto kKinds = std::to_array<KindRow>({
     {"done", {"verb", "key", "result.job_id"}, ""},
     {"failed", {"verb", "key", "error.what"}, "31"},
     {"parked", {"engine", "why"}, "31"},
+    {"term_began", {"term", "who"}, "1"},
+    {"term_ended", {"term", "who", "by"}, "33"},
     {"claimed", {"holder", "by", "out", "reason"}, ""},
     {"claim_released", {"holder", "why"}, ""},
     {"breaker_tripped", {"partition", "node", "by", "why"}, "33"},
