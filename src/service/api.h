@@ -49,6 +49,9 @@ class Api {
   /// Shows the figures of the nonstop service, too.  It must outlive this.
   void serve_nonstop(const NonstopService& nonstop) { nonstop_ = &nonstop; }
 
+  /// How this one of two sickbayds stands, for the status.
+  void show_standby(std::function<Json()> view) { standby_ = std::move(view); }
+
   /// The handler for HttpServer::on_request.
   void serve(HttpRequest request, std::shared_ptr<HttpReply> reply);
 
@@ -82,6 +85,7 @@ class Api {
   ResourceManager& manager_;
   Agents* agents_ = nullptr;
   const NonstopService* nonstop_ = nullptr;
+  std::function<Json()> standby_;
   bool remote_submissions_ = true, lab_ = false;
   Identity identity_;
   std::function<bool(const Caller&)> is_operator_;

@@ -91,24 +91,25 @@ void ClusterEndpoints::status(Api& api, Call& c) {
     agents = Json::object({{"present", presence.present}, {"silent", presence.silent}});
     if (Json active = api.agents_->active(); !active.is_null()) agents.set("active", std::move(active));
   }
-  c.answer(200, Json::object(
-                    {{"version", api.identity_.version},
-                     {"pid", api.identity_.pid},
-                     {"started", to_micros(api.identity_.started)},
-                     {"journal",
-                      Json::object({{"seq", api.controller_.journal().last_seq()},
-                                    {"bytes", api.controller_.journal().size_bytes()},
-                                    {"state", h.journal                                           ? "ok"
-                                              : h.journal.error().code == ErrorCode::storage_full ? "full"
-                                                                                                  : "broken"},
-                                    {"error", h.journal ? "" : h.journal.error().line()}})},
-                     {"slurm", Json::object({{"state", looks.slurm ? "ok" : "away"},
-                                             {"since", to_micros(looks.since)},
-                                             {"error", looks.slurm ? "" : looks.slurm.error().line()}})},
-                     {"parked", api.controller_.parked()},
-                     {"agents", std::move(agents)},
-                     {"cases", Json::object({{"open", state.open.size()},
-                                             {"closed", state.cases.size() - state.open.size()}})}}));
+  Json status = Json::object(
+      {{"version", api.identity_.version},
+       {"pid", api.identity_.pid},
+       {"started", to_micros(api.identity_.started)},
+       {"journal", Json::object({{"seq", api.controller_.journal().last_seq()},
+                                 {"bytes", api.controller_.journal().size_bytes()},
+                                 {"state", h.journal                                           ? "ok"
+                                           : h.journal.error().code == ErrorCode::storage_full ? "full"
+                                                                                               : "broken"},
+                                 {"error", h.journal ? "" : h.journal.error().line()}})},
+       {"slurm", Json::object({{"state", looks.slurm ? "ok" : "away"},
+                               {"since", to_micros(looks.since)},
+                               {"error", looks.slurm ? "" : looks.slurm.error().line()}})},
+       {"parked", api.controller_.parked()},
+       {"agents", std::move(agents)},
+       {"cases",
+        Json::object({{"open", state.open.size()}, {"closed", state.cases.size() - state.open.size()}})}});
+  if (api.standby_) status.set("standby", api.standby_());
+  c.answer(200, status);
 }
 
 void ClusterEndpoints::metrics(Api& api, Call& c) {

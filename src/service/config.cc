@@ -83,6 +83,29 @@ std::string take_sets(std::vector<std::vector<std::string>>& field, const Json& 
   return "";
 }
 
+std::string take_pair(std::vector<std::string>& field, const Json& value) {
+  if (std::string wrong = take_names(field, value); !wrong.empty()) return wrong;
+  return field.empty() || (field.size() == 2 && field[0] != field[1]) ? "" : "must be two";
+}
+
+// An even number has no more majorities than one less, and one alone is a third host to lose.
+std::string take_witnesses(std::vector<std::string>& field, const Json& value) {
+  if (std::string wrong = take_names(field, value); !wrong.empty()) return wrong;
+  std::vector<std::string> sorted = field;
+  std::ranges::sort(sorted);
+  if (std::ranges::adjacent_find(sorted) != sorted.end()) return "must not name a node twice";
+  return field.empty() || (field.size() % 2 == 1 && field.size() >= 3) ? ""
+                                                                       : "must be an odd number, 3 or more";
+}
+
+// What is begun must end within it (a call of libslurm takes 30 s at most), and witnesses grant no longer
+// one.
+std::string take_lease(std::chrono::seconds& field, const Json& value) {
+  constexpr std::chrono::seconds kLeast{40}, kLongest{60};
+  if (std::string wrong = take_duration(field, value); !wrong.empty()) return wrong;
+  return field < kLeast || field > kLongest ? "must be \"40s\" to \"60s\"" : "";
+}
+
 constexpr int kMost = 1'000'000'000;
 constexpr std::int64_t kLeastBytes = 1 << 20;
 
@@ -324,6 +347,16 @@ constexpr auto kKeys = std::to_array<ConfigRow<Config>>({
      [](Config& c, const Json& v) { return take_place(c.nonstop_server, v); }},
     {{"nonstop", "conf", "path", "nonstop.conf; default: beside slurm.conf; read again on SIGHUP"},
      [](Config& c, const Json& v) { return take_text(c.nonstop_server.conf, v); }},
+    {{"standby", "controllers", "names", "the two sickbayds, HOST or HOST:PORT, the first one first; the same list on both; default: there is one, and no standby (design/standby.md)"},
+     [](Config& c, const Json& v) { return take_pair(c.standby.controllers, v); }},
+    {{"standby", "name", "name", "which of them this one is; default: the one of the host's name"},
+     [](Config& c, const Json& v) { return take_text(c.standby.name, v); }},
+    {{"standby", "witnesses", "names", "nodes whose agents witness who is active: an odd number, 3 at least; the same list on both"},
+     [](Config& c, const Json& v) { return take_witnesses(c.standby.witnesses, v); }},
+    {{"standby", "lease", "duration", "so long after its last renewal the other may take over, 40 s to 60 s; \"60s\""},
+     [](Config& c, const Json& v) { return take_lease(c.standby.lease, v); }},
+    {{"standby", "patience", "duration", "so long an event waits for the standby, then the active goes on alone; \"2s\""},
+     [](Config& c, const Json& v) { return take_duration(c.standby.patience, v); }},
     {{"munge", "socket", "path", "socket of munged; default: libmunge's own"},
      [](Config& c, const Json& v) { return take_text(c.munge.socket, v); }},
 });

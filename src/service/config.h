@@ -72,6 +72,15 @@ struct Config {
     bool submit = true;      ///< cases may be opened over TCP
     UserQuotas::Limits quotas;
   } client;
+  /// Of two sickbayds (doc/design/standby.md).
+  struct Standby {
+    std::vector<std::string>
+        controllers;   ///< HOST or HOST:PORT of each, the first one first; empty: there is one
+    std::string name;  ///< which of them this is; empty: by the host's name
+    std::vector<std::string> witnesses;  ///< nodes, an odd number
+    std::chrono::seconds lease{60};
+    std::chrono::milliseconds patience{2000};
+  } standby;
   struct Munge {
     std::string socket;  ///< of munged; empty: libmunge's own
   } munge;

@@ -304,15 +304,21 @@ bool Controller::commit() {
 }
 
 void Controller::after_commit() {
-  const std::vector<Event> kept = std::exchange(batch_, {});
-  const std::vector<Command> start = std::exchange(to_start_, {});
-  const auto answers = std::exchange(to_answer_, {});
-  health_.events += kept.size();
-  for (const Command& command : start) run_command(command, false);
-  for (const auto& answer : answers) answer({});
-  for (const Event& event : kept)
-    for (const auto& listener : listeners_) listener(event);
+  const auto kept = std::make_shared<Committed>(
+      Committed{std::exchange(batch_, {}), std::exchange(to_start_, {}), std::exchange(to_answer_, {})});
+  health_.events += kept->events.size();
+  if (hold_)
+    hold_(journal_.last_seq(), [this, kept] { follow(*kept); });
+  else
+    follow(*kept);
   watch_.plan();  // what engines wish to see may have changed with these events
+}
+
+void Controller::follow(const Committed& kept) {
+  for (const Command& command : kept.commands) run_command(command, false);
+  for (const auto& answer : kept.answers) answer({});
+  for (const Event& event : kept.events)
+    for (const auto& listener : listeners_) listener(event);
 }
 
 void Controller::run_command(const Command& command, bool again) {

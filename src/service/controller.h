@@ -10,6 +10,7 @@
 #pragma once
 #include <functional>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <utility>
@@ -83,6 +84,12 @@ class Controller {
   /// Called with each committed event, in order.
   void on_committed(std::function<void(const Event&)> listener) { listeners_.push_back(std::move(listener)); }
 
+  /// What follows from committed events - effects, answers, listeners - waits until `then` is called, which
+  /// `hold` gets with the number of the last event that is committed.  In order, each once or never; not
+  /// after this is gone.  For a site with two sickbayds (doc/design/standby.md); without it nothing waits.
+  using Hold = std::function<void(std::int64_t seq, std::function<void()> then)>;
+  void hold_by(Hold hold) { hold_ = std::move(hold); }
+
   struct Health {
     Status journal;  ///< why the journal does not take events, if so
     std::uint64_t rounds = 0, events = 0;
@@ -100,6 +107,11 @@ class Controller {
 
  private:
   using Place = std::pair<Seat*, std::string>;  ///< a subject of an engine
+  struct Committed {                            ///< by one round
+    std::vector<Event> events;
+    std::vector<Command> commands;  ///< intended by them
+    std::vector<std::function<void(Status)>> answers;
+  };
 
   void restore(StateReader& in);
   void schedule_round();
@@ -114,6 +126,7 @@ class Controller {
   void park(const Place& place, std::string why);
   bool commit();
   void after_commit();
+  void follow(const Committed& kept);
   void run_command(const Command& command, bool again);
 
   Loop& loop_;
@@ -135,6 +148,7 @@ class Controller {
   TimePoint last_stamp_ = kNoTime;
   std::vector<std::function<void(const Event&)>> listeners_;
   std::vector<Book> books_;
+  Hold hold_;
   Health health_;
 };
 

@@ -22,6 +22,7 @@
 #include "adapters/node/process_identity.h"
 #include "adapters/node/wait_times.h"
 #include "adapters/posix/agent_files.h"
+#include "adapters/posix/boot_clock.h"
 #include "adapters/posix/files.h"
 #include "adapters/posix/installed_file.h"
 #include "adapters/posix/leaving_file.h"
@@ -33,6 +34,8 @@
 #include "model/builtin_operations.h"
 #include "service/agent/agent.h"
 #include "service/agent/config.h"
+#include "service/agent/witness/either_sickbayd.h"
+#include "service/agent/witness/witness_polls.h"
 #include "settings/paths.h"
 
 namespace sickbay::agent {
@@ -246,6 +249,21 @@ Result<int> run(const Wish& wish) {
   to.port = static_cast<std::uint16_t>(config->controller.port);
   to.from = config->controller.from;
   auto client = to.host.empty() ? nullptr : make_signed_client(*loop, *credentials, to);
+  // Where there are two, what the agent tells goes to the active one; as a witness it hears both.
+  std::unique_ptr<SignedClient> second;
+  std::unique_ptr<EitherSickbayd> either;
+  std::unique_ptr<WitnessPolls> witness;
+  if (client != nullptr && !config->controller.standby.empty()) {
+    to.host = config->controller.standby;
+    to.port = static_cast<std::uint16_t>(config->controller.standby_port);
+    second = make_signed_client(*loop, *credentials, to);
+    either = std::make_unique<EitherSickbayd>(*client, *second);
+    to.host = config->controller.host;
+    if (config->controller.witness)
+      witness = std::make_unique<WitnessPolls>(*loop, **store, node_name(*config), boot_clock,
+                                               std::vector<HttpClient*>{client.get(), second.get()});
+  }
+  HttpClient* const sickbayd = either != nullptr ? static_cast<HttpClient*>(either.get()) : client.get();
   Operations operations(*loop);
   auto processes = make_process_runner(*loop);
   const node::Tree here("/");
@@ -288,7 +306,7 @@ Result<int> run(const Wish& wish) {
     return number;
   };
   const std::size_t specifications = first.made.rules.size();
-  Agent agent(*loop, **store, operations, client.get(), std::move(first.made.rules), std::move(options));
+  Agent agent(*loop, **store, operations, sickbayd, std::move(first.made.rules), std::move(options));
   agent.tell_rules_refused(first.refused);
   if (auto armed = loop->on_signals({SIGTERM, SIGINT}, [&loop](int) { loop->stop(); }); !armed)
     return fail(std::move(armed.error()));
@@ -297,6 +315,10 @@ Result<int> run(const Wish& wish) {
     agent.once(kOnceLimit, [&loop] { loop->stop(); });
   } else {
     agent.start();
+    // (One that cannot read what it promised must not promise anything.)
+    if (witness != nullptr)
+      if (Status begun = witness->start(); !begun)
+        say("sickbay-agent: this node does not witness: " + begun.error().line());
     watch = std::make_unique<RuleWatch>(*loop, read, files, [&](Result<RuleFiles> now) {
       auto others = make(now);
       agent.tell_rules_refused(others ? "" : others.error().line());

@@ -145,6 +145,7 @@ std::unique_ptr<CLI::App> make_command_line(Ending& ending) {
   add_plan_command(*app, ending);
   add_journal_command(*app, ending);
   add_status_command(*app, ending);
+  add_takeover_command(*app, ending);
   add_sql_command(*app, ending);
   add_export_command(*app, ending);
   lab::add_lab_commands(*app, *ending.code);  // the lab is used by tests, too, and tells its errors itself

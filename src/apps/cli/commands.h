@@ -53,6 +53,7 @@ void add_restore_command(CLI::App& app, Ending& ending);
 void add_plan_command(CLI::App& app, Ending& ending);
 void add_journal_command(CLI::App& app, Ending& ending);
 void add_status_command(CLI::App& app, Ending& ending);
+void add_takeover_command(CLI::App& app, Ending& ending);
 void add_verify_command(CLI::App& app, Ending& ending);
 void add_import_command(CLI::App& app, Ending& ending);
 void add_report_command(CLI::App& app, Ending& ending);

@@ -363,6 +363,25 @@ TEST_F(TextPages, Status) {
   EXPECT_FALSE(status_is_good(away));
   EXPECT_NE(status_text(away, page_).find("slurm     away\n          slurmctld does not answer\n"),
             std::string::npos);
+  // Of two sickbayds.
+  Json two = well;
+  two.set("standby", json(R"({"role":"active","term":3,"alone":false,"other":"head2:6830"})"));
+  EXPECT_TRUE(status_is_good(two));
+  EXPECT_NE(
+      status_text(two, page_).find("\nstandby   active in term 3; head2:6830 has all that is acknowledged\n"),
+      std::string::npos)
+      << status_text(two, page_);
+  two.set("standby", json(R"({"role":"active","term":3,"alone":true,"other":"head2:6830"})"));
+  EXPECT_FALSE(status_is_good(two));
+  const Json waits = json(R"({"version":"0.1.0","pid":12,
+    "standby":{"role":"waiting","following":true,"behind":2,"lacks":false,"other":"head1:6830"}})");
+  EXPECT_TRUE(status_is_good(waits));
+  EXPECT_TRUE(status_text(waits, page_).ends_with("\nstandby   standby of head1:6830, 2 events behind\n"))
+      << status_text(waits, page_);
+  Json lacks = waits;
+  lacks.set("standby", json(R"({"role":"waiting","following":false,"lacks":true,"other":"head1:6830"})"));
+  EXPECT_FALSE(status_is_good(lacks));
+  EXPECT_NE(status_text(lacks, page_).find("head1:6830 alone has all"), std::string::npos);
   Json full = well;
   full.set("journal", json(R"({"seq":42,"bytes":0,"state":"full"})"));
   EXPECT_FALSE(status_is_good(full));

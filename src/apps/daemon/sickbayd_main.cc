@@ -36,6 +36,7 @@
 #include "apps/daemon/slurm_user.h"
 #include "apps/daemon/snapshot_maker.h"
 #include "apps/daemon/snapshots.h"
+#include "apps/daemon/standby_part.h"
 #include "service/agents.h"
 #include "service/api.h"
 #include "service/controller.h"
@@ -84,6 +85,14 @@ Status check_rights(const Config& config, const std::string& config_path, const 
   return {};
 }
 
+// Up to its first dot.
+std::string host_name() {
+  char host[256] = "";
+  ::gethostname(host, sizeof host - 1);
+  const std::string name = host;
+  return name.substr(0, name.find('.'));
+}
+
 // Of keys: the kernel's, which never fails for so few.
 std::string random_bytes(std::size_t count) {
   std::string bytes(count, '\0');
@@ -130,6 +139,17 @@ Status run(const std::string& config_path, Mode mode) {
   std::error_code no_self;
   const std::string self = std::filesystem::read_symlink("/proc/self/exe", no_self).string();
   auto loop = make_asio_loop();
+  auto credentials = make_munge_credentials(*loop, {config->munge.socket});
+  std::unique_ptr<StandbyPart> standby;  // of two sickbayds; null: there is one
+  if (mode == Mode::serve && !config->standby.controllers.empty()) {
+    auto made = StandbyPart::make(*loop, *credentials, *config,
+                                  {SICKBAY_VERSION, paths.journal(), paths.socket(), host_name()});
+    if (!made) return fail(std::move(made.error()));
+    standby = std::move(*made);
+    const auto may_act = standby->wait();
+    if (!may_act) return fail(may_act.error());
+    if (!*may_act) return {};
+  }
   auto journal =
       mode == Mode::snapshot ? open_journal_reader(paths.journal()) : open_journal(paths.journal());
   if (!journal) return fail(journal.error());
@@ -157,7 +177,6 @@ Status run(const std::string& config_path, Mode mode) {
   Controller controller(*loop, **journal, **manager, effects, seats, *config);
   controller.on_committed(log_event);
   AddressBook addresses(*loop);
-  auto credentials = make_munge_credentials(*loop, {config->munge.socket});
   SlurmUser slurm_user(*loop, **manager);
   HostPeople people(*loop, [groups = config->operators.groups](std::uint32_t uid, std::uint32_t gid) {
     return person_of(uid, gid, groups);
@@ -216,9 +235,11 @@ Status run(const std::string& config_path, Mode mode) {
       });
   auto server = make_http_server(*loop);
   server->name_callers_by(people);
-  server->on_request([&api](HttpRequest request, std::shared_ptr<HttpReply> reply) {
+  server->on_request([&api, &standby](HttpRequest request, std::shared_ptr<HttpReply> reply) {
+    if (standby != nullptr && standby->serve(request, reply)) return;
     api.serve(std::move(request), std::move(reply));
   });
+  if (standby != nullptr) api.show_standby([&standby] { return standby->view(); });
   if (auto bound = server->listen_unix(paths.socket(), 0666); !bound) return bound;
   if (!config->agent.address.empty())
     if (auto port = server->listen_tcp(config->agent.address, config->agent.port, *credentials); !port)
@@ -251,8 +272,6 @@ Status run(const std::string& config_path, Mode mode) {
       controller.seats().cases().state().open.size(), paths.socket(),
       config->agent.address.empty() ? "off" : fmt::format("{}:{}", config->agent.address, config->agent.port),
       nonstop == nullptr ? "off" : fmt::format("{}:{}", config->nonstop_server.address, nonstop->port())));
-  controller.start();
-  slurm_user.learn();
   Archivist archivist(*loop, **journal, controller);
   // What was archived is in no snapshot before: a new one is made as soon as the archives are done for the
   // day.
@@ -262,7 +281,14 @@ Status run(const std::string& config_path, Mode mode) {
     snapshots.order_if_due(**journal, *processes, std::move(child),
                            [](const std::string& end) { say("event=snapshot " + end); });
   });
-  archivist.work();
+  const auto start = [&] {
+    controller.start();
+    slurm_user.learn();
+    archivist.work();
+  };
+  if (standby == nullptr) start();
+  if (standby != nullptr)
+    if (auto begun = standby->begin(controller, start); !begun) return begun;
   loop->run();
   server->close();
   if (nonstop != nullptr) nonstop->close();

@@ -108,6 +108,14 @@ std::vector<std::string> Run::never_began_on() const {
   return never_began() ? hosts_in_either(not_begun_on, nodes) : not_begun_on;
 }
 
+bool Run::hangs_at_its_end() const {
+  if (!hangs()) return false;
+  const auto& groups = hang["groups"].items();
+  return !groups.empty() && std::all_of(groups.begin(), groups.end(), [](const Json& group) {
+    return group["call"].as_string() == "MPI_Finalize";
+  });
+}
+
 bool Run::was_taken() const {
   return outcome == Outcome::failed && symptom == Symptom::node_dead && down_nodes.empty() &&
          std::any_of(node_notes.begin(), node_notes.end(), [](const NodeNote& note) {

@@ -152,6 +152,9 @@ struct Run {
   bool hangs() const { return hang.is_object() && hang_over_at == kNoTime; }
   /// All its ranks waited for each other: no slow node makes that.
   bool is_deadlock() const { return hangs() && hang["why"].as_string() == "deadlock"; }
+  /// It hangs with every rank in MPI_Finalize: its work was done.  Some MPI libraries do that to correct
+  /// programs (MPICH 4.0.2 on a busy machine, in up to a third of runs).
+  bool hangs_at_its_end() const;
   /// Slurm's 0:53: slurmd could not set up the job's output (tried on 22.05: a folder that is not there, a
   /// shared file system that is not mounted).  No program dies of signal 53.
   bool never_began() const {

@@ -228,6 +228,31 @@ TEST_F(StarvedTest, ADeadlockIsTheProgramsOwn) {
   EXPECT_EQ(judged(ends()).rule, "P6");
 }
 
+// Nobody is starved here, but the run of two is the same: ranks that all stand in MPI_Finalize have done
+// their work.
+TEST_F(StarvedTest, AHangInFinalizeMayBeTheLibrarys) {
+  for (const bool all : {true, false}) {
+    events_.clear();
+    state_ = {};
+    cluster_ = {};
+    begins();
+    Json groups = Json::array({Json::object({{"call", "MPI_Finalize"}}),
+                               Json::object({{"call", all ? "MPI_Finalize" : "MPI_Recv"}})});
+    event(kHangSeen, Json::object({{"run", "c1.r1"},
+                                   {"job_id", 100},
+                                   {"judgement", Json::object({{"word", "hang"},
+                                                               {"why", "deadlock"},
+                                                               {"text", "all wait"},
+                                                               {"groups", std::move(groups)}})}}));
+    Case& c = ends();
+    fails_elsewhere(c);
+    const Verdict v = judged(c);
+    EXPECT_EQ(v.rule, "P1");
+    EXPECT_EQ(v.confidence, all ? Confidence::medium : Confidence::high);
+    EXPECT_EQ(v.sentence.find("its MPI library") != std::string::npos, all) << v.sentence;
+  }
+}
+
 TEST_F(StarvedTest, AProgramThatFailsElsewhereInTheSameWay) {
   starved("n2", 480);
   Case& c = ends();

@@ -201,6 +201,9 @@ std::optional<Verdict> judge(const Known& known, const Case& subject) {
     }
   }
   told.acquitted = facts.c1 == c_ok;
+  // Its work was done: a library that does not end lets correct programs hang so, too.
+  if (row->cause == Cause::program && subject.programs.front().hangs_at_its_end())
+    v.confidence = std::min(v.confidence, Confidence::medium);
   // Where other work took the processors each time, no run has shown what the program does when it has them.
   if (row->cause == Cause::program && starved_each_time(subject)) {
     told.starved_each_time = true;

@@ -96,6 +96,12 @@ std::string program_sentence(const Run& first, const Row& row, const Told& told)
         "The program or its input is the cause, or nodes that are too busy for its limit: it is too slow {}, "
         "and each time other work took the processors that it asked for.",
         where);
+  if (first.hangs_at_its_end())
+    return fmt::format(
+        "The program or its MPI library is the cause: its work is done, and all its ranks hang in "
+        "MPI_Finalize "
+        "{}.",
+        where);
   if (limit_may_be_short(first))
     return fmt::format(
         "The program or its input is the cause, or a time limit that is too short: it runs into the limit "

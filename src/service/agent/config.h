@@ -16,7 +16,10 @@ struct Config {
   struct Controller {
     std::string host;  ///< of sickbayd; empty: findings wait in the spool
     int port = 6830;
-    std::string from;  ///< address to call from; empty: the kernel's choice
+    std::string from;     ///< address to call from; empty: the kernel's choice
+    std::string standby;  ///< host of the second sickbayd; empty: there is one
+    int standby_port = 6830;
+    bool witness = false;  ///< this node says which of the two may act
   } controller;
   struct Node {
     std::string name;  ///< empty: SLURMD_NODENAME, else the host's name up to its first dot

@@ -191,7 +191,9 @@ void add_status_command(CLI::App& app, Ending& ending) {
   CLI::App* c = app.add_subcommand("status", "show how sickbayd, its journal and its link to Slurm are");
   auto json = std::make_shared<bool>(false);
   c->add_flag("--json", *json, "print it as JSON");
-  c->footer("Exit codes: 0 all well; 1 the journal takes no events, or slurmctld does not answer.\n");
+  c->footer(
+      "Exit codes: 0 all well; 1 the journal takes no events, or slurmctld does not answer; of two "
+      "sickbayds also where one lacks what was acknowledged.\n");
   c->callback([json, &ending] { ending = {run_status(*json), *json}; });
 }
 

@@ -387,7 +387,35 @@ std::string spares_text(const Json& list, const TextPage& page) {
   return text;
 }
 
+namespace {
+
+// Of two sickbayds: how this one stands to the other.
+std::string standby_text(const Json& standby) {
+  const std::string other = safe(standby["other"]);
+  if (standby["role"].as_string() == "active")
+    return fmt::format("active in term {}; {}", standby["term"].as_int(),
+                       standby["alone"].as_bool(true)
+                           ? fmt::format("alone: {} does not have what was acknowledged last", other)
+                           : fmt::format("{} has all that is acknowledged", other));
+  if (standby["lacks"].as_bool())
+    return fmt::format(
+        "waits: no other is active, but {} alone has all that was acknowledged, so this one does not "
+        "begin; start that one",
+        other);
+  if (standby["following"].as_bool())
+    return fmt::format("standby of {}, {} events behind", other, standby["behind"].as_int());
+  const std::string& trouble = standby["trouble"].as_string();
+  return fmt::format("waits, and does not follow {}{}{}", other, trouble.empty() ? "" : ": ",
+                     for_terminal(trouble));
+}
+
+}  // namespace
+
 bool status_is_good(const Json& status) {
+  const Json& standby = status["standby"];
+  if (standby.is_object() && standby["role"].as_string() != "active")
+    return standby["following"].as_bool() && !standby["lacks"].as_bool();
+  if (standby.is_object() && standby["alone"].as_bool(true)) return false;
   return status["journal"]["state"].as_string() == "ok" && status["slurm"]["state"].as_string() == "ok";
 }
 
@@ -400,6 +428,9 @@ std::string status_text(const Json& status, const TextPage& page) {
   std::string text;
   text += fmt::format("sickbayd  {}, pid {}{}\n", safe(status["version"]), status["pid"].as_int(),
                       since_text(status["started"], page.now));
+  if (const Json& standby = status["standby"]; standby.is_object())
+    text += paragraph("standby   ", standby_text(standby), page);
+  if (!journal.is_object()) return text;  // of one that waits: it has no work yet
   text += fmt::format("journal   {}, {} events, {:.1f} MiB\n", state(journal["state"]),
                       journal["seq"].as_int(), static_cast<double>(journal["bytes"].as_int()) / (1 << 20));
   text += fmt::format("slurm     {}{}\n", state(slurm["state"]), since_text(slurm["since"], page.now));

@@ -20,7 +20,7 @@ std::string nodes_text(const Json& items, const Json& list, const TextPage& page
 /// The pools of GET /v1/spares, and below them what there is to say of some.
 std::string spares_text(const Json& list, const TextPage& page);
 std::string status_text(const Json& status, const TextPage& page);
-/// The journal takes events and slurmctld answers.
+/// The journal takes events and slurmctld answers; of two sickbayds, both have all that is acknowledged.
 bool status_is_good(const Json& status);
 
 }  // namespace sickbay::cli
