@@ -59,8 +59,8 @@ struct AgentOptions {
   /// What this node tells for the comparison of the fleet (adapters/node/fleet_facts.h); empty: nothing.
   std::function<Json()> facts;
   std::chrono::seconds facts_every{120};  ///< pause between two readings of it
-  LookAtRanks look_at_ranks;  ///< without it sickbayd is not told that this agent can
-  TimesSource times;          ///< of the processes of jobs; used where look_at_ranks is there
+  LookAtRanks look_at_ranks;              ///< without it sickbayd is not told that this agent can
+  TimesSource times;                      ///< of the processes of jobs; used where look_at_ranks is there
   /// Shows programs on this node since when it is leaving, or that it is not (nothing); `leaving` is what it
   /// shows already.  Without it sickbayd is not told that this agent can.
   std::function<Status(std::optional<TimePoint> since)> show_leaving;

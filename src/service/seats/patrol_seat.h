@@ -33,7 +33,7 @@ class PatrolSeat final : public Seat {
   const cluster::Cluster& cluster_;
   const patrol::Policy& policy_;
   patrol::State state_;
-  TimePoint last_ = kNoTime;  ///< stamp of the last event
+  TimePoint last_ = kNoTime;     ///< stamp of the last event
   std::int64_t last_given_ = 0;  ///< whose event is perhaps not applied yet
 };
 

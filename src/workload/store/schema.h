@@ -52,9 +52,9 @@ std::string raise_sql(int version);
 /// empty where it needs none.
 Result<std::string> shown_as_raised_sql(duck::Connection& connection);
 
-/// `user` is a word of DuckDB's: where no column has that name, it gives who asks DuckDB, "duckdb" for all, and
-/// a question for jobs by user has one wrong line.  With this, which a connection needs that others' SQL runs
-/// on, it is an error that names the column.
+/// `user` is a word of DuckDB's: where no column has that name, it gives who asks DuckDB, "duckdb" for all,
+/// and a question for jobs by user has one wrong line.  With this, which a connection needs that others' SQL
+/// runs on, it is an error that names the column.
 inline constexpr std::string_view kUserIsNoColumn =
     "CREATE OR REPLACE TEMP MACRO \"user\"() AS "
     "error('there is no column \"user\": the user of a job is user_name');\n";

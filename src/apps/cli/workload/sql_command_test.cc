@@ -67,7 +67,8 @@ TEST_F(SqlCommand, TheUserIsNotWhoAsksDuckDb) {
     EXPECT_EQ(run({"sql", sql}), 65) << sql << out_;
     EXPECT_THAT(err_, HasSubstr("the user of a job is user_name")) << sql;
   }
-  EXPECT_EQ(run({"sql", "SELECT user FROM (SELECT user_name AS user FROM jobs) ORDER BY 1 LIMIT 1"}), 0) << err_;
+  EXPECT_EQ(run({"sql", "SELECT user FROM (SELECT user_name AS user FROM jobs) ORDER BY 1 LIMIT 1"}), 0)
+      << err_;
   EXPECT_THAT(out_, HasSubstr("u0"));
 }
 
