@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Two sickbayds on a real Slurm: the active one is killed in the middle of a case, and the other brings it to its
 # verdict; the first comes back as the standby, and by hand as the active.  No run starts twice.  Prints how long it took.
+# By hand: witnesses wait for a minute, and a lease is 40 s, so it takes five minutes, nearly all of them waiting.
 #   standby.sh BUILD
 # Both run on the lab's controller, on two ports; what is submitted lies where both see it (doc/design/standby.md).
 set -euo pipefail
