@@ -304,17 +304,16 @@ bool Controller::commit() {
 }
 
 void Controller::after_commit() {
-  const auto kept = std::make_shared<Committed>(
-      Committed{std::exchange(batch_, {}), std::exchange(to_start_, {}), std::exchange(to_answer_, {})});
-  health_.events += kept->events.size();
+  Committed kept{std::exchange(batch_, {}), std::exchange(to_start_, {}), std::exchange(to_answer_, {})};
+  health_.events += kept.events.size();
   if (hold_)
-    hold_(journal_.last_seq(), [this, kept] { follow(*kept); });
+    hold_(journal_.last_seq(), [this, kept = std::move(kept)] { act_on(kept); });
   else
-    follow(*kept);
+    act_on(kept);
   watch_.plan();  // what engines wish to see may have changed with these events
 }
 
-void Controller::follow(const Committed& kept) {
+void Controller::act_on(const Committed& kept) {
   for (const Command& command : kept.commands) run_command(command, false);
   for (const auto& answer : kept.answers) answer({});
   for (const Event& event : kept.events)

@@ -10,7 +10,6 @@
 #pragma once
 #include <functional>
 #include <map>
-#include <memory>
 #include <set>
 #include <string>
 #include <utility>
@@ -126,7 +125,7 @@ class Controller {
   void park(const Place& place, std::string why);
   bool commit();
   void after_commit();
-  void follow(const Committed& kept);
+  void act_on(const Committed& kept);
   void run_command(const Command& command, bool again);
 
   Loop& loop_;

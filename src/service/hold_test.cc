@@ -7,13 +7,7 @@ namespace {
 
 using HoldTest = ApiTest;
 
-Event some_event(int n) {
-  Event e;
-  e.subject = "c9";
-  e.kind = "lab_fault";
-  e.body = Json::object({{"n", n}});
-  return e;
-}
+Event some_event(int n) { return new_event("c9", "lab_fault", Json::object({{"n", n}})); }
 
 TEST_F(HoldTest, WhatIsCommittedIsToldOfWhenItIsLetGo) {
   std::vector<std::pair<std::int64_t, std::function<void()>>> held;

@@ -24,6 +24,7 @@
 #include "adapters/posix/agent_files.h"
 #include "adapters/posix/boot_clock.h"
 #include "adapters/posix/files.h"
+#include "adapters/posix/host_name.h"
 #include "adapters/posix/installed_file.h"
 #include "adapters/posix/leaving_file.h"
 #include "adapters/posix/operation_process.h"
@@ -106,10 +107,7 @@ Result<Config> load_config(const std::string& path, bool must_exist) {
 std::string node_name(const Config& config) {
   if (!config.node.name.empty()) return config.node.name;
   if (const char* slurm = std::getenv("SLURMD_NODENAME"); slurm && *slurm) return slurm;
-  char host[256] = "";
-  ::gethostname(host, sizeof host - 1);
-  const std::string name = host;
-  return name.substr(0, name.find('.'));
+  return short_host_name();
 }
 
 std::vector<std::string> rule_folders(const Config& config, const Paths& paths) {
@@ -184,9 +182,7 @@ LookAtRanks look_by_program(ProcessRunner& processes) {
 // Of this node, as a target of nhc.conf may name it.
 std::vector<std::string> names_of_node(const Config& config) {
   std::vector<std::string> names = {node_name(config)};
-  char host[256] = "";
-  ::gethostname(host, sizeof host - 1);
-  if (names[0] != host) names.emplace_back(host);
+  if (std::string host = host_name(); names[0] != host) names.push_back(std::move(host));
   return names;
 }
 

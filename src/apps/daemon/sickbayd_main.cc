@@ -21,6 +21,7 @@
 #include "adapters/net/signed_client.h"
 #include "adapters/net/tcp_answers.h"
 #include "adapters/posix/files.h"
+#include "adapters/posix/host_name.h"
 #include "adapters/posix/host_people.h"
 #include "adapters/posix/installed_file.h"
 #include "adapters/posix/process_runner.h"
@@ -85,14 +86,6 @@ Status check_rights(const Config& config, const std::string& config_path, const 
   return {};
 }
 
-// Up to its first dot.
-std::string host_name() {
-  char host[256] = "";
-  ::gethostname(host, sizeof host - 1);
-  const std::string name = host;
-  return name.substr(0, name.find('.'));
-}
-
 // Of keys: the kernel's, which never fails for so few.
 std::string random_bytes(std::size_t count) {
   std::string bytes(count, '\0');
@@ -143,7 +136,7 @@ Status run(const std::string& config_path, Mode mode) {
   std::unique_ptr<StandbyPart> standby;  // of two sickbayds; null: there is one
   if (mode == Mode::serve && !config->standby.controllers.empty()) {
     auto made = StandbyPart::make(*loop, *credentials, *config,
-                                  {SICKBAY_VERSION, paths.journal(), paths.socket(), host_name()});
+                                  {SICKBAY_VERSION, paths.journal(), paths.socket(), short_host_name()});
     if (!made) return fail(std::move(made.error()));
     standby = std::move(*made);
     const auto may_act = standby->wait();

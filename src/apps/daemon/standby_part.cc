@@ -200,8 +200,7 @@ Status StandbyPart::begin(Controller& controller, std::function<void()> start) {
 void StandbyPart::begin_term(std::int64_t term) {
   begun_ = true;
   say(fmt::format("event=standby active={} term={}", name_, term));
-  std::vector<Event> first{SuccessionPart::term_began(term, name_)};
-  controller_->take(std::move(first));
+  controller_->take({SuccessionPart::term_began(term, name_)});
   start_();
 }
 
@@ -257,8 +256,7 @@ void StandbyPart::serve_operator(const HttpRequest& request, HttpReply& reply) {
       return refuse(Error(ErrorCode::conflict, other_.text() + " does not have what was acknowledged last")
                         .remedied_by("hand over when 'sickbay status' says that it has all"));
     say("event=standby hand_over=asked");
-    std::vector<Event> last{part_->hand_over(request.caller.user)};
-    controller_->take(std::move(last));
+    controller_->take({part_->hand_over(request.caller.user)});
   } else {
     if (is_active) return refuse(Error(ErrorCode::conflict, "this sickbayd is the active one already"));
     const auto body = Json::parse(request.body);

@@ -5,6 +5,8 @@
 
 #include <utility>
 
+#include "base/error_words.h"
+
 namespace sickbay::agent {
 
 PeerHelper::PeerHelper(Loop& loop, OperationRunner& runner, Hooks hooks)
@@ -33,10 +35,7 @@ void PeerHelper::begin() {
   if (!waits() || runs()) return;
   const Json wanted = std::exchange(wanted_, Json());
   auto call = hooks_.find(wanted["specification"].as_string(), wanted["operation"].as_string());
-  if (!call)
-    return tell_ended(
-        session_, false,
-        call.error().cause.empty() ? call.error().what : call.error().what + ": " + call.error().cause);
+  if (!call) return tell_ended(session_, false, what_and_cause(call.error()));
   hooks_.log(fmt::format("event=helper operation={} for={}", call->operation, Json(wanted["for"]).dump()));
   early_end_ = call->early_end = std::make_shared<EarlyEnd>();
   listens_ = call->listens;

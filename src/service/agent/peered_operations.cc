@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "base/error_words.h"
+
 namespace sickbay::agent {
 namespace {
 
@@ -10,10 +12,6 @@ OperationEnd unknown(std::string why) {
   OperationEnd end;
   end.text = std::move(why);
   return end;
-}
-
-std::string why_of(const Error& error) {
-  return error.cause.empty() ? error.what : error.what + ": " + error.cause;
 }
 
 }  // namespace
@@ -55,7 +53,7 @@ void PeeredOperations::begin() {
                       {"operation", peer.operation},
                       {"peer", peer.node}}),
         lifetime_.guard([this, test](Result<Json> answer) {
-          if (!answer) return finish(test, unknown(why_of(answer.error())));
+          if (!answer) return finish(test, unknown(what_and_cause(answer.error())));
           test->session = (*answer)["session"].as_int();
           // Nobody waits for it any more: sickbayd is told, and so the helper ends.
           if (test->over) return settle(test, {});
@@ -78,7 +76,7 @@ void PeeredOperations::settle(const std::shared_ptr<Test>& test, OperationEnd en
           OperationEnd told = end;
           if (!answer || !(*answer)["whole"].as_bool()) {
             told = unknown("its helper was not there to the end: " +
-                           (answer ? (*answer)["why"].as_string() : why_of(answer.error())));
+                           (answer ? (*answer)["why"].as_string() : what_and_cause(answer.error())));
             told.cpu = end.cpu;
             told.wall = end.wall;
           }

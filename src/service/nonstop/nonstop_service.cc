@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/error_words.h"
 #include "model/ids.h"
 
 namespace sickbay {
@@ -119,8 +120,7 @@ void NonstopService::identified(std::shared_ptr<NonstopPeer> peer, const Credent
   if (!request) {
     s->request.release = release_of(payload);
     const Error& error = request.error();
-    return reply(
-        s, reply_of(s->request, Code::ecmd, error.what + (error.cause.empty() ? "" : ": ") + error.cause));
+    return reply(s, reply_of(s->request, Code::ecmd, what_and_cause(error)));
   }
   s->request = std::move(*request);
   // (A name may cost a question to a directory server.)

@@ -27,11 +27,7 @@ void SuccessionPart::Before::take(const Event& event) {
 }
 
 Event SuccessionPart::term_began(std::int64_t term, const std::string& who) {
-  Event began;
-  began.subject = kTermSubject;
-  began.kind = kTermBegan;
-  began.body = Json::object({{"term", term}, {"who", who}});
-  return began;
+  return new_event(std::string(kTermSubject), kTermBegan, Json::object({{"term", term}, {"who", who}}));
 }
 
 void SuccessionPart::start() {
@@ -138,11 +134,8 @@ void SuccessionPart::standby_has(std::int64_t seq) {
 
 Event SuccessionPart::hand_over(const std::string& by) {
   hands_over_ = true;
-  Event ended;
-  ended.subject = kTermSubject;
-  ended.kind = kTermEnded;
-  ended.body = Json::object({{"term", state_.term}, {"who", setup_.name}, {"by", by}});
-  return ended;
+  return new_event(std::string(kTermSubject), kTermEnded,
+                   Json::object({{"term", state_.term}, {"who", setup_.name}, {"by", by}}));
 }
 
 void SuccessionPart::step_down() {

@@ -5,11 +5,11 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <map>
 #include <set>
 
 #include "adapters/duckdb/database.h"
+#include "base/words.h"
 #include "workload/job/time_zone.h"
 #include "workload/job/values.h"
 #include "workload/report/site_place.h"
@@ -140,9 +140,7 @@ void set_budget(std::string_view limits, SiteAccount& account) {
       std::to_array<Kind>({{"billing", "SU"}, {"cpu", "core-h"}, {"gres/gpu", "GPU-h"}, {"node", "node-h"}});
   std::size_t best = kKinds.size();
   while (!limits.empty()) {
-    const std::size_t comma = limits.find(',');
-    const std::string_view word = limits.substr(0, comma);
-    limits.remove_prefix(comma == limits.npos ? limits.size() : comma + 1);
+    const std::string_view word = next_part(limits, ',');
     const std::size_t equals = word.find('=');
     std::int64_t minutes = 0;
     if (equals == word.npos || !parse_integer(word.substr(equals + 1), minutes)) continue;
@@ -161,9 +159,7 @@ Result<std::vector<SiteAccount>> read_dump(std::string_view text, const std::str
   std::set<std::string, std::less<>> known;
   std::string parent;
   for (int line_number = 1; !text.empty(); ++line_number) {
-    const std::size_t end = text.find('\n');
-    const std::string_view line = trimmed(text.substr(0, end));
-    text.remove_prefix(end == text.npos ? text.size() : end + 1);
+    const std::string_view line = trimmed(next_part(text, '\n'));
     if (line.empty() || line.front() == '#') continue;
     const std::vector<std::string> parts = cut_at_colons(line);
     const std::size_t dash = parts[0].find(" - ");
@@ -191,11 +187,7 @@ Result<std::vector<SiteAccount>> read_dump(std::string_view text, const std::str
       if (account && (key == "GrpTRESMins" || key == "GrpCPUMins"))
         set_budget(key == "GrpCPUMins" ? fmt::format("cpu={}", value) : std::string(value), accounts.back());
       if (kind != "User" || key != "Coordinator") continue;
-      while (!value.empty()) {
-        const std::size_t comma = value.find(',');
-        leads.emplace(value.substr(0, comma), name);
-        value.remove_prefix(comma == value.npos ? value.size() : comma + 1);
-      }
+      while (!value.empty()) leads.emplace(next_part(value, ','), name);
     }
   }
   for (SiteAccount& one : accounts)

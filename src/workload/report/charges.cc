@@ -4,11 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
 #include "adapters/duckdb/database.h"
 #include "base/text.h"
+#include "base/words.h"
 
 namespace sickbay::workload {
 namespace {
@@ -75,9 +75,7 @@ Result<ChargeRate> parse_charge_rate(std::string_view partition, std::string_vie
   ChargeRate rate;
   rate.partition = partition;
   for (std::string_view rest = weights; !rest.empty();) {
-    const std::size_t comma = rest.find(',');
-    const std::string_view word = trimmed(rest.substr(0, comma));
-    rest.remove_prefix(comma == rest.npos ? rest.size() : comma + 1);
+    const std::string_view word = trimmed(next_part(rest, ','));
     if (word.empty()) continue;
     const std::size_t equals = word.find('=');
     if (equals == word.npos) return wrong(word, "is not of the form RESOURCE=WEIGHT");
@@ -89,22 +87,19 @@ Result<ChargeRate> parse_charge_rate(std::string_view partition, std::string_vie
       unit = gib_of(value.back());
       value.remove_suffix(1);
     }
-    double weight = 0;
-    const auto read = std::from_chars(value.data(), value.data() + value.size(), weight);
-    if (read.ec != std::errc() || read.ptr != value.data() + value.size() || !std::isfinite(weight) ||
-        weight < 0)
-      return wrong(word, "has no weight of 0 or more");
+    const auto weight = to_fraction(value);
+    if (!weight || !std::isfinite(*weight) || *weight < 0) return wrong(word, "has no weight of 0 or more");
     constexpr std::string_view kGpuKind = "GRES/gpu:";
     if (memory)
-      rate.gib = weight / unit;
+      rate.gib = *weight / unit;
     else if (equal_ignoring_case(name, "CPU"))
-      rate.core = weight;
+      rate.core = *weight;
     else if (equal_ignoring_case(name, "Node"))
-      rate.node = weight;
+      rate.node = *weight;
     else if (equal_ignoring_case(name, "GRES/gpu"))
-      rate.gpu = weight;
+      rate.gpu = *weight;
     else if (starts_ignoring_case(name, kGpuKind) && name.size() > kGpuKind.size())
-      rate.gpu_kinds.emplace_back(name.substr(kGpuKind.size()), weight);
+      rate.gpu_kinds.emplace_back(name.substr(kGpuKind.size()), *weight);
     else
       return wrong(name, "is nothing that jobs are charged for here");
   }
