@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <new>
 #include <nlohmann/json.hpp>
 
 #include "base/json_text.h"
@@ -359,6 +360,9 @@ Result<Json> Json::parse(std::string_view text, const ParseOptions& options) {
   try {
     nlohmann::json::sax_parse(begin, end, &builder, nlohmann::json::input_format_t::json, true,
                               options.comments);
+  } catch (const std::bad_alloc&) {
+    return fail(Error(ErrorCode::os, "there is no memory left to read it")
+                    .remedied_by("try again; look what takes the memory of this host"));
   } catch (const std::exception& e) {
     // What the library throws becomes an Error where it is called: none of its exceptions leaves this file.
     return fail(ErrorCode::bad_input, std::string("not valid JSON: ") + e.what());
