@@ -102,10 +102,22 @@ std::vector<BuiltinOperation> builtin_system_rows() {
        "a round trip, a thread",
        "a name service for names; for host \"\" Slurm's slurm.conf",
        {{"host", string, "\"\"",
-         "name or address; \"\": Slurm's controllers (SlurmctldHost), one of which must answer"},
+         "name or address; \"\": Slurm's controllers (SlurmctldHost), one of which must answer. slurmctld's "
+         "log "
+         "has a line of each connection that says nothing: what is asked often is slurm_ping"},
         {"port", integer, "6817", "TCP port"}},
        {{"reachable", boolean, "", "it accepted the connection", ""},
         {"reach_time", fraction, "s", "how long that took; null where it did not", "at least 0"}}},
+      {"slurm_ping",
+       collect,
+       BuiltinPlace::child,
+       "asks Slurm's controllers whether they answer. Each call is a message to slurmctld, which answers "
+       "without looking at jobs or nodes",
+       "20 ms, and a message to slurmctld",
+       "the program scontrol",
+       {},
+       {{"slurmctld_up", boolean, "", "the controller or a backup of it answered", ""},
+        {"slurmctld_down", string, "", "the controllers that did not; \"\" where all did", ""}}},
       {"clock",
        collect,
        BuiltinPlace::thread,

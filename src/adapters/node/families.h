@@ -48,6 +48,7 @@ OperationEnd infiniband(const Call&);
 // reach.cc
 Result<SlurmControllers> slurm_controllers(const Tree&);
 OperationEnd reach(const Call&);
+ChildPlan slurm_ping(const Call&);
 // clock.cc
 OperationEnd clock(const Call&);
 // temporary.cc

@@ -104,6 +104,7 @@ constexpr auto kChildren = std::to_array<ChildRow>({
     {"command", command},
     {"nhc_check", nhc_check},
     {"ping", ping},
+    {"slurm_ping", slurm_ping},
     {"dmi", dmi},
     {"memory_errors", memory_errors},
 });

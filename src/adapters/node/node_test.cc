@@ -216,6 +216,7 @@ const Row kRows[] = {
     {"server", "job_slurm", R"({"job_largest": 18})", Ended::unknown, "{}",
      "squeue ended with exit code 1: 'slurm_load_jobs error: Invalid job id specified'"},
     {"server", "job_slurm", R"({"job_largest": 16})", Ended::unknown, "{}", "Slurm knows no job 16"},
+    {"server", "slurm_ping", "{}", Ended::ok, R"({"slurmctld_up":true,"slurmctld_down":"ctl"})", ""},
     {"server", "job_gone", R"({"process_job": 17})", Ended::ok, R"({"job_gone":false})", ""},
     {"server", "job_gone", R"({"process_job": 18})", Ended::ok, R"({"job_gone":true})", ""},
     {"server", "process_gone", R"({"process_pid": 901, "process_started": 5100})", Ended::ok,
@@ -461,6 +462,39 @@ TEST(NodeOperations, ReachesWhoListens) {
   const OperationEnd there = machine.run("reach", arguments);
   EXPECT_EQ(there.outputs["reachable"], Json(true)) << there.text;
   ::close(fd);
+}
+
+// Each answer of scontrol's, as a program in the place of scontrol gives it.
+TEST(NodeOperations, AskSlurmsControllersForAnAnswer) {
+  const struct {
+    const char *script, *outputs, *text;
+    int limit_ms = 30'000;
+  } rows[] = {
+      {"echo 'Slurmctld(primary) at ctl is UP'", R"({"slurmctld_up":true,"slurmctld_down":""})", ""},
+      {"echo 'Slurmctld(primary) at ctl is DOWN'; exit 1", R"({"slurmctld_up":false,"slurmctld_down":"ctl"})",
+       "no controller answers"},
+      {"echo 'Slurmctld(primary) at a is DOWN'; echo 'Slurmctld(backup) at b is DOWN'",
+       R"({"slurmctld_up":false,"slurmctld_down":"a,b"})", "no controller answers"},
+      {"echo 'Slurmctld(primary) at a is DOWN'; exec /bin/sleep 600",
+       R"({"slurmctld_up":false,"slurmctld_down":"a"})", "no answer in time", 2000},
+      {"exec /bin/sleep 600", R"({"slurmctld_up":false,"slurmctld_down":""})", "no answer in time", 500},
+      {"echo 'scontrol: error: no configuration' >&2; exit 1", "{}",
+       "scontrol ended with exit code 1 and names no controller: 'scontrol: error: no configuration'"},
+      {"kill -9 $$", "{}", "scontrol was killed by signal 9"},
+  };
+  for (const auto& row : rows) {
+    TestFolder tree;
+    tree.write("/usr/bin/scontrol", fmt::format("#!/bin/sh\n{}\n", row.script));
+    std::filesystem::permissions(tree.path() + "/usr/bin/scontrol", std::filesystem::perms(0755));
+    Machine machine(tree.path());
+    OperationCall call;
+    call.operation = "ask";
+    call.run = "builtin:slurm_ping";
+    call.time_limit = std::chrono::milliseconds(row.limit_ms);
+    const OperationEnd end = machine.run(std::move(call));
+    EXPECT_EQ(end.outputs.dump(), row.outputs) << row.script;
+    EXPECT_EQ(end.text, row.text) << row.script;
+  }
 }
 
 TEST(NodeOperations, OfThisMachine) {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // reach: does a host accept a connection?  On a thread: names are asked for, and answers waited for.
+// slurm_ping: does slurmctld answer?  That it accepts a connection says less (the kernel does so for one that
+// hangs), and it writes an error to its log for each connection that says nothing.
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -17,6 +19,7 @@
 #include "adapters/node/parse.h"
 #include "adapters/node/sockets.h"
 #include "base/text.h"
+#include "base/words.h"
 
 namespace sickbay::node {
 namespace {
@@ -100,6 +103,35 @@ OperationEnd reach(const Call& call) {
   // A name that nobody knows says nothing about the host.
   if (!asked) return unknown(why);
   return found(Json::object({{"reachable", false}, {"reach_time", nullptr}}), why);
+}
+
+// "Slurmctld(primary) at ctl is UP", a line for each; Slurm before 20.02 has "(backup)" for all others.
+ChildPlan slurm_ping(const Call& call) {
+  ChildPlan plan;
+  plan.programs.push_back(program_spec(call, {"scontrol", "ping"}));
+  plan.read = [](const std::vector<Result<ProcessOutcome>>& outcomes) {
+    // One that accepts and never answers keeps scontrol until its time is up: that is an answer, too.
+    const bool waited = outcomes[0] && outcomes[0]->timed_out;
+    if (auto missing = no_answer("scontrol", outcomes[0]); missing && !waited) return *missing;
+    bool any = false;
+    std::string down;
+    std::string_view text = outcomes[0]->out;
+    while (const auto line = next_line(text)) {
+      if (!line->starts_with("Slurmctld(")) continue;
+      const bool up = trimmed(*line).ends_with(" is UP");
+      const std::string_view rest = text_after(*line, " at ").value_or(*line);
+      if (!up) down += (down.empty() ? "" : ",") + std::string(rest.substr(0, rest.find(' ')));
+      any |= up;
+    }
+    if (!any && down.empty() && !waited)
+      return unknown(fmt::format("scontrol ended with exit code {} and names no controller: {}",
+                                 outcomes[0]->exit_code, quote_for_message(trimmed(outcomes[0]->err), 200)));
+    return found(Json::object({{"slurmctld_up", any}, {"slurmctld_down", down.substr(0, kMostShown)}}),
+                 any      ? ""
+                 : waited ? "no answer in time"
+                          : "no controller answers");
+  };
+  return plan;
 }
 
 }  // namespace sickbay::node
