@@ -290,14 +290,14 @@ bool AgentTasks::has_leave_to_tell(const std::string& node, const Poll& poll) co
 // helper that it is to run.
 Json AgentTasks::news(const std::string& node, Has has) const {
   Json members = Json::object();
-  if (swim_)
-    if (Json groups = swim_(node, has.swim); !groups.is_null()) members.set("swim", std::move(groups));
-  if (ranks_ && has.ranks >= 0)
-    if (Json jobs = ranks_(node, has.ranks); !jobs.is_null()) members.set("ranks", std::move(jobs));
+  if (swim_ && has.swim)
+    if (Json groups = swim_(node, *has.swim); !groups.is_null()) members.set("swim", std::move(groups));
+  if (ranks_ && has.ranks)
+    if (Json jobs = ranks_(node, *has.ranks); !jobs.is_null()) members.set("ranks", std::move(jobs));
   if (peers_ && has.peer)
     if (Json serve = peers_(node, *has.peer); !serve.is_null()) members.set("serve", std::move(serve));
-  if (leaving_ && has.leaving >= 0)
-    if (Json since = leaving_(node, has.leaving); !since.is_null()) members.set("leaving", std::move(since));
+  if (leaving_ && has.leaving)
+    if (Json since = leaving_(node, *has.leaving); !since.is_null()) members.set("leaving", std::move(since));
   return members;
 }
 

@@ -45,17 +45,19 @@ class AgentTasks {
   /// they are others than those of the versions that it `has`; where it has a word on active checks, whether
   /// it may run such ones; and where it has one on tests of two nodes, the helper that it is to run.
   struct Has {
-    std::int64_t swim = 0, ranks = 0, leaving = -1;
-    std::optional<ActiveWord> active = {};
-    std::optional<PeerWord> peer = {};
+    std::optional<std::int64_t> swim = {};     ///< which groups it has; nothing: it has no use for any
+    std::optional<std::int64_t> ranks = {};    ///< whose ranks it looks at; nothing: it can look at none
+    std::optional<std::int64_t> leaving = {};  ///< since when it shows its node to be leaving; 0: it is not
+    std::optional<ActiveWord> active = {};     ///< its word on active checks
+    std::optional<PeerWord> peer = {};         ///< its word on tests of two nodes
   };
   void give(const std::string& node, std::int64_t after, Has has, std::shared_ptr<HttpReply> reply);
   /// Who gives an agent its groups (SwimGroups::news), and says by wake() that they have changed.
   using News = std::function<Json(const std::string& node, std::int64_t version)>;
   void on_swim(News news) { swim_ = std::move(news); }
-  /// The same for jobs whose ranks it looks at (RankWatches::news); an agent that has version -1 cannot.
+  /// The same for jobs whose ranks it looks at (RankWatches::news).
   void on_ranks(News news) { ranks_ = std::move(news); }
-  /// The same for nodes that are leaving (LeavingNews::news); likewise.
+  /// The same for nodes that are leaving (LeavingNews::news).
   void on_leaving(News news) { leaving_ = std::move(news); }
   /// The same for helpers of other nodes' tests (PeerTests::news).
   void on_peer(std::function<Json(const std::string& node, PeerWord has)> news) { peers_ = std::move(news); }

@@ -17,12 +17,12 @@
 
 #include "ports/http.h"
 #include "ports/lifetime.h"
-#include "ports/tcp_question.h"
 #include "service/active_leave.h"
 #include "service/agent_tasks.h"
 #include "service/controller.h"
 #include "service/fault_book.h"
 #include "service/leaving_news.h"
+#include "service/node_addresses.h"
 #include "service/rank_watches.h"
 #include "service/standing_findings.h"
 #include "service/swim_groups.h"
@@ -33,15 +33,12 @@ class JsonText;
 
 class Agents {
  public:
-  /// Gives the addresses of a host name (adapters/net's AddressBook).
-  using LookUp = std::function<void(const std::string& name, Done<std::vector<std::string>> done)>;
   /// To be made before the controller's replay, which tells it what the journal has of agents.  `controller`
   /// must outlive it.
-  Agents(Loop& loop, Controller& controller, LookUp look_up);
+  Agents(Loop& loop, Controller& controller, NodeAddresses::LookUp look_up);
   ~Agents();
 
-  /// Whether `caller` is the agent of `node`: uid 0, calling from the NodeAddr of that node.  Errors: denied,
-  /// not_found (Slurm has no such node), slurm_away.
+  /// Whether `caller` is the agent of `node` (NodeAddresses::check).
   void check(const Caller& caller, const std::string& node, std::function<void(Status)> then);
 
   /// Who a user is, by number; "" where nobody knows.  Without it jobs on a node have numbers of users alone.
@@ -55,14 +52,10 @@ class Agents {
   /// bytes.
   void watch_each_other(std::uint16_t port, std::function<std::string(std::size_t)> random);
   void take_report(const std::string& node, const Json& body, Done<Json> done);
-  /// The agent's next poll: its tasks over `after`; `swim`: which groups it has, nothing where it knows of
-  /// none; likewise `ranks`, `leaving`: since when it shows its node to be leaving (0: it is not), `active`:
-  /// its word on active checks, and `peer`: on tests of two nodes.
-  void give_tasks(const std::string& node, std::int64_t after, std::optional<std::int64_t> swim,
-                  std::shared_ptr<HttpReply> reply, std::optional<std::int64_t> ranks = std::nullopt,
-                  std::optional<std::int64_t> leaving = std::nullopt,
-                  std::optional<ActiveWord> active = std::nullopt,
-                  std::optional<PeerWord> peer = std::nullopt);
+  /// The agent's next poll: its tasks over `after`, and what is news to one that `has` this (an older agent
+  /// says less of itself).
+  void give_tasks(const std::string& node, std::int64_t after, const AgentTasks::Has& has,
+                  std::shared_ptr<HttpReply> reply);
   /// Has agents run active checks on so many nodes at once; 0: on all that will.  Without it they are told
   /// nothing of it.  To be called after the replay, which tells whose agents may have leave already.
   void bound_active(int at_once);
@@ -78,9 +71,8 @@ class Agents {
   void take_ranks(const std::string& node, const Json& body, Done<Json> done);
   /// How the ranks of a job stand (RankWatches::of).
   Json ranks_of(JobId job) const { return ranks_ ? ranks_->of(job) : Json(); }
-  /// Asks a node's slurmd, and that of `control`, by TCP: {"answers", "control"}.  `ask` asks an address and
-  /// port.
-  void ask_node(const std::string& node, const std::string& control, const AskByTcp& ask, Done<Json> done);
+  /// Where the nodes are.
+  NodeAddresses& addresses() { return addresses_; }
 
   /// What people and engines want of agents.
   AgentTasks& tasks() { return tasks_; }
@@ -115,16 +107,14 @@ class Agents {
   void apply(const Event& event);
   void save(StateWriter& out) const;
   void restore(StateReader& in);
-  void compare(const std::string& address, const std::string& node, Done<bool> done);
   void touch(const std::string& node);
   Status may_tell(const std::string& node);
   void spend(const std::string& node, const std::vector<Event>& events, std::int64_t told_again);
   bool changes_nothing(const std::string& node, const Json& finding) const;
-  void numeric(const std::string& node, Done<std::pair<std::string, std::uint16_t>> done);
 
   Loop& loop_;
   Controller& controller_;
-  const LookUp look_up_;
+  NodeAddresses addresses_;
   std::function<std::string(std::uint32_t)> name_of_;
   const TimePoint started_;
   std::map<std::string, Agent> agents_;
@@ -134,7 +124,6 @@ class Agents {
   std::uint64_t changes_ = 0;
   std::int64_t last_finding_ = 0;
   FaultBook faults_;
-  std::map<std::string, std::pair<TimePoint, std::vector<std::string>>> addresses_;
   AgentTasks tasks_;
   std::unique_ptr<SwimGroups> swim_;      ///< may be null
   std::unique_ptr<RankWatches> ranks_;    ///< likewise

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The endpoints of agents, and those for people that have an agent do something.  Their rows stand in api.cc.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 #include <optional>
+#include <utility>
 
 #include "base/text.h"
 #include "engine/detect/detect.h"
@@ -52,31 +55,24 @@ void AgentEndpoints::admit(Api& api, Call call, void (*then)(Api&, Call&)) {
 void AgentEndpoints::hello(Api& api, Call& c) { api.agents_->hello(c.node, c.body, answer_to(c)); }
 
 void AgentEndpoints::tasks(Api& api, Call& c) {
-  const auto after = number_in(c.request.query_value("after").value_or("0"));
-  if (!after) return c.refuse(Error(ErrorCode::bad_input, "'after' must be a number"));
-  const auto swim = c.request.query_value("swim");
-  const auto version = swim ? number_in(*swim) : std::nullopt;
-  if (swim && !version) return c.refuse(Error(ErrorCode::bad_input, "'swim' must be a number"));
-  const auto ranks = c.request.query_value("ranks");
-  const auto ranks_version = ranks ? number_in(*ranks) : std::nullopt;
-  if (ranks && !ranks_version) return c.refuse(Error(ErrorCode::bad_input, "'ranks' must be a number"));
-  const auto leaving = c.request.query_value("leaving");
-  const auto leaving_since = leaving ? number_in(*leaving) : std::nullopt;
-  if (leaving && !leaving_since) return c.refuse(Error(ErrorCode::bad_input, "'leaving' must be a number"));
-  const auto active = c.request.query_value("active");
-  const auto word = active ? active_word_from(*active) : std::nullopt;
-  if (active && !word)
-    return c.refuse(Error(ErrorCode::bad_input, "'active' is " + quote_for_message(*active))
-                        .remedied_by("choose none, later, waits, ordered or holds"));
-  const auto testing = c.request.query_value("testing"), serving = c.request.query_value("serving");
-  std::optional<PeerWord> peer;
-  if (testing || serving) {
-    const auto first = number_in(testing.value_or("")), second = number_in(serving.value_or(""));
-    if (!first || !second)
-      return c.refuse(Error(ErrorCode::bad_input, "'testing' and 'serving' must both be numbers"));
-    peer = PeerWord{*first, *second};
+  AgentTasks::Has has;
+  std::optional<std::int64_t> after, testing, serving;
+  const std::pair<std::string_view, std::optional<std::int64_t>*> numbers[] = {
+      {"after", &after},         {"swim", &has.swim},   {"ranks", &has.ranks},
+      {"leaving", &has.leaving}, {"testing", &testing}, {"serving", &serving},
+  };
+  for (const auto& [name, number] : numbers) {
+    const auto text = c.request.query_value(name);
+    if (text && !(*number = number_in(*text)))
+      return c.refuse(Error(ErrorCode::bad_input, fmt::format("'{}' must be a number", name)));
   }
-  api.agents_->give_tasks(c.node, *after, version, c.reply, ranks_version, leaving_since, word, peer);
+  if (testing.has_value() != serving.has_value())
+    return c.refuse(Error(ErrorCode::bad_input, "'testing' and 'serving' come together"));
+  if (testing) has.peer = PeerWord{*testing, *serving};
+  if (const auto word = c.request.query_value("active"); word && !(has.active = active_word_from(*word)))
+    return c.refuse(Error(ErrorCode::bad_input, "'active' is " + quote_for_message(*word))
+                        .remedied_by("choose none, later, waits, ordered or holds"));
+  api.agents_->give_tasks(c.node, after.value_or(0), has, c.reply);
 }
 
 void AgentEndpoints::peer(Api& api, Call& c) { api.agents_->take_peer(c.node, c.body, answer_to(c)); }

@@ -16,7 +16,7 @@
 #include "adapters/sim/sim_processes.h"
 #include "service/agent_words.h"
 #include "service/api.h"
-#include "service/case_store.h"
+#include "service/case_store_test_parts.h"
 #include "service/effects.h"
 
 namespace sickbay {
@@ -37,13 +37,6 @@ struct AgentAnswer : HttpReply {
   void on_close(std::function<void()>) override {}
   bool is_open() const override { return open; }
   Json json() const { return Json::parse(response.body).value_or(Json()); }
-};
-
-struct NoStore : CaseStore {
-  Status save(std::int64_t, const Submission&) override { return {}; }
-  Result<Submission> load(std::int64_t) override { return fail(ErrorCode::not_found, ""); }
-  Status remove(std::int64_t) override { return {}; }
-  Result<std::vector<std::int64_t>> list() const override { return std::vector<std::int64_t>(); }
 };
 
 // Counts how often the events are read.

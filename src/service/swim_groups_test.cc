@@ -24,7 +24,7 @@ class SwimGroupsTest : public ApiTest {
     });
     daemon_->effects.set_ask_node(
         [this](const std::string& node, const std::string& control, Done<Json> done) {
-          daemon_->agents.ask_node(
+          daemon_->agents.addresses().ask_node(
               node, control,
               [this](const std::string& address, std::uint16_t port, Done<bool> said) {
                 asked_.push_back(address + ":" + std::to_string(port));

@@ -219,7 +219,7 @@ Status run(const std::string& config_path, Mode mode) {
   agents.lend_peers();
   effects.set_ask_node(
       [&agents, &loop](const std::string& node, const std::string& control, Done<Json> done) {
-        agents.ask_node(
+        agents.addresses().ask_node(
             node, control,
             [&loop](const std::string& address, std::uint16_t port, Done<bool> said) {
               ask_by_tcp(*loop, address, port, std::move(said));
