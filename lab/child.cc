@@ -29,13 +29,6 @@ namespace {
 using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
 
-std::string slurp(const std::string& path) {
-  std::ifstream in(path);
-  std::ostringstream text;
-  text << in.rdbuf();
-  return text.str();
-}
-
 // A pipe whose ends do not leak into programs.
 struct Pipe {
   int read_end = -1, write_end = -1;
@@ -139,6 +132,13 @@ Error parse_error(const std::string& bytes) {
 }
 
 }  // namespace
+
+std::string slurp(const std::string& path) {
+  std::ifstream in(path);
+  std::ostringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
 
 const int kAllSpaces = CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWPID;
 

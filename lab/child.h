@@ -98,6 +98,8 @@ Result<Process> start_background(const std::string& name, int new_spaces,
 /// Polls `condition` with growing pauses (2 to 50 ms) until it holds; false when `limit` passed first.
 bool wait_until(std::chrono::milliseconds limit, const std::function<bool()>& condition);
 
+/// The text of a small file (of /proc), empty where it cannot be read.
+std::string slurp(const std::string& path);
 /// The error of the system call that just failed: `doing` and errno in words.
 Error os_error(const std::string& doing);
 /// Where a program lies: PATH, then the sbin folders.  Error: missing_program.

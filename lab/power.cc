@@ -26,7 +26,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds kLimit{20'000};
+constexpr milliseconds kPowerLimit{20'000};
 // Quick for a machine, but two boots are never so near that Slurm's boot times could be of one.
 constexpr std::chrono::seconds kBoot{6};
 // How much of it was before slurmd starts and after the kernel did: a node registers again when a drain is
@@ -106,14 +106,14 @@ Status set_link(const Layout& l, const std::string& machine, const char* state) 
   c.argv = {"ip", "link", "set", machine == "ctl" ? l.bridge : "eth0", state};
   c.inside = holder->pid;
   c.spaces = CLONE_NEWNET;
-  return run_well(c, kLimit);
+  return run_well(c, kPowerLimit);
 }
 
 Status power_off(const Layout& l, const std::string& machine) {
   auto holder = holder_of(l, machine);
   if (!holder) return tl::unexpected(holder.error());
   if (auto done = set_link(l, machine, "down"); !done) return done;
-  const bool empty = wait_until(kLimit, [&] {
+  const bool empty = wait_until(kPowerLimit, [&] {
     bool any = false;
     for (const Process& p : processes_of(*holder)) {
       if (const auto stat = read_stat(p.pid); stat && stat->state == 'Z') continue;
@@ -137,7 +137,7 @@ Status power_on(const Layout& l, const std::string& machine, bool as_booted) {
     if (!runs_on(row, machine) || daemon_process(l, row.name, machine).pid == 0)
       continue;  // this lab has none
     done = start_daemon(l, row.name, machine);
-    if (done) done = await_daemon(l, row.name, machine, kLimit);
+    if (done) done = await_daemon(l, row.name, machine, kPowerLimit);
     if (!done) break;
   }
   return done;

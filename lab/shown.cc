@@ -29,7 +29,7 @@ namespace fs = std::filesystem;
 constexpr auto kSystemFolders = std::to_array<const char*>(
     {"/bin", "/dev", "/etc", "/lib", "/lib64", "/proc", "/run", "/sbin", "/sys", "/usr", "/var"});
 // What alice runs, or slurmd and sickbayd for her.
-constexpr auto kPrograms =
+constexpr auto kLinkedPrograms =
     std::to_array<const char*>({"sickbay", "sickbay-folder", "sickbay-slurm", "sickbay-verify"});
 
 bool others_may(const struct stat& its, mode_t rights) { return (its.st_mode & rights) == rights; }
@@ -210,7 +210,7 @@ Status check_shown(const std::vector<std::string>& folders) {
   for (const std::string& folder : folders)
     if (auto good = check_folder(folder); !good) return good;
   const fs::path bin = fs::path(own_program_path()).parent_path();
-  for (const char* name : kPrograms)
+  for (const char* name : kLinkedPrograms)
     if (auto good = check_readable((bin / name).string(), kEnterAndRead, folders); !good) return good;
   for (const std::string& library : own_libraries())
     if (auto good = check_readable(library, S_IROTH, folders); !good) return good;

@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <fstream>
 #include <random>
 #include <set>
 #include <sstream>
@@ -35,13 +34,6 @@ void pause_for(milliseconds time) {
   timespec left{time.count() / 1000, (time.count() % 1000) * 1'000'000};
   while (::nanosleep(&left, &left) != 0) {
   }
-}
-
-std::string slurp(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::ostringstream text;
-  text << in.rdbuf();
-  return text.str();
 }
 
 // Descendants of a process, by the kernel's own lists: cheap enough to look 20 times a second.

@@ -3,25 +3,11 @@
 #include "kernel_counters.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
-#include <filesystem>
-#include <fstream>
+#include "root_test_parts.h"
 
 namespace sickbay::verify {
 namespace {
-
-namespace fs = std::filesystem;
-
-struct Root {
-  fs::path path = fs::temp_directory_path() / ("kernel_counters_test." + std::to_string(::getpid()));
-  Root() { fs::create_directories(path); }
-  ~Root() { fs::remove_all(path); }
-  void write(const std::string& file, const std::string& text) const {
-    fs::create_directories((path / file).parent_path());
-    std::ofstream(path / file) << text;
-  }
-};
 
 TEST(KernelCounters, SumsWhatThereIs) {
   const Root root;

@@ -17,7 +17,7 @@ namespace {
 constexpr std::int64_t kMostRepeats = 255;
 constexpr std::size_t kMostNames = 100'000;
 
-tl::unexpected<Error> refuse(std::string_view written, std::string_view why) {
+tl::unexpected<Error> refuse_pattern(std::string_view written, std::string_view why) {
   return fail(Error(ErrorCode::bad_input, fmt::format("the pattern {} {}", quote_for_message(written), why))
                   .remedied_by("a pattern is a glob, /an expression/ or {a list of names}"));
 }
@@ -85,9 +85,9 @@ struct Pattern::Compiled {
 Result<Pattern> Pattern::parse(std::string_view written, bool takes_parts) {
   Pattern made;
   made.written_ = written;
-  if (written.size() > kMostPattern) return refuse(written, "is too long");
+  if (written.size() > kMostPattern) return refuse_pattern(written, "is too long");
   // regcomp() and fnmatch() end at a zero byte: the rest would not be looked at.
-  if (written.find('\0') != std::string_view::npos) return refuse(written, "holds a zero byte");
+  if (written.find('\0') != std::string_view::npos) return refuse_pattern(written, "holds a zero byte");
   std::string_view rest = written;
   if (rest.starts_with('!')) {
     made.negated_ = true;
@@ -97,18 +97,18 @@ Result<Pattern> Pattern::parse(std::string_view written, bool takes_parts) {
     return rest.size() >= 2 && rest.front() == open && rest.back() == close;
   };
   if (takes_parts && (made.negated_ || !within('/', '/')))
-    return refuse(written, "is no expression, and no part can be taken by it");
+    return refuse_pattern(written, "is no expression, and no part can be taken by it");
   if (within('/', '/')) {
     const std::string expression(rest.substr(1, rest.size() - 2));
-    if (const auto why = objection(expression); !why.empty()) return refuse(written, why);
+    if (const auto why = objection(expression); !why.empty()) return refuse_pattern(written, why);
     auto compiled = std::make_shared<Compiled>();
     if (::regcomp(&compiled->regex, expression.c_str(), REG_EXTENDED | (takes_parts ? 0 : REG_NOSUB)) != 0)
-      return refuse(written, "is no expression");
+      return refuse_pattern(written, "is no expression");
     compiled->made = true;
     made.expression_ = std::move(compiled);
   } else if (within('{', '}')) {
     auto names = expand_hostlist(rest.substr(1, rest.size() - 2), kMostNames);
-    if (!names) return refuse(written, "is no list of names: " + names.error().what);
+    if (!names) return refuse_pattern(written, "is no list of names: " + names.error().what);
     std::sort(names->begin(), names->end());
     made.list_ = std::make_shared<const std::vector<std::string>>(std::move(*names));
   } else {

@@ -16,7 +16,7 @@ constexpr std::string_view kSizeUnits = "BKMGTPE";
 constexpr std::uint64_t kMost = std::numeric_limits<std::int64_t>::max();
 constexpr std::string_view kRemedy = "write a number and K, M, G, T or P (of 1024): 4000M, 1.5T";
 
-tl::unexpected<Error> refuse(std::string_view text, std::string_view what) {
+tl::unexpected<Error> refuse_size(std::string_view text, std::string_view what) {
   return fail(Error(ErrorCode::bad_input, fmt::format("{} {}", quote_for_message(text), what))
                   .remedied_by(std::string(kRemedy)));
 }
@@ -39,29 +39,29 @@ Result<Bytes> take_size(std::string_view whole, std::string_view& text, BareUnit
   std::uint64_t number = 0;
   std::size_t digits = 0;
   for (; !text.empty() && is_digit(text.front()); ++digits) {
-    if (number > kMost / 10) return refuse(whole, "is too big");
+    if (number > kMost / 10) return refuse_size(whole, "is too big");
     number = number * 10 + static_cast<std::uint64_t>(text.front() - '0');
     text.remove_prefix(1);
   }
-  if (digits == 0) return refuse(whole, "is not a size");
+  if (digits == 0) return refuse_size(whole, "is not a size");
   std::uint64_t numerator = 0, denominator = 1;
   if (!text.empty() && text.front() == '.') {
     text.remove_prefix(1);
     digits = 0;
     for (; !text.empty() && is_digit(text.front()); ++digits) {
       // Nine digits keep numerator and denominator where binary_fraction() may double them.
-      if (digits == 9) return refuse(whole, "has more than nine digits of fraction");
+      if (digits == 9) return refuse_size(whole, "has more than nine digits of fraction");
       numerator = numerator * 10 + static_cast<std::uint64_t>(text.front() - '0');
       denominator *= 10;
       text.remove_prefix(1);
     }
-    if (digits == 0) return refuse(whole, "is not a size");
+    if (digits == 0) return refuse_size(whole, "is not a size");
   }
   const unsigned shift = 10 * take_unit(text, bare);
   // Before the shift, which would drop the upper bits.
-  if (number > kMost >> shift) return refuse(whole, "is too big");
+  if (number > kMost >> shift) return refuse_size(whole, "is too big");
   const std::uint64_t bytes = (number << shift) + binary_fraction(numerator, denominator, shift);
-  if (bytes > kMost) return refuse(whole, "is too big");
+  if (bytes > kMost) return refuse_size(whole, "is too big");
   return Bytes{static_cast<std::int64_t>(bytes)};
 }
 
@@ -88,7 +88,7 @@ std::uint64_t binary_fraction(std::uint64_t numerator, std::uint64_t denominator
 Result<Bytes> parse_size(std::string_view text, BareUnit bare) {
   std::string_view rest = text;
   auto size = take_size(text, rest, bare);
-  if (size && !rest.empty()) return refuse(text, "is not a size");
+  if (size && !rest.empty()) return refuse_size(text, "is not a size");
   return size;
 }
 
@@ -100,7 +100,7 @@ Result<Memory> parse_memory(std::string_view text, BareUnit bare) {
   // sacct's ReqMem up to Slurm 20.11: "4000Mn", "2Gc".
   if (rest == "n") return Memory{*size, MemoryPer::node};
   if (rest == "c") return Memory{*size, MemoryPer::cpu};
-  return refuse(text, "is not a size of memory");
+  return refuse_size(text, "is not a size of memory");
 }
 
 std::string format_size(Bytes size) {

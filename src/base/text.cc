@@ -66,6 +66,12 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(kBlank) - first + 1);
 }
 
+std::optional<std::string_view> text_after(std::string_view text, std::string_view mark) {
+  const auto at = text.find(mark);
+  if (at == text.npos) return std::nullopt;
+  return text.substr(at + mark.size());
+}
+
 Rune next_rune(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<std::uint8_t>(text[i]); };
   const std::uint8_t lead = byte(0);

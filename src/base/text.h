@@ -4,6 +4,7 @@
 // Only what more than one parser needs, and only for ASCII: Slurm's words are ASCII, and a comparison that
 // asked the locale would make a replay depend on the host it runs on.
 #pragma once
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -22,6 +23,9 @@ bool equal_ignoring_case(std::string_view a, std::string_view b);
 
 /// `text` without blanks, tabs and line ends at both ends.
 std::string_view trimmed(std::string_view text);
+
+/// What stands after the first `mark` in `text`; nothing when `mark` is not in it.
+std::optional<std::string_view> text_after(std::string_view text, std::string_view mark);
 
 /// One character of UTF-8.
 struct Rune {

@@ -16,21 +16,21 @@ namespace {
 constexpr int kGap = 2;        // blanks between columns
 constexpr int kNarrowest = 8;  // a wrapping column is not made narrower than this
 
-struct Range {
+struct CodeRange {
   char32_t first, last;
 };
 // The blocks that matter: combining signs (Unicode 15, general categories Mn and Cf), and East Asian Width W.
-constexpr Range kZeroWidth[] = {{0x300, 0x36f},   {0x483, 0x489},   {0x591, 0x5bd},   {0x610, 0x61a},
+constexpr CodeRange kZeroWidth[] = {{0x300, 0x36f},   {0x483, 0x489},   {0x591, 0x5bd},   {0x610, 0x61a},
                                 {0x64b, 0x65f},   {0x1ab0, 0x1aff}, {0x1dc0, 0x1dff}, {0x200b, 0x200f},
                                 {0x202a, 0x202e}, {0x2060, 0x2064}, {0x20d0, 0x20ff}, {0xfe00, 0xfe0f},
                                 {0xfe20, 0xfe2f}, {0xfeff, 0xfeff}};
-constexpr Range kDoubleWidth[] = {{0x1100, 0x115f},   {0x2e80, 0x303e},  {0x3041, 0x33ff}, {0x3400, 0x4dbf},
+constexpr CodeRange kDoubleWidth[] = {{0x1100, 0x115f},   {0x2e80, 0x303e},  {0x3041, 0x33ff}, {0x3400, 0x4dbf},
                                   {0x4e00, 0x9fff},   {0xa000, 0xa4cf},  {0xac00, 0xd7a3}, {0xf900, 0xfaff},
                                   {0xfe30, 0xfe4f},   {0xff00, 0xff60},  {0xffe0, 0xffe6}, {0x1f300, 0x1f64f},
                                   {0x1f900, 0x1f9ff}, {0x20000, 0x3fffd}};
 
-bool in_any(std::span<const Range> ranges, char32_t code) {
-  return std::ranges::any_of(ranges, [&](const Range& r) { return code >= r.first && code <= r.last; });
+bool in_any(std::span<const CodeRange> ranges, char32_t code) {
+  return std::ranges::any_of(ranges, [&](const CodeRange& r) { return code >= r.first && code <= r.last; });
 }
 
 int rune_width(const Rune& rune) {

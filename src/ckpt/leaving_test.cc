@@ -14,7 +14,7 @@ namespace {
 using std::chrono::seconds;
 using test::write_text;
 
-constexpr std::int64_t kStart = 1'000'000'000'000'000;  // us; when the programs of the tests began
+constexpr std::int64_t kProgramStart = 1'000'000'000'000'000;  // us; when the programs of the tests began
 
 class LeavingTest : public testing::Test {
  protected:
@@ -33,18 +33,18 @@ class LeavingTest : public testing::Test {
     std::filesystem::rename(file(node) + ".new", file(node));
   }
   std::string file(const std::string& node) { return folder_ / ("leaving." + node); }
-  static TimePoint at(std::int64_t after_start_s) { return from_micros(kStart) + seconds(after_start_s); }
+  static TimePoint at(std::int64_t after_start_s) { return from_micros(kProgramStart) + seconds(after_start_s); }
   LeavingLook process(const std::string& node) {
     Participant me;
     me.node = node;
-    return LeavingLook(file(node), me, from_micros(kStart), ::geteuid());
+    return LeavingLook(file(node), me, from_micros(kProgramStart), ::geteuid());
   }
   // The process looks, later than ever before.
   void look(LeavingLook& process) { process.look(series_, at(clock_ += 20)); }
   // What is wished for, as rank 0 sees it; "": nothing.
   std::string wished() {
     const auto wish = read_leaving_wish(series_);
-    return wish && is_open(*wish, leaving_answered(read_state(series_)), from_micros(kStart)) ? wish->node
+    return wish && is_open(*wish, leaving_answered(read_state(series_)), from_micros(kProgramStart)) ? wish->node
                                                                                               : "";
   }
   // Rank 0 takes a checkpoint for whatever reason.

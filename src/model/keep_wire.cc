@@ -14,7 +14,7 @@ namespace sickbay {
 namespace {
 
 constexpr std::string_view kHello = "sickbay-keep";
-constexpr std::int64_t kVersion = 1;
+constexpr std::int64_t kKeepVersion = 1;
 constexpr std::int64_t kMostKeepNumber = std::int64_t{1} << 53;
 
 bool is_hex(std::string_view text) {
@@ -22,19 +22,19 @@ bool is_hex(std::string_view text) {
          std::ranges::all_of(text, [](char c) { return is_digit(c) || (c >= 'a' && c <= 'f'); });
 }
 
-struct Form {
+struct KeepForm {
   KeepWhat what;
   std::string_view word;
   bool of_a_pack, of_bytes;
 };
-constexpr auto kForms = std::to_array<Form>({{KeepWhat::pack, "get", true, false},
+constexpr auto kKeepForms = std::to_array<KeepForm>({{KeepWhat::pack, "get", true, false},
                                              {KeepWhat::part, "part", true, true},
                                              {KeepWhat::needs, "needs", true, false},
                                              {KeepWhat::head, "head", false, false},
                                              {KeepWhat::parity, "xor", false, true}});
 
 std::string unsealed(const KeepRequest& request) {
-  const Form& form = kForms[static_cast<std::size_t>(request.what)];
+  const KeepForm& form = kKeepForms[static_cast<std::size_t>(request.what)];
   std::string line = fmt::format("{} {}", form.word, request.number);
   if (form.of_a_pack) line += fmt::format(" {} {}", request.rank, request.sha256);
   if (form.of_bytes) line += fmt::format(" {} {}", request.from, request.size);
@@ -75,7 +75,7 @@ Result<T> line_is(std::string_view line, const T& read) {
 }  // namespace
 
 std::string format_keep(const KeepGreeting& greeting) {
-  return fmt::format("{} {} {}", kHello, kVersion, greeting.nonce);
+  return fmt::format("{} {} {}", kHello, kKeepVersion, greeting.nonce);
 }
 std::string format_keep(const KeepRequest& request) { return unsealed(request) + " " + request.seal; }
 std::string format_keep(const KeepAnswer& answer) {
@@ -84,7 +84,7 @@ std::string format_keep(const KeepAnswer& answer) {
 
 Result<KeepGreeting> parse_keep_greeting(std::string_view line) {
   Words words(line);
-  const bool hello = words.word(kHello) && words.number(kVersion, kVersion);
+  const bool hello = words.word(kHello) && words.number(kKeepVersion, kKeepVersion);
   const auto nonce = words.hex();
   return hello && nonce ? line_is(line, KeepGreeting{*nonce}) : refused(line);
 }
@@ -92,9 +92,9 @@ Result<KeepGreeting> parse_keep_greeting(std::string_view line) {
 Result<KeepRequest> parse_keep_request(std::string_view line) {
   constexpr auto kMostBytes = static_cast<std::int64_t>(kMostKeepBytes);
   Words words(line);
-  const auto form = std::ranges::find(kForms, words.word(), &Form::word);
+  const auto form = std::ranges::find(kKeepForms, words.word(), &KeepForm::word);
   const auto number = words.number(1, kMostKeepNumber);
-  if (form == kForms.end() || !number) return refused(line);
+  if (form == kKeepForms.end() || !number) return refused(line);
   KeepRequest request{.what = form->what, .number = *number};
   if (form->of_a_pack) {
     const auto rank = words.number(0, kMostKeepNumber);

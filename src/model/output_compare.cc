@@ -79,7 +79,7 @@ std::vector<Token> tokens_of(std::string_view line) {
   return tokens;
 }
 
-std::vector<std::string_view> lines_of(std::string_view text) {
+std::vector<std::string_view> result_lines(std::string_view text) {
   std::vector<std::string_view> lines;
   while (!text.empty()) {
     const std::size_t end = text.find('\n');
@@ -161,7 +161,7 @@ Result<Tolerance> parse_tolerance(std::string_view text) {
 
 Result<OutputRules> learn_output_rules(std::string_view good, std::string_view other_good,
                                        Tolerance tolerance) {
-  const auto a = lines_of(good), b = lines_of(other_good);
+  const auto a = result_lines(good), b = result_lines(other_good);
   if (a.size() != b.size())
     return fail(Error(ErrorCode::conflict,
                       fmt::format("the two good outputs have {} and {} lines", a.size(), b.size()))
@@ -176,7 +176,7 @@ Result<OutputRules> learn_output_rules(std::string_view good, std::string_view o
 
 OutputComparison compare_outputs(std::string_view reference, std::string_view other,
                                  const OutputRules& rules) {
-  const auto a = lines_of(reference), b = lines_of(other);
+  const auto a = result_lines(reference), b = result_lines(other);
   OutputComparison result;
   static const LineRule kNone;
   for (std::size_t i = 0; i < std::max(a.size(), b.size()); ++i) {

@@ -8,7 +8,7 @@
 namespace sickbay {
 namespace {
 
-constexpr std::string_view kEnds = " \t\r;|&<>()[]{}'\"`=";
+constexpr std::string_view kWordEnds = " \t\r;|&<>()[]{}'\"`=";
 constexpr std::string_view kBlanks = " \t\r";
 // Behind these a word begins, for ~ and for NAME=.
 constexpr std::string_view kBefore = " \t\r;|&<>()[]{}'\"`=:";
@@ -58,7 +58,7 @@ std::vector<std::string> words_of(std::string_view line) {
   std::vector<std::string> words;
   char before = ' ';  // the last end that is no blank, since the word before
   while (!line.empty()) {
-    const auto length = std::min(line.find_first_of(kEnds), line.size());
+    const auto length = std::min(line.find_first_of(kWordEnds), line.size());
     if (length > 0) {
       if (before != '>') words.emplace_back(line.substr(0, length));
       before = ' ';
@@ -194,7 +194,7 @@ bool names_path(std::string_view line, std::string_view folder) {
 bool writes_elsewhere(std::string_view line) {
   // `text` begins where a path would stand.
   const auto is_elsewhere = [](std::string_view text) {
-    const std::string_view path = text.substr(0, text.find_first_of(kEnds));
+    const std::string_view path = text.substr(0, text.find_first_of(kWordEnds));
     if (!path.starts_with('/')) return false;
     // "/tmp/../home" only looks harmless.
     if (path.find("/..") != std::string_view::npos) return true;

@@ -55,13 +55,6 @@ std::vector<int> tasks_in(std::string_view list, std::size_t most) {
   return tasks;
 }
 
-/// What stands after `mark` in `text`, or nothing when `mark` is not in it.
-std::optional<std::string_view> after(std::string_view text, std::string_view mark) {
-  const auto at = text.find(mark);
-  if (at == std::string_view::npos) return std::nullopt;
-  return text.substr(at + mark.size());
-}
-
 bool starts_with(std::string_view text, std::string_view start) {
   return text.substr(0, start.size()) == start;
 }
@@ -149,7 +142,7 @@ std::optional<SrunMessage> read_srun_message(std::string_view line, std::size_t 
     message.kind = form.kind;
     message.text = std::string(*text);
     if (!form.names_after.empty()) {
-      const std::string_view tail = *after(*text, form.names_after);
+      const std::string_view tail = *text_after(*text, form.names_after);
       const auto colon = tail.find(": ");
       // "failed on node n3: REASON"; "Node failure on n3"
       message.nodes = names_in(tail.substr(0, std::min(tail.find(' '), colon)), most);

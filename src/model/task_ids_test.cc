@@ -6,7 +6,7 @@
 namespace sickbay {
 namespace {
 
-TaskIds ids(std::string_view text) {
+TaskIds ids_in(std::string_view text) {
   auto parsed = TaskIds::parse(text);
   EXPECT_TRUE(parsed) << text;
   return parsed.value_or(TaskIds());
@@ -21,9 +21,9 @@ TEST(TaskIds, ReadsWhatSbatchTakesAndSlurmPrints) {
                          Row{"1,3,5,7", "1,3,5,7", 4}, Row{"[3-4,9%2]", "3-4,9", 3}, Row{"5,4,3", "3-5", 3},
                          Row{"0-9,4-12,14", "0-12,14", 14}, Row{"7,7", "7", 1}, Row{" 2-3 ", "2-3", 2},
                          Row{"0-4000000", "0-4000000", 4000001}}) {
-    EXPECT_EQ(ids(row.text).text(), row.again) << row.text;
-    EXPECT_EQ(ids(row.text).size(), row.size) << row.text;
-    EXPECT_EQ(ids(ids(row.text).text()), ids(row.text)) << row.text;
+    EXPECT_EQ(ids_in(row.text).text(), row.again) << row.text;
+    EXPECT_EQ(ids_in(row.text).size(), row.size) << row.text;
+    EXPECT_EQ(ids_in(ids_in(row.text).text()), ids_in(row.text)) << row.text;
   }
 }
 
@@ -34,18 +34,18 @@ TEST(TaskIds, RefusesWhatIsNone) {
 }
 
 TEST(TaskIds, AddsAndRemoves) {
-  TaskIds set = ids("0-9");
-  set.remove(ids("3,5-6,9-20"));
+  TaskIds set = ids_in("0-9");
+  set.remove(ids_in("3,5-6,9-20"));
   EXPECT_EQ(set.text(), "0-2,4,7-8");
-  set.add(ids("3,9"));
+  set.add(ids_in("3,9"));
   EXPECT_EQ(set.text(), "0-4,7-9");
   EXPECT_TRUE(set.contains(0) && set.contains(4) && set.contains(8));
   EXPECT_FALSE(set.contains(5) || set.contains(6) || set.contains(10));
-  set.remove(ids("0-100"));
+  set.remove(ids_in("0-100"));
   EXPECT_TRUE(set.empty());
-  EXPECT_EQ(ids("2,8").list(), (std::vector<TaskId>{2, 8}));
-  EXPECT_EQ(without(ids("1-5"), ids("2")).text(), "1,3-5");
-  EXPECT_EQ(without(ids("0-3,8-9"), ids("9-12")).text(), "0-3,8");
+  EXPECT_EQ(ids_in("2,8").list(), (std::vector<TaskId>{2, 8}));
+  EXPECT_EQ(without(ids_in("1-5"), ids_in("2")).text(), "1,3-5");
+  EXPECT_EQ(without(ids_in("0-3,8-9"), ids_in("9-12")).text(), "0-3,8");
 }
 
 // Every set of six ids against every other: the ranges say what sets would.

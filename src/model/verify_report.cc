@@ -19,12 +19,12 @@
 namespace sickbay {
 namespace {
 
-constexpr std::size_t kLongestLine = 64 * 1024;  ///< ours are under 1 KiB
+constexpr std::size_t kLongestReportLine = 64 * 1024;  ///< ours are under 1 KiB
 
 using namespace verify_notes;
 
 /// `text` as part of one line: no line ends, no control characters, not too long.
-std::string one_line(std::string_view text) {
+std::string note_line(std::string_view text) {
   constexpr std::size_t kMost = 300;
   std::string line(text.substr(0, kMost));
   for (char& c : line)
@@ -45,7 +45,7 @@ void note_pair(Notes& notes, std::size_t self, bool by_mpi, const Json& line) {
           .by_mpi = by_mpi,
           .by_launch = line["phase"].as_string() == "launch",
           .result = result,
-          .reason = one_line(line["detail"].as_string())};
+          .reason = note_line(line["detail"].as_string())};
   if (!line["lost"].is_number()) return;
   pair.lossy = line["lossy"].as_bool();
   // Both ends tell the same connection: one order for both.
@@ -62,17 +62,17 @@ void note_pair(Notes& notes, std::size_t self, bool by_mpi, const Json& line) {
 void note_storage(StorageNotes& storage, const Json& line) {
   storage.told = true;
   for (const auto& [place, said] : line["places"].members())
-    storage.places.emplace(one_line(place), one_line(said.as_string()));
-  storage.folder = one_line(line["folder"].as_string());
-  storage.mount = one_line(line["mount"].as_string());
-  storage.folder_is = one_line(line["folder_is"].as_string());
+    storage.places.emplace(note_line(place), note_line(said.as_string()));
+  storage.folder = note_line(line["folder"].as_string());
+  storage.mount = note_line(line["mount"].as_string());
+  storage.folder_is = note_line(line["folder_is"].as_string());
 }
 
 void note_own_line(Notes& notes, const Json& line) {
   notes.own_lines = true;
   const auto self = notes.place(line["node"].as_string());
   if (!self) return;
-  const std::string phase = one_line(line["phase"].as_string());
+  const std::string phase = note_line(line["phase"].as_string());
   // The script's own words: it runs there, which its rank may not.
   if (phase == "host") notes.host = self;
   if (phase == "launch") note_pair(notes, *self, false, line);
@@ -80,19 +80,19 @@ void note_own_line(Notes& notes, const Json& line) {
   NodeNotes& node = notes.nodes[*self];
   node.spoke = true;
   if (phase == "silent") {  // the step was ended for it: what dies now is being swept away
-    keep_first(node.silent, one_line(line["detail"].as_string()));
-    keep_first(node.silent_in, one_line(line["mode"].as_string()));
+    keep_first(node.silent, note_line(line["detail"].as_string()));
+    keep_first(node.silent_in, note_line(line["mode"].as_string()));
     notes.swept = true;
     return;
   }
   const bool net = line["mode"].as_string() == "net";
   if (phase == "start") {
     node.net_started = node.net_started || net;
-    if (!net) keep_first(node.kind, one_line(line["kind"].as_string()));
+    if (!net) keep_first(node.kind, note_line(line["kind"].as_string()));
   } else if (phase == "done") {
     node.net_done = node.net_done || net;
     node.alone_done = node.alone_done || line["mode"].as_string() == "node";
-    if (const std::string more = one_line(line["counted"].as_string()); !more.empty())
+    if (const std::string more = note_line(line["counted"].as_string()); !more.empty())
       node.counted += (node.counted.empty() ? "" : "; ") + more;
   } else if (phase == "reach") {
     note_pair(notes, *self, false, line);
@@ -101,7 +101,7 @@ void note_own_line(Notes& notes, const Json& line) {
   } else {
     if (phase == "storage") note_storage(node.storage, line);
     node.last_phase = phase;
-    const std::string detail = one_line(line["detail"].as_string());
+    const std::string detail = note_line(line["detail"].as_string());
     if (!line["ok"].as_bool() && node.wrong.empty()) {
       node.wrong = fmt::format("wrong result in phase {}: {}", phase, detail);
       node.wrong_in = phase != "disk"         ? VerifyFault::compute
@@ -136,9 +136,9 @@ void note_message(Notes& notes, const SrunMessage& message) {
         break;
       case Said::launch_failed:
         if (says_unreached(message.text))
-          notes.unreached.emplace_back(*notes.place(name), "could not launch: " + one_line(message.text));
+          notes.unreached.emplace_back(*notes.place(name), "could not launch: " + note_line(message.text));
         else
-          keep_first(node->launch, "could not launch: " + one_line(message.text));
+          keep_first(node->launch, "could not launch: " + note_line(message.text));
         break;
       case Said::node_failure:
         keep_first(node->node_failure, "Slurm reports a failure of the node");
@@ -157,7 +157,7 @@ void note_message(Notes& notes, const SrunMessage& message) {
       [[fallthrough]];
     case Said::refused:
     case Said::cannot_exec:
-      keep_first(notes.trouble, one_line(message.text));
+      keep_first(notes.trouble, note_line(message.text));
       break;
     case Said::oom_kill:
       notes.oom_kill = true;
@@ -173,7 +173,7 @@ void note_text(Notes& notes, std::string_view text) {
     const std::string_view line = text.substr(0, end);
     text.remove_prefix(std::min(end + 1, text.size()));
     // (Ours are shorter: what is longer, another program wrote.)
-    if (line.empty() || line.size() > kLongestLine) continue;
+    if (line.empty() || line.size() > kLongestReportLine) continue;
     if (line.front() == '{') {
       // (Before parsing: other programs print JSON, too.)
       if (line.find("sickbay_verify") == std::string_view::npos) continue;

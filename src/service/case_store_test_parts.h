@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Saved submissions in memory, for who needs no files.
+// Saved submissions in memory, or nowhere, for who needs no files.
 #pragma once
 #include <map>
 #include <vector>
@@ -7,6 +7,14 @@
 #include "service/case_store.h"
 
 namespace sickbay {
+
+/// Keeps nothing.
+struct NoStore : CaseStore {
+  Status save(std::int64_t, const Submission&) override { return {}; }
+  Result<Submission> load(std::int64_t) override { return fail(ErrorCode::not_found, ""); }
+  Status remove(std::int64_t) override { return {}; }
+  Result<std::vector<std::int64_t>> list() const override { return std::vector<std::int64_t>(); }
+};
 
 struct MemoryStore : CaseStore {
   std::map<std::int64_t, Submission> kept;

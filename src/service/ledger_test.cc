@@ -8,7 +8,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-const TimePoint kStart = from_unix_seconds(1'800'000'000);
+const TimePoint kLedgerStart = from_unix_seconds(1'800'000'000);
 
 Command command(const std::string& key, const std::string& subject = "c1") {
   return {key, subject, "release", Json::object({{"job_id", 7}})};
@@ -16,7 +16,7 @@ Command command(const std::string& key, const std::string& subject = "c1") {
 
 // A ledger and the clock of its journal.
 struct Book : Ledger {
-  TimePoint now = kStart;
+  TimePoint now = kLedgerStart;
 
   void take(Event event) {
     event.at = now;
@@ -108,7 +108,7 @@ TEST(Ledger, ANodeNeverClosesSoItsKeysAreForgottenWithTime) {
   book.intend("node:n3.d1", "node:n3");
   book.intend("node:n3.g1", "node:n3");
   book.end("node:n3.d1", "node:n3");
-  book.now = kStart + Ledger::kKept;
+  book.now = kLedgerStart + Ledger::kKept;
   book.intend("node:n4.d1", "node:n4");
   book.end("node:n4.d1", "node:n4");
   EXPECT_TRUE(book.knows("node:n3.d1")) << "to the day";
@@ -148,7 +148,7 @@ TEST(Ledger, DoesNotGrowForEver) {
   const auto kept_days = std::chrono::duration_cast<std::chrono::days>(Ledger::kKept).count();
   std::size_t most = 0;
   for (int no = 0; no < kCommands; ++no) {
-    book.now = kStart + Micros(24h) * no / kPerDay;
+    book.now = kLedgerStart + Micros(24h) * no / kPerDay;
     book.intend(key(no), subject(no));
     book.end(key(no), subject(no));
     most = std::max(most, book.kept());

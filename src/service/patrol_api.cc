@@ -11,7 +11,7 @@
 namespace sickbay {
 namespace {
 
-constexpr std::chrono::seconds kNodesMaxAge{2};
+constexpr std::chrono::seconds kFleetMaxAge{2};
 constexpr std::int64_t kMostBudget = 100'000;
 
 struct Asked {
@@ -76,7 +76,7 @@ Json view_of(const Controller& controller, const patrol::Round& round) {
 
 // What would be taken now.  Nothing is written; the queue is asked for, since nobody looks at it else.
 void PatrolEndpoints::plan(Api& api, Api::Call& c, const std::vector<std::string>& nodes, int budget) {
-  api.controller_.watch().with_nodes(kNodesMaxAge, [&api, c, nodes, budget](Status looked) {
+  api.controller_.watch().with_nodes(kFleetMaxAge, [&api, c, nodes, budget](Status looked) {
     if (!looked) return c.refuse(looked.error());
     api.manager_.waiting([&api, c, nodes, budget](Result<std::vector<WaitingJobs>> queue) {
       if (!queue) return c.refuse(queue.error());

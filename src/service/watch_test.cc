@@ -9,7 +9,7 @@
 #include "adapters/sim/sim_journal.h"
 #include "adapters/sim/sim_loop.h"
 #include "adapters/sim/sim_processes.h"
-#include "service/case_store.h"
+#include "service/case_store_test_parts.h"
 #include "service/controller.h"
 #include "service/effects.h"
 
@@ -19,13 +19,6 @@ namespace {
 using namespace std::chrono_literals;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
-
-struct NoStore : CaseStore {
-  Status save(std::int64_t, const Submission&) override { return {}; }
-  Result<Submission> load(std::int64_t) override { return fail(ErrorCode::not_found, ""); }
-  Status remove(std::int64_t) override { return {}; }
-  Result<std::vector<std::int64_t>> list() const override { return std::vector<std::int64_t>(); }
-};
 
 // A journal that counts what it is given at a time.
 struct HeardJournal final : Journal {

@@ -141,6 +141,14 @@ Status Connection::execute(std::string_view sql) {
   return impl_->run(sql, {}, Session::Allowed::anything, false, {}, {});
 }
 
+Result<std::int64_t> Connection::number(std::string_view sql) {
+  auto table = query(sql);
+  if (!table) return fail(std::move(table.error()));
+  if (table->rows.empty() || table->rows[0].empty()) return 0;
+  const auto* value = std::get_if<std::int64_t>(&table->rows[0][0]);
+  return value != nullptr ? *value : 0;
+}
+
 Result<ResultTable> Connection::select(std::string_view sql, std::size_t max_rows) {
   ResultTable table;
   bool too_many = false;

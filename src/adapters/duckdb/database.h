@@ -22,6 +22,7 @@ namespace sickbay::duck {
 /// integer, or real where they do not fit; other DECIMAL as real; infinite dates and times as the text
 /// "infinity".
 using Value = std::variant<std::monostate, std::string, std::int64_t, double, bool>;
+inline bool is_null(const Value& value) { return std::holds_alternative<std::monostate>(value); }
 
 struct ResultColumn {
   std::string name;
@@ -77,6 +78,8 @@ class Connection {
   /// (of transactions), timed_out (interrupted), os (memory); a producer's own.
   Result<ResultTable> query(std::string_view sql, const std::vector<Value>& parameters = {});
   Status execute(std::string_view sql);
+  /// The whole number that begins the first row of `sql`'s result; 0 where there is none.  Errors: as query.
+  Result<std::int64_t> number(std::string_view sql);
   /// One SELECT only, whatever `sql` holds, and no table function that may do more than read; for SQL that
   /// others wrote, together with OpenOptions::sandboxed.  Rows over `max_rows` are an error.
   Result<ResultTable> select(std::string_view sql, std::size_t max_rows);

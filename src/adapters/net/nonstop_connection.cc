@@ -12,7 +12,7 @@ namespace {
 
 using boost::system::error_code;
 
-constexpr std::size_t kReadSize = 16 << 10;
+constexpr std::size_t kFrameRead = 16 << 10;
 constexpr std::size_t kMostDropped = 1 << 20;  // behind the message; who sends more is cut
 
 }  // namespace
@@ -70,7 +70,7 @@ void NonstopConnection::read() {
 }
 
 void NonstopConnection::receive() {
-  static thread_local std::array<char, kReadSize> buffer;
+  static thread_local std::array<char, kFrameRead> buffer;
   const ssize_t n = ::recv(socket_->native_handle(), buffer.data(), buffer.size(), MSG_DONTWAIT);
   if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR)) return read();
   if (n < 0) return cut();

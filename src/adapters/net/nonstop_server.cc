@@ -20,7 +20,7 @@
 namespace sickbay {
 namespace {
 
-constexpr auto kAcceptPause = std::chrono::milliseconds(200);
+constexpr auto kPauseWithoutFiles = std::chrono::milliseconds(200);
 
 void keep_alive(int fd) {
   const int on = 1;  // a node that lost its power says nothing more
@@ -132,7 +132,7 @@ class AsioNonstopServer final : public NonstopServer {
         bytes_(std::make_shared<BodyBudget>(limits.arriving_bytes, limits.arriving_bytes_of_address)),
         // Who owes his message makes room.
         acceptor_(loop, {[this](Descriptor fd, const sockaddr_storage& from) { admit(std::move(fd), from); },
-                         [this] { drop_oldest(reading_); }, kAcceptPause}) {}
+                         [this] { drop_oldest(reading_); }, kPauseWithoutFiles}) {}
   ~AsioNonstopServer() override { close(); }
 
   Result<std::uint16_t> listen(const std::string& address, std::uint16_t port) override {

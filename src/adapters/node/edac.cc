@@ -2,8 +2,6 @@
 // edac, dimm: memory errors as the memory controllers count them.
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "adapters/node/families.h"
 
 namespace sickbay::node {
@@ -19,11 +17,6 @@ std::vector<std::string> controllers(const Tree& tree) {
   return found;
 }
 
-std::int64_t count(const Tree& tree, const std::string& file) {
-  // One that cannot be read counts as none: it must not take the others' sum with it.
-  return std::clamp<std::int64_t>(tree.number(file).value_or(0), 0, std::int64_t{1} << 52);
-}
-
 OperationEnd no_controller() {
   return unknown(fmt::format("{} has no memory controller: no ECC, or no driver for it", kControllers));
 }
@@ -36,8 +29,8 @@ OperationEnd edac(const Call& call) {
   if (all.empty()) return no_controller();
   for (const std::string& folder : all) {
     // "noinfo" are errors that no module could be given; the controller's counts hold them.
-    corrected += count(*call.tree, folder + "/ce_count");
-    uncorrected += count(*call.tree, folder + "/ue_count");
+    corrected += call.tree->count(folder + "/ce_count");
+    uncorrected += call.tree->count(folder + "/ue_count");
   }
   return found(Json::object({{"memory_corrected_errors", corrected},
                              {"memory_uncorrected_errors", uncorrected},
@@ -57,8 +50,8 @@ OperationEnd dimm(const Call& call) {
       if (!name.starts_with("dimm") && !name.starts_with("rank")) continue;
       any = true;
       const std::string module = folder + "/" + name;
-      const std::pair errors{count(*call.tree, module + "/dimm_ue_count"),
-                             count(*call.tree, module + "/dimm_ce_count")};
+      const std::pair errors{call.tree->count(module + "/dimm_ue_count"),
+                             call.tree->count(module + "/dimm_ce_count")};
       if (errors <= worst) continue;
       worst = errors;
       label = call.tree->word(module + "/dimm_label").value_or("");

@@ -16,9 +16,6 @@ bool is_device(std::string_view name) {
   return !name.empty() && name.size() < 64 && name != "." && name != ".." &&
          name.find('/') == std::string_view::npos;
 }
-std::int64_t count(const Tree& tree, const std::string& file) {
-  return std::clamp<std::int64_t>(tree.number(file).value_or(0), 0, std::int64_t{1} << 50);
-}
 
 Json share(std::int64_t part, std::int64_t whole) {
   return std::clamp(100.0 * static_cast<double>(part) / static_cast<double>(whole), 0.0, 100.0);
@@ -67,14 +64,14 @@ OperationEnd nic(const Call& call) {
   const bool up = state == "up" || (state != "down" && carrier == 1);
   const auto speed = call.tree->number(folder + "/speed");  // an error or -1 while the link is down
   const std::string duplex = call.tree->word(folder + "/duplex").value_or("");
-  const std::int64_t errors = count(*call.tree, folder + "/statistics/rx_errors") +
-                              count(*call.tree, folder + "/statistics/tx_errors");
+  const std::int64_t errors =
+      call.tree->count(folder + "/statistics/rx_errors") + call.tree->count(folder + "/statistics/tx_errors");
   Json out = Json::object({{"nic_up", up}});
   out.set("nic_speed", speed && *speed > 0 && *speed < (1 << 30) ? Json(*speed) : Json());
   out.set("nic_full_duplex", duplex == "full" ? Json(true) : duplex == "half" ? Json(false) : Json());
   out.set("nic_errors_new", call.since_last(device + " errors", errors));
   out.set("nic_link_changes_new",
-          call.since_last(device + " changes", count(*call.tree, folder + "/carrier_changes")));
+          call.since_last(device + " changes", call.tree->count(folder + "/carrier_changes")));
   return found(std::move(out), device);
 }
 
@@ -122,7 +119,7 @@ OperationEnd infiniband(const Call& call) {
       if (const auto value = to_fraction(next_word(rest)); up && value && *value >= 0 && *value < 1e6)
         slowest = std::min(slowest.value_or(*value), *value);
       for (const std::string_view name : {"symbol_error", "link_error_recovery", "link_downed"})
-        errors += count(tree, fmt::format("{}/counters/{}", folder, name));
+        errors += tree.count(fmt::format("{}/counters/{}", folder, name));
     }
   if (ports == 0) return unknown(fmt::format("no adapter in {} has a port", kAdapters));
   return found(Json::object({{"ib_ports", ports},

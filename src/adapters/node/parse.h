@@ -15,6 +15,9 @@
 
 namespace sickbay::node {
 
+/// The greatest integer of a specification: a double holds each up to it.
+inline constexpr std::int64_t kMostInteger = std::int64_t{1} << 53;
+
 /// Lines `NAME: 12 kB` of /proc/meminfo and /proc/PID/status; kB are made bytes, the rest are counts.
 std::optional<std::int64_t> field_of(std::string_view text, std::string_view name);
 

@@ -10,11 +10,9 @@
 namespace sickbay::node {
 namespace {
 
-constexpr std::int64_t kMost = std::int64_t{1} << 53;  // of an integer of a specification
-
 // The sum, held at the bound: garbage must not overflow.
 std::int64_t plus(std::int64_t a, std::int64_t b) {
-  return std::min(a + std::clamp<std::int64_t>(b, 0, kMost), kMost);
+  return std::min(a + std::clamp<std::int64_t>(b, 0, kMostInteger), kMostInteger);
 }
 
 unsigned byte_at(std::string_view bytes, std::size_t at) { return static_cast<unsigned char>(bytes[at]); }
@@ -27,7 +25,7 @@ std::uint32_t little_endian(std::string_view bytes, std::size_t at, std::size_t 
 // A number of JSON that may be absent.
 std::optional<std::int64_t> integer_in(const Json& json) {
   if (!json.is_int()) return std::nullopt;
-  return std::clamp<std::int64_t>(json.as_int(), 0, kMost);
+  return std::clamp<std::int64_t>(json.as_int(), 0, kMostInteger);
 }
 
 }  // namespace
@@ -37,7 +35,7 @@ std::optional<std::int64_t> field_of(std::string_view text, std::string_view nam
     if (!line->starts_with(name) || line->size() <= name.size() || (*line)[name.size()] != ':') continue;
     std::string_view rest = line->substr(name.size() + 1);
     const auto value = to_integer(next_word(rest));
-    if (!value || *value < 0 || *value > kMost / 1024) return std::nullopt;
+    if (!value || *value < 0 || *value > kMostInteger / 1024) return std::nullopt;
     return next_word(rest) == "kB" ? *value * 1024 : *value;
   }
   return std::nullopt;
@@ -150,7 +148,7 @@ std::vector<GpuLine> parse_gpus(std::string_view csv) {
     if (std::count(gpu.bus.begin(), gpu.bus.end(), ':') != 2) continue;
     gpu.temperature = to_fraction(trimmed(next_part(rest, ',')));
     gpu.uncorrected = to_integer(trimmed(next_part(rest, ',')));
-    if (gpu.uncorrected) gpu.uncorrected = std::clamp<std::int64_t>(*gpu.uncorrected, 0, kMost);
+    if (gpu.uncorrected) gpu.uncorrected = std::clamp<std::int64_t>(*gpu.uncorrected, 0, kMostInteger);
     while (!rest.empty()) gpu.throttled |= trimmed(next_part(rest, ',')) == "Active";
     gpus.push_back(std::move(gpu));
   }

@@ -8,14 +8,13 @@
 #include <map>
 #include <set>
 
+#include "adapters/node/parse.h"
 #include "base/pattern.h"
 #include "base/text.h"
 #include "base/words.h"
 
 namespace sickbay::node {
 namespace {
-
-constexpr std::int64_t kMost = std::int64_t{1} << 53;
 
 // Source: include/net/tcp_states.h of Linux, by number; the words are netstat's.
 constexpr std::array<std::string_view, 13> kStates = {
@@ -24,7 +23,7 @@ constexpr std::array<std::string_view, 13> kStates = {
 
 std::optional<std::int64_t> bounded(std::string_view text, int base = 10) {
   const auto n = to_integer(text, base);
-  return n && *n >= 0 && *n <= kMost ? n : std::nullopt;
+  return n && *n >= 0 && *n <= kMostInteger ? n : std::nullopt;
 }
 
 // "0100007F:0016", "0000...01000000:0016": words of 32 bits as this machine orders their bytes.
@@ -329,7 +328,7 @@ std::optional<MemoryErrors> parse_ras_summary(std::string_view text) {
     if (!n) continue;
     MemoryErrors& module = modules[std::string(words.substr(label, errors - label))];
     std::int64_t& count = words.starts_with("Corrected") ? module.corrected : module.uncorrected;
-    count = std::min(count + *n, kMost);
+    count = std::min(count + *n, kMostInteger);
   }
   for (const auto& [name, module] : modules) {
     worst.corrected = std::max(worst.corrected, module.corrected);

@@ -105,6 +105,10 @@ std::optional<std::int64_t> Tree::number(std::string_view file) const {
   return to_integer(trimmed(*text));
 }
 
+std::int64_t Tree::count(std::string_view file) const {
+  return std::clamp<std::int64_t>(number(file).value_or(0), 0, std::int64_t{1} << 50);
+}
+
 std::vector<std::string> Tree::list(std::string_view folder) const {
   std::vector<std::string> names;
   const std::unique_ptr<DIR, int (*)(DIR*)> open(::opendir(path(folder).c_str()), ::closedir);

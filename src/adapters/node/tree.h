@@ -36,6 +36,9 @@ class Tree {
   std::optional<std::string> word(std::string_view file) const;
   /// The number that the file holds; nothing where there is none.
   std::optional<std::int64_t> number(std::string_view file) const;
+  /// A counter: the number that the file holds, 0 where it cannot be read, between 0 and 2^50: a sum of some
+  /// must not be lost, or run over, by one.
+  std::int64_t count(std::string_view file) const;
   /// Names in a folder, sorted, without those that begin with a dot; empty where there is none.
   std::vector<std::string> list(std::string_view folder) const;
   bool exists(std::string_view file) const;

@@ -25,6 +25,7 @@
 #include <set>
 
 #include "adapters/node/families.h"
+#include "adapters/node/parse.h"
 #include "adapters/node/parse_site.h"
 #include "adapters/node/process_table.h"
 #include "base/text.h"
@@ -33,10 +34,8 @@
 namespace sickbay::node {
 namespace {
 
-constexpr std::int64_t kMostBytes = std::int64_t{1} << 53;  // of an integer of a specification
-
 std::int64_t sum(std::int64_t a, std::uint64_t b) {
-  return b > static_cast<std::uint64_t>(kMostBytes - a) ? kMostBytes : a + static_cast<std::int64_t>(b);
+  return b > static_cast<std::uint64_t>(kMostInteger - a) ? kMostInteger : a + static_cast<std::int64_t>(b);
 }
 
 /// An open descriptor.

@@ -17,7 +17,7 @@
 namespace sickbay::ckpt {
 namespace {
 
-constexpr std::size_t kBlock = 1 << 20;
+constexpr std::size_t kSentAtOnce = 1 << 20;
 constexpr int kLookMs = 200;
 
 // What is behind an answer: a text, or bytes of a file.
@@ -95,7 +95,7 @@ Status answer_one(KeepStream& stream, const KeepServer& server, const std::stop_
   if (!has) return stream.send(format_keep(KeepAnswer{}) + "\n");
   if (auto sent = stream.send(format_keep(KeepAnswer{has->size}) + "\n"); !sent) return sent;
   if (!has->file) return stream.send(has->text);
-  std::string block(kBlock, '\0');
+  std::string block(kSentAtOnce, '\0');
   for (std::uint64_t at = 0; at < has->size && !stop.stop_requested();) {
     const auto got = has->file->read_at(has->from + at, block);
     if (!got) return tl::unexpected<Error>(got.error());

@@ -16,7 +16,7 @@ namespace sickbay::ckpt {
 namespace {
 
 // How often the board and the own program are looked at: 4 times a second; the done file from every 20 ms on.
-constexpr Micros kLook = std::chrono::milliseconds(250), kOwnLook = std::chrono::milliseconds(20);
+constexpr Micros kRoundLook = std::chrono::milliseconds(250), kOwnLook = std::chrono::milliseconds(20);
 // Rank 0 sees a wish within a second. The others look once a millisecond of their number: 1000 looks a second
 // altogether, each at least every 5 s.
 constexpr Micros kLeadLook = std::chrono::seconds(1), kLongestLook = std::chrono::seconds(5);
@@ -87,14 +87,14 @@ class Side {
                                       me_.rank, describe_duration(patience())))
                         .remedied_by("let it set a handler before it computes; a script before it ends with "
                                      "'exec program'; or ask it by --ask-file"));
-      program_.pause(kLook);
+      program_.pause(kRoundLook);
     }
   }
   // The own program has written; what.  `over`: nobody waits for it any more.
   Result<std::string> own_written(const std::function<bool()>& over) {
     const TimePoint until = now() + patience();
-    TimePoint look = now() + kLook;
-    for (Micros length = kOwnLook;; length = std::min(length * 3 / 2, kLook)) {
+    TimePoint look = now() + kRoundLook;
+    for (Micros length = kOwnLook;; length = std::min(length * 3 / 2, kRoundLook)) {
       const bool ended = program_.ended();  // (before the look: it may write and end)
       auto label = program_.written();
       if (!label) return tl::unexpected<Error>(std::move(label.error()));
@@ -110,7 +110,7 @@ class Side {
       // The board is looked at less often than the program: the one is on shared storage.
       if (now() >= look) {
         if (over()) return fail(ErrorCode::conflict, "the other processes have given it up");
-        look = now() + 2 * kLook;
+        look = now() + 2 * kRoundLook;
       }
       program_.pause(length);
     }
@@ -277,7 +277,7 @@ class Lead : Side {
                               quote_for_message((*other)["label"].as_string()), quote_for_message(label)))
                 .remedied_by("let the processes agree on what they write when one of them is asked, "
                              "or --ask-one"));
-      program_.pause(kLook);
+      program_.pause(kRoundLook);
       tell_again();
     }
   }
@@ -348,7 +348,7 @@ class Follow : Side {
   Follow(Series& series, const Participant& me, Watched& program, const RoundsWish& wish,
          const TakeTogether& take, Board board)
       : Side(series, me, program, wish, take, std::move(board)),
-        look_(std::clamp<Micros>(std::chrono::milliseconds(me.ranks), kLook, kLongestLook)) {}
+        look_(std::clamp<Micros>(std::chrono::milliseconds(me.ranks), kRoundLook, kLongestLook)) {}
 
   Status run() {
     while (!program_.ended()) {

@@ -14,7 +14,7 @@
 namespace sickbay::diagnose::nhc {
 namespace {
 
-constexpr std::string_view kActions = "what it does to the process is left out";
+constexpr std::string_view kNoActions = "what it does to the process is left out";
 
 NhcLook process_look(std::string builtin, Json arguments) {
   return {std::move(builtin), std::move(arguments), "processes", "processes"};
@@ -81,7 +81,7 @@ NhcTranslation service(const Words& w, const NhcSettings&) {
   }
   rule.description = fmt::format("Service {} {}", name, unwanted ? "runs" : "does not run");
   rule.tells_only = o.has('0');
-  if (o.has('k') || o.has('s')) add_note(note, kActions);
+  if (o.has('k') || o.has('s')) add_note(note, kNoActions);
   if (o.has('e') || o.has('E')) add_note(note, kShellCommands);
   if (!unwanted && plain && (o.has('S') || o.has('r') || o.has('c'))) {
     rule.repair = "restart_service";
@@ -161,7 +161,7 @@ NhcTranslation lineage(const Words& w, const NhcSettings& settings) {
                                                               {"except", allowed_users(settings, more)}}))};
   rule.fault = "{stray_processes} > 0";
   rule.description = "Processes of users do not descend from Slurm's";
-  std::string note = actions.kills ? std::string(kActions) : "";
+  std::string note = actions.kills ? std::string(kNoActions) : "";
   const bool by_command = !o.given['c'].empty() || !o.given['p'].empty();
   if (by_command) add_note(note, "processes are not left out by command or number, so it tells only");
   rule.tells_only = !actions.dies || by_command;
@@ -234,7 +234,7 @@ NhcTranslation resources(const Words& w, const NhcSettings& settings, Resource w
       fmt::format("A process uses {} {} or more", limit, kNouns[static_cast<std::size_t>(which)]);
   rule.tells_only = o.has('0');
   const bool acts = o.has('k') || o.has('K') || o.has('e') || o.has('r');
-  return taken(std::move(rule), acts ? std::string(kActions) : "");
+  return taken(std::move(rule), acts ? std::string(kNoActions) : "");
 }
 NhcTranslation by_cpu(const Words& w, const NhcSettings& s) { return resources(w, s, Resource::cpu); }
 NhcTranslation by_address_space(const Words& w, const NhcSettings& s) {

@@ -36,7 +36,7 @@ struct FaultRow {
   bool (*signal)(int fault_signal);  ///< of P's ranks, 0 for none
   bool only_if_output_says_so = false;
 };
-constexpr auto kRows = std::to_array<FaultRow>({
+constexpr auto kFaultRows = std::to_array<FaultRow>({
     // These four can make a program do anything, also give a wrong result.
     {VerifyFault::compute, by_any, any_signal},
     {VerifyFault::died, by_any, any_signal},
@@ -79,8 +79,8 @@ bool explains(const NodeResult& result, const Run& program) {
   if (!is_bad(result, program)) return false;
   const VerifyFault fault = verify_fault_from(result.fault);
   const auto row =
-      std::find_if(kRows.begin(), kRows.end(), [&](const FaultRow& each) { return each.fault == fault; });
-  return row != kRows.end() && (row->symptoms & symptom_bit(program.symptom)) != 0 &&
+      std::find_if(kFaultRows.begin(), kFaultRows.end(), [&](const FaultRow& each) { return each.fault == fault; });
+  return row != kFaultRows.end() && (row->symptoms & symptom_bit(program.symptom)) != 0 &&
          row->signal(fault_signal(program)) &&
          (!row->only_if_output_says_so || output_speaks_of_writing(program));
 }

@@ -248,7 +248,7 @@ bool any_of(const Names& nodes, const Names& bad) { return !hosts_in_both(nodes,
 
 // One row per kind of trouble: which nodes are bad, what the program does, and the verdict that must come of
 // it.
-struct Row {
+struct TableRow {
   const char* name;
   std::function<void(World&)> trouble;
   Cause cause;
@@ -258,7 +258,7 @@ struct Row {
 };
 
 TEST(Identify, TellsProgramFromNode) {
-  const std::vector<Row> rows = {
+  const std::vector<TableRow> rows = {
       {"healthy", [](World&) {}, Cause::normal, "", "ok", Confidence::high},
       {"program bug", [](World& w) { w.program = [](int, const Names&) { return fails(); }; }, Cause::program,
        "", "P1", Confidence::high},
@@ -410,7 +410,7 @@ TEST(Identify, TellsProgramFromNode) {
                                    }; },
        Cause::cancelled, "", "end", Confidence::high},
   };
-  for (const Row& row : rows) {
+  for (const TableRow& row : rows) {
     SCOPED_TRACE(row.name);
     World world("n[1-6]");
     row.trouble(world);

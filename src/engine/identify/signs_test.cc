@@ -17,13 +17,13 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using namespace std::chrono_literals;
 
-struct World {
+struct SignsWorld {
   cluster::Cluster cluster;
   State state;
   TimePoint start = from_unix_seconds(1'800'000'000);
   std::chrono::seconds ahead{0};  ///< the agents' clocks
 
-  World() {
+  SignsWorld() {
     say("c1", kCaseOpened, Json::object({{"owner", Owner{"alice", 1000, 1000}.to_json()}}));
     say("c1", kJobBound, Json::object({{"run", "c1.r1"}, {"job_id", 7}}));
   }
@@ -68,7 +68,7 @@ struct World {
 };
 
 TEST(Signs, AFindingInTheRunIsEvidenceAgainstItsNode) {
-  World w;
+  SignsWorld w;
   w.job("RUNNING", kNoTime);
   w.finding("f1", "n2", 30s);
   w.finding("f2", "n9", 30s);
@@ -76,7 +76,7 @@ TEST(Signs, AFindingInTheRunIsEvidenceAgainstItsNode) {
 }
 
 TEST(Signs, WhatWasThereBeforeTheRunCountsUnlessItWasGone) {
-  World w;
+  SignsWorld w;
   w.finding("f1", "n1", -3600s);
   w.finding("f2", "n2", -3600s);
   w.finding("f3", "n2", -60s, "ok");
@@ -87,7 +87,7 @@ TEST(Signs, WhatWasThereBeforeTheRunCountsUnlessItWasGone) {
 }
 
 TEST(Signs, WhatIsFoundSoonAfterTheRunCountsAndLaterDoesNot) {
-  World w;
+  SignsWorld w;
   w.job("RUNNING", kNoTime);
   w.job("FAILED", w.start + 100s);
   w.finding("f1", "n1", 900s);
@@ -113,7 +113,7 @@ TEST(Signs, AWrongClockHidesNoFinding) {
            {"behind, and gone before it", -3700s, -3650s, -3600s, false},
            {"an older sickbayd did not say how far", 3620s, 0s, 0s, false},
        }) {
-    World w;
+    SignsWorld w;
     w.ahead = row.ahead;
     w.job("RUNNING", kNoTime);
     w.job("FAILED", w.start + 100s);
@@ -155,7 +155,7 @@ TEST(Signs, AnUndecidedVerdictNamesWhatWasFound) {
     if (row.rule == "U10") undecided = &row;
     if (row.rule == "P1") program = &row;
   }
-  World w;
+  SignsWorld w;
   w.job("RUNNING", kNoTime);
   w.finding("f1", "n2", 30s);
   w.job("FAILED", w.start + 100s);
@@ -174,7 +174,7 @@ TEST(Signs, AnUndecidedVerdictNamesWhatWasFound) {
 }
 
 TEST(Signs, UnknownIsNoSign) {
-  World w;
+  SignsWorld w;
   w.job("RUNNING", kNoTime);
   w.finding("f1", "n1", 10s, "unknown");
   EXPECT_THAT(w.evidence(), IsEmpty());

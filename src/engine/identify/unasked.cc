@@ -15,7 +15,7 @@ namespace {
 using enum Confidence;
 
 // The order is part of the table: what speaks against a node by itself stands first, then what acquits it.
-constexpr auto kRows = std::to_array<Row>({
+constexpr auto kUnaskedRows = std::to_array<Row>({
     {"U1", e_lost, n_any, o_any, k_any, Cause::node, medium, "Slurm lost a node under it"},
 
     // --- a black hole: jobs of several users convict the node; that this job was one of them is likely.
@@ -132,14 +132,14 @@ constexpr auto kExplained = std::to_array<Explained>({
 
 }  // namespace
 
-std::span<const Row> rows() { return kRows; }
+std::span<const Row> rows() { return kUnaskedRows; }
 
 const Row& row_for(const Facts& facts) {
-  const auto row = std::ranges::find_if(kRows, [&](const Row& r) {
+  const auto row = std::ranges::find_if(kUnaskedRows, [&](const Row& r) {
     return (r.end & facts.end) != 0 && (r.node & facts.node) != 0 && (r.others & facts.others) != 0 &&
            (r.kin & facts.kin) != 0;
   });
-  SB_CHECK(row != kRows.end(), "the last row fits all");
+  SB_CHECK(row != kUnaskedRows.end(), "the last row fits all");
   return *row;
 }
 

@@ -18,15 +18,15 @@ diagnose::Period period(const std::string& name, Initial initial) {
   p.initial = std::move(initial);
   return p;
 }
-const std::string kQuick = "quick", kDeep = "deep", kExtended = "extended";
+const std::string kQuickMode = "quick", kDeepMode = "deep", kExtended = "extended";
 
 TEST(Modes, AreATextOrTheDeepestOfTheFlags) {
   const struct {
     Initial initial;
     const char* mode;
   } rows[] = {
-      {{{"mode", kDeep}}, "deep"},
-      {{{"z0", kQuick}, {"repair", true}}, "quick"},
+      {{{"mode", kDeepMode}}, "deep"},
+      {{{"z0", kQuickMode}, {"repair", true}}, "quick"},
       {{{"quick", true}, {"deep", true}, {"extended", false}}, "deep"},
       {{{"extended", true}, {"quick", true}}, "extended"},
       {{{"quick", false}}, ""},
@@ -39,9 +39,9 @@ TEST(Modes, AreATextOrTheDeepestOfTheFlags) {
 
 TEST(Modes, OfARequestComeFromAPeriodThatHasThemElseTheyAreReplaced) {
   diagnose::Specification words, flags;
-  words.periods = {period("day", {{"mode", kQuick}, {"limit", std::int64_t{1}}}),
-                   period("night", {{"mode", kDeep}, {"limit", std::int64_t{2}}}),
-                   period("rest", {{"mode", kQuick}, {"limit", std::int64_t{3}}})};
+  words.periods = {period("day", {{"mode", kQuickMode}, {"limit", std::int64_t{1}}}),
+                   period("night", {{"mode", kDeepMode}, {"limit", std::int64_t{2}}}),
+                   period("rest", {{"mode", kQuickMode}, {"limit", std::int64_t{3}}})};
   flags.periods = {period("care", {{"extended", true}, {"repair", true}}),
                    period("day", {{"quick", true}, {"repair", false}})};
   const struct {

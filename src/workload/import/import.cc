@@ -107,14 +107,6 @@ class Transaction {
   duck::Connection* connection_;
 };
 
-Result<std::int64_t> number(duck::Connection& connection, std::string_view sql) {
-  auto table = connection.query(sql);
-  if (!table) return fail(std::move(table.error()));
-  if (table->rows.empty() || table->rows[0].empty()) return 0;
-  const auto* value = std::get_if<std::int64_t>(&table->rows[0][0]);
-  return value != nullptr ? *value : 0;
-}
-
 // What becomes of the records of jobs that may go on.
 enum class Kept : std::uint8_t {
   none,   // the store is for one import, or no log tells of runs and none is kept
@@ -124,9 +116,9 @@ enum class Kept : std::uint8_t {
 
 Result<Kept> kept_records(Store& store, bool tells_runs) {
   if (store.scratch()) return Kept::none;
-  auto kept = number(store.connection(), "SELECT count(*) FROM (SELECT 1 FROM run_records LIMIT 1)");
+  auto kept = store.connection().number("SELECT count(*) FROM (SELECT 1 FROM run_records LIMIT 1)");
   if (!kept) return fail(std::move(kept.error()));
-  auto jobs = number(store.connection(), "SELECT count(*) FROM (SELECT 1 FROM jobs LIMIT 1)");
+  auto jobs = store.connection().number("SELECT count(*) FROM (SELECT 1 FROM jobs LIMIT 1)");
   if (!jobs) return fail(std::move(jobs.error()));
   if (*kept == 0 && !tells_runs) return Kept::none;
   return *kept == 0 && *jobs == 0 ? Kept::first : Kept::again;
@@ -291,7 +283,7 @@ Result<ImportResult> import_logs(Store& store, const ImportOrder& order) {
   if (!transaction) return fail(std::move(transaction.error()));
   if (store.scratch())
     if (auto made = store.make_jobs(writer->columns()); !made) return fail(std::move(made.error()));
-  auto before = number(connection, "SELECT count(*) FROM (SELECT 1 FROM jobs LIMIT 1)");
+  auto before = connection.number("SELECT count(*) FROM (SELECT 1 FROM jobs LIMIT 1)");
   if (!before) return fail(std::move(before.error()));
   const bool empty = *before == 0;
   auto filled = connection.execute(
@@ -318,7 +310,7 @@ Result<ImportResult> import_logs(Store& store, const ImportOrder& order) {
     auto made = remerge->run(connection, tells_runs);
     if (!made) return fail(std::move(made.error()));
     remade = *made;
-    auto others = number(connection, "SELECT count(*) FROM incoming");
+    auto others = connection.number("SELECT count(*) FROM incoming");
     if (!others) return fail(std::move(others.error()));
     result.jobs_new = static_cast<std::uint64_t>(*others);
     if (auto dropped = connection.execute(Remerge::done_sql()); !dropped)
@@ -330,8 +322,8 @@ Result<ImportResult> import_logs(Store& store, const ImportOrder& order) {
   } else if (!empty) {
     if (auto combined = connection.execute(combine_sql()); !combined)
       return fail(std::move(combined.error()));
-    auto pairs = number(connection, "SELECT count(*) FROM import_pairs");
-    auto changed = number(connection, "SELECT count(*) FROM import_combined");
+    auto pairs = connection.number("SELECT count(*) FROM import_pairs");
+    auto changed = connection.number("SELECT count(*) FROM import_combined");
     if (!pairs) return fail(std::move(pairs.error()));
     if (!changed) return fail(std::move(changed.error()));
     result.jobs_changed = static_cast<std::uint64_t>(*changed);

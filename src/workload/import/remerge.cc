@@ -91,13 +91,6 @@ std::string rest_sql() {
       same_id("t", "a"), column_names(job_columns(), "a"));
 }
 
-Result<std::int64_t> number(duck::Connection& connection, std::string_view sql) {
-  auto table = connection.query(sql);
-  if (!table) return fail(std::move(table.error()));
-  const auto* value = std::get_if<std::int64_t>(&table->rows.at(0).at(0));
-  return value != nullptr ? *value : 0;
-}
-
 // `values`: the number of the id, record_columns(), row_kind.  Texts of `row` point into them.
 void read_row(const std::vector<duck::Value>& values, Row& row) {
   const auto columns = record_columns();
@@ -248,18 +241,18 @@ Status Remerge::remake(duck::Connection& connection, std::int64_t count) {
 
 Result<Remade> Remerge::run(duck::Connection& connection, bool tells_runs) {
   if (auto found = connection.execute(touched_sql(tells_runs)); !found) return fail(std::move(found.error()));
-  auto ids = number(connection, "SELECT count(*) FROM touched");
+  auto ids = connection.number("SELECT count(*) FROM touched");
   if (!ids) return fail(std::move(ids.error()));
   Remade result;
   if (*ids > 0) {
     if (auto made = remake(connection, *ids); !made) return fail(std::move(made.error()));
-    auto before = number(connection, "SELECT count(*) FROM touched_jobs");
-    auto after = number(connection, "SELECT count(*) FROM remade WHERE row_kind IS NULL");
-    auto same = number(
-        connection, fmt::format("SELECT count(*) FROM (SELECT hash({}) FROM remade WHERE row_kind IS NULL "
-                                "INTERSECT ALL SELECT hash({}) FROM touched_jobs t JOIN jobs j ON j.rowid = "
-                                "t.r) alike",
-                                column_names(job_columns()), column_names(job_columns(), "j")));
+    auto before = connection.number("SELECT count(*) FROM touched_jobs");
+    auto after = connection.number("SELECT count(*) FROM remade WHERE row_kind IS NULL");
+    auto same = connection.number(
+        fmt::format("SELECT count(*) FROM (SELECT hash({}) FROM remade WHERE row_kind IS NULL "
+                    "INTERSECT ALL SELECT hash({}) FROM touched_jobs t JOIN jobs j ON j.rowid = "
+                    "t.r) alike",
+                    column_names(job_columns()), column_names(job_columns(), "j")));
     for (auto* n : {&before, &after, &same})
       if (!*n) return fail(std::move(n->error()));
     result.unchanged = static_cast<std::uint64_t>(*same);

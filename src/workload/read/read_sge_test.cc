@@ -10,14 +10,14 @@
 namespace sickbay::workload {
 namespace {
 
-struct Made {
+struct MadeSge {
   std::string host = "n1.cluster", name = "melt", project = "NONE", account = "sge", pe = "NONE",
               category = "-U STAFF -l h_rt=7200,h_vmem=2G -q all.q", pe_task = "NONE", behind = ":0:0",
               cpu = "3504.750000", vmem = "1073741824.000000", wallclock = "3600";
   long id = 7, submit = 1514123433, start = 1514123473, end = 1514127073, task = 0, slots = 1;
   int failed = 0, status = 0;
 };
-std::string record(const Made& m) {
+std::string sge_record(const MadeSge& m) {
   return fmt::format(
       "all.q:{}:staff:ann:{}:{}:{}:5:{}:{}:{}:{}:{}:{}:3500.250000:4.500000:4044.000000:0:0:0:0:824:3:0:504."
       "000000:16:0:0:0:106:12:{}:defaultdepartment:{}:{}:{}:{}:0.100000:0.000000:{}:0.000000:{}:{}{}\n",
@@ -27,7 +27,7 @@ std::string record(const Made& m) {
 constexpr const char* kVersion = "# Version: 8.1.9\n# \n# DO NOT MODIFY THIS FILE MANUALLY!\n# \n";
 
 TEST(ReadSge, ReadsAJob) {
-  const auto log = read_log(open_sge, kVersion + record({}));
+  const auto log = read_log(open_sge, kVersion + sge_record({}));
   ASSERT_EQ(log->rows.size(), 1U) << (log->rejects.empty() ? "" : log->rejects[0]);
   EXPECT_EQ(
       text_of(log->row(0)),
@@ -46,7 +46,7 @@ TEST(ReadSge, ReadsAJob) {
 
 TEST(ReadSge, ReadsWhatOldAndUnivasVersionsWrite) {
   // Of 5.3: up to the department, and up to io.
-  const std::string whole = record({});
+  const std::string whole = sge_record({});
   const auto cut_at = [&](int fields) {
     std::size_t at = 0;
     for (int i = 0; i < fields; ++i) at = whole.find(':', at) + 1;
@@ -61,7 +61,7 @@ TEST(ReadSge, ReadsWhatOldAndUnivasVersionsWrite) {
   EXPECT_EQ(read_log(open_sge, cut_at(32))->rejects,
             std::vector<std::string>{"it has 32 fields, and an accounting record has 33 or more"});
   // Univa: milliseconds, and fields behind the 45th.
-  const auto log = read_log(open_sge, record({.behind = ":0:0:/home/ann:qsub -l h_rt\xff"
+  const auto log = read_log(open_sge, sge_record({.behind = ":0:0:/home/ann:qsub -l h_rt\xff"
                                                         "1 x.sh",
                                               .wallclock = "3600.125",
                                               .submit = 1514123433001,
@@ -79,7 +79,7 @@ TEST(ReadSge, ReadsTheReportingFile) {
                "1278638133:new_job:1278638133:38:-1:NONE:job:ann:staff::defaultdepartment:sge:1024\n"
                "1278638133:job_log:1278638133:pending:38:-1:NONE::ann:login:0:1024:1278638133:job:ann:staff::"
                "defaultdepartment:sge:new job\n1278638142:acct:" +
-                   record({.id = 38}));
+                   sge_record({.id = 38}));
   EXPECT_TRUE(looks_like_sge(log->text, {}));
   ASSERT_EQ(log->spans.size(), 1U);
   ASSERT_EQ(log->rows.size(), 1U);
@@ -87,12 +87,12 @@ TEST(ReadSge, ReadsTheReportingFile) {
 }
 
 TEST(ReadSge, ReadsArraysProjectsAndCategoriesWithColons) {
-  const auto log = read_log(open_sge, record({.project = "phys",
+  const auto log = read_log(open_sge, sge_record({.project = "phys",
                                               .account = "lab",
                                               .category = "-l h_rt=1:30:00,h_vmem=512M -q a:b",
                                               .behind = ":17:1514123433",
                                               .task = 4}) +
-                                          record({.account = "lab", .category = "NONE"}));
+                                          sge_record({.account = "lab", .category = "NONE"}));
   ASSERT_EQ(log->rows.size(), 2U) << (log->rejects.empty() ? "" : log->rejects[0]);
   const Row& row = log->row(0);
   EXPECT_EQ(row.get(Text::job_id), "7[4]");
@@ -111,8 +111,8 @@ TEST(ReadSge, ReadsArraysProjectsAndCategoriesWithColons) {
 }
 
 TEST(ReadSge, TellsHowAJobEnded) {
-  const auto ended = [](Made made) {
-    const auto log = read_log(open_sge, record(made));
+  const auto ended = [](MadeSge made) {
+    const auto log = read_log(open_sge, sge_record(made));
     if (log->rows.size() != 1) return std::string("none");
     const Row& row = log->row(0);
     return fmt::format("{} {}:{}", row.get(Text::state), row.get(Num::exit_code), row.get(Num::exit_signal));
@@ -130,7 +130,7 @@ TEST(ReadSge, TellsHowAJobEnded) {
   EXPECT_EQ(ended({.vmem = "2147483648.000000", .failed = 100, .status = 137}), "OUT_OF_MEMORY 0:9");
   EXPECT_EQ(ended({.failed = 37, .status = 137}), "TIMEOUT 0:9");
   EXPECT_EQ(ended({.failed = 77}), "FAILED 0:0");
-  const auto again = read_log(open_sge, record({.failed = 25}));
+  const auto again = read_log(open_sge, sge_record({.failed = 25}));
   EXPECT_EQ(again->row(0).kind, RowKind::rerun);
   EXPECT_EQ(again->row(0).get(Text::state), "REQUEUED");
   EXPECT_EQ(again->row(0).get(Text::reason), "rescheduling");
@@ -138,7 +138,7 @@ TEST(ReadSge, TellsHowAJobEnded) {
 
 TEST(ReadSge, TakesNoPartOfACategoryForAProcess) {
   for (const char* category : {"-l h_rt=1:00:00", "-l h_rt=1:00:00 -pe mpi 16"}) {
-    const auto log = read_log(open_sge, record({.category = category}));
+    const auto log = read_log(open_sge, sge_record({.category = category}));
     ASSERT_EQ(log->rows.size(), 1U);
     EXPECT_EQ(log->row(0).kind, RowKind::job) << category;
     EXPECT_EQ(log->row(0).get(Text::constraints), category);
@@ -148,7 +148,7 @@ TEST(ReadSge, TakesNoPartOfACategoryForAProcess) {
 
 // A job that could not be started has no times.
 TEST(ReadSge, LeavesOutWhatIsNotKnown) {
-  const auto log = read_log(open_sge, record({.pe = "mpi",
+  const auto log = read_log(open_sge, sge_record({.pe = "mpi",
                                               .cpu = "0.000000",
                                               .vmem = "0.000000",
                                               .wallclock = "0",
@@ -167,8 +167,8 @@ TEST(ReadSge, LeavesOutWhatIsNotKnown) {
 // Processes that were started by qrsh -inherit: the job has the CPU time of all.
 TEST(ReadSge, ProcessesOfAParallelJobAreItsSteps) {
   const auto log = read_log(
-      open_sge, record({.pe = "mpi", .cpu = "100.5", .slots = 32}) +
-                    record({.host = "n2", .pe = "mpi", .pe_task = "1.n2", .cpu = "50.25", .slots = 32}));
+      open_sge, sge_record({.pe = "mpi", .cpu = "100.5", .slots = 32}) +
+                    sge_record({.host = "n2", .pe = "mpi", .pe_task = "1.n2", .cpu = "50.25", .slots = 32}));
   ASSERT_EQ(log->rows.size(), 3U) << (log->rejects.empty() ? "" : log->rejects[0]);
   EXPECT_EQ(log->spans[0].job, log->spans[1].job);
   EXPECT_EQ(log->row(2).kind, RowKind::step);
@@ -179,11 +179,11 @@ TEST(ReadSge, ProcessesOfAParallelJobAreItsSteps) {
 }
 
 TEST(ReadSge, RejectsWhatCannotBeRead) {
-  Made early;
+  MadeSge early;
   early.submit = -5;
   const auto log =
-      read_log(open_sge, record({.id = -3}) + record({}).replace(0, 5, "::") + record({.wallclock = "x"}) +
-                             "hello:you\n" + record(early) + record({}));
+      read_log(open_sge, sge_record({.id = -3}) + sge_record({}).replace(0, 5, "::") + sge_record({.wallclock = "x"}) +
+                             "hello:you\n" + sge_record(early) + sge_record({}));
   EXPECT_EQ(log->rows.size(), 1U);
   ASSERT_GE(log->rejects.size(), 5U);
   EXPECT_EQ(log->rejects[0], "'-3' is no job id");
@@ -194,7 +194,7 @@ TEST(ReadSge, RejectsWhatCannotBeRead) {
 }
 
 TEST(ReadSge, RejectsARecordOverTheLimitAndGoesOn) {
-  const auto log = read_log(open_sge, "q:" + std::string(kMaxRecord, 'x') + "\n" + record({}));
+  const auto log = read_log(open_sge, "q:" + std::string(kMaxRecord, 'x') + "\n" + sge_record({}));
   EXPECT_EQ(log->rows.size(), 1U);
   expect_rejected(*log, "none may be over");
 }
@@ -204,7 +204,7 @@ TEST(ReadSge, AgreesWithANaiveReaderOnRandomLogs) {
   std::string text = kVersion;
   std::vector<std::string> lines;
   for (int i = 0; i < 300; ++i) {
-    Made made;
+    MadeSge made;
     made.id = i + 1;
     made.start = made.submit + static_cast<long>(random() % 1000);
     made.end = made.start + static_cast<long>(random() % 100000);
@@ -214,7 +214,7 @@ TEST(ReadSge, AgreesWithANaiveReaderOnRandomLogs) {
     made.status = random() % 4 == 0 ? 1 : 0;
     made.name = "n" + std::to_string(random() % 7);
     made.cpu = fmt::format("{}.{:06}", random() % 100000, random() % 1000 * 1000);
-    lines.push_back(record(made));
+    lines.push_back(sge_record(made));
     text += lines.back();
     if (random() % 5 == 0) text += random() % 2 == 0 ? "\n" : "# a word\n";
   }
@@ -239,8 +239,8 @@ TEST(ReadSge, AgreesWithANaiveReaderOnRandomLogs) {
 }
 
 TEST(ReadSge, SurvivesDamage) {
-  survive_damage(open_sge, kVersion + record({}) + record({.pe = "mpi", .pe_task = "1.n2", .task = 3}) +
-                               "1278638142:acct:" + record({.failed = 100, .status = 137}));
+  survive_damage(open_sge, kVersion + sge_record({}) + sge_record({.pe = "mpi", .pe_task = "1.n2", .task = 3}) +
+                               "1278638142:acct:" + sge_record({.failed = 100, .status = 137}));
 }
 
 }  // namespace

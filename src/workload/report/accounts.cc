@@ -17,7 +17,7 @@
 namespace sickbay::workload {
 namespace {
 
-constexpr auto kUnits = std::to_array<std::string_view>({"SU", "core-h", "GPU-h", "node-h"});
+constexpr auto kChargeUnits = std::to_array<std::string_view>({"SU", "core-h", "GPU-h", "node-h"});
 
 // Slurm has an account above all others.
 constexpr std::string_view kRoot = "root";
@@ -82,7 +82,7 @@ Result<SiteAccount> read_account(const SitePlace& place, const std::string& name
     }
     if (!value.is_string()) return place.wrong(value, fmt::format("'{}' must be a text", key));
     const std::string text = value.as_string();
-    if (key == "unit" && std::find(kUnits.begin(), kUnits.end(), text) == kUnits.end())
+    if (key == "unit" && std::find(kChargeUnits.begin(), kChargeUnits.end(), text) == kChargeUnits.end())
       return place.wrong(value,
                          fmt::format("there is no unit {} of budgets; known: SU, core-h, GPU-h, node-h",
                                      quote_for_message(text)));

@@ -14,8 +14,6 @@
 namespace sickbay::workload {
 namespace {
 
-TimePoint utc(const std::string& text) { return *parse_time(text + "Z"); }
-
 // Job 7 ran three times: the log has all three.  Job 8 did, and the log (sacct without --duplicates) has the
 // last run alone.  Job 9's id was another job's before.
 constexpr const char* kRuns =

@@ -10,8 +10,6 @@ namespace {
 
 using duck::Connection;
 
-bool is_null(const duck::Value& value) { return std::holds_alternative<std::monostate>(value); }
-
 // Where no period was asked for, all of the log counts: what of it lies outside of its span, and which jobs
 // are strays.
 Status add_outside(Connection& connection, Document& document) {
@@ -23,7 +21,7 @@ Status add_outside(Connection& connection, Document& document) {
   if (!outside) return fail(std::move(outside.error()).in("looking for jobs outside of the span of the log"));
   const auto& row = outside->rows.at(0);
   const auto jobs = std::get<std::int64_t>(row[0]);
-  const double hours = is_null(row[1]) ? 0 : std::get<double>(row[1]);
+  const double hours = duck::is_null(row[1]) ? 0 : std::get<double>(row[1]);
   const auto number = [&](const duck::Value& value, duck::Type type, const char* unit) {
     return value_text(document, value, type, unit);
   };
@@ -35,7 +33,7 @@ Status add_outside(Connection& connection, Document& document) {
                               "by day or month"),
                       number(row[0], duck::Type::integer, "jobs")),
                number(hours, duck::Type::real, "core-h")));
-  if (!is_null(row[2]) && std::get<std::int64_t>(row[2]) > 0)
+  if (!duck::is_null(row[2]) && std::get<std::int64_t>(row[2]) > 0)
     document.facts.emplace_back(
         message(document, "fact.strays", "Jobs far from all others"),
         filled(message(document, "page.strays",
@@ -51,7 +49,7 @@ Result<std::string> period_text(Connection& connection, const Document& document
   auto period = connection.query(fmt::format("SELECT begins, ends, days FROM {}", table));
   if (!period) return fail(period.error());
   const auto& row = period->rows.at(0);
-  if (is_null(row[0])) return std::string();
+  if (duck::is_null(row[0])) return std::string();
   const auto text = [&](std::size_t i, duck::Type type) { return value_text(document, row[i], type, ""); };
   return filled(filled(filled(asked ? message(document, "page.period_text", "{} to {} ({} days)")
                                     : message(document, "page.period_of_log",
@@ -105,7 +103,7 @@ Error no_job_fits(Connection& connection, const RunOrder& order) {
       "SELECT CAST(min(submit_time) AS VARCHAR), CAST(max(submit_time) AS VARCHAR), count(*) FROM jobs");
   if (held && std::get<std::int64_t>(held->rows[0][2]) == 0)
     error.cause = "the store holds no job", error.remedy_text = "import a log first: 'sickbay import'";
-  else if (held && !is_null(held->rows[0][0]))
+  else if (held && !duck::is_null(held->rows[0][0]))
     error.remedy_text =
         fmt::format("ask for less; the store's jobs were submitted from {} to {} (UTC)",
                     std::get<std::string>(held->rows[0][0]), std::get<std::string>(held->rows[0][1]));

@@ -82,7 +82,7 @@ std::string unit_text(const Document& document, std::string_view unit) {
 
 std::string value_text(const Document& document, const duck::Value& value, duck::Type type,
                        std::string_view unit) {
-  if (std::holds_alternative<std::monostate>(value)) return "";
+  if (duck::is_null(value)) return "";
   if (const auto* text = std::get_if<std::string>(&value)) return *text;
   if (const auto* yes = std::get_if<bool>(&value))
     return std::string(*yes ? message(document, "page.yes", "yes") : message(document, "page.no", "no"));

@@ -261,7 +261,7 @@ std::string table_html(const Document& document, const ReportResult& result) {
       const Value& value = table.rows[r][c];
       const duck::Type type = table.columns[c].type;
       if (is_drawn_only(result.spec, table.columns[c].name)) continue;
-      if (std::holds_alternative<std::monostate>(value)) {
+      if (duck::is_null(value)) {
         html += is_figure(table.columns[c]) ? "<td class=\"n null\">–</td>" : "<td class=\"null\">–</td>";
         continue;
       }

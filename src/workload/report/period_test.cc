@@ -7,8 +7,8 @@ namespace sickbay::workload {
 namespace {
 
 const TimePoint kNow = *parse_time("2021-06-15T12:00:00Z");
-TimeZone utc() { return *TimeZone::make("UTC"); }
-std::string time_of(const std::string& text, const TimeZone& zone = utc()) {
+TimeZone utc_zone() { return *TimeZone::make("UTC"); }
+std::string time_of(const std::string& text, const TimeZone& zone = utc_zone()) {
   auto time = parse_report_time(text, zone, kNow);
   return time ? format_time(*time) : time.error().what;
 }
@@ -38,14 +38,14 @@ TEST(ReportTime, IsOfTheReportsZone) {
 }
 
 std::string comparison(const std::string& text, const Filter& filter) {
-  auto period = parse_comparison(text, filter, utc(), kNow);
+  auto period = parse_comparison(text, filter, utc_zone(), kNow);
   return period ? format_time(period->from) + " " + format_time(period->to) : period.error().what;
 }
 
 TEST(Comparison, IsNamedOrThePreviousPeriod) {
   Filter may;
-  may.from = *parse_report_time("2021-05-01", utc(), kNow);
-  may.to = *parse_report_time("2021-05-11", utc(), kNow);
+  may.from = *parse_report_time("2021-05-01", utc_zone(), kNow);
+  may.to = *parse_report_time("2021-05-11", utc_zone(), kNow);
   EXPECT_EQ(comparison("previous", may), "2021-04-21T00:00:00Z 2021-05-01T00:00:00Z");
   EXPECT_EQ(comparison("2021-01..2021-02", may), "2021-01-01T00:00:00Z 2021-02-01T00:00:00Z");
   EXPECT_EQ(comparison("previous", {}), "'--compare previous' needs --from and --to");
@@ -61,7 +61,7 @@ TEST(Period, GoesWithItsZoneIntoTheViews) {
   EXPECT_EQ(format_time(*views.filter.from), "2021-04-30T22:00:00Z");
   EXPECT_EQ(format_time(views.compare->from), "2021-04-20T22:00:00Z");
   EXPECT_FALSE(views.zone.empty());
-  auto backwards = set_period({"2021-05-11", "2021-05-01", ""}, utc(), kNow, views);
+  auto backwards = set_period({"2021-05-11", "2021-05-01", ""}, utc_zone(), kNow, views);
   ASSERT_FALSE(backwards);
   EXPECT_EQ(backwards.error().what, "the period ends before it begins");
 }

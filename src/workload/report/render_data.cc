@@ -43,7 +43,7 @@ std::string_view outcome_name(Outcome outcome) {
 }
 
 // Local time of the report, so without a zone: "2021-05-01T10:00:00".
-std::string time_text(std::int64_t micros) {
+std::string local_time(std::int64_t micros) {
   std::string text = format_time(from_micros(micros));
   text.pop_back();
   return text;
@@ -54,12 +54,12 @@ Json json_of(const duck::Value& value, duck::Type type) {
   if (const auto* yes = std::get_if<bool>(&value)) return Json(*yes);
   if (const auto* real = std::get_if<double>(&value)) return std::isfinite(*real) ? Json(*real) : Json();
   if (const auto* number = std::get_if<std::int64_t>(&value))
-    return type == duck::Type::time ? Json(time_text(*number)) : Json(*number);
+    return type == duck::Type::time ? Json(local_time(*number)) : Json(*number);
   return {};
 }
 
 void append_csv(std::string& line, const duck::Value& value, duck::Type type) {
-  if (std::holds_alternative<std::monostate>(value)) return;
+  if (duck::is_null(value)) return;
   if (const auto* text = std::get_if<std::string>(&value)) {
     // A spreadsheet takes such a text for a formula; the page's own CSV does the same (page.js, csvCell).
     const bool formula =

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <string>
 
+#include "base/time.h"
 #include "workload/report/render.h"
 #include "workload/report/run.h"
 #include "workload/store/store.h"
@@ -32,6 +33,9 @@ class Folder {
  private:
   std::string path_;
 };
+
+/// "2021-05-01T10:00:00" in UTC.
+inline TimePoint utc(const std::string& text) { return *parse_time(text + "Z"); }
 
 /// Five jobs of two users in May 2021: two completed, one failed, one cancelled before its start, one
 /// running.

@@ -80,11 +80,9 @@ class Variables {
   const ReportSpec& spec_;
 };
 
-bool is_null(const duck::Value& value) { return std::holds_alternative<std::monostate>(value); }
-
 bool says_nothing(const duck::ResultTable& table) {
   for (const auto& row : table.rows)
-    if (!std::all_of(row.begin(), row.end(), is_null)) return false;
+    if (!std::all_of(row.begin(), row.end(), duck::is_null)) return false;
   return true;
 }
 

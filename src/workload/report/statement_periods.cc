@@ -20,7 +20,7 @@ using std::chrono::year_month_day;
 using std::chrono::years;
 
 constexpr std::size_t kMost = 5000;  // days of 13 years; more is a slip of the pen
-constexpr auto kUnits = std::to_array<std::string_view>({"day", "week", "month", "quarter", "year"});
+constexpr auto kPeriods = std::to_array<std::string_view>({"day", "week", "month", "quarter", "year"});
 
 // The date that a calendar in the zone shows.
 sys_days local_day(TimePoint t, const TimeZone& zone) {
@@ -101,9 +101,9 @@ std::string name_of(StatementUnit unit, sys_days first) {
 }  // namespace
 
 Result<StatementUnit> parse_statement_unit(std::string_view word) {
-  for (std::size_t i = 0; i < kUnits.size(); ++i)
-    if (word == kUnits[i]) return static_cast<StatementUnit>(i);
-  const std::string meant = did_you_mean(word, kUnits);
+  for (std::size_t i = 0; i < kPeriods.size(); ++i)
+    if (word == kPeriods[i]) return static_cast<StatementUnit>(i);
+  const std::string meant = did_you_mean(word, kPeriods);
   return fail(Error(ErrorCode::usage, fmt::format("there is no statement of a {}", quote_for_message(word)))
                   .remedied_by(meant.empty() ? "write day, week, month, quarter or year"
                                              : fmt::format("did you mean '{}'?", meant)));
@@ -120,7 +120,7 @@ Result<std::vector<StatementPeriod>> statement_periods(StatementUnit unit, std::
   if (!to) to = midnight(this_one, zone);
   if (*to <= *from)
     return fail(Error(ErrorCode::usage,
-                      fmt::format("no {} from --from on is over", kUnits[static_cast<std::size_t>(unit)]))
+                      fmt::format("no {} from --from on is over", kPeriods[static_cast<std::size_t>(unit)]))
                     .remedied_by("name its end with --to, or an earlier --from"));
   std::vector<StatementPeriod> periods;
   for (sys_days day = first_of(unit, local_day(*from, zone)); midnight(day, zone) < *to;) {

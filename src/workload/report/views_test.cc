@@ -14,8 +14,6 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-TimePoint utc(const std::string& text) { return *parse_time(text + "Z"); }
-
 class Views : public testing::Test {
  protected:
   Views() { order_.site = default_site(); }

@@ -442,7 +442,7 @@ class SubmitRun {
   bool bound_ = false;
 };
 
-constexpr std::string_view kFooter =
+constexpr std::string_view kSubmitFooter =
     "Everything else on the command line is sbatch's: its options (see sbatch --help), then the script and "
     "its\n"
     "arguments.  Options of sickbay submit must be written in full, and stand before the script.\n"
@@ -466,7 +466,7 @@ void add_submit_command(CLI::App& app, Ending& ending) {
       app.add_subcommand("submit", "submit a batch job as sbatch does, and find out why if it fails");
   auto options = std::make_shared<SubmitOptions>();
   define(*c, *options);
-  c->footer(std::string(kFooter));
+  c->footer(std::string(kSubmitFooter));
   // Reached for --help only: run_submit reads the words itself (see main).
   c->callback([&ending] { ending = run_submit({}); });
 }

@@ -11,12 +11,12 @@
 namespace sickbay::cli {
 namespace {
 
-struct UndoOptions {
+struct UndoDrainsOptions {
   std::string hostlist, rule;
   bool json = false, everywhere = false;
 };
 
-Result<int> run_undo(const UndoOptions& o) {
+Result<int> run_undo_drains(const UndoDrainsOptions& o) {
   if (auto names = expand_hostlist(o.hostlist); !names) return fail(names.error());
   auto api = connect_to_sickbayd();
   auto done =
@@ -45,7 +45,7 @@ Result<int> run_undo(const UndoOptions& o) {
 void add_undo_drains_command(CLI::App& app, Ending& ending) {
   CLI::App* c =
       app.add_subcommand("undo-drains", "lift the drains of Sickbay, and let the rules behind them rest");
-  auto o = std::make_shared<UndoOptions>();
+  auto o = std::make_shared<UndoDrainsOptions>();
   c->add_option("HOSTLIST", o->hostlist, "only on these nodes, as n[1-3]; all where it is left out");
   c->add_option("--rule", o->rule,
                 "only what this rule did, as memory/bank_lost; 'verdict' for verdicts of cases")
@@ -57,7 +57,7 @@ void add_undo_drains_command(CLI::App& app, Ending& ending) {
       "For operators. Drains of other people are never touched.\n"
       "A rule that was undone may say what it sees, and drains nothing, until 'drain.undo_rest' has "
       "passed.\n");
-  c->callback([o, &ending] { ending = {run_undo(*o), o->json}; });
+  c->callback([o, &ending] { ending = {run_undo_drains(*o), o->json}; });
 }
 
 }  // namespace sickbay::cli

@@ -17,10 +17,10 @@ namespace {
 constexpr int kRoundFailed = 1;  // "the answer is no"
 
 // What each standing means to whoever reads it (engine/patrol, Standing).
-struct StandingRow {
+struct RoundRow {
   std::string_view standing, colour, meaning;
 };
-constexpr auto kStandings = std::to_array<StandingRow>({
+constexpr auto kRoundStandings = std::to_array<RoundRow>({
     {"ready", kGood, "is taken"},
     {"running", kGood, "under verification"},
     {"done", kGood, "verified"},
@@ -39,7 +39,7 @@ std::string standings_text(const Json& standings, const TextPage& page) {
                    {"COUNT", TextTable::Column::Align::right},
                    {"STANDING"},
                    {"WHY", TextTable::Column::Align::left, true}});
-  for (const StandingRow& row : kStandings)
+  for (const RoundRow& row : kRoundStandings)
     for (const Json& group : standings.items()) {
       if (group["standing"].as_string() != row.standing) continue;
       const auto nodes = expand_hostlist(group["nodes"].as_string());

@@ -34,7 +34,7 @@ struct RulesOptions {
   bool json = false;
 };
 
-constexpr const char* kFooter = "doc/formats/specification.md describes specifications and their tests.\n";
+constexpr const char* kRulesFooter = "doc/formats/specification.md describes specifications and their tests.\n";
 
 // The specifications of the named files for the node, ready to run.
 Result<std::vector<std::shared_ptr<const Rules>>> load(const std::vector<diagnose::SpecificationFile>& files,
@@ -366,7 +366,7 @@ void add_rules_command(CLI::App& app, Ending& ending) {
   node(lint);
   lint->footer(
       std::string("Exit codes: 0 no error; 1 an error was found; 65 a file cannot be read as one.\n") +
-      kFooter);
+      kRulesFooter);
   lint->callback([o, &ending] { ending = {run_lint(*o), o->json}; });
 
   CLI::App* test = c->add_subcommand("test", "run the tests that stand beside specifications");
@@ -374,7 +374,7 @@ void add_rules_command(CLI::App& app, Ending& ending) {
       test,
       "tests, specifications with tests beside them, or folders; default: the shipped ones and the site's");
   test->footer(std::string("Exit codes: 0 all passed; 1 one failed; 65 a file cannot be read as one.\n") +
-               kFooter);
+               kRulesFooter);
   test->callback([o, &ending] { ending = {run_tests(*o), o->json}; });
 
   CLI::App* explain =
@@ -397,7 +397,7 @@ void add_rules_command(CLI::App& app, Ending& ending) {
   explain->add_option("--test", o->test, "the run of this test")->type_name("NAME");
   explain->add_option("--run", o->run, "which of its runs")->type_name("NUMBER")->capture_default_str();
   explain->footer(
-      std::string("Nothing is run on this node: operations answer what --set or the test says.\n") + kFooter);
+      std::string("Nothing is run on this node: operations answer what --set or the test says.\n") + kRulesFooter);
   explain->callback([o, &ending] { ending = {run_explain(*o), o->json}; });
 
   add_rules_import(*c, ending);
