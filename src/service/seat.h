@@ -75,7 +75,7 @@ struct RanksWatched {
 
 /// What an engine needs to see of Slurm just now.  What nobody wishes costs slurmctld nothing.
 struct Wish {
-  std::vector<WatchedJob> jobs;
+  bool jobs = false;  ///< the seat watches some (Seat::watched_jobs)
   /// The longest time between two looks at the nodes; nothing: nodes need not be looked at.  Watched jobs are
   /// looked at as often as the configuration says, and nodes with them.
   std::optional<Micros> nodes_every;
@@ -130,8 +130,11 @@ class Seat {
 
   /// What it needs to be looked at.
   virtual Wish wish() const { return {}; }
-  /// The same of single nodes.  Apart from the wish, which is asked for after every commit: with half of a
-  /// cluster out there are thousands, and only a look needs to know which.
+  /// The jobs.  Apart from the wish, which is asked for after every commit: a thousand cases have a thousand
+  /// of them, and only a look needs to know which.
+  virtual std::vector<WatchedJob> watched_jobs() const { return {}; }
+  /// The same of single nodes.  Apart from the wish likewise: with half of a cluster out there are
+  /// thousands.
   virtual LookedAtClosely closely() const { return {}; }
   /// Running jobs whose nodes are to watch each other (fast detection of lost nodes).
   virtual std::vector<SwimWanted> swim_groups() const { return {}; }

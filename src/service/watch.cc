@@ -81,8 +81,7 @@ Watch::Wishes Watch::wishes() const {
   Wishes all;
   for (const auto& seat : seats_.all()) {
     Wish wish = seat->wish();
-    all.jobs.insert(all.jobs.end(), std::make_move_iterator(wish.jobs.begin()),
-                    std::make_move_iterator(wish.jobs.end()));
+    all.jobs = all.jobs || wish.jobs;
     // The site's floor stands against all but who says that jobs of users depend on it.
     if (wish.nodes_every)
       all.nodes_every = std::min(
@@ -92,6 +91,15 @@ Watch::Wishes Watch::wishes() const {
     all.queue = all.queue || wish.queue;
     all.boots = all.boots || wish.boots;
     all.queue_untold = all.queue_untold || wish.queue_untold;
+  }
+  return all;
+}
+
+std::vector<WatchedJob> Watch::watched_jobs() const {
+  std::vector<WatchedJob> all;
+  for (const auto& seat : seats_.all()) {
+    std::vector<WatchedJob> jobs = seat->watched_jobs();
+    all.insert(all.end(), std::make_move_iterator(jobs.begin()), std::make_move_iterator(jobs.end()));
   }
   return all;
 }
@@ -108,7 +116,7 @@ LookedAtClosely Watch::closely() const {
 
 // Until there was a whole look one is tried at this pace, whether jobs are watched or not.
 TimePoint Watch::jobs_due(const Wishes& wishes) const {
-  if (wishes.jobs.empty() && complete_) return kNever;
+  if (!wishes.jobs && complete_) return kNever;
   if (last_jobs_look_ == kNoTime) return loop_.now();
   return last_jobs_look_ + std::max<Micros>(floor_, kShareOfTime * jobs_look_cost_.get());
 }
@@ -132,7 +140,7 @@ void Watch::plan() {
   nonstop_.plan();
   if (!started_ || looking_) return;
   const Wishes all = wishes();
-  forget_absent(all.jobs);
+  if (!all.jobs) forget_absent({});
   // With no job watched, no node out and nobody asking, Slurm is left alone.
   if (all.none() && complete_ && !awaited() && !look_again_) return;
   next_look_.at(due(all));
@@ -163,7 +171,7 @@ void Watch::look() {
   order.begun = all_due(all) <= loop_.now();
   std::set<JobId> asked, arrays;
   if (with_jobs)
-    for (const WatchedJob& job : all.jobs)
+    for (const WatchedJob& job : watched_jobs())
       if ((job.array ? arrays : asked).insert(job.job_id).second)
         (job.array ? order.arrays : order.jobs).push_back(job.job_id);
   const TimePoint began = loop_.now();
@@ -305,7 +313,9 @@ std::vector<Event> Watch::job_news(const RefreshOrder& order, const Snapshot& sn
   std::erase_if(task_nodes_, [&](const auto& entry) { return !arrays.contains(entry.first); });
   std::vector<Event> events;
   // Wishes are asked for anew: a job may have come or gone while the look was under way.
-  for (WatchedJob& watched : wishes().jobs) {
+  std::vector<WatchedJob> jobs = watched_jobs();
+  forget_absent(jobs);
+  for (WatchedJob& watched : jobs) {
     if (watched.array) {
       if (arrays.contains(watched.job_id)) array_news(watched, tasks[watched.job_id], events, missing);
       continue;
@@ -393,7 +403,7 @@ void Watch::ask_history(std::vector<WatchedJob> missing) {
     if (!past) return;  // accounting is away: the next look asks again
     // What was watched when we asked may be another job of that run by now, or none.
     std::map<cluster::JobKey, WatchedJob> wanted;
-    for (WatchedJob& watched : wishes().jobs) wanted.insert_or_assign(key_of(watched), std::move(watched));
+    for (WatchedJob& watched : watched_jobs()) wanted.insert_or_assign(key_of(watched), std::move(watched));
     std::vector<Event> events;
     for (const WatchedJob& watched : missing) {
       const auto wish = wanted.find(key_of(watched));

@@ -72,13 +72,14 @@ class Watch {
 
  private:
   struct Wishes {
-    std::vector<WatchedJob> jobs;
+    bool jobs = false;
     Micros nodes_every = Micros::max();
     Micros all_every = Micros::max();
     bool lives = false, queue = false, queue_untold = false, boots = false;
-    bool none() const { return jobs.empty() && nodes_every == Micros::max() && all_every == Micros::max(); }
+    bool none() const { return !jobs && nodes_every == Micros::max() && all_every == Micros::max(); }
   };
   Wishes wishes() const;
+  std::vector<WatchedJob> watched_jobs() const;
   LookedAtClosely closely() const;
   bool awaited() const { return !node_waiters_.empty() || !next_look_waiters_.empty(); }
   TimePoint due(const Wishes& wishes) const;

@@ -168,6 +168,7 @@ TEST_P(OldJournal, GoesOnWithoutAnyOneEvent) {
             << seat->name() << " without " << events_[lost].text();
       }
       (void)seat->wish();
+      (void)seat->watched_jobs();
       (void)seat->canonical_text();
     }
   }

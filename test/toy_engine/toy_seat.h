@@ -26,13 +26,19 @@ class ToySeat final : public Seat {
   }
   Wish wish() const override {
     Wish wish;
-    for (const auto& [name, thing] : state_.things)
-      if (thing.job_id != 0 && !thing.dropped) {
-        wish.jobs.push_back({thing.job_id, thing.uid, "", name, name + ".job"});
-        wish.nodes_every = std::chrono::milliseconds(500);
-        wish.despite_floor = true;
-      }
+    wish.jobs = !watched_jobs().empty();
+    if (wish.jobs) {
+      wish.nodes_every = std::chrono::milliseconds(500);
+      wish.despite_floor = true;
+    }
     return wish;
+  }
+  std::vector<WatchedJob> watched_jobs() const override {
+    std::vector<WatchedJob> jobs;
+    for (const auto& [name, thing] : state_.things)
+      if (thing.job_id != 0 && !thing.dropped)
+        jobs.push_back({thing.job_id, thing.uid, "", name, name + ".job"});
+    return jobs;
   }
   std::string canonical_text() const override { return toy::canonical_text(state_); }
 

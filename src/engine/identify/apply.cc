@@ -348,11 +348,32 @@ void apply(State& state, const cluster::View& view, const Event& event) {
   }
 }
 
+namespace {
+
+bool is_watched(const std::optional<TaskArray>& array) {
+  return array && array->job_id != 0 && !array->all_ended();
+}
+
+// A preempted job may come back under its id.  The first run is the user's and has no key in its comment.
+bool is_watched(const Run& run) { return run.watched() || (run.bound && run.outcome == Outcome::no_failure); }
+
+}  // namespace
+
+bool watches_jobs(const State& state) {
+  return std::ranges::any_of(state.open, [&](std::int64_t no) {
+    const Case& c = state.cases.at(no);
+    const auto any = [](const std::vector<Run>& runs) {
+      return std::ranges::any_of(runs, [](const Run& run) { return is_watched(run); });
+    };
+    return is_watched(c.array) || any(c.programs) || any(c.verifications) || any(c.result_checks);
+  });
+}
+
 std::vector<Watched> watched(const State& state) {
   std::vector<Watched> list;
   for (std::int64_t no : state.open) {
     const Case& c = state.cases.at(no);
-    if (c.array && c.array->job_id != 0 && !c.array->all_ended())
+    if (is_watched(c.array))
       list.push_back({.job_id = c.array->job_id,
                       .case_no = no,
                       .run = {no, RunKind::program, 1},
@@ -362,9 +383,7 @@ std::vector<Watched> watched(const State& state) {
                       .expect_time_s = c.options.expect_time_s});
     for (const auto* runs : {&c.programs, &c.verifications, &c.result_checks})
       for (const Run& run : *runs)
-        // A preempted job may come back under its id.  The first run is the user's and has no key in its
-        // comment.
-        if (run.watched() || (run.bound && run.outcome == Outcome::no_failure))
+        if (is_watched(run))
           list.push_back({.job_id = run.job.job_id,
                           .case_no = no,
                           .run = run.id,

@@ -144,6 +144,8 @@ struct Watched {
   std::int64_t expect_time_s = 0;    ///< a task that took longer has failed; 0 = not said
 };
 std::vector<Watched> watched(const State& state);
+/// Whether there are any.
+bool watches_jobs(const State& state);
 
 /// All that is looked at to decide about a case, besides the case.
 struct Known {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "service/seats/detect_seat.h"
 
+#include <algorithm>
+
 #include "model/ids.h"
 
 namespace sickbay {
@@ -39,10 +41,16 @@ Wish DetectSeat::wish() const {
     wish.nodes_every = kLookAtSuspects;
     wish.despite_floor = true;
   }
-  for (const auto& [job, group] : state_.groups)
-    if (!group.ended) wish.jobs.push_back({job, group.uid, "", job_subject(job), job_subject(job)});
+  wish.jobs = std::ranges::any_of(state_.groups, [](const auto& entry) { return !entry.second.ended; });
   if (policy_.fast) wish.nonstop_jobs = kListJobs;
   return wish;
+}
+
+std::vector<WatchedJob> DetectSeat::watched_jobs() const {
+  std::vector<WatchedJob> jobs;
+  for (const auto& [job, group] : state_.groups)
+    if (!group.ended) jobs.push_back({job, group.uid, "", job_subject(job), job_subject(job)});
+  return jobs;
 }
 
 std::vector<SwimWanted> DetectSeat::swim_groups() const {

@@ -18,6 +18,7 @@ class DetectSeat final : public Seat {
   Turn decide(const std::string& subject, TimePoint now) override;
   void touch_all() override;
   Wish wish() const override;
+  std::vector<WatchedJob> watched_jobs() const override;
   std::vector<SwimWanted> swim_groups() const override;
   std::string canonical_text() const override { return detect::canonical_text(state_); }
   void save(StateWriter& out) const override;

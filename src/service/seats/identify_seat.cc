@@ -85,16 +85,23 @@ Seat::Turn IdentifySeat::decide(const std::string& subject, TimePoint now) {
 // for.
 Wish IdentifySeat::wish() const {
   Wish wish;
-  for (identify::Watched& w : identify::watched(state_)) {
-    wish.jobs.push_back({w.job_id, w.uid, std::move(w.key), case_name(w.case_no), w.run.text()});
-    if (w.array != nullptr) wish.jobs.back().array = watched_array(*w.array, w.expect_time_s);
-  }
+  wish.jobs = identify::watches_jobs(state_);
+  if (wish.jobs) return wish;
   const bool waits = std::ranges::any_of(state_.open, [this](std::int64_t no) {
     const auto& programs = state_.cases.at(no).programs;
     return !programs.empty() && programs.front().outcome == identify::Outcome::failed;
   });
-  if (wish.jobs.empty() && waits) wish.nodes_every = kLookAtNodes;
+  if (waits) wish.nodes_every = kLookAtNodes;
   return wish;
+}
+
+std::vector<WatchedJob> IdentifySeat::watched_jobs() const {
+  std::vector<WatchedJob> jobs;
+  for (identify::Watched& w : identify::watched(state_)) {
+    jobs.push_back({w.job_id, w.uid, std::move(w.key), case_name(w.case_no), w.run.text()});
+    if (w.array != nullptr) jobs.back().array = watched_array(*w.array, w.expect_time_s);
+  }
+  return jobs;
 }
 
 std::vector<RanksWatched> IdentifySeat::ranks_watched() const {

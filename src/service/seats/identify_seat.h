@@ -16,6 +16,7 @@ class IdentifySeat final : public Seat {
   Turn decide(const std::string& subject, TimePoint now) override;
   void touch_all() override;
   Wish wish() const override;
+  std::vector<WatchedJob> watched_jobs() const override;
   std::vector<RanksWatched> ranks_watched() const override;
   void forget(const std::string& subject) override;
   std::string canonical_text() const override { return identify::canonical_text(state_); }

@@ -23,9 +23,7 @@ Seat::Turn NonstopSeat::decide(const std::string& subject, TimePoint now) {
 
 Wish NonstopSeat::wish() const {
   Wish wish;
-  for (nonstop::WatchedDonor& donor : nonstop::watched(state_))
-    wish.jobs.push_back(
-        {donor.job_id, donor.uid, std::move(donor.key), std::move(donor.subject), std::move(donor.run)});
+  wish.jobs = !nonstop::watched(state_).empty();
   if (!policy_.on) return wish;
   wish.nonstop_jobs = state_.jobs.empty() ? policy_.idle_every : policy_.jobs_every;
   // A node that is lost is known by its state, before the list of jobs says so.
@@ -36,6 +34,14 @@ Wish NonstopSeat::wish() const {
   if (!wish.nodes_every && !nonstop::looked_at(cluster_, state_, policy_).empty())
     wish.nodes_every = policy_.idle_every;
   return wish;
+}
+
+std::vector<WatchedJob> NonstopSeat::watched_jobs() const {
+  std::vector<WatchedJob> jobs;
+  for (nonstop::WatchedDonor& donor : nonstop::watched(state_))
+    jobs.push_back(
+        {donor.job_id, donor.uid, std::move(donor.key), std::move(donor.subject), std::move(donor.run)});
+  return jobs;
 }
 
 LookedAtClosely NonstopSeat::closely() const {

@@ -17,6 +17,7 @@ class NonstopSeat final : public Seat {
   Turn decide(const std::string& subject, TimePoint now) override;
   void touch_all() override;
   Wish wish() const override;
+  std::vector<WatchedJob> watched_jobs() const override;
   LookedAtClosely closely() const override;
   std::string canonical_text() const override { return nonstop::canonical_text(state_); }
   void save(StateWriter& out) const override;

@@ -34,9 +34,16 @@ Wish PatrolSeat::wish() const {
   wish.nodes_every = kLook;
   wish.queue = true;
   wish.queue_untold = !round->queue_known;
-  for (patrol::Watched& w : patrol::watched(state_))
-    wish.jobs.push_back({w.job_id, w.uid, std::move(w.key), std::move(w.subject), std::move(w.run)});
+  wish.jobs = !patrol::watched(state_).empty();
   return wish;
+}
+
+std::vector<WatchedJob> PatrolSeat::watched_jobs() const {
+  std::vector<WatchedJob> jobs;
+  if (state_.open() == nullptr) return jobs;
+  for (patrol::Watched& w : patrol::watched(state_))
+    jobs.push_back({w.job_id, w.uid, std::move(w.key), std::move(w.subject), std::move(w.run)});
+  return jobs;
 }
 
 LookedAtClosely PatrolSeat::closely() const {

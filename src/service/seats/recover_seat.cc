@@ -38,9 +38,15 @@ Wish RecoverSeat::wish() const {
   Wish wish;
   if (!state_.open.empty())
     wish.nodes_every = recover::waits_for_boot(state_, cluster_.view) ? kLookForABoot : kLookForBoots;
-  for (recover::Watched& w : recover::watched(state_))
-    wish.jobs.push_back({w.job_id, w.uid, "", std::move(w.subject), std::move(w.run)});
+  wish.jobs = !recover::watched(state_).empty();
   return wish;
+}
+
+std::vector<WatchedJob> RecoverSeat::watched_jobs() const {
+  std::vector<WatchedJob> jobs;
+  for (recover::Watched& w : recover::watched(state_))
+    jobs.push_back({w.job_id, w.uid, "", std::move(w.subject), std::move(w.run)});
+  return jobs;
 }
 
 LookedAtClosely RecoverSeat::closely() const { return recover::looked_at(state_); }

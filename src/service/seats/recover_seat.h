@@ -16,6 +16,7 @@ class RecoverSeat final : public Seat {
   Turn decide(const std::string& subject, TimePoint now) override;
   void touch_all() override;
   Wish wish() const override;
+  std::vector<WatchedJob> watched_jobs() const override;
   LookedAtClosely closely() const override;
   void forget(const std::string& subject) override;
   std::string canonical_text() const override { return recover::canonical_text(state_); }
