@@ -361,14 +361,18 @@ void add_run_lines(const Case& subject, std::vector<std::string>& why) {
     if (!ended(run.outcome)) continue;
     // Good nodes share one line, each bad one has its own: a run on a thousand nodes must stay readable.
     std::vector<std::string> passed;
-    const bool cancelled = run.outcome == Outcome::cancelled;
-    if (cancelled)
+    // (One that had spoken of all nodes before it was ended is like any other.)
+    const bool cut_off =
+        run.outcome == Outcome::cancelled &&
+        (run.results.empty() || std::any_of(run.results.begin(), run.results.end(),
+                                            [](const NodeResult& r) { return r.result == "unknown"; }));
+    if (cut_off)
       why.push_back(run.was_cancelled_by_us()
                         ? fmt::format("{} was cancelled by Sickbay: {}", run.id.text(), run.refusal)
                         : run.id.text() + " was cancelled, and not by Sickbay");
     for (const NodeResult& r : run.results) {
       // What it had not come to when it was ended is no word on a node.
-      if (cancelled && r.result == "unknown") continue;
+      if (cut_off && r.result == "unknown") continue;
       if (r.result == "ok" && r.peer.empty())
         passed.push_back(r.node);
       else if (r.result != "ok")
@@ -377,7 +381,7 @@ void add_run_lines(const Case& subject, std::vector<std::string>& why) {
     }
     if (!passed.empty())
       why.push_back(fmt::format("{} passed on {}", run.id.text(), compress_hostlist(passed)));
-    if (run.results.empty() && !cancelled)
+    if (run.results.empty() && !cut_off)
       why.push_back(fmt::format("{} gives no answer: {}", run.id.text(), why_silent(run)));
   }
 }

@@ -149,6 +149,9 @@ TEST(VerdictWords, AVerificationThatWeEndedSaysSo) {
       << "what it had said stands";
   EXPECT_THAT(lines(ended_verification(Outcome::cancelled, true, {"failed", "unknown"})),
               ElementsAre(kOurs, HasSubstr("c1.v2 finds n1 failed")));
+  EXPECT_THAT(lines(ended_verification(Outcome::cancelled, true, {"ok", "ok"})),
+              ElementsAre("c1.v2 passed on n[1-2]"))
+      << "it had spoken of all";
   EXPECT_THAT(lines(ended_verification(Outcome::cancelled, false, {"unknown"})),
               ElementsAre("c1.v2 was cancelled, and not by Sickbay"));
   EXPECT_THAT(lines(ended_verification(Outcome::failed, false, {"unknown"})),
