@@ -257,6 +257,8 @@ constexpr auto kForms = std::to_array<Form>({
      [](std::string_view, std::string_view rest) { return "symbol lookup error: " + the_rest("", rest); }},
     // (Scripts go on after it: `module` is missing where nobody needs it.)
     {"", ": command not found", "", follows, shell_words, Begins::nothing, is_command_missing},
+    {"", ": line ", ": No such file or directory", follows, shell_words},
+    {"", "sh: ", ": not found", follows, the_rest},
 });
 
 /// What stands behind the marks of `form` in `line`, or nothing where it does not fit.

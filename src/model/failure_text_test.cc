@@ -359,6 +359,11 @@ TEST(FailureText, OfSlurmTheLoaderAndTheShell) {
        "ERROR STOP"},
       {"and alone", "/var/spool/slurmd/job12/slurm_script: line 3: solve: command not found\n", follows,
        "line 3: solve: command not found"},
+      {"a program that is not there, bash",
+       "/var/spool/slurmd/job12/slurm_script: line 3: ./solve: No such file or directory\n", follows,
+       "line 3: ./solve: No such file or directory"},
+      {"a program that is not there, dash", "/usr/bin/sh: 1: /tmp/bounds: not found\n", follows,
+       "1: /tmp/bounds: not found"},
       {"what srun says of the swept ones",
        "srun: error: n1: task 0: Killed\nsrun: Job step aborted: Waiting up to 7 seconds for job step to "
        "finish.\n",
