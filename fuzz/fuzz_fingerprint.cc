@@ -21,6 +21,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
   }
   SB_CHECK(total <= kFingerprintBytes, "bytes are bounded");
   SB_CHECK(safe_line(found.message) == found.message, "the message is safe too");
+  SB_CHECK(safe_line(found.cause) == found.cause, "the cause is safe too");
+  SB_CHECK(found.cause.size() <= kMostFailureWords, "the cause is bounded");
+  SB_CHECK(found.cause.empty() == (found.cause_tells == Telling::nothing), "what tells something has words");
   SB_CHECK(found.signal.has_value() == !found.signal_name.empty(), "a signal has a name");
   SB_CHECK(!found.rank || *found.rank >= 0, "ranks count from 0");
   SB_CHECK(!found.node || !found.node->empty(), "a node has a name");

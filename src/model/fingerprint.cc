@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One reader per speaker.  Each looks at one line and gives a clue with a weight, or nothing.
+// One reader per speaker.  Each looks at one line and gives a clue with a weight, or nothing.  Programs,
+// their languages and libraries, which say why, have a table of their own: failure_text.cc.
 #include "model/fingerprint.h"
 
 #include <algorithm>
@@ -173,8 +174,20 @@ std::optional<Clue> read_shell(std::string_view line) {
   return signal_clue(signal, {}, "");
 }
 
+/// libgfortran's handler: "Program received signal SIGSEGV: Segmentation fault - invalid memory reference."
+std::optional<Clue> read_gfortran(std::string_view line) {
+  constexpr std::string_view kMark = "Program received signal ";
+  constexpr int kMostSignals = 31;
+  if (!line.starts_with(kMark)) return std::nullopt;
+  const std::string_view rest = line.substr(kMark.size());
+  const std::string_view name = rest.substr(0, rest.find(':'));
+  for (int signal = 1; signal <= kMostSignals; ++signal)
+    if (signal_name(signal) == name) return signal_clue(signal, {}, "");
+  return std::nullopt;
+}
+
 constexpr auto kReaders = std::to_array<std::optional<Clue> (*)(std::string_view)>(
-    {read_slurm, read_ucx, read_mpich, read_open_mpi, read_shell});
+    {read_slurm, read_ucx, read_mpich, read_open_mpi, read_gfortran, read_shell});
 
 std::vector<std::string_view> lines_of(std::string_view text) {
   std::vector<std::string_view> lines;
@@ -248,10 +261,12 @@ Fingerprint read_fingerprint(std::string_view out_tail, std::string_view err_tai
   Fingerprint found;
   Clue best;
   std::string_view deciding;
+  FailureReader reasons;
   // Error output first: between equals the first wins, and srun speaks there.
   for (const auto* lines : {&err, &out}) {
     for (std::string_view line : *lines) {
       line = line.substr(0, kLongestLine);
+      reasons.read(line);
       for (const auto reader : kReaders) {
         const auto clue = reader(line);
         if (!clue) continue;
@@ -262,13 +277,17 @@ Fingerprint read_fingerprint(std::string_view out_tail, std::string_view err_tai
         break;
       }
     }
+    reasons.end();
   }
   found.rank = best.rank;
   found.signal = best.signal;
   found.out_of_memory = best.out_of_memory;
   if (!best.node.empty()) found.node = best.node;
   if (best.signal) found.signal_name = signal_name(*best.signal);
-  found.message = safe_line(trimmed(deciding));
+  found.cause = reasons.best().words;
+  found.cause_tells = reasons.best().telling;
+  // Where no launcher speaks, the program's own word is what there is.
+  found.message = safe_line(trimmed(deciding.empty() ? std::string_view(reasons.best().line) : deciding));
 
   // Half for each; what one does not need the other may have.
   const auto need = [](const auto& lines) {

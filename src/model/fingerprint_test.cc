@@ -58,6 +58,12 @@ TEST(Fingerprint, ReadsWhoDiedOfWhat) {
        3, "gpu-07", 11, "SIGSEGV"},
       {"Open MPI handler", "[n4:12345] *** Process received signal ***\n[n4:12345] Signal: Aborted (6)\n", -1,
        "n4", 6, "SIGABRT"},
+      {"libgfortran",
+       "Program received signal SIGFPE: Floating-point exception - erroneous arithmetic "
+       "operation.\n\nBacktrace for this error:\n#0  0x7f9b in ???\n",
+       -1, "", 8, "SIGFPE"},
+      {"libgfortran, swept away", "Program received signal SIGTERM: Termination signal.\n", -1, "", 15,
+       "SIGTERM"},
       {"shell",
        "/var/spool/slurmd/job12/slurm_script: line 5: 12345 Segmentation fault      (core dumped) ./a.out\n",
        -1, "", 11, "SIGSEGV"},
@@ -95,6 +101,24 @@ TEST(Fingerprint, KeepsTheLineThatDecided) {
   const auto found =
       read_fingerprint("step 1\n", "srun: error: n1: task 0: Killed\nsrun: error: n3: task 1: Bus error\n");
   EXPECT_EQ(found.message, "srun: error: n3: task 1: Bus error");
+}
+
+// srun says who died and how, the program why; and where no launcher speaks the program's word is the line.
+TEST(Fingerprint, KeepsWhyItEndedBesideHow) {
+  auto found = read_fingerprint("step 1\n",
+                                "a.out: a.c:12: main: Assertion `n > 0' failed.\nsrun: error: n3: task 1: "
+                                "Aborted\nsrun: error: n1: task 0: Killed\n");
+  EXPECT_EQ(found.cause, "a.c:12: main: Assertion `n > 0' failed.");
+  EXPECT_EQ(found.cause_tells, Telling::says);
+  EXPECT_EQ(found.signal_name, "SIGABRT");
+  EXPECT_EQ(found.node, "n3");
+  EXPECT_EQ(found.message, "srun: error: n3: task 1: Aborted");
+  found = read_fingerprint("step 1\n", "ERROR STOP no convergence\n");
+  EXPECT_EQ(found.cause, "ERROR STOP no convergence");
+  EXPECT_EQ(found.message, "ERROR STOP no convergence");
+  found = read_fingerprint("step 1\n", "srun: error: n3: task 1: Killed\n");
+  EXPECT_EQ(found.cause, "");
+  EXPECT_EQ(found.cause_tells, Telling::nothing);
 }
 
 TEST(Fingerprint, KeepsTheLastLinesWithinBothBounds) {

@@ -33,13 +33,20 @@ run 10 as alice sickbay why c2 --json
 says out '"final": true'
 silent_about out "LD_LIBRARY"  # nothing of the environment comes back
 
+# A program that says why it ended: that goes before the code that srun made of it.
+script alice says.sh 'srun sh -c "echo ERROR STOP no convergence >&2; exit 1"'
+run 0 as alice sickbay submit --parsable -N2 says.sh
+run 10 as alice timeout 200 sickbay why "$(cat out)" --wait
+says out "it fails on good nodes each time (ERROR STOP no convergence)"
+says out "failed: ERROR STOP no convergence (exit code"
 run 0 as alice sickbay cases --all
+says out "(a) program: ERROR STOP no convergence"
 says out "(a) program"
 run 0 as alice sickbay cases
 says out "No cases."
 run 0 as alice timeout 20 sickbay watch c2   # a closed case: what there was, and the end
 says out "verdict cause=a"
 run 0 as root sickbay status
-says out "2 closed"
+says out "3 closed"
 run 0 as alice sickbay nodes 'n[1-4]'
 [ "$(wc -l < out)" -eq 5 ] || fail "a header and 4 nodes were expected: $(cat out)"

@@ -50,9 +50,22 @@ identify::Case as_then(identify::Case c) {
   return c;
 }
 
+// Of which kind a piece of evidence is was not told.
+Json without_kinds(const Json& evidence) {
+  Json list = Json::array();
+  for (const Json& row : evidence.items()) {
+    Json then = Json::object();
+    for (const auto& [name, value] : row.members())
+      if (name != "what") then.set(name, value);
+    list.push(std::move(then));
+  }
+  return list;
+}
+
 std::string case_line(const identify::Case& newer) {
   const identify::Case c = as_then(newer);
   Json line = identify::case_view(c);
+  line.set("evidence", without_kinds(line["evidence"]));
   Json inner = Json::array();
   for (const auto* runs : {&c.programs, &c.verifications, &c.result_checks})
     for (const identify::Run& run : *runs)  // (bad_constraints is new since)

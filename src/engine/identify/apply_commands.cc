@@ -150,7 +150,9 @@ void on_done(State& s, const cluster::View& view, Case* c, const Event& e) {
                          t["signal_name"].as_string(),
                          t["out_of_memory"].as_bool(),
                          t["message"].as_string(),
-                         t["last_lines"].as_strings()};
+                         t["last_lines"].as_strings(),
+                         t["cause"].as_string(),
+                         telling_from(t["cause_tells"].as_string())};
       // Where a step dies for want of memory and the batch script merely hands on srun's exit code, Slurm
       // ends the job as FAILED (tried on 22.05); only the output tells.
       if (run->trace->out_of_memory && run->is_program() && run->outcome == Outcome::failed &&
@@ -200,6 +202,8 @@ void on_failed(State&, const cluster::View&, Case* c, const Event& e) {
   } else if (did == verb::kReadOutput) {
     // Read as far as it can be: the case must not wait for a file that is gone.
     run->output_read = true;
+    // Where we had cancelled it, that is why it says nothing; it may not have had the time to write a line.
+    if (run->was_cancelled_by_us()) return settle_result(*c, *run);
     if (run->is_verification()) run->refusal = what;
     c->notes.push_back("the output of " + run->id.text() + " could not be read: " + what);
   } else if (did == verb::kCancel && !ended(run->outcome)) {

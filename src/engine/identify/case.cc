@@ -6,6 +6,7 @@
 #include <array>
 
 #include "base/hostlist.h"
+#include "model/rank_report.h"
 
 namespace sickbay::identify {
 namespace {
@@ -111,9 +112,15 @@ std::vector<std::string> Run::never_began_on() const {
 bool Run::hangs_at_its_end() const {
   if (!hangs()) return false;
   const auto& groups = hang["groups"].items();
-  return !groups.empty() && std::all_of(groups.begin(), groups.end(), [](const Json& group) {
-    return group["call"].as_string() == "MPI_Finalize";
-  });
+  // Of ranks that are not shown nobody knows where they stand.
+  if (hang["left_out"].as_int() > 0) return false;
+  const auto in_finalize = [](const Json& group) { return group["call"].as_string() == "MPI_Finalize"; };
+  const auto has_ended = [](const Json& group) {
+    return group["standing"].as_string() == to_string(sickbay::Standing::ended);
+  };
+  return std::any_of(groups.begin(), groups.end(), in_finalize) &&
+         std::all_of(groups.begin(), groups.end(),
+                     [&](const Json& group) { return in_finalize(group) || has_ended(group); });
 }
 
 bool Run::was_taken() const {

@@ -16,6 +16,7 @@
 #include "engine/identify/array_tasks.h"
 #include "engine/identify/further_state.h"
 #include "engine/identify/rerun_state.h"
+#include "model/failure_text.h"
 #include "model/hang_mode.h"
 #include "model/ids.h"
 #include "model/job.h"
@@ -57,7 +58,7 @@ enum class Check : std::uint8_t { none, open, ok, failed, unknown };
 
 /// What a run left behind (model/fingerprint.h made it from the output).
 struct Trace {
-  static constexpr int kFields = 7;  ///< base/state_archive.h
+  static constexpr int kFields = 9;  ///< base/state_archive.h
   int rank = -1;                     ///< failing rank, -1 unknown
   std::string node;                  ///< failing node, "" unknown
   int signal = 0;
@@ -65,6 +66,10 @@ struct Trace {
   bool out_of_memory = false;  ///< Slurm says so there
   std::string message;
   std::vector<std::string> last_lines;
+  std::string cause = {};                  ///< why it ended, as the output says; "" in old journals
+  Telling cause_tells = Telling::nothing;  ///< how much that tells
+  /// The program, its language or a library says that it gave up, or why.
+  bool knows_cause() const { return cause_tells >= Telling::gives_up; }
 };
 
 /// V's word on one node or one link (model/verify_report.h made it).
@@ -152,9 +157,11 @@ struct Run {
   bool hangs() const { return hang.is_object() && hang_over_at == kNoTime; }
   /// All its ranks waited for each other: no slow node makes that.
   bool is_deadlock() const { return hangs() && hang["why"].as_string() == "deadlock"; }
-  /// It hangs with every rank in MPI_Finalize: its work was done.  Some MPI libraries do that to correct
-  /// programs (MPICH 4.0.2 on a busy machine, in up to a third of runs).
+  /// It hangs with every rank that is left in MPI_Finalize: its work was done.  Some MPI libraries do that to
+  /// correct programs (MPICH 4.0.2 on a busy machine, in up to a third of runs).
   bool hangs_at_its_end() const;
+  /// It hangs in a way that no slow node makes: its ranks wait for each other, or it had come to its end.
+  bool hangs_however_fast() const { return is_deadlock() || hangs_at_its_end(); }
   /// Slurm's 0:53: slurmd could not set up the job's output (tried on 22.05: a folder that is not there, a
   /// shared file system that is not mounted).  No program dies of signal 53.
   bool never_began() const {
@@ -171,6 +178,8 @@ struct Run {
     return outcome == Outcome::not_started ||
            (outcome == Outcome::cancelled && cancel_wanted && bad_constraints);
   }
+  /// It was on its way when we ended it: `refusal` says why.
+  bool was_cancelled_by_us() const { return outcome == Outcome::cancelled && cancel_wanted; }
   /// Of a verification: attempts, this one too, that ran, were refused or were lost.  To wait in vain costs
   /// none: on a busy cluster V stays in the queue while its case is open.
   int tries() const;

@@ -19,12 +19,14 @@ namespace {
 Json trace_view(const Run& run) {
   if (!run.trace) return Json();
   const Trace& t = *run.trace;
-  return Json::object({{"rank", t.rank < 0 ? Json() : Json(t.rank)},
-                       {"node", t.node},
-                       {"signal", t.signal},
-                       {"signal_name", t.signal_name},
-                       {"message", t.message},
-                       {"last_lines", t.last_lines}});
+  Json view = Json::object({{"rank", t.rank < 0 ? Json() : Json(t.rank)},
+                            {"node", t.node},
+                            {"signal", t.signal},
+                            {"signal_name", t.signal_name},
+                            {"message", t.message},
+                            {"last_lines", t.last_lines}});
+  if (!t.cause.empty()) view.set("cause", t.cause).set("cause_tells", to_string(t.cause_tells));
+  return view;
 }
 
 Json verification_view(const Run& run) {
@@ -108,10 +110,13 @@ Json run_view(const Run& run) {
   return view;
 }
 
+// `what`: of which kind it is, where a reader may weigh it otherwise under one verdict than under another.
 void add_evidence(Json& list, const std::string& node, std::string_view side, std::string text,
-                  const Run& run) {
-  list.push(
-      Json::object({{"node", node}, {"side", side}, {"text", std::move(text)}, {"run", run.id.text()}}));
+                  const Run& run, std::string_view what = "") {
+  Json row =
+      Json::object({{"node", node}, {"side", side}, {"text", std::move(text)}, {"run", run.id.text()}});
+  if (!what.empty()) row.set("what", what);
+  list.push(std::move(row));
 }
 
 // Who reads it shall see that nothing is held against the node: it was silent, from when to when.
@@ -143,12 +148,13 @@ Json evidence_view(const Case& c) {
       add_evidence(list, note.node, note.what == NodeNote::What::taken ? "told" : "against", words_of(note),
                    run);
     for (const Starved& one : run.starved)
-      add_evidence(list, one.node, one.apart ? "against" : "told", words_of(one), run);
+      add_evidence(list, one.node, speaks_against_node(run, one) ? "against" : "told", words_of(one), run,
+                   "starved");
     if (run.outcome == Outcome::failed && run.trace && !run.trace->node.empty())
       add_evidence(list, run.trace->node, "against",
                    run.trace->rank >= 0 ? fmt::format("rank {} failed first there", run.trace->rank)
                                         : "a rank failed first there",
-                   run);
+                   run, "first_death");
   }
   for (const Run& run : c.verifications)
     for (const NodeResult& r : run.results) {
@@ -223,6 +229,10 @@ Json case_summary(const Case& c) {
   for (const Run& run : c.programs)
     // Of a run that has ended the verdict tells it.
     if (run.hangs() && !ended(run.outcome)) view.set("hang", run.hang["text"]);
+  if (!c.programs.empty())
+    if (const Run& first = c.programs.front();
+        first.outcome == Outcome::failed && first.trace && first.trace->knows_cause())
+      view.set("cause", first.trace->cause);
   return view;
 }
 

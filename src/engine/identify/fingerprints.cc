@@ -8,6 +8,7 @@
 
 #include "base/hostlist.h"
 #include "base/text.h"
+#include "engine/identify/failure_words.h"
 #include "model/node_reason.h"
 #include "model/srun_message.h"
 
@@ -174,6 +175,12 @@ std::string normalised(std::string_view line, const std::vector<std::string>& ho
 std::vector<std::string> complaints_of(const Run& run) {
   std::vector<std::string> lines;
   if (!run.trace) return lines;
+  // What it says of why it ended comes first: it may stand above the last lines, and needs no word of
+  // failure. What only follows on another end differs by chance, and that it gave up all failures have in
+  // common.
+  if (says_why(run))
+    lines.push_back(run.trace->cause.starts_with(kHeapIsCorrupt) ? std::string(kHeapIsCorrupt)
+                                                                 : normalised(run.trace->cause, run.nodes));
   for (const std::string& line : run.trace->last_lines) {
     const std::string lower = lowered(line);
     if (has_any(lower, kLauncherWords) || !has_any(lower, kFailureWords)) continue;
@@ -195,7 +202,7 @@ Likeness likeness_of(const Run& a, const Run& b) {
 }
 
 bool output_speaks_of_writing(const Run& run) {
-  return run.trace && (speaks_of_writing(run.trace->message) ||
+  return run.trace && (speaks_of_writing(run.trace->message) || speaks_of_writing(run.trace->cause) ||
                        std::any_of(run.trace->last_lines.begin(), run.trace->last_lines.end(),
                                    [](const std::string& line) { return speaks_of_writing(line); }));
 }

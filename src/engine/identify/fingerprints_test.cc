@@ -29,6 +29,13 @@ Run unread(int exit_code) {
   return run;
 }
 
+Run says(int exit_code, const char* cause, Telling telling = Telling::says, int signal = 0) {
+  Run run = failed(exit_code, {}, signal);
+  run.trace->cause = cause;
+  run.trace->cause_tells = telling;
+  return run;
+}
+
 Run step(int exit_code, Lines lines = {}) {
   Run run = failed(0, std::move(lines), 0, Symptom::steps_failed);
   run.job.step_exit_code = exit_code;
@@ -103,6 +110,25 @@ TEST(Fingerprints, AreCompared) {
        Likeness::same},
       {"a lost node, then an exit", failed(0, {}, 0, Symptom::node_dead), failed(1, {kExists}),
        Likeness::different},
+      {"a cause above the last lines",
+       says(2, "Fortran runtime error: Index '11' of array 'a' (line 6 of a.f90)"),
+       says(2, "Fortran runtime error: Index '12' of array 'a' (line 6 of a.f90)"), Likeness::same},
+      {"a cause without a word of failure", says(3, "STOP 3"), says(137, "STOP 3"), Likeness::same},
+      {"other causes", says(137, "MPI_Send: Invalid rank has value 2"),
+       says(137, "MPI_Recv: Message truncated"), Likeness::different},
+      {"a cause in one only", says(137, "MPI_Recv: Message truncated"), failed(137, {}), Likeness::unclear},
+      {"the heap, as chance has it", says(137, "the heap is corrupted (free(): invalid pointer)"),
+       says(137, "the heap is corrupted (malloc(): corrupted top size)"), Likeness::same},
+      {"that both gave up says nothing", says(1, "the program called MPI_Abort, code 1", Telling::gives_up),
+       says(1, "the program called MPI_Abort, code 1", Telling::gives_up), Likeness::same},
+      {"a cause, and one that only gave up", says(1, "MPI_Recv: Message truncated"),
+       says(1, "the program called MPI_Abort, code 1", Telling::gives_up), Likeness::unclear},
+      {"what followed on another end",
+       says(137, "UCX: connect(fd=12) failed: Connection refused", Telling::follows), failed(137, {}),
+       Likeness::same},
+      {"a signal beside the cause",
+       says(134, "a.c:3: main: Assertion `n > 0' failed.", Telling::says, SIGABRT),
+       says(134, "a.c:3: main: Assertion `n > 0' failed.", Telling::says, SIGABRT), Likeness::same},
       {"steps that ended alike", step(1), step(1), Likeness::same},
       {"steps that ended with other codes", step(1), step(2), Likeness::different},
       {"a step that died, and one that ended", step(139, {"x"}), step(1, {"x"}), Likeness::different},

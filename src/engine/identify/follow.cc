@@ -11,7 +11,7 @@
 #include "engine/identify/look.h"
 #include "engine/identify/placement.h"
 #include "engine/identify/resume.h"
-#include "engine/identify/verdict.h"
+#include "engine/identify/verification.h"
 #include "model/verbs.h"
 
 namespace sickbay::identify {
@@ -100,11 +100,9 @@ void Look::submit_program(int n, int attempt) {
 
 void Look::submit_verification(int checks, int n, int attempt, const std::vector<std::string>& nodes) {
   if (time_is_over()) return;
-  // Speed is judged only where time is the symptom; else V may share its nodes, and need not wait for r2 to
-  // leave them.  For a run that is still going the symptom is not known: it may become time.
   const Run* p = c_.program(checks);
-  const bool alone =
-      p && (time_matters(*p) || !ended(p->outcome)) && c_.programs.front().symptom != Symptom::abnormal_exit;
+  // Else V shares its nodes, and need not wait for r2 to leave them.
+  const bool alone = wants_whole_nodes(c_, checks);
   const RunId id{c_.no, RunKind::verification, n};
   Json args = Json::object({{"run", id.text()},
                             {"attempt", attempt},

@@ -8,6 +8,7 @@
 
 #include "base/hostlist.h"
 #include "engine/identify/advice.h"
+#include "engine/identify/failure_words.h"
 #include "engine/identify/further.h"
 #include "engine/identify/rerun.h"
 #include "engine/identify/verdict.h"
@@ -156,9 +157,16 @@ void put_answer(const Case& c, const Suspicion& s, const Posterior& now, const f
     case Answer::program:
       v.cause = Cause::sometimes_program;
       v.rule = "F1";
-      v.sentence = fmt::format(
-          "The program or its input is the cause: it fails now and then ({}), whichever nodes it runs on.",
-          counted({}));
+      v.sentence =
+          c.programs.front().hangs_at_its_end()
+              ? fmt::format(
+                    "The program or its MPI library is the cause: {} now and then ({}), whichever nodes "
+                    "it runs on.",
+                    words_of_hang_at_its_end(c.programs.front()), counted({}))
+              : fmt::format(
+                    "The program or its input is the cause: it fails now and then ({}), whichever "
+                    "nodes it runs on.",
+                    counted({}));
       if (const std::string path = output_to_look_at(c.programs.front()); !path.empty())
         v.next.push_back("look at the last output lines above and at " + path);
       v.next.push_back(
@@ -224,6 +232,9 @@ Verdict further_verdict(const Known& known, const Case& c, const std::string& ov
                  : found.answer == Answer::system ? Confidence::medium
                  : found.share >= kHigh           ? Confidence::high
                                                   : Confidence::medium;
+  // What a library does to correct programs is no proof against this one (verdict.cc has the same).
+  if (v.cause == Cause::sometimes_program && c.programs.front().hangs_at_its_end())
+    v.confidence = std::min(v.confidence, Confidence::medium);
   v.further = posterior_json(s, now);
   v.why.push_back(fmt::format("after {} runs, {} of which failed: {}", s.record.trials.size(),
                               failures_with(s.record, {}), shares_text(s, now)));

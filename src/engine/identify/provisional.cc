@@ -8,10 +8,11 @@
 #include "base/duration.h"
 #include "base/hostlist.h"
 #include "engine/identify/evidence.h"
+#include "engine/identify/failure_words.h"
+#include "engine/identify/fingerprints.h"
 #include "engine/identify/launch.h"
 #include "engine/identify/rerun.h"
 #include "engine/identify/verdict.h"
-#include "engine/identify/verdict_text.h"
 #include "engine/identify/verification.h"
 
 namespace sickbay::identify {
@@ -120,6 +121,8 @@ void add_nodes(const Known& known, const Case& c, const Run& first, std::vector<
 // Failures look alike in what ended them.
 std::string kind_of(const Run& run) {
   if (run.trace && !run.trace->signal_name.empty()) return run.trace->signal_name;
+  // (Without its numbers: two failures of one kind differ in them.)
+  if (says_why(run)) return normalised(run.trace->cause, run.nodes);
   if (run.symptom == Symptom::abnormal_exit && run.job.exit_signal == 0)
     return fmt::format("exit code {}", run.job.exit_code);
   return std::string(to_string(run.symptom));
@@ -172,7 +175,8 @@ Verdict provisional_verdict(const Known& known, const Case& c) {
   v.at = known.now;
   v.sentence = "The job failed; not decided yet whether the program or a node is the cause.";
   v.why.push_back(fmt::format("{}{} {}", first.id.text(), on_nodes(first), failure_words(first)));
-  if (first.trace && !first.trace->message.empty())
+  // Who says why it ended says more than who tells of the end; and then it has been said in the line before.
+  if (first.trace && !first.trace->message.empty() && !first.trace->knows_cause())
     v.why.push_back("its output says: " + first.trace->message);
   add_nodes(known, c, first, v.why);
   if (std::string line = experience(known, c); !line.empty()) v.why.push_back(std::move(line));

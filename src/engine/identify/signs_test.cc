@@ -134,7 +134,7 @@ TEST(Signs, WhatVDoesNotSayIsNotItsEnd) {
   for (const Row& row : std::initializer_list<Row>{
            {Outcome::ok, "", "c1.v1 gives no answer: its job has ended, and what it said was not read"},
            {Outcome::failed, "", "c1.v1 gives no answer: its job has ended, and what it said was not read"},
-           {Outcome::cancelled, "", "c1.v1 gives no answer: cancelled"},
+           {Outcome::cancelled, "", "c1.v1 was cancelled, and not by Sickbay"},
            {Outcome::ok, "V left no result", "c1.v1 gives no answer: V left no result"},
        }) {
     Case c;

@@ -85,6 +85,10 @@ bool starved_each_time(const Case& subject) {
   return failures >= 2;
 }
 
+bool speaks_against_node(const Run& run, const Starved& starved) {
+  return starved.apart && !run.hangs_however_fast();
+}
+
 std::string words_of(const Starved& s) {
   const auto percent = [](std::int64_t thousandths) { return (thousandths + 5) / 10; };
   std::string text = s.process.empty() ? "a process" : s.process;
@@ -105,7 +109,7 @@ void add_starved_lines(const Case& subject, std::vector<std::string>& why) {
   for (const Run& run : subject.programs)
     for (const Starved& one : run.starved)
       why.push_back(fmt::format("{}: {}{}", run.id.text(), words_of(one),
-                                one.apart ? "" : ": that speaks against no node"));
+                                speaks_against_node(run, one) ? "" : ": that speaks against no node"));
 }
 
 }  // namespace sickbay::identify

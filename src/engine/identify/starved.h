@@ -24,6 +24,9 @@ const Starved* starved_cause(const Case& subject);
 /// Each failed run of the program, two at least, was too slow and did not get the processors that it asked
 /// for: whoever says that the program is the cause cannot be sure.
 bool starved_each_time(const Case& subject);
+/// What was seen of that node of `run` speaks against it: it stood apart, and `run` did not hang in a way
+/// that no slow node makes.  (A rank that polls for good asks for its processor for good.)
+bool speaks_against_node(const Run& run, const Starved& starved);
 /// "a.out waited 48 % of 61 s for a processor on n2, those on the other nodes 1 %".
 std::string words_of(const Starved& starved);
 /// One line for each that was told of a run of the program.

@@ -112,7 +112,7 @@ void close_columns(const Case& subject, Facts& f) {
 }  // namespace
 
 bool time_matters(const Run& program) {
-  if (program.is_deadlock()) return false;
+  if (program.hangs_however_fast()) return false;
   return program.symptom == Symptom::stall || program.symptom == Symptom::abnormal_time;
 }
 
@@ -201,8 +201,10 @@ std::optional<Verdict> judge(const Known& known, const Case& subject) {
     }
   }
   told.acquitted = facts.c1 == c_ok;
-  // Its work was done: a library that does not end lets correct programs hang so, too.
-  if (row->cause == Cause::program && subject.programs.front().hangs_at_its_end())
+  // Its work was done: a library that does not end lets correct programs hang so, too.  That it did not the
+  // second time makes the one no surer of the program, and the other no surer of chance.
+  if ((row->cause == Cause::program || row->cause == Cause::non_deterministic) &&
+      subject.programs.front().hangs_at_its_end())
     v.confidence = std::min(v.confidence, Confidence::medium);
   // Where other work took the processors each time, no run has shown what the program does when it has them.
   if (row->cause == Cause::program && starved_each_time(subject)) {

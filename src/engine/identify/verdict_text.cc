@@ -9,6 +9,7 @@
 
 #include "base/hostlist.h"
 #include "engine/identify/advice.h"
+#include "engine/identify/failure_words.h"
 #include "engine/identify/node_notes.h"
 #include "engine/identify/rerun.h"
 #include "engine/identify/resume.h"
@@ -21,42 +22,10 @@ std::string plural(std::size_t n, std::string_view word) {
   return fmt::format("{}{}", word, n == 1 ? "" : "s");
 }
 
-std::string symptom_words(const Run& run) {
-  std::string first;  // what the output says of how it began
-  if (run.trace && !run.trace->signal_name.empty())
-    first = fmt::format("died of {}{}", run.trace->signal_name,
-                        run.trace->node.empty() ? "" : " on " + run.trace->node);
-  const std::string then = first.empty() ? "" : first + ", then ";
-  switch (run.symptom) {
-    case Symptom::node_dead:
-      if (run.was_taken()) return "was ended by Slurm, since a person set its node DOWN";
-      if (run.lost_nodes().empty()) return "lost a node, as Slurm says";
-      return fmt::format("lost {} {}", plural(run.lost_nodes().size(), "node"),
-                         compress_hostlist(run.lost_nodes()));
-    case Symptom::stall:
-      if (run.hangs())
-        return fmt::format("{}hung ({}) {}", then, run.hang["text"].as_string(),
-                           run.cancel_wanted ? "and was ended" : "until its time limit");
-      return then + "ran into its time limit";
-    case Symptom::abnormal_time:
-      return then + "took longer than expected";
-    case Symptom::wrong_result:
-      return then + "gave a wrong result";
-    case Symptom::steps_failed:
-      return then + "ended with 0 though a step of it failed";
-    default:
-      break;
-  }
-  // The output says more than Slurm's exit code: a batch script may hand on any code it likes.
-  if (!first.empty()) return first;
-  if (run.never_began()) return "never began: the node could not open its output (exit code 0:53)";
-  if (run.job.exit_signal != 0) return fmt::format("was killed by signal {}", run.job.exit_signal);
-  return fmt::format("ended as {} with exit code {}", run.job.state, run.job.exit_code);
-}
-
 // A run that did nothing but use up its time may have been a good one with too short a limit.
 bool limit_may_be_short(const Run& run) {
-  return run.symptom == Symptom::stall && !run.hangs() && (!run.trace || run.trace->signal_name.empty());
+  return run.symptom == Symptom::stall && !run.hangs() &&
+         (!run.trace || (run.trace->signal_name.empty() && !says_why(run)));
 }
 
 // What people did to the nodes: without it a reader would wonder why a node that is DOWN is not the cause.
@@ -97,19 +66,16 @@ std::string program_sentence(const Run& first, const Row& row, const Told& told)
         "and each time other work took the processors that it asked for.",
         where);
   if (first.hangs_at_its_end())
-    return fmt::format(
-        "The program or its MPI library is the cause: its work is done, and all its ranks hang in "
-        "MPI_Finalize "
-        "{}.",
-        where);
+    return fmt::format("The program or its MPI library is the cause: {} {}.", words_of_hang_at_its_end(first),
+                       where);
   if (limit_may_be_short(first))
     return fmt::format(
         "The program or its input is the cause, or a time limit that is too short: it runs into the limit "
         "{}.",
         where);
-  return fmt::format("The program or its input is {}the cause: it {} {}.",
+  return fmt::format("The program or its input is {}the cause: it {} {}{}.",
                      row.confidence == Confidence::low ? "probably " : "", first.hangs() ? "hangs" : "fails",
-                     where);
+                     where, says_why(first) ? " (" + first.trace->cause + ")" : "");
 }
 
 std::string node_sentence(const Row& row, const Verdict& v, const Told& told) {
@@ -184,8 +150,18 @@ std::string sentence_for(const Case& subject, const Row& row, const Verdict& v, 
     case Cause::node:
       return node_sentence(row, v, told) + besides(v);
     case Cause::non_deterministic:
+      if (const Run& first = subject.programs.front(); first.hangs_at_its_end())
+        return fmt::format(
+                   "The failure does not repeat: {} in one run; program, library and nodes all remain "
+                   "possible.",
+                   words_of_hang_at_its_end(first)) +
+               besides(v);
       return "The failure does not repeat: program and nodes both remain possible." + besides(v);
     default:
+      if (const Run& first = subject.programs.front(); first.hangs_at_its_end())
+        return fmt::format("{} In the first run {}.", undecided_sentence(row.lack),
+                           words_of_hang_at_its_end(first)) +
+               besides(v);
       return std::string(undecided_sentence(row.lack)) + besides(v);
   }
 }
@@ -369,8 +345,6 @@ std::string why_silent(const Run& v) {
 
 }  // namespace
 
-std::string failure_words(const Run& run) { return symptom_words(run); }
-
 void add_run_lines(const Case& subject, std::vector<std::string>& why) {
   for (const Run& run : subject.programs) {
     if (!ended(run.outcome)) continue;
@@ -378,7 +352,7 @@ void add_run_lines(const Case& subject, std::vector<std::string>& why) {
     if (run.outcome == Outcome::ok)
       why.push_back(fmt::format("{} completed{}", run.id.text(), on));
     else if (run.outcome == Outcome::failed)
-      why.push_back(fmt::format("{}{} {}", run.id.text(), on, symptom_words(run)));
+      why.push_back(fmt::format("{}{} {}", run.id.text(), on, failure_words(run)));
     else
       why.push_back(fmt::format("{} gives no answer: {}{}", run.id.text(), to_string(run.outcome),
                                 run.refusal.empty() ? "" : " (" + run.refusal + ")"));
@@ -387,7 +361,18 @@ void add_run_lines(const Case& subject, std::vector<std::string>& why) {
     if (!ended(run.outcome)) continue;
     // Good nodes share one line, each bad one has its own: a run on a thousand nodes must stay readable.
     std::vector<std::string> passed;
+    // (One that had spoken of all nodes before it was ended is like any other.)
+    const bool cut_off =
+        run.outcome == Outcome::cancelled &&
+        (run.results.empty() || std::any_of(run.results.begin(), run.results.end(),
+                                            [](const NodeResult& r) { return r.result == "unknown"; }));
+    if (cut_off)
+      why.push_back(run.was_cancelled_by_us()
+                        ? fmt::format("{} was cancelled by Sickbay: {}", run.id.text(), run.refusal)
+                        : run.id.text() + " was cancelled, and not by Sickbay");
     for (const NodeResult& r : run.results) {
+      // What it had not come to when it was ended is no word on a node.
+      if (cut_off && r.result == "unknown") continue;
       if (r.result == "ok" && r.peer.empty())
         passed.push_back(r.node);
       else if (r.result != "ok")
@@ -396,7 +381,7 @@ void add_run_lines(const Case& subject, std::vector<std::string>& why) {
     }
     if (!passed.empty())
       why.push_back(fmt::format("{} passed on {}", run.id.text(), compress_hostlist(passed)));
-    if (run.results.empty())
+    if (run.results.empty() && !cut_off)
       why.push_back(fmt::format("{} gives no answer: {}", run.id.text(), why_silent(run)));
   }
 }

@@ -24,8 +24,6 @@ struct Told {
 /// Fills in sentence, why, missing and next of `verdict`, whose cause and nodes stand.  Pure.
 void put_in_words(const Case& subject, const Row& row, const Told& told, Verdict& verdict);
 
-/// How a failed run failed: "died of SIGBUS on n2".
-std::string failure_words(const Run& run);
 /// One line for each run that has ended, of P and of V.
 void add_run_lines(const Case& subject, std::vector<std::string>& why);
 

@@ -142,6 +142,17 @@ bool may_try_more(const Known& known, const Case& subject, int n) {
   return tries < known.policy.verification_attempts && !time_is_over(known, subject);
 }
 
+// A run that is still going has no symptom yet: it may become one of time.  Not where the first one was none
+// of time, nor where it hung for good: what it is that the program waits for no processor brings sooner, and
+// what a second run meets on other nodes cannot turn that around.
+bool wants_whole_nodes(const Case& subject, int n) {
+  const Run* judged = subject.program(n);
+  if (judged == nullptr) return false;
+  const Run& first = subject.programs.front();
+  if (first.symptom == Symptom::abnormal_exit || first.hangs_however_fast()) return false;
+  return ended(judged->outcome) ? time_matters(*judged) : !judged->hangs_however_fast();
+}
+
 bool may_verify_more(const Known& known, const Case& subject) {
   for (int n = 1; n <= static_cast<int>(subject.programs.size()); ++n) {
     const Run* p = subject.program(n);

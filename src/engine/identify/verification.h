@@ -23,6 +23,9 @@ std::vector<std::string> ends_without_witness(const Case& subject, int n);
 bool wants_witness(const Known& known, const Case& subject, int n);
 /// Tries of V on the nodes of run `n` are left, and time.
 bool may_try_more(const Known& known, const Case& subject, int n);
+/// V has the nodes of program run `n` (0: of the control) to itself, so that it may judge their speed.  Only
+/// where speed may be what is wrong: it keeps everybody else's jobs off them.
+bool wants_whole_nodes(const Case& subject, int n);
 /// The failure is Policy::case_limit ago.
 bool time_is_over(const Known& known, const Case& subject);
 

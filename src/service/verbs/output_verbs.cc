@@ -28,7 +28,9 @@ Json trace_json(const Fingerprint& f) {
                        {"signal_name", f.signal_name},
                        {"out_of_memory", f.out_of_memory},
                        {"message", f.message},
-                       {"last_lines", f.last_lines}});
+                       {"last_lines", f.last_lines},
+                       {"cause", f.cause},
+                       {"cause_tells", to_string(f.cause_tells)}});
 }
 
 Json results_json(const VerifyReport& report) {

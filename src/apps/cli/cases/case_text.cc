@@ -11,7 +11,9 @@
 #include "apps/cli/claim_text.h"
 #include "base/duration.h"
 #include "base/hostlist.h"
+#include "base/text.h"
 #include "base/text_table.h"
+#include "model/failure_text.h"
 #include "model/rank_report.h"
 
 namespace sickbay::cli {
@@ -132,6 +134,13 @@ std::string state_text(const Json& run) {
   return text.empty() ? "(not submitted)" : text;
 }
 
+// Why it ended, as its output says; empty where it does not, or tells only what followed on another end.
+std::string cause_of(const Json& run) {
+  const Json& print = run["fingerprint"];
+  return telling_from(print["cause_tells"].as_string()) >= Telling::gives_up ? safe(print["cause"])
+                                                                             : std::string();
+}
+
 // What this run is to the case.
 std::string role_text(const Json& run, const Json& view) {
   std::string text;
@@ -147,7 +156,11 @@ std::string role_text(const Json& run, const Json& view) {
   }
   std::string symptom = safe(run["symptom"]);
   std::ranges::replace(symptom, '_', ' ');
-  if (!symptom.empty() && symptom != "none") text += ": " + symptom;
+  // That it ended badly says less than why.
+  if (const std::string cause = cause_of(run); !cause.empty() && symptom == "abnormal exit")
+    text += ": " + cause;
+  else if (!symptom.empty() && symptom != "none")
+    text += ": " + symptom;
   const std::string& outcome = run["outcome"].as_string();
   if (outcome == "lost" || outcome == "not_started" || outcome == "no_failure" || outcome == "cancelled") {
     std::string word = outcome;
@@ -240,7 +253,13 @@ std::string verification_text(const Json& view, const TextPage& page) {
   NodeGroups groups;
   const auto add = [&](const Json& run, const std::string& who, const Json& row) {
     const std::string& result = row["result"].as_string();
-    groups.add(who, {TextTable::Cell(safe(row["result"]), result_sgr(result)), safe(row["reason"]),
+    // What the launcher said when it was ended explains nothing; why it was ended does.
+    const bool cut_off = result == "unknown" && run["outcome"].as_string() == "cancelled";
+    const std::string& refusal = run["verification"]["refusal"].as_string();
+    groups.add(who, {TextTable::Cell(safe(row["result"]), result_sgr(result)),
+                     !cut_off          ? safe(row["reason"])
+                     : refusal.empty() ? "cancelled"
+                                       : "cancelled: " + for_terminal(refusal),
                      safe(run["run"])});
   };
   for (const Json& run : view["runs"].items()) {
@@ -254,12 +273,20 @@ std::string verification_text(const Json& view, const TextPage& page) {
   return table.empty() ? std::string() : heading("Verification", page) + table.text(table_page(page));
 }
 
+// Where the program is the cause, it says nothing of a node that a rank failed first there, or that it had no
+// processor: a reader would take the one for the other answer.
+std::string_view side_of(const Json& row, const Json& view) {
+  const std::string_view cause = view["verdict"]["cause"].as_string(), what = row["what"].as_string();
+  const bool program = cause == "a" || cause == "c";
+  return program && (what == "first_death" || what == "starved") ? "told" : row["side"].as_string();
+}
+
 std::string evidence_text(const Json& view, const TextPage& page) {
   using enum TextTable::Column::Align;
   NodeGroups groups;
   for (const std::string_view side : {"against", "suspect", "for", "told"})
     for (const Json& row : view["evidence"].items())
-      if (row["side"].as_string() == side)
+      if (side_of(row, view) == side)
         groups.add(row["node"].as_string(), {TextTable::Cell(std::string(side), result_sgr(side)),
                                              safe(row["text"]), safe(row["run"])});
   TextTable table({{"NODES", left, true}, {"SPEAKS"}, {"EVIDENCE", left, true}, {"RUN"}});
@@ -432,6 +459,16 @@ std::string claimed_text(const Json& view, const TextPage& page) {
                    page);
 }
 
+// In a list: why the program failed, where nobody thinks of a node.
+std::string listed_cause(const Json& item) {
+  constexpr std::size_t kMost = 60;
+  const std::string cause = safe(item["cause"]);
+  const std::string_view verdict = item["verdict"]["cause"].as_string();
+  if (cause.empty() || verdict == "b" || verdict == "d") return "";
+  const std::string_view shown = whole_characters(cause, kMost);
+  return fmt::format(": {}{}", shown, shown.size() < cause.size() ? "..." : "");
+}
+
 }  // namespace
 
 const CauseRow& cause_row(std::string_view name) {
@@ -491,7 +528,7 @@ std::string cases_text(const Json& list, const TextPage& page) {
     const std::string waits = safe(item["waits_for"]);
     table.add({safe(item["case"]), job_name(item), safe(item["user"]), safe(item["state"]),
                local_time(from_micros(item["opened"].as_int())),
-               TextTable::Cell((verdict.is_object() ? verdict_label(verdict) : "-") +
+               TextTable::Cell((verdict.is_object() ? verdict_label(verdict) : "-") + listed_cause(item) +
                                    (waits.empty() ? "" : ", waits for " + waits),
                                sentence_sgr(item))});
   }

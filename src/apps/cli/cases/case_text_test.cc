@@ -143,6 +143,27 @@ TEST_F(CaseText, ListsCases) {
             "No cases.  'sickbay submit' opens one; 'sickbay cases --all' shows closed ones too.\n");
 }
 
+// Why it failed, where the program did; cut, for the page of the case has the whole.
+TEST_F(CaseText, ListsWhyAProgramFailed) {
+  const auto line = [](const char* cause, const char* verdict) {
+    Json item = Json::object({{"case", "c9"},
+                              {"job_id", 4711},
+                              {"user", "alice"},
+                              {"state", "closed"},
+                              {"opened", std::int64_t{1795255200000000}},
+                              {"cause", cause},
+                              {"verdict", Json::object({{"cause", verdict}, {"final", true}})}});
+    return cases_text(Json::object({{"items", Json::array({std::move(item)})}}), page_of(0));
+  };
+  EXPECT_NE(line("ERROR STOP no matrix", "a").find("(a) program: ERROR STOP no matrix\n"), std::string::npos);
+  EXPECT_NE(line("ERROR STOP no matrix", "non_deterministic").find("non-deterministic: ERROR STOP"),
+            std::string::npos);
+  EXPECT_EQ(line("ERROR STOP no matrix", "b").find("ERROR STOP"), std::string::npos)
+      << "the node is the cause";
+  EXPECT_NE(line(std::string(100, 'x').c_str(), "a").find(": " + std::string(60, 'x') + "...\n"),
+            std::string::npos);
+}
+
 TEST_F(CaseText, BriefHoldsTheRuns) {
   EXPECT_EQ(case_brief(view("watching"), page_of(0)),
             "Case c17, job 4711 of alice, opened 2026-11-21 10:00:00\n"
