@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # How many drains a second a real slurmctld of 1,000 nodes takes from sickbay-slurm.  By hand: its figures stand in
-# bench/RESULTS.md.  The nodes have no slurmd, which drains do not need.
+# bench/RESULTS.md.  The nodes have no slurmd, which drains do not need; they are DOWN from the start, for Slurm lifts no
+# drain of a node of which it knows nothing.
 #   drain_rate.sh BUILD [NODES]
 set -euo pipefail
 build=$(realpath "${1:?usage: drain_rate.sh BUILD [NODES]}")
@@ -12,7 +13,7 @@ here=$(dirname "$(realpath "$0")")
 lab_up --nodes 1 --spares 0 --no-sickbayd
 conf=$(find "$folder" -name slurm.conf | head -n 1)
 cat >>"$conf" <<END
-NodeName=p[1-$count] NodeAddr=127.0.0.1 Port=17999 CPUs=1 RealMemory=100 State=UNKNOWN
+NodeName=p[1-$count] NodeAddr=127.0.0.1 Port=17999 CPUs=1 RealMemory=100 State=DOWN
 PartitionName=phantom Nodes=p[1-$count] State=UP
 END
 restart ctl slurmctld
