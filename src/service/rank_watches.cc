@@ -95,6 +95,7 @@ void RankWatches::refresh() {
     Job& job = entry->second;
     if (is_new) {
       job.told = one.told;
+      job.told_proven = one.proven;
       job.starved = StarvedWatch(one.starved);
     }
     if (!is_new && job.watched.nodes == one.nodes && job.watched.uid == one.uid) continue;
@@ -192,12 +193,14 @@ void RankWatches::judge(JobId id) {
   // Who waits less long than a moment ago has gone on between.
   if (!all_wait || now.held + kJitter < job.waiting) job.ended_wait = std::max(job.ended_wait, job.waiting);
   job.waiting = all_wait ? now.held : Micros(0);
-  if (now.word == hang::Word::hang && !job.told) {
+  // (Told again where it has become certain: only then may it cost the run its life.)
+  if (now.word == hang::Word::hang && (!job.told || (now.proven && !job.told_proven))) {
     job.told = true;
+    job.told_proven = now.proven;
     tell(job, kHangSeen, Json::object({{"judgement", to_json(now)}}));
   } else if (now.word == hang::Word::progress && !now.nobody && job.told) {
     // (That all have ended is no progress: a limit of time or a person ends ranks that hang.)
-    job.told = false;
+    job.told = job.told_proven = false;
     tell(job, kHangOver, Json::object({{"held_us", job.ended_wait.count()}}));
   }
 }

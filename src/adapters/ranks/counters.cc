@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
 
 #include "adapters/node/process_table.h"
 #include "base/words.h"
@@ -107,6 +108,33 @@ std::int64_t parse_unsent(std::string_view text, std::int64_t uid) {
 std::optional<std::int64_t> network_bytes(const node::Tree& tree, std::int64_t pid) {
   const auto text = tree.read(fmt::format("/proc/{}/net/dev", pid));
   return text ? std::optional(parse_net_dev(*text)) : std::nullopt;
+}
+
+std::optional<Connections> connections(const node::Tree& tree, std::int64_t pid) {
+  const auto theirs = tree.link(fmt::format("/proc/{}/ns/net", pid)), ours = tree.link("/proc/self/ns/net");
+  return theirs && theirs == ours ? node::tcp_bytes() : std::nullopt;
+}
+
+std::optional<std::int64_t> carried(const node::Tree& tree, const std::vector<std::int64_t>& pids,
+                                    const Connections& before, const Connections& now) {
+  std::set<std::int64_t> held;  // forked processes hold the same
+  for (const std::int64_t pid : pids) {
+    const std::string folder = fmt::format("/proc/{}/fd", pid);
+    const auto files = tree.list(folder);
+    if (files.empty()) return std::nullopt;
+    for (const std::string& file : files)
+      if (const auto target = tree.link(fmt::format("{}/{}", folder, file)))
+        if (const auto inode = node::socket_inode(*target)) held.insert(*inode);
+  }
+  std::int64_t sum = 0;
+  for (const auto& [inode, bytes] : now) {
+    if (!held.contains(inode)) continue;
+    // (One that was opened since has carried all that it has.)
+    const auto was = before.find(inode);
+    const node::TcpBytes old = was != before.end() ? was->second : node::TcpBytes{};
+    sum = added(sum, added(bytes.sent - old.sent, bytes.received - old.received));
+  }
+  return sum;
 }
 
 std::optional<std::int64_t> unsent_bytes(const node::Tree& tree, std::int64_t pid, std::int64_t uid) {

@@ -2,10 +2,15 @@
 // Does a job hang?  From what its nodes tell of its ranks (model/rank_report.h).
 //
 // A deadlock is known at once: every rank of a program waits within MPI for ranks of that program, none has
-// left its call, all at the same time and for `soon`; none is there who could send.  Whatever else there is
-// may end: a rank that computes while others wait is slow, until it has been so for `late`, which only the
-// site can say; storage, and programs that are yet to start, likewise.  Where the network still carries bytes
-// a long message may be on its way: `doubtful`.  A program none of whose ranks waits does not hang.  Pure.
+// left its call, all at the same time and for `soon`, with nothing on its way between them; the returns of
+// their calls were counted, there was none, and no other thread could release them (standing.h).  Whatever
+// else there is may end: a rank that computes while others wait is slow, until it has been so for `late`,
+// which only the site can say; storage, programs that are yet to start, and a thread that may go on likewise.
+// Where the network still carries bytes a long message may be on its way: `doubtful`.  A program none of
+// whose ranks waits does not hang.
+//
+// A hang may be told of without being proven; only one that is (`Judgement::proven`) may cost a job its life:
+// nobody is left who could let its ranks go on.  Pure.
 // Source: doc/design/identify.md, "Hangs".
 #pragma once
 #include <map>
@@ -20,6 +25,8 @@ namespace sickbay::hang {
 struct Policy {
   Micros soon = std::chrono::seconds(4);       ///< of a wait that nobody can end
   Micros doubtful = std::chrono::seconds(60);  ///< where data may be on its way, or a rank is missing
+  Micros counted = std::chrono::seconds(1);    ///< the returns of calls, before a deadlock is told of
+  Micros proven = std::chrono::seconds(4);     ///< the same, before it is proven
   Micros late = std::chrono::minutes(30);      ///< of a wait for somebody who computes
   Micros fresh = std::chrono::seconds(30);     ///< how long a node's word holds
 };
@@ -38,7 +45,7 @@ enum class Why : std::uint8_t {
   goes_on,      ///< progress
   unknown,      ///< a node tells nothing of late: nothing is decided
   deadlock,     ///< all ranks wait for each other
-  in_doubt,     ///< they do, and the network carries bytes, or bytes wait to be sent
+  in_doubt,     ///< they do, and it is not proven: data may be on its way, or a thread may release them
   waits_for,    ///< they wait for ranks that do not
   missing,      ///< they wait, and not all ranks are seen
   outside,      ///< they wait for storage or for other programs
@@ -60,6 +67,8 @@ struct Judgement {
   std::vector<RankGroup> groups;  ///< of all ranks, the odd ones first, then by size; kMostShown at most
   std::size_t left_out = 0;       ///< groups that are not shown
   std::vector<Unread> unread;
+  bool proven = false;   ///< it is a hang, and nobody could let the ranks go on
+  std::string unproven;  ///< why it is not; "" for progress, and where it is
 };
 
 /// `nodes`: all nodes of the job.  Those of them that have no rank of it (an empty report) must be heard,
@@ -67,7 +76,7 @@ struct Judgement {
 Judgement judge(const std::map<std::string, NodeWord>& words, const std::vector<std::string>& nodes,
                 const Policy& policy, TimePoint now);
 
-/// {word, why, text, call, odd, held_us, groups, left_out, unread}, and back.  Errors: bad_input.
+/// {word, why, text, call, odd, held_us, groups, left_out, unread, proven, unproven}, and back.  Errors: bad_input.
 Json to_json(const Judgement& judgement);
 Result<Judgement> read_judgement(const Json& json);
 

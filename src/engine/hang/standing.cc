@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/hang/standing.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -8,6 +10,7 @@
 #include <optional>
 
 #include "model/mpi_call.h"
+#include "model/runtime_library.h"
 
 namespace sickbay::hang {
 namespace {
@@ -17,6 +20,9 @@ constexpr double kIdleShare = 0.02;         // of a processor: less is none
 constexpr Micros kStarvedAfter{1'000'000};  // ticks are hundredths of a second; a busy machine gives some
 constexpr std::chrono::minutes kEndedKept{10};
 constexpr std::size_t kInnerFrames = 8, kOuterFrames = 3;  // of a path
+constexpr std::int64_t kCarries = 1'000'000;  // bytes a second of a node: less is what other services send
+// Of the ranks' own connections: what a library sends to see whether the others are there is less.
+constexpr std::int64_t kSends = 1000;
 
 // What moves data, as the libraries of C and MPI name it.
 constexpr auto kCopies = std::to_array<std::string_view>(
@@ -28,6 +34,7 @@ bool is_main(std::string_view function) { return function == "main" || function 
 
 struct Place {
   bool in_mpi = false, copies = false;
+  std::uint64_t back = 0;
   std::string call;
   std::vector<std::string> frames;  // of the path, innermost first
 };
@@ -48,6 +55,7 @@ Place place_of(const RankStack& stack) {
   place.in_mpi = call && static_cast<std::size_t>(users - frames.begin()) > outermost;
   std::size_t from = 0;
   if (place.in_mpi) {
+    place.back = stack.back;
     place.call = *call;
     place.frames.push_back(*call);
     from = outermost + 1;
@@ -57,7 +65,11 @@ Place place_of(const RankStack& stack) {
     // What the user called, not what that is made of: "sleep", not "clock_nanosleep".
     from = static_cast<std::size_t>(users - frames.begin()) - 1;
   }
-  for (std::size_t i = from; i < frames.size(); ++i) {
+  // Nor above the function that a thread began with.
+  std::size_t end = frames.size();
+  while (end > from && whose_code(frames[end - 1].module) == WhoseCode::base) --end;
+  if (end == from) end = frames.size();
+  for (std::size_t i = from; i < end; ++i) {
     // Below main there is only the C library, which says nothing to a reader.
     if (frames[i].function.starts_with("__libc_start")) break;
     place.frames.push_back(frames[i].function);
@@ -87,7 +99,81 @@ std::vector<std::string> common(const std::vector<std::string>& a, const std::ve
   return {end.base(), a.end()};
 }
 
+// The count of a call's returns; nullptr where there is none.
+const CountedReturn* counted(const Rank& rank, std::int64_t tid, std::uint64_t back) {
+  const auto it = std::ranges::find_if(
+      rank.returns, [&](const CountedReturn& one) { return one.tid == tid && one.back == back; });
+  return back != 0 && it != rank.returns.end() ? &*it : nullptr;
+}
+
+// A thread that MPI or OpenMP has started: all its code is theirs.  Of the C library's own (a timer's) there
+// is none that could be left out, for it calls what the user gave it.
+bool is_runtimes_own(const RankStack& stack) {
+  if (!stack.whole) return false;
+  bool runtime = false;
+  for (const RankFrame& frame : stack.frames) {
+    const WhoseCode whose = whose_code(frame.module);
+    if (frame.program || whose == WhoseCode::users) return false;
+    runtime |= whose == WhoseCode::runtime;
+  }
+  return runtime;
+}
+
+void doubt(Seen& seen, Doubt why, std::string text) {
+  if (seen.doubt >= why) return;  // a thread says more than a count that is not there yet
+  seen.doubt = why;
+  seen.doubt_text = text.substr(0, kMostDoubt);
+}
+
+// Takes one count of returns into what is known of the rank.  False where the call did return.
+bool take_count(Seen& seen, const CountedReturn* count, std::string_view whose) {
+  if (count == nullptr)
+    doubt(seen, Doubt::uncounted, fmt::format("whether {} returns was not counted yet", whose));
+  else if (!count->why.empty())
+    doubt(seen, Doubt::uncounted, fmt::format("whether {} returns cannot be counted: {}", whose, count->why));
+  else if (count->returns > 0)
+    return false;
+  else
+    seen.proven = std::min(seen.proven, count->counted);
+  return true;
+}
+
+// Is it proven that a rank that looks like one that waits does wait?  False: one of its calls did return.
+bool prove(const Rank& rank, const std::vector<Place>& places, Seen& seen) {
+  seen.proven = Micros::max();
+  bool stays = true;
+  // In all rounds it must be the call whose return was counted.
+  const std::uint64_t back = places.front().back;
+  const bool one_place = std::ranges::all_of(places, [&](const Place& p) { return p.back == back; });
+  stays &= take_count(seen, one_place ? counted(rank, rank.pid, back) : nullptr, "the call");
+  if (!rank.others_seen) doubt(seen, Doubt::uncounted, "its other threads were not looked at");
+  if (rank.others_left > 0)
+    doubt(seen, Doubt::thread, fmt::format("{} more threads, which were not looked at", rank.others_left));
+  for (const OtherThread& other : rank.others) {
+    const std::string who = fmt::format("thread {}", other.tid);
+    if (other.stack < 0) {
+      doubt(seen, Doubt::thread, fmt::format("{}, whose stack was not read", who));
+      continue;
+    }
+    const RankStack& stack = rank.stacks[static_cast<std::size_t>(other.stack)];
+    const Place place = place_of(stack);
+    // One that is in MPI as well waits as the first does, and must be proven to.
+    if (place.in_mpi)
+      stays &= take_count(seen, counted(rank, other.tid, place.back), who + "'s call of " + place.call);
+    else if (!is_runtimes_own(stack))
+      doubt(seen, Doubt::thread,
+            fmt::format("{} in {} ({})", who, path_text(place.frames),
+                        other.call.empty() ? "it runs" : other.call));
+  }
+  if (seen.doubt != Doubt::none || seen.proven == Micros::max()) seen.proven = Micros(0);
+  return stays;
+}
+
 }  // namespace
+
+bool data_on_its_way(const RankReport& report) {
+  return report.network_rate > kCarries || report.unsent_bytes > 0 || report.socket_rate > kSends;
+}
 
 // What needs no stack first (ended, stopped, on the disk); then where all rounds stand: outside MPI, in MPI
 // on the move, or in one call that was not left.
@@ -173,6 +259,11 @@ Seen see(const Rank& rank) {
     seen.standing =
         what_it_waits_for(seen.call) == MpiWait::outside ? Standing::waits_outside : Standing::waits;
     seen.held = held.back();
+    // What stands may be a loop that came back to the same: the count says so.
+    if (!prove(rank, places, seen)) {
+      seen.standing = Standing::moves;
+      seen.held = 0;
+    }
   }
   return seen;
 }
@@ -184,8 +275,9 @@ RankReport History::take(const RankLook& look) {
   std::map<std::pair<std::string, std::int64_t>, Known> now;
   TimePoint begin = kNever, end = look.at;
   for (const Rank& rank : look.ranks) {
-    Known known{rank.pid, rank.size, see(rank), kNoTime};
+    Known known{rank.pid, rank.size, see(rank), kNoTime, Micros(0)};
     known.since = known.seen.first;
+    known.proven = known.seen.proven;
     const std::pair key{rank.world, rank.rank};
     const auto before = known_.find(key);
     if (before != known_.end()) {
@@ -193,8 +285,11 @@ RankReport History::take(const RankLook& look) {
       // It may have left the call between two looks only where it holds something else now.
       // The same process, or it is another run of that rank: a wait is not carried over a restart.
       if (old.pid == known.pid && old.seen.standing == known.seen.standing &&
-          old.seen.held == known.seen.held && old.seen.path == known.seen.path)
+          old.seen.held == known.seen.held && old.seen.path == known.seen.path) {
         known.since = old.since;
+        // From the last doubt on: what was counted before it says nothing of what the doubt stood for.
+        if (known.seen.doubt == Doubt::none) known.proven += old.proven;
+      }
     }
     if (known.seen.first != kNoTime) begin = std::min(begin, known.seen.first);
     end = std::max(end, known.seen.last);
@@ -230,17 +325,36 @@ RankReport History::take(const RankLook& look) {
       group->size = std::max(group->size, known.size);
       // The shortest: since then all of the group have waited.
       group->held = std::min(group->held, held);
+      group->proven = std::min(group->proven, known.proven);
+      if (is_wait(seen.standing) && seen.doubt > group->doubt) {
+        group->doubt = seen.doubt;
+        group->doubt_text = fmt::format("rank {}: {}", number, seen.doubt_text);
+      }
     } else if (report.groups.size() < kMostGroups) {
       RankGroup made{world, known.size, seen.standing, seen.call, seen.path, {}, held};
       made.ranks.add(number);
+      if (is_wait(seen.standing)) {
+        made.proven = known.proven;
+        made.doubt = seen.doubt;
+        if (seen.doubt != Doubt::none) made.doubt_text = fmt::format("rank {}: {}", number, seen.doubt_text);
+      }
       report.groups.push_back(std::move(made));
     }
   }
   known_ = std::move(now);
   report.unsent_bytes = look.unsent_bytes;
-  if (look.network_bytes >= 0 && end > begin)
-    report.network_rate = static_cast<std::int64_t>(static_cast<double>(look.network_bytes) /
-                                                    std::chrono::duration<double>(end - begin).count());
+  const auto rate = [&](std::int64_t bytes) {
+    return static_cast<std::int64_t>(static_cast<double>(bytes) /
+                                     std::chrono::duration<double>(end - begin).count());
+  };
+  if (look.network_bytes >= 0 && end > begin) report.network_rate = rate(look.network_bytes);
+  if (look.socket_bytes >= 0 && end > begin) report.socket_rate = rate(look.socket_bytes);
+  // What was on its way may have arrived and let ranks go on: since then they have to wait anew.
+  if (data_on_its_way(report)) calm_since_ = end;
+  if (begin < end) {
+    if (calm_since_ == kNoTime) calm_since_ = begin;
+    report.calm = end - calm_since_;
+  }
   report.unread = look.unread;
   return report;
 }

@@ -83,6 +83,72 @@ TEST(Standing, EachWayToStand) {
   }
 }
 
+// What stands against it that a rank which looks so does wait; the first rows look alike in every stack.
+TEST(Standing, WhatProvesAWait) {
+  Given steady{kRecv}, loops{kRecv}, helped{kRecv}, progress{kRecv}, timer{kRecv}, own{kRecv};
+  loops.returns = 1;
+  helped.sleeper = "clock_nanosleep@libc.so.6 < sleep@libc.so.6 < listen < libc.so.6+0x89@libc.so.6";
+  progress.sleeper = "epoll_wait@libc.so.6 < ucs_event_set_wait@libucs.so.0 < libc.so.6+0x89@libc.so.6";
+  timer.sleeper = "sigwaitinfo@libc.so.6 < libc.so.6+0x89@libc.so.6";
+  own.sleeper = "poll@libc.so.6 < serve@libserver.so < libc.so.6+0x89@libc.so.6";
+  const struct {
+    const char* what;
+    Given given;
+    Standing standing;
+    Doubt doubt;
+    const char* text;
+  } rows[] = {
+      {"stands", steady, Standing::waits, Doubt::none, ""},
+      {"comes back to the same", loops, Standing::moves, Doubt::none, ""},
+      {"a thread sleeps for a time", helped, Standing::waits, Doubt::thread,
+       "thread 6000 in sleep < listen (clock_nanosleep)"},
+      {"a thread of the library's", progress, Standing::waits, Doubt::none, ""},
+      {"a timer's thread", timer, Standing::waits, Doubt::thread,
+       "thread 6000 in sigwaitinfo < libc.so.6+0x89 (clock_nanosleep)"},
+      {"a thread of a library of the user's", own, Standing::waits, Doubt::thread,
+       "thread 6000 in poll < serve (clock_nanosleep)"},
+  };
+  for (const auto& row : rows) {
+    const Seen seen = see(rank(0, 4, thrice(row.given)));
+    EXPECT_EQ(to_string(seen.standing), to_string(row.standing)) << row.what;
+    if (row.standing != Standing::waits) continue;
+    EXPECT_EQ(to_string(seen.doubt), to_string(row.doubt)) << row.what;
+    EXPECT_EQ(seen.doubt_text, row.text) << row.what;
+    EXPECT_EQ(seen.proven, Micros(row.doubt == Doubt::none ? 1'400'000 : 0)) << row.what;
+  }
+}
+
+TEST(Standing, WhatWasNotCountedOrNotReadIsADoubt) {
+  const auto doubt_of = [](const auto& change) {
+    Rank r = rank(0, 4, thrice({kRecv}));
+    change(r);
+    return see(r);
+  };
+  EXPECT_EQ(doubt_of([](Rank& r) { r.returns.clear(); }).doubt, Doubt::uncounted);
+  EXPECT_EQ(doubt_of([](Rank& r) { r.returns[0].back += 8; }).doubt, Doubt::uncounted) << "of another call";
+  EXPECT_EQ(doubt_of([](Rank& r) { r.returns[0].tid += 1; }).doubt, Doubt::uncounted) << "of another thread";
+  EXPECT_EQ(doubt_of([](Rank& r) { r.others_seen = false; }).doubt, Doubt::uncounted);
+  EXPECT_EQ(doubt_of([](Rank& r) { r.returns[0].why = "Permission denied"; }).doubt_text,
+            "whether the call returns cannot be counted: Permission denied");
+  EXPECT_EQ(doubt_of([](Rank& r) { r.others_left = 3; }).doubt, Doubt::thread);
+  EXPECT_EQ(doubt_of([](Rank& r) { r.others.push_back({9, "poll", -1}); }).doubt, Doubt::thread);
+  // Another thread in a call of MPI waits, too, where that does not return either.
+  const auto second = [](Rank& r) {
+    r.others.push_back({9, "", static_cast<std::int64_t>(r.stacks.size())});
+    r.stacks.push_back(stack("poll@libmpi.so < PMPI_Wait@libmpi.so < listen < start@libc.so.6"));
+  };
+  EXPECT_EQ(doubt_of(second).doubt, Doubt::uncounted);
+  const auto with_count = [&](std::int64_t returns) {
+    return doubt_of([&](Rank& r) {
+      second(r);
+      r.returns.push_back({9, r.stacks.back().back, Micros(1'000'000), returns, ""});
+    });
+  };
+  EXPECT_EQ(with_count(0).doubt, Doubt::none);
+  EXPECT_EQ(with_count(0).proven, Micros(1'000'000)) << "the shortest";
+  EXPECT_EQ(to_string(with_count(1).standing), "moves");
+}
+
 TEST(Standing, APathIsShort) {
   std::string deep = "poll@mpi < PMPI_Recv@mpi";
   for (int i = 0; i < 40; ++i) deep += fmt::format(" < f{}", i);
@@ -128,6 +194,48 @@ TEST(History, HowLongItHasStoodSo) {
   Rank again = rank(0, 2, thrice({kRecv, 5}), later);
   again.pid = 5;
   EXPECT_EQ(held_after(again), anew) << "another process";
+}
+
+// From the last doubt on: what was counted before it says nothing.
+TEST(History, HowLongItIsProven) {
+  TimePoint at = from_micros(1'000'000'000);
+  History history;
+  Given helped{kRecv};
+  helped.sleeper = "poll < listen";
+  const auto next = [&](const Given& given) {
+    const RankReport report = history.take(look_of({rank(0, 2, thrice(given), at)}));
+    at += Micros(3'000'000);
+    return report.groups.at(0);
+  };
+  EXPECT_EQ(next({kRecv}).proven, Micros(1'400'000));
+  EXPECT_EQ(next({kRecv}).proven, Micros(2'800'000));
+  const RankGroup doubted = next(helped);
+  EXPECT_EQ(doubted.proven, Micros(0));
+  EXPECT_EQ(doubted.doubt, Doubt::thread);
+  EXPECT_EQ(doubted.doubt_text, "rank 0: thread 6000 in poll < listen (clock_nanosleep)");
+  EXPECT_EQ(next({kRecv}).proven, Micros(1'400'000)) << "anew";
+  EXPECT_EQ(next({kRecv, 2}).proven, Micros(1'400'000)) << "it left the call";
+  EXPECT_EQ(next({kRecv, 2}).proven, Micros(2'800'000));
+}
+
+TEST(History, SinceWhenNothingIsOnItsWay) {
+  TimePoint at = from_micros(1'000'000'000);
+  History history;
+  const auto next = [&](std::int64_t network, std::int64_t unsent, std::int64_t sockets) {
+    RankLook look = look_of({rank(0, 2, thrice({kRecv}), at)});
+    look.network_bytes = network;
+    look.unsent_bytes = unsent;
+    look.socket_bytes = sockets;
+    at += Micros(3'000'000);
+    return history.take(look).calm;
+  };
+  EXPECT_EQ(next(0, 0, 0), Micros(1'400'000));
+  EXPECT_EQ(next(-1, -1, -1), Micros(4'400'000)) << "nobody knows: then nothing is held against it";
+  EXPECT_EQ(next(0, 0, 4'000), Micros(0)) << "small messages between the ranks";
+  EXPECT_EQ(next(0, 0, 400), Micros(3'000'000)) << "what shows that the others are there";
+  EXPECT_EQ(next(0, 8, 0), Micros(0));
+  EXPECT_EQ(next(9'000'000, 0, 0), Micros(0));
+  EXPECT_EQ(next(100'000, 0, -1), Micros(3'000'000)) << "of other jobs";
 }
 
 TEST(History, ARankThatIsGoneIsToldOfForAWhile) {

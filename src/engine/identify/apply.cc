@@ -239,8 +239,9 @@ void on_hang_seen(State&, const View&, Case* c, const Event& e) {
   Run* run = c ? run_named(*c, e) : nullptr;
   // A word on a run before its restart, or on one that has ended meanwhile, is none on this one.
   if (run == nullptr || ended(run->outcome) || e.body["job_id"].as_int() != run->job.job_id) return;
+  // (Told a second time it is proven: since when it hangs stays.)
+  if (!run->hangs()) run->hang_at = e.at;
   run->hang = e.body["judgement"];
-  run->hang_at = e.at;
   run->hang_over_at = kNoTime;
 }
 

@@ -150,6 +150,8 @@ struct Run {
   bool is_check() const { return id.kind == RunKind::check; }
   bool live() const { return bound && !ended(outcome); }
   bool hangs() const { return hang.is_object() && hang_over_at == kNoTime; }
+  /// Nobody could let its ranks go on: it may be ended, where its owner wants that.
+  bool hang_is_proven() const { return hangs() && hang["proven"].as_bool(); }
   /// All its ranks waited for each other: no slow node makes that.
   bool is_deadlock() const { return hangs() && hang["why"].as_string() == "deadlock"; }
   /// It hangs with every rank in MPI_Finalize: its work was done.  Some MPI libraries do that to correct

@@ -40,12 +40,14 @@ class HangTest : public testing::Test {
     job.restart_cnt = restarts;
     event(kJobSeen, Json::object({{"run", "c1.r1"}, {"job", job.to_json()}}));
   }
-  void hang(JobId job = 100, const char* why = "deadlock") {
-    event(
-        kHangSeen,
-        Json::object({{"run", "c1.r1"},
-                      {"job_id", job},
-                      {"judgement", Json::object({{"word", "hang"}, {"why", why}, {"text", "all wait"}})}}));
+  void hang(JobId job = 100, const char* why = "deadlock", bool proven = true) {
+    event(kHangSeen, Json::object({{"run", "c1.r1"},
+                                   {"job_id", job},
+                                   {"judgement", Json::object({{"word", "hang"},
+                                                               {"why", why},
+                                                               {"text", "all wait"},
+                                                               {"proven", proven},
+                                                               {"unproven", proven ? "" : "a thread"}})}}));
   }
   // Asks, grants what is claimed, and notes what is intended.
   std::vector<Command> decided() {
@@ -93,6 +95,23 @@ TEST_F(HangTest, CancelEndsTheRunAndThatIsAFailure) {
   see("CANCELLED");
   EXPECT_EQ(r1().outcome, Outcome::failed);
   EXPECT_EQ(r1().symptom, Symptom::stall);
+}
+
+TEST_F(HangTest, WhatIsNotProvenIsToldAndEndsNothing) {
+  running("cancel");
+  hang(100, "in_doubt", false);
+  EXPECT_TRUE(r1().hangs());
+  const TimePoint since = r1().hang_at;
+  EXPECT_TRUE(decided().empty());
+  // A journal of before says nothing of proofs.
+  event(kHangSeen,
+        Json::object({{"run", "c1.r1"},
+                      {"job_id", 100},
+                      {"judgement", Json::object({{"word", "hang"}, {"why", "deadlock"}, {"text", "all"}})}}));
+  EXPECT_TRUE(decided().empty());
+  hang();
+  EXPECT_EQ(r1().hang_at, since);
+  ASSERT_EQ(decided().size(), 1u);
 }
 
 TEST_F(HangTest, WhoCancelsAHangingJobHimselfIsHeard) {

@@ -200,6 +200,10 @@ std::string ranks_text(const Json& view, const TextPage& page) {
     if (const std::int64_t over = run["hang_over_at"].as_int(); over > 0)
       title += fmt::format(", over {}: the ranks went on", local_time(from_micros(over)));
     text += judgement_text(title, run["hang"], page);
+    // Its owner wanted it ended: he is to know why it was not.
+    if (view["options"]["hang"].as_string() == "cancel" && run["hang_over_at"].as_int() == 0 &&
+        !run["hang"]["proven"].as_bool())
+      text += paragraph("  ", "Not ended, for it is not proven: " + safe(run["hang"]["unproven"]), page);
   }
   // As they stand now: only where that says more.
   if (text.empty() && view["ranks"]["word"].as_string() == "suspicion")
