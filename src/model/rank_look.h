@@ -77,8 +77,8 @@ struct CountedReturn {
   friend bool operator==(const CountedReturn&, const CountedReturn&) = default;
 };
 
-/// A thread of a rank, not its first, that may go on without another thread of its process: it runs, or is in
-/// a call of the kernel that ends by time or by something outside.
+/// A thread of a rank that may go on without another thread of its process: it runs, or is in a call of the
+/// kernel that ends by time or by something outside.
 struct OtherThread {
   std::int64_t tid = 0;
   std::string call;         ///< of the kernel: "clock_nanosleep"; "" it runs
@@ -117,8 +117,8 @@ struct RankLook {
   /// Bytes that TCP connections of the job's user have sent and that were not acknowledged, at the last
   /// round; -1 not readable.
   std::int64_t unsent_bytes = -1;
-  /// Bytes that went over the ranks' own TCP connections, in and out, from the first round to the last; -1
-  /// not readable, or not asked for.
+  /// Bytes that the ranks' own TCP connections have carried, in and out, since they were opened, at the last
+  /// round; -1 not readable, or not asked for.
   std::int64_t socket_bytes = -1;
   std::int64_t cpu_us = 0;  ///< that the look itself took
   /// It was a glance (adapters/ranks/glance.h): each program that it was to look for goes on, and nothing

@@ -10,6 +10,7 @@
 #include <set>
 
 #include "adapters/node/process_table.h"
+#include "adapters/node/use_of_job.h"
 #include "base/words.h"
 
 namespace sickbay::ranks {
@@ -110,30 +111,22 @@ std::optional<std::int64_t> network_bytes(const node::Tree& tree, std::int64_t p
   return text ? std::optional(parse_net_dev(*text)) : std::nullopt;
 }
 
-std::optional<Connections> connections(const node::Tree& tree, std::int64_t pid) {
-  const auto theirs = tree.link(fmt::format("/proc/{}/ns/net", pid)), ours = tree.link("/proc/self/ns/net");
-  return theirs && theirs == ours ? node::tcp_bytes() : std::nullopt;
-}
-
-std::optional<std::int64_t> carried(const node::Tree& tree, const std::vector<std::int64_t>& pids,
-                                    const Connections& before, const Connections& now) {
+std::optional<std::int64_t> carried_bytes(const node::Tree& tree, const std::vector<std::int64_t>& pids) {
+  const auto ours = tree.link("/proc/self/ns/net");
   std::set<std::int64_t> held;  // forked processes hold the same
   for (const std::int64_t pid : pids) {
     const std::string folder = fmt::format("/proc/{}/fd", pid);
     const auto files = tree.list(folder);
-    if (files.empty()) return std::nullopt;
+    if (files.empty() || !ours || tree.link(fmt::format("/proc/{}/ns/net", pid)) != ours) return std::nullopt;
     for (const std::string& file : files)
       if (const auto target = tree.link(fmt::format("{}/{}", folder, file)))
         if (const auto inode = node::socket_inode(*target)) held.insert(*inode);
   }
+  const auto all = node::tcp_bytes();
+  if (!all) return std::nullopt;
   std::int64_t sum = 0;
-  for (const auto& [inode, bytes] : now) {
-    if (!held.contains(inode)) continue;
-    // (One that was opened since has carried all that it has.)
-    const auto was = before.find(inode);
-    const node::TcpBytes old = was != before.end() ? was->second : node::TcpBytes{};
-    sum = added(sum, added(bytes.sent - old.sent, bytes.received - old.received));
-  }
+  for (const auto& [inode, bytes] : *all)
+    if (held.contains(inode)) sum = added(sum, added(bytes.sent, bytes.received));
   return sum;
 }
 

@@ -2,13 +2,11 @@
 // What the kernel counts of a rank and of its network: a few small files of /proc, read in one round.
 #pragma once
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string_view>
 #include <vector>
 
 #include "adapters/node/tree.h"
-#include "adapters/node/use_of_job.h"
 #include "adapters/ranks/find.h"
 #include "model/rank_look.h"
 
@@ -35,14 +33,9 @@ std::optional<std::int64_t> network_bytes(const node::Tree& tree, std::int64_t p
 /// Bytes not acknowledged of `uid`'s TCP connections there.
 std::optional<std::int64_t> unsent_bytes(const node::Tree& tree, std::int64_t pid, std::int64_t uid);
 
-/// Bytes of all TCP connections of the network of `pid`; nothing where that is not our own, or the kernel does
-/// not tell.
-using Connections = std::map<std::int64_t, node::TcpBytes>;
-std::optional<Connections> connections(const node::Tree& tree, std::int64_t pid);
-/// What went over those that processes `pids` hold, from `before` to `now`; nothing where their files cannot
-/// be listed.
-std::optional<std::int64_t> carried(const node::Tree& tree, const std::vector<std::int64_t>& pids,
-                                    const Connections& before, const Connections& now);
+/// Bytes in and out of the TCP connections that processes `pids` hold, since these were opened; nothing where
+/// they are in another network than we are, their files cannot be listed, or the kernel does not tell.
+std::optional<std::int64_t> carried_bytes(const node::Tree& tree, const std::vector<std::int64_t>& pids);
 
 // Their parsers: total.
 std::int64_t parse_net_dev(std::string_view text);

@@ -84,8 +84,6 @@ class Look {
   void rounds() {
     const auto began = Clock::now();
     std::optional<std::int64_t> first_network;
-    const auto before = order_.prove && !ranks_.empty() ? connections(tree_, ranks_.front().found.pid)
-                                                        : std::optional<Connections>();
     count_returns();
     for (std::size_t i = 0; i < order_.rounds; ++i) {
       // From the beginning on, so that a slow round does not move those behind it.
@@ -103,7 +101,7 @@ class Look {
         look_.unsent_bytes = unsent_bytes(tree_, ranks_.front().found.pid, uid_).value_or(-1);
     }
     take_counts();
-    if (before) sum_up(*before);
+    sum_up();
     // Nobody is left stopped for a moment longer than the kernel makes us.
     let_go_until(Clock::now() + std::chrono::milliseconds(200));
   }
@@ -148,12 +146,12 @@ class Look {
     counts_.clear();
   }
 
-  void sum_up(const Connections& before) {
+  void sum_up() {
+    if (!order_.prove || ranks_.empty()) return;
     std::vector<std::int64_t> pids;
     for (const Watched& w : ranks_)
       if (w.rank.rounds.back().state != 'X') pids.push_back(w.found.pid);
-    const auto now = connections(tree_, ranks_.front().found.pid);
-    if (now) look_.socket_bytes = carried(tree_, pids, before, *now).value_or(-1);
+    look_.socket_bytes = carried_bytes(tree_, pids).value_or(-1);
   }
 
   // Whose stacks are taken, where they are too many: evenly spread, others at each look.
@@ -181,7 +179,8 @@ class Look {
         else
           taken = stacks(w, now);
         // At the end, so that what they do is seen behind what the calls did.
-        if (order_.prove && !taken.empty() && w.taken.size() + 1 == order_.rounds) see_others(w);
+        if (order_.prove && !taken.empty() && w.taken.size() + 1 == order_.rounds)
+          see_others(w, taken.front());
       }
       w.taken.push_back(std::move(taken));
       w.rank.rounds.push_back(std::move(now));
@@ -227,7 +226,8 @@ class Look {
     return taken;
   }
 
-  void see_others(Watched& w) {
+  // (Of the first thread the stack is there: it is one of them where it stands outside MPI.)
+  void see_others(Watched& w, std::size_t first) {
     const Others others = other_threads_that_may_go_on(tree_, w.found.pid);
     w.rank.others_seen = true;
     w.rank.others_left = others.all ? 0 : 1;
@@ -235,6 +235,11 @@ class Look {
       if (w.rank.others.size() == kMostOthers) {
         w.rank.others_left += static_cast<std::int64_t>(others.threads.size() - kMostOthers);
         break;
+      }
+      if (one.tid == w.found.pid) {
+        w.rank.others.push_back({one.tid, one.call, -1});
+        w.others.push_back(first);
+        continue;
       }
       Snapshot s = take_snapshot(static_cast<pid_t>(one.tid), copy_, order_.patience);
       std::optional<std::size_t> place;

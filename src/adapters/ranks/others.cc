@@ -93,7 +93,6 @@ Others other_threads_that_may_go_on(const node::Tree& tree, std::int64_t pid) {
     if (const auto tid = to_integer(name)) own.insert(*tid);
   std::size_t looked_at = 0;
   for (const std::int64_t tid : own) {
-    if (tid == pid) continue;
     if (++looked_at > kMostLookedAt) {
       found.all = false;
       break;

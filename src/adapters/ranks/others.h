@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The other threads of a rank: which of them may go on without another thread of its process?
+// The threads of a rank: which of them may go on without another thread of its process?
 //
 // One that waits without a limit for a lock or a condition of its own process (a futex) does nothing before
 // another thread wakes it; so does one that joins another.  Every other thread runs, or ends its sleep by
@@ -30,7 +30,7 @@ struct Others {
   std::vector<Other> threads;  ///< that may go on
   bool all = true;             ///< all threads of the process were looked at
 };
-/// Those of process `pid`, without its first thread.
+/// Those of process `pid`, its first thread among them.
 Others other_threads_that_may_go_on(const node::Tree& tree, std::int64_t pid);
 
 }  // namespace sickbay::ranks

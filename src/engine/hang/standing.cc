@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cstdlib>
 #include <functional>
 #include <optional>
 
@@ -139,17 +140,19 @@ bool take_count(Seen& seen, const CountedReturn* count, std::string_view whose) 
 }
 
 // Is it proven that a rank that looks like one that waits does wait?  False: one of its calls did return.
-bool prove(const Rank& rank, const std::vector<Place>& places, Seen& seen) {
+bool prove(const Rank& rank, const std::vector<Place>& places, bool first_waits, Seen& seen) {
   seen.proven = Micros::max();
   bool stays = true;
   // In all rounds it must be the call whose return was counted.
   const std::uint64_t back = places.front().back;
   const bool one_place = std::ranges::all_of(places, [&](const Place& p) { return p.back == back; });
-  stays &= take_count(seen, one_place ? counted(rank, rank.pid, back) : nullptr, "the call");
+  // (Of a thread that stands for the first one nobody knows the number before it is found below.)
+  if (first_waits) stays &= take_count(seen, one_place ? counted(rank, rank.pid, back) : nullptr, "the call");
   if (!rank.others_seen) doubt(seen, Doubt::uncounted, "its other threads were not looked at");
   if (rank.others_left > 0)
     doubt(seen, Doubt::thread, fmt::format("{} more threads, which were not looked at", rank.others_left));
   for (const OtherThread& other : rank.others) {
+    if (other.tid == rank.pid && first_waits) continue;
     const std::string who = fmt::format("thread {}", other.tid);
     if (other.stack < 0) {
       doubt(seen, Doubt::thread, fmt::format("{}, whose stack was not read", who));
@@ -195,8 +198,8 @@ Seen see(const Rank& rank) {
     seen.standing = Standing::stopped;
     return seen;
   }
-  std::vector<Place> places;
-  std::vector<std::uint64_t> held;
+  std::vector<Place> places, second;  // of the first thread; of another one within MPI
+  std::vector<std::uint64_t> held, second_held;
   std::optional<std::vector<std::string>> users_thread;
   bool slept = true, ready = true;
   std::size_t on_disk = 0;
@@ -216,6 +219,10 @@ Seen see(const Rank& rank) {
       const bool users = std::ranges::any_of(other.frames, &RankFrame::program);
       Place place = place_of(other);
       if (users && !place.in_mpi) users_thread = std::move(place.frames);
+      if (place.in_mpi && second.size() < places.size()) {
+        second_held.push_back(other.held);
+        second.push_back(std::move(place));
+      }
     }
   }
   // In most rounds, for a sleep on the disk is short in a healthy program; or where it left no stack to look
@@ -234,11 +241,23 @@ Seen see(const Rank& rank) {
     if (io) seen.standing = Standing::moves;
     return seen;
   }
+  const auto all_same = [](const auto& list) {
+    return std::ranges::adjacent_find(list, std::not_equal_to<>()) == list.end();
+  };
+  // The first thread only waits for another one, which is in MPI: that one stands for the rank.  (In the
+  // first round nobody knows yet which threads use the processor.)
+  const bool stand_in = slept && !users_thread && all_same(held) && !second.empty() &&
+                        second.size() + 1 >= places.size() &&
+                        std::ranges::none_of(places, &Place::in_mpi);
+  if (stand_in) {
+    places.swap(second);
+    held.swap(second_held);
+  }
   // What all rounds have in common is where it stands; what differs is what it does there.
   std::vector<std::string> path = places.front().frames;
   for (const Place& place : places) path = common(path, place.frames);
   const double cpu = static_cast<double>(last.cpu_us - first.cpu_us);
-  const bool same = std::ranges::adjacent_find(held, std::not_equal_to<>()) == held.end();
+  const bool same = all_same(held);
   const bool in_mpi = std::ranges::all_of(places, &Place::in_mpi);
   seen.call = in_mpi && !users_thread &&
                       std::ranges::all_of(places, [&](const Place& p) { return p.call == places[0].call; })
@@ -260,7 +279,7 @@ Seen see(const Rank& rank) {
         what_it_waits_for(seen.call) == MpiWait::outside ? Standing::waits_outside : Standing::waits;
     seen.held = held.back();
     // What stands may be a loop that came back to the same: the count says so.
-    if (!prove(rank, places, seen)) {
+    if (!prove(rank, places, !stand_in, seen)) {
       seen.standing = Standing::moves;
       seen.held = 0;
     }
@@ -348,7 +367,15 @@ RankReport History::take(const RankLook& look) {
                                      std::chrono::duration<double>(end - begin).count());
   };
   if (look.network_bytes >= 0 && end > begin) report.network_rate = rate(look.network_bytes);
-  if (look.socket_bytes >= 0 && end > begin) report.socket_rate = rate(look.socket_bytes);
+  // From look to look, so that nothing between them is missed.  (Less than before: one was closed.)
+  if (look.socket_bytes >= 0) {
+    if (socket_bytes_ >= 0 && end > socket_at_)
+      report.socket_rate = static_cast<std::int64_t>(
+          static_cast<double>(std::abs(look.socket_bytes - socket_bytes_)) /
+          std::chrono::duration<double>(end - socket_at_).count());
+    socket_bytes_ = look.socket_bytes;
+    socket_at_ = end;
+  }
   // What was on its way may have arrived and let ranks go on: since then they have to wait anew.
   if (data_on_its_way(report)) calm_since_ = end;
   if (begin < end) {

@@ -53,6 +53,8 @@ class History {
   };
   std::map<std::pair<std::string, std::int64_t>, Known> known_;  ///< by world and rank
   TimePoint calm_since_ = kNoTime;                               ///< since then nothing was on its way
+  std::int64_t socket_bytes_ = -1;                               ///< as known last
+  TimePoint socket_at_ = kNoTime;                                ///< and when
 };
 
 }  // namespace sickbay::hang

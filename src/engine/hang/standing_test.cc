@@ -62,6 +62,17 @@ TEST(Standing, EachWayToStand) {
        Standing::computes, "", "loop < thread_main"},
       {"another thread polls for MPI", thrice({kRecv, 1, 'S', 500'000, 0, "poll@mpi < progress@mpi"}),
        Standing::waits, "MPI_Recv", "MPI_Recv < exchange < main"},
+      {"waits for a thread that polls in a call",
+       thrice({"futex@libc.so.6 < pthread_join@libc.so.6 < main", 1, 'S', 500'000, 0,
+               "poll@mpi < PMPI_Recv@mpi < receive < thread_main"}),
+       Standing::waits, "MPI_Recv", "MPI_Recv < receive < thread_main"},
+      {"waits for a thread that makes calls",
+       {{"futex@libc.so.6 < pthread_join@libc.so.6 < main", 1, 'S'},
+        {"futex@libc.so.6 < pthread_join@libc.so.6 < main", 1, 'S', 500'000, 0, "poll@mpi < PMPI_Recv@mpi < receive"},
+        {"futex@libc.so.6 < pthread_join@libc.so.6 < main", 1, 'S', 500'000, 0, "poll@mpi < PMPI_Send@mpi < receive"}},
+       Standing::moves,
+       "",
+       "receive"},
       {"sleeps outside",
        thrice({"clock_nanosleep@libc < nanosleep@libc < sleep@libc < pause < main", 1, 'S', 0}),
        Standing::still, "", "sleep < pause < main"},
@@ -229,12 +240,12 @@ TEST(History, SinceWhenNothingIsOnItsWay) {
     at += Micros(3'000'000);
     return history.take(look).calm;
   };
-  EXPECT_EQ(next(0, 0, 0), Micros(1'400'000));
+  EXPECT_EQ(next(0, 0, 7'000'000), Micros(1'400'000)) << "before it began";
   EXPECT_EQ(next(-1, -1, -1), Micros(4'400'000)) << "nobody knows: then nothing is held against it";
-  EXPECT_EQ(next(0, 0, 4'000), Micros(0)) << "small messages between the ranks";
-  EXPECT_EQ(next(0, 0, 400), Micros(3'000'000)) << "what shows that the others are there";
-  EXPECT_EQ(next(0, 8, 0), Micros(0));
-  EXPECT_EQ(next(9'000'000, 0, 0), Micros(0));
+  EXPECT_EQ(next(0, 0, 7'012'000), Micros(0)) << "small messages between the ranks, since the first look";
+  EXPECT_EQ(next(0, 0, 7'012'400), Micros(3'000'000)) << "what shows that the others are there";
+  EXPECT_EQ(next(0, 8, 7'012'400), Micros(0));
+  EXPECT_EQ(next(9'000'000, 0, 7'012'400), Micros(0));
   EXPECT_EQ(next(100'000, 0, -1), Micros(3'000'000)) << "of other jobs";
 }
 

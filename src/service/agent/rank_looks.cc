@@ -42,7 +42,7 @@ std::vector<CallReturn> calls_of(const RankLook& look) {
     if (rank.rounds.empty() || rank.rounds.back().stacks.empty()) continue;
     add(rank, rank.pid, rank.rounds.back().stacks.front());
     for (const OtherThread& other : rank.others)
-      if (other.stack >= 0) add(rank, other.tid, static_cast<std::size_t>(other.stack));
+      if (other.tid != rank.pid && other.stack >= 0) add(rank, other.tid, static_cast<std::size_t>(other.stack));
   }
   return calls;
 }
