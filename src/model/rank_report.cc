@@ -58,6 +58,7 @@ Json to_json(const RankGroup& g) {
     json.set("proven_us", g.proven.count())
         .set("doubt", to_string(g.doubt))
         .set("doubt_text", g.doubt_text);
+  if (g.nowhere.count() > 0) json.set("nowhere_us", g.nowhere.count());
   return json;
 }
 
@@ -76,6 +77,7 @@ Result<RankGroup> read_rank_group(const Json& json) {
   g.held = Micros(std::clamp<std::int64_t>(json["held_us"].as_int(), 0, kLongestHeld));
   // (An agent of before says nothing of it: then nothing is proven.)
   g.proven = Micros(std::clamp<std::int64_t>(json["proven_us"].as_int(), 0, kLongestHeld));
+  g.nowhere = Micros(std::clamp<std::int64_t>(json["nowhere_us"].as_int(), 0, kLongestHeld));
   const auto doubt = std::ranges::find(kDoubtNames, json["doubt"].as_string());
   if (doubt != kDoubtNames.end()) g.doubt = static_cast<Doubt>(doubt - kDoubtNames.begin());
   g.doubt_text = plain_name(json["doubt_text"].as_string(), kMostDoubt);

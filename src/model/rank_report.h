@@ -55,6 +55,9 @@ struct RankGroup {
   Micros proven{0};
   Doubt doubt = Doubt::uncounted;
   std::string doubt_text = {};  ///< of what: "thread 4712 in clock_nanosleep < listen"; "" without one
+  /// For so long nothing showed that any of them got on, and nothing went over the node's connections: they
+  /// wait, or ask again and again whether something has come.  0: that is not so, or not known.
+  Micros nowhere{0};
   friend bool operator==(const RankGroup&, const RankGroup&) = default;
 };
 

@@ -208,6 +208,31 @@ TEST_F(RankWatchesTest, WhatIsNotProvenIsToldAndEndedOnlyOnceItIs) {
   EXPECT_EQ(shown()["runs"].items()[0]["outcome"].as_string(), "failed");
 }
 
+TEST_F(RankWatchesTest, TheLastSuspicionIsToldWhenItEnds) {
+  const JobId id = job("notify");
+  deadlock(id, 45s, Doubt::thread);
+  EXPECT_EQ(count("hang_suspected"), 0) << "it runs";
+  // Slurm ends the ranks, one after the other.
+  (void)tell(1, id, Standing::ended, "", 0s);
+  pass(1s);
+  cluster_.scancel(id);
+  pass(10s);
+  EXPECT_EQ(count("hang_suspected"), 1);
+  EXPECT_EQ(count("hang_seen"), 0);
+  EXPECT_THAT(journal_text(), HasSubstr("it may be released by rank 0: why not"));
+}
+
+TEST_F(RankWatchesTest, OfOneThatWentOnNoSuspicionIsTold) {
+  const JobId id = job("notify");
+  deadlock(id, 45s, Doubt::thread);
+  (void)tell(1, id, Standing::moves, "main", 0s);
+  pass(1s);
+  deadlock(id, 9s, Doubt::thread);
+  cluster_.scancel(id);
+  pass(10s);
+  EXPECT_EQ(count("hang_suspected"), 0);
+}
+
 // Without --hang: times of processes alone.
 TEST_F(RankWatchesTest, OfEveryJobTheTimesOfItsProcessesAreWanted) {
   auto early = poll(1, "&ranks=0");

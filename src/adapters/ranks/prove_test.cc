@@ -123,6 +123,20 @@ TEST(Prove, ASecondThreadInACallIsCountedToo) {
   EXPECT_EQ(to_string(seen.doubt), "none") << seen.doubt_text;
 }
 
+// The first thread joins the one that waits.
+TEST(Prove, OneWhoseSecondThreadStandsInACall) {
+  const Target target(SB_PLAIN, "mpi-joins");
+  ASSERT_TRUE(target.has_run());
+  const Rank rank = proved(target);
+  if (!counts(rank)) return;
+  const hang::Seen seen = hang::see(rank);
+  EXPECT_EQ(to_string(seen.standing), "waits");
+  EXPECT_EQ(seen.call, "MPI_Recv");
+  EXPECT_THAT(seen.path, HasSubstr("MPI_Recv < exchange < receiver"));
+  EXPECT_EQ(to_string(seen.doubt), "none") << seen.doubt_text;
+  EXPECT_GT(seen.proven, Micros(0));
+}
+
 TEST(Prove, WhatIsNoRankIsNotWatched) {
   const Target target(SB_PLAIN, "mpi"), another(SB_PLAIN, "mpi");
   const node::Tree tree("/");

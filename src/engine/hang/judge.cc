@@ -20,7 +20,7 @@ constexpr std::size_t kMostUnread = 16;
 constexpr auto kWords = std::to_array<std::string_view>({"progress", "suspicion", "hang"});
 constexpr auto kWhys =
     std::to_array<std::string_view>({"goes_on", "unknown", "deadlock", "in_doubt", "waits_for", "missing",
-                                     "outside", "unread", "no_progress"});
+                                     "outside", "unread", "no_progress", "nowhere"});
 
 template <class Enum, std::size_t n>
 bool read_word(const std::array<std::string_view, n>& words, const Json& json, Enum& into) {
@@ -45,6 +45,7 @@ struct World {
   Micros proven = Micros::max();
   Doubt doubt = Doubt::none;
   std::string doubt_text;
+  Micros nowhere = Micros::max();  // of all who have not ended
   std::size_t count(Standing s) const { return standing[static_cast<std::size_t>(s)]; }
 };
 
@@ -58,6 +59,7 @@ void merge(World& world, const RankGroup& one, TimePoint heard) {
     world.from = std::max(world.from, heard - one.held);
     world.to = std::min(world.to, heard);
   }
+  if (one.standing != Standing::ended) world.nowhere = std::min(world.nowhere, one.nowhere);
   if (is_wait(one.standing)) {
     world.proven = std::min(world.proven, one.proven);
     if (one.doubt > world.doubt) world.doubt = one.doubt, world.doubt_text = one.doubt_text;
@@ -118,13 +120,43 @@ std::size_t odd_groups(const std::vector<RankGroup>& groups, bool all_wait) {
   return alone && groups[0].ranks.size() * 2 < all ? 1 : 0;
 }
 
+// Somebody moves data, who may be about to release the others; or nobody waits.
+bool goes_on(const World& world) {
+  return world.count(Standing::waits) + world.count(Standing::waits_outside) == 0 ||
+         world.count(Standing::moves) > 0;
+}
+
+// Where the ranks of all programs that are there seem to go on: do they get anywhere?
+Judgement judge_busy(std::map<std::string, World>& worlds, Micros nowhere, const Policy& policy) {
+  Judgement j;
+  for (const auto& [name, world] : worlds)
+    // What is not seen may be what the others ask for.
+    if (world.size > static_cast<std::int64_t>(world.seen)) return j;
+  if (nowhere < policy.doubtful) return j;
+  j.word = Word::suspicion;
+  j.why = Why::nowhere;
+  j.nowhere = j.held = nowhere;
+  for (auto& [name, world] : worlds)
+    for (World::Merged& m : world.groups) {
+      m.group.ranks = set_of(std::move(m.ids));
+      if (m.group.standing != Standing::ended && j.call.empty()) j.call = m.group.call;
+      if (j.groups.size() < kMostShown)
+        j.groups.push_back(std::move(m.group));
+      else
+        ++j.left_out;
+    }
+  j.text = fmt::format("for {} no call of MPI has returned but tests, and nothing went over the connections "
+                       "of its ranks",
+                       describe_duration(nowhere));
+  j.unproven = "a program that waits for its next order does the same";
+  return j;
+}
+
 // One program.  The rows of the table in doc/design/identify.md, "Hangs", from what says least to a
 // deadlock; each has the time for which it must have stood.
 Finding judge_world(World& world, const Policy& policy, const Network& network, bool all_heard) {
   Finding f;
   const std::size_t waiting = world.count(Standing::waits) + world.count(Standing::waits_outside);
-  // Whoever moves data may be about to release the others.
-  if (waiting == 0 || world.count(Standing::moves) > 0) return f;
   f.stood = f.held = std::max(Micros(0), world.to - world.from);
   // Ranks that nobody has seen may compute: without them "all wait" is not known.
   const std::size_t missing = world.size > static_cast<std::int64_t>(world.seen)
@@ -199,11 +231,13 @@ Finding judge_world(World& world, const Policy& policy, const Network& network, 
     // What had to arrive has: from then on they must wait anew.
     if (!doubted) f.stood = std::max(Micros(0), std::min(f.held, world.to - network.calm_from));
     f.unproven = network.carries ? std::string(kCarried) : uncounted;
+    // (A thread of theirs may have changed what they hold.)
+    const std::string so_long = describe_duration(doubted ? std::max(f.held, world.nowhere) : f.held);
     std::string places;
     for (std::size_t i = 0; i < f.groups.size() && i < 3; ++i)
       places += (i > 0 ? ", " : "") + where(f.groups[i]);
     if (f.groups.size() > 3) places += fmt::format(", and {} other groups", f.groups.size() - 3);
-    f.text = fmt::format("{} have waited for each other in MPI for {}: {}{}", program, since, places,
+    f.text = fmt::format("{} have waited for each other in MPI for {}: {}{}", program, so_long, places,
                          doubted ? "; " + f.unproven : "");
   }
   return f;
@@ -239,11 +273,16 @@ Judgement judge(const std::map<std::string, NodeWord>& words, const std::vector<
   if (!silent.empty() && j.unread.size() < kMostUnread)
     j.unread.push_back({compress_hostlist(silent), "its agent tells nothing of the ranks"});
   std::vector<Finding> findings;
-  for (auto& [name, world] : worlds) {
-    if (world.count(Standing::ended) == world.seen) continue;  // a step that is over
+  std::erase_if(worlds, [](const auto& one) {  // a step that is over
+    return one.second.count(Standing::ended) == one.second.seen;
+  });
+  Micros nowhere = silent.empty() ? Micros::max() : Micros(0);
+  for (const auto& [name, world] : worlds) nowhere = std::min(nowhere, world.nowhere);
+  // One goes on: so does the job.
+  if (std::ranges::any_of(worlds, [](const auto& one) { return goes_on(one.second); }))
+    return judge_busy(worlds, nowhere, policy);
+  for (auto& [name, world] : worlds)
     findings.push_back(judge_world(world, policy, network, silent.empty()));
-    if (findings.back().why == Why::goes_on) return Judgement{};  // one goes on: so does the job
-  }
   if (findings.empty()) {
     Judgement none;
     none.nobody = true;
@@ -258,6 +297,7 @@ Judgement judge(const std::map<std::string, NodeWord>& words, const std::vector<
   j.call = f.call;
   j.odd = f.odd;
   j.held = f.held;
+  j.nowhere = nowhere;
   const auto doubted = std::ranges::find_if(findings, [](const Finding& one) { return !one.unproven.empty(); });
   j.proven = all_hang && doubted == findings.end();
   if (doubted != findings.end()) j.unproven = doubted->unproven;

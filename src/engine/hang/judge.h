@@ -9,6 +9,10 @@
 // Where the network still carries bytes a long message may be on its way: `doubtful`.  A program none of
 // whose ranks waits does not hang.
 //
+// Ranks that ask MPI again and again for what does not come do not wait, and a thread of theirs may change
+// what they hold: of these nothing tells but that all get nowhere, and nothing is sent.  That is a suspicion
+// and never a hang, for a program that waits for its next order does the same.
+//
 // A hang may be told of without being proven; only one that is (`Judgement::proven`) may cost a job its life:
 // nobody is left who could let its ranks go on.  Pure.
 // Source: doc/design/identify.md, "Hangs".
@@ -24,7 +28,8 @@ namespace sickbay::hang {
 
 struct Policy {
   Micros soon = std::chrono::seconds(4);       ///< of a wait that nobody can end
-  Micros doubtful = std::chrono::seconds(60);  ///< where data may be on its way, or a rank is missing
+  /// Where data may be on its way, a rank is missing, or all ask MPI and get nowhere.
+  Micros doubtful = std::chrono::seconds(60);
   Micros counted = std::chrono::seconds(1);    ///< the returns of calls, before a deadlock is told of
   Micros proven = std::chrono::seconds(4);     ///< the same, before it is proven
   Micros late = std::chrono::minutes(30);      ///< of a wait for somebody who computes
@@ -51,6 +56,7 @@ enum class Why : std::uint8_t {
   outside,      ///< they wait for storage or for other programs
   unread,       ///< they wait, and of some nobody can say
   no_progress,  ///< several programs, none of which goes on, each in its own way
+  nowhere,      ///< they seem to go on, and nothing shows that any of them gets on
 };
 std::string_view to_string(Why why);
 
@@ -69,6 +75,8 @@ struct Judgement {
   std::vector<Unread> unread;
   bool proven = false;   ///< it is a hang, and nobody could let the ranks go on
   std::string unproven;  ///< why it is not; "" for progress, and where it is
+  /// For so long nothing showed that any rank got on, whatever it seemed to do: RankGroup::nowhere of all.
+  Micros nowhere{0};
 };
 
 /// `nodes`: all nodes of the job.  Those of them that have no rank of it (an empty report) must be heard,

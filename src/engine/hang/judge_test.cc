@@ -190,6 +190,43 @@ TEST(Judge, OnlyWhatIsProvenMayCostAJobItsLife) {
   EXPECT_FALSE(of(word({reduce("0-1", 3s)}), word({reduce("2-3", 3s)})).proven) << "it is no hang yet";
 }
 
+// All seem to go on, and nothing shows that they do: told of, never held for a hang.
+TEST(Judge, WhoeverAsksForWhatDoesNotComeIsSuspected) {
+  const auto asks = [](std::string_view ranks, Micros nowhere, Standing standing = Standing::moves) {
+    RankGroup g = group(standing, ranks, "MPI_Test", "MPI_Test < serve < main", 2s);
+    g.nowhere = nowhere;
+    return g;
+  };
+  const auto judged = [&](RankGroup a, RankGroup b) { return of(word({std::move(a)}), word({std::move(b)})); };
+  const Judgement j = judged(asks("0-1", 40h), asks("2-3", 41h, Standing::computes));
+  EXPECT_EQ(to_string(j.word), "suspicion");
+  EXPECT_EQ(to_string(j.why), "nowhere");
+  EXPECT_EQ(j.call, "MPI_Test");
+  EXPECT_EQ(j.nowhere, Micros(40h));
+  EXPECT_EQ(j.groups.size(), 2u);
+  EXPECT_FALSE(j.proven);
+  EXPECT_THAT(j.text, HasSubstr("no call of MPI has returned but tests"));
+  RankGroup waits = reduce("2-3", 2min);
+  waits.nowhere = 2min;
+  EXPECT_EQ(judged(asks("0-1", 2min), waits).why, Why::nowhere);
+  EXPECT_EQ(judged(asks("0-1", 59s), asks("2-3", 2min)).word, Word::progress) << "not for long";
+  EXPECT_EQ(judged(asks("0-1", 2min), asks("2-3", 0s)).word, Word::progress) << "one gets on";
+  EXPECT_EQ(judged(asks("0-1", 2min), asks("2", 2min)).word, Word::progress) << "one is not seen";
+  EXPECT_EQ(judge({{"n1", word({asks("0-3", 2min)})}}, {"n1", "n2"}, {}, kNow).word, Word::progress)
+      << "a node says nothing";
+}
+
+// Of a thread that changes what the ranks hold they seem to wait anew each time.
+TEST(Judge, HowLongTheyGetNowhereIsToldOfRanksThatSeemToWaitAnew) {
+  RankGroup a = doubted(reduce("0-3", 3s), Doubt::thread);
+  a.nowhere = 50s;
+  const Judgement j = of(word({a}), word({}));
+  EXPECT_EQ(j.word, Word::suspicion);
+  EXPECT_EQ(j.nowhere, Micros(50s));
+  EXPECT_THAT(j.text, HasSubstr("have waited for each other in MPI for 50 s: ranks 0-3 in MPI_Allreduce; it may "
+                                "be released by rank 0: thread 17"));
+}
+
 TEST(Judge, NamesTheOddRankAndItsCall) {
   const Judgement j = of(word({reduce("0-1", 9s)}), word({reduce("2", 9s), recv("3", 9s)}));
   EXPECT_EQ(j.odd.text(), "3");

@@ -24,6 +24,7 @@ constexpr std::size_t kInnerFrames = 8, kOuterFrames = 3;  // of a path
 constexpr std::int64_t kCarries = 1'000'000;  // bytes a second of a node: less is what other services send
 // Of the ranks' own connections: what a library sends to see whether the others are there is less.
 constexpr std::int64_t kSends = 1000;
+constexpr std::int64_t kSilent = 64;  // of connections that carry nothing but what keeps them open
 
 // What moves data, as the libraries of C and MPI name it.
 constexpr auto kCopies = std::to_array<std::string_view>(
@@ -172,6 +173,23 @@ bool prove(const Rank& rank, const std::vector<Place>& places, bool first_waits,
   return stays;
 }
 
+// Does nothing show that a rank gets on which seems to?  It changes something while its call does not return:
+// another thread does.  Or it asks MPI for what is not there, again and again, and does little else.
+bool gets_nowhere(const Rank& rank, const std::vector<Place>& places) {
+  if (std::ranges::any_of(places, &Place::copies)) return false;
+  const std::uint64_t back = places.front().back;
+  if (std::ranges::all_of(places, [&](const Place& p) { return p.in_mpi && p.back == back; })) {
+    const CountedReturn* count = counted(rank, rank.pid, back);
+    if (count != nullptr && count->why.empty() && count->returns == 0) return true;
+  }
+  std::size_t asks = 0;
+  for (const Place& place : places) {
+    if (place.in_mpi && !is_test(place.call)) return false;
+    asks += place.in_mpi;
+  }
+  return asks * 2 > places.size();
+}
+
 }  // namespace
 
 bool data_on_its_way(const RankReport& report) {
@@ -284,7 +302,40 @@ Seen see(const Rank& rank) {
       seen.held = 0;
     }
   }
+  const bool seems_busy = seen.standing == Standing::moves || seen.standing == Standing::computes;
+  seen.nowhere =
+      is_wait(seen.standing) || (seems_busy && !io && !users_thread && gets_nowhere(rank, places));
   return seen;
+}
+
+// What the network of the node and the ranks' own connections carried in this look and since the one before.
+void History::take_traffic(const RankLook& look, TimePoint begin, TimePoint end, RankReport& report) {
+  report.unsent_bytes = look.unsent_bytes;
+  const auto rate = [&](std::int64_t bytes) {
+    return static_cast<std::int64_t>(static_cast<double>(bytes) /
+                                     std::chrono::duration<double>(end - begin).count());
+  };
+  if (look.network_bytes >= 0 && end > begin) report.network_rate = rate(look.network_bytes);
+  // From look to look, so that nothing between them is missed.  (Less than before: one was closed.)
+  if (look.socket_bytes >= 0) {
+    if (socket_bytes_ >= 0 && end > socket_at_)
+      report.socket_rate = static_cast<std::int64_t>(
+          static_cast<double>(std::abs(look.socket_bytes - socket_bytes_)) /
+          std::chrono::duration<double>(end - socket_at_).count());
+    socket_bytes_ = look.socket_bytes;
+    socket_at_ = end;
+  }
+  // What was on its way may have arrived and let ranks go on: since then they have to wait anew.
+  if (data_on_its_way(report)) calm_since_ = end;
+  if (begin < end) {
+    if (calm_since_ == kNoTime) calm_since_ = begin;
+    report.calm = end - calm_since_;
+  }
+  // (What is not known neither speaks for silence nor against it.)
+  if (data_on_its_way(report) || report.socket_rate > kSilent)
+    silent_since_ = kNoTime;
+  else if (report.socket_rate >= 0 && silent_since_ == kNoTime)
+    silent_since_ = end;
 }
 
 // Joins this look with the one before: a rank that stands as it did has done so since then.  Then ranks that
@@ -297,6 +348,7 @@ RankReport History::take(const RankLook& look) {
     Known known{rank.pid, rank.size, see(rank), kNoTime, Micros(0)};
     known.since = known.seen.first;
     known.proven = known.seen.proven;
+    if (known.seen.nowhere) known.nowhere_since = known.seen.first;
     const std::pair key{rank.world, rank.rank};
     const auto before = known_.find(key);
     if (before != known_.end()) {
@@ -309,11 +361,14 @@ RankReport History::take(const RankLook& look) {
         // From the last doubt on: what was counted before it says nothing of what the doubt stood for.
         if (known.seen.doubt == Doubt::none) known.proven += old.proven;
       }
+      if (old.pid == known.pid && known.seen.nowhere && old.nowhere_since != kNoTime)
+        known.nowhere_since = old.nowhere_since;
     }
     if (known.seen.first != kNoTime) begin = std::min(begin, known.seen.first);
     end = std::max(end, known.seen.last);
     now.emplace(key, std::move(known));
   }
+  take_traffic(look, begin, end, report);
   // Gone since, with its process: when, nobody saw; it is counted from this look.
   for (auto& [key, known] : known_) {
     if (now.contains(key) || now.size() >= kMostRanksOfNode) continue;
@@ -338,6 +393,9 @@ RankReport History::take(const RankLook& look) {
       return g.call == seen.call && g.path == seen.path;
     });
     const Micros held = seen.last - known.since;
+    const bool nowhere = known.nowhere_since != kNoTime && silent_since_ != kNoTime;
+    const Micros gone = nowhere ? std::max(Micros(0), seen.last - std::max(known.nowhere_since, silent_since_))
+                                : Micros(0);
     const auto number = static_cast<TaskId>(rank);
     if (group != report.groups.end()) {
       group->ranks.add(number);
@@ -345,6 +403,7 @@ RankReport History::take(const RankLook& look) {
       // The shortest: since then all of the group have waited.
       group->held = std::min(group->held, held);
       group->proven = std::min(group->proven, known.proven);
+      group->nowhere = std::min(group->nowhere, gone);
       if (is_wait(seen.standing) && seen.doubt > group->doubt) {
         group->doubt = seen.doubt;
         group->doubt_text = fmt::format("rank {}: {}", number, seen.doubt_text);
@@ -352,6 +411,7 @@ RankReport History::take(const RankLook& look) {
     } else if (report.groups.size() < kMostGroups) {
       RankGroup made{world, known.size, seen.standing, seen.call, seen.path, {}, held};
       made.ranks.add(number);
+      made.nowhere = gone;
       if (is_wait(seen.standing)) {
         made.proven = known.proven;
         made.doubt = seen.doubt;
@@ -361,27 +421,6 @@ RankReport History::take(const RankLook& look) {
     }
   }
   known_ = std::move(now);
-  report.unsent_bytes = look.unsent_bytes;
-  const auto rate = [&](std::int64_t bytes) {
-    return static_cast<std::int64_t>(static_cast<double>(bytes) /
-                                     std::chrono::duration<double>(end - begin).count());
-  };
-  if (look.network_bytes >= 0 && end > begin) report.network_rate = rate(look.network_bytes);
-  // From look to look, so that nothing between them is missed.  (Less than before: one was closed.)
-  if (look.socket_bytes >= 0) {
-    if (socket_bytes_ >= 0 && end > socket_at_)
-      report.socket_rate = static_cast<std::int64_t>(
-          static_cast<double>(std::abs(look.socket_bytes - socket_bytes_)) /
-          std::chrono::duration<double>(end - socket_at_).count());
-    socket_bytes_ = look.socket_bytes;
-    socket_at_ = end;
-  }
-  // What was on its way may have arrived and let ranks go on: since then they have to wait anew.
-  if (data_on_its_way(report)) calm_since_ = end;
-  if (begin < end) {
-    if (calm_since_ == kNoTime) calm_since_ = begin;
-    report.calm = end - calm_since_;
-  }
   report.unread = look.unread;
   return report;
 }

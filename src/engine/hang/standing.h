@@ -28,6 +28,7 @@ struct Seen {
   Micros proven{0};                           ///< in this look, of one that waits
   Doubt doubt = Doubt::none;                  ///< of one that waits
   std::string doubt_text;
+  bool nowhere = false;  ///< nothing shows that it got on: it waits, or does nothing but ask MPI
   TimePoint first = kNoTime, last = kNoTime;  ///< rounds; the node's clock
 };
 /// Total: whatever the look holds.
@@ -45,16 +46,20 @@ class History {
   RankReport take(const RankLook& look);
 
  private:
+  void take_traffic(const RankLook& look, TimePoint begin, TimePoint end, RankReport& report);
+
   struct Known {
     std::int64_t pid = 0, size = -1;
     Seen seen;
     TimePoint since = kNoTime;
-    Micros proven{0};  ///< of all looks since, without a doubt between
+    Micros proven{0};                   ///< of all looks since, without a doubt between
+    TimePoint nowhere_since = kNoTime;  ///< Seen::nowhere in all looks since
   };
   std::map<std::pair<std::string, std::int64_t>, Known> known_;  ///< by world and rank
   TimePoint calm_since_ = kNoTime;                               ///< since then nothing was on its way
   std::int64_t socket_bytes_ = -1;                               ///< as known last
   TimePoint socket_at_ = kNoTime;                                ///< and when
+  TimePoint silent_since_ = kNoTime;                             ///< since then they carried next to nothing
 };
 
 }  // namespace sickbay::hang

@@ -207,6 +207,60 @@ TEST(History, HowLongItHasStoodSo) {
   EXPECT_EQ(held_after(again), anew) << "another process";
 }
 
+// Who seems to go on, and gets nowhere.
+TEST(Standing, WhoOnlyAsksGetsNowhere) {
+  const std::string test = "poll@mpi < PMPI_Test@mpi < serve < main", probe = "PMPI_Iprobe@mpi < serve < main";
+  Given loop{kRecv}, touched{kRecv};
+  loop.returns = 1;
+  const struct {
+    const char* what;
+    std::vector<Given> rounds;
+    Standing standing;
+    bool nowhere;
+  } rows[] = {
+      {"waits", thrice({kRecv}), Standing::waits, true},
+      {"asks", {{test, 1}, {test, 2}, {test, 3}}, Standing::moves, true},
+      {"asks this and that", {{test, 1}, {probe, 2}, {test, 3}}, Standing::moves, true},
+      {"asks, and counts between", {{test, 1}, {"serve < main", 2}, {test, 3}}, Standing::computes, true},
+      {"asks now and then", {{"work < main", 1}, {test, 2}, {"work < main", 3}}, Standing::computes, false},
+      {"asks and receives", {{test, 1}, {kRecv, 2}, {test, 3}}, Standing::moves, false},
+      {"receives again and again", thrice(loop), Standing::moves, false},
+      {"another thread changes what it holds", {{kRecv, 1}, {kRecv, 1}, {kRecv, 2}}, Standing::moves, true},
+      {"computes", thrice({"work < main"}), Standing::computes, false},
+      {"reads between", thrice({test, 1, 'R', 500'000, 5'000'000}), Standing::moves, false},
+      {"sleeps", thrice({"sleep@libc.so.6 < main", 1, 'S', 0}), Standing::still, false},
+  };
+  for (const auto& row : rows) {
+    const Seen seen = see(rank(0, 4, row.rounds));
+    EXPECT_EQ(to_string(seen.standing), to_string(row.standing)) << row.what;
+    EXPECT_EQ(seen.nowhere, row.nowhere) << row.what;
+  }
+}
+
+TEST(History, HowLongNobodyGetsAnywhere) {
+  TimePoint at = from_micros(1'000'000'000);
+  History history;
+  const auto next = [&](std::string_view path, std::int64_t sockets) {
+    static std::uint64_t held = 0;
+    const std::string place(path);
+    RankLook look = look_of({rank(0, 2, {{place, ++held}, {place, ++held}, {place, ++held}}, at)});
+    look.network_bytes = look.unsent_bytes = 0;
+    look.socket_bytes = sockets;
+    at += Micros(3'000'000);
+    return history.take(look).groups.at(0).nowhere;
+  };
+  const char* const test = "PMPI_Test@mpi < serve < main";
+  EXPECT_EQ(next(test, 500), Micros(0)) << "nobody knows whether something is sent";
+  EXPECT_EQ(next(test, 500), Micros(0)) << "from now on";
+  EXPECT_EQ(next(test, -1), Micros(3'000'000));
+  EXPECT_EQ(next(test, 520), Micros(6'000'000)) << "next to nothing";
+  EXPECT_EQ(next("work < main", 520), Micros(0));
+  EXPECT_EQ(next(test, 520), Micros(1'400'000)) << "anew";
+  EXPECT_EQ(next(test, 2000), Micros(0)) << "something was sent";
+  EXPECT_EQ(next(test, 2000), Micros(0));
+  EXPECT_EQ(next(test, 2000), Micros(3'000'000));
+}
+
 // From the last doubt on: what was counted before it says nothing.
 TEST(History, HowLongItIsProven) {
   TimePoint at = from_micros(1'000'000'000);

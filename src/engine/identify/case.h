@@ -114,7 +114,7 @@ struct Starved {
 };
 
 struct Run {
-  static constexpr int kFields = 34;  ///< base/state_archive.h
+  static constexpr int kFields = 35;  ///< base/state_archive.h
   RunId id;
   int attempt = 1;    ///< of the submission; the key is "c17.r2.a1"
   int spent = 0;      ///< attempts before it that count: see tries() and refusals()
@@ -140,6 +140,7 @@ struct Run {
   /// Its ranks do not go on (engine/hang), as told last; null where they do, or nobody looked.
   Json hang;
   TimePoint hang_at = kNoTime, hang_over_at = kNoTime;  ///< journal stamps; over: they went on after all
+  Json suspicion;  ///< of one that ran into its limit: it looked like a hang to the last; else null
   std::vector<Starved> starved;                         ///< by node, as told last
   std::vector<NodeResult> results;                      ///< of a verification
   std::vector<Incarnation> earlier;  ///< of the same job, oldest first; the first and the latest few

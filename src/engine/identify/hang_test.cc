@@ -128,6 +128,30 @@ TEST_F(HangTest, WhereItWentOnNothingIsEnded) {
   EXPECT_TRUE(decided().empty());
 }
 
+TEST_F(HangTest, WhatARunLookedLikeToTheLastIsKeptOfOneThatRanIntoItsLimit) {
+  const auto suspected = [&](JobId job = 100) {
+    event(kHangSuspected, Json::object({{"run", "c1.r1"},
+                                        {"job_id", job},
+                                        {"judgement", Json::object({{"word", "suspicion"}, {"call", "MPI_Recv"}})}}));
+    return r1().suspicion.is_object();
+  };
+  running("cancel");
+  EXPECT_FALSE(suspected()) << "it runs";
+  see("TIMEOUT");
+  EXPECT_FALSE(suspected(101)) << "of another job";
+  EXPECT_TRUE(suspected());
+  EXPECT_FALSE(r1().hangs()) << "and decides nothing";
+  EXPECT_EQ(case_view(state_.cases.at(1))["runs"].items()[0]["suspicion"]["call"].as_string(), "MPI_Recv");
+}
+
+TEST_F(HangTest, OfARunThatEndedByItselfNoSuspicionIsKept) {
+  running("notify");
+  see("COMPLETED");
+  event(kHangSuspected, Json::object({{"run", "c1.r1"}, {"job_id", 100}, {"judgement", Json::object({})}}));
+  event(kHangSuspected, Json());
+  EXPECT_FALSE(r1().suspicion.is_object());
+}
+
 TEST_F(HangTest, AnotherEnginesJobIsNotEnded) {
   running("cancel");
   cluster::apply(

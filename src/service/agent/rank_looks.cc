@@ -47,6 +47,14 @@ std::vector<CallReturn> calls_of(const RankLook& look) {
   return calls;
 }
 
+// They may ask for what does not come.
+bool all_in_mpi(const RankLook& look) {
+  return std::ranges::all_of(look.ranks, [](const Rank& rank) {
+    return !rank.rounds.empty() && !rank.rounds.back().stacks.empty() &&
+           rank.stacks[rank.rounds.back().stacks.front()].back != 0;
+  });
+}
+
 // A program whose calls did return looked like one that waits, and will again.
 bool a_call_returned(const RankLook& look) {
   return std::ranges::any_of(look.ranks, [](const Rank& rank) {
@@ -114,7 +122,9 @@ void RankLooks::take_whole(Job& job, const RankLook& look) {
   job.ranks.clear();
   const bool go_on = all_go_on(job.report);
   job.waited = go_on ? 0 : job.waited + 1;
-  job.prove = !go_on || a_call_returned(look);
+  if (std::ranges::any_of(look.ranks, &Rank::others_seen)) job.proved_at = job.whole_at;
+  job.prove = !go_on || a_call_returned(look) ||
+              (all_in_mpi(look) && job.whole_at - job.proved_at >= kProveAnyway);
   job.returns = job.prove ? calls_of(look) : std::vector<CallReturn>();
   if (!go_on) return;
   std::map<std::string_view, std::vector<std::int64_t>> programs;

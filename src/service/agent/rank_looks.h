@@ -61,6 +61,8 @@ class RankLooks {
   static constexpr std::chrono::seconds kLongestPause{30}, kTellAnyway{15};
   static constexpr std::chrono::seconds kGoesOnPause{3};  ///< the longest while it goes on: it may hang next
   static constexpr std::chrono::seconds kWholeEvery{30};  ///< between two whole looks, at the most
+  /// Between two looks that prove, where all ranks are in MPI and seem to go on.
+  static constexpr std::chrono::seconds kProveAnyway{15};
 
  private:
   struct Job {
@@ -72,8 +74,9 @@ class RankLooks {
     /// Of the last whole look, where no program of the job waits as a whole: all ranks here, by program.
     std::vector<std::vector<std::int64_t>> ranks;
     TimePoint seen = kNoTime;      ///< its time, since the node's start
-    /// Of the last whole look: a program seemed to wait here, and the calls that it was in.
+    /// The next look is to prove: by the last whole look a program seemed to wait here.  Its calls then.
     bool prove = false;
+    TimePoint proved_at = kNoTime;  ///< by our clock
     std::vector<CallReturn> returns;
     TimePoint whole_at = kNoTime;  ///< and by our clock
     std::size_t waited = 0;        ///< whole looks in a row that found a program waiting

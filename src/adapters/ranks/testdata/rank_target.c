@@ -113,7 +113,13 @@ int main(int argc, char** argv) {
         (pthread_create(&first, NULL, blocked, NULL) != 0 ||
          pthread_create(&second, NULL, joiner, &first) != 0))
       return 2;
-    if (strcmp(kind, "mpi-receiver") == 0 && pthread_create(&first, NULL, receiver, NULL) != 0) return 2;
+    if ((strcmp(kind, "mpi-receiver") == 0 || strcmp(kind, "mpi-joins") == 0) &&
+        pthread_create(&first, NULL, receiver, NULL) != 0)
+      return 2;
+    if (strcmp(kind, "mpi-joins") == 0) {
+      ready();
+      return pthread_join(first, NULL);
+    }
   }
   ready();
   if (strcmp(kind, "mpi-heap") == 0) solve((struct solver*)calloc(1, sizeof(struct solver)));
