@@ -17,7 +17,7 @@ constexpr auto kRuntime = std::to_array<std::string_view>(
      "libucm.",     "libucm_",   "libucc.",  "libucc_",     "libfabric.", "libopen-", "mca_",
      "libpmi",      "libprrte.", "libprte.", "libevent",    "libhwloc.",  "libpsm_",  "libpsm2.",
      "libibverbs.", "librdmacm.", "libmlx4", "libmlx5",     "libefa.",    "libnuma.", "libgomp.",
-     "libomp.",     "libiomp5."});
+     "libomp.",     "libiomp5.",   "libslurm_pmi", "libnl-"});
 
 template <std::size_t n>
 bool begins(std::string_view module, const std::array<std::string_view, n>& names) {

@@ -24,6 +24,23 @@ std::int64_t added(std::int64_t sum, std::int64_t more) {
   return std::min(kMostBytes, sum + std::clamp<std::int64_t>(more, 0, kMostBytes));
 }
 
+// Whether its control group is frozen (version 2), as a suspended job's may be: it looks asleep then, and does
+// nothing before somebody thaws it.
+bool is_frozen(const node::Tree& tree, std::int64_t pid) {
+  const auto groups = tree.read(fmt::format("/proc/{}/cgroup", pid), 65536);
+  std::string_view rest = groups ? std::string_view(*groups) : std::string_view();
+  while (const auto line = next_line(rest)) {
+    constexpr std::string_view kUnified = "0::";
+    if (!line->starts_with(kUnified) || line->find("..") != std::string_view::npos) continue;
+    const auto events =
+        tree.read(fmt::format("/sys/fs/cgroup{}/cgroup.events", line->substr(kUnified.size())), 4096);
+    std::string_view words = events ? std::string_view(*events) : std::string_view();
+    while (const auto one = next_line(words))
+      if (*one == "frozen 1") return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 std::int64_t ticks_per_second() {
@@ -48,7 +65,7 @@ RankRound count(const node::Tree& tree, const FoundRank& rank, TimePoint at) {
     round.why = "it has ended";
     return round;
   }
-  round.state = stat->state;
+  round.state = stat->state == 'S' && is_frozen(tree, rank.pid) ? 'T' : stat->state;
   round.cpu_us = stat->ticks * (1'000'000 / ticks_per_second());
   // The first thread's own: /proc/PID/status of a process is that of its first thread.
   if (const auto status = tree.read(fmt::format("/proc/{}/status", rank.pid), 16384))

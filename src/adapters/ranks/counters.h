@@ -12,7 +12,8 @@
 
 namespace sickbay::ranks {
 
-/// The rank as it stands at `at`; state 'X' where it has ended, or its number is another process's now.
+/// The rank as it stands at `at`; state 'X' where it has ended, or its number is another process's now; 'T'
+/// also where its control group is frozen.
 RankRound count(const node::Tree& tree, const FoundRank& rank, TimePoint at);
 
 /// Processor time that this process has used, in microseconds.

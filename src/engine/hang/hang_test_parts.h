@@ -11,6 +11,13 @@
 
 namespace sickbay::hang {
 
+/// The libraries that tests name in short.
+inline std::string module_of(std::string_view name) {
+  if (name == "mpi") return "libmpich.so.12";
+  if (name == "mpifort") return "libmpichfort.so.12";
+  return std::string(name);
+}
+
 /// "poll@mpi < PMPI_Recv@mpi < exchange < main": functions of the program itself where no file is named.
 inline RankStack stack(std::string_view path, std::uint64_t held = 1) {
   RankStack s;
@@ -24,7 +31,7 @@ inline RankStack stack(std::string_view path, std::uint64_t held = 1) {
     const std::string_view one = path.substr(0, end);
     const std::size_t at = one.find('@');
     s.frames.push_back({std::string(one.substr(0, at)),
-                        at == std::string_view::npos ? "a.out" : std::string(one.substr(at + 1)),
+                        at == std::string_view::npos ? "a.out" : module_of(one.substr(at + 1)),
                         at == std::string_view::npos});
     path = end == std::string_view::npos ? std::string_view() : path.substr(end + 3);
   }

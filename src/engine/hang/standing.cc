@@ -37,6 +37,7 @@ bool is_main(std::string_view function) { return function == "main" || function 
 struct Place {
   bool in_mpi = false, copies = false;
   std::uint64_t back = 0;
+  std::string strange;  // within MPI: a library whose code is neither MPI's nor what that stands on
   std::string call;
   std::vector<std::string> frames;  // of the path, innermost first
 };
@@ -61,6 +62,9 @@ Place place_of(const RankStack& stack) {
     place.call = *call;
     place.frames.push_back(*call);
     from = outermost + 1;
+    for (std::size_t i = 0; i < outermost && place.strange.empty(); ++i)
+      if (frames[i].function != "..." && whose_code(frames[i].module) == WhoseCode::users)
+        place.strange = frames[i].module.empty() ? frames[i].function : frames[i].module;
     for (const std::string_view copy : kCopies)
       place.copies |= !frames.empty() && frames.front().function.find(copy) != std::string::npos;
   } else if (users != frames.end() && users != frames.begin()) {
@@ -149,6 +153,10 @@ bool prove(const Rank& rank, const std::vector<Place>& places, bool first_waits,
   const bool one_place = std::ranges::all_of(places, [&](const Place& p) { return p.back == back; });
   // (Of a thread that stands for the first one nobody knows the number before it is found below.)
   if (first_waits) stays &= take_count(seen, one_place ? counted(rank, rank.pid, back) : nullptr, "the call");
+  // An operation of the user's, say, in a library of his: how long that takes nobody knows.
+  for (const Place& place : places)
+    if (!place.strange.empty())
+      doubt(seen, Doubt::thread, fmt::format("code of {} that {} runs", place.strange, place.call));
   if (!rank.others_seen) doubt(seen, Doubt::uncounted, "its other threads were not looked at");
   if (rank.others_left > 0)
     doubt(seen, Doubt::thread, fmt::format("{} more threads, which were not looked at", rank.others_left));
@@ -162,7 +170,9 @@ bool prove(const Rank& rank, const std::vector<Place>& places, bool first_waits,
     const RankStack& stack = rank.stacks[static_cast<std::size_t>(other.stack)];
     const Place place = place_of(stack);
     // One that is in MPI as well waits as the first does, and must be proven to.
-    if (place.in_mpi)
+    if (place.in_mpi && !place.strange.empty())
+      doubt(seen, Doubt::thread, fmt::format("{} in code of {}", who, place.strange));
+    else if (place.in_mpi)
       stays &= take_count(seen, counted(rank, other.tid, place.back), who + "'s call of " + place.call);
     else if (!is_runtimes_own(stack))
       doubt(seen, Doubt::thread,

@@ -97,6 +97,7 @@ TEST(Standing, EachWayToStand) {
 // What stands against it that a rank which looks so does wait; the first rows look alike in every stack.
 TEST(Standing, WhatProvesAWait) {
   Given steady{kRecv}, loops{kRecv}, helped{kRecv}, progress{kRecv}, timer{kRecv}, own{kRecv};
+  Given operation{"add@libphysics.so < reduce@mpi < PMPI_Reduce@mpi < main"};
   loops.returns = 1;
   helped.sleeper = "clock_nanosleep@libc.so.6 < sleep@libc.so.6 < listen < libc.so.6+0x89@libc.so.6";
   progress.sleeper = "epoll_wait@libc.so.6 < ucs_event_set_wait@libucs.so.0 < libc.so.6+0x89@libc.so.6";
@@ -116,6 +117,8 @@ TEST(Standing, WhatProvesAWait) {
       {"a thread of the library's", progress, Standing::waits, Doubt::none, ""},
       {"a timer's thread", timer, Standing::waits, Doubt::thread,
        "thread 6000 in sigwaitinfo < libc.so.6+0x89 (clock_nanosleep)"},
+      {"an operation of the user's, in a library of his", operation, Standing::waits, Doubt::thread,
+       "code of libphysics.so that MPI_Reduce runs"},
       {"a thread of a library of the user's", own, Standing::waits, Doubt::thread,
        "thread 6000 in poll < serve (clock_nanosleep)"},
   };
@@ -146,7 +149,7 @@ TEST(Standing, WhatWasNotCountedOrNotReadIsADoubt) {
   // Another thread in a call of MPI waits, too, where that does not return either.
   const auto second = [](Rank& r) {
     r.others.push_back({9, "", static_cast<std::int64_t>(r.stacks.size())});
-    r.stacks.push_back(stack("poll@libmpi.so < PMPI_Wait@libmpi.so < listen < start@libc.so.6"));
+    r.stacks.push_back(stack("poll@mpi < PMPI_Wait@mpi < listen < start@libc.so.6"));
   };
   EXPECT_EQ(doubt_of(second).doubt, Doubt::uncounted);
   const auto with_count = [&](std::int64_t returns) {

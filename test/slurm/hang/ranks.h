@@ -10,6 +10,8 @@
 //   exchange  sums are exchanged for SECONDS, over and over
 //   large     one rank sends another large messages for SECONDS
 //   heap      a token goes round for SECONDS; all that a turn changes lies on the heap
+//   thread    in each rank a second thread waits for a message that nobody sends, and the first one joins it
+//   ask       all ask again and again whether a message has come that nobody sends
 //   helper    all wait for a message of rank 0, of which a thread sends it after SECONDS of sleep
 #include <mpi.h>
 #include <pthread.h>
@@ -150,12 +152,29 @@ __attribute__((noinline)) void helper(double seconds) {
   if (rank == 0) pthread_join(thread, NULL);
 }
 
+static void* receive(void* nothing) {
+  exchange(1);
+  return nothing;
+}
+__attribute__((noinline)) void join_one(void) {
+  pthread_t thread;
+  if (pthread_create(&thread, NULL, receive, NULL) != 0) MPI_Abort(MPI_COMM_WORLD, 1);
+  pthread_join(thread, NULL);
+}
+
+__attribute__((noinline)) void ask(void) {
+  MPI_Request request;
+  int got = 0;
+  MPI_Irecv(&got, 1, MPI_INT, MPI_ANY_SOURCE, 78, MPI_COMM_WORLD, &request);
+  for (int flag = 0; !flag; ++done) MPI_Test(&request, &flag, MPI_STATUS_IGNORE);
+}
+
 int main(int argc, char** argv) {
   const char* kind = argc > 1 ? argv[1] : "";
   const double seconds = argc > 2 ? atof(argv[2]) : 10;
   double x = 0;
   int threads = 0;
-  if (strcmp(kind, "helper") == 0)
+  if (strcmp(kind, "helper") == 0 || strcmp(kind, "thread") == 0)
     MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &threads);
   else
     MPI_Init(&argc, &argv);
@@ -173,6 +192,8 @@ int main(int argc, char** argv) {
   if (strcmp(kind, "exchange") == 0) sums(seconds);
   if (strcmp(kind, "large") == 0) large(seconds);
   if (strcmp(kind, "heap") == 0) heap(seconds);
+  if (strcmp(kind, "thread") == 0) join_one();
+  if (strcmp(kind, "ask") == 0) ask();
   if (strcmp(kind, "helper") == 0) helper(seconds);
   MPI_Barrier(MPI_COMM_WORLD);
   MPI_Reduce(rank == 0 ? MPI_IN_PLACE : &done, &done, 1, MPI_LONG, MPI_SUM, 0, MPI_COMM_WORLD);
