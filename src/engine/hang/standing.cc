@@ -273,10 +273,22 @@ Seen see(const Rank& rank) {
     return std::ranges::adjacent_find(list, std::not_equal_to<>()) == list.end();
   };
   // The first thread only waits for another one, which is in MPI: that one stands for the rank.  (In the
-  // first round nobody knows yet which threads use the processor.)
-  const bool stand_in = slept && !users_thread && all_same(held) && !second.empty() &&
-                        second.size() + 1 >= places.size() &&
-                        std::ranges::none_of(places, &Place::in_mpi);
+  // first round nobody knows yet which threads use the processor.  One that gets little of it, or sleeps in
+  // the call, is found by a look that proves.)
+  const bool joins = slept && !users_thread && all_same(held) && std::ranges::none_of(places, &Place::in_mpi);
+  if (joins && (second.empty() || second.size() + 1 < places.size())) {
+    second.clear();
+    second_held.clear();
+    for (const OtherThread& other : rank.others) {
+      if (other.stack < 0 || other.tid == rank.pid || !second.empty()) continue;
+      const RankStack& stack = rank.stacks[static_cast<std::size_t>(other.stack)];
+      if (Place place = place_of(stack); place.in_mpi) {
+        second_held.push_back(stack.held);
+        second.push_back(std::move(place));
+      }
+    }
+  }
+  const bool stand_in = joins && !second.empty();
   if (stand_in) {
     places.swap(second);
     held.swap(second_held);

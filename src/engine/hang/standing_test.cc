@@ -163,6 +163,23 @@ TEST(Standing, WhatWasNotCountedOrNotReadIsADoubt) {
   EXPECT_EQ(to_string(with_count(1).standing), "moves");
 }
 
+// A thread that gets little of the processor is found where all threads are looked at.
+TEST(Standing, AThreadInACallStandsForOneThatJoinsIt) {
+  Rank r = rank(0, 4, thrice({"futex@libc.so.6 < pthread_join@libc.so.6 < main", 1, 'S', 0}));
+  EXPECT_EQ(to_string(see(r).standing), "still");
+  r.others.push_back({9, "epoll_wait", static_cast<std::int64_t>(r.stacks.size())});
+  r.stacks.push_back(stack("poll@mpi < PMPI_Recv@mpi < receive < thread_main", 7));
+  EXPECT_EQ(to_string(see(r).standing), "waits");
+  EXPECT_EQ(see(r).held, 7u);
+  EXPECT_EQ(to_string(see(r).doubt), "uncounted");
+  r.returns.push_back({9, r.stacks.back().back, Micros(1'000'000), 0, ""});
+  EXPECT_EQ(see(r).call, "MPI_Recv");
+  EXPECT_EQ(see(r).proven, Micros(1'000'000));
+  // Where the first one sleeps for a time, it does not only join.
+  r.others.push_back({r.pid, "nanosleep", 0});
+  EXPECT_EQ(to_string(see(r).doubt), "thread");
+}
+
 TEST(Standing, APathIsShort) {
   std::string deep = "poll@mpi < PMPI_Recv@mpi";
   for (int i = 0; i < 40; ++i) deep += fmt::format(" < f{}", i);

@@ -106,7 +106,7 @@ int main(int argc, char** argv) {
     return pthread_join(thread, NULL);
   }
   if (strncmp(kind, "mpi-", 4) == 0) {
-    pthread_t first, second;
+    static pthread_t first, second;  // of which a thread reads
     pthread_mutex_lock(&taken);
     if (strcmp(kind, "mpi-sleeper") == 0 && pthread_create(&first, NULL, sleeper, NULL) != 0) return 2;
     if (strcmp(kind, "mpi-blocked") == 0 &&
