@@ -43,7 +43,8 @@ TEST(MpiCall, NamesOfCFortranAndLibraries) {
 }
 
 TEST(MpiCall, WhatOnlyAsks) {
-  for (const char* call : {"MPI_Test", "MPI_Testany", "MPI_Iprobe", "MPI_Improbe"}) EXPECT_TRUE(is_test(call)) << call;
+  for (const char* call : {"MPI_Test", "MPI_Testany", "MPI_Iprobe", "MPI_Improbe"})
+    EXPECT_TRUE(is_test(call)) << call;
   for (const char* call : {"MPI_Wait", "MPI_Probe", "MPI_Test_cancelled", "MPI_Recv", ""})
     EXPECT_FALSE(is_test(call)) << call;
 }

@@ -70,12 +70,12 @@ Json rank_json(const Rank& r) {
     stacks.push(std::move(stack));
   }
   Json json = Json::object({{"world", r.world},
-                       {"rank", r.rank},
-                       {"size", r.size},
-                       {"pid", r.pid},
-                       {"name", r.name},
-                       {"rounds", std::move(rounds)},
-                       {"stacks", std::move(stacks)}});
+                            {"rank", r.rank},
+                            {"size", r.size},
+                            {"pid", r.pid},
+                            {"name", r.name},
+                            {"rounds", std::move(rounds)},
+                            {"stacks", std::move(stacks)}});
   if (!r.returns.empty()) json.set("returns", returns_json(r.returns));
   if (r.others_seen) json.set("others", others_json(r.others)).set("others_left", r.others_left);
   return json;

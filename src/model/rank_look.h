@@ -21,8 +21,8 @@ inline constexpr std::size_t kMostRanksOfNode = 4096;  ///< that one look tells 
 inline constexpr std::size_t kMostFrames = 64;         ///< of one stack
 inline constexpr std::size_t kMostLookText = std::size_t{32} << 20;
 inline constexpr std::size_t kMostRounds = 16;
-inline constexpr std::size_t kMostThreads = 4;  ///< of a rank, whose stacks are taken
-inline constexpr std::size_t kMostOthers = 24;  ///< OtherThread of a rank
+inline constexpr std::size_t kMostThreads = 4;     ///< of a rank, whose stacks are taken
+inline constexpr std::size_t kMostOthers = 24;     ///< OtherThread of a rank
 inline constexpr std::size_t kMostReturns = 1024;  ///< CallReturn of a node
 
 /// One frame of a stack.

@@ -48,16 +48,14 @@ std::string_view to_string(Doubt doubt) { return kDoubtNames[static_cast<std::si
 
 Json to_json(const RankGroup& g) {
   Json json = Json::object({{"world", g.world},
-                       {"size", g.size},
-                       {"standing", to_string(g.standing)},
-                       {"call", g.call},
-                       {"path", g.path},
-                       {"ranks", g.ranks.text()},
-                       {"held_us", g.held.count()}});
+                            {"size", g.size},
+                            {"standing", to_string(g.standing)},
+                            {"call", g.call},
+                            {"path", g.path},
+                            {"ranks", g.ranks.text()},
+                            {"held_us", g.held.count()}});
   if (is_wait(g.standing))
-    json.set("proven_us", g.proven.count())
-        .set("doubt", to_string(g.doubt))
-        .set("doubt_text", g.doubt_text);
+    json.set("proven_us", g.proven.count()).set("doubt", to_string(g.doubt)).set("doubt_text", g.doubt_text);
   if (g.nowhere.count() > 0) json.set("nowhere_us", g.nowhere.count());
   return json;
 }

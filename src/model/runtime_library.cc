@@ -13,11 +13,11 @@ constexpr auto kBase = std::to_array<std::string_view>(
      "ld-linux", "ld-2", "libstdc++.", "libgcc_s.", "libgfortran.", "libquadmath.", "linux-vdso", "[vdso"});
 // MPICH, Open MPI with its parts, UCX, libfabric and what these load; the libraries of OpenMP.
 constexpr auto kRuntime = std::to_array<std::string_view>(
-    {"libmpi",      "libpmpi",   "libucp.",  "libucs.",     "libucs_", "libuct.",   "libuct_",
-     "libucm.",     "libucm_",   "libucc.",  "libucc_",     "libfabric.", "libopen-", "mca_",
-     "libpmi",      "libprrte.", "libprte.", "libevent",    "libhwloc.",  "libpsm_",  "libpsm2.",
-     "libibverbs.", "librdmacm.", "libmlx4", "libmlx5",     "libefa.",    "libnuma.", "libgomp.",
-     "libomp.",     "libiomp5.",   "libslurm_pmi", "libnl-"});
+    {"libmpi",      "libpmpi",    "libucp.",      "libucs.",  "libucs_",    "libuct.",  "libuct_",
+     "libucm.",     "libucm_",    "libucc.",      "libucc_",  "libfabric.", "libopen-", "mca_",
+     "libpmi",      "libprrte.",  "libprte.",     "libevent", "libhwloc.",  "libpsm_",  "libpsm2.",
+     "libibverbs.", "librdmacm.", "libmlx4",      "libmlx5",  "libefa.",    "libnuma.", "libgomp.",
+     "libomp.",     "libiomp5.",  "libslurm_pmi", "libnl-"});
 
 template <std::size_t n>
 bool begins(std::string_view module, const std::array<std::string_view, n>& names) {

@@ -7,8 +7,8 @@
 // processes waited (starved_watch.h); engine/hang makes a judgement of what all nodes told.  Words of agents
 // are kept in memory only: after a restart they come anew.  The journal hears `hang_seen` when a run hangs,
 // once more where that is proven only later, and `hang_over` when it goes on after all; of one that only
-// looked so, `hang_suspected` when it has ended; and no more, whatever the size of the job.  All on the loop's
-// thread.  `starved_seen` is told likewise.  Source: doc/design/identify.md, "Hangs" and "Starved processes".
+// looked so, `hang_suspected` when it has ended.  No more, whatever the size of the job.  On the loop's
+// thread; `starved_seen` is told likewise.  Source: doc/design/identify.md, "Hangs", "Starved processes".
 #pragma once
 #include <cstdint>
 #include <functional>

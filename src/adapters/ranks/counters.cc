@@ -24,8 +24,8 @@ std::int64_t added(std::int64_t sum, std::int64_t more) {
   return std::min(kMostBytes, sum + std::clamp<std::int64_t>(more, 0, kMostBytes));
 }
 
-// Whether its control group is frozen (version 2), as a suspended job's may be: it looks asleep then, and does
-// nothing before somebody thaws it.
+// Whether its control group is frozen (version 2), as a suspended job's may be: it looks asleep then, and
+// does nothing before somebody thaws it.
 bool is_frozen(const node::Tree& tree, std::int64_t pid) {
   const auto groups = tree.read(fmt::format("/proc/{}/cgroup", pid), 65536);
   std::string_view rest = groups ? std::string_view(*groups) : std::string_view();

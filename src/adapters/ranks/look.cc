@@ -179,8 +179,8 @@ class Look {
         else
           taken = stacks(w, now);
         // At the end, so that what they do is seen behind what the calls did.
-        if (order_.prove && !taken.empty() && w.taken.size() + 1 == order_.rounds)
-          see_others(w, taken.front());
+        if (order_.prove && w.stacks && w.taken.size() + 1 == order_.rounds)
+          see_others(w, taken.empty() ? std::nullopt : std::optional(taken.front()));
       }
       w.taken.push_back(std::move(taken));
       w.rank.rounds.push_back(std::move(now));
@@ -227,7 +227,7 @@ class Look {
   }
 
   // (Of the first thread the stack is there: it is one of them where it stands outside MPI.)
-  void see_others(Watched& w, std::size_t first) {
+  void see_others(Watched& w, std::optional<std::size_t> first) {
     const Others others = other_threads_that_may_go_on(tree_, w.found.pid);
     w.rank.others_seen = true;
     w.rank.others_left = others.all ? 0 : 1;

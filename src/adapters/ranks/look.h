@@ -6,9 +6,9 @@
 // frames of what was copied.  A thread that has not run since its last snapshot (it sleeps, and its count of
 // switches stands) is not stopped again: its stack is what it was.
 //
-// Where ranks wait, a look can prove it (`prove`): it counts whether the calls return that the look before saw
-// them in (returns.h), tells which other threads may go on by themselves (others.h), and whether their own
-// connections carry anything.
+// Where ranks wait, a look can prove it (`prove`): it counts whether the calls return that the look before
+// saw them in (returns.h), tells which other threads may go on by themselves (others.h), and whether their
+// own connections carry anything.
 #pragma once
 #include <chrono>
 #include <functional>

@@ -10,8 +10,8 @@ namespace sickbay::ranks {
 namespace {
 
 std::string futex(int operation, int value, std::string_view limit) {
-  return fmt::format("{} 0x7ffff0c01234 {:#x} {:#x} {} 0x0 0xffffffff 0x7ffd12 0x7f0d12\n", SYS_futex, operation,
-                     value, limit);
+  return fmt::format("{} 0x7ffff0c01234 {:#x} {:#x} {} 0x0 0xffffffff 0x7ffd12 0x7f0d12\n", SYS_futex,
+                     operation, value, limit);
 }
 
 TEST(Others, OnlyWhomNobodyElseWakesIsLeftOut) {
@@ -23,7 +23,8 @@ TEST(Others, OnlyWhomNobodyElseWakesIsLeftOut) {
       {"a lock", futex(FUTEX_WAIT | FUTEX_PRIVATE_FLAG, 2, "0x0"), std::nullopt},
       {"a condition", futex(FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG | FUTEX_CLOCK_REALTIME, 0, "0x0"),
        std::nullopt},
-      {"joins a thread of its own", futex(FUTEX_WAIT_BITSET | FUTEX_CLOCK_REALTIME, 0x12, "0x0"), std::nullopt},
+      {"joins a thread of its own", futex(FUTEX_WAIT_BITSET | FUTEX_CLOCK_REALTIME, 0x12, "0x0"),
+       std::nullopt},
       {"a semaphore that other processes share", futex(FUTEX_WAIT_BITSET | FUTEX_CLOCK_REALTIME, 0, "0x0"),
        "futex"},
       {"for a time", futex(FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG, 2, "0x7ffd00"), "futex"},
@@ -31,7 +32,8 @@ TEST(Others, OnlyWhomNobodyElseWakesIsLeftOut) {
       {"sleeps", fmt::format("{} 0x0 0x0 0x7ffd 0x0 0x0 0x0 0x7ffd 0x7f\n", SYS_clock_nanosleep),
        "clock_nanosleep"},
       {"reads", fmt::format("{} 0x0 0x7ffd 0x1 0x0 0x0 0x0 0x7ffd 0x7f\n", SYS_read), "read"},
-      {"a sleep that was looked at", fmt::format("{} 0x0\n", SYS_restart_syscall), "a sleep with a time limit"},
+      {"a sleep that was looked at", fmt::format("{} 0x0\n", SYS_restart_syscall),
+       "a sleep with a time limit"},
       {"an unknown call", "99999 0x0 0x0 0x0 0x0 0x0 0x0 0x0 0x0\n", "call 99999 of the kernel"},
       {"runs", "running\n", ""},
       {"in no call", "-1 0x7ffd 0x7f\n", ""},

@@ -40,7 +40,8 @@ constexpr const char* kUsage =
     "US\n"
     "                 microseconds after the node's start: where one of each program runs outside MPI, that\n"
     "                 is all that is said; else they are looked at as ever\n"
-    "  --prove LIST   also whether they wait for certain: their other threads, their connections, and whether\n"
+    "  --prove LIST   also whether they wait for certain: their other threads, their connections, and "
+    "whether\n"
     "                 calls return, of the list PID:TID:ADDRESS,... or of '-', none\n"
     "Root may look at all processes, others at their own where the system permits it (ptrace(2)).\n";
 constexpr rlim_t kCpuSeconds = 10;
@@ -83,7 +84,8 @@ Result<std::vector<CallReturn>> read_returns(std::string_view name, std::string_
   while (!list.empty()) {
     std::string_view one = next_part(list, ',');
     const std::string pid(next_part(one, ':')), tid(next_part(one, ':'));
-    const auto process = number(name, pid.c_str(), 1, INT32_MAX), thread = number(name, tid.c_str(), 1, INT32_MAX);
+    const auto process = number(name, pid.c_str(), 1, INT32_MAX),
+               thread = number(name, tid.c_str(), 1, INT32_MAX);
     const auto back = to_integer(one.starts_with("0x") ? one.substr(2) : one, 16);
     if (!process) return fail(process.error());
     if (!thread) return fail(thread.error());

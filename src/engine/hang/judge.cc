@@ -93,8 +93,8 @@ std::string where(const RankGroup& g) {
 
 struct Finding {
   Why why = Why::goes_on;
-  Micros held{0};                // how long it has been so
-  Micros stood{0}, wanted{0};    // of that, how long nothing spoke against it; how long it must have been so
+  Micros held{0};              // how long it has been so
+  Micros stood{0}, wanted{0};  // of that, how long nothing spoke against it; how long it must have been so
   std::vector<RankGroup> groups;
   TaskIds odd;
   std::string call, text;
@@ -145,9 +145,10 @@ Judgement judge_busy(std::map<std::string, World>& worlds, Micros nowhere, const
       else
         ++j.left_out;
     }
-  j.text = fmt::format("for {} no call of MPI has returned but tests, and nothing went over the connections "
-                       "of its ranks",
-                       describe_duration(nowhere));
+  j.text = fmt::format(
+      "for {} no call of MPI has returned but tests, and nothing went over the connections "
+      "of its ranks",
+      describe_duration(nowhere));
   j.unproven = "a program that waits for its next order does the same";
   return j;
 }
@@ -204,7 +205,7 @@ Finding judge_world(World& world, const Policy& policy, const Network& network, 
     f.text = fmt::format("{} of {} ranks have waited in MPI for {}; {}", waiting, world.seen, since,
                          text_of(other));
     // Who has ended releases nobody.  What another one does may have its end.
-    f.unproven = !ended              ? "nobody can know whether that ends: " + text_of(other)
+    f.unproven = !ended            ? "nobody can know whether that ends: " + text_of(other)
                  : network.carries ? std::string(kCarried)
                                    : uncounted;
   } else if (missing > 0) {
@@ -224,10 +225,10 @@ Finding judge_world(World& world, const Policy& policy, const Network& network, 
     f.why = doubted ? Why::in_doubt : Why::deadlock;
     // A long message may be on its way between two ranks that both wait for it.  What a thread waits for may
     // take as long as a computation.
-    f.wanted = network.carries                 ? policy.doubtful
-               : world.doubt == Doubt::thread  ? policy.late
-               : doubted                       ? policy.doubtful
-                                               : policy.soon;
+    f.wanted = network.carries                ? policy.doubtful
+               : world.doubt == Doubt::thread ? policy.late
+               : doubted                      ? policy.doubtful
+                                              : policy.soon;
     // What had to arrive has: from then on they must wait anew.
     if (!doubted) f.stood = std::max(Micros(0), std::min(f.held, world.to - network.calm_from));
     f.unproven = network.carries ? std::string(kCarried) : uncounted;
@@ -281,8 +282,7 @@ Judgement judge(const std::map<std::string, NodeWord>& words, const std::vector<
   // One goes on: so does the job.
   if (std::ranges::any_of(worlds, [](const auto& one) { return goes_on(one.second); }))
     return judge_busy(worlds, nowhere, policy);
-  for (auto& [name, world] : worlds)
-    findings.push_back(judge_world(world, policy, network, silent.empty()));
+  for (auto& [name, world] : worlds) findings.push_back(judge_world(world, policy, network, silent.empty()));
   if (findings.empty()) {
     Judgement none;
     none.nobody = true;
@@ -298,7 +298,8 @@ Judgement judge(const std::map<std::string, NodeWord>& words, const std::vector<
   j.odd = f.odd;
   j.held = f.held;
   j.nowhere = nowhere;
-  const auto doubted = std::ranges::find_if(findings, [](const Finding& one) { return !one.unproven.empty(); });
+  const auto doubted =
+      std::ranges::find_if(findings, [](const Finding& one) { return !one.unproven.empty(); });
   j.proven = all_hang && doubted == findings.end();
   if (doubted != findings.end()) j.unproven = doubted->unproven;
   // The most telling: the odd ones at the front, and the largest of the others.

@@ -27,13 +27,13 @@
 namespace sickbay::hang {
 
 struct Policy {
-  Micros soon = std::chrono::seconds(4);       ///< of a wait that nobody can end
+  Micros soon = std::chrono::seconds(4);  ///< of a wait that nobody can end
   /// Where data may be on its way, a rank is missing, or all ask MPI and get nowhere.
   Micros doubtful = std::chrono::seconds(60);
-  Micros counted = std::chrono::seconds(1);    ///< the returns of calls, before a deadlock is told of
-  Micros proven = std::chrono::seconds(4);     ///< the same, before it is proven
-  Micros late = std::chrono::minutes(30);      ///< of a wait for somebody who computes
-  Micros fresh = std::chrono::seconds(30);     ///< how long a node's word holds
+  Micros counted = std::chrono::seconds(1);  ///< the returns of calls, before a deadlock is told of
+  Micros proven = std::chrono::seconds(4);   ///< the same, before it is proven
+  Micros late = std::chrono::minutes(30);    ///< of a wait for somebody who computes
+  Micros fresh = std::chrono::seconds(30);   ///< how long a node's word holds
 };
 
 /// What a node told last, and when it was heard; sickbayd's clock.
@@ -84,7 +84,7 @@ struct Judgement {
 Judgement judge(const std::map<std::string, NodeWord>& words, const std::vector<std::string>& nodes,
                 const Policy& policy, TimePoint now);
 
-/// {word, why, text, call, odd, held_us, groups, left_out, unread, proven, unproven}, and back.  Errors: bad_input.
+/// As doc/formats/api.md, "ranks", says, and back.  Errors: bad_input.
 Json to_json(const Judgement& judgement);
 Result<Judgement> read_judgement(const Json& json);
 

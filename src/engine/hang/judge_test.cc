@@ -115,12 +115,12 @@ TEST(Judge, EachCase) {
        Why::in_doubt},
       {"data on its way for too long", word({reduce("0-1", 2min)}, 0s, 5'000'000),
        word({reduce("2-3", 2min)}), Word::hang, Why::in_doubt},
-      {"few bytes between the ranks themselves", talks(word({reduce("0-1", 20s)})), word({reduce("2-3", 20s)}),
-       Word::suspicion, Why::in_doubt},
+      {"few bytes between the ranks themselves", talks(word({reduce("0-1", 20s)})),
+       word({reduce("2-3", 20s)}), Word::suspicion, Why::in_doubt},
       {"it was on its way until now", calm(word({reduce("0-1", 40s)}), 2s), word({reduce("2-3", 40s)}),
        Word::suspicion, Why::deadlock},
-      {"it has arrived, and they wait anew", calm(word({reduce("0-1", 40s)}), 5s),
-       word({reduce("2-3", 40s)}), Word::hang, Why::deadlock},
+      {"it has arrived, and they wait anew", calm(word({reduce("0-1", 40s)}), 5s), word({reduce("2-3", 40s)}),
+       Word::hang, Why::deadlock},
       {"no return was counted", word({reduce("0-1", 9s)}),
        word({doubted(reduce("2-3", 9s), Doubt::uncounted)}), Word::suspicion, Why::in_doubt},
       {"none can be counted", word({reduce("0-1", 2min)}),
@@ -160,8 +160,8 @@ TEST(Judge, OnlyWhatIsProvenMayCostAJobItsLife) {
        false, "for 1.4 s only"},
       {"cannot be counted", word({reduce("0-1", 2min)}),
        word({doubted(reduce("2-3", 2min), Doubt::uncounted)}), false, "rank 0: thread 17"},
-      {"a thread", word({reduce("0-1", long_ago)}),
-       word({doubted(reduce("2-3", long_ago), Doubt::thread)}), false, "it may be released by rank 0: thread"},
+      {"a thread", word({reduce("0-1", long_ago)}), word({doubted(reduce("2-3", long_ago), Doubt::thread)}),
+       false, "it may be released by rank 0: thread"},
       {"data on its way", word({reduce("0-1", long_ago)}, 0s, 5'000'000), word({reduce("2-3", long_ago)}),
        false, "still carries data"},
       {"one computes", word({reduce("0-1", long_ago)}),
@@ -197,7 +197,9 @@ TEST(Judge, WhoeverAsksForWhatDoesNotComeIsSuspected) {
     g.nowhere = nowhere;
     return g;
   };
-  const auto judged = [&](RankGroup a, RankGroup b) { return of(word({std::move(a)}), word({std::move(b)})); };
+  const auto judged = [&](RankGroup a, RankGroup b) {
+    return of(word({std::move(a)}), word({std::move(b)}));
+  };
   const Judgement j = judged(asks("0-1", 40h), asks("2-3", 41h, Standing::computes));
   EXPECT_EQ(to_string(j.word), "suspicion");
   EXPECT_EQ(to_string(j.why), "nowhere");
@@ -223,8 +225,9 @@ TEST(Judge, HowLongTheyGetNowhereIsToldOfRanksThatSeemToWaitAnew) {
   const Judgement j = of(word({a}), word({}));
   EXPECT_EQ(j.word, Word::suspicion);
   EXPECT_EQ(j.nowhere, Micros(50s));
-  EXPECT_THAT(j.text, HasSubstr("have waited for each other in MPI for 50 s: ranks 0-3 in MPI_Allreduce; it may "
-                                "be released by rank 0: thread 17"));
+  EXPECT_THAT(j.text,
+              HasSubstr("have waited for each other in MPI for 50 s: ranks 0-3 in MPI_Allreduce; it may "
+                        "be released by rank 0: thread 17"));
 }
 
 TEST(Judge, NamesTheOddRankAndItsCall) {

@@ -10,6 +10,7 @@
 #include <functional>
 #include <optional>
 
+#include "engine/hang/place.h"
 #include "model/mpi_call.h"
 #include "model/runtime_library.h"
 
@@ -20,90 +21,10 @@ constexpr double kMovingBytes = 1e6;        // a second, by calls: polling reads
 constexpr double kIdleShare = 0.02;         // of a processor: less is none
 constexpr Micros kStarvedAfter{1'000'000};  // ticks are hundredths of a second; a busy machine gives some
 constexpr std::chrono::minutes kEndedKept{10};
-constexpr std::size_t kInnerFrames = 8, kOuterFrames = 3;  // of a path
 constexpr std::int64_t kCarries = 1'000'000;  // bytes a second of a node: less is what other services send
 // Of the ranks' own connections: what a library sends to see whether the others are there is less.
 constexpr std::int64_t kSends = 1000;
 constexpr std::int64_t kSilent = 64;  // of connections that carry nothing but what keeps them open
-
-// What moves data, as the libraries of C and MPI name it.
-constexpr auto kCopies = std::to_array<std::string_view>(
-    {"memcpy", "memmove", "memset", "process_vm_readv", "process_vm_writev", "MPIR_Localcopy",
-     "opal_convertor_pack", "opal_convertor_unpack", "yaksa", "uct_mm_ep_am_bcopy", "uct_cma_ep"});
-
-// The first function of the user's, in C and in Fortran.
-bool is_main(std::string_view function) { return function == "main" || function == "MAIN__"; }
-
-struct Place {
-  bool in_mpi = false, copies = false;
-  std::uint64_t back = 0;
-  std::string strange;  // within MPI: a library whose code is neither MPI's nor what that stands on
-  std::string call;
-  std::vector<std::string> frames;  // of the path, innermost first
-};
-
-// Where a stack stands.
-Place place_of(const RankStack& stack) {
-  Place place;
-  const auto& frames = stack.frames;
-  std::size_t outermost = frames.size();
-  std::optional<std::string> call;
-  for (std::size_t i = 0; i < frames.size(); ++i)
-    // The outermost call is the user's; further in MPI may use its own functions (MPI_Allreduce by
-    // MPI_Recv).
-    if (auto name = mpi_call(frames[i].function)) outermost = i, call = std::move(name);
-  // A function of the user's that MPI calls (an operation, an error handler) is the user's work.
-  const auto users =
-      std::ranges::find_if(frames, [](const RankFrame& f) { return f.program && !mpi_call(f.function); });
-  place.in_mpi = call && static_cast<std::size_t>(users - frames.begin()) > outermost;
-  std::size_t from = 0;
-  if (place.in_mpi) {
-    place.back = stack.back;
-    place.call = *call;
-    place.frames.push_back(*call);
-    from = outermost + 1;
-    for (std::size_t i = 0; i < outermost && place.strange.empty(); ++i)
-      if (frames[i].function != "..." && whose_code(frames[i].module) == WhoseCode::users)
-        place.strange = frames[i].module.empty() ? frames[i].function : frames[i].module;
-    for (const std::string_view copy : kCopies)
-      place.copies |= !frames.empty() && frames.front().function.find(copy) != std::string::npos;
-  } else if (users != frames.end() && users != frames.begin()) {
-    // What the user called, not what that is made of: "sleep", not "clock_nanosleep".
-    from = static_cast<std::size_t>(users - frames.begin()) - 1;
-  }
-  // Nor above the function that a thread began with.
-  std::size_t end = frames.size();
-  while (end > from && whose_code(frames[end - 1].module) == WhoseCode::base) --end;
-  if (end == from) end = frames.size();
-  for (std::size_t i = from; i < end; ++i) {
-    // Below main there is only the C library, which says nothing to a reader.
-    if (frames[i].function.starts_with("__libc_start")) break;
-    place.frames.push_back(frames[i].function);
-    if (is_main(frames[i].function)) break;
-  }
-  return place;
-}
-
-std::string path_text(const std::vector<std::string>& frames) {
-  std::string text;
-  const auto add = [&](std::string_view one) {
-    if (!text.empty()) text += " < ";
-    text += one;
-  };
-  const bool cut = frames.size() > kInnerFrames + kOuterFrames + 1;
-  for (std::size_t i = 0; i < frames.size(); ++i) {
-    if (cut && i == kInnerFrames) add("...");
-    if (cut && i >= kInnerFrames && i < frames.size() - kOuterFrames) continue;
-    add(frames[i]);
-  }
-  return text.substr(0, kMostPath);
-}
-
-// Of two paths what they have in common, from main inwards.
-std::vector<std::string> common(const std::vector<std::string>& a, const std::vector<std::string>& b) {
-  const auto [end, other] = std::mismatch(a.rbegin(), a.rend(), b.rbegin(), b.rend());
-  return {end.base(), a.end()};
-}
 
 // The count of a call's returns; nullptr where there is none.
 const CountedReturn* counted(const Rank& rank, std::int64_t tid, std::uint64_t back) {
@@ -325,8 +246,7 @@ Seen see(const Rank& rank) {
     }
   }
   const bool seems_busy = seen.standing == Standing::moves || seen.standing == Standing::computes;
-  seen.nowhere =
-      is_wait(seen.standing) || (seems_busy && !io && !users_thread && gets_nowhere(rank, places));
+  seen.nowhere = is_wait(seen.standing) || (seems_busy && !io && !users_thread && gets_nowhere(rank, places));
   return seen;
 }
 
@@ -341,9 +261,9 @@ void History::take_traffic(const RankLook& look, TimePoint begin, TimePoint end,
   // From look to look, so that nothing between them is missed.  (Less than before: one was closed.)
   if (look.socket_bytes >= 0) {
     if (socket_bytes_ >= 0 && end > socket_at_)
-      report.socket_rate = static_cast<std::int64_t>(
-          static_cast<double>(std::abs(look.socket_bytes - socket_bytes_)) /
-          std::chrono::duration<double>(end - socket_at_).count());
+      report.socket_rate =
+          static_cast<std::int64_t>(static_cast<double>(std::abs(look.socket_bytes - socket_bytes_)) /
+                                    std::chrono::duration<double>(end - socket_at_).count());
     socket_bytes_ = look.socket_bytes;
     socket_at_ = end;
   }
@@ -416,8 +336,8 @@ RankReport History::take(const RankLook& look) {
     });
     const Micros held = seen.last - known.since;
     const bool nowhere = known.nowhere_since != kNoTime && silent_since_ != kNoTime;
-    const Micros gone = nowhere ? std::max(Micros(0), seen.last - std::max(known.nowhere_since, silent_since_))
-                                : Micros(0);
+    const Micros gone =
+        nowhere ? std::max(Micros(0), seen.last - std::max(known.nowhere_since, silent_since_)) : Micros(0);
     const auto number = static_cast<TaskId>(rank);
     if (group != report.groups.end()) {
       group->ranks.add(number);

@@ -9,8 +9,8 @@
 // That is no proof: a loop may keep its state on the heap or in a library's variables, and look the same each
 // time.  Proven is a wait only where the processor itself has counted no return of the call, and where no
 // other thread of the rank may go on by itself: what is not surely a thread of MPI's own, or one that only
-// another thread of its process can wake, is a doubt.  Pure.  Source: doc/design/identify.md, "Hangs"; that samples of being in MPI or out of it tell a hang:
-// ParaStack (Li et al., SC 2017).
+// another thread of its process can wake, is a doubt.  Pure.  Source: doc/design/identify.md, "Hangs"; that
+// samples of being in MPI or out of it tell a hang: ParaStack (Li et al., SC 2017).
 #pragma once
 #include <map>
 #include <string>
@@ -23,10 +23,10 @@ namespace sickbay::hang {
 /// What a look says of one rank.
 struct Seen {
   Standing standing = Standing::unread;
-  std::string call, path;                     ///< as in RankGroup
-  std::uint64_t held = 0;                     ///< RankStack::held of one that waits or is still
-  Micros proven{0};                           ///< in this look, of one that waits
-  Doubt doubt = Doubt::none;                  ///< of one that waits
+  std::string call, path;     ///< as in RankGroup
+  std::uint64_t held = 0;     ///< RankStack::held of one that waits or is still
+  Micros proven{0};           ///< in this look, of one that waits
+  Doubt doubt = Doubt::none;  ///< of one that waits
   std::string doubt_text;
   bool nowhere = false;  ///< nothing shows that it got on: it waits, or does nothing but ask MPI
   TimePoint first = kNoTime, last = kNoTime;  ///< rounds; the node's clock

@@ -68,8 +68,10 @@ TEST(Standing, EachWayToStand) {
        Standing::waits, "MPI_Recv", "MPI_Recv < receive < thread_main"},
       {"waits for a thread that makes calls",
        {{"futex@libc.so.6 < pthread_join@libc.so.6 < main", 1, 'S'},
-        {"futex@libc.so.6 < pthread_join@libc.so.6 < main", 1, 'S', 500'000, 0, "poll@mpi < PMPI_Recv@mpi < receive"},
-        {"futex@libc.so.6 < pthread_join@libc.so.6 < main", 1, 'S', 500'000, 0, "poll@mpi < PMPI_Send@mpi < receive"}},
+        {"futex@libc.so.6 < pthread_join@libc.so.6 < main", 1, 'S', 500'000, 0,
+         "poll@mpi < PMPI_Recv@mpi < receive"},
+        {"futex@libc.so.6 < pthread_join@libc.so.6 < main", 1, 'S', 500'000, 0,
+         "poll@mpi < PMPI_Send@mpi < receive"}},
        Standing::moves,
        "",
        "receive"},
@@ -229,7 +231,8 @@ TEST(History, HowLongItHasStoodSo) {
 
 // Who seems to go on, and gets nowhere.
 TEST(Standing, WhoOnlyAsksGetsNowhere) {
-  const std::string test = "poll@mpi < PMPI_Test@mpi < serve < main", probe = "PMPI_Iprobe@mpi < serve < main";
+  const std::string test = "poll@mpi < PMPI_Test@mpi < serve < main",
+                    probe = "PMPI_Iprobe@mpi < serve < main";
   Given loop{kRecv}, touched{kRecv};
   loop.returns = 1;
   const struct {

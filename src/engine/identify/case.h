@@ -141,8 +141,8 @@ struct Run {
   Json hang;
   TimePoint hang_at = kNoTime, hang_over_at = kNoTime;  ///< journal stamps; over: they went on after all
   Json suspicion;  ///< of one that ran into its limit: it looked like a hang to the last; else null
-  std::vector<Starved> starved;                         ///< by node, as told last
-  std::vector<NodeResult> results;                      ///< of a verification
+  std::vector<Starved> starved;      ///< by node, as told last
+  std::vector<NodeResult> results;   ///< of a verification
   std::vector<Incarnation> earlier;  ///< of the same job, oldest first; the first and the latest few
 
   std::string key() const { return id.text() + ".a" + std::to_string(attempt); }

@@ -104,10 +104,11 @@ TEST_F(HangTest, WhatIsNotProvenIsToldAndEndsNothing) {
   const TimePoint since = r1().hang_at;
   EXPECT_TRUE(decided().empty());
   // A journal of before says nothing of proofs.
-  event(kHangSeen,
-        Json::object({{"run", "c1.r1"},
-                      {"job_id", 100},
-                      {"judgement", Json::object({{"word", "hang"}, {"why", "deadlock"}, {"text", "all"}})}}));
+  event(
+      kHangSeen,
+      Json::object({{"run", "c1.r1"},
+                    {"job_id", 100},
+                    {"judgement", Json::object({{"word", "hang"}, {"why", "deadlock"}, {"text", "all"}})}}));
   EXPECT_TRUE(decided().empty());
   hang();
   EXPECT_EQ(r1().hang_at, since);
@@ -130,9 +131,10 @@ TEST_F(HangTest, WhereItWentOnNothingIsEnded) {
 
 TEST_F(HangTest, WhatARunLookedLikeToTheLastIsKeptOfOneThatRanIntoItsLimit) {
   const auto suspected = [&](JobId job = 100) {
-    event(kHangSuspected, Json::object({{"run", "c1.r1"},
-                                        {"job_id", job},
-                                        {"judgement", Json::object({{"word", "suspicion"}, {"call", "MPI_Recv"}})}}));
+    event(kHangSuspected,
+          Json::object({{"run", "c1.r1"},
+                        {"job_id", job},
+                        {"judgement", Json::object({{"word", "suspicion"}, {"call", "MPI_Recv"}})}}));
     return r1().suspicion.is_object();
   };
   running("cancel");

@@ -39,10 +39,13 @@ std::vector<CallReturn> calls_of(const RankLook& look) {
     if (back != 0 && calls.size() < kMostReturns) calls.push_back({rank.pid, tid, back});
   };
   for (const Rank& rank : look.ranks) {
-    if (rank.rounds.empty() || rank.rounds.back().stacks.empty()) continue;
-    add(rank, rank.pid, rank.rounds.back().stacks.front());
+    // (On a busy machine one does not stop in time for each round.)
+    const auto last = std::find_if(rank.rounds.rbegin(), rank.rounds.rend(),
+                                   [](const RankRound& round) { return !round.stacks.empty(); });
+    if (last != rank.rounds.rend()) add(rank, rank.pid, last->stacks.front());
     for (const OtherThread& other : rank.others)
-      if (other.tid != rank.pid && other.stack >= 0) add(rank, other.tid, static_cast<std::size_t>(other.stack));
+      if (other.tid != rank.pid && other.stack >= 0)
+        add(rank, other.tid, static_cast<std::size_t>(other.stack));
   }
   return calls;
 }
@@ -123,8 +126,8 @@ void RankLooks::take_whole(Job& job, const RankLook& look) {
   const bool go_on = all_go_on(job.report);
   job.waited = go_on ? 0 : job.waited + 1;
   if (std::ranges::any_of(look.ranks, &Rank::others_seen)) job.proved_at = job.whole_at;
-  job.prove = !go_on || a_call_returned(look) ||
-              (all_in_mpi(look) && job.whole_at - job.proved_at >= kProveAnyway);
+  job.prove =
+      !go_on || a_call_returned(look) || (all_in_mpi(look) && job.whole_at - job.proved_at >= kProveAnyway);
   job.returns = job.prove ? calls_of(look) : std::vector<CallReturn>();
   if (!go_on) return;
   std::map<std::string_view, std::vector<std::int64_t>> programs;

@@ -9,9 +9,9 @@
 // hang, and whether that is still so a glance tells for a fifth of the cost (adapters/ranks/glance.h); a
 // whole look is made now and then.  Where all wait here the looks are whole, with pauses so long that they
 // use at most a hundredth of a processor: but for the first ones, for who hangs is to be told of in seconds.
-// From the second of these on a look also proves that they wait, which costs more: the calls in which the look
-// before found them are watched for their return (adapters/ranks/returns.h).
-// Source: doc/design/identify.md, "Hangs".
+// From the second of these on a look also proves that they wait, which costs more: the calls in which the
+// look before found them are watched for their return (adapters/ranks/returns.h). Source:
+// doc/design/identify.md, "Hangs".
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -73,7 +73,7 @@ class RankLooks {
     RankReport report;  ///< of the last whole look
     /// Of the last whole look, where no program of the job waits as a whole: all ranks here, by program.
     std::vector<std::vector<std::int64_t>> ranks;
-    TimePoint seen = kNoTime;      ///< its time, since the node's start
+    TimePoint seen = kNoTime;  ///< its time, since the node's start
     /// The next look is to prove: by the last whole look a program seemed to wait here.  Its calls then.
     bool prove = false;
     TimePoint proved_at = kNoTime;  ///< by our clock

@@ -74,9 +74,9 @@ class RankLooksTest : public testing::Test {
   std::vector<Json> reports;
   std::vector<std::string> log;
   std::vector<std::vector<std::vector<std::int64_t>>> glances;  ///< of each look, asked or not
-  std::vector<bool> proofs;         ///< of each look
-  std::vector<CallReturn> returns;  ///< of the last one
-  std::int64_t call_returns = 0;    ///< what is counted of them
+  std::vector<bool> proofs;                                     ///< of each look
+  std::vector<CallReturn> returns;                              ///< of the last one
+  std::int64_t call_returns = 0;                                ///< what is counted of them
   bool waits = true, broken = false;
   Micros cpu{5000}, glance_cpu{3000};
   RankLooks looks;

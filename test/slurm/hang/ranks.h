@@ -113,8 +113,8 @@ __attribute__((noinline)) void pass_on(struct ring* r) {
   // Who hears of the end goes on until the last one has, so that all have made as many turns.
   for (int left = -1; left != 0;) {
     if (rank == 0 && now() > r->end) r->token = -1;
-    MPI_Sendrecv(&r->token, 1, MPI_INT, (rank + 1) % size, 9, &r->got, 1, MPI_INT, (rank + size - 1) % size, 9,
-                 MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Sendrecv(&r->token, 1, MPI_INT, (rank + 1) % size, 9, &r->got, 1, MPI_INT, (rank + size - 1) % size,
+                 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     ++r->turns;
     r->token = r->got < 0 ? -1 : r->token;
     if (left > 0)
