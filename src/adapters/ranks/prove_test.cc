@@ -126,7 +126,7 @@ TEST(Prove, ASecondThreadInACallIsCountedToo) {
 // The first thread joins the one that waits.
 TEST(Prove, OneWhoseSecondThreadStandsInACall) {
   const Target target(SB_PLAIN, "mpi-joins");
-  ASSERT_TRUE(target.has_run());
+  ASSERT_TRUE(target.has_run() && target.sleeps());
   const Rank rank = proved(target);
   if (!counts(rank)) return;
   const hang::Seen seen = hang::see(rank);

@@ -197,7 +197,7 @@ TEST_F(RankLooksTest, WhoSeemsToWaitIsLookedAtMoreClosely) {
   EXPECT_EQ(reports.back()["report"]["groups"].items()[0]["standing"].as_string(), "moves");
   // What computes is not.
   waits = false;
-  pass(65s);
+  pass(80s);
   EXPECT_FALSE(proofs.back());
 }
 
