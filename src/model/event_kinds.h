@@ -39,6 +39,8 @@ inline constexpr std::string_view kCaseClosed = "case_closed";
 inline constexpr std::string_view kHangSeen =
     "hang_seen";  ///< c17 {run, job_id, judgement}: the ranks of a run do not go on
 inline constexpr std::string_view kHangOver = "hang_over";  ///< c17 {run, job_id, held_us}: they do again
+inline constexpr std::string_view kHangSuspected =
+    "hang_suspected";  ///< c17 {run, job_id, judgement}: a run that has ended looked so, to the last
 inline constexpr std::string_view kStarvedSeen =
     "starved_seen";  ///< c17 {run, job_id, node, ...}: its processes wait for processors there
 inline constexpr std::string_view kNonstopClosed =

@@ -36,12 +36,6 @@ struct Clue {
   bool out_of_memory = false;
 };
 
-std::optional<std::string_view> after(std::string_view text, std::string_view mark) {
-  const auto at = text.find(mark);
-  if (at == std::string_view::npos) return std::nullopt;
-  return text.substr(at + mark.size());
-}
-
 /// The number that `text` begins with.
 std::optional<int> leading_number(std::string_view text) {
   int value = 0;
@@ -52,7 +46,7 @@ std::optional<int> leading_number(std::string_view text) {
 }
 
 std::optional<int> number_after(std::string_view text, std::string_view mark) {
-  const auto rest = after(text, mark);
+  const auto rest = text_after(text, mark);
   return rest ? leading_number(*rest) : std::nullopt;
 }
 
@@ -125,7 +119,7 @@ std::optional<Clue> read_ucx(std::string_view line) {
 
 /// MPICH: hydra's report, MPI_Abort, and the head of an error stack.
 std::optional<Clue> read_mpich(std::string_view line) {
-  if (const auto words = after(line, "APPLICATION TERMINATED WITH THE EXIT STRING: ")) {
+  if (const auto words = text_after(line, "APPLICATION TERMINATED WITH THE EXIT STRING: ")) {
     const auto signal = number_after(*words, "(signal ");
     if (signal) return signal_clue(signal, {}, "");
     return Clue{.weight = weight_exit_code};
@@ -146,23 +140,23 @@ std::optional<Clue> read_mpich(std::string_view line) {
 
 /// Open MPI: mpirun's report and the handler's "[n3:12345] Signal: Segmentation fault (11)".
 std::optional<Clue> read_open_mpi(std::string_view line) {
-  if (const auto rest = after(line, "noticed that process rank ")) {
-    const auto node = after(*rest, " on node ");
+  if (const auto rest = text_after(line, "noticed that process rank ")) {
+    const auto node = text_after(*rest, " on node ");
     return signal_clue(number_after(line, "exited on signal "), leading_number(*rest),
                        node ? leading_name(*node) : "");
   }
-  if (const auto rest = after(line, "] Signal: "); rest && line.front() == '[')
+  if (const auto rest = text_after(line, "] Signal: "); rest && line.front() == '[')
     return signal_clue(number_after(*rest, "("), {}, leading_name(line.substr(1)));
-  if (const auto rest = after(line, "MPI_ABORT was invoked on rank "))
+  if (const auto rest = text_after(line, "MPI_ABORT was invoked on rank "))
     return Clue{.weight = weight_aborted, .rank = leading_number(*rest)};
   return std::nullopt;
 }
 
 /// The batch script's shell: "slurm_script: line 5: 12345 Segmentation fault      (core dumped) ./a.out".
 std::optional<Clue> read_shell(std::string_view line) {
-  const auto rest = after(line, ": line ");
+  const auto rest = text_after(line, ": line ");
   if (!rest) return std::nullopt;
-  auto words = after(*rest, ": ");
+  auto words = text_after(*rest, ": ");
   if (!words) return std::nullopt;
   // The process id stands between; where there is none, it is another message of the shell.
   const auto begin = words->find_first_not_of(" 0123456789");

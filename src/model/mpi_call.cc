@@ -18,6 +18,11 @@ constexpr auto kOutside = std::to_array<std::string_view>(
      "MPI_Comm_join", "MPI_Comm_spawn", "MPI_Comm_spawn_multiple", "MPI_Lookup_name", "MPI_Publish_name",
      "MPI_Abort"});
 
+constexpr auto kTests = std::to_array<std::string_view>(
+    {"MPI_Test", "MPI_Testall", "MPI_Testany", "MPI_Testsome", "MPI_Iprobe", "MPI_Improbe",
+     "MPI_Request_get_status", "MPI_Request_get_status_all", "MPI_Request_get_status_any",
+     "MPI_Request_get_status_some", "MPI_Parrived"});
+
 }  // namespace
 
 std::optional<std::string> mpi_call(std::string_view name) {
@@ -53,6 +58,8 @@ std::optional<std::string> mpi_call(std::string_view name) {
   call[4] = to_upper(call[4]);
   return call;
 }
+
+bool is_test(std::string_view call) { return std::ranges::find(kTests, call) != kTests.end(); }
 
 MpiWait what_it_waits_for(std::string_view call) {
   if (call.starts_with("MPI_File_") || std::ranges::find(kOutside, call) != kOutside.end())

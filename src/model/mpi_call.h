@@ -16,6 +16,10 @@ namespace sickbay {
 /// not: functions within a library (MPID_Recv, MPIR_Wait, ompi_request_wait) are none.
 std::optional<std::string> mpi_call(std::string_view function);
 
+/// Whether a call only asks for what is there, and returns at once: MPI_Test and its like, MPI_Iprobe.  Who
+/// does nothing else waits as well.  `call` as mpi_call() gives it.
+bool is_test(std::string_view call);
+
 /// What a call that does not return may be waiting for.
 enum class MpiWait : std::uint8_t {
   ranks,    ///< other ranks of its own program

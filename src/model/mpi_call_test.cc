@@ -42,6 +42,13 @@ TEST(MpiCall, NamesOfCFortranAndLibraries) {
   EXPECT_FALSE(mpi_call("MPI_" + std::string(200, 'x')));
 }
 
+TEST(MpiCall, WhatOnlyAsks) {
+  for (const char* call : {"MPI_Test", "MPI_Testany", "MPI_Iprobe", "MPI_Improbe"})
+    EXPECT_TRUE(is_test(call)) << call;
+  for (const char* call : {"MPI_Wait", "MPI_Probe", "MPI_Test_cancelled", "MPI_Recv", ""})
+    EXPECT_FALSE(is_test(call)) << call;
+}
+
 TEST(MpiCall, WhatMayWaitForOthersThanRanks) {
   for (const char* call :
        {"MPI_Init", "MPI_Init_thread", "MPI_Comm_spawn", "MPI_File_write_all", "MPI_Abort"})

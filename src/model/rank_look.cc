@@ -14,12 +14,38 @@ namespace {
 
 constexpr std::size_t kMostLookName = 160;
 constexpr std::size_t kMostUnreadOfLook = 64;
-constexpr std::size_t kMostStacks = kMostRounds * kMostThreads;
+constexpr std::size_t kMostStacks = kMostRounds * kMostThreads + kMostOthers;
 
 Json frame_json(const RankFrame& f) {
   Json json = Json::object({{"f", f.function}, {"m", f.module}});
   if (f.program) json.set("p", true);
   return json;
+}
+
+std::string digits(std::uint64_t number) { return fmt::format("{:016x}", number); }
+
+bool read_digits(const std::string& text, std::uint64_t& into) {
+  const char* const last = text.data() + text.size();
+  const auto [end, failed] = std::from_chars(text.data(), last, into, 16);
+  return failed == std::errc() && end == last;
+}
+
+Json returns_json(const std::vector<CountedReturn>& returns) {
+  Json list = Json::array();
+  for (const CountedReturn& one : returns)
+    list.push(Json::object({{"tid", one.tid},
+                            {"back", digits(one.back)},
+                            {"counted_us", one.counted.count()},
+                            {"returns", one.returns},
+                            {"why", one.why}}));
+  return list;
+}
+
+Json others_json(const std::vector<OtherThread>& others) {
+  Json list = Json::array();
+  for (const OtherThread& one : others)
+    list.push(Json::object({{"tid", one.tid}, {"call", one.call}, {"stack", one.stack}}));
+  return list;
 }
 
 Json rank_json(const Rank& r) {
@@ -38,16 +64,21 @@ Json rank_json(const Rank& r) {
   for (const RankStack& one : r.stacks) {
     Json frames = Json::array();
     for (const RankFrame& f : one.frames) frames.push(frame_json(f));
-    stacks.push(Json::object(
-        {{"frames", std::move(frames)}, {"held", fmt::format("{:016x}", one.held)}, {"whole", one.whole}}));
+    Json stack =
+        Json::object({{"frames", std::move(frames)}, {"held", digits(one.held)}, {"whole", one.whole}});
+    if (one.back != 0) stack.set("back", digits(one.back));
+    stacks.push(std::move(stack));
   }
-  return Json::object({{"world", r.world},
-                       {"rank", r.rank},
-                       {"size", r.size},
-                       {"pid", r.pid},
-                       {"name", r.name},
-                       {"rounds", std::move(rounds)},
-                       {"stacks", std::move(stacks)}});
+  Json json = Json::object({{"world", r.world},
+                            {"rank", r.rank},
+                            {"size", r.size},
+                            {"pid", r.pid},
+                            {"name", r.name},
+                            {"rounds", std::move(rounds)},
+                            {"stacks", std::move(stacks)}});
+  if (!r.returns.empty()) json.set("returns", returns_json(r.returns));
+  if (r.others_seen) json.set("others", others_json(r.others)).set("others_left", r.others_left);
+  return json;
 }
 
 tl::unexpected<Error> no_look(std::string what) { return fail(ErrorCode::bad_input, std::move(what)); }
@@ -59,11 +90,36 @@ Result<RankStack> read_stack(const Json& json) {
   for (const Json& f : frames)
     stack.frames.push_back({plain_name(f["f"].as_string(), kMostLookName),
                             plain_name(f["m"].as_string(), kMostLookName), f["p"].as_bool()});
-  const std::string& held = json["held"].as_string();
-  const auto [end, failed] = std::from_chars(held.data(), held.data() + held.size(), stack.held, 16);
-  if (failed != std::errc() || end != held.data() + held.size()) return no_look("'held' is no digest");
+  if (!read_digits(json["held"].as_string(), stack.held)) return no_look("'held' is no digest");
+  if (json.has("back") && !read_digits(json["back"].as_string(), stack.back))
+    return no_look("'back' is no address");
   stack.whole = json["whole"].as_bool();
   return stack;
+}
+
+// What was seen of a rank that waits: its calls' returns and its other threads.
+Status read_proof(const Json& json, Rank& rank) {
+  if (json["returns"].size() > kMostOthers + 1 || json["others"].size() > kMostOthers)
+    return fail(ErrorCode::bad_input, "a rank has too many threads");
+  for (const Json& one : json["returns"].items()) {
+    CountedReturn counted;
+    counted.tid = one["tid"].as_int();
+    if (!read_digits(one["back"].as_string(), counted.back))
+      return fail(ErrorCode::bad_input, "'back' is no address");
+    counted.counted = Micros(std::max<std::int64_t>(0, one["counted_us"].as_int()));
+    counted.returns = one["returns"].as_int();
+    counted.why = plain_name(one["why"].as_string(), kMostLookName);
+    rank.returns.push_back(std::move(counted));
+  }
+  rank.others_seen = json.has("others");
+  rank.others_left = std::max<std::int64_t>(0, json["others_left"].as_int());
+  for (const Json& one : json["others"].items()) {
+    const std::int64_t stack = one["stack"].as_int(-1);
+    if (stack < -1 || stack >= static_cast<std::int64_t>(rank.stacks.size()))
+      return fail(ErrorCode::bad_input, "a thread names a stack that is not there");
+    rank.others.push_back({one["tid"].as_int(), plain_name(one["call"].as_string(), kMostLookName), stack});
+  }
+  return {};
 }
 
 Result<Rank> read_rank(const Json& json) {
@@ -101,6 +157,7 @@ Result<Rank> read_rank(const Json& json) {
     }
     rank.rounds.push_back(std::move(round));
   }
+  if (Status read = read_proof(json, rank); !read) return fail(std::move(read.error()));
   return rank;
 }
 
@@ -137,6 +194,7 @@ std::string format_rank_look(const RankLook& look) {
                        {"at", to_micros(look.at)},
                        {"network_bytes", look.network_bytes},
                        {"unsent_bytes", look.unsent_bytes},
+                       {"socket_bytes", look.socket_bytes},
                        {"cpu_us", look.cpu_us},
                        {"goes_on", look.goes_on},
                        {"unread", to_json(look.unread)}})
@@ -165,6 +223,7 @@ Result<RankLook> parse_rank_look(std::string_view text) {
     ended = true;
     look.network_bytes = (*json)["network_bytes"].as_int(-1);
     look.unsent_bytes = (*json)["unsent_bytes"].as_int(-1);
+    look.socket_bytes = (*json)["socket_bytes"].as_int(-1);
     look.cpu_us = (*json)["cpu_us"].as_int();
     look.goes_on = (*json)["goes_on"].as_bool();
     look.at = from_micros((*json)["at"].as_int());

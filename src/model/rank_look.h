@@ -21,7 +21,9 @@ inline constexpr std::size_t kMostRanksOfNode = 4096;  ///< that one look tells 
 inline constexpr std::size_t kMostFrames = 64;         ///< of one stack
 inline constexpr std::size_t kMostLookText = std::size_t{32} << 20;
 inline constexpr std::size_t kMostRounds = 16;
-inline constexpr std::size_t kMostThreads = 4;  ///< of a rank, whose stacks are taken
+inline constexpr std::size_t kMostThreads = 4;     ///< of a rank, whose stacks are taken
+inline constexpr std::size_t kMostOthers = 24;     ///< OtherThread of a rank
+inline constexpr std::size_t kMostReturns = 1024;  ///< CallReturn of a node
 
 /// One frame of a stack.
 struct RankFrame {
@@ -40,6 +42,8 @@ struct RankStack {
   /// has the same.
   std::uint64_t held = 0;
   bool whole = false;  ///< up to the thread's first function
+  /// Where the thread goes on when its outermost call of MPI returns; 0: it is in none.
+  std::uint64_t back = 0;
   friend bool operator==(const RankStack&, const RankStack&) = default;
 };
 
@@ -56,6 +60,32 @@ struct RankRound {
   friend bool operator==(const RankRound&, const RankRound&) = default;
 };
 
+/// A call of MPI whose return is to be seen: RankStack::back of a thread.
+struct CallReturn {
+  std::int64_t pid = 0, tid = 0;
+  std::uint64_t back = 0;
+  friend bool operator==(const CallReturn&, const CallReturn&) = default;
+};
+
+/// Whether it returned while that was counted, by the processor itself: nothing is missed.
+struct CountedReturn {
+  std::int64_t tid = 0;
+  std::uint64_t back = 0;
+  Micros counted{0};         ///< for so long it was
+  std::int64_t returns = 0;  ///< the first one ends the count
+  std::string why;           ///< why it was not counted; "" it was
+  friend bool operator==(const CountedReturn&, const CountedReturn&) = default;
+};
+
+/// A thread of a rank that may go on without another thread of its process: it runs, or is in a call of the
+/// kernel that ends by time or by something outside.
+struct OtherThread {
+  std::int64_t tid = 0;
+  std::string call;         ///< of the kernel: "clock_nanosleep"; "" it runs
+  std::int64_t stack = -1;  ///< place in Rank::stacks; -1: it was not read
+  friend bool operator==(const OtherThread&, const OtherThread&) = default;
+};
+
 struct Rank {
   std::string world;  ///< which program of the job: "step 0", "script"; the same on all nodes
   std::int64_t rank = 0;
@@ -64,6 +94,10 @@ struct Rank {
   std::string name;  ///< of the program
   std::vector<RankRound> rounds;
   std::vector<RankStack> stacks;
+  std::vector<CountedReturn> returns = {};
+  std::vector<OtherThread> others = {};  ///< in the last round, where it was asked for
+  bool others_seen = false;              ///< it was
+  std::int64_t others_left = 0;          ///< such threads beyond kMostOthers, or that nobody looked at
   friend bool operator==(const Rank&, const Rank&) = default;
 };
 
@@ -83,6 +117,9 @@ struct RankLook {
   /// Bytes that TCP connections of the job's user have sent and that were not acknowledged, at the last
   /// round; -1 not readable.
   std::int64_t unsent_bytes = -1;
+  /// Bytes that the ranks' own TCP connections have carried, in and out, since they were opened, at the last
+  /// round; -1 not readable, or not asked for.
+  std::int64_t socket_bytes = -1;
   std::int64_t cpu_us = 0;  ///< that the look itself took
   /// It was a glance (adapters/ranks/glance.h): each program that it was to look for goes on, and nothing
   /// else was looked at.

@@ -33,6 +33,8 @@ constexpr auto kStandingRows = std::to_array<StandingRow>({
     {Standing::unread, "unread", "not read: "},
 });
 static_assert(kStandingRows.size() == kStandings);
+constexpr auto kDoubtNames = std::to_array<std::string_view>({"none", "uncounted", "thread"});
+static_assert(kDoubtNames.size() == kDoubts);
 
 tl::unexpected<Error> no_report(const char* what) { return fail(ErrorCode::bad_input, what); }
 
@@ -42,14 +44,20 @@ std::string_view to_string(Standing standing) {
   return kStandingRows[static_cast<std::size_t>(standing)].name;
 }
 
+std::string_view to_string(Doubt doubt) { return kDoubtNames[static_cast<std::size_t>(doubt)]; }
+
 Json to_json(const RankGroup& g) {
-  return Json::object({{"world", g.world},
-                       {"size", g.size},
-                       {"standing", to_string(g.standing)},
-                       {"call", g.call},
-                       {"path", g.path},
-                       {"ranks", g.ranks.text()},
-                       {"held_us", g.held.count()}});
+  Json json = Json::object({{"world", g.world},
+                            {"size", g.size},
+                            {"standing", to_string(g.standing)},
+                            {"call", g.call},
+                            {"path", g.path},
+                            {"ranks", g.ranks.text()},
+                            {"held_us", g.held.count()}});
+  if (is_wait(g.standing))
+    json.set("proven_us", g.proven.count()).set("doubt", to_string(g.doubt)).set("doubt_text", g.doubt_text);
+  if (g.nowhere.count() > 0) json.set("nowhere_us", g.nowhere.count());
+  return json;
 }
 
 Result<RankGroup> read_rank_group(const Json& json) {
@@ -65,6 +73,12 @@ Result<RankGroup> read_rank_group(const Json& json) {
   if (!ranks) return no_report("a group of ranks has no numbers");
   g.ranks = std::move(*ranks);
   g.held = Micros(std::clamp<std::int64_t>(json["held_us"].as_int(), 0, kLongestHeld));
+  // (An agent of before says nothing of it: then nothing is proven.)
+  g.proven = Micros(std::clamp<std::int64_t>(json["proven_us"].as_int(), 0, kLongestHeld));
+  g.nowhere = Micros(std::clamp<std::int64_t>(json["nowhere_us"].as_int(), 0, kLongestHeld));
+  const auto doubt = std::ranges::find(kDoubtNames, json["doubt"].as_string());
+  if (doubt != kDoubtNames.end()) g.doubt = static_cast<Doubt>(doubt - kDoubtNames.begin());
+  g.doubt_text = plain_name(json["doubt_text"].as_string(), kMostDoubt);
   return g;
 }
 
@@ -74,6 +88,8 @@ Json to_json(const RankReport& report) {
   return Json::object({{"groups", std::move(groups)},
                        {"network_rate", report.network_rate},
                        {"unsent_bytes", report.unsent_bytes},
+                       {"socket_rate", report.socket_rate},
+                       {"calm_us", report.calm.count()},
                        {"unread", to_json(report.unread)}});
 }
 
@@ -88,6 +104,8 @@ Result<RankReport> read_rank_report(const Json& json) {
   }
   report.network_rate = json["network_rate"].as_int(-1);
   report.unsent_bytes = json["unsent_bytes"].as_int(-1);
+  report.socket_rate = json["socket_rate"].as_int(-1);
+  report.calm = Micros(std::clamp<std::int64_t>(json["calm_us"].as_int(), 0, kLongestHeld));
   report.unread = read_unread(json["unread"], kMostUnreadOfNode);
   return report;
 }

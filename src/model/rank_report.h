@@ -34,6 +34,15 @@ std::string_view to_string(Standing standing);
 /// Within a call of MPI that it has not left.
 constexpr bool is_wait(Standing s) { return s == Standing::waits || s == Standing::waits_outside; }
 
+/// Why it is not proven that ranks that wait do not go on.
+enum class Doubt : std::uint8_t {
+  none,
+  uncounted,  ///< whether their calls return was not counted
+  thread,     ///< another thread of one of them may go on by itself, and release them
+};
+inline constexpr std::size_t kDoubts = static_cast<std::size_t>(Doubt::thread) + 1;
+std::string_view to_string(Doubt doubt);
+
 struct RankGroup {
   std::string world;
   std::int64_t size = -1;  ///< of the program; -1 unknown
@@ -42,6 +51,13 @@ struct RankGroup {
   std::string path;  ///< "MPI_Recv < exchange < main"; of one that is unread, why
   TaskIds ranks;
   Micros held{0};  ///< each of them has stood so for at least so long
+  /// Of `held` at least so long the returns of their calls were counted: there was none, and no doubt since.
+  Micros proven{0};
+  Doubt doubt = Doubt::uncounted;
+  std::string doubt_text = {};  ///< of what: "thread 4712 in clock_nanosleep < listen"; "" without one
+  /// For so long nothing showed that any of them got on, and nothing went over the node's connections: they
+  /// wait, or ask again and again whether something has come.  0: that is not so, or not known.
+  Micros nowhere{0};
   friend bool operator==(const RankGroup&, const RankGroup&) = default;
 };
 
@@ -49,12 +65,16 @@ struct RankReport {
   std::vector<RankGroup> groups;
   std::int64_t network_rate = -1;  ///< bytes a second through the node's interfaces; -1 not readable
   std::int64_t unsent_bytes = -1;  ///< RankLook::unsent_bytes
+  std::int64_t socket_rate = -1;   ///< bytes a second over the ranks' own TCP connections; -1 not known
+  /// For so long nothing was on its way on this node: the three above.
+  Micros calm{0};
   std::vector<Unread> unread;
   friend bool operator==(const RankReport&, const RankReport&) = default;
 };
 
 inline constexpr std::size_t kMostGroups = 256;  ///< of a node
 inline constexpr std::size_t kMostPath = 600;    ///< characters
+inline constexpr std::size_t kMostDoubt = 300;   ///< characters
 
 Json to_json(const RankGroup& group);
 /// Errors: bad_input.

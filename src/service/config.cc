@@ -169,7 +169,7 @@ constexpr auto kKeys = std::to_array<ConfigRow<Config>>({
        c.identify.steps_fail = word == "fail";
        return wrong;
      }},
-    {{"identify", "hang", "name", "where the user does not say (--hang): \"off\", the default; \"notify\", the ranks of his job are looked at, and one that hangs is told of; \"cancel\", it is ended, too"},
+    {{"identify", "hang", "name", "where the user does not say (--hang): \"off\", the default; \"notify\", the ranks of his job are looked at, and one that hangs is told of; \"cancel\", it is ended, too, where it is proven that none of its ranks can go on"},
      [](Config& c, const Json& v) {
        std::string word, wrong = take_word(word, v, {"off", "notify", "cancel"});
        c.identify.hang = hang_mode_from(word).value_or(HangMode::off);

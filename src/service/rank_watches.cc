@@ -23,7 +23,18 @@ constexpr std::size_t kMostWoken = 128;
 constexpr std::chrono::seconds kLeastTimesPause{10};
 constexpr std::chrono::seconds kGatherTimes{2};  // the nodes of a job tell at about the same time
 constexpr std::chrono::seconds kJitter{1};       // reports take their time, some more than others
+constexpr std::chrono::seconds kSuspicious{30};  // shorter ones are of no interest when it has ended
 constexpr int kPatience = 3;                     // times the longest wait of all that ended by itself
+
+// (Ranks that were ended one after the other would speak of that.)
+void note_suspicion(std::optional<hang::Judgement>& suspected, const hang::Judgement& now) {
+  const bool ends = std::ranges::any_of(
+      now.groups, [](const RankGroup& group) { return group.standing == Standing::ended; });
+  if (now.word == hang::Word::progress && !now.nobody)
+    suspected.reset();
+  else if (now.word == hang::Word::suspicion && !ends && std::max(now.held, now.nowhere) >= kSuspicious)
+    suspected = now;
+}
 
 }  // namespace
 
@@ -85,6 +96,7 @@ void RankWatches::refresh() {
     const auto still = wanted.find(entry.first);
     if (still != wanted.end() && still->second.run == entry.second.watched.run) return false;
     note(entry.second.watched, false);
+    tell_end(entry.second);
     loop_.cancel(entry.second.timer);
     loop_.cancel(entry.second.compare_timer);
     index(entry.second, false);
@@ -95,6 +107,7 @@ void RankWatches::refresh() {
     Job& job = entry->second;
     if (is_new) {
       job.told = one.told;
+      job.told_proven = one.proven;
       job.starved = StarvedWatch(one.starved);
     }
     if (!is_new && job.watched.nodes == one.nodes && job.watched.uid == one.uid) continue;
@@ -192,14 +205,23 @@ void RankWatches::judge(JobId id) {
   // Who waits less long than a moment ago has gone on between.
   if (!all_wait || now.held + kJitter < job.waiting) job.ended_wait = std::max(job.ended_wait, job.waiting);
   job.waiting = all_wait ? now.held : Micros(0);
-  if (now.word == hang::Word::hang && !job.told) {
+  note_suspicion(job.suspected, now);
+  // (Told again where it has become certain: only then may it cost the run its life.)
+  if (now.word == hang::Word::hang && (!job.told || (now.proven && !job.told_proven))) {
     job.told = true;
+    job.told_proven = now.proven;
     tell(job, kHangSeen, Json::object({{"judgement", to_json(now)}}));
   } else if (now.word == hang::Word::progress && !now.nobody && job.told) {
     // (That all have ended is no progress: a limit of time or a person ends ranks that hang.)
-    job.told = false;
+    job.told = job.told_proven = false;
     tell(job, kHangOver, Json::object({{"held_us", job.ended_wait.count()}}));
   }
+}
+
+// The engine says whether it ended badly.
+void RankWatches::tell_end(const Job& job) {
+  if (job.suspected && !job.told)
+    tell(job, kHangSuspected, Json::object({{"judgement", to_json(*job.suspected)}}));
 }
 
 void RankWatches::tell(const Job& job, std::string_view kind, Json body) {

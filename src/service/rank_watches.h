@@ -5,9 +5,10 @@
 // Engines say which runs want it (Seat::ranks_watched).  An agent gets the jobs on its node in the answer to
 // its long poll, as it gets its groups (swim_groups.h), and posts how the ranks stand there, or how long the
 // processes waited (starved_watch.h); engine/hang makes a judgement of what all nodes told.  Words of agents
-// are kept in memory only: after a restart they come anew.  The journal hears `hang_seen` when a run hangs
-// and `hang_over` when it goes on after all, and no more, whatever the size of the job.  All on the loop's
-// thread.  `starved_seen` is told likewise.  Source: doc/design/identify.md, "Hangs" and "Starved processes".
+// are kept in memory only: after a restart they come anew.  The journal hears `hang_seen` when a run hangs,
+// once more where that is proven only later, and `hang_over` when it goes on after all; of one that only
+// looked so, `hang_suspected` when it has ended.  No more, whatever the size of the job.  On the loop's
+// thread; `starved_seen` is told likewise.  Source: doc/design/identify.md, "Hangs", "Starved processes".
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -49,7 +50,9 @@ class RankWatches {
     RanksWatched watched;
     std::map<std::string, hang::NodeWord> words;  ///< by node
     std::optional<hang::Judgement> judged;
-    bool told = false;
+    bool told = false, told_proven = false;
+    /// The last suspicion, where it has lasted: if the run ends so, that is told.
+    std::optional<hang::Judgement> suspected;
     /// The longest time for which all ranks waited and then went on: a program that does such things needs
     /// more patience.
     Micros ended_wait{0}, waiting{0};
@@ -62,6 +65,7 @@ class RankWatches {
   void judge_soon(Job& job);
   void judge(JobId id);
   void compare(JobId id);
+  void tell_end(const Job& job);
   void tell(const Job& job, std::string_view kind, Json body);
   void index(const Job& job, bool is_there);
   Micros pause_of(const Job& job) const;

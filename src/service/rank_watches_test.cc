@@ -43,9 +43,14 @@ class RankWatchesTest : public ApiTest {
     return ask("root@10.0.0." + std::to_string(node), "GET",
                "/v1/agent/tasks?node=n" + std::to_string(node) + "&after=0" + ranks);
   }
-  std::shared_ptr<Answer> tell(int node, JobId id, Standing standing, const std::string& path, Micros held) {
+  std::shared_ptr<Answer> tell(int node, JobId id, Standing standing, const std::string& path, Micros held,
+                               Doubt doubt = Doubt::none) {
     RankReport report;
     RankGroup group{"step 0", 2, standing, path.substr(0, path.find(' ')), path, {}, held};
+    group.proven = doubt == Doubt::none ? held : Micros(0);
+    group.doubt = doubt;
+    if (doubt != Doubt::none) group.doubt_text = "rank 0: why not";
+    report.calm = held;
     group.ranks.add(static_cast<TaskId>(node - 1));
     report.groups.push_back(group);
     report.network_rate = report.unsent_bytes = 0;
@@ -63,9 +68,9 @@ class RankWatchesTest : public ApiTest {
         "root@10.0.0." + std::to_string(node), "POST", "/v1/agent/ranks",
         Json::object({{"node", "n" + std::to_string(node)}, {"job", id}, {"times", to_json(times)}}).dump());
   }
-  void deadlock(JobId id, Micros held) {
+  void deadlock(JobId id, Micros held, Doubt doubt = Doubt::none) {
     (void)tell(1, id, Standing::waits, "MPI_Recv < main", held);
-    (void)tell(2, id, Standing::waits, "MPI_Barrier < main", held);
+    (void)tell(2, id, Standing::waits, "MPI_Barrier < main", held, doubt);
     pass(1s);
   }
   int count(const std::string& kind) {
@@ -178,6 +183,54 @@ TEST_F(RankWatchesTest, WithCancelItIsEndedAndThatIsAFailure) {
   EXPECT_EQ(run["symptom"].as_string(), "stall");
   EXPECT_NE(view["state"].as_string(), "closed") << "the experiment goes on as for any failure";
   EXPECT_THAT(journal_text(), HasSubstr("its ranks do not go on"));
+}
+
+TEST_F(RankWatchesTest, WhatIsNotProvenIsToldAndEndedOnlyOnceItIs) {
+  const JobId id = job("cancel");
+  deadlock(id, 9s, Doubt::uncounted);
+  pass(10s);
+  EXPECT_EQ(count("hang_seen"), 0);
+  deadlock(id, 61s, Doubt::uncounted);
+  pass(10s);
+  EXPECT_EQ(count("hang_seen"), 1);
+  const Json run = shown()["runs"].items()[0];
+  EXPECT_EQ(run["outcome"].as_string(), "running");
+  EXPECT_EQ(run["hang"]["unproven"].as_string(), "rank 0: why not");
+  // Also after a restart it is told again when it is certain.
+  stop();
+  start();
+  serve();
+  deadlock(id, 75s, Doubt::uncounted);
+  EXPECT_EQ(count("hang_seen"), 1);
+  deadlock(id, 80s);
+  EXPECT_EQ(count("hang_seen"), 2);
+  pass(10s);
+  EXPECT_EQ(shown()["runs"].items()[0]["outcome"].as_string(), "failed");
+}
+
+TEST_F(RankWatchesTest, TheLastSuspicionIsToldWhenItEnds) {
+  const JobId id = job("notify");
+  deadlock(id, 45s, Doubt::thread);
+  EXPECT_EQ(count("hang_suspected"), 0) << "it runs";
+  // Slurm ends the ranks, one after the other.
+  (void)tell(1, id, Standing::ended, "", 0s);
+  pass(1s);
+  cluster_.scancel(id);
+  pass(10s);
+  EXPECT_EQ(count("hang_suspected"), 1);
+  EXPECT_EQ(count("hang_seen"), 0);
+  EXPECT_THAT(journal_text(), HasSubstr("it may be released by rank 0: why not"));
+}
+
+TEST_F(RankWatchesTest, OfOneThatWentOnNoSuspicionIsTold) {
+  const JobId id = job("notify");
+  deadlock(id, 45s, Doubt::thread);
+  (void)tell(1, id, Standing::moves, "main", 0s);
+  pass(1s);
+  deadlock(id, 9s, Doubt::thread);
+  cluster_.scancel(id);
+  pass(10s);
+  EXPECT_EQ(count("hang_suspected"), 0);
 }
 
 // Without --hang: times of processes alone.

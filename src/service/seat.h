@@ -70,6 +70,7 @@ struct RanksWatched {
   bool stacks = true;                     ///< whether they go on (do they hang?)
   bool times = false;                     ///< whether they wait for processors
   std::vector<StarvedTold> starved = {};  ///< that they did is in the journal
+  bool proven = false;                    ///< of `told`: that this is proven, too
   friend bool operator==(const RanksWatched&, const RanksWatched&) = default;
 };
 

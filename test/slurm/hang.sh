@@ -42,7 +42,7 @@ chown --reference="$folder/home/alice" "$programs" # her jobs write there
 
 events() { ctl "$sickbay" journal --json | jq -c "select(.kind == \"$1\" and .body.job_id == $2)"; }
 submit() { # PROGRAM KIND SECONDS: prints the job id
-  as alice "$sickbay submit --json --hang=notify --no-rerun -N4 -n4 -t 30 -o $programs/out.%j $programs/job.sh $*" | jq .job_id
+  as alice "$sickbay submit --json --hang=${hang:-notify} --no-rerun -N4 -n4 -t ${limit:-30} -o $programs/out.%j $programs/job.sh $*" | jq .job_id
 }
 stage_of() { sed -n 's/^ *stage //p' "$programs/out.$1" | head -n 1; }
 has_stage() { [ -n "$(stage_of "$1")" ]; }
@@ -100,7 +100,16 @@ if [[ $kinds == *hanging* ]]; then
     hangs "$program.stripped" recv 3 MPI_Recv "MPI_Recv < $program.stripped+0x"
     hangs "$program" order "" "" "MPI_Bcast < disorder$suffix"
     waits_for "$program"
+    if [[ $program == *.c ]]; then hangs "$program" thread "" MPI_Recv "MPI_Recv < exchange < receive"; fi
   done
+  # Who only asks is suspected, and its end in the limit does not forget that.
+  job=$(limit=2 submit mpich.c ask 0)
+  checks=$((checks + 1))
+  within 120 says "$job" '.ranks.why == "nowhere" and .ranks.call == "MPI_Test"' || fail "who only asks is not suspected: $(jq -c .ranks "$folder/why.json")"
+  checks=$((checks + 1))
+  within 120 ended "$job" || { fail "job $job has no end"; ctl scancel "$job" || true; }
+  until_true "and it is known what it looked like" says "$job" '.runs[0].suspicion.why == "nowhere" and .runs[0].outcome == "failed"'
+  has_hang "$job" && fail "mpich.c ask: told as a hang"
   if [ ${#times[@]} -gt 0 ]; then
     printf '%s\n' "${times[@]}" | sort -n | awk '{t[NR] = $1} END {i = int(NR * 0.95 + 0.999); print "last progress to HANG: " NR " hangs, median " t[int((NR + 1) / 2)] " ms, p95 " t[i] " ms, longest " t[NR] " ms"}'
   fi
@@ -110,10 +119,11 @@ fi
 if [[ $kinds == *healthy* ]]; then
   for program in "${built[@]}"; do
     [[ $program == *.c ]] || continue
-    for kind in slow compute io exchange large; do
-      job=$(submit "$program" "$kind" 40)
+    for kind in slow compute io exchange large heap helper; do
+      # No healthy program may ever be ended.
+      job=$(hang=cancel submit "$program" "$kind" 40)
       checks=$((checks + 2))
-      # MPICH 4.0.2 hangs in MPI_Finalize now and then on a busy machine: that is a hang, and to be told of.
+      # MPICH 4.0.2 hangs in MPI_Finalize now and then on a busy machine: that is a hang, and to be ended.
       over() { ended "$job" || { in_finalize "$job" && ctl scancel "$job"; }; }
       within 120 over || { fail "$program $kind does not end"; ctl scancel "$job" || true; }
       if in_finalize "$job"; then
@@ -129,6 +139,6 @@ fi
 # With cancel the run ends, and its end is a failure.
 job=$(as alice "$sickbay submit --json --hang=cancel --no-rerun -N4 -n4 -t 30 -o $programs/out.%j $programs/job.sh mpich.c recv 0" | jq .job_id)
 until_true "a job that hangs is ended" ended "$job"
-until_true "and that is a failure" says "$job" '.runs[0].outcome == "failed" and .runs[0].hang.why == "deadlock"'
+until_true "and that is a failure" says "$job" '.runs[0].outcome == "failed" and .runs[0].hang.why == "deadlock" and .runs[0].hang.proven'
 as alice "$sickbay why $job" || true
 finish

@@ -107,14 +107,13 @@ bool add_connections(int fd, int family, std::map<std::int64_t, TcpBytes>& all) 
   }
 }
 
-// Where the link of a file descriptor leads to a socket, its inode.
-std::optional<std::int64_t> socket_of(const std::string& target) {
+}  // namespace
+
+std::optional<std::int64_t> socket_inode(std::string_view target) {
   constexpr std::string_view kSocket = "socket:[";
   if (!target.starts_with(kSocket) || !target.ends_with(']')) return std::nullopt;
-  return to_integer(std::string_view(target).substr(kSocket.size(), target.size() - kSocket.size() - 1));
+  return to_integer(target.substr(kSocket.size(), target.size() - kSocket.size() - 1));
 }
-
-}  // namespace
 
 std::optional<std::map<std::int64_t, TcpBytes>> tcp_bytes() {
   const Descriptor socket(::socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, NETLINK_SOCK_DIAG));
@@ -146,7 +145,7 @@ OperationEnd job_network(const Call& call) {
     networks.emplace(tree.link(folder + "/ns/net").value_or(""), p.stat.pid);
     for (const std::string& fd : tree.list(folder + "/fd"))
       if (const auto target = tree.link(folder + "/fd/" + fd))
-        if (const auto inode = socket_of(*target)) held.insert(*inode);
+        if (const auto inode = socket_inode(*target)) held.insert(*inode);
   }
   if (!any) return unknown(fmt::format("job {} has no process here", job));
   std::set<std::int64_t> connections;

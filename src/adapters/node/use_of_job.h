@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <string_view>
 
 namespace sickbay::node {
 
@@ -14,5 +15,8 @@ struct TcpBytes {
 /// By inode of the socket, of each open TCP connection of the caller's network namespace since it was opened;
 /// nothing where the kernel does not tell.  Costs 2 us a connection, a second at most.
 std::optional<std::map<std::int64_t, TcpBytes>> tcp_bytes();
+
+/// Where the link of a file descriptor leads to a socket ("socket:[4711]"), its inode.
+std::optional<std::int64_t> socket_inode(std::string_view target);
 
 }  // namespace sickbay::node

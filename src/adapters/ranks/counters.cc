@@ -7,8 +7,10 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
 
 #include "adapters/node/process_table.h"
+#include "adapters/node/use_of_job.h"
 #include "base/words.h"
 
 namespace sickbay::ranks {
@@ -20,6 +22,23 @@ constexpr std::int64_t kMostBytes = std::numeric_limits<std::int64_t>::max() / 4
 // (Sums that stop at a bound: what /proc says may be anything.)
 std::int64_t added(std::int64_t sum, std::int64_t more) {
   return std::min(kMostBytes, sum + std::clamp<std::int64_t>(more, 0, kMostBytes));
+}
+
+// Whether its control group is frozen (version 2), as a suspended job's may be: it looks asleep then, and
+// does nothing before somebody thaws it.
+bool is_frozen(const node::Tree& tree, std::int64_t pid) {
+  const auto groups = tree.read(fmt::format("/proc/{}/cgroup", pid), 65536);
+  std::string_view rest = groups ? std::string_view(*groups) : std::string_view();
+  while (const auto line = next_line(rest)) {
+    constexpr std::string_view kUnified = "0::";
+    if (!line->starts_with(kUnified) || line->find("..") != std::string_view::npos) continue;
+    const auto events =
+        tree.read(fmt::format("/sys/fs/cgroup{}/cgroup.events", line->substr(kUnified.size())), 4096);
+    std::string_view words = events ? std::string_view(*events) : std::string_view();
+    while (const auto one = next_line(words))
+      if (*one == "frozen 1") return true;
+  }
+  return false;
 }
 
 }  // namespace
@@ -46,7 +65,7 @@ RankRound count(const node::Tree& tree, const FoundRank& rank, TimePoint at) {
     round.why = "it has ended";
     return round;
   }
-  round.state = stat->state;
+  round.state = stat->state == 'S' && is_frozen(tree, rank.pid) ? 'T' : stat->state;
   round.cpu_us = stat->ticks * (1'000'000 / ticks_per_second());
   // The first thread's own: /proc/PID/status of a process is that of its first thread.
   if (const auto status = tree.read(fmt::format("/proc/{}/status", rank.pid), 16384))
@@ -107,6 +126,25 @@ std::int64_t parse_unsent(std::string_view text, std::int64_t uid) {
 std::optional<std::int64_t> network_bytes(const node::Tree& tree, std::int64_t pid) {
   const auto text = tree.read(fmt::format("/proc/{}/net/dev", pid));
   return text ? std::optional(parse_net_dev(*text)) : std::nullopt;
+}
+
+std::optional<std::int64_t> carried_bytes(const node::Tree& tree, const std::vector<std::int64_t>& pids) {
+  const auto ours = tree.link("/proc/self/ns/net");
+  std::set<std::int64_t> held;  // forked processes hold the same
+  for (const std::int64_t pid : pids) {
+    const std::string folder = fmt::format("/proc/{}/fd", pid);
+    const auto files = tree.list(folder);
+    if (files.empty() || !ours || tree.link(fmt::format("/proc/{}/ns/net", pid)) != ours) return std::nullopt;
+    for (const std::string& file : files)
+      if (const auto target = tree.link(fmt::format("{}/{}", folder, file)))
+        if (const auto inode = node::socket_inode(*target)) held.insert(*inode);
+  }
+  const auto all = node::tcp_bytes();
+  if (!all) return std::nullopt;
+  std::int64_t sum = 0;
+  for (const auto& [inode, bytes] : *all)
+    if (held.contains(inode)) sum = added(sum, added(bytes.sent, bytes.received));
+  return sum;
 }
 
 std::optional<std::int64_t> unsent_bytes(const node::Tree& tree, std::int64_t pid, std::int64_t uid) {

@@ -12,7 +12,8 @@
 
 namespace sickbay::ranks {
 
-/// The rank as it stands at `at`; state 'X' where it has ended, or its number is another process's now.
+/// The rank as it stands at `at`; state 'X' where it has ended, or its number is another process's now; 'T'
+/// also where its control group is frozen.
 RankRound count(const node::Tree& tree, const FoundRank& rank, TimePoint at);
 
 /// Processor time that this process has used, in microseconds.
@@ -32,6 +33,10 @@ std::vector<ThreadTicks> other_threads(const node::Tree& tree, std::int64_t pid,
 std::optional<std::int64_t> network_bytes(const node::Tree& tree, std::int64_t pid);
 /// Bytes not acknowledged of `uid`'s TCP connections there.
 std::optional<std::int64_t> unsent_bytes(const node::Tree& tree, std::int64_t pid, std::int64_t uid);
+
+/// Bytes in and out of the TCP connections that processes `pids` hold, since these were opened; nothing where
+/// they are in another network than we are, their files cannot be listed, or the kernel does not tell.
+std::optional<std::int64_t> carried_bytes(const node::Tree& tree, const std::vector<std::int64_t>& pids);
 
 // Their parsers: total.
 std::int64_t parse_net_dev(std::string_view text);

@@ -52,6 +52,12 @@ class Machine {
     std::filesystem::create_directories(folder);
     std::ofstream(folder + "/" + file, std::ios::binary) << text;
   }
+  void write_events(const std::string& group, const std::string& text) const {
+    const std::string folder = root_ + "/sys/fs/cgroup" + group;
+    std::filesystem::create_directories(folder);
+    std::ofstream(folder + "/cgroup.events", std::ios::binary) << text;
+  }
+  char state(int pid) const { return count(node::Tree(root_), {{}, pid, 500, ""}, kNoTime).state; }
   Result<FoundRanks> find(std::int64_t job, std::int64_t uid = -1) const {
     const node::Tree tree(root_);
     node::ProcessTable table(tree);
@@ -70,6 +76,18 @@ class Machine {
   static inline int count_ = 0;
   const std::string root_;
 };
+
+// Whoever is frozen looks asleep.
+TEST(Counters, AFrozenProcessIsStopped) {
+  Machine m;
+  m.add(200, 100, "solver", 'S', 1000, "");
+  EXPECT_EQ(m.state(200), 'S');
+  m.write(200, "cgroup", "0::/slurm/job_17/step_0\n");
+  m.write_events("/slurm/job_17/step_0", "populated 1\nfrozen 0\n");
+  EXPECT_EQ(m.state(200), 'S');
+  m.write_events("/slurm/job_17/step_0", "populated 1\nfrozen 1\n");
+  EXPECT_EQ(m.state(200), 'T');
+}
 
 TEST(RankNumber, ByEachLauncher) {
   const struct {

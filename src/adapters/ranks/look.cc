@@ -10,6 +10,8 @@
 #include <random>
 
 #include "adapters/ranks/counters.h"
+#include "adapters/ranks/others.h"
+#include "adapters/ranks/returns.h"
 #include "adapters/ranks/snapshot.h"
 #include "adapters/ranks/unwind.h"
 
@@ -50,6 +52,15 @@ struct Watched {
   Rank rank;
   std::vector<std::vector<std::size_t>> taken;  // by round: places in `snapshots`, the first thread's first
   std::map<std::int64_t, std::int64_t> ticks;   // of other threads, at the round before
+  std::vector<std::optional<std::size_t>> others;  // of Rank::others: places in `snapshots`
+};
+
+// A count of returns that is under way.
+struct Count {
+  std::size_t rank = 0;  // of whose
+  CallReturn call;
+  Clock::time_point from;
+  Result<ReturnCounter> counter;
 };
 
 class Look {
@@ -73,6 +84,7 @@ class Look {
   void rounds() {
     const auto began = Clock::now();
     std::optional<std::int64_t> first_network;
+    count_returns();
     for (std::size_t i = 0; i < order_.rounds; ++i) {
       // From the beginning on, so that a slow round does not move those behind it.
       const auto next = began + order_.every * static_cast<int>(i);
@@ -88,6 +100,8 @@ class Look {
       if (i + 1 == order_.rounds)
         look_.unsent_bytes = unsent_bytes(tree_, ranks_.front().found.pid, uid_).value_or(-1);
     }
+    take_counts();
+    sum_up();
     // Nobody is left stopped for a moment longer than the kernel makes us.
     let_go_until(Clock::now() + std::chrono::milliseconds(200));
   }
@@ -104,6 +118,42 @@ class Look {
   }
 
  private:
+  void count_returns() {
+    if (!order_.prove) return;
+    for (const CallReturn& call : order_.returns) {
+      // Only of the job's own ranks: a number may be another process's by now.
+      const auto rank = std::ranges::find(ranks_, call.pid, [](const Watched& w) { return w.found.pid; });
+      if (rank == ranks_.end() || !tree_.exists(fmt::format("/proc/{}/task/{}", call.pid, call.tid)))
+        continue;
+      counts_.push_back({static_cast<std::size_t>(rank - ranks_.begin()), call, Clock::now(),
+                         ReturnCounter::at(static_cast<pid_t>(call.tid), call.back)});
+    }
+  }
+
+  void take_counts() {
+    for (const Count& count : counts_) {
+      CountedReturn told{count.call.tid, count.call.back, Micros(0), 0, ""};
+      if (!count.counter) {
+        told.why = count.counter.error().what;
+      } else if (const auto returns = count.counter->count()) {
+        told.counted = std::chrono::duration_cast<Micros>(Clock::now() - count.from);
+        told.returns = *returns;
+      } else {
+        told.why = "the kernel does not tell the count";
+      }
+      ranks_[count.rank].rank.returns.push_back(std::move(told));
+    }
+    counts_.clear();
+  }
+
+  void sum_up() {
+    if (!order_.prove || ranks_.empty()) return;
+    std::vector<std::int64_t> pids;
+    for (const Watched& w : ranks_)
+      if (w.rank.rounds.back().state != 'X') pids.push_back(w.found.pid);
+    look_.socket_bytes = carried_bytes(tree_, pids).value_or(-1);
+  }
+
   // Whose stacks are taken, where they are too many: evenly spread, others at each look.
   void choose() {
     if (!order_.stacks || ranks_.empty()) return;
@@ -128,6 +178,9 @@ class Look {
           now.why = "the time for this round was used up by others";
         else
           taken = stacks(w, now);
+        // At the end, so that what they do is seen behind what the calls did.
+        if (order_.prove && w.stacks && w.taken.size() + 1 == order_.rounds)
+          see_others(w, taken.empty() ? std::nullopt : std::optional(taken.front()));
       }
       w.taken.push_back(std::move(taken));
       w.rank.rounds.push_back(std::move(now));
@@ -173,6 +226,31 @@ class Look {
     return taken;
   }
 
+  // (Of the first thread the stack is there: it is one of them where it stands outside MPI.)
+  void see_others(Watched& w, std::optional<std::size_t> first) {
+    const Others others = other_threads_that_may_go_on(tree_, w.found.pid);
+    w.rank.others_seen = true;
+    w.rank.others_left = others.all ? 0 : 1;
+    for (const Other& one : others.threads) {
+      if (w.rank.others.size() == kMostOthers) {
+        w.rank.others_left += static_cast<std::int64_t>(others.threads.size() - kMostOthers);
+        break;
+      }
+      if (one.tid == w.found.pid) {
+        w.rank.others.push_back({one.tid, one.call, -1});
+        w.others.push_back(first);
+        continue;
+      }
+      Snapshot s = take_snapshot(static_cast<pid_t>(one.tid), copy_, order_.patience);
+      std::optional<std::size_t> place;
+      if (s.why.empty()) place = keep(std::move(s));
+      // It has ended meanwhile.
+      if (!place && !tree_.exists(fmt::format("/proc/{}/task/{}", w.found.pid, one.tid))) continue;
+      w.rank.others.push_back({one.tid, one.call, -1});
+      w.others.push_back(place);
+    }
+  }
+
   std::size_t keep(Snapshot s) {
     snapshots_.push_back(std::move(s));
     return snapshots_.size() - 1;
@@ -191,6 +269,16 @@ class Look {
     }
     // Equal stacks are kept once: most rounds show the same.
     std::map<std::size_t, std::uint32_t> known;  // snapshot -> place in rank.stacks
+    const auto named = [&](std::size_t at) {
+      auto place = known.find(at);
+      if (place == known.end()) {
+        RankStack stack = unwinder->frames(snapshots_[at]);
+        const auto same = std::ranges::find(w.rank.stacks, stack);
+        place = known.emplace(at, static_cast<std::uint32_t>(same - w.rank.stacks.begin())).first;
+        if (same == w.rank.stacks.end()) w.rank.stacks.push_back(std::move(stack));
+      }
+      return place->second;
+    };
     for (std::size_t i = 0; i < w.rank.rounds.size(); ++i) {
       RankRound& round = w.rank.rounds[i];
       if (!unwinder) {
@@ -198,17 +286,10 @@ class Look {
         continue;
       }
       if (i >= w.taken.size()) continue;
-      for (const std::size_t at : w.taken[i]) {
-        auto place = known.find(at);
-        if (place == known.end()) {
-          RankStack stack = unwinder->frames(snapshots_[at]);
-          const auto same = std::ranges::find(w.rank.stacks, stack);
-          place = known.emplace(at, static_cast<std::uint32_t>(same - w.rank.stacks.begin())).first;
-          if (same == w.rank.stacks.end()) w.rank.stacks.push_back(std::move(stack));
-        }
-        round.stacks.push_back(place->second);
-      }
+      for (const std::size_t at : w.taken[i]) round.stacks.push_back(named(at));
     }
+    for (std::size_t i = 0; i < w.others.size() && unwinder; ++i)
+      if (w.others[i]) w.rank.others[i].stack = named(*w.others[i]);
   }
 
   const node::Tree& tree_;
@@ -218,6 +299,7 @@ class Look {
   std::size_t copy_ = kLeastCopy;
   std::vector<Watched> ranks_;
   std::vector<Snapshot> snapshots_;
+  std::vector<Count> counts_;
   RankLook look_;
 };
 

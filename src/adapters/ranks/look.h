@@ -5,9 +5,14 @@
 // rounds, with the rights of whoever watches (ptrace), then, after `between` has given those rights up, the
 // frames of what was copied.  A thread that has not run since its last snapshot (it sleeps, and its count of
 // switches stands) is not stopped again: its stack is what it was.
+//
+// Where ranks wait, a look can prove it (`prove`): it counts whether the calls return that the look before
+// saw them in (returns.h), tells which other threads may go on by themselves (others.h), and whether their
+// own connections carry anything.
 #pragma once
 #include <chrono>
 #include <functional>
+#include <vector>
 
 #include "adapters/node/tree.h"
 #include "adapters/ranks/find.h"
@@ -25,6 +30,8 @@ struct LookOrder {
   std::chrono::milliseconds most_stopping{1000};   ///< of one round, for all snapshots
   std::chrono::milliseconds most_unwinding{3000};  ///< for all frames together
   std::size_t most_bytes = std::size_t{64} << 20;  ///< of all copies of stacks
+  bool prove = false;
+  std::vector<CallReturn> returns = {};  ///< where `prove`: to be counted, of those that are still ranks
 };
 
 /// Looks.  `between` is called once, when nothing of the ranks is read any more but their files; its error is

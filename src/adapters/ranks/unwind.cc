@@ -201,6 +201,7 @@ RankStack Unwinder::frames(const Snapshot& snapshot) {
   if (user > 0 && !own_mpi) mix(stack.held, snapshot.data);
   if (user == all) return stack;  // nothing outside it was found: there is nothing to compare
   const Place& outside = p.places[user];
+  if (user > 0 && outside.called) stack.back = outside.pc;
   for (std::size_t i = user; i < all; ++i) mix(stack.held, p.places[i].pc);
   for (const std::uint64_t word : outside.kept) mix(stack.held, word);
   // Of a stack that is longer than the copy, what the frames hold that were found: where the copy ends

@@ -163,6 +163,12 @@ LookAtRanks look_by_program(ProcessRunner& processes) {
       spec.argv.insert(spec.argv.end(), {"--glance", fmt::format("{}", fmt::join(programs, "/")), "--seen",
                                          std::to_string(to_micros(order.seen))});
     }
+    if (order.prove) {
+      std::string calls;
+      for (const CallReturn& one : order.returns)
+        calls += fmt::format("{}{}:{}:{:#x}", calls.empty() ? "" : ",", one.pid, one.tid, one.back);
+      spec.argv.insert(spec.argv.end(), {"--prove", calls.empty() ? "-" : calls});
+    }
     spec.environment = {"PATH=/usr/bin:/bin", "LC_ALL=C"};
     spec.time_limit = kLookLimit;
     spec.output_limit = kMostLookText;

@@ -46,6 +46,7 @@ constexpr auto kKinds = std::to_array<KindRow>({
     {"breaker_wait_ended", {"by"}, ""},
     {"hang_seen", {"run", "judgement.why", "judgement.text"}, "31"},
     {"hang_over", {"run"}, ""},
+    {"hang_suspected", {"run", "judgement.why", "judgement.text"}, "33"},
     {"starved_seen", {"run", "node", "waited_permille", "stopped_permille", "others_permille"}, "33"},
     {"cancel_requested", {"by"}, "33"},
     {"checkpoint_told", {"job", "event", "checkpoint", "folder", "tier", "why"}, ""},

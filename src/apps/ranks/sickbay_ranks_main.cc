@@ -40,6 +40,9 @@ constexpr const char* kUsage =
     "US\n"
     "                 microseconds after the node's start: where one of each program runs outside MPI, that\n"
     "                 is all that is said; else they are looked at as ever\n"
+    "  --prove LIST   also whether they wait for certain: their other threads, their connections, and "
+    "whether\n"
+    "                 calls return, of the list PID:TID:ADDRESS,... or of '-', none\n"
     "Root may look at all processes, others at their own where the system permits it (ptrace(2)).\n";
 constexpr rlim_t kCpuSeconds = 10;
 constexpr rlim_t kMemory = rlim_t{4} << 30;  // a program with its debugging symbols may have 2 GiB, mapped
@@ -74,6 +77,25 @@ Result<std::vector<std::int64_t>> read_list(std::string_view name, std::string_v
   return pids;
 }
 
+// "17:17:0x4011f3,17:19:0x7f0c", addresses with their 0x or without; "-": none.
+Result<std::vector<CallReturn>> read_returns(std::string_view name, std::string_view list) {
+  std::vector<CallReturn> returns;
+  if (list == "-") return returns;
+  while (!list.empty()) {
+    std::string_view one = next_part(list, ',');
+    const std::string pid(next_part(one, ':')), tid(next_part(one, ':'));
+    const auto process = number(name, pid.c_str(), 1, INT32_MAX),
+               thread = number(name, tid.c_str(), 1, INT32_MAX);
+    const auto back = to_integer(one.starts_with("0x") ? one.substr(2) : one, 16);
+    if (!process) return fail(process.error());
+    if (!thread) return fail(thread.error());
+    if (!back || *back <= 0 || returns.size() == kMostReturns)
+      return misused(fmt::format("{} needs a list PID:TID:ADDRESS,... of {} at most", name, kMostReturns));
+    returns.push_back({*process, *thread, static_cast<std::uint64_t>(*back)});
+  }
+  return returns;
+}
+
 Result<Wish> read_arguments(int argc, char** argv) {
   Wish wish;
   for (int i = 1; i < argc; ++i) {
@@ -91,6 +113,12 @@ Result<Wish> read_arguments(int argc, char** argv) {
         wish.order.most_stacks = static_cast<std::size_t>(*value);
     } else if (arg == "--no-stacks") {
       wish.order.stacks = false;
+    } else if (arg == "--prove") {
+      const char* list = next();
+      auto returns = read_returns(arg, list == nullptr ? "" : list);
+      if (!returns) return fail(std::move(returns.error()));
+      wish.order.prove = true;
+      wish.order.returns = std::move(*returns);
     } else if (arg == "--pids") {
       const char* list = next();
       auto pids = read_list(arg, list == nullptr ? "" : list);

@@ -20,7 +20,17 @@ namespace {
 
 using namespace std::chrono_literals;
 
-enum class Phase : std::uint8_t { compute, slow_rank, exchange_loop, file, barrier_write, sleep, start };
+enum class Phase : std::uint8_t {
+  compute,
+  slow_rank,
+  exchange_loop,
+  heap_loop,
+  helper,
+  file,
+  barrier_write,
+  sleep,
+  start
+};
 
 struct Program {
   struct Step {
@@ -56,6 +66,18 @@ Given doing(const Program& p, int r, Micros t, std::mt19937& random) {
         // Nearly always seen in the same call, turn after turn of 20 ms.
         if (random() % 10 == 0) return {"solve < main", random()};
         return {std::string(kInAllreduce), held + static_cast<std::uint64_t>((t - begin).count() / 20000)};
+      case Phase::heap_loop: {
+        // What it counts lies on the heap: every stack looks the same, and only the count of returns tells.
+        Given given{std::string(kInAllreduce), held};
+        given.returns = 1;
+        return given;
+      }
+      case Phase::helper: {
+        // All wait, and a thread of rank 0 sleeps, before it sends what they wait for.
+        Given given{"poll@mpi < PMPI_Bcast@mpi < main", held};
+        if (r == 0) given.sleeper = "clock_nanosleep < sleep < helper";
+        return given;
+      }
       case Phase::file:
         if (r == 0)
           return {"write@libc < dump < main", random(), random() % 2 ? 'S' : 'D', 20'000, 40'000'000};
@@ -77,7 +99,7 @@ Program some_program(std::mt19937& random) {
   p.ranks = 2 + static_cast<int>(random() % 7);
   p.steps.push_back({Phase::start, Micros(random() % 60'000'000), 0});
   for (int i = 0; i < 12; ++i)
-    p.steps.push_back({static_cast<Phase>(random() % 6), Micros(1'000'000 + random() % 600'000'000),
+    p.steps.push_back({static_cast<Phase>(random() % 8), Micros(1'000'000 + random() % 600'000'000),
                        static_cast<int>(random() % static_cast<unsigned>(p.ranks))});
   return p;
 }

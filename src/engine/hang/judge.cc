@@ -9,17 +9,18 @@
 
 #include "base/duration.h"
 #include "base/hostlist.h"
+#include "engine/hang/standing.h"
 
 namespace sickbay::hang {
 namespace {
 
-constexpr std::int64_t kCarries = 1'000'000;  // bytes a second: less is what polls and other services send
+constexpr std::string_view kCarried = "the network of their nodes still carries data";
 // Bounds the event, whatever the number of nodes.
 constexpr std::size_t kMostUnread = 16;
 constexpr auto kWords = std::to_array<std::string_view>({"progress", "suspicion", "hang"});
 constexpr auto kWhys =
     std::to_array<std::string_view>({"goes_on", "unknown", "deadlock", "in_doubt", "waits_for", "missing",
-                                     "outside", "unread", "no_progress"});
+                                     "outside", "unread", "no_progress", "nowhere"});
 
 template <class Enum, std::size_t n>
 bool read_word(const std::array<std::string_view, n>& words, const Json& json, Enum& into) {
@@ -40,6 +41,11 @@ struct World {
   std::size_t seen = 0;
   // When all who wait did so: sickbayd's clock.
   TimePoint from = kNoTime, to = kNever;
+  // Of those who wait: for so long no call of theirs returned, by count, and what stands against it.
+  Micros proven = Micros::max();
+  Doubt doubt = Doubt::none;
+  std::string doubt_text;
+  Micros nowhere = Micros::max();  // of all who have not ended
   std::size_t count(Standing s) const { return standing[static_cast<std::size_t>(s)]; }
 };
 
@@ -52,6 +58,11 @@ void merge(World& world, const RankGroup& one, TimePoint heard) {
   if (is_wait(one.standing) || one.standing == Standing::ended) {
     world.from = std::max(world.from, heard - one.held);
     world.to = std::min(world.to, heard);
+  }
+  if (one.standing != Standing::ended) world.nowhere = std::min(world.nowhere, one.nowhere);
+  if (is_wait(one.standing)) {
+    world.proven = std::min(world.proven, one.proven);
+    if (one.doubt > world.doubt) world.doubt = one.doubt, world.doubt_text = one.doubt_text;
   }
   // Groups of several nodes that stand in one place are one, so that a judgement stays short for ten
   // thousand ranks.
@@ -82,10 +93,18 @@ std::string where(const RankGroup& g) {
 
 struct Finding {
   Why why = Why::goes_on;
-  Micros held{0}, wanted{0};  // how long it has been so, and must have been so
+  Micros held{0};              // how long it has been so
+  Micros stood{0}, wanted{0};  // of that, how long nothing spoke against it; how long it must have been so
   std::vector<RankGroup> groups;
   TaskIds odd;
   std::string call, text;
+  std::string unproven;  // "": proven, as soon as it is a hang
+};
+
+// What all nodes of a job say of their network.
+struct Network {
+  bool carries = false;
+  TimePoint calm_from = kNoTime;  // since then nothing was on its way; sickbayd's clock
 };
 
 // Who is not where the most are: those who do not wait, else the smallest group where it is less than half.
@@ -101,14 +120,45 @@ std::size_t odd_groups(const std::vector<RankGroup>& groups, bool all_wait) {
   return alone && groups[0].ranks.size() * 2 < all ? 1 : 0;
 }
 
+// Somebody moves data, who may be about to release the others; or nobody waits.
+bool goes_on(const World& world) {
+  return world.count(Standing::waits) + world.count(Standing::waits_outside) == 0 ||
+         world.count(Standing::moves) > 0;
+}
+
+// Where the ranks of all programs that are there seem to go on: do they get anywhere?
+Judgement judge_busy(std::map<std::string, World>& worlds, Micros nowhere, const Policy& policy) {
+  Judgement j;
+  for (const auto& [name, world] : worlds)
+    // What is not seen may be what the others ask for.
+    if (world.size > static_cast<std::int64_t>(world.seen)) return j;
+  if (nowhere < policy.doubtful) return j;
+  j.word = Word::suspicion;
+  j.why = Why::nowhere;
+  j.nowhere = j.held = nowhere;
+  for (auto& [name, world] : worlds)
+    for (World::Merged& m : world.groups) {
+      m.group.ranks = set_of(std::move(m.ids));
+      if (m.group.standing != Standing::ended && j.call.empty()) j.call = m.group.call;
+      if (j.groups.size() < kMostShown)
+        j.groups.push_back(std::move(m.group));
+      else
+        ++j.left_out;
+    }
+  j.text = fmt::format(
+      "for {} no call of MPI has returned but tests, and nothing went over the connections "
+      "of its ranks",
+      describe_duration(nowhere));
+  j.unproven = "a program that waits for its next order does the same";
+  return j;
+}
+
 // One program.  The rows of the table in doc/design/identify.md, "Hangs", from what says least to a
 // deadlock; each has the time for which it must have stood.
-Finding judge_world(World& world, const Policy& policy, bool network_carries, bool all_heard) {
+Finding judge_world(World& world, const Policy& policy, const Network& network, bool all_heard) {
   Finding f;
   const std::size_t waiting = world.count(Standing::waits) + world.count(Standing::waits_outside);
-  // Whoever moves data may be about to release the others.
-  if (waiting == 0 || world.count(Standing::moves) > 0) return f;
-  f.held = std::max(Micros(0), world.to - world.from);
+  f.stood = f.held = std::max(Micros(0), world.to - world.from);
   // Ranks that nobody has seen may compute: without them "all wait" is not known.
   const std::size_t missing = world.size > static_cast<std::int64_t>(world.seen)
                                   ? static_cast<std::size_t>(world.size) - world.seen
@@ -126,6 +176,13 @@ Finding judge_world(World& world, const Policy& policy, bool network_carries, bo
   for (std::size_t i = 0; i < odd; ++i) f.odd.add(f.groups[i].ranks);
   const RankGroup& named = odd > 0 ? f.groups.front() : f.groups.back();
   f.call = named.call;
+  // Before all others wait for each other nothing is proven.
+  const Micros counted = world.doubt == Doubt::none ? world.proven : Micros(0);
+  std::string uncounted;
+  if (world.doubt != Doubt::none)
+    uncounted = (world.doubt == Doubt::thread ? "it may be released by " : "") + world.doubt_text;
+  else if (counted < policy.proven)
+    uncounted = fmt::format("for {} only it was counted that no call returns", describe_duration(counted));
   const std::string since = describe_duration(f.held);
   const std::string program =
       world.size > 0 ? fmt::format("all {} ranks", world.size) : "all ranks that were seen";
@@ -134,6 +191,7 @@ Finding judge_world(World& world, const Policy& policy, bool network_carries, bo
     // No time is long enough: on the silent nodes ranks may go on.
     f.wanted = kNever.time_since_epoch();
     f.text = "not all nodes of the job tell how their ranks stand";
+    f.unproven = f.text;
   } else if (!all_wait) {
     const RankGroup& other = f.groups.front();
     const bool unread = std::ranges::all_of(
@@ -146,26 +204,42 @@ Finding judge_world(World& world, const Policy& policy, bool network_carries, bo
     f.wanted = paused ? kNever.time_since_epoch() : ended ? policy.doubtful : policy.late;
     f.text = fmt::format("{} of {} ranks have waited in MPI for {}; {}", waiting, world.seen, since,
                          text_of(other));
+    // Who has ended releases nobody.  What another one does may have its end.
+    f.unproven = !ended            ? "nobody can know whether that ends: " + text_of(other)
+                 : network.carries ? std::string(kCarried)
+                                   : uncounted;
   } else if (missing > 0) {
     f.why = Why::missing;
     f.wanted = policy.doubtful;
     f.text = fmt::format("all {} ranks that were seen have waited in MPI for {}; {} of {} are on no node",
                          world.seen, since, missing, world.size);
+    f.unproven = "ranks that nobody sees may go on";
   } else if (world.count(Standing::waits_outside) > 0) {
     f.why = Why::outside;
     f.wanted = policy.late;
     f.text = fmt::format("{} have waited for {}, {} for storage or for other programs", program, since,
                          ranks_text(f.groups.front().ranks));
+    f.unproven = "storage and other programs may let them go on";
   } else {
-    f.why = network_carries ? Why::in_doubt : Why::deadlock;
-    // A long message may be on its way between two ranks that both wait for it.
-    f.wanted = network_carries ? policy.doubtful : policy.soon;
+    const bool doubted = network.carries || counted < policy.counted;
+    f.why = doubted ? Why::in_doubt : Why::deadlock;
+    // A long message may be on its way between two ranks that both wait for it.  What a thread waits for may
+    // take as long as a computation.
+    f.wanted = network.carries                ? policy.doubtful
+               : world.doubt == Doubt::thread ? policy.late
+               : doubted                      ? policy.doubtful
+                                              : policy.soon;
+    // What had to arrive has: from then on they must wait anew.
+    if (!doubted) f.stood = std::max(Micros(0), std::min(f.held, world.to - network.calm_from));
+    f.unproven = network.carries ? std::string(kCarried) : uncounted;
+    // (A thread of theirs may have changed what they hold.)
+    const std::string so_long = describe_duration(doubted ? std::max(f.held, world.nowhere) : f.held);
     std::string places;
     for (std::size_t i = 0; i < f.groups.size() && i < 3; ++i)
       places += (i > 0 ? ", " : "") + where(f.groups[i]);
     if (f.groups.size() > 3) places += fmt::format(", and {} other groups", f.groups.size() - 3);
-    f.text = fmt::format("{} have waited for each other in MPI for {}: {}{}", program, since, places,
-                         network_carries ? "; the network of their nodes still carries data" : "");
+    f.text = fmt::format("{} have waited for each other in MPI for {}: {}{}", program, so_long, places,
+                         doubted ? "; " + f.unproven : "");
   }
   return f;
 }
@@ -180,7 +254,7 @@ Judgement judge(const std::map<std::string, NodeWord>& words, const std::vector<
   Judgement j;
   std::vector<std::string> silent;
   std::map<std::string, World> worlds;
-  bool network_carries = false;
+  Network network;
   for (const std::string& node : nodes) {
     const auto it = words.find(node);
     if (it == words.end() || now - it->second.heard > policy.fresh) {
@@ -188,7 +262,9 @@ Judgement judge(const std::map<std::string, NodeWord>& words, const std::vector<
       continue;
     }
     const RankReport& report = it->second.report;
-    network_carries |= report.network_rate > kCarries || report.unsent_bytes > 0;
+    network.carries |= data_on_its_way(report);
+    if (!report.groups.empty())
+      network.calm_from = std::max(network.calm_from, it->second.heard - report.calm);
     for (const RankGroup& one : report.groups) {
       merge(worlds[one.world], one, it->second.heard);
     }
@@ -198,18 +274,22 @@ Judgement judge(const std::map<std::string, NodeWord>& words, const std::vector<
   if (!silent.empty() && j.unread.size() < kMostUnread)
     j.unread.push_back({compress_hostlist(silent), "its agent tells nothing of the ranks"});
   std::vector<Finding> findings;
-  for (auto& [name, world] : worlds) {
-    if (world.count(Standing::ended) == world.seen) continue;  // a step that is over
-    findings.push_back(judge_world(world, policy, network_carries, silent.empty()));
-    if (findings.back().why == Why::goes_on) return Judgement{};  // one goes on: so does the job
-  }
+  std::erase_if(worlds, [](const auto& one) {  // a step that is over
+    return one.second.count(Standing::ended) == one.second.seen;
+  });
+  Micros nowhere = silent.empty() ? Micros::max() : Micros(0);
+  for (const auto& [name, world] : worlds) nowhere = std::min(nowhere, world.nowhere);
+  // One goes on: so does the job.
+  if (std::ranges::any_of(worlds, [](const auto& one) { return goes_on(one.second); }))
+    return judge_busy(worlds, nowhere, policy);
+  for (auto& [name, world] : worlds) findings.push_back(judge_world(world, policy, network, silent.empty()));
   if (findings.empty()) {
     Judgement none;
     none.nobody = true;
     return none;
   }
   // The one that has stood longest speaks for the job; a hang is one only where none can go on.
-  const bool all_hang = std::ranges::all_of(findings, [](const Finding& f) { return f.held >= f.wanted; });
+  const bool all_hang = std::ranges::all_of(findings, [](const Finding& f) { return f.stood >= f.wanted; });
   Finding& f = *std::ranges::max_element(findings, {}, [](const Finding& one) { return one.held; });
   j.word = all_hang ? Word::hang : Word::suspicion;
   j.why = findings.size() > 1 && all_hang ? Why::no_progress : f.why;
@@ -217,6 +297,11 @@ Judgement judge(const std::map<std::string, NodeWord>& words, const std::vector<
   j.call = f.call;
   j.odd = f.odd;
   j.held = f.held;
+  j.nowhere = nowhere;
+  const auto doubted =
+      std::ranges::find_if(findings, [](const Finding& one) { return !one.unproven.empty(); });
+  j.proven = all_hang && doubted == findings.end();
+  if (doubted != findings.end()) j.unproven = doubted->unproven;
   // The most telling: the odd ones at the front, and the largest of the others.
   if (f.groups.size() > kMostShown) {
     j.left_out = f.groups.size() - kMostShown;
@@ -238,7 +323,9 @@ Json to_json(const Judgement& j) {
                        {"held_us", j.held.count()},
                        {"groups", std::move(groups)},
                        {"left_out", j.left_out},
-                       {"unread", to_json(j.unread)}});
+                       {"unread", to_json(j.unread)},
+                       {"proven", j.proven},
+                       {"unproven", j.unproven}});
 }
 
 Result<Judgement> read_judgement(const Json& json) {
@@ -253,6 +340,8 @@ Result<Judgement> read_judgement(const Json& json) {
     j.odd = std::move(*odd);
   }
   j.held = Micros(json["held_us"].as_int());
+  j.proven = json["proven"].as_bool();
+  j.unproven = json["unproven"].as_string();
   j.left_out = static_cast<std::size_t>(std::max<std::int64_t>(0, json["left_out"].as_int()));
   for (const Json& one : json["groups"].items()) {
     auto group = read_rank_group(one);

@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/hang/standing.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cstdlib>
 #include <functional>
 #include <optional>
 
+#include "engine/hang/place.h"
 #include "model/mpi_call.h"
+#include "model/runtime_library.h"
 
 namespace sickbay::hang {
 namespace {
@@ -16,78 +21,111 @@ constexpr double kMovingBytes = 1e6;        // a second, by calls: polling reads
 constexpr double kIdleShare = 0.02;         // of a processor: less is none
 constexpr Micros kStarvedAfter{1'000'000};  // ticks are hundredths of a second; a busy machine gives some
 constexpr std::chrono::minutes kEndedKept{10};
-constexpr std::size_t kInnerFrames = 8, kOuterFrames = 3;  // of a path
+constexpr std::int64_t kCarries = 1'000'000;  // bytes a second of a node: less is what other services send
+// Of the ranks' own connections: what a library sends to see whether the others are there is less.
+constexpr std::int64_t kSends = 1000;
+constexpr std::int64_t kSilent = 64;  // of connections that carry nothing but what keeps them open
 
-// What moves data, as the libraries of C and MPI name it.
-constexpr auto kCopies = std::to_array<std::string_view>(
-    {"memcpy", "memmove", "memset", "process_vm_readv", "process_vm_writev", "MPIR_Localcopy",
-     "opal_convertor_pack", "opal_convertor_unpack", "yaksa", "uct_mm_ep_am_bcopy", "uct_cma_ep"});
-
-// The first function of the user's, in C and in Fortran.
-bool is_main(std::string_view function) { return function == "main" || function == "MAIN__"; }
-
-struct Place {
-  bool in_mpi = false, copies = false;
-  std::string call;
-  std::vector<std::string> frames;  // of the path, innermost first
-};
-
-// Where a stack stands.
-Place place_of(const RankStack& stack) {
-  Place place;
-  const auto& frames = stack.frames;
-  std::size_t outermost = frames.size();
-  std::optional<std::string> call;
-  for (std::size_t i = 0; i < frames.size(); ++i)
-    // The outermost call is the user's; further in MPI may use its own functions (MPI_Allreduce by
-    // MPI_Recv).
-    if (auto name = mpi_call(frames[i].function)) outermost = i, call = std::move(name);
-  // A function of the user's that MPI calls (an operation, an error handler) is the user's work.
-  const auto users =
-      std::ranges::find_if(frames, [](const RankFrame& f) { return f.program && !mpi_call(f.function); });
-  place.in_mpi = call && static_cast<std::size_t>(users - frames.begin()) > outermost;
-  std::size_t from = 0;
-  if (place.in_mpi) {
-    place.call = *call;
-    place.frames.push_back(*call);
-    from = outermost + 1;
-    for (const std::string_view copy : kCopies)
-      place.copies |= !frames.empty() && frames.front().function.find(copy) != std::string::npos;
-  } else if (users != frames.end() && users != frames.begin()) {
-    // What the user called, not what that is made of: "sleep", not "clock_nanosleep".
-    from = static_cast<std::size_t>(users - frames.begin()) - 1;
-  }
-  for (std::size_t i = from; i < frames.size(); ++i) {
-    // Below main there is only the C library, which says nothing to a reader.
-    if (frames[i].function.starts_with("__libc_start")) break;
-    place.frames.push_back(frames[i].function);
-    if (is_main(frames[i].function)) break;
-  }
-  return place;
+// The count of a call's returns; nullptr where there is none.
+const CountedReturn* counted(const Rank& rank, std::int64_t tid, std::uint64_t back) {
+  const auto it = std::ranges::find_if(
+      rank.returns, [&](const CountedReturn& one) { return one.tid == tid && one.back == back; });
+  return back != 0 && it != rank.returns.end() ? &*it : nullptr;
 }
 
-std::string path_text(const std::vector<std::string>& frames) {
-  std::string text;
-  const auto add = [&](std::string_view one) {
-    if (!text.empty()) text += " < ";
-    text += one;
-  };
-  const bool cut = frames.size() > kInnerFrames + kOuterFrames + 1;
-  for (std::size_t i = 0; i < frames.size(); ++i) {
-    if (cut && i == kInnerFrames) add("...");
-    if (cut && i >= kInnerFrames && i < frames.size() - kOuterFrames) continue;
-    add(frames[i]);
+// A thread that MPI or OpenMP has started: all its code is theirs.  Of the C library's own (a timer's) there
+// is none that could be left out, for it calls what the user gave it.
+bool is_runtimes_own(const RankStack& stack) {
+  if (!stack.whole) return false;
+  bool runtime = false;
+  for (const RankFrame& frame : stack.frames) {
+    const WhoseCode whose = whose_code(frame.module);
+    if (frame.program || whose == WhoseCode::users) return false;
+    runtime |= whose == WhoseCode::runtime;
   }
-  return text.substr(0, kMostPath);
+  return runtime;
 }
 
-// Of two paths what they have in common, from main inwards.
-std::vector<std::string> common(const std::vector<std::string>& a, const std::vector<std::string>& b) {
-  const auto [end, other] = std::mismatch(a.rbegin(), a.rend(), b.rbegin(), b.rend());
-  return {end.base(), a.end()};
+void doubt(Seen& seen, Doubt why, std::string text) {
+  if (seen.doubt >= why) return;  // a thread says more than a count that is not there yet
+  seen.doubt = why;
+  seen.doubt_text = text.substr(0, kMostDoubt);
+}
+
+// Takes one count of returns into what is known of the rank.  False where the call did return.
+bool take_count(Seen& seen, const CountedReturn* count, std::string_view whose) {
+  if (count == nullptr)
+    doubt(seen, Doubt::uncounted, fmt::format("whether {} returns was not counted yet", whose));
+  else if (!count->why.empty())
+    doubt(seen, Doubt::uncounted, fmt::format("whether {} returns cannot be counted: {}", whose, count->why));
+  else if (count->returns > 0)
+    return false;
+  else
+    seen.proven = std::min(seen.proven, count->counted);
+  return true;
+}
+
+// Is it proven that a rank that looks like one that waits does wait?  False: one of its calls did return.
+bool prove(const Rank& rank, const std::vector<Place>& places, bool first_waits, Seen& seen) {
+  seen.proven = Micros::max();
+  bool stays = true;
+  // In all rounds it must be the call whose return was counted.
+  const std::uint64_t back = places.front().back;
+  const bool one_place = std::ranges::all_of(places, [&](const Place& p) { return p.back == back; });
+  // (Of a thread that stands for the first one nobody knows the number before it is found below.)
+  if (first_waits) stays &= take_count(seen, one_place ? counted(rank, rank.pid, back) : nullptr, "the call");
+  // An operation of the user's, say, in a library of his: how long that takes nobody knows.
+  for (const Place& place : places)
+    if (!place.strange.empty())
+      doubt(seen, Doubt::thread, fmt::format("code of {} that {} runs", place.strange, place.call));
+  if (!rank.others_seen) doubt(seen, Doubt::uncounted, "its other threads were not looked at");
+  if (rank.others_left > 0)
+    doubt(seen, Doubt::thread, fmt::format("{} more threads, which were not looked at", rank.others_left));
+  for (const OtherThread& other : rank.others) {
+    if (other.tid == rank.pid && first_waits) continue;
+    const std::string who = fmt::format("thread {}", other.tid);
+    if (other.stack < 0) {
+      doubt(seen, Doubt::thread, fmt::format("{}, whose stack was not read", who));
+      continue;
+    }
+    const RankStack& stack = rank.stacks[static_cast<std::size_t>(other.stack)];
+    const Place place = place_of(stack);
+    // One that is in MPI as well waits as the first does, and must be proven to.
+    if (place.in_mpi && !place.strange.empty())
+      doubt(seen, Doubt::thread, fmt::format("{} in code of {}", who, place.strange));
+    else if (place.in_mpi)
+      stays &= take_count(seen, counted(rank, other.tid, place.back), who + "'s call of " + place.call);
+    else if (!is_runtimes_own(stack))
+      doubt(seen, Doubt::thread,
+            fmt::format("{} in {} ({})", who, path_text(place.frames),
+                        other.call.empty() ? "it runs" : other.call));
+  }
+  if (seen.doubt != Doubt::none || seen.proven == Micros::max()) seen.proven = Micros(0);
+  return stays;
+}
+
+// Does nothing show that a rank gets on which seems to?  It changes something while its call does not return:
+// another thread does.  Or it asks MPI for what is not there, again and again, and does little else.
+bool gets_nowhere(const Rank& rank, const std::vector<Place>& places) {
+  if (std::ranges::any_of(places, &Place::copies)) return false;
+  const std::uint64_t back = places.front().back;
+  if (std::ranges::all_of(places, [&](const Place& p) { return p.in_mpi && p.back == back; })) {
+    const CountedReturn* count = counted(rank, rank.pid, back);
+    if (count != nullptr && count->why.empty() && count->returns == 0) return true;
+  }
+  std::size_t asks = 0;
+  for (const Place& place : places) {
+    if (place.in_mpi && !is_test(place.call)) return false;
+    asks += place.in_mpi;
+  }
+  return asks * 2 > places.size();
 }
 
 }  // namespace
+
+bool data_on_its_way(const RankReport& report) {
+  return report.network_rate > kCarries || report.unsent_bytes > 0 || report.socket_rate > kSends;
+}
 
 // What needs no stack first (ended, stopped, on the disk); then where all rounds stand: outside MPI, in MPI
 // on the move, or in one call that was not left.
@@ -109,8 +147,8 @@ Seen see(const Rank& rank) {
     seen.standing = Standing::stopped;
     return seen;
   }
-  std::vector<Place> places;
-  std::vector<std::uint64_t> held;
+  std::vector<Place> places, second;  // of the first thread; of another one within MPI
+  std::vector<std::uint64_t> held, second_held;
   std::optional<std::vector<std::string>> users_thread;
   bool slept = true, ready = true;
   std::size_t on_disk = 0;
@@ -130,6 +168,10 @@ Seen see(const Rank& rank) {
       const bool users = std::ranges::any_of(other.frames, &RankFrame::program);
       Place place = place_of(other);
       if (users && !place.in_mpi) users_thread = std::move(place.frames);
+      if (place.in_mpi && second.size() < places.size()) {
+        second_held.push_back(other.held);
+        second.push_back(std::move(place));
+      }
     }
   }
   // In most rounds, for a sleep on the disk is short in a healthy program; or where it left no stack to look
@@ -148,11 +190,35 @@ Seen see(const Rank& rank) {
     if (io) seen.standing = Standing::moves;
     return seen;
   }
+  const auto all_same = [](const auto& list) {
+    return std::ranges::adjacent_find(list, std::not_equal_to<>()) == list.end();
+  };
+  // The first thread only waits for another one, which is in MPI: that one stands for the rank.  (In the
+  // first round nobody knows yet which threads use the processor.  One that gets little of it, or sleeps in
+  // the call, is found by a look that proves.)
+  const bool joins = slept && !users_thread && all_same(held) && std::ranges::none_of(places, &Place::in_mpi);
+  if (joins && (second.empty() || second.size() + 1 < places.size())) {
+    second.clear();
+    second_held.clear();
+    for (const OtherThread& other : rank.others) {
+      if (other.stack < 0 || other.tid == rank.pid || !second.empty()) continue;
+      const RankStack& stack = rank.stacks[static_cast<std::size_t>(other.stack)];
+      if (Place place = place_of(stack); place.in_mpi) {
+        second_held.push_back(stack.held);
+        second.push_back(std::move(place));
+      }
+    }
+  }
+  const bool stand_in = joins && !second.empty();
+  if (stand_in) {
+    places.swap(second);
+    held.swap(second_held);
+  }
   // What all rounds have in common is where it stands; what differs is what it does there.
   std::vector<std::string> path = places.front().frames;
   for (const Place& place : places) path = common(path, place.frames);
   const double cpu = static_cast<double>(last.cpu_us - first.cpu_us);
-  const bool same = std::ranges::adjacent_find(held, std::not_equal_to<>()) == held.end();
+  const bool same = all_same(held);
   const bool in_mpi = std::ranges::all_of(places, &Place::in_mpi);
   seen.call = in_mpi && !users_thread &&
                       std::ranges::all_of(places, [&](const Place& p) { return p.call == places[0].call; })
@@ -173,8 +239,45 @@ Seen see(const Rank& rank) {
     seen.standing =
         what_it_waits_for(seen.call) == MpiWait::outside ? Standing::waits_outside : Standing::waits;
     seen.held = held.back();
+    // What stands may be a loop that came back to the same: the count says so.
+    if (!prove(rank, places, !stand_in, seen)) {
+      seen.standing = Standing::moves;
+      seen.held = 0;
+    }
   }
+  const bool seems_busy = seen.standing == Standing::moves || seen.standing == Standing::computes;
+  seen.nowhere = is_wait(seen.standing) || (seems_busy && !io && !users_thread && gets_nowhere(rank, places));
   return seen;
+}
+
+// What the network of the node and the ranks' own connections carried in this look and since the one before.
+void History::take_traffic(const RankLook& look, TimePoint begin, TimePoint end, RankReport& report) {
+  report.unsent_bytes = look.unsent_bytes;
+  const auto rate = [&](std::int64_t bytes) {
+    return static_cast<std::int64_t>(static_cast<double>(bytes) /
+                                     std::chrono::duration<double>(end - begin).count());
+  };
+  if (look.network_bytes >= 0 && end > begin) report.network_rate = rate(look.network_bytes);
+  // From look to look, so that nothing between them is missed.  (Less than before: one was closed.)
+  if (look.socket_bytes >= 0) {
+    if (socket_bytes_ >= 0 && end > socket_at_)
+      report.socket_rate =
+          static_cast<std::int64_t>(static_cast<double>(std::abs(look.socket_bytes - socket_bytes_)) /
+                                    std::chrono::duration<double>(end - socket_at_).count());
+    socket_bytes_ = look.socket_bytes;
+    socket_at_ = end;
+  }
+  // What was on its way may have arrived and let ranks go on: since then they have to wait anew.
+  if (data_on_its_way(report)) calm_since_ = end;
+  if (begin < end) {
+    if (calm_since_ == kNoTime) calm_since_ = begin;
+    report.calm = end - calm_since_;
+  }
+  // (What is not known neither speaks for silence nor against it.)
+  if (data_on_its_way(report) || report.socket_rate > kSilent)
+    silent_since_ = kNoTime;
+  else if (report.socket_rate >= 0 && silent_since_ == kNoTime)
+    silent_since_ = end;
 }
 
 // Joins this look with the one before: a rank that stands as it did has done so since then.  Then ranks that
@@ -184,8 +287,10 @@ RankReport History::take(const RankLook& look) {
   std::map<std::pair<std::string, std::int64_t>, Known> now;
   TimePoint begin = kNever, end = look.at;
   for (const Rank& rank : look.ranks) {
-    Known known{rank.pid, rank.size, see(rank), kNoTime};
+    Known known{rank.pid, rank.size, see(rank), kNoTime, Micros(0)};
     known.since = known.seen.first;
+    known.proven = known.seen.proven;
+    if (known.seen.nowhere) known.nowhere_since = known.seen.first;
     const std::pair key{rank.world, rank.rank};
     const auto before = known_.find(key);
     if (before != known_.end()) {
@@ -193,13 +298,19 @@ RankReport History::take(const RankLook& look) {
       // It may have left the call between two looks only where it holds something else now.
       // The same process, or it is another run of that rank: a wait is not carried over a restart.
       if (old.pid == known.pid && old.seen.standing == known.seen.standing &&
-          old.seen.held == known.seen.held && old.seen.path == known.seen.path)
+          old.seen.held == known.seen.held && old.seen.path == known.seen.path) {
         known.since = old.since;
+        // From the last doubt on: what was counted before it says nothing of what the doubt stood for.
+        if (known.seen.doubt == Doubt::none) known.proven += old.proven;
+      }
+      if (old.pid == known.pid && known.seen.nowhere && old.nowhere_since != kNoTime)
+        known.nowhere_since = old.nowhere_since;
     }
     if (known.seen.first != kNoTime) begin = std::min(begin, known.seen.first);
     end = std::max(end, known.seen.last);
     now.emplace(key, std::move(known));
   }
+  take_traffic(look, begin, end, report);
   // Gone since, with its process: when, nobody saw; it is counted from this look.
   for (auto& [key, known] : known_) {
     if (now.contains(key) || now.size() >= kMostRanksOfNode) continue;
@@ -224,23 +335,34 @@ RankReport History::take(const RankLook& look) {
       return g.call == seen.call && g.path == seen.path;
     });
     const Micros held = seen.last - known.since;
+    const bool nowhere = known.nowhere_since != kNoTime && silent_since_ != kNoTime;
+    const Micros gone =
+        nowhere ? std::max(Micros(0), seen.last - std::max(known.nowhere_since, silent_since_)) : Micros(0);
     const auto number = static_cast<TaskId>(rank);
     if (group != report.groups.end()) {
       group->ranks.add(number);
       group->size = std::max(group->size, known.size);
       // The shortest: since then all of the group have waited.
       group->held = std::min(group->held, held);
+      group->proven = std::min(group->proven, known.proven);
+      group->nowhere = std::min(group->nowhere, gone);
+      if (is_wait(seen.standing) && seen.doubt > group->doubt) {
+        group->doubt = seen.doubt;
+        group->doubt_text = fmt::format("rank {}: {}", number, seen.doubt_text);
+      }
     } else if (report.groups.size() < kMostGroups) {
       RankGroup made{world, known.size, seen.standing, seen.call, seen.path, {}, held};
       made.ranks.add(number);
+      made.nowhere = gone;
+      if (is_wait(seen.standing)) {
+        made.proven = known.proven;
+        made.doubt = seen.doubt;
+        if (seen.doubt != Doubt::none) made.doubt_text = fmt::format("rank {}: {}", number, seen.doubt_text);
+      }
       report.groups.push_back(std::move(made));
     }
   }
   known_ = std::move(now);
-  report.unsent_bytes = look.unsent_bytes;
-  if (look.network_bytes >= 0 && end > begin)
-    report.network_rate = static_cast<std::int64_t>(static_cast<double>(look.network_bytes) /
-                                                    std::chrono::duration<double>(end - begin).count());
   report.unread = look.unread;
   return report;
 }

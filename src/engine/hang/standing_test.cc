@@ -62,6 +62,19 @@ TEST(Standing, EachWayToStand) {
        Standing::computes, "", "loop < thread_main"},
       {"another thread polls for MPI", thrice({kRecv, 1, 'S', 500'000, 0, "poll@mpi < progress@mpi"}),
        Standing::waits, "MPI_Recv", "MPI_Recv < exchange < main"},
+      {"waits for a thread that polls in a call",
+       thrice({"futex@libc.so.6 < pthread_join@libc.so.6 < main", 1, 'S', 500'000, 0,
+               "poll@mpi < PMPI_Recv@mpi < receive < thread_main"}),
+       Standing::waits, "MPI_Recv", "MPI_Recv < receive < thread_main"},
+      {"waits for a thread that makes calls",
+       {{"futex@libc.so.6 < pthread_join@libc.so.6 < main", 1, 'S'},
+        {"futex@libc.so.6 < pthread_join@libc.so.6 < main", 1, 'S', 500'000, 0,
+         "poll@mpi < PMPI_Recv@mpi < receive"},
+        {"futex@libc.so.6 < pthread_join@libc.so.6 < main", 1, 'S', 500'000, 0,
+         "poll@mpi < PMPI_Send@mpi < receive"}},
+       Standing::moves,
+       "",
+       "receive"},
       {"sleeps outside",
        thrice({"clock_nanosleep@libc < nanosleep@libc < sleep@libc < pause < main", 1, 'S', 0}),
        Standing::still, "", "sleep < pause < main"},
@@ -81,6 +94,92 @@ TEST(Standing, EachWayToStand) {
     EXPECT_EQ(seen.call, row.call) << row.what;
     EXPECT_EQ(seen.path, row.path) << row.what;
   }
+}
+
+// What stands against it that a rank which looks so does wait; the first rows look alike in every stack.
+TEST(Standing, WhatProvesAWait) {
+  Given steady{kRecv}, loops{kRecv}, helped{kRecv}, progress{kRecv}, timer{kRecv}, own{kRecv};
+  Given operation{"add@libphysics.so < reduce@mpi < PMPI_Reduce@mpi < main"};
+  loops.returns = 1;
+  helped.sleeper = "clock_nanosleep@libc.so.6 < sleep@libc.so.6 < listen < libc.so.6+0x89@libc.so.6";
+  progress.sleeper = "epoll_wait@libc.so.6 < ucs_event_set_wait@libucs.so.0 < libc.so.6+0x89@libc.so.6";
+  timer.sleeper = "sigwaitinfo@libc.so.6 < libc.so.6+0x89@libc.so.6";
+  own.sleeper = "poll@libc.so.6 < serve@libserver.so < libc.so.6+0x89@libc.so.6";
+  const struct {
+    const char* what;
+    Given given;
+    Standing standing;
+    Doubt doubt;
+    const char* text;
+  } rows[] = {
+      {"stands", steady, Standing::waits, Doubt::none, ""},
+      {"comes back to the same", loops, Standing::moves, Doubt::none, ""},
+      {"a thread sleeps for a time", helped, Standing::waits, Doubt::thread,
+       "thread 6000 in sleep < listen (clock_nanosleep)"},
+      {"a thread of the library's", progress, Standing::waits, Doubt::none, ""},
+      {"a timer's thread", timer, Standing::waits, Doubt::thread,
+       "thread 6000 in sigwaitinfo < libc.so.6+0x89 (clock_nanosleep)"},
+      {"an operation of the user's, in a library of his", operation, Standing::waits, Doubt::thread,
+       "code of libphysics.so that MPI_Reduce runs"},
+      {"a thread of a library of the user's", own, Standing::waits, Doubt::thread,
+       "thread 6000 in poll < serve (clock_nanosleep)"},
+  };
+  for (const auto& row : rows) {
+    const Seen seen = see(rank(0, 4, thrice(row.given)));
+    EXPECT_EQ(to_string(seen.standing), to_string(row.standing)) << row.what;
+    if (row.standing != Standing::waits) continue;
+    EXPECT_EQ(to_string(seen.doubt), to_string(row.doubt)) << row.what;
+    EXPECT_EQ(seen.doubt_text, row.text) << row.what;
+    EXPECT_EQ(seen.proven, Micros(row.doubt == Doubt::none ? 1'400'000 : 0)) << row.what;
+  }
+}
+
+TEST(Standing, WhatWasNotCountedOrNotReadIsADoubt) {
+  const auto doubt_of = [](const auto& change) {
+    Rank r = rank(0, 4, thrice({kRecv}));
+    change(r);
+    return see(r);
+  };
+  EXPECT_EQ(doubt_of([](Rank& r) { r.returns.clear(); }).doubt, Doubt::uncounted);
+  EXPECT_EQ(doubt_of([](Rank& r) { r.returns[0].back += 8; }).doubt, Doubt::uncounted) << "of another call";
+  EXPECT_EQ(doubt_of([](Rank& r) { r.returns[0].tid += 1; }).doubt, Doubt::uncounted) << "of another thread";
+  EXPECT_EQ(doubt_of([](Rank& r) { r.others_seen = false; }).doubt, Doubt::uncounted);
+  EXPECT_EQ(doubt_of([](Rank& r) { r.returns[0].why = "Permission denied"; }).doubt_text,
+            "whether the call returns cannot be counted: Permission denied");
+  EXPECT_EQ(doubt_of([](Rank& r) { r.others_left = 3; }).doubt, Doubt::thread);
+  EXPECT_EQ(doubt_of([](Rank& r) { r.others.push_back({9, "poll", -1}); }).doubt, Doubt::thread);
+  // Another thread in a call of MPI waits, too, where that does not return either.
+  const auto second = [](Rank& r) {
+    r.others.push_back({9, "", static_cast<std::int64_t>(r.stacks.size())});
+    r.stacks.push_back(stack("poll@mpi < PMPI_Wait@mpi < listen < start@libc.so.6"));
+  };
+  EXPECT_EQ(doubt_of(second).doubt, Doubt::uncounted);
+  const auto with_count = [&](std::int64_t returns) {
+    return doubt_of([&](Rank& r) {
+      second(r);
+      r.returns.push_back({9, r.stacks.back().back, Micros(1'000'000), returns, ""});
+    });
+  };
+  EXPECT_EQ(with_count(0).doubt, Doubt::none);
+  EXPECT_EQ(with_count(0).proven, Micros(1'000'000)) << "the shortest";
+  EXPECT_EQ(to_string(with_count(1).standing), "moves");
+}
+
+// A thread that gets little of the processor is found where all threads are looked at.
+TEST(Standing, AThreadInACallStandsForOneThatJoinsIt) {
+  Rank r = rank(0, 4, thrice({"futex@libc.so.6 < pthread_join@libc.so.6 < main", 1, 'S', 0}));
+  EXPECT_EQ(to_string(see(r).standing), "still");
+  r.others.push_back({9, "epoll_wait", static_cast<std::int64_t>(r.stacks.size())});
+  r.stacks.push_back(stack("poll@mpi < PMPI_Recv@mpi < receive < thread_main", 7));
+  EXPECT_EQ(to_string(see(r).standing), "waits");
+  EXPECT_EQ(see(r).held, 7u);
+  EXPECT_EQ(to_string(see(r).doubt), "uncounted");
+  r.returns.push_back({9, r.stacks.back().back, Micros(1'000'000), 0, ""});
+  EXPECT_EQ(see(r).call, "MPI_Recv");
+  EXPECT_EQ(see(r).proven, Micros(1'000'000));
+  // Where the first one sleeps for a time, it does not only join.
+  r.others.push_back({r.pid, "nanosleep", 0});
+  EXPECT_EQ(to_string(see(r).doubt), "thread");
 }
 
 TEST(Standing, APathIsShort) {
@@ -128,6 +227,103 @@ TEST(History, HowLongItHasStoodSo) {
   Rank again = rank(0, 2, thrice({kRecv, 5}), later);
   again.pid = 5;
   EXPECT_EQ(held_after(again), anew) << "another process";
+}
+
+// Who seems to go on, and gets nowhere.
+TEST(Standing, WhoOnlyAsksGetsNowhere) {
+  const std::string test = "poll@mpi < PMPI_Test@mpi < serve < main",
+                    probe = "PMPI_Iprobe@mpi < serve < main";
+  Given loop{kRecv}, touched{kRecv};
+  loop.returns = 1;
+  const struct {
+    const char* what;
+    std::vector<Given> rounds;
+    Standing standing;
+    bool nowhere;
+  } rows[] = {
+      {"waits", thrice({kRecv}), Standing::waits, true},
+      {"asks", {{test, 1}, {test, 2}, {test, 3}}, Standing::moves, true},
+      {"asks this and that", {{test, 1}, {probe, 2}, {test, 3}}, Standing::moves, true},
+      {"asks, and counts between", {{test, 1}, {"serve < main", 2}, {test, 3}}, Standing::computes, true},
+      {"asks now and then", {{"work < main", 1}, {test, 2}, {"work < main", 3}}, Standing::computes, false},
+      {"asks and receives", {{test, 1}, {kRecv, 2}, {test, 3}}, Standing::moves, false},
+      {"receives again and again", thrice(loop), Standing::moves, false},
+      {"another thread changes what it holds", {{kRecv, 1}, {kRecv, 1}, {kRecv, 2}}, Standing::moves, true},
+      {"computes", thrice({"work < main"}), Standing::computes, false},
+      {"reads between", thrice({test, 1, 'R', 500'000, 5'000'000}), Standing::moves, false},
+      {"sleeps", thrice({"sleep@libc.so.6 < main", 1, 'S', 0}), Standing::still, false},
+  };
+  for (const auto& row : rows) {
+    const Seen seen = see(rank(0, 4, row.rounds));
+    EXPECT_EQ(to_string(seen.standing), to_string(row.standing)) << row.what;
+    EXPECT_EQ(seen.nowhere, row.nowhere) << row.what;
+  }
+}
+
+TEST(History, HowLongNobodyGetsAnywhere) {
+  TimePoint at = from_micros(1'000'000'000);
+  History history;
+  const auto next = [&](std::string_view path, std::int64_t sockets) {
+    static std::uint64_t held = 0;
+    const std::string place(path);
+    RankLook look = look_of({rank(0, 2, {{place, ++held}, {place, ++held}, {place, ++held}}, at)});
+    look.network_bytes = look.unsent_bytes = 0;
+    look.socket_bytes = sockets;
+    at += Micros(3'000'000);
+    return history.take(look).groups.at(0).nowhere;
+  };
+  const char* const test = "PMPI_Test@mpi < serve < main";
+  EXPECT_EQ(next(test, 500), Micros(0)) << "nobody knows whether something is sent";
+  EXPECT_EQ(next(test, 500), Micros(0)) << "from now on";
+  EXPECT_EQ(next(test, -1), Micros(3'000'000));
+  EXPECT_EQ(next(test, 520), Micros(6'000'000)) << "next to nothing";
+  EXPECT_EQ(next("work < main", 520), Micros(0));
+  EXPECT_EQ(next(test, 520), Micros(1'400'000)) << "anew";
+  EXPECT_EQ(next(test, 2000), Micros(0)) << "something was sent";
+  EXPECT_EQ(next(test, 2000), Micros(0));
+  EXPECT_EQ(next(test, 2000), Micros(3'000'000));
+}
+
+// From the last doubt on: what was counted before it says nothing.
+TEST(History, HowLongItIsProven) {
+  TimePoint at = from_micros(1'000'000'000);
+  History history;
+  Given helped{kRecv};
+  helped.sleeper = "poll < listen";
+  const auto next = [&](const Given& given) {
+    const RankReport report = history.take(look_of({rank(0, 2, thrice(given), at)}));
+    at += Micros(3'000'000);
+    return report.groups.at(0);
+  };
+  EXPECT_EQ(next({kRecv}).proven, Micros(1'400'000));
+  EXPECT_EQ(next({kRecv}).proven, Micros(2'800'000));
+  const RankGroup doubted = next(helped);
+  EXPECT_EQ(doubted.proven, Micros(0));
+  EXPECT_EQ(doubted.doubt, Doubt::thread);
+  EXPECT_EQ(doubted.doubt_text, "rank 0: thread 6000 in poll < listen (clock_nanosleep)");
+  EXPECT_EQ(next({kRecv}).proven, Micros(1'400'000)) << "anew";
+  EXPECT_EQ(next({kRecv, 2}).proven, Micros(1'400'000)) << "it left the call";
+  EXPECT_EQ(next({kRecv, 2}).proven, Micros(2'800'000));
+}
+
+TEST(History, SinceWhenNothingIsOnItsWay) {
+  TimePoint at = from_micros(1'000'000'000);
+  History history;
+  const auto next = [&](std::int64_t network, std::int64_t unsent, std::int64_t sockets) {
+    RankLook look = look_of({rank(0, 2, thrice({kRecv}), at)});
+    look.network_bytes = network;
+    look.unsent_bytes = unsent;
+    look.socket_bytes = sockets;
+    at += Micros(3'000'000);
+    return history.take(look).calm;
+  };
+  EXPECT_EQ(next(0, 0, 7'000'000), Micros(1'400'000)) << "before it began";
+  EXPECT_EQ(next(-1, -1, -1), Micros(4'400'000)) << "nobody knows: then nothing is held against it";
+  EXPECT_EQ(next(0, 0, 7'012'000), Micros(0)) << "small messages between the ranks, since the first look";
+  EXPECT_EQ(next(0, 0, 7'012'400), Micros(3'000'000)) << "what shows that the others are there";
+  EXPECT_EQ(next(0, 8, 7'012'400), Micros(0));
+  EXPECT_EQ(next(9'000'000, 0, 7'012'400), Micros(0));
+  EXPECT_EQ(next(100'000, 0, -1), Micros(3'000'000)) << "of other jobs";
 }
 
 TEST(History, ARankThatIsGoneIsToldOfForAWhile) {

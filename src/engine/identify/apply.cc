@@ -133,7 +133,7 @@ void on_job_seen(State& s, const View& view, Case* c, const Event& e) {
     run->nodes.clear();
     run->down_nodes.clear();
     run->ended_at = kNoTime;
-    run->hang = Json();
+    run->hang = run->suspicion = Json();
     run->starved.clear();
   }
   run->job = std::move(job);
@@ -239,8 +239,9 @@ void on_hang_seen(State&, const View&, Case* c, const Event& e) {
   Run* run = c ? run_named(*c, e) : nullptr;
   // A word on a run before its restart, or on one that has ended meanwhile, is none on this one.
   if (run == nullptr || ended(run->outcome) || e.body["job_id"].as_int() != run->job.job_id) return;
+  // (Told a second time it is proven: since when it hangs stays.)
+  if (!run->hangs()) run->hang_at = e.at;
   run->hang = e.body["judgement"];
-  run->hang_at = e.at;
   run->hang_over_at = kNoTime;
 }
 
@@ -248,6 +249,13 @@ void on_hang_over(State&, const View&, Case* c, const Event& e) {
   Run* run = c ? run_named(*c, e) : nullptr;
   if (run == nullptr || !run->hangs() || ended(run->outcome)) return;
   run->hang_over_at = e.at;
+}
+
+// Told behind its end.  Only where that was no end of its own it says something.
+void on_hang_suspected(State&, const View&, Case* c, const Event& e) {
+  Run* run = c ? run_named(*c, e) : nullptr;
+  if (run == nullptr || run->hangs() || e.body["job_id"].as_int() != run->job.job_id) return;
+  if (run->outcome == Outcome::failed && run->symptom == Symptom::stall) run->suspicion = e.body["judgement"];
 }
 
 void on_starved_seen(State&, const View&, Case* c, const Event& e) {
@@ -317,6 +325,7 @@ constexpr auto kKinds = std::to_array<KindRow>({
     {kCancelRequested, on_cancel_requested},
     {kHangSeen, on_hang_seen},
     {kHangOver, on_hang_over},
+    {kHangSuspected, on_hang_suspected},
     {kStarvedSeen, on_starved_seen},
     {kVerdict, on_verdict},
     {kCaseClosed, on_case_closed},

@@ -119,7 +119,7 @@ struct Starved {
 };
 
 struct Run {
-  static constexpr int kFields = 34;  ///< base/state_archive.h
+  static constexpr int kFields = 35;  ///< base/state_archive.h
   RunId id;
   int attempt = 1;    ///< of the submission; the key is "c17.r2.a1"
   int spent = 0;      ///< attempts before it that count: see tries() and refusals()
@@ -145,8 +145,9 @@ struct Run {
   /// Its ranks do not go on (engine/hang), as told last; null where they do, or nobody looked.
   Json hang;
   TimePoint hang_at = kNoTime, hang_over_at = kNoTime;  ///< journal stamps; over: they went on after all
-  std::vector<Starved> starved;                         ///< by node, as told last
-  std::vector<NodeResult> results;                      ///< of a verification
+  Json suspicion;  ///< of one that ran into its limit: it looked like a hang to the last; else null
+  std::vector<Starved> starved;      ///< by node, as told last
+  std::vector<NodeResult> results;   ///< of a verification
   std::vector<Incarnation> earlier;  ///< of the same job, oldest first; the first and the latest few
 
   std::string key() const { return id.text() + ".a" + std::to_string(attempt); }
@@ -155,6 +156,8 @@ struct Run {
   bool is_check() const { return id.kind == RunKind::check; }
   bool live() const { return bound && !ended(outcome); }
   bool hangs() const { return hang.is_object() && hang_over_at == kNoTime; }
+  /// Nobody could let its ranks go on: it may be ended, where its owner wants that.
+  bool hang_is_proven() const { return hangs() && hang["proven"].as_bool(); }
   /// All its ranks waited for each other: no slow node makes that.
   bool is_deadlock() const { return hangs() && hang["why"].as_string() == "deadlock"; }
   /// It hangs with every rank that is left in MPI_Finalize: its work was done.  Some MPI libraries do that to

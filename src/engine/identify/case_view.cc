@@ -107,6 +107,7 @@ Json run_view(const Run& run) {
     view.set("hang", Json(run.hang))
         .set("hang_at", to_micros(run.hang_at))
         .set("hang_over_at", to_micros(run.hang_over_at));
+  if (run.suspicion.is_object()) view.set("suspicion", Json(run.suspicion));
   return view;
 }
 

@@ -89,10 +89,11 @@ void Look::next_steps() {
 
 // A run that hangs would only use up its time limit.  Its owner said so when he submitted it (--hang=cancel),
 // the one case in which his own job is ours to end; where another engine works on it, that one has the word.
+// What only looks like a hang is told of and no more: a healthy program must never be ended.
 void Look::end_hangs() {
   if (c_.options.hang != HangMode::cancel) return;
   for (const Run& run : c_.programs)
-    if (run.hangs() && run.outcome == Outcome::running && !run.cancel_wanted &&
+    if (run.hang_is_proven() && run.outcome == Outcome::running && !run.cancel_wanted &&
         has_claim(c_.programs.front()))
       cancel(run, "its ranks do not go on: " + run.hang["text"].as_string());
 }

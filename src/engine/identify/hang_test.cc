@@ -40,12 +40,14 @@ class HangTest : public testing::Test {
     job.restart_cnt = restarts;
     event(kJobSeen, Json::object({{"run", "c1.r1"}, {"job", job.to_json()}}));
   }
-  void hang(JobId job = 100, const char* why = "deadlock") {
-    event(
-        kHangSeen,
-        Json::object({{"run", "c1.r1"},
-                      {"job_id", job},
-                      {"judgement", Json::object({{"word", "hang"}, {"why", why}, {"text", "all wait"}})}}));
+  void hang(JobId job = 100, const char* why = "deadlock", bool proven = true) {
+    event(kHangSeen, Json::object({{"run", "c1.r1"},
+                                   {"job_id", job},
+                                   {"judgement", Json::object({{"word", "hang"},
+                                                               {"why", why},
+                                                               {"text", "all wait"},
+                                                               {"proven", proven},
+                                                               {"unproven", proven ? "" : "a thread"}})}}));
   }
   // Asks, grants what is claimed, and notes what is intended.
   std::vector<Command> decided() {
@@ -95,6 +97,24 @@ TEST_F(HangTest, CancelEndsTheRunAndThatIsAFailure) {
   EXPECT_EQ(r1().symptom, Symptom::stall);
 }
 
+TEST_F(HangTest, WhatIsNotProvenIsToldAndEndsNothing) {
+  running("cancel");
+  hang(100, "in_doubt", false);
+  EXPECT_TRUE(r1().hangs());
+  const TimePoint since = r1().hang_at;
+  EXPECT_TRUE(decided().empty());
+  // A journal of before says nothing of proofs.
+  event(
+      kHangSeen,
+      Json::object({{"run", "c1.r1"},
+                    {"job_id", 100},
+                    {"judgement", Json::object({{"word", "hang"}, {"why", "deadlock"}, {"text", "all"}})}}));
+  EXPECT_TRUE(decided().empty());
+  hang();
+  EXPECT_EQ(r1().hang_at, since);
+  ASSERT_EQ(decided().size(), 1u);
+}
+
 TEST_F(HangTest, WhoCancelsAHangingJobHimselfIsHeard) {
   running("notify");
   hang();
@@ -107,6 +127,31 @@ TEST_F(HangTest, WhereItWentOnNothingIsEnded) {
   hang();
   event(kHangOver, Json::object({{"run", "c1.r1"}, {"job_id", 100}}));
   EXPECT_TRUE(decided().empty());
+}
+
+TEST_F(HangTest, WhatARunLookedLikeToTheLastIsKeptOfOneThatRanIntoItsLimit) {
+  const auto suspected = [&](JobId job = 100) {
+    event(kHangSuspected,
+          Json::object({{"run", "c1.r1"},
+                        {"job_id", job},
+                        {"judgement", Json::object({{"word", "suspicion"}, {"call", "MPI_Recv"}})}}));
+    return r1().suspicion.is_object();
+  };
+  running("cancel");
+  EXPECT_FALSE(suspected()) << "it runs";
+  see("TIMEOUT");
+  EXPECT_FALSE(suspected(101)) << "of another job";
+  EXPECT_TRUE(suspected());
+  EXPECT_FALSE(r1().hangs()) << "and decides nothing";
+  EXPECT_EQ(case_view(state_.cases.at(1))["runs"].items()[0]["suspicion"]["call"].as_string(), "MPI_Recv");
+}
+
+TEST_F(HangTest, OfARunThatEndedByItselfNoSuspicionIsKept) {
+  running("notify");
+  see("COMPLETED");
+  event(kHangSuspected, Json::object({{"run", "c1.r1"}, {"job_id", 100}, {"judgement", Json::object({})}}));
+  event(kHangSuspected, Json());
+  EXPECT_FALSE(r1().suspicion.is_object());
 }
 
 TEST_F(HangTest, AnotherEnginesJobIsNotEnded) {

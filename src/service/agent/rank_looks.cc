@@ -31,6 +31,40 @@ bool all_go_on(const RankReport& report) {
   return !goes_on.empty() && std::ranges::all_of(goes_on, [](const auto& one) { return one.second; });
 }
 
+// The calls of MPI that the threads of a look's ranks were in, as far as they were told of.
+std::vector<CallReturn> calls_of(const RankLook& look) {
+  std::vector<CallReturn> calls;
+  const auto add = [&](const Rank& rank, std::int64_t tid, std::size_t stack) {
+    const std::uint64_t back = rank.stacks[stack].back;
+    if (back != 0 && calls.size() < kMostReturns) calls.push_back({rank.pid, tid, back});
+  };
+  for (const Rank& rank : look.ranks) {
+    // (On a busy machine one does not stop in time for each round.)
+    const auto last = std::find_if(rank.rounds.rbegin(), rank.rounds.rend(),
+                                   [](const RankRound& round) { return !round.stacks.empty(); });
+    if (last != rank.rounds.rend()) add(rank, rank.pid, last->stacks.front());
+    for (const OtherThread& other : rank.others)
+      if (other.tid != rank.pid && other.stack >= 0)
+        add(rank, other.tid, static_cast<std::size_t>(other.stack));
+  }
+  return calls;
+}
+
+// They may ask for what does not come.
+bool all_in_mpi(const RankLook& look) {
+  return std::ranges::all_of(look.ranks, [](const Rank& rank) {
+    return !rank.rounds.empty() && !rank.rounds.back().stacks.empty() &&
+           rank.stacks[rank.rounds.back().stacks.front()].back != 0;
+  });
+}
+
+// A program whose calls did return looked like one that waits, and will again.
+bool a_call_returned(const RankLook& look) {
+  return std::ranges::any_of(look.ranks, [](const Rank& rank) {
+    return std::ranges::any_of(rank.returns, [](const CountedReturn& one) { return one.returns > 0; });
+  });
+}
+
 }  // namespace
 
 RankLooks::RankLooks(Loop& loop, LookAtRanks look, std::function<void(Json)> report,
@@ -76,7 +110,7 @@ void RankLooks::look(JobId id) {
   if (it == jobs_.end()) return;
   Job& job = *it->second;
   job.timer = 0;
-  RankLookOrder order{id, job.uid, {}, kNoTime};
+  RankLookOrder order{id, job.uid, {}, kNoTime, job.prove, job.returns};
   if (!job.ranks.empty() && loop_.now() - job.whole_at < kWholeEvery) {
     order.glance = job.ranks;
     order.seen = job.seen;
@@ -91,6 +125,10 @@ void RankLooks::take_whole(Job& job, const RankLook& look) {
   job.ranks.clear();
   const bool go_on = all_go_on(job.report);
   job.waited = go_on ? 0 : job.waited + 1;
+  if (std::ranges::any_of(look.ranks, &Rank::others_seen)) job.proved_at = job.whole_at;
+  job.prove =
+      !go_on || a_call_returned(look) || (all_in_mpi(look) && job.whole_at - job.proved_at >= kProveAnyway);
+  job.returns = job.prove ? calls_of(look) : std::vector<CallReturn>();
   if (!go_on) return;
   std::map<std::string_view, std::vector<std::int64_t>> programs;
   for (const Rank& rank : look.ranks)

@@ -9,7 +9,9 @@
 // hang, and whether that is still so a glance tells for a fifth of the cost (adapters/ranks/glance.h); a
 // whole look is made now and then.  Where all wait here the looks are whole, with pauses so long that they
 // use at most a hundredth of a processor: but for the first ones, for who hangs is to be told of in seconds.
-// Source: doc/design/identify.md, "Hangs".
+// From the second of these on a look also proves that they wait, which costs more: the calls in which the
+// look before found them are watched for their return (adapters/ranks/returns.h). Source:
+// doc/design/identify.md, "Hangs".
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -34,6 +36,9 @@ struct RankLookOrder {
   /// `seen` (since the node's start).
   std::vector<std::vector<std::int64_t>> glance;
   TimePoint seen = kNoTime;
+  /// A whole look also tells whether its ranks wait for certain; whether these calls return, among others.
+  bool prove = false;
+  std::vector<CallReturn> returns = {};
 };
 using LookAtRanks = std::function<void(const RankLookOrder& order, Done<RankLook> done)>;
 
@@ -56,6 +61,8 @@ class RankLooks {
   static constexpr std::chrono::seconds kLongestPause{30}, kTellAnyway{15};
   static constexpr std::chrono::seconds kGoesOnPause{3};  ///< the longest while it goes on: it may hang next
   static constexpr std::chrono::seconds kWholeEvery{30};  ///< between two whole looks, at the most
+  /// Between two looks that prove, where all ranks are in MPI and seem to go on.
+  static constexpr std::chrono::seconds kProveAnyway{15};
 
  private:
   struct Job {
@@ -66,7 +73,11 @@ class RankLooks {
     RankReport report;  ///< of the last whole look
     /// Of the last whole look, where no program of the job waits as a whole: all ranks here, by program.
     std::vector<std::vector<std::int64_t>> ranks;
-    TimePoint seen = kNoTime;      ///< its time, since the node's start
+    TimePoint seen = kNoTime;  ///< its time, since the node's start
+    /// The next look is to prove: by the last whole look a program seemed to wait here.  Its calls then.
+    bool prove = false;
+    TimePoint proved_at = kNoTime;  ///< by our clock
+    std::vector<CallReturn> returns;
     TimePoint whole_at = kNoTime;  ///< and by our clock
     std::size_t waited = 0;        ///< whole looks in a row that found a program waiting
     TimePoint told_at = kNoTime;

@@ -22,6 +22,8 @@ class RankLooksTest : public testing::Test {
             [this](const RankLookOrder& order, Done<RankLook> done) {
               asked.emplace_back(order.job, order.uid);
               glances.push_back(order.glance);
+              proofs.push_back(order.prove);
+              returns = order.returns;
               const bool enough = !order.glance.empty() && !waits && !broken;
               loop.at(loop.now() + (enough ? 10ms : 1400ms),
                       [this, enough, done = std::move(done)] { done(enough ? glanced() : answer()); });
@@ -46,9 +48,10 @@ class RankLooksTest : public testing::Test {
       rank.rounds.push_back(round);
     }
     RankStack stack;
-    if (waits) stack.frames.push_back({"PMPI_Recv", "libmpi.so", false});
+    if (waits) stack.frames.push_back({"PMPI_Recv", "libmpi.so", false}), stack.back = 0x40;
     stack.frames.push_back({"main", "a.out", true});
     rank.stacks.push_back(stack);
+    if (!returns.empty()) rank.returns = {{7, 0x40, 1400ms, call_returns, ""}};
     look.ranks.push_back(rank);
     return look;
   }
@@ -71,6 +74,9 @@ class RankLooksTest : public testing::Test {
   std::vector<Json> reports;
   std::vector<std::string> log;
   std::vector<std::vector<std::vector<std::int64_t>>> glances;  ///< of each look, asked or not
+  std::vector<bool> proofs;                                     ///< of each look
+  std::vector<CallReturn> returns;                              ///< of the last one
+  std::int64_t call_returns = 0;                                ///< what is counted of them
   bool waits = true, broken = false;
   Micros cpu{5000}, glance_cpu{3000};
   RankLooks looks;
@@ -172,6 +178,27 @@ TEST_F(RankLooksTest, OneThatBeginsToWaitIsSeenInSecondsAndLookedAtWhole) {
   ASSERT_GE(reports.size(), 2u);
   EXPECT_GE(reports.back()["report"]["groups"].items()[0]["held_us"].as_int(), 4'000'000);
   for (std::size_t i = 1; i < glances.size(); ++i) EXPECT_TRUE(glances[i].empty()) << "a wait is looked at";
+}
+
+TEST_F(RankLooksTest, WhoSeemsToWaitIsLookedAtMoreClosely) {
+  looks.take(told(1, {{17, 1000}}));
+  pass(12s);
+  ASSERT_GE(proofs.size(), 3u);
+  EXPECT_FALSE(proofs[0]) << "nobody knows it yet";
+  EXPECT_TRUE(proofs[1]);
+  EXPECT_EQ(returns, (std::vector<CallReturn>{{7, 7, 0x40}}));
+  // A loop that comes back to the same call: it looks so again, and is looked at so.
+  call_returns = 1;
+  reports.clear();
+  pass(12s);
+  EXPECT_TRUE(proofs.back());
+  EXPECT_EQ(returns.size(), 1u);
+  ASSERT_FALSE(reports.empty());
+  EXPECT_EQ(reports.back()["report"]["groups"].items()[0]["standing"].as_string(), "moves");
+  // What computes is not.
+  waits = false;
+  pass(80s);
+  EXPECT_FALSE(proofs.back());
 }
 
 TEST_F(RankLooksTest, ADearLookIsMadeRarelyAlsoWhileItGoesOn) {

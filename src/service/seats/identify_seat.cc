@@ -114,7 +114,7 @@ std::vector<RanksWatched> IdentifySeat::ranks_watched() const {
     for (const identify::Run& run : c.programs)
       if (run.bound && run.outcome == identify::Outcome::running && !run.nodes.empty() && !run.cancel_wanted)
         list.push_back({run.job.job_id, c.owner.uid, run.nodes, c.name(), run.id.text(), run.hangs(), stacks,
-                        policy_.starved, starved_told(run)});
+                        policy_.starved, starved_told(run), run.hang_is_proven()});
   }
   return list;
 }

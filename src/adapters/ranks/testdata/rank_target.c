@@ -43,6 +43,40 @@ static void* thread_main(void* nothing) {
 
 __attribute__((noinline)) int exchange(long ms) { return PMPI_Recv(ms) + 1; }
 
+// What it counts lies on the heap: its stack and its static variables look the same in each turn.
+struct solver {
+  volatile long turn;
+};
+__attribute__((noinline)) void solve(struct solver* s) {
+  for (;;) {
+    ++s->turn;
+    exchange(5);
+  }
+}
+
+// Threads beside a first one that waits in MPI.
+__attribute__((noinline)) void sleeping_here(void) {
+  const struct timespec hour = {3600, 0};
+  nanosleep(&hour, NULL);
+}
+static void* sleeper(void* nothing) {
+  sleeping_here();
+  return nothing;
+}
+static pthread_mutex_t taken = PTHREAD_MUTEX_INITIALIZER;
+static void* blocked(void* nothing) {
+  pthread_mutex_lock(&taken);
+  return nothing;
+}
+static void* joiner(void* other) {
+  pthread_join(*(pthread_t*)other, NULL);
+  return NULL;
+}
+static void* receiver(void* nothing) {
+  exchange(-1);
+  return nothing;
+}
+
 // Calls that a stop could disturb, with sums that tell: sleeps, a pipe, arithmetic.
 __attribute__((noinline)) int undisturbed(void) {
   int ends[2];
@@ -71,8 +105,25 @@ int main(int argc, char** argv) {
     ready();
     return pthread_join(thread, NULL);
   }
+  if (strncmp(kind, "mpi-", 4) == 0) {
+    static pthread_t first, second;  // of which a thread reads
+    pthread_mutex_lock(&taken);
+    if (strcmp(kind, "mpi-sleeper") == 0 && pthread_create(&first, NULL, sleeper, NULL) != 0) return 2;
+    if (strcmp(kind, "mpi-blocked") == 0 &&
+        (pthread_create(&first, NULL, blocked, NULL) != 0 ||
+         pthread_create(&second, NULL, joiner, &first) != 0))
+      return 2;
+    if ((strcmp(kind, "mpi-receiver") == 0 || strcmp(kind, "mpi-joins") == 0) &&
+        pthread_create(&first, NULL, receiver, NULL) != 0)
+      return 2;
+    if (strcmp(kind, "mpi-joins") == 0) {
+      ready();
+      return pthread_join(first, NULL);
+    }
+  }
   ready();
-  if (strcmp(kind, "mpi") == 0) return exchange(-1);
+  if (strcmp(kind, "mpi-heap") == 0) solve((struct solver*)calloc(1, sizeof(struct solver)));
+  if (strcmp(kind, "mpi-again") != 0 && strncmp(kind, "mpi", 3) == 0) return exchange(-1);
   if (strcmp(kind, "mpi-again") == 0)
     for (volatile long i = 0;; ++i) exchange(15);
   spinning_here();

@@ -204,15 +204,33 @@ std::string judgement_text(const std::string& title, const Json& judgement, cons
   return text;
 }
 
+// Of a run that was never known to hang: what it looked like, to the last.
+std::string suspicion_text(const Json& run, const TextPage& page) {
+  const Json& judgement = run["suspicion"];
+  TaskIds ranks;
+  for (const Json& one : judgement["groups"].items())
+    if (const auto group = read_rank_group(one)) ranks.add(group->ranks);
+  const std::string call = safe(judgement["call"]);
+  return judgement_text(fmt::format("{} looked like a hang{}{} when it ended", safe(run["run"]),
+                                    call.empty() ? "" : " in " + call,
+                                    ranks.empty() ? "" : " on " + sickbay::ranks_text(ranks)),
+                        judgement, page);
+}
+
 std::string ranks_text(const Json& view, const TextPage& page) {
   std::string text;
   for (const Json& run : view["runs"].items()) {
+    if (run["suspicion"].is_object()) text += suspicion_text(run, page);
     if (!run["hang"].is_object()) continue;
     std::string title = fmt::format("HANG of {}, known {}", safe(run["run"]),
                                     local_time(from_micros(run["hang_at"].as_int())));
     if (const std::int64_t over = run["hang_over_at"].as_int(); over > 0)
       title += fmt::format(", over {}: the ranks went on", local_time(from_micros(over)));
     text += judgement_text(title, run["hang"], page);
+    // Its owner wanted it ended: he is to know why it was not.
+    if (view["options"]["hang"].as_string() == "cancel" && run["hang_over_at"].as_int() == 0 &&
+        !run["hang"]["proven"].as_bool())
+      text += paragraph("  ", "Not ended, for it is not proven: " + safe(run["hang"]["unproven"]), page);
   }
   // As they stand now: only where that says more.
   if (text.empty() && view["ranks"]["word"].as_string() == "suspicion")

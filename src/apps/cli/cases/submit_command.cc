@@ -76,8 +76,8 @@ void define(CLI::App& c, SubmitOptions& o) {
              "if the failure does not repeat, run it again on chosen nodes until it is known why (sickbay "
              "requeue)");
   c.add_option("--hang", o.hang,
-               "look whether the job's ranks go on: not at all, tell when they do not, or end the job then "
-               "and find out why (default: the site's)")
+               "look whether the job's ranks go on: not at all, tell when they do not, or end the job where "
+               "it is proven that none of them can, and find out why (default: the site's)")
       ->type_name("off|notify|cancel")
       ->check(CLI::IsMember({"off", "notify", "cancel"}).description(""));
   c.add_flag(
