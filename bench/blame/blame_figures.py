@@ -5,6 +5,7 @@ A row is what bench/blame/run writes: `class`, `right` (verdicts that are right,
 that were broken), `verdict` (as `sickbay why --json` has it, or null), `seconds` (of the first run), `first` (Slurm's
 state of it), `epilog` (nodes of it on which our agent had a finding against the node), `died` (nodes that went down).
 """
+import re
 from statistics import median
 
 UNDECIDED = ("non_deterministic", "inconclusive", "expired")
@@ -64,6 +65,12 @@ def effect(row: dict, base: dict[tuple, float]) -> bool:
     return usual is None or row["seconds"] > 1.25 * usual + 2
 
 
+def held_up_by(row: dict) -> str:
+    """The node that is told to have held up a job that completed; "" where none is.  It is named, and not blamed."""
+    found = re.match(r"The job completed, held up: .* on (\S+?)[,;.]", verdict_of(row).get("sentence") or "")
+    return found[1] if found else ""
+
+
 def judge(row: dict, base: dict[tuple, float]) -> str:
     """right; unshown (a fault that did not show, rightly called normal); missed; undecided; wrong."""
     cause = cause_of(row)
@@ -73,7 +80,7 @@ def judge(row: dict, base: dict[tuple, float]) -> str:
         if token != "normal" or row["class"] == "healthy":
             return "right"
         if row["class"] in ("node", "random", "link", "gray") and effect(row, base):
-            return "missed"
+            return "right" if held_up_by(row) in row.get("sick", []) else "missed"
         # A site's doing that a job survives is a healthy run; a bug that did not show is none of its faults.
         return "right" if row["class"] == "site" else "unshown"
     if cause == "normal":
@@ -83,7 +90,7 @@ def judge(row: dict, base: dict[tuple, float]) -> str:
 
 def detected(row: dict) -> bool:
     """The paper's FDT: something was seen, whatever was made of it."""
-    return cause_of(row) not in ("normal", "none")
+    return cause_of(row) not in ("normal", "none") or held_up_by(row) != ""
 
 
 def falsely_blamed(row: dict) -> set[str]:

@@ -128,6 +128,15 @@ class Judgement(unittest.TestCase):
             with self.subTest(cause_class=row["class"], verdict=row["verdict"], seconds=row["seconds"]):
                 self.assertEqual(figures.judge(row, self.base), wanted)
 
+    def test_a_job_that_completed_and_was_held_up(self):
+        for node, wanted in (("n4", "right"), ("n3", "missed")):
+            row = made("", "", "node", ["b:n4", "normal"], "normal", seconds=15.0, sick=["n4"])
+            row["verdict"]["sentence"] = f"The job completed, held up: sp waited 27 % of 30 s for a processor on {node}, on the other nodes 1 %."
+            with self.subTest(node=node):
+                self.assertEqual(figures.judge(row, self.base), wanted)
+                self.assertTrue(figures.detected(row))
+                self.assertEqual(figures.blamed_of(row), set())
+
     def test_who_is_blamed_for_nothing(self):
         for row, wanted in (
             (made("", "", "program", ["a"], "a"), set()),

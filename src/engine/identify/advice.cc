@@ -11,6 +11,7 @@
 #include "base/hostlist.h"
 #include "engine/identify/evidence.h"
 #include "engine/identify/rerun.h"
+#include "engine/identify/starved.h"
 #include "model/srun_message.h"
 
 namespace sickbay::identify {
@@ -66,7 +67,12 @@ std::string written_name(const std::string& path, const Run& run) {
 }
 
 std::string completed_sentence(const Run& first) {
-  if (first.symptom != Symptom::steps_failed) return "The job completed; nothing to explain.";
+  if (first.symptom != Symptom::steps_failed) {
+    // Nobody failed, and nobody is blamed; who wonders why it took so long is told.
+    if (const Starved* one = held_up_by(first))
+      return fmt::format("The job completed, held up: {}.", words_of(*one));
+    return "The job completed; nothing to explain.";
+  }
   const int code = first.job.step_exit_code;
   const int signal = first.job.step_exit_signal != 0 ? first.job.step_exit_signal
                      : code > 128                    ? code - 128

@@ -59,12 +59,7 @@ const Starved* starved_cause(const Case& subject) {
   if (first == nullptr || second == nullptr || first->outcome != Outcome::failed || !time_matters(*first) ||
       second->outcome != Outcome::ok)
     return nullptr;
-  const Starved* cause = nullptr;
-  for (const Starved& one : first->starved) {
-    if (!one.apart) continue;
-    if (cause != nullptr) return nullptr;  // two nodes at once: the program, or the time of day
-    cause = &one;
-  }
+  const Starved* cause = held_up_by(*first);
   if (cause == nullptr || !has_host(first->nodes, cause->node) || has_host(second->nodes, cause->node))
     return nullptr;
   const JobInfo &slow = first->job, &good = second->job;
@@ -73,6 +68,16 @@ const Starved* starved_cause(const Case& subject) {
   const Micros slow_ran = slow.end - slow.start, good_ran = good.end - good.start;
   const Micros else_ran = without_loss(*cause, slow_ran, *second, good_ran);
   return else_ran < slow_ran && else_ran * 100 <= good_ran * kAsQuick ? cause : nullptr;
+}
+
+const Starved* held_up_by(const Run& run) {
+  const Starved* node = nullptr;
+  for (const Starved& one : run.starved) {
+    if (!one.apart) continue;
+    if (node != nullptr) return nullptr;  // two nodes at once: the program, or the time of day
+    node = &one;
+  }
+  return node;
 }
 
 bool starved_each_time(const Case& subject) {

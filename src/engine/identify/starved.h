@@ -21,6 +21,8 @@ void take_starved(Run& run, const Json& body);
 /// The node of the first run that explains why it was too slow, where the second was not; null where none
 /// does.
 const Starved* starved_cause(const Case& subject);
+/// The one node of `run` whose processes waited, where that stood apart; null where there is none, or more.
+const Starved* held_up_by(const Run& run);
 /// Each failed run of the program, two at least, was too slow and did not get the processors that it asked
 /// for: whoever says that the program is the cause cannot be sure.
 bool starved_each_time(const Case& subject);

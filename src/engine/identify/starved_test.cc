@@ -390,5 +390,26 @@ TEST_F(StarvedTest, AnythingElseInItIsTaken) {
   EXPECT_EQ(canonical_text(again), canonical_text(state_));
 }
 
+TEST_F(StarvedTest, AJobThatCompletedIsToldWhatHeldItUp) {
+  see("RUNNING", 0s);
+  starved("n2", 273, 0, true, 13, 30);
+  see("COMPLETED", 44s);
+  const Verdict v = judged(state_.cases.at(1));
+  EXPECT_EQ(v.rule, "ok");
+  EXPECT_EQ(
+      v.sentence,
+      "The job completed, held up: sp waited 27 % of 30 s for a processor on n2, on the other nodes 1 %.");
+  EXPECT_THAT(v.nodes, testing::IsEmpty()) << "nobody is blamed for a job that completed";
+  EXPECT_TRUE(!v.faulty || v.faulty->empty());
+}
+
+TEST_F(StarvedTest, AJobThatWaitedOnTwoNodesWasNotHeldUpByOne) {
+  see("RUNNING", 0s);
+  starved("n1", 273, 0, true, 13, 30);
+  starved("n2", 273, 0, true, 13, 30);
+  see("COMPLETED", 44s);
+  EXPECT_EQ(judged(state_.cases.at(1)).sentence, "The job completed; nothing to explain.");
+}
+
 }  // namespace
 }  // namespace sickbay::identify

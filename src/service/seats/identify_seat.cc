@@ -2,6 +2,8 @@
 #include "service/seats/identify_seat.h"
 
 #include <algorithm>
+#include <optional>
+#include <set>
 
 #include "engine/identify/array.h"
 #include "engine/identify/join.h"
@@ -29,19 +31,18 @@ std::vector<StarvedTold> starved_told(const identify::Run& run) {
   return told;
 }
 
-bool is_verification(std::string_view run_or_key) {
-  const auto id = parse_run_id(run_or_key.substr(0, run_or_key.rfind(".a")));
-  return id && id->kind == RunKind::verification;
-}
-
-bool ends_verification(const Event& event) {
-  if (event.kind == kJobSeen || event.kind == kJobLost) return is_verification(event.body["run"].as_string());
-  if (event.kind == kDone || event.kind == kFailed) {
+// The verification that `event` is news of: it goes on, has ended, has been read, will say nothing.
+std::optional<RunId> verification_of(const Event& event) {
+  std::string_view name;
+  if (event.kind == kJobSeen || event.kind == kJobLost) {
+    name = event.body["run"].as_string();
+  } else if (event.kind == kDone || event.kind == kFailed) {
     const std::string& verb = event.body["verb"].as_string();
-    return (verb == verb::kReadOutput || verb == verb::kCancel || verb == verb::kSubmitVerification) &&
-           is_verification(event.body["key"].as_string());
+    if (verb != verb::kReadOutput && verb != verb::kCancel && verb != verb::kSubmitVerification) return {};
+    name = event.body["key"].as_string();
   }
-  return event.kind == kCaseClosed;
+  const auto id = parse_run_id(name.substr(0, name.rfind(".a")));
+  return id && id->kind == RunKind::verification ? std::optional(*id) : std::nullopt;
 }
 
 }  // namespace
@@ -58,10 +59,26 @@ void IdentifySeat::apply(const Event& event) {
   // A job that was put back into the queue gets a case of its own.
   if (event.kind == kRecoveryClosed)
     for (const std::int64_t resuming : state_.resuming) touch(case_name(resuming));
-  // What a verification says, or that it will say nothing, may be what another case on its nodes waits for.
-  if (ends_verification(event)) touch_all();
-  // What happens to nodes may matter to every open case, and so may a claim that another engine gives back.
-  if (event.kind == kNodesSeen || event.kind == kControllerSeen || event.kind == kClaimReleased) touch_all();
+  if (const auto id = verification_of(event)) touch_on_nodes_of(*id);
+  // What happens to nodes may matter to every open case, and so may the end of one, of whatever it had asked.
+  // (Who waits for a claim that is given back is asked again by the controller.)
+  if (event.kind == kNodesSeen || event.kind == kControllerSeen || event.kind == kCaseClosed) touch_all();
+}
+
+// What a verification says, or that it will say nothing, may be what another case on its nodes waits for.
+// (With a thousand cases under way, to ask all of them each time would be most of what sickbayd does.)
+void IdentifySeat::touch_on_nodes_of(const RunId& verification) {
+  const auto it = state_.cases.find(verification.case_no);
+  if (it == state_.cases.end()) return;
+  const auto run = std::ranges::find(it->second.verifications, verification, &identify::Run::id);
+  if (run == it->second.verifications.end() || run->nodes.empty()) return touch_all();
+  const std::set<std::string_view> nodes(run->nodes.begin(), run->nodes.end());
+  for (const std::int64_t no : state_.open)
+    for (const identify::Run& of : state_.cases.at(no).programs)
+      if (std::ranges::any_of(of.nodes, [&](const std::string& node) { return nodes.contains(node); })) {
+        touch(case_name(no));
+        break;
+      }
 }
 
 void IdentifySeat::touch_all() {

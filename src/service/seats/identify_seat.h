@@ -29,6 +29,8 @@ class IdentifySeat final : public Seat {
   std::int64_t new_case_number();
 
  private:
+  void touch_on_nodes_of(const RunId& verification);
+
   const cluster::Cluster& cluster_;
   const identify::Policy& policy_;
   identify::State state_;
