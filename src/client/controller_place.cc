@@ -12,6 +12,7 @@ namespace sickbay {
 namespace {
 
 constexpr std::string_view kHostKey = "SlurmctldHost";
+constexpr std::string_view kStandby = " is the standby";
 // A name of the DNS (RFC 1035: 255 bytes with the lengths of its labels).
 constexpr std::size_t kLongestHost = 253;
 
@@ -76,6 +77,36 @@ std::vector<ControllerPlace> slurm_controllers(std::string_view configuration, s
     if (is_host(host)) places.push_back({std::string(host), port});
   }
   return places;
+}
+
+Error standby_answer(const std::string& name, const std::string& other) {
+  return Error(ErrorCode::busy, name + std::string(kStandby))
+      .because(fmt::format("of two sickbayds {} is asked first", other))
+      .remedied_by("ask there; 'sickbay status' here says how it stands");
+}
+
+// (Older ones say the same, and who is only busy says something else.)
+bool is_standby_answer(const Error& error) {
+  return error.code == ErrorCode::busy && error.what.ends_with(kStandby);
+}
+
+bool ControllerRound::goes_on(const Error* error) {
+  said_.clear();
+  const bool is_standby = error != nullptr && is_standby_answer(*error);
+  const bool is_away = error != nullptr && error->code == ErrorCode::daemon_away;
+  if (!is_standby && (answered_ || !is_away)) {
+    answered_ = answered_ || error == nullptr || error->code != ErrorCode::denied;
+    tried_.clear();
+    asked_ = 0;
+    return false;
+  }
+  tried_ += fmt::format("{}{}: {}", tried_.empty() ? "" : "; ", at().text(),
+                        is_standby || error->cause.empty() ? error->what : error->cause);
+  at_ = (at_ + 1) % places_.size();
+  if (++asked_ < places_.size()) return true;
+  said_ = std::exchange(tried_, {});
+  asked_ = 0;
+  return false;
 }
 
 }  // namespace sickbay

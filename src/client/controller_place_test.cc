@@ -53,5 +53,68 @@ TEST(ControllerPlace, SlurmNamesItsHostsInOrder) {
   EXPECT_THAT(slurm_controllers("SlurmctldHost[0] = a b(c d)\nSlurmctldHost[1]\n", 1), IsEmpty());
 }
 
+// What a place says: "" answers.
+Error says(ErrorCode code, const std::string& what, const std::string& cause = "") {
+  return Error(code, what).because(cause);
+}
+
+TEST(ControllerRound, AStandbyIsPassedOverAndSoIsWhoIsAway) {
+  const Error standby = standby_answer("head1", "head2:6830"),
+              away = says(ErrorCode::daemon_away, "x", "refused");
+  for (const Error& first : {standby, away}) {
+    ControllerRound round({{"head1", 6830}, {"head2", 6830}});
+    EXPECT_EQ(round.at().host, "head1");
+    ASSERT_TRUE(round.goes_on(&first));
+    EXPECT_EQ(round.at().host, "head2");
+    EXPECT_FALSE(round.goes_on(nullptr));
+    // The next question goes there at once.
+    EXPECT_EQ(round.at().host, "head2");
+  }
+}
+
+TEST(ControllerRound, WhoIsBusyOrRefusesIsNoStandby) {
+  for (const Error& error :
+       {says(ErrorCode::busy, "too much is under way"), says(ErrorCode::denied, "not root"),
+        says(ErrorCode::not_found, "head1 is the standby")}) {
+    ControllerRound round({{"head1", 6830}, {"head2", 6830}});
+    EXPECT_FALSE(round.goes_on(&error)) << error.what;
+    EXPECT_EQ(round.at().host, "head1");
+  }
+}
+
+TEST(ControllerRound, EndsWhereNoneOfThemActs) {
+  const Error away = says(ErrorCode::daemon_away, "no connection", "refused");
+  ControllerRound round({{"head1", 6830}, {"head2", 6830}, {"head3", 6830}});
+  const Error standby = standby_answer("head2", "head1:6830");
+  ASSERT_TRUE(round.goes_on(&away));
+  ASSERT_TRUE(round.goes_on(&standby));
+  EXPECT_EQ(round.said(), "");
+  EXPECT_FALSE(round.goes_on(&away));
+  EXPECT_EQ(round.said(), "head1:6830: refused; head2:6830: head2 is the standby; head3:6830: refused");
+  // A later question asks each of them once more.
+  ASSERT_TRUE(round.goes_on(&away));
+  EXPECT_FALSE(round.goes_on(nullptr));
+  EXPECT_EQ(round.said(), "");
+}
+
+TEST(ControllerRound, WhoHasAnsweredStaysUnlessItIsTheStandbyNow) {
+  const Error away = says(ErrorCode::daemon_away, "no connection", "refused"),
+              standby = standby_answer("head1", "head2:6830");
+  ControllerRound round({{"head1", 6830}, {"head2", 6830}});
+  EXPECT_FALSE(round.goes_on(nullptr));
+  EXPECT_FALSE(round.goes_on(&away));
+  EXPECT_EQ(round.at().host, "head1");
+  ASSERT_TRUE(round.goes_on(&standby));
+  EXPECT_EQ(round.at().host, "head2");
+  EXPECT_FALSE(round.goes_on(nullptr));
+}
+
+TEST(ControllerRound, OfOnePlaceTheAnswerIsTheAnswer) {
+  const Error standby = standby_answer("head1", "head2:6830");
+  ControllerRound round({{"head1", 6830}});
+  EXPECT_FALSE(round.goes_on(&standby));
+  EXPECT_EQ(round.said(), "head1:6830: head1 is the standby");
+}
+
 }  // namespace
 }  // namespace sickbay

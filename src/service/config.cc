@@ -323,7 +323,7 @@ constexpr auto kKeys = std::to_array<ConfigRow<Config>>({
      [](Config& c, const Json& v) { return take_text(c.notify.user, v); }},
     {{"agent", "listen", "text", "address and port for agents, and for commands on other hosts, \"0.0.0.0:6830\"; \"off\": no TCP"},
      [](Config& c, const Json& v) { return take_listen(c.agent, v); }},
-    {{"client", "controller", "text", "HOST or HOST:PORT of sickbayd, for commands on hosts without its socket; default: SlurmctldHost, with the port of 'agent.listen'"},
+    {{"client", "controller", "text", "HOST or HOST:PORT of sickbayd, for commands on hosts without its socket; default: those of 'standby.controllers', else SlurmctldHost, with the port of 'agent.listen'"},
      [](Config& c, const Json& v) { return take_text(c.client.controller, v); }},
     {{"client", "submit", "yes or no", "false: 'sickbay submit' keeps no case for submissions from other hosts, whose scripts and environments would come unencrypted"},
      [](Config& c, const Json& v) { return take_flag(c.client.submit, v); }},

@@ -25,9 +25,11 @@ Controller::Controller(Loop& loop, Journal& journal, ResourceManager& manager, E
       seats_(seats),
       watch_(loop, manager, seats, config.refresh_floor) {
   watch_.on_news([this](std::vector<Event> events) { take(std::move(events)); });
-  // What was under way when sickbayd ended is reconciled when it is known how Slurm stands.
+  // What was under way when sickbayd ended is reconciled when it is known how Slurm stands; of two sickbayds,
+  // when its intents count: the other may not have them, and would intend them anew.
   watch_.on_complete([this] {
-    for (const Command& command : ledger_.unfinished()) run_command(command, true);
+    to_reconcile_ = ledger_.unfinished();
+    schedule_round();
   });
 }
 
@@ -110,6 +112,12 @@ void Controller::start() {
     seat->touch_all();
   }
   watch_.start();
+}
+
+void Controller::hold_by(Hold hold) {
+  hold_ = std::move(hold);
+  effects_.begin_tries_by(
+      [this](std::function<void()> then) { hold_(journal_.last_seq(), std::move(then)); });
 }
 
 void Controller::heard(const std::string& node) {
@@ -304,7 +312,8 @@ bool Controller::commit() {
 }
 
 void Controller::after_commit() {
-  Committed kept{std::exchange(batch_, {}), std::exchange(to_start_, {}), std::exchange(to_answer_, {})};
+  Committed kept{std::exchange(batch_, {}), std::exchange(to_start_, {}), std::exchange(to_reconcile_, {}),
+                 std::exchange(to_answer_, {})};
   health_.events += kept.events.size();
   if (hold_)
     hold_(journal_.last_seq(), [this, kept = std::move(kept)] { act_on(kept); });
@@ -314,6 +323,7 @@ void Controller::after_commit() {
 }
 
 void Controller::act_on(const Committed& kept) {
+  for (const Command& command : kept.again) run_command(command, true);
   for (const Command& command : kept.commands) run_command(command, false);
   for (const auto& answer : kept.answers) answer({});
   for (const Event& event : kept.events)

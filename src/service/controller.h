@@ -83,11 +83,12 @@ class Controller {
   /// Called with each committed event, in order.
   void on_committed(std::function<void(const Event&)> listener) { listeners_.push_back(std::move(listener)); }
 
-  /// What follows from committed events - effects, answers, listeners - waits until `then` is called, which
-  /// `hold` gets with the number of the last event that is committed.  In order, each once or never; not
-  /// after this is gone.  For a site with two sickbayds (doc/design/standby.md); without it nothing waits.
+  /// What follows from committed events - effects, answers, listeners - and each further try of an effect
+  /// waits until `then` is called, which `hold` gets with the number of the last event that is committed.  In
+  /// order, each once or never; not after this is gone.  For a site with two sickbayds
+  /// (doc/design/standby.md); without it nothing waits.
   using Hold = std::function<void(std::int64_t seq, std::function<void()> then)>;
-  void hold_by(Hold hold) { hold_ = std::move(hold); }
+  void hold_by(Hold hold);
 
   struct Health {
     Status journal;  ///< why the journal does not take events, if so
@@ -109,6 +110,7 @@ class Controller {
   struct Committed {                            ///< by one round
     std::vector<Event> events;
     std::vector<Command> commands;  ///< intended by them
+    std::vector<Command> again;     ///< of a sickbayd before: to be reconciled
     std::vector<std::function<void(Status)>> answers;
   };
 
@@ -138,6 +140,7 @@ class Controller {
   std::vector<std::pair<std::vector<Event>, std::function<void(Status)>>> inbox_;
   std::vector<Event> batch_;       ///< applied, not yet committed
   std::vector<Command> to_start_;  ///< intended in batch_
+  std::vector<Command> to_reconcile_;
   std::vector<std::function<void(Status)>> to_answer_;
   std::map<Place, Loop::TimerId> wakes_;
   std::map<std::string, std::set<Place>> claim_waiters_;  ///< by what they want to claim

@@ -37,6 +37,7 @@ struct Try {
 struct Effects::Work {
   VerbTools tools;
   std::size_t under_way = 0;
+  std::function<void(std::function<void()> then)> begin = nullptr;
 
   void attempt(const std::shared_ptr<Try>& t) {
     const VerbRow* row = row_of(t->command.verb);
@@ -59,7 +60,10 @@ struct Effects::Work {
                        (result.error().code == ErrorCode::busy && !row_of(t->command.verb)->outlasts_busy);
     if (final || tools.loop.now() - t->began > tools.config.retry_bound) return settle(t, std::move(result));
     t->again = true;  // nobody knows how far the last try came
-    tools.loop.at(tools.loop.now() + t->pause, [this, t] { attempt(t); });
+    tools.loop.at(tools.loop.now() + t->pause, [this, t] {
+      if (!begin) return attempt(t);
+      begin([this, t] { attempt(t); });
+    });
     t->pause = std::min(2 * t->pause, kLongestPause);
   }
 
@@ -78,6 +82,10 @@ void Effects::set_act_on_node(ActOnNode act) { work_->tools.act_on_node = std::m
 void Effects::set_examine(Examine examine) { work_->tools.examine = std::move(examine); }
 void Effects::set_ask_node(AskNode ask) { work_->tools.ask_node = std::move(ask); }
 void Effects::set_folder_program(std::string path) { work_->tools.folder_program = std::move(path); }
+
+void Effects::begin_tries_by(std::function<void(std::function<void()> then)> begin) {
+  work_->begin = std::move(begin);
+}
 
 void Effects::start(const Command& command, bool again, Done<Json> done) {
   auto t = std::make_shared<Try>();

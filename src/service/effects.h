@@ -51,6 +51,10 @@ class Effects {
   /// Where sickbay-folder is; without it one is looked for by its name.
   void set_folder_program(std::string path);
 
+  /// Each further try waits until `then` is called, which `begin` gets: of two sickbayds one whose lease has
+  /// become too short for an act begins none, however long ago the first try was.
+  void begin_tries_by(std::function<void(std::function<void()> then)> begin);
+
   /// Starts `command`.  `again`: it may have been done before.  The answer is the `result` of its done event.
   void start(const Command& command, bool again, Done<Json> done);
   /// Under way right now, for /metrics.

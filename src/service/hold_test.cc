@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What follows from committed events waits where somebody holds it (Controller::hold_by).
+#include "model/verbs.h"
 #include "service/api_test_parts.h"
+#include "service/ledger.h"
 
 namespace sickbay {
 namespace {
@@ -47,6 +49,60 @@ TEST_F(HoldTest, AnswersWaitAndReadsDoNot) {
   pass(std::chrono::milliseconds(50));
   EXPECT_TRUE(posted->answered);
   EXPECT_EQ(posted->response.status, 200) << posted->response.body;
+}
+
+// An intent that the other sickbayd may not have is no reason to act: that one would intend it anew.
+TEST_F(HoldTest, WhatASickbaydBeforeHadUnderWayIsDoneWhenItCounts) {
+  stop();
+  std::vector<Event> left{Ledger::intent({"node:n1.d1",
+                                          "node:n1",
+                                          std::string(verb::kDrain),
+                                          Json::object({{"node", "n1"}, {"reason", "sickbay:f1 disk"}}),
+                                          {}})};
+  left.front().at = std::max(journal_.last_stamp(), loop_.now());
+  ASSERT_TRUE(journal_.append(left));
+  start();
+  std::vector<std::function<void()>> held;
+  controller_->hold_by([&](std::int64_t, std::function<void()> then) { held.push_back(std::move(then)); });
+  pass(std::chrono::seconds(10));
+  EXPECT_EQ(cluster_.node("n1")->reason, "");
+  for (const auto& then : std::exchange(held, {})) then();
+  pass(std::chrono::seconds(1));
+  EXPECT_EQ(cluster_.node("n1")->reason, "sickbay:f1 disk");
+}
+
+// When the lease runs out nothing is begun any more: neither what was begun before, and is tried again.
+TEST_F(HoldTest, ATryThatIsMadeAgainWaitsToo) {
+  stop();
+  std::vector<Event> left{Ledger::intent({"node:n1.d1",
+                                          "node:n1",
+                                          std::string(verb::kDrain),
+                                          Json::object({{"node", "n1"}, {"reason", "sickbay:f1 disk"}}),
+                                          {}})};
+  left.front().at = std::max(journal_.last_stamp(), loop_.now());
+  ASSERT_TRUE(journal_.append(left));
+  cluster_.fail_calls("drain", sim::SimCallFault::lost_request);
+  start();
+  bool has_lease = true;
+  std::vector<std::function<void()>> held;
+  controller_->hold_by([&](std::int64_t, std::function<void()> then) {
+    if (has_lease) return then();
+    held.push_back(std::move(then));
+  });
+  pass(std::chrono::seconds(10));  // the call is under way, and its answer will not come
+  has_lease = false;
+  pass(std::chrono::seconds(60));
+  const auto drains = [this] {
+    std::size_t calls = 0;
+    for (const CallCount& count : cluster_.calls())
+      if (count.call == "drain") calls = count.count;
+    return calls;
+  };
+  EXPECT_EQ(drains(), 1U);
+  has_lease = true;
+  for (const auto& then : std::exchange(held, {})) then();
+  pass(std::chrono::seconds(1));
+  EXPECT_EQ(drains(), 2U);
 }
 
 }  // namespace

@@ -77,7 +77,28 @@ code=0; at "$b" sickbay cases >out 2>err || code=$?
 says err "127.0.0.$b is the standby"
 
 echo '#!/bin/sh' > job.sh
+export SECRET_TOKEN=hush
 run 0 at "$a" sickbay submit job.sh
+# Who is answered knows that what was submitted is on both hosts, and nobody else may read it there.
+kept=var/lib/sickbay/cases/c1
+cmp "root$a/$kept/submission.json" "root$b/$kept/submission.json" || fail "the standby has not what was submitted"
+grep -q SECRET_TOKEN=hush "root$b/$kept/submission.json" || fail "it has another one"
+[ "$(stat -c %a "root$b/$kept") $(stat -c %a "root$b/$kept/submission.json")" = '700 600' ] || fail "others may read it"
+# It is given to root of the other host alone, over the signed way.
+ask_for_it() { curl -s -o /dev/null -w '%{http_code}\n' -d '{"format":1,"cases":[1],"after":0}' -H 'Content-Type: application/json' "$@"; }
+[ "$(ask_for_it --unix-socket "root$a/run/sickbay/sickbayd.sock" http://sickbayd/v1/standby/cases)" = 403 ] || fail "by the socket"
+case $(ask_for_it "http://127.0.0.$a:$port/v1/standby/cases") in 4??) ;; *) fail "without a signature" ;; esac
+# A command on another host passes over the standby.  (That root has to ask on the active's host the active says.)
+mkdir -p login/etc/sickbay
+for first in "$a" "$b"; do
+  other=$((3 - first))
+  cat > login/etc/sickbay/sickbay.json <<END
+{"munge": {"socket": "$work/munge/socket"}, "standby": {"controllers": ["127.0.0.$first:$port", "127.0.0.$other:$port"]}}
+END
+  code=0; SICKBAY_ROOT=$work/login sickbay cases >out 2>err || code=$?
+  [ "$code" -ne 0 ] || fail "uid 0 of another host is an operator"
+  silent_about err standby
+done
 acknowledged=$(at "$a" sickbay journal --json | wc -l)
 active=
 eval "active=\$head$a"

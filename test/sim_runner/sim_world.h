@@ -11,14 +11,9 @@
 #include <string>
 #include <vector>
 
-#include "adapters/sim/process_loop.h"
-#include "adapters/sim/sim_cluster.h"
 #include "adapters/sim/sim_journal.h"
-#include "adapters/sim/sim_processes.h"
-#include "service/case_store.h"
-#include "service/config.h"
-#include "service/controller.h"
-#include "service/effects.h"
+#include "service/case_store_test_parts.h"
+#include "test/sim_runner/sim_daemon.h"
 
 namespace sickbay::sim {
 
@@ -63,19 +58,18 @@ class SimWorld {
   std::function<void(std::string_view work, std::chrono::nanoseconds took)> on_work;
 
  private:
-  struct Daemon;
   std::optional<KeptState> look_back();
-  class CaseFolders;
-  class TimedManager;
+  SimDaemon::World parts();
 
   SimLoop loop_;
   SimCluster cluster_;
   SimProcesses processes_;
+  TimedManager manager_;
   SimJournal own_journal_;
   Journal& journal_;
   Config config_;
-  std::unique_ptr<CaseFolders> folders_;
-  std::unique_ptr<Daemon> daemon_;
+  MemoryStore cases_;
+  std::unique_ptr<SimDaemon> daemon_;
 };
 
 }  // namespace sickbay::sim

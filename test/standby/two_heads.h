@@ -11,6 +11,8 @@
 
 #include "adapters/sim/sim_loop.h"
 #include "service/agent/witness/witness_polls.h"
+#include "service/standby/case_feed.h"
+#include "service/standby/case_follower.h"
 #include "service/standby/feed.h"
 #include "service/standby/follower.h"
 #include "service/standby/succession_part.h"
@@ -20,7 +22,7 @@ namespace sickbay {
 
 using namespace std::chrono_literals;
 
-struct MemoryStore final : AgentStore {
+struct WitnessStore final : AgentStore {
   Json state = Json::object();
   bool is_full = false;
   Status keep(std::vector<Json>) override { return {}; }
@@ -40,7 +42,7 @@ struct MemoryStore final : AgentStore {
 // A question to whatever stands at the other end just now.
 class Line final : public HttpClient {
  public:
-  using To = std::function<void(const Json& body, Done<Json> done)>;  ///< false ends: nobody is there
+  using To = std::function<void(const std::string& target, const Json& body, Done<Json> done)>;
   Line(Loop& loop, To to) : loop_(loop), to_(std::move(to)) {}
   bool is_cut = false;
 
@@ -53,12 +55,13 @@ class Line final : public HttpClient {
     loop_.at(loop_.now() + question.time_limit,
              [once] { once(fail(ErrorCode::timed_out, "sickbayd takes too long")); });
     if (is_cut) return;
-    loop_.at(loop_.now() + 300us, [this, body = Json::parse(question.body).value_or(Json()), once] {
-      to_(body, [this, once](Result<Json> answer) {
-        if (is_cut) return;
-        loop_.at(loop_.now() + 300us, [answer, once] { once(answer); });
-      });
-    });
+    loop_.at(loop_.now() + 300us,
+             [this, target = question.target, body = Json::parse(question.body).value_or(Json()), once] {
+               to_(target, body, [this, once](Result<Json> answer) {
+                 if (is_cut) return;
+                 loop_.at(loop_.now() + 300us, [answer, once] { once(answer); });
+               });
+             });
   }
 
   /// The process at the other end is gone, and its kernel says so.
@@ -75,19 +78,39 @@ class Line final : public HttpClient {
 
 class TwoHeads {
  public:
-  explicit TwoHeads(std::uint64_t seed) : random_(seed) {
+  /// What a head does while it is the active one.  Without, it writes an event every 100 ms.
+  struct Acting {
+    virtual ~Acting() = default;
+    /// The head begins with this event, its first.
+    virtual void begin(Event term_began) = 0;
+    virtual void take(Event event) = 0;
+  };
+  using Hold = std::function<void(std::int64_t seq, std::function<void()> then)>;  ///< Controller::Hold
+  struct Options {
+    Micros lease{30s}, longest_act{0};
+    double rate_of_second = 1.0;                        ///< of the clock of head2, by which its lease runs
+    std::function<CaseStore*(int no)> cases = nullptr;  ///< what was submitted, on the disk of each
+    /// Made when the journal is free, before the lease is used; it replays it.
+    std::function<std::unique_ptr<Acting>(int no, SqliteJournal& journal, Hold hold)> acts = nullptr;
+  };
+
+  explicit TwoHeads(std::uint64_t seed) : TwoHeads(seed, Options()) {}
+  TwoHeads(std::uint64_t seed, Options options) : random_(seed), options_(std::move(options)) {
     for (int no : {1, 2}) {
-      lines_[no] = std::make_unique<Line>(loop_, [this, no](const Json& body, Done<Json> done) {
-        Head* other = heads_[3 - no].get();
-        if (other == nullptr) return loop_.post([done] { done(fail(ErrorCode::daemon_away, "away")); });
-        if (!other->feed) return loop_.post([done] { done(fail(ErrorCode::busy, "not the active")); });
-        other->feed->ask(body, done);
-      });
+      lines_[no] = std::make_unique<Line>(
+          loop_, [this, no](const std::string& target, const Json& body, Done<Json> done) {
+            Head* other = heads_[3 - no].get();
+            if (other == nullptr) return loop_.post([done] { done(fail(ErrorCode::daemon_away, "away")); });
+            if (!other->feed) return loop_.post([done] { done(fail(ErrorCode::busy, "not the active")); });
+            if (target == kRowsTarget) return other->feed->ask(body, done);
+            if (!other->case_feed) return done(fail(ErrorCode::not_found, "no endpoint"));
+            done(other->case_feed->answer(body));
+          });
     }
     for (int i = 0; i < 3; ++i) {
       for (int no : {1, 2})
-        nodes_[i].lines[no - 1] =
-            std::make_unique<Line>(loop_, [this, i, no](const Json& body, Done<Json> done) {
+        nodes_[i].lines[no - 1] = std::make_unique<Line>(
+            loop_, [this, i, no](const std::string&, const Json& body, Done<Json> done) {
               EXPECT_EQ(body["node"].as_string(), node_name(i));
               if (heads_[no] == nullptr)
                 return loop_.post([done] { done(fail(ErrorCode::daemon_away, "away")); });
@@ -104,11 +127,14 @@ class TwoHeads {
 
   struct Head {
     std::unique_ptr<JournalCopy> copy;
+    std::unique_ptr<CaseFollower> case_follower;
     std::unique_ptr<Follower> follower;
     std::unique_ptr<SqliteJournal> journal;
     std::unique_ptr<JournalRows> rows;
     std::unique_ptr<SuccessionPart> part;
     std::unique_ptr<StandbyFeed> feed;
+    std::unique_ptr<CaseFeed> case_feed;
+    std::unique_ptr<Acting> acting;
   };
 
   bool is_up(int no) const { return heads_[no] != nullptr; }
@@ -130,7 +156,12 @@ class TwoHeads {
     SuccessionPart::Setup setup;
     setup.name = "head" + std::to_string(no);
     setup.witnesses = {node_name(0), node_name(1), node_name(2)};
-    setup.clock = [this] { return Micros(loop_.elapsed()); };
+    const double rate = no == 2 ? options_.rate_of_second : 1.0;
+    setup.clock = [this, rate] {
+      return Micros(static_cast<std::int64_t>(static_cast<double>(loop_.elapsed().count()) * rate));
+    };
+    setup.timing.lease = options_.lease;
+    setup.longest_act = options_.longest_act;
     setup.random = [this] { return static_cast<std::uint32_t>(random_()); };
     setup.prompt = no == 1;
     if (std::filesystem::exists(folders_.path(no))) {
@@ -154,10 +185,13 @@ class TwoHeads {
                                  [this, no](std::int64_t term) { begin(no, term); }, [this, no] { lost(no); },
                                  nullptr});
     SuccessionPart* part = head->part.get();
+    if (options_.cases)
+      head->case_follower = std::make_unique<CaseFollower>(*lines_[no], *options_.cases(no));
     head->follower = std::make_unique<Follower>(
         loop_, *lines_[no], *head->copy,
         Follower::Listener{[part](std::int64_t term) { part->heard_active(term); },
-                           [part](std::int64_t term) { part->copy_has_term(term); }, nullptr});
+                           [part](std::int64_t term) { part->copy_has_term(term); }, nullptr},
+        head->case_follower.get());
     heads_[no] = std::move(head);
     heads_[no]->follower->start();
     heads_[no]->part->start();
@@ -178,12 +212,16 @@ class TwoHeads {
   void cut_node(int i, int no, bool is_cut) { nodes_[i].lines[no - 1]->is_cut = is_cut; }
   void fill_disk(int i, bool is_full) { nodes_[i].store.is_full = is_full; }
   void hand_over(int no) {
-    append(no, heads_[no]->part->hand_over("root"), [] {});
+    Event over = heads_[no]->part->hand_over("root");
+    if (heads_[no]->acting) return heads_[no]->acting->take(std::move(over));
+    append(no, std::move(over), [] {});
   }
+  sim::SimLoop& loop() { return loop_; }
 
   /// An event every 100 ms, of whoever is active.
   void write_on(bool is_on) { writes_ = is_on; }
   void run(Micros length) { loop_.run_until(loop_.now() + length); }
+  /// `good` is asked between any two tasks; false: it was not within `length`.
   bool run_until(Micros length, const std::function<bool()>& good) {
     return loop_.run_while([&] { return !good(); }, loop_.now() + length);
   }
@@ -214,6 +252,7 @@ class TwoHeads {
     Head& head = *heads_[no];
     head.follower->stop();
     head.follower.reset();
+    head.case_follower.reset();
     head.copy.reset();
     auto journal = open_journal(folders_.path(no));
     ASSERT_TRUE(journal) << journal.error().line();
@@ -224,6 +263,15 @@ class TwoHeads {
     head.feed = std::make_unique<StandbyFeed>(
         loop_, *head.rows, [part = head.part.get()] { return part->standing(); },
         [part = head.part.get()](std::int64_t seq) { part->standby_has(seq); });
+    if (options_.cases)
+      head.case_feed = std::make_unique<CaseFeed>(*options_.cases(no),
+                                                  [part = head.part.get()] { return part->standing(); });
+    if (options_.acts)
+      head.acting =
+          options_.acts(no, *head.journal, [this, no](std::int64_t seq, std::function<void()> then) {
+            heads_[no]->feed->woken();
+            heads_[no]->part->hold(seq, std::move(then));
+          });
     head.part->prepared();
   }
   void append(int no, Event event, std::function<void()> then) {
@@ -236,7 +284,9 @@ class TwoHeads {
   }
   void begin(int no, std::int64_t term) {
     ++terms;
-    append(no, SuccessionPart::term_began(term, "head" + std::to_string(no)), [] {});
+    Event began = SuccessionPart::term_began(term, "head" + std::to_string(no));
+    if (heads_[no]->acting) return heads_[no]->acting->begin(std::move(began));
+    append(no, std::move(began), [] {});
   }
   // The process ends, and is started again.
   void lost(int no) {
@@ -249,7 +299,7 @@ class TwoHeads {
     loop_.at(loop_.now() + 100ms, [this] { watch(); });
     twice_active += is_active(1) && is_active(2);
     const int no = active();
-    if (!writes_ || no == 0) return;
+    if (!writes_ || no == 0 || heads_[no]->acting) return;
     Event event;
     event.subject = "c1";
     event.kind = "job_seen";
@@ -258,11 +308,12 @@ class TwoHeads {
   }
 
   std::mt19937_64 random_;
+  const Options options_;
   TwoFolders folders_;
   sim::SimLoop loop_;
   std::unique_ptr<Line> lines_[3];  ///< from a head to the other
   struct Node {
-    MemoryStore store;
+    WitnessStore store;
     std::unique_ptr<Line> lines[2];
     std::unique_ptr<agent::WitnessPolls> polls;
   };

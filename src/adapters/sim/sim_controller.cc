@@ -93,8 +93,10 @@ void SimCluster::cancel(JobHandle handle, Done<bool> done) {
 }
 
 void SimCluster::refresh(RefreshOrder order, Done<Snapshot> done) {
-  answer<Snapshot>("refresh", std::move(done),
-                   [this, order = std::move(order)] { return Result<Snapshot>(look(order)); });
+  // What a caller that died meanwhile is not told any more, the next one is told.
+  answer<Snapshot>("refresh", std::move(done), [this, caller = callers_, order = std::move(order)] {
+    return Result<Snapshot>(caller == callers_ ? look(order) : Snapshot());
+  });
 }
 
 void SimCluster::history(std::vector<JobId> jobs, Done<std::vector<JobInfo>> done) {

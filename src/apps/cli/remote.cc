@@ -96,6 +96,16 @@ Result<Places> find_places(AsioLoop& loop, const Config& config) {
     if (!place) return fail(std::move(place.error()).in(std::string("reading ") + row.source));
     return Places{{std::move(*place)}, row.source};
   }
+  // A file that is the same on all hosts names both.
+  if (!config.standby.controllers.empty()) {
+    Places places{{}, "standby.controllers of the configuration"};
+    for (const std::string& text : config.standby.controllers) {
+      auto place = parse_controller(text, port);
+      if (!place) return fail(std::move(place.error()).in("reading " + places.source));
+      places.all.push_back(std::move(*place));
+    }
+    return places;
+  }
   if (auto places = slurm_conf_places(config, port); !places.empty())
     return Places{std::move(places), "SlurmctldHost of Slurm's configuration"};
   auto said = slurm_configuration(loop);
@@ -111,26 +121,17 @@ class Remote final : public RemoteSickbayd {
   Remote(std::unique_ptr<AsioLoop> loop, const std::string& munge_socket, Places places)
       : loop_(std::move(loop)),
         credentials_(make_munge_credentials(*loop_, {munge_socket, 1})),
-        places_(std::move(places)) {}
+        source_(std::move(places.source)),
+        round_(std::move(places.all)) {}
 
   Result<std::string> ask(HttpQuestion question) override {
     for (;;) {
-      auto answer = ask_at(places_.all[place_], question);
-      const bool away = !answer && answer.error().code == ErrorCode::daemon_away;
-      // The next host only while none has answered: each of Slurm's controllers may be the one where
-      // sickbayd is.
-      if (answered_ || !away) {
-        // Who has spoken as root stays ours: a POST that is repeated must meet the same journal.
-        answered_ = answered_ || answer || answer.error().code != ErrorCode::denied;
-        return away ? fail(with_remedy(std::move(answer.error()))) : std::move(answer);
-      }
-      tried_ += fmt::format("{}{}: {}", tried_.empty() ? "" : "; ", places_.all[place_].text(),
-                            answer.error().cause);
-      if (++place_ == places_.all.size()) {
-        place_ = 0;
-        answer.error().cause = std::exchange(tried_, {});
-        return fail(with_remedy(std::move(answer.error())));
-      }
+      auto answer = ask_at(round_.at(), question);
+      if (round_.goes_on(answer ? nullptr : &answer.error())) continue;
+      if (answer) return answer;
+      if (!round_.said().empty()) answer.error().cause = round_.said();
+      return answer.error().code == ErrorCode::daemon_away ? fail(with_remedy(std::move(answer.error())))
+                                                           : std::move(answer);
     }
   }
 
@@ -155,15 +156,13 @@ class Remote final : public RemoteSickbayd {
     return std::move(error).remedied_by(
         fmt::format("start sickbayd there, and open its port to this host; {} named it, and --controller or "
                     "SICKBAY_CONTROLLER names another",
-                    places_.source));
+                    source_));
   }
 
   const std::unique_ptr<AsioLoop> loop_;
   const std::unique_ptr<Credentials> credentials_;
-  const Places places_;
-  std::size_t place_ = 0;
-  bool answered_ = false;
-  std::string tried_;
+  const std::string source_;
+  ControllerRound round_;
 };
 
 Result<std::shared_ptr<RemoteSickbayd>> make_remote() {

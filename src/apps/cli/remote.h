@@ -2,9 +2,9 @@
 // sickbayd on another host: where it is, and how it is asked, over TCP with MUNGE.
 //
 // The place comes from --controller; else, where this host has no socket of sickbayd, from
-// SICKBAY_CONTROLLER, from client.controller of the configuration, or from Slurm, whose hosts are tried in
-// their order.  Only answers that root has signed are believed.  Source: doc/design/decisions.md 4,
-// doc/formats/api.md.
+// SICKBAY_CONTROLLER, from client.controller or standby.controllers of the configuration, or from Slurm;
+// several are tried in their order, and one that is the standby is passed over.  Only answers that root has
+// signed are believed.  Source: doc/design/decisions.md 4, doc/formats/api.md.
 #pragma once
 #include <memory>
 #include <string>

@@ -135,8 +135,9 @@ Status run(const std::string& config_path, Mode mode) {
   auto credentials = make_munge_credentials(*loop, {config->munge.socket});
   std::unique_ptr<StandbyPart> standby;  // of two sickbayds; null: there is one
   if (mode == Mode::serve && !config->standby.controllers.empty()) {
-    auto made = StandbyPart::make(*loop, *credentials, *config,
-                                  {SICKBAY_VERSION, paths.journal(), paths.socket(), short_host_name()});
+    auto made = StandbyPart::make(
+        *loop, *credentials, *config,
+        {SICKBAY_VERSION, paths.journal(), paths.cases(), paths.socket(), short_host_name()});
     if (!made) return fail(std::move(made.error()));
     standby = std::move(*made);
     const auto may_act = standby->wait();

@@ -23,6 +23,8 @@ namespace {
 constexpr std::chrono::seconds kLongestAct{33};
 constexpr std::string_view kHandOver = "/v1/standby/hand-over", kTakeOver = "/v1/standby/take-over";
 constexpr int kExitLost = 75;  // its unit starts it again
+// A page of submissions and one more, each character of which may take six bytes.
+constexpr std::size_t kAnswerBytes = std::size_t{64} << 20;
 
 // Nobody's name matters here: root is who he is.
 class Nobody final : public People {
@@ -65,7 +67,12 @@ Done<Json> answer_to(std::shared_ptr<HttpReply> reply) {
 }  // namespace
 
 StandbyPart::StandbyPart(AsioLoop& loop, Credentials& credentials, const Config& config, Setup setup)
-    : loop_(loop), credentials_(credentials), config_(config), setup_(std::move(setup)), addresses_(loop) {}
+    : loop_(loop),
+      credentials_(credentials),
+      config_(config),
+      setup_(std::move(setup)),
+      addresses_(loop),
+      cases_(setup_.cases) {}
 StandbyPart::~StandbyPart() = default;
 
 Result<std::unique_ptr<StandbyPart>> StandbyPart::make(AsioLoop& loop, Credentials& credentials,
@@ -113,6 +120,7 @@ Status StandbyPart::open(std::size_t self) {
   SignedClientOptions to;
   to.host = other_.host;
   to.port = other_.port;
+  to.answer_bytes = kAnswerBytes;
   if (is_address(self_.host)) to.from = self_.host;
   client_ = make_signed_client(loop_, credentials_, to);
 
@@ -143,11 +151,13 @@ Status StandbyPart::open(std::size_t self) {
                                [this](Micros until) {
                                  if (end_) end_->set(until);
                                }});
+  case_follower_ = std::make_unique<CaseFollower>(*client_, cases_);
   follower_ =
       std::make_unique<Follower>(loop_, *client_, *copy_,
                                  Follower::Listener{[this](std::int64_t term) { part_->heard_active(term); },
                                                     [this](std::int64_t term) { part_->copy_has_term(term); },
-                                                    [](const std::string& line) { say(line); }});
+                                                    [](const std::string& line) { say(line); }},
+                                 case_follower_.get());
   return {};
 }
 
@@ -175,6 +185,7 @@ Result<bool> StandbyPart::wait() {
   server->close();
   follower_->stop();
   follower_.reset();
+  case_follower_.reset();
   copy_.reset();
   return may_act_ && !told_to_stop_;
 }
@@ -186,6 +197,7 @@ Status StandbyPart::begin(Controller& controller, std::function<void()> start) {
   feed_ = std::make_unique<StandbyFeed>(
       loop_, *rows_, [this] { return part_->standing(); },
       [this](std::int64_t seq) { part_->standby_has(seq); });
+  case_feed_ = std::make_unique<CaseFeed>(cases_, [this] { return part_->standing(); });
   end_ = std::make_unique<LeaseEnd>([] { end_process("its time was over, and the loop stood"); });
   controller_ = &controller;
   start_ = std::move(start);
@@ -242,6 +254,17 @@ void StandbyPart::serve_rows(const HttpRequest& request, std::shared_ptr<HttpRep
   });
 }
 
+// As the journal: it is root's of the other host alone, over the signed way.
+void StandbyPart::serve_cases(const HttpRequest& request, std::shared_ptr<HttpReply> reply) {
+  auto body = Json::parse(request.body);
+  if (!body) return reply->respond(error_response(body.error()));
+  admit(request, other_.host, reply, [this, body = std::move(*body), reply] {
+    if (case_feed_ == nullptr)
+      return reply->respond(error_response(Error(ErrorCode::busy, "this sickbayd is not the active one")));
+    answer_to(reply)(case_feed_->answer(body));
+  });
+}
+
 // For root of this host: who else may act here is not known before the journal is replayed.
 void StandbyPart::serve_operator(const HttpRequest& request, HttpReply& reply) {
   const auto refuse = [&reply](const Error& error) { reply.respond(error_response(error)); };
@@ -279,9 +302,7 @@ void StandbyPart::serve_meanwhile(const HttpRequest& request, HttpReply& reply) 
   if (request.method == "GET" && request.path == "/v1/status")
     return reply.respond(json_response(
         200, Json::object({{"version", setup_.version}, {"pid", ::getpid()}, {"standby", view()}})));
-  reply.respond(error_response(Error(ErrorCode::busy, fmt::format("{} is the standby", name_))
-                                   .because(fmt::format("of two sickbayds {} is asked first", other_.text()))
-                                   .remedied_by("ask there; 'sickbay status' here says how it stands")));
+  reply.respond(error_response(standby_answer(name_, other_.text())));
 }
 
 bool StandbyPart::serve(HttpRequest& request, const std::shared_ptr<HttpReply>& reply) {
@@ -290,6 +311,8 @@ bool StandbyPart::serve(HttpRequest& request, const std::shared_ptr<HttpReply>& 
     serve_lease(request, reply);
   else if (is_post && request.path == kRowsTarget)
     serve_rows(request, reply);
+  else if (is_post && request.path == kCasesTarget)
+    serve_cases(request, reply);
   else if (is_post && (request.path == kHandOver || request.path == kTakeOver))
     serve_operator(request, *reply);
   else if (!begun_)

@@ -16,11 +16,14 @@
 #include "adapters/net/http_server.h"
 #include "adapters/net/signed_client.h"
 #include "adapters/posix/lease_end.h"
+#include "apps/daemon/case_folders.h"
 #include "client/controller_place.h"
 #include "ports/journal_rows.h"
 #include "ports/people.h"
 #include "service/config.h"
 #include "service/controller.h"
+#include "service/standby/case_feed.h"
+#include "service/standby/case_follower.h"
 #include "service/standby/feed.h"
 #include "service/standby/follower.h"
 #include "service/standby/succession_part.h"
@@ -30,8 +33,8 @@ namespace sickbay {
 class StandbyPart {
  public:
   struct Setup {
-    std::string version, journal, socket;  ///< paths of the latter
-    std::string host_name;                 ///< up to its first dot
+    std::string version, journal, cases, socket;  ///< paths of the latter
+    std::string host_name;                        ///< up to its first dot
   };
   /// Opens the copy, which is the journal of this host.  Errors: bad_input (this host is neither of the two),
   /// and those of open_journal().
@@ -56,6 +59,7 @@ class StandbyPart {
              std::function<void()> then);
   void serve_lease(const HttpRequest& request, std::shared_ptr<HttpReply> reply);
   void serve_rows(const HttpRequest& request, std::shared_ptr<HttpReply> reply);
+  void serve_cases(const HttpRequest& request, std::shared_ptr<HttpReply> reply);
   void serve_operator(const HttpRequest& request, HttpReply& reply);
   void serve_meanwhile(const HttpRequest& request, HttpReply& reply);
   void begin_term(std::int64_t term);
@@ -69,10 +73,13 @@ class StandbyPart {
   std::string name_;  ///< of this one, in leases and in the journal
   std::unique_ptr<SignedClient> client_;
   std::unique_ptr<JournalCopy> copy_;
+  CaseFolders cases_;
+  std::unique_ptr<CaseFollower> case_follower_;
   std::unique_ptr<Follower> follower_;
   std::unique_ptr<JournalRows> rows_;
   std::unique_ptr<SuccessionPart> part_;
   std::unique_ptr<StandbyFeed> feed_;
+  std::unique_ptr<CaseFeed> case_feed_;
   std::unique_ptr<LeaseEnd> end_;
   Controller* controller_ = nullptr;
   std::function<void()> start_;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "model/event_kinds.h"
+#include "model/ids.h"
 #include "service/standby/term_events.h"
 
 namespace sickbay {
@@ -21,8 +22,8 @@ std::int64_t term_of(const JournalRow& row) {
 
 }  // namespace
 
-Follower::Follower(Loop& loop, HttpClient& active, JournalCopy& copy, Listener listener)
-    : loop_(loop), active_(active), copy_(copy), listener_(std::move(listener)) {}
+Follower::Follower(Loop& loop, HttpClient& active, JournalCopy& copy, Listener listener, CaseFollower* cases)
+    : loop_(loop), active_(active), copy_(copy), listener_(std::move(listener)), cases_(cases) {}
 
 void Follower::start() {
   running_ = true;
@@ -34,6 +35,7 @@ void Follower::start() {
 void Follower::stop() {
   running_ = false;
   ++question_;
+  if (cases_ != nullptr) cases_->stop();
   loop_.cancel(timer_);
   standing_.following = false;
 }
@@ -45,6 +47,9 @@ void Follower::again(Micros in) {
 
 void Follower::ask() {
   if (!running_) return;
+  // (A copy that is begun anew has it compared at its end.)
+  if (cases_ != nullptr && !copy_.is_anew() && loop_.now() >= compare_at_)
+    return compare_cases(false, [this] { ask(); });
   const RowsAsk ask{copy_.place(), copy_.is_anew(), copy_.is_anew() && is_at_end_};
   HttpQuestion question;
   question.method = "POST";
@@ -82,6 +87,40 @@ void Follower::take(const RowsAnswer& answer) {
   if (!anew && summary != answer.rows.end())
     return begin_anew(false,
                       fmt::format("{} archived {} before it was copied", answer.name, summary->subject));
+  if (cases_ != nullptr && !anew) return bring(answer);
+  store(answer);
+}
+
+// The next question acknowledges the rows, so what they need comes before them.
+void Follower::bring(const RowsAnswer& answer) {
+  std::vector<std::int64_t> opened;
+  for (const JournalRow& row : answer.rows) {
+    const auto no = parse_case_name(row.subject);
+    if (no && row.kind == kCaseOpened) opened.push_back(*no);
+    if (row.kind == kCaseClosed) compare_at_ = std::min(compare_at_, loop_.now() + kCompareSoon);
+  }
+  if (opened.empty()) return store(answer);
+  cases_->fetch(std::move(opened), [this, answer](Result<CaseFollower::Changed> fetched) {
+    if (!running_) return;
+    if (!fetched) return trouble(Error(fetched.error()).in("copying what was submitted"), kAgain);
+    store(answer);
+  });
+}
+
+void Follower::compare_cases(bool anew, std::function<void()> then) {
+  cases_->compare(anew, [this, then = std::move(then)](Result<CaseFollower::Changed> changed) {
+    if (!running_) return;
+    if (!changed) return trouble(Error(changed.error()).in("comparing what was submitted"), kAgain);
+    compare_at_ = loop_.now() + kCompare;
+    if (changed->copied + changed->removed > 0)
+      say(fmt::format("event=standby submissions=compared copied={} removed={}", changed->copied,
+                      changed->removed));
+    then();
+  });
+}
+
+void Follower::store(const RowsAnswer& answer) {
+  const bool anew = copy_.is_anew();
   if (Status kept = copy_.append(answer.rows); !kept) return trouble(kept.error(), kAgain);
   std::int64_t term = 0;
   for (const JournalRow& row : answer.rows) term = std::max(term, term_of(row));
@@ -106,6 +145,7 @@ void Follower::begin_anew(bool keep_old, const std::string& why) {
   keep_old_ = copy_.is_anew() ? keep_old_ : keep_old;
   say(fmt::format("event=standby copy=anew why={}", Json(why).dump()));
   is_at_end_ = false;
+  compare_at_ = kNoTime;
   new_term_ = 0;
   standing_.following = false;
   if (Status begun = copy_.begin_anew(); !begun) return trouble(begun.error(), kAnewAgain);
@@ -124,6 +164,9 @@ void Follower::end_anew(const std::string& mark) {
     }));
     return;
   }
+  // All of it: a case may have another one's number where the two went apart.
+  if (cases_ != nullptr && loop_.now() >= compare_at_)
+    return compare_cases(true, [this, mark] { end_anew(mark); });
   const auto aside = copy_.end_anew(keep_old_, loop_.now());
   if (!aside) return trouble(aside.error(), kAgain);
   say(fmt::format("event=standby copy=whole seq={}{}", copy_.place().seq,

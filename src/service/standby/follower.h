@@ -17,6 +17,7 @@
 #include "ports/journal_rows.h"
 #include "ports/lifetime.h"
 #include "ports/loop.h"
+#include "service/standby/case_follower.h"
 #include "service/standby/rows_message.h"
 
 namespace sickbay {
@@ -26,14 +27,17 @@ class Follower {
   static constexpr std::chrono::milliseconds kAgain{1000};  ///< after a failure
   static constexpr std::chrono::seconds kLimit{10};         ///< for one answer
   static constexpr std::chrono::seconds kAnewAgain{30};     ///< of a copy that did not become the same
+  // What was submitted is compared: soon after a case was closed, and from time to time.
+  static constexpr std::chrono::seconds kCompareSoon{10}, kCompare{300};
 
   struct Listener {
     std::function<void(std::int64_t term)> active;     ///< the other says that it is active in it
     std::function<void(std::int64_t term)> has_term;   ///< its beginning is in the copy
     std::function<void(const std::string& line)> log;  ///< one key=value line
   };
-  /// All must outlive it.
-  Follower(Loop& loop, HttpClient& active, JournalCopy& copy, Listener listener);
+  /// All must outlive it.  `cases`: what was submitted is followed, too; null: it is not.
+  Follower(Loop& loop, HttpClient& active, JournalCopy& copy, Listener listener,
+           CaseFollower* cases = nullptr);
 
   void start();
   /// Nothing is asked or written any more; an answer that still comes is dropped.
@@ -52,6 +56,9 @@ class Follower {
   void ask();
   void take(Result<Json> json);
   void take(const RowsAnswer& answer);
+  void bring(const RowsAnswer& answer);
+  void store(const RowsAnswer& answer);
+  void compare_cases(bool anew, std::function<void()> then);
   void begin_anew(bool keep_old, const std::string& why);
   void end_anew(const std::string& mark);
   void again(Micros in);
@@ -64,6 +71,8 @@ class Follower {
   HttpClient& active_;
   JournalCopy& copy_;
   Listener listener_;
+  CaseFollower* cases_;
+  TimePoint compare_at_ = kNoTime;  ///< what was submitted; at the start first of all
   bool running_ = false, keep_old_ = false, is_at_end_ = false;
   std::int64_t new_term_ = 0;  ///< the highest in the copy that was begun anew
   std::uint64_t question_ = 0;
