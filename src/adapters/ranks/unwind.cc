@@ -205,9 +205,11 @@ RankStack Unwinder::frames(const Snapshot& snapshot) {
   for (std::size_t i = user; i < all; ++i) mix(stack.held, p.places[i].pc);
   for (const std::uint64_t word : outside.kept) mix(stack.held, word);
   // Of a stack that is longer than the copy, what the frames hold that were found: where the copy ends
-  // depends on how deep the library stands.
+  // depends on how deep the library stands.  Nor what lies beyond the outermost frame of a thread that is not
+  // the first: its own variables, MPI's among them, and the processor on which it runs (rseq(2)).
   const std::uint64_t from = outside.sp - snapshot.sp;
-  const std::uint64_t to = snapshot.complete ? snapshot.stack.size() : p.places.back().sp - snapshot.sp;
+  const std::uint64_t to =
+      snapshot.complete && snapshot.tid == p.pid ? snapshot.stack.size() : p.places.back().sp - snapshot.sp;
   if (from <= to && to <= snapshot.stack.size()) mix(stack.held, snapshot.stack.data() + from, to - from);
   return stack;
 }
