@@ -33,7 +33,9 @@ class LeavingTest : public testing::Test {
     std::filesystem::rename(file(node) + ".new", file(node));
   }
   std::string file(const std::string& node) { return folder_ / ("leaving." + node); }
-  static TimePoint at(std::int64_t after_start_s) { return from_micros(kProgramStart) + seconds(after_start_s); }
+  static TimePoint at(std::int64_t after_start_s) {
+    return from_micros(kProgramStart) + seconds(after_start_s);
+  }
   LeavingLook process(const std::string& node) {
     Participant me;
     me.node = node;
@@ -44,8 +46,9 @@ class LeavingTest : public testing::Test {
   // What is wished for, as rank 0 sees it; "": nothing.
   std::string wished() {
     const auto wish = read_leaving_wish(series_);
-    return wish && is_open(*wish, leaving_answered(read_state(series_)), from_micros(kProgramStart)) ? wish->node
-                                                                                              : "";
+    return wish && is_open(*wish, leaving_answered(read_state(series_)), from_micros(kProgramStart))
+               ? wish->node
+               : "";
   }
   // Rank 0 takes a checkpoint for whatever reason.
   void taken(std::int64_t after_start_s) {

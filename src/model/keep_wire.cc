@@ -28,10 +28,10 @@ struct KeepForm {
   bool of_a_pack, of_bytes;
 };
 constexpr auto kKeepForms = std::to_array<KeepForm>({{KeepWhat::pack, "get", true, false},
-                                             {KeepWhat::part, "part", true, true},
-                                             {KeepWhat::needs, "needs", true, false},
-                                             {KeepWhat::head, "head", false, false},
-                                             {KeepWhat::parity, "xor", false, true}});
+                                                     {KeepWhat::part, "part", true, true},
+                                                     {KeepWhat::needs, "needs", true, false},
+                                                     {KeepWhat::head, "head", false, false},
+                                                     {KeepWhat::parity, "xor", false, true}});
 
 std::string unsealed(const KeepRequest& request) {
   const KeepForm& form = kKeepForms[static_cast<std::size_t>(request.what)];

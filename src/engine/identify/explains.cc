@@ -78,8 +78,8 @@ bool is_full(const NodeResult& result) {
 bool explains(const NodeResult& result, const Run& program) {
   if (!is_bad(result, program)) return false;
   const VerifyFault fault = verify_fault_from(result.fault);
-  const auto row =
-      std::find_if(kFaultRows.begin(), kFaultRows.end(), [&](const FaultRow& each) { return each.fault == fault; });
+  const auto row = std::find_if(kFaultRows.begin(), kFaultRows.end(),
+                                [&](const FaultRow& each) { return each.fault == fault; });
   return row != kFaultRows.end() && (row->symptoms & symptom_bit(program.symptom)) != 0 &&
          row->signal(fault_signal(program)) &&
          (!row->only_if_output_says_so || output_speaks_of_writing(program));

@@ -62,11 +62,11 @@ TEST(ReadSge, ReadsWhatOldAndUnivasVersionsWrite) {
             std::vector<std::string>{"it has 32 fields, and an accounting record has 33 or more"});
   // Univa: milliseconds, and fields behind the 45th.
   const auto log = read_log(open_sge, sge_record({.behind = ":0:0:/home/ann:qsub -l h_rt\xff"
-                                                        "1 x.sh",
-                                              .wallclock = "3600.125",
-                                              .submit = 1514123433001,
-                                              .start = 1514123473002,
-                                              .end = 1514127073003}));
+                                                            "1 x.sh",
+                                                  .wallclock = "3600.125",
+                                                  .submit = 1514123433001,
+                                                  .start = 1514123473002,
+                                                  .end = 1514127073003}));
   ASSERT_EQ(log->rows.size(), 1U) << (log->rejects.empty() ? "" : log->rejects[0]);
   EXPECT_EQ(log->row(0).get(Num::start_time), 1514123473);
   EXPECT_EQ(log->row(0).get(Num::elapsed), 3600);
@@ -88,10 +88,10 @@ TEST(ReadSge, ReadsTheReportingFile) {
 
 TEST(ReadSge, ReadsArraysProjectsAndCategoriesWithColons) {
   const auto log = read_log(open_sge, sge_record({.project = "phys",
-                                              .account = "lab",
-                                              .category = "-l h_rt=1:30:00,h_vmem=512M -q a:b",
-                                              .behind = ":17:1514123433",
-                                              .task = 4}) +
+                                                  .account = "lab",
+                                                  .category = "-l h_rt=1:30:00,h_vmem=512M -q a:b",
+                                                  .behind = ":17:1514123433",
+                                                  .task = 4}) +
                                           sge_record({.account = "lab", .category = "NONE"}));
   ASSERT_EQ(log->rows.size(), 2U) << (log->rejects.empty() ? "" : log->rejects[0]);
   const Row& row = log->row(0);
@@ -149,14 +149,14 @@ TEST(ReadSge, TakesNoPartOfACategoryForAProcess) {
 // A job that could not be started has no times.
 TEST(ReadSge, LeavesOutWhatIsNotKnown) {
   const auto log = read_log(open_sge, sge_record({.pe = "mpi",
-                                              .cpu = "0.000000",
-                                              .vmem = "0.000000",
-                                              .wallclock = "0",
-                                              .submit = 0,
-                                              .start = 0,
-                                              .end = 0,
-                                              .slots = 0,
-                                              .failed = 9}));
+                                                  .cpu = "0.000000",
+                                                  .vmem = "0.000000",
+                                                  .wallclock = "0",
+                                                  .submit = 0,
+                                                  .start = 0,
+                                                  .end = 0,
+                                                  .slots = 0,
+                                                  .failed = 9}));
   ASSERT_EQ(log->rows.size(), 1U) << (log->rejects.empty() ? "" : log->rejects[0]);
   for (const Num f : {Num::submit_time, Num::start_time, Num::end_time, Num::elapsed, Num::cpus, Num::nodes,
                       Num::total_cpu, Num::max_vmsize})
@@ -181,9 +181,9 @@ TEST(ReadSge, ProcessesOfAParallelJobAreItsSteps) {
 TEST(ReadSge, RejectsWhatCannotBeRead) {
   MadeSge early;
   early.submit = -5;
-  const auto log =
-      read_log(open_sge, sge_record({.id = -3}) + sge_record({}).replace(0, 5, "::") + sge_record({.wallclock = "x"}) +
-                             "hello:you\n" + sge_record(early) + sge_record({}));
+  const auto log = read_log(open_sge, sge_record({.id = -3}) + sge_record({}).replace(0, 5, "::") +
+                                          sge_record({.wallclock = "x"}) + "hello:you\n" + sge_record(early) +
+                                          sge_record({}));
   EXPECT_EQ(log->rows.size(), 1U);
   ASSERT_GE(log->rejects.size(), 5U);
   EXPECT_EQ(log->rejects[0], "'-3' is no job id");
@@ -239,7 +239,8 @@ TEST(ReadSge, AgreesWithANaiveReaderOnRandomLogs) {
 }
 
 TEST(ReadSge, SurvivesDamage) {
-  survive_damage(open_sge, kVersion + sge_record({}) + sge_record({.pe = "mpi", .pe_task = "1.n2", .task = 3}) +
+  survive_damage(open_sge, kVersion + sge_record({}) +
+                               sge_record({.pe = "mpi", .pe_task = "1.n2", .task = 3}) +
                                "1278638142:acct:" + sge_record({.failed = 100, .status = 137}));
 }
 

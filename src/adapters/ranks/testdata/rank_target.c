@@ -109,9 +109,8 @@ int main(int argc, char** argv) {
     static pthread_t first, second;  // of which a thread reads
     pthread_mutex_lock(&taken);
     if (strcmp(kind, "mpi-sleeper") == 0 && pthread_create(&first, NULL, sleeper, NULL) != 0) return 2;
-    if (strcmp(kind, "mpi-blocked") == 0 &&
-        (pthread_create(&first, NULL, blocked, NULL) != 0 ||
-         pthread_create(&second, NULL, joiner, &first) != 0))
+    if (strcmp(kind, "mpi-blocked") == 0 && (pthread_create(&first, NULL, blocked, NULL) != 0 ||
+                                             pthread_create(&second, NULL, joiner, &first) != 0))
       return 2;
     if ((strcmp(kind, "mpi-receiver") == 0 || strcmp(kind, "mpi-joins") == 0) &&
         pthread_create(&first, NULL, receiver, NULL) != 0)

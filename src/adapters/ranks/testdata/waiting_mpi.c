@@ -3,7 +3,8 @@
 #include <time.h>
 
 static volatile unsigned long polls;
-static __thread volatile unsigned long own_polls;  // real ones have such: they lie where the stack of a thread ends
+static __thread volatile unsigned long
+    own_polls;  // real ones have such: they lie where the stack of a thread ends
 
 __attribute__((noinline)) static void progress_engine(void) {
   for (int i = 0; i < 1000; ++i) ++polls, ++own_polls;

@@ -34,7 +34,8 @@ struct RulesOptions {
   bool json = false;
 };
 
-constexpr const char* kRulesFooter = "doc/formats/specification.md describes specifications and their tests.\n";
+constexpr const char* kRulesFooter =
+    "doc/formats/specification.md describes specifications and their tests.\n";
 
 // The specifications of the named files for the node, ready to run.
 Result<std::vector<std::shared_ptr<const Rules>>> load(const std::vector<diagnose::SpecificationFile>& files,
@@ -397,7 +398,8 @@ void add_rules_command(CLI::App& app, Ending& ending) {
   explain->add_option("--test", o->test, "the run of this test")->type_name("NAME");
   explain->add_option("--run", o->run, "which of its runs")->type_name("NUMBER")->capture_default_str();
   explain->footer(
-      std::string("Nothing is run on this node: operations answer what --set or the test says.\n") + kRulesFooter);
+      std::string("Nothing is run on this node: operations answer what --set or the test says.\n") +
+      kRulesFooter);
   explain->callback([o, &ending] { ending = {run_explain(*o), o->json}; });
 
   add_rules_import(*c, ending);
