@@ -323,7 +323,8 @@ RankReport History::take(const RankLook& look) {
     if (known.seen.last - known.since < kEndedKept) now.emplace(key, std::move(known));
   }
   for (const auto& [key, known] : now) {
-    const auto& [world, rank] = key;
+    const std::string& world = key.first;  // (Clang 14 lets no lambda have a structured binding.)
+    const std::int64_t rank = key.second;
     const Seen& seen = known.seen;
     // Who moves data is somewhere else in each look: by place each rank would be a group.
     const bool path_matters = seen.standing != Standing::moves;

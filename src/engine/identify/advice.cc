@@ -87,7 +87,7 @@ std::string completed_sentence(const Run& first) {
 std::string output_to_look_at(const Run& run) {
   // MPI's words go to the error output; where there is no such file, both are in one.
   for (const std::string& name : {run.job.std_err, run.job.std_out}) {
-    const std::string path = written_name(name, run);
+    std::string path = written_name(name, run);
     if (!path.empty() && path != "/dev/null") return path;
   }
   return "";
