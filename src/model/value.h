@@ -32,6 +32,7 @@ struct ValueTypeRow {
   std::size_t most_characters;  ///< of a text; 0: no text
   std::string_view range;       ///< for messages and pages
 };
+/// The greatest integer of a specification: a double holds each up to it.
 inline constexpr std::int64_t kMostInteger = std::int64_t{1} << 53;
 inline constexpr auto kValueTypes = std::to_array<ValueTypeRow>({
     {ValueType::boolean, "bool", ValueClass::boolean, 0, "true or false"},

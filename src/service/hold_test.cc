@@ -7,7 +7,20 @@
 namespace sickbay {
 namespace {
 
-using HoldTest = ApiTest;
+class HoldTest : public ApiTest {
+ protected:
+  // sickbayd ends, and its journal has a drain that was intended and not done.
+  void leave_a_drain_under_way() {
+    stop();
+    std::vector<Event> left{Ledger::intent({"node:n1.d1",
+                                            "node:n1",
+                                            std::string(verb::kDrain),
+                                            Json::object({{"node", "n1"}, {"reason", "sickbay:f1 disk"}}),
+                                            {}})};
+    left.front().at = std::max(journal_.last_stamp(), loop_.now());
+    ASSERT_TRUE(journal_.append(left));
+  }
+};
 
 Event some_event(int n) { return new_event("c9", "lab_fault", Json::object({{"n", n}})); }
 
@@ -53,14 +66,7 @@ TEST_F(HoldTest, AnswersWaitAndReadsDoNot) {
 
 // An intent that the other sickbayd may not have is no reason to act: that one would intend it anew.
 TEST_F(HoldTest, WhatASickbaydBeforeHadUnderWayIsDoneWhenItCounts) {
-  stop();
-  std::vector<Event> left{Ledger::intent({"node:n1.d1",
-                                          "node:n1",
-                                          std::string(verb::kDrain),
-                                          Json::object({{"node", "n1"}, {"reason", "sickbay:f1 disk"}}),
-                                          {}})};
-  left.front().at = std::max(journal_.last_stamp(), loop_.now());
-  ASSERT_TRUE(journal_.append(left));
+  ASSERT_NO_FATAL_FAILURE(leave_a_drain_under_way());
   start();
   std::vector<std::function<void()>> held;
   controller_->hold_by([&](std::int64_t, std::function<void()> then) { held.push_back(std::move(then)); });
@@ -73,14 +79,7 @@ TEST_F(HoldTest, WhatASickbaydBeforeHadUnderWayIsDoneWhenItCounts) {
 
 // When the lease runs out nothing is begun any more: neither what was begun before, and is tried again.
 TEST_F(HoldTest, ATryThatIsMadeAgainWaitsToo) {
-  stop();
-  std::vector<Event> left{Ledger::intent({"node:n1.d1",
-                                          "node:n1",
-                                          std::string(verb::kDrain),
-                                          Json::object({{"node", "n1"}, {"reason", "sickbay:f1 disk"}}),
-                                          {}})};
-  left.front().at = std::max(journal_.last_stamp(), loop_.now());
-  ASSERT_TRUE(journal_.append(left));
+  ASSERT_NO_FATAL_FAILURE(leave_a_drain_under_way());
   cluster_.fail_calls("drain", sim::SimCallFault::lost_request);
   start();
   bool has_lease = true;

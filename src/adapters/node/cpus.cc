@@ -60,15 +60,11 @@ std::optional<std::int64_t> quota_throttled(const Tree& tree) {
   if (!groups) return std::nullopt;
   std::optional<std::int64_t> sum;
   std::string_view rest = *groups;
-  while (const auto line = next_line(rest)) {
-    std::string_view parts = *line;
-    next_part(parts, ':');
-    const std::string_view controllers = next_part(parts, ':');
-    // "0::/PATH" for the unified hierarchy, "4:cpu,cpuacct:/PATH" for an old one.
-    std::string group(parts);
-    const bool unified = controllers.empty();
+  while (const auto one = next_control_group(rest)) {
+    std::string group(one->path);
+    const bool unified = one->controllers.empty();
     bool cpu = unified;
-    for (std::string_view list = controllers; !list.empty();) cpu |= next_part(list, ',') == "cpu";
+    for (std::string_view list = one->controllers; !list.empty();) cpu |= next_part(list, ',') == "cpu";
     if (!cpu) continue;
     const std::string base = unified ? "/sys/fs/cgroup" : "/sys/fs/cgroup/cpu";
     // Each group above may have a quota of its own: whichever is the tightest holds us up.

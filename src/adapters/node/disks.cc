@@ -5,6 +5,7 @@
 #include "adapters/node/families.h"
 #include "adapters/node/parse.h"
 #include "base/words.h"
+#include "model/value.h"
 
 namespace sickbay::node {
 namespace {
@@ -114,7 +115,7 @@ ChildPlan disk_smart(const Call& call) {
       // Its exit code is a set of bits, some of them findings: only the answer counts.
       const SmartAnswer answer = parse_smart(outcomes[i]->out);
       if (answer.wear_percent) wear = std::max(wear.value_or(0), *answer.wear_percent);
-      reallocated = std::min(reallocated + answer.reallocated.value_or(0), std::int64_t{1} << 53);
+      reallocated = std::min(reallocated + answer.reallocated.value_or(0), kMostInteger);
       if (!answer.passed) {
         mute += fmt::format("{}{}: {}", mute.empty() ? "" : "; ", all[i],
                             answer.message.empty() ? "no judgement" : answer.message);

@@ -4,6 +4,7 @@
 
 #include "adapters/node/families.h"
 #include "adapters/node/parse.h"
+#include "model/value.h"
 
 namespace sickbay::node {
 namespace {
@@ -42,7 +43,7 @@ ChildPlan gpu(const Call& call) {
     std::optional<double> hottest;
     std::int64_t throttled = 0;
     for (const GpuLine& g : gpus) {
-      if (g.uncorrected) errors = std::min(errors.value_or(0) + *g.uncorrected, std::int64_t{1} << 53);
+      if (g.uncorrected) errors = std::min(errors.value_or(0) + *g.uncorrected, kMostInteger);
       // Outside of this it is garbage of a sensor.
       if (g.temperature && *g.temperature > -60 && *g.temperature < 200)
         hottest = std::max(hottest.value_or(*g.temperature), *g.temperature);

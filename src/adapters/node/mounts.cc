@@ -11,6 +11,7 @@
 #include "adapters/node/parse.h"
 #include "base/mount_table.h"
 #include "base/text.h"
+#include "model/value.h"
 
 namespace sickbay::node {
 namespace {
@@ -46,10 +47,9 @@ OperationEnd filesystem(const Call& call) {
         fmt::format("cannot ask the file system at {}: {}", quote_for_message(path), std::strerror(errno)));
   const auto block = static_cast<std::int64_t>(fs.f_frsize);
   const auto bytes = [block](fsblkcnt_t blocks) {
-    // The blocks are bounded before they are multiplied: 2^53 is the most that an integer of a specification
-    // holds.
+    // The blocks are bounded before they are multiplied.
     return static_cast<std::int64_t>(
-               std::min<fsblkcnt_t>(blocks, (std::int64_t{1} << 53) / std::max<std::int64_t>(block, 1))) *
+               std::min<fsblkcnt_t>(blocks, kMostInteger / std::max<std::int64_t>(block, 1))) *
            block;
   };
   // As df: of what users other than root can have.

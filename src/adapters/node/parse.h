@@ -15,9 +15,6 @@
 
 namespace sickbay::node {
 
-/// The greatest integer of a specification: a double holds each up to it.
-inline constexpr std::int64_t kMostInteger = std::int64_t{1} << 53;
-
 /// Lines `NAME: 12 kB` of /proc/meminfo and /proc/PID/status; kB are made bytes, the rest are counts.
 std::optional<std::int64_t> field_of(std::string_view text, std::string_view name);
 
@@ -51,6 +48,14 @@ std::optional<ThreadCounts> parse_schedstat(std::string_view text);
 std::int64_t parse_children(std::string_view stat);
 /// The file with the counters of the processor's control group, by /proc/PID/cgroup; "" where there is none.
 std::string cpu_stat_file(std::string_view cgroup);
+
+/// A line of /proc/PID/cgroup: "0::/PATH" is the unified hierarchy, which has no `controllers`;
+/// "4:cpu,cpuacct:/PATH" an old one.
+struct ControlGroup {
+  std::string_view controllers, path;
+};
+/// The next line of `rest`, which loses it; nothing at its end.
+std::optional<ControlGroup> next_control_group(std::string_view& rest);
 /// Microseconds for which a control group was throttled, of either version's cpu.stat; -1 where it does not
 /// say.
 std::int64_t parse_throttled(std::string_view cpu_stat);

@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "base/words.h"
+#include "model/value.h"
 
 namespace sickbay::node {
 namespace {

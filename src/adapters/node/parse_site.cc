@@ -12,6 +12,7 @@
 #include "base/pattern.h"
 #include "base/text.h"
 #include "base/words.h"
+#include "model/value.h"
 
 namespace sickbay::node {
 namespace {

@@ -197,12 +197,20 @@ std::int64_t parse_children(std::string_view stat) {
   return stat_field(stat, 13) + stat_field(stat, 14);
 }
 
+std::optional<ControlGroup> next_control_group(std::string_view& rest) {
+  const auto line = next_line(rest);
+  if (!line) return std::nullopt;
+  ControlGroup group;
+  group.path = *line;
+  (void)next_part(group.path, ':');
+  group.controllers = next_part(group.path, ':');
+  return group;
+}
+
 std::string cpu_stat_file(std::string_view cgroup) {
   std::string unified;
-  while (const auto line = next_line(cgroup)) {
-    std::string_view path = *line;
-    (void)next_part(path, ':');
-    std::string_view controllers = next_part(path, ':');
+  while (auto group = next_control_group(cgroup)) {
+    auto& [controllers, path] = *group;
     if (path.empty() || path.find("..") != std::string_view::npos) continue;
     if (controllers.empty()) unified = fmt::format("/sys/fs/cgroup{}/cpu.stat", path);
     while (!controllers.empty())

@@ -8,6 +8,7 @@
 #include "adapters/node/user_list.h"
 #include "base/text.h"
 #include "base/words.h"
+#include "model/value.h"
 
 namespace sickbay::node {
 namespace {
@@ -177,8 +178,8 @@ OperationEnd jobs(const Call& call) {
     // One that is missing makes the sum unknown: half of it would look like a job that idles.
     use.io = use.io && io.has_value();
     if (io) {
-      use.read = std::min(use.read + io->first, std::int64_t{1} << 53);
-      use.written = std::min(use.written + io->second, std::int64_t{1} << 53);
+      use.read = std::min(use.read + io->first, kMostInteger);
+      use.written = std::min(use.written + io->second, kMostInteger);
     }
   }
   const double hertz = call.tree->is_this_machine() ? static_cast<double>(::sysconf(_SC_CLK_TCK)) : 100;
@@ -187,7 +188,7 @@ OperationEnd jobs(const Call& call) {
   out.set("job_state", std::string(1, use.state));
   out.set("job_nice", use.nice);
   out.set("job_cpu_time", static_cast<double>(use.ticks) / hertz);
-  out.set("job_memory", std::min(use.memory, std::int64_t{1} << 53));
+  out.set("job_memory", std::min(use.memory, kMostInteger));
   out.set("job_read", use.io ? Json(use.read) : Json());
   out.set("job_written", use.io ? Json(use.written) : Json());
   return found(std::move(out));

@@ -18,6 +18,7 @@
 #include "base/text.h"
 #include "base/words.h"
 #include "model/builtin_operations.h"
+#include "model/value.h"
 
 namespace sickbay::node {
 namespace {
@@ -166,7 +167,7 @@ OperationEnd file_stat(const Call& call) {
   out.set("file_gid", static_cast<std::int64_t>(at.stx_gid));
   out.set("file_user", user ? user->substr(0, kMostShown) : std::to_string(at.stx_uid));
   out.set("file_group", group_name(*call.tree, at.stx_gid));
-  out.set("file_size", std::min<std::int64_t>(static_cast<std::int64_t>(at.stx_size), std::int64_t{1} << 53));
+  out.set("file_size", std::min<std::int64_t>(static_cast<std::int64_t>(at.stx_size), kMostInteger));
   out.set("file_age", age(at.stx_mtime));
   out.set("file_change_age", age(at.stx_ctime));
   out.set("file_birth_age", (at.stx_mask & STATX_BTIME) != 0 ? age(at.stx_btime) : Json());

@@ -30,6 +30,7 @@
 #include "adapters/node/process_table.h"
 #include "base/text.h"
 #include "base/words.h"
+#include "model/value.h"
 
 namespace sickbay::node {
 namespace {

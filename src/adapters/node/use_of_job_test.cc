@@ -2,14 +2,13 @@
 // What went over a connection, by the kernel of this machine.  (Whose connections are a job's: node_test.cc.)
 #include "adapters/node/use_of_job.h"
 
-#include <arpa/inet.h>
 #include <gtest/gtest.h>
-#include <poll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <string>
+
+#include "adapters/node/connection_test_parts.h"
 
 namespace sickbay::node {
 namespace {
@@ -21,17 +20,8 @@ std::int64_t inode_of(int fd) {
 }
 
 TEST(TcpBytes, AreCountedByConnection) {
-  const int listener = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in place{};
-  place.sin_family = AF_INET;
-  place.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof place;
-  ASSERT_EQ(::bind(listener, reinterpret_cast<sockaddr*>(&place), size), 0);
-  ASSERT_EQ(::listen(listener, 1), 0);
-  ASSERT_EQ(::getsockname(listener, reinterpret_cast<sockaddr*>(&place), &size), 0);
-  const int client = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  ASSERT_EQ(::connect(client, reinterpret_cast<sockaddr*>(&place), size), 0);
-  const int server = ::accept(listener, nullptr, nullptr);
+  const Connection connection;
+  const int client = connection.client, server = connection.server;
   ASSERT_GE(server, 0);
   const std::string sent(100'000, 'x'), answered(17, 'y');
   ASSERT_EQ(::send(client, sent.data(), sent.size(), 0), static_cast<ssize_t>(sent.size()));
@@ -48,8 +38,7 @@ TEST(TcpBytes, AreCountedByConnection) {
   EXPECT_NEAR(static_cast<double>(all->at(inode_of(client)).sent), 100'000, 1);
   EXPECT_EQ(all->at(inode_of(client)).received, 17);
   EXPECT_EQ(all->at(inode_of(server)).received, 100'000);
-  EXPECT_FALSE(all->contains(inode_of(listener))) << "it is no connection";
-  for (const int fd : {client, server, listener}) ::close(fd);
+  EXPECT_FALSE(all->contains(inode_of(connection.listener))) << "it is no connection";
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <limits>
 #include <set>
 
+#include "adapters/node/parse.h"
 #include "adapters/node/process_table.h"
 #include "adapters/node/use_of_job.h"
 #include "base/words.h"
@@ -29,11 +30,9 @@ std::int64_t added(std::int64_t sum, std::int64_t more) {
 bool is_frozen(const node::Tree& tree, std::int64_t pid) {
   const auto groups = tree.read(fmt::format("/proc/{}/cgroup", pid), 65536);
   std::string_view rest = groups ? std::string_view(*groups) : std::string_view();
-  while (const auto line = next_line(rest)) {
-    constexpr std::string_view kUnified = "0::";
-    if (!line->starts_with(kUnified) || line->find("..") != std::string_view::npos) continue;
-    const auto events =
-        tree.read(fmt::format("/sys/fs/cgroup{}/cgroup.events", line->substr(kUnified.size())), 4096);
+  while (const auto group = node::next_control_group(rest)) {
+    if (!group->controllers.empty() || group->path.find("..") != std::string_view::npos) continue;
+    const auto events = tree.read(fmt::format("/sys/fs/cgroup{}/cgroup.events", group->path), 4096);
     std::string_view words = events ? std::string_view(*events) : std::string_view();
     while (const auto one = next_line(words))
       if (*one == "frozen 1") return true;

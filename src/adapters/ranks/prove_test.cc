@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Looks that prove, at real processes: what they see, and what the engine makes of it.
-#include <arpa/inet.h>
 #include <gmock/gmock.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <set>
 
+#include "adapters/node/connection_test_parts.h"
 #include "adapters/ranks/counters.h"
 #include "adapters/ranks/look.h"
 #include "adapters/ranks/ranks_test_parts.h"
@@ -150,17 +150,8 @@ TEST(Prove, WhatIsNoRankIsNotWatched) {
 }
 
 TEST(Prove, WhatGoesOverItsConnections) {
-  const int listener = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in place{};
-  place.sin_family = AF_INET;
-  place.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof place;
-  ASSERT_EQ(::bind(listener, reinterpret_cast<sockaddr*>(&place), size), 0);
-  ASSERT_EQ(::listen(listener, 1), 0);
-  ASSERT_EQ(::getsockname(listener, reinterpret_cast<sockaddr*>(&place), &size), 0);
-  const int client = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  ASSERT_EQ(::connect(client, reinterpret_cast<sockaddr*>(&place), size), 0);
-  const int server = ::accept(listener, nullptr, nullptr);
+  const node::Connection connection;
+  const int client = connection.client, server = connection.server;
   ASSERT_GE(server, 0);
   const node::Tree tree("/");
   const auto before = carried_bytes(tree, {::getpid()});
@@ -172,7 +163,6 @@ TEST(Prove, WhatGoesOverItsConnections) {
   EXPECT_GE(more, 3000) << "one end received them";
   EXPECT_LE(more, 6002) << "and the other sent them";
   EXPECT_EQ(carried_bytes(tree, {::getpid(), -5}), std::nullopt) << "one cannot be listed";
-  for (const int fd : {client, server, listener}) ::close(fd);
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "base/size.h"
 #include "base/text.h"
 #include "engine/diagnose/nhc_words.h"
+#include "model/value.h"
 
 namespace sickbay::diagnose {
 namespace {
@@ -130,7 +131,7 @@ NhcNodes resolve_nhc_target(std::string_view target, const std::vector<std::stri
 
 std::optional<std::int64_t> parse_nhc_size(std::string_view word) {
   auto size = parse_size(word, BareUnit::kib);
-  if (!size || size->count > (std::int64_t{1} << 53)) return std::nullopt;
+  if (!size || size->count > kMostInteger) return std::nullopt;
   return size->count;
 }
 

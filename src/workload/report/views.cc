@@ -308,13 +308,11 @@ Result<std::string> views_sql(duck::Connection& connection, const ViewOrder& ord
   sql += period_sql("period", f.from ? f.from : first, f.to ? f.to : last);
   sql += period_sql("period2", order.compare ? std::optional(order.compare->from) : std::nullopt,
                     order.compare ? std::optional(order.compare->to) : std::nullopt);
-  auto costs = connection.query(
+  auto tables = connection.number(
       "SELECT count(*) FROM duckdb_tables() WHERE table_name IN ('job_failures', 'job_checkpoints')");
-  if (!costs) return fail(std::move(costs.error()));
-  const auto* tables = std::get_if<std::int64_t>(&costs->rows[0][0]);
+  if (!tables) return fail(std::move(tables.error()));
   return sql + users_sql(order.site.users) + accounts_sql(order.site.accounts) + coverage_sql() +
-         node_views_sql(*clusters, f.clusters, f.from.has_value()) +
-         cost_views_sql(order, tables != nullptr && *tables >= 2);
+         node_views_sql(*clusters, f.clusters, f.from.has_value()) + cost_views_sql(order, *tables >= 2);
 }
 
 Result<std::vector<std::string>> unknown_filter_values(duck::Connection& connection, const Filter& filter) {
