@@ -93,7 +93,7 @@ TwoSickbayds::TwoSickbayds(std::uint64_t seed, Plant plant)
       random_(seed * 2 + 2),
       heads_(seed, {.lease = 45s,
                     .longest_act = 33s,
-                    .rate_of_second = plant == Plant::acts_without_lease ? 0.4 : 1.0,
+                    .rate_of_second = plant == Plant::acts_without_lease ? 0.1 : 1.0,
                     .cases = [this](int no) { return &cases_[no]; },
                     .acts =
                         [this](int no, SqliteJournal& journal, TwoHeads::Hold hold) {
@@ -439,8 +439,14 @@ TwoSickbayds::Ended TwoSickbayds::play(int kills_left) {
   const auto over = [&] { return is_over(); };
   while (kills_left > 0 && broken.empty() && heads_.twice_active == 0 && !is_over() && took() < kLongest)
     befall(kills_left);
+  // Nothing after it is worth a look: two journals of their own never become one again.
+  if (heads_.twice_active > 0) {
+    wrong(fmt::format("two acted, {} times", heads_.twice_active));
+    return ended();
+  }
   // All that was broken is mended by now, or soon.
-  if (broken.empty() && !heads_.run_until(kLongest, [&] { return !broken.empty() || over(); }))
+  const auto is_wrong = [&] { return !broken.empty() || heads_.twice_active > 0; };
+  if (broken.empty() && !heads_.run_until(kLongest, [&] { return is_wrong() || over(); }))
     wrong("the story does not end: " + what_is_left());
   if (broken.empty() && !heads_.run_until(300s, [&] { return heads_.is_paired() && over(); }))
     wrong("the two do not find each other");
