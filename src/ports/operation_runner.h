@@ -52,6 +52,7 @@ struct OperationEnd {
   Json outputs = Json::object();  ///< the operation's own names; checked against their types by the engine
   std::string text;               ///< for people; the reason where the result is unknown
   Micros cpu{0}, wall{0};
+  bool ended_early = false;  ///< its EarlyEnd was asked: no fault of the check that it does not know
 };
 
 class OperationRunner {

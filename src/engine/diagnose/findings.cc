@@ -57,6 +57,7 @@ std::optional<Finding> finding_of(const Run& run, InstanceId id) {
   if (!critical) {
     f.result = OperationEnd::Result::unknown;
     f.action = "none";
+    f.for_a_job = instance.gave_way && run.rules->operations[instance.operation].needs_idle;
     f.text = instance.refused ? fmt::format("{} was {}", o.name, instance.text)
              : !instance.lacks.empty()
                  ? instance.lacks

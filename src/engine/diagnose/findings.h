@@ -21,6 +21,7 @@ struct Finding {
   std::vector<std::string> components;
   std::string text;              ///< the predicate's description, then the operation's
   Json values = Json::object();  ///< of the predicate and of the operation's inputs
+  bool for_a_job = false;        ///< unknown only since a test that needs an idle node gave way meanwhile
 };
 
 /// What this instance asks for when it is started (critical), or says when it has ended (unknown); else

@@ -97,6 +97,7 @@ class Step {
     instance.ended_at = at_;
     instance.result = end.result;
     instance.text = end.text;
+    instance.gave_way = end.ended_early;
     std::erase(run_.running, id);
     for (const Index o : rules_.operations[instance.operation].components) run_.derived.in_use[o] = false;
     ++run_.step;
@@ -108,6 +109,9 @@ class Step {
     std::erase(run_.queue, id);
     ++run_.step;
     close_refused(run_.instances[id], why);
+    // It was permitted when the run began: what changed since is that somebody else needs the node.
+    const Rules::OperationRule& rule = rules_.operations[run_.instances[id].operation];
+    run_.instances[id].gave_way = (rule.needs_idle || rule.active) && !rule.repairs;
     tell_refused(id);
     settle();
   }
@@ -177,7 +181,8 @@ class Step {
     if (unknown_runs == kNone) return;
     int& runs = run_.unknown_runs[instance.operation];
     const bool unknown = end.result == OperationEnd::Result::unknown || !instance.lacks.empty();
-    if (!instance.refused) runs = unknown ? runs + 1 : 0;  // who was not run has not been asked
+    // (Who was not run, or not to its end, has not been asked: jobs that come are no broken check.)
+    if (!instance.refused && !instance.gave_way) runs = unknown ? runs + 1 : 0;
     give(unknown_runs, Fact{Fact::State::known, static_cast<std::int64_t>(runs), "", id});
   }
 

@@ -113,6 +113,7 @@ struct Instance {
   bool started = false;
   bool budget_spent = false;  ///< it was not run, for that reason
   bool refused = false;       ///< it was not run, for want of a permission: `text` says whose
+  bool gave_way = false;  ///< a job came since the run began, or leave ended: not begun, or not to its end
   TimePoint started_at = kNoTime, ended_at = kNoTime;
   OperationEnd::Result result = OperationEnd::Result::unknown;
   std::string text;   ///< what the operation said, or why its result is unknown

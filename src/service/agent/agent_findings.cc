@@ -39,6 +39,9 @@ FiredKey read_key(const std::string& key) {
 
 // What fires together is kept together, with one write: a rule for each of ten thousand links may.
 void Agent::found(const Order& wanted, const diagnose::Finding& finding) {
+  // A night's test that makes room for a job is no news of the node: it is in this agent's journal, and the
+  // next night tests again.  Who has asked for it is told.
+  if (finding.for_a_job && wanted.task == 0 && !wanted.asked) return;
   Json item = Json::object(
       {{"boot_id", options_.boot_id}, {"n", 0}, {"at", to_micros(loop_.now())}, {"run", run_number_}});
   item.set("mode", wanted.mode);  // for confirm(); sickbayd has no use for it

@@ -128,6 +128,62 @@ TEST_F(Stress, EndsWhenAJobStartsAndTheRunGoesOn) {
   }
 }
 
+std::string with(std::string rules, std::string_view old, std::string_view now) {
+  return rules.replace(rules.find(old), old.size(), now);
+}
+
+// (That one night's test made room for a job was told as an unknown finding, on some nodes each night.)
+TEST_F(Stress, OfTheTimetableThatMakesRoomForAJobIsNoFinding) {
+  // (The look comes first, and takes its time.)
+  use_rules(
+      with(stressing(R"("mode": {"type": "string", "description": "d"})", R"(mode == \"extended\")",
+                     R"("always": {"description": "d", "every": "60s", "initial": {"mode": "extended"}})"),
+           R"("run": "look",)", R"("run": "look", "components": ["cpu"], "timeout": "600s",)"));
+  operations_.takes["look"] = seconds(20);
+  for (const bool is_under_way : {true, false}) {
+    SCOPED_TRACE(is_under_way ? "the test runs" : "the test is still to begin");
+    sickbayd_.state = "IDLE";
+    busy_ = false;
+    start();
+    operations_.hang_in = "";
+    agent_->start();
+    pass(seconds(50));  // The first run does not know of Slurm yet.
+    operations_.ran.clear();
+    sickbayd_.items.clear();
+    operations_.hang_in = "burn";
+    for (int i = 0; i < 300 && operations_.count(is_under_way ? "burn" : "look") == 0; ++i) pass(seconds(1));
+    ASSERT_EQ(operations_.count("look"), 1);
+    ASSERT_EQ(operations_.count("burn"), is_under_way ? 1 : 0);
+    busy_ = true;
+    pass(seconds(30));  // (The next run is told that it may not begin the test at all.)
+    EXPECT_EQ(operations_.count("burn"), is_under_way ? 1 : 0);
+    for (const Json& told : sickbayd_.items) EXPECT_NE(told["rule"].as_string(), "p1") << told.dump();
+  }
+}
+
+// A check that is broken may drain (`unknown_runs`); one that jobs cut short each time may not.
+TEST_F(Stress, ThatMakesRoomForJobsIsNotCountedAsACheckThatIsBroken) {
+  const std::string rules = stressing(
+      R"("mode": {"type": "string", "description": "d"}, "times": {"type": "integer", "description": "d"})",
+      R"(mode == \"extended\")",
+      R"("always": {"description": "d", "every": "60s", "initial": {"mode": "extended"}})");
+  use_rules(
+      with(with(rules, R"("cpu_wrong": "wrong")", R"("cpu_wrong": "wrong", "unknown_in_a_row": "times")"),
+           "wrong > 0", "times >= 2"));
+  sickbayd_.state = "IDLE";
+  start();
+  operations_.hang_in = "burn";
+  agent_->start();
+  for (int i = 0; i < 6; ++i) {
+    busy_ = false;
+    pass(minutes(2));
+    busy_ = true;
+    pass(minutes(2));
+  }
+  EXPECT_GT(operations_.count("burn"), 2);
+  for (const Json& told : sickbayd_.items) EXPECT_NE(told["action"].as_string(), "drain") << told.dump();
+}
+
 TEST_F(Stress, AsTheTimetableHasItWaitsForAnIdleNodeToo) {
   use_rules(stressing(R"("mode": {"type": "string", "description": "d"})", R"(mode == \"extended\")",
                       R"("always": {"description": "d", "every": "60s", "initial": {"mode": "extended"}})"));

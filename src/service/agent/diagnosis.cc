@@ -122,6 +122,7 @@ void Diagnosis::finish(diagnose::InstanceId instance, OperationEnd end) {
   if (const auto burden = burdens_.extract(instance); !burden.empty() && burden.mapped()->asked()) {
     // Whatever it says: it could not do all that it was to do.
     end.result = OperationEnd::Result::unknown;
+    end.ended_early = true;
     end.text = left_out_ = "ended before its time: " + burden.mapped()->why();
   }
   diagnose::apply(run_, diagnose::OperationFinished{loop_.now(), instance, std::move(end)});
