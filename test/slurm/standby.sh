@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Two sickbayds on a real Slurm: the active one is killed in the middle of a case, and the other brings it to its
-# verdict; the first comes back as the standby, and by hand as the active.  No run starts twice.  Prints how long it took.
-# By hand: witnesses wait for a minute, and a lease is 40 s, so it takes five minutes, nearly all of them waiting.
+# verdict; the first comes back as the standby, and by hand as the active.  No run starts twice.  Then the active one is
+# killed in the middle of a drain, which slurmctld has not answered: the node is drained once, by whoever.
+# Prints how long it took.
+# By hand: witnesses wait for a minute, and a lease is 40 s, so it takes seven minutes, nearly all of them waiting.
 #   standby.sh BUILD
-# Both run on the lab's controller, on two ports; what is submitted lies where both see it (doc/design/standby.md).
+# Both run on the lab's controller, on two ports, each with a folder of its own.
 set -euo pipefail
 build=$(realpath "${1:?usage: standby.sh BUILD}")
 source_dir=$(realpath "$(dirname "$0")/../..")
@@ -20,13 +22,32 @@ port=$(jq -r .controller.port "$(root_of n1)/etc/sickbay/agent.json")
 # (The lab has ten numbers from its first; what lies behind them is free as a rule.)
 other=$((port + 5000))
 pair="{controllers: [\"$address:$port\", \"$address:$other\"], witnesses: [\"n1\", \"n2\", \"n3\"], lease: \"40s\"}"
+# (n4, which is drained, is a quarter of its partition.)
+drain='{act: true, most: 100, most_percent: 100, most_out_percent: 100}'
 mkdir -p "$second/etc/sickbay" "$second/var/lib/sickbay"
 chmod 700 "$second/var/lib/sickbay"
 site=$first/etc/sickbay/sickbay.json
-jq ". + {standby: ($pair + {name: \"$address:$other\"})} | .agent.listen = \"0.0.0.0:$other\"" "$site" >"$second/etc/sickbay/sickbay.json"
-ln -s "$first/var/lib/sickbay/cases" "$second/var/lib/sickbay/cases"
+jq ". + {standby: ($pair + {name: \"$address:$other\"}), drain: $drain} | .agent.listen = \"0.0.0.0:$other\"" "$site" >"$second/etc/sickbay/sickbay.json"
 # (First of all: who asks a sickbayd that knows nothing of witnesses asks again ever more rarely.)
-set_site "{standby: ($pair + {name: \"$address:$port\"})}"
+set_site "{standby: ($pair + {name: \"$address:$port\"}), drain: $drain}"
+# A file says that the device of n4 is broken.
+site_of_n4=$(root_of n4)/etc/sickbay
+mkdir -p "$site_of_n4/rules.d" "$site_of_n4/operations.d"
+cat >"$site_of_n4/rules.d/probe.json" <<'RULES'
+{"specification": "probe", "version": 1, "description": "a node with a device that may be broken",
+ "components": {"device": {"description": "the device"}},
+ "characteristics": {"mode": {"type": "string", "description": "how deep"}, "broken": {"type": "bool", "description": "the device is broken"}},
+ "predicates": {"always": {"when": "mode != \"\"", "description": "always"}, "bad": {"when": "broken", "description": "The device is broken"}},
+ "operations": {"look": {"kind": "collect", "run": "probe", "components": ["device"], "outputs": ["broken"], "description": "Look at it"},
+                "out": {"kind": "critical", "run": "builtin:drain", "components": ["device"], "inputs": ["broken"], "description": "Take the node out"}},
+ "productions": {"p0": {"if": "always", "then": "look", "description": "look"}, "p1": {"if": "bad", "then": "out", "description": "drain"}},
+ "periods": {"always": {"description": "often", "every": "2s", "initial": {"mode": "quick"}}}}
+RULES
+cat >"$site_of_n4/operations.d/probe" <<PROBE
+#!/bin/sh
+if [ -e "$folder/broken" ]; then echo '{"outputs": {"broken": true}}'; else echo '{"outputs": {"broken": false}}'; fi
+PROBE
+chmod 755 "$site_of_n4/operations.d/probe"
 for node in n1 n2 n3 n4; do
   file=$(root_of "$node")/etc/sickbay/agent.json
   jq ".controller += {standby: \"$address\", standby_port: $other, witness: $([ "$node" = n4 ] && echo false || echo true)}" "$file" >"$file.new"
@@ -72,5 +93,38 @@ at "$second" takeover --hand-over
 handed=$SECONDS
 until_true "the first is active again" stands "$first" '.role == "active"'
 echo "standby: the first is active $((SECONDS - handed)) s after the hand-over"
+# (Who hands over ends, and comes back as the standby: here by us, as a rule by systemd.)
+wait "$second_pid" || true
+start_second
+
+# In the middle of a drain: it is intended, slurmctld has it before it and answers nothing, and the active one is killed.
+until_true "the second follows" stands "$second" '.following == true'
+until_true "and has all again" stands "$first" '.alone == false'
+to_slurmctld() { ctl sh -c "kill -$1 \$(cat $folder/state/slurmctld.pid)"; }
+drains() { at "$1" journal --json | jq -c "select(.subject == \"node:n4\" and .body.verb == \"drain\" and .kind == \"$2\")"; }
+intends_drain() { [ -n "$(drains "$1" intent)" ]; }
+has_drained() { [ -n "$(drains "$1" done)" ]; }
+n4_is_out() { ctl scontrol show node n4 | grep -q 'State=[A-Z]*+DRAIN' && ctl scontrol show node n4 | grep -q 'Reason=sickbay:'; }
+to_slurmctld STOP
+touch "$folder/broken"
+until_true "the drain is intended" intends_drain "$first"
+holds "slurmctld has not answered it" eval '! has_drained "$first"'
+killed=$SECONDS
+kill_service ctl sickbayd
+to_slurmctld CONT
+until_true "the second takes over again" stands "$second" '.role == "active"'
+echo "standby: the second is active $((SECONDS - killed)) s after the first was killed in a drain"
+until_true "the second brings the drain to its end" has_drained "$second"
+holds "n4 is out, by our word" n4_is_out
+for kind in intent done; do
+  checks=$((checks + 1))
+  [ "$(drains "$second" "$kind" | wc -l)" = 1 ] || fail "not one $kind of the drain: $(drains "$second" "$kind")"
+done
+checks=$((checks + 1))
+[ "$(grep -c 'update_node: node n4 reason set to: sickbay:' "$folder/log/slurmctld.log")" = 1 ] ||
+  fail "drained more or less than once: $(grep 'update_node: node n4' "$folder/log/slurmctld.log")"
+heal ctl
+until_true "the first follows again" stands "$first" '.following == true'
+until_true "and has all once more" stands "$second" '.alone == false'
 for root in "$first" "$second"; do holds "the journal of $root is whole" at "$root" journal --file "$root/var/lib/sickbay/journal.db" --verify; done
 finish

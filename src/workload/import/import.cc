@@ -255,9 +255,10 @@ Result<ImportResult> import_logs(Store& store, const ImportOrder& order) {
   std::string from_aside;
   if (*kept == Kept::first) {
     aside = std::make_shared<SetAside>();
-    duck::RowSource records = SetAside::source(aside, unused_source_name());
-    from_aside = records.name;
-    if (auto added = connection.add_source(std::move(records)); !added) return fail(std::move(added.error()));
+    duck::RowSource kept_aside = SetAside::source(aside, unused_source_name());
+    from_aside = kept_aside.name;
+    if (auto added = connection.add_source(std::move(kept_aside)); !added)
+      return fail(std::move(added.error()));
   }
   std::optional<Remerge> remerge;
   if (*kept == Kept::again) {
