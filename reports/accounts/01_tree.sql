@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- title: The tree of accounts
 -- needs: account core_h
--- chart: hbar x=account y=core_h
+-- chart: hbar x=account y=core_h largest=yes
 -- units: jobs=jobs core_h=core-h own_core_h=core-h node_h=node-h gpu_h=GPU-h charge=SU share=%
 -- param: top integer 100 how many accounts, those with most core-hours; 0: all
 -- note: Each row holds the account and all accounts below it, as `sreport cluster AccountUtilizationByUser` shows them; own_core_h is of its own jobs alone. share is of all core-hours of the period. Who stands under whom comes from accounts.json or sacctmgr's dump ("accounts" of site.json, --accounts-file); an account that is not in it stands by itself.

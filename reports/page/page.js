@@ -102,6 +102,7 @@ const isDark = () => !printing && (root.dataset.theme ? root.dataset.theme === '
 
 // ---------------------------------------------------------------- what every chart has
 
+const kAllOthers = '(all others)';  // a name that a report gives to the sum of what it does not name
 const kMost = 30, kGroups = 8;  // bars, and series of a group, that one can still tell apart
 const gauge = document.createElement('canvas').getContext('2d');
 const kFont = getComputedStyle(document.body).fontFamily;
@@ -277,11 +278,19 @@ function inOrder(list, column, valueOf = (one) => one) {
   const at = new Map(column.order.map((value, i) => [value, i])), place = (one) => at.get(valueOf(one)) ?? Infinity;
   return list.map((one, i) => [one, i]).sort(([a, i], [b, j]) => (place(a) === place(b) ? i - j : place(a) - place(b))).map(([one]) => one);
 }
-/** All days or months from the first to the last, so that those without a job are seen; too many stay as they are. */
-function withGaps(times, grain, most) {
-  const all = [], end = times.at(-1);
-  if (times.length < 2 || (grain === 'month' ? 30 : 1) * kDay * (most + 1) < end - times[0]) return times;
-  for (let at = new Date(times[0]); at <= end; grain === 'month' ? at.setUTCMonth(at.getUTCMonth() + 1) : at.setUTCDate(at.getUTCDate() + 1)) all.push(at.getTime());
+/** How far apart the times of a column lie: in days, or months; more than one where all are, as weeks and quarters. */
+function stepOf(times, {name, grain}) {
+  if (/day|month/.test(name)) return 1;
+  const months = (ms) => { const d = new Date(ms); return d.getUTCFullYear() * 12 + d.getUTCMonth(); };
+  const common = (a, b) => (b ? common(b, a % b) : a);
+  const apart = times.slice(1).map((time, i) => (grain === 'month' ? months(time) - months(times[i]) : Math.round((time - times[i]) / kDay)));
+  return apart.reduce(common, 0) || 1;
+}
+/** All times, in their steps, from the first to the last, so that those without a job are seen; too many stay as they are. */
+function withGaps(times, column, most) {
+  const all = [], end = times.at(-1), months = column.grain === 'month', step = stepOf(times, column);
+  if (times.length < 2 || (months ? 30 : 1) * step * kDay * (most + 1) < end - times[0]) return times;
+  for (let at = new Date(times[0]); at <= end; months ? at.setUTCMonth(at.getUTCMonth() + step) : at.setUTCDate(at.getUTCDate() + step)) all.push(at.getTime());
   const known = new Set(all);
   return times.every((time) => known.has(time)) ? all : times;
 }
@@ -302,34 +311,46 @@ function seriesOf(report, {merge = true, gaps = 0} = {}) {
   let keys = [...new Set(report.rows.map(keyOf))];
   if (isTime(xColumn) || keys.every((key) => typeof key === 'number')) {
     keys.sort((a, b) => a - b);
-    if (gaps && xColumn.grain && keys[0] !== null) keys = withGaps(keys, xColumn.grain, gaps);
+    if (gaps && xColumn.grain && keys[0] !== null) keys = withGaps(keys, xColumn, gaps);
   } else {
     keys = inOrder(keys, xColumn);
+    if (report.options.largest && keys.length > kMost * 1.2) {
+      // The order of the rows (a tree's) stays; who is drawn is chosen by size.
+      const size = new Map(report.rows.map((row) => [keyOf(row), number(row[ys[0]]) ?? -Infinity]));
+      const kept = new Set([...keys].sort((a, b) => size.get(b) - size.get(a)).slice(0, kMost));
+      report.note = say('page.largest', kMost, plain(Math.max(keys.length, report.total), 0));
+      keys = keys.filter((key) => kept.has(key));
+    }
   }
   const place = new Map(keys.map((key, i) => [key, i]));
   const series = [];
   if (group === undefined) {
     for (const y of ys) {
       const data = keys.map(() => null);
-      for (const row of report.rows) data[place.get(keyOf(row))] = number(row[y]);
+      for (const row of report.rows)
+        if (place.has(keyOf(row))) data[place.get(keyOf(row))] = number(row[y]);
       series.push({name: report.columns[y].label, column: report.columns[y], data});
     }
   } else {
     const of = new Map();
     for (const row of report.rows) {
+      if (!place.has(keyOf(row))) continue;
       const name = text(row[group], report.columns[group]);
       if (!of.has(name)) of.set(name, {name, value: row[group], data: keys.map(() => null), column: report.columns[ys[0]]});
       const {data} = of.get(name), at = place.get(keyOf(row)), value = number(row[ys[0]]);
       if (value !== null) data[at] = (data[at] ?? 0) + value;
     }
     let groups = inOrder([...of.values()], report.columns[group], (one) => one.value);
+    // What the report itself has added up is no name: it stands behind the names, with what is added up here.
+    const added = groups.find((one) => one.value === kAllOthers);
+    if (added) groups = [...groups.filter((one) => one !== added), {...added, rest: true}];
     if (groups.length > kGroups + 1) {
-      const bySize = [...groups].sort((a, b) => sum(b.data) - sum(a.data)), kept = new Set(bySize.slice(0, kGroups));
+      const bySize = groups.filter((one) => !one.rest).sort((a, b) => sum(b.data) - sum(a.data)), kept = new Set(bySize.slice(0, kGroups));
       const rest = groups.filter((one) => !kept.has(one));
       groups = groups.filter((one) => kept.has(one));
       // Sums can be added up; shares, medians and the like cannot, so of these the rest is only in the table.
       if (merge && !['%', 'ratio', 's', 'GiB/s'].includes(report.columns[ys[0]].unit)) {
-        groups.push({name: say('page.other', rest.length), column: report.columns[ys[0]], rest: true,
+        groups.push({name: added ? added.name : say('page.other', rest.length), column: report.columns[ys[0]], rest: true,
                      data: keys.map((_, i) => (rest.some((one) => one.data[i] !== null) ? sum(rest.map((one) => one.data[i])) : null))});
       } else {
         report.note = say('page.groups_cut', kGroups, kGroups + rest.length);
@@ -730,7 +751,9 @@ function dataOf(article) {
     const held = report.rows.map((row) => row[at]).filter((value) => value !== null);
     if (column.type !== 'text' || !held.length || !held.every((value) => /^\d{4}-\d\d-\d\d$/.test(value) && !Number.isNaN(Date.parse(value)))) return;
     column.type = 'time';
-    column.grain = column.name.includes('month') && held.every((value) => value.endsWith('-01')) ? 'month' : 'day';
+    // As render_html says of times: one first of a month alone, or one in a column of days, says nothing.
+    const months = column.name.includes('month') || new Set(held).size > 1 && !column.name.includes('day');
+    column.grain = months && held.every((value) => value.endsWith('-01')) ? 'month' : 'day';
     for (const row of report.rows) if (row[at] !== null) row[at] = Date.parse(row[at]);
   });
   return (article.report = report);

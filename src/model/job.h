@@ -19,6 +19,11 @@ namespace sickbay {
 /// back into the queue and holds, until somebody releases it; as scontrol prints it.
 inline constexpr std::string_view kLaunchFailedHeld = "launch_failed_requeued_held";
 
+/// JobInfo::reason of a job with --requeue=expedite (Slurm 25.11) whose batch script failed while no epilog
+/// did: Slurm has put it back into the queue and holds it, until its owner releases it.  Slurm's own word for
+/// it is JobHeldUser.
+inline constexpr std::string_view kExpediteHeld = "expedited_requeue_held";
+
 /// A job at one moment.  Times are Slurm's (data, never an order); kNoTime where not set.
 struct JobInfo {
   static constexpr int kFields = 27;  ///< base/state_archive.h

@@ -181,6 +181,11 @@ constexpr auto kRows = std::to_array<Row>({
      "it could not be started on its nodes, and Slurm put it back and holds it",
      "'scontrol release {job}' tries again; when it comes back, operators look into slurmd's log on its "
      "nodes"},
+    {"", kExpediteHeld, user, true, hold,
+     "its last run failed and no epilog did, so Slurm takes it for its own fault and holds it "
+     "(--requeue=expedite)",
+     "look into its output for the cause; 'scontrol release {job}' then runs it again, 'scancel {job}' ends "
+     "it"},
     // After 22.05.
     {"", "ReservationInvalid", user, true, other,
      "the reservation {reservation} that it asks for cannot be used by it",

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The table was read out of sbatch 22.05.8 itself (what it hands to getopt_long); the rows for later releases
-// (container-id, tres-*, extra, oom-kill-step, resv-ports, segment, stepmgr, *-segments) are from their
-// manuals.
+// (container-id, tres-*, extra, oom-kill-step, resv-ports, segment, stepmgr, *-segments), and the value of
+// requeue (25.11), are from their manuals.
 #include "model/sbatch_options.h"
 
 #include <fmt/format.h>
@@ -105,7 +105,7 @@ constexpr auto kOptions = std::to_array<CommandOption>({
     {"qos", 'q', required},
     {"quiet", 'Q', none},
     {"reboot", 0, none},
-    {"requeue", 0, none},
+    {"requeue", 0, optional},
     {"reservation", 0, required},
     {"resv-ports", 0, optional},
     {"segment", 0, required},

@@ -49,7 +49,7 @@ constexpr auto kJobFlags = std::to_array<JobFlagRow>({
     {JobFlag::resv_del_hold, "RESV_DEL_HOLD", "RD", JobBase::pending,   {},             "held, its reservation was deleted"},
     {JobFlag::signaling,     "SIGNALING",     "SI", JobBase::running,   {},             "a signal is on its way to it"},
     {JobFlag::stage_out,     "STAGE_OUT",     "SO", {},                 {},             "its output is being copied off the burst buffer"},
-    {JobFlag::expediting,    "EXPEDITING",    "",   JobBase::pending,   {},             "requeued with high priority"},
+    {JobFlag::expediting,    "EXPEDITING",    "",   JobBase::pending,   {},             "Slurm puts it back, or looks whether to"},
 });
 
 constexpr auto kNodeBases = std::to_array<NodeBaseRow>({
@@ -350,7 +350,9 @@ std::optional<std::uint32_t> cancelled_by(std::string_view text) {
   return uid;
 }
 
-bool is_terminal(const JobState& state) { return job_base_row(state.base).terminal; }
+bool is_terminal(const JobState& state) {
+  return job_base_row(state.base).terminal && !state.has(JobFlag::expediting);
+}
 
 RunEnd run_end(const JobState& state) {
   if (!is_terminal(state)) return RunEnd::not_ended;

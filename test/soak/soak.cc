@@ -189,6 +189,7 @@ class Soak {
   }
   void kill_and_start() {
     shared_.away = true;
+    ++shared_.lives;
     cluster_.drop_answers();
     processes_.drop_answers();
     sickbayd_.reset();

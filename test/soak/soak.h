@@ -37,6 +37,7 @@ class Latency {
 struct Shared {
   std::atomic<bool> over{false};
   std::atomic<bool> away{true};  ///< sickbayd is (or was a moment ago) not there: nobody counts what fails
+  std::atomic<int> lives{0};     ///< of sickbayd: what was asked of one that was killed meanwhile may fail
   std::atomic<int> port{0};
   Latency status, nodes, cases, submits, findings;
   std::atomic<std::int64_t> hellos{0}, polls{0}, jobs{0}, busy{0}, failed{0}, attacks{0}, taken{0};

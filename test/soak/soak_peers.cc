@@ -45,9 +45,10 @@ void wait_until_there(const Shared& shared) {
   while (shared.away && !shared.over) pause_for(milliseconds(20));
 }
 
-// What went wrong counts, unless sickbayd was not there, or said that it has too much to do.
-void note_failure(Shared& shared, const std::string& what, const Error& error) {
-  if (shared.away || shared.over) return;
+// What went wrong counts, unless sickbayd was not there, or another one than was asked in `life` is now, or
+// it said that it has too much to do.
+void note_failure(Shared& shared, int life, const std::string& what, const Error& error) {
+  if (shared.away || shared.over || shared.lives != life) return;
   if (error.code == ErrorCode::busy) {
     ++shared.busy;
     return;
@@ -92,8 +93,8 @@ class Agent {
   void hello() {
     Json body = word();
     body.set("version", "soak").set("digests", Json::object()).set("mode", "quick").set("period", "day");
-    client_->ask(post("/v1/agent/hello", body), [this](Result<Json> answer) {
-      if (!answer) return failed("hello", answer.error());
+    client_->ask(post("/v1/agent/hello", body), [this, life = shared_.lives.load()](Result<Json> answer) {
+      if (!answer) return failed(life, "hello", answer.error());
       ++shared_.hellos;
       poll();
     });
@@ -102,14 +103,14 @@ class Agent {
     HttpQuestion asked;
     asked.target = fmt::format("/v1/agent/tasks?node={}&after=0&active=none", node_);
     asked.time_limit = seconds(45);
-    client_->ask(std::move(asked), [this](Result<Json> answer) {
-      if (!answer) return failed("a poll", answer.error());
+    client_->ask(std::move(asked), [this, life = shared_.lives.load()](Result<Json> answer) {
+      if (!answer) return failed(life, "a poll", answer.error());
       ++shared_.polls;
       poll();
     });
   }
-  void failed(const char* what, const Error& error) {
-    note_failure(shared_, fmt::format("{} of the agent of {}", what, node_), error);
+  void failed(int life, const char* what, const Error& error) {
+    note_failure(shared_, life, fmt::format("{} of the agent of {}", what, node_), error);
     later(milliseconds(2000 + random_() % 3000), [this] { hello(); });
   }
   int fault_lasts() const { return std::max(1, plan_.seconds / 60); }
@@ -126,20 +127,21 @@ class Agent {
     item.set("components", Json::array({Json("disk")}));
     Json body = word();
     body.set("items", Json::array({std::move(item)}));
-    client_->ask(post("/v1/agent/findings", body), [this, result, began = Clock::now()](Result<Json> answer) {
-      if (!answer) {
-        note_failure(shared_, "findings of " + node_, answer.error());
-        --n_;
-        return later(seconds(5), [this, result] { tell(result); });
-      }
-      for (const Json& one : (*answer)["refused"].items())
-        shared_.fail_with("a finding is refused: " + one["what"].as_string());
-      shared_.findings.add(Clock::now() - began);
-      if (result == "fault")
-        later(seconds(fault_lasts()), [this] { tell("ok"); });
-      else
-        fault_later();
-    });
+    client_->ask(post("/v1/agent/findings", body),
+                 [this, result, began = Clock::now(), life = shared_.lives.load()](Result<Json> answer) {
+                   if (!answer) {
+                     note_failure(shared_, life, "findings of " + node_, answer.error());
+                     --n_;
+                     return later(seconds(5), [this, result] { tell(result); });
+                   }
+                   for (const Json& one : (*answer)["refused"].items())
+                     shared_.fail_with("a finding is refused: " + one["what"].as_string());
+                   shared_.findings.add(Clock::now() - began);
+                   if (result == "fault")
+                     later(seconds(fault_lasts()), [this] { tell("ok"); });
+                   else
+                     fault_later();
+                 });
   }
 
   AsioLoop& loop_;
@@ -164,10 +166,12 @@ class Client {
       pause_for(milliseconds(200 + random_() % 600));
       wait_until_there(shared_);
       if (shared_.over) return;
+      // (Its connection was to the one before, which was killed while this user did nothing.)
+      if (std::exchange(life_, shared_.lives.load()) != shared_.lives) client_.reset();
       if (!client_) {
         auto connected = ApiClient::connect(plan_.socket());
         if (!connected) {
-          note_failure(shared_, "a connection", connected.error());
+          note_failure(shared_, life_, "a connection", connected.error());
           continue;
         }
         client_.emplace(std::move(*connected));
@@ -216,7 +220,7 @@ class Client {
     ++shared_.jobs;
   }
   void failed(const std::string& what, const Error& error) {
-    note_failure(shared_, what, error);
+    note_failure(shared_, life_, what, error);
     client_.reset();
   }
 
@@ -225,6 +229,7 @@ class Client {
   std::minstd_rand random_;
   const int jobs_every_;
   std::optional<ApiClient> client_;
+  int life_ = 0;  ///< of the sickbayd that it talks to
 };
 
 // --- Eve

@@ -39,21 +39,22 @@ void HttpPlaces::unsettle(Id id, Holder& holder) {
   if (!holder.address.empty()) --addresses_[holder.address].of_others;
 }
 
-HttpPlaces::Admission HttpPlaces::refuse(Id id, Holder holder) {
+HttpPlaces::Admission HttpPlaces::refuse(Id id, std::string address, std::string peer) {
   Admission admission;
-  // Of those who are only to be told "too many" the oldest goes: he has had time to hear it.
-  if (refused_.size() >= limits_.refused) {
-    admission.gives_way = *refused_.begin();
+  if (refused_ >= limits_.refused) {
+    const auto most =
+        std::ranges::max_element(refused_by_, {}, [](const auto& one) { return one.second.size(); });
+    admission.gives_way = *most->second.begin();  // he has had time to hear it
     left(*admission.gives_way);
   }
-  holder.refused = true;
-  refused_.insert(id);
-  holders_.emplace(id, std::move(holder));
+  ++refused_;
+  refused_by_[peer].insert(id);
+  holders_.emplace(id, Holder{std::move(address), std::nullopt, std::move(peer)});
   return admission;
 }
 
 HttpPlaces::Admission HttpPlaces::come(Id id, std::uint32_t uid) {
-  if (places_ >= limits_.all || !fits("", uid)) return refuse(id, {"", std::nullopt, false});
+  if (places_ >= limits_.all || !fits("", uid)) return refuse(id, "", std::to_string(uid));
   ++places_;
   settle(id, holders_[id], uid);
   return {true, std::nullopt};
@@ -71,7 +72,7 @@ HttpPlaces::Admission HttpPlaces::come(Id id, const std::string& address,
   const bool is_full_there = at != addresses_.end() && at->second.places >= limits_.of_address;
   if (is_full_there || places_ >= limits_.all) {
     admission.gives_way = oldest(is_full_there ? at->second.strangers : strangers_);
-    if (!admission.gives_way) return refuse(id, {address, std::nullopt, false});
+    if (!admission.gives_way) return refuse(id, address, address);
     left(*admission.gives_way);
   }
   ++places_;
@@ -86,7 +87,7 @@ HttpPlaces::Admission HttpPlaces::come(Id id, const std::string& address,
 
 bool HttpPlaces::is(Id id, std::uint32_t uid) {
   const auto it = holders_.find(id);
-  if (it == holders_.end() || it->second.refused) return false;
+  if (it == holders_.end() || !it->second.refused_peer.empty()) return false;
   if (it->second.uid == uid) return true;
   // (One connection may speak for several users, one after the other: it counts for the last.)
   unsettle(id, it->second);
@@ -99,8 +100,11 @@ void HttpPlaces::left(Id id) {
   const auto it = holders_.find(id);
   if (it == holders_.end()) return;
   Holder& holder = it->second;
-  if (holder.refused) {
-    refused_.erase(id);
+  if (!holder.refused_peer.empty()) {
+    --refused_;
+    const auto by = refused_by_.find(holder.refused_peer);
+    by->second.erase(id);
+    if (by->second.empty()) refused_by_.erase(by);
   } else {
     unsettle(id, holder);
     --places_;

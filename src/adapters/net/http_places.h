@@ -7,7 +7,8 @@
 //     left; the oldest goes first, but none whose credential is being looked at;
 //   - one uid has so many places, over TCP so many at each address;
 //   - a sixteenth of the places, of those of an address, too, is root's alone;
-//   - who gets none is told so; so many wait for that, and the oldest of them goes first.
+//   - who gets none is told so; so many wait for that, and of whoever has the most of them the oldest goes
+//     first: who comes again and again keeps nobody else from hearing it.
 // It only counts and names: who holds a connection cuts it.  On the loop's thread.
 #pragma once
 #include <cstdint>
@@ -49,24 +50,25 @@ class HttpPlaces {
   struct Holder {
     std::string address;               ///< "" on the Unix socket
     std::optional<std::uint32_t> uid;  ///< none: a stranger
-    bool refused = false;
+    std::string refused_peer;          ///< whose refused ones are counted together; "": it has a place
   };
   struct Address {
     std::size_t places = 0, of_others = 0;  ///< of_others: of uids other than root
     std::set<Id> strangers;
   };
   static std::size_t without_roots(std::size_t places) { return places - places / 16; }
-  Admission refuse(Id id, Holder holder);
+  Admission refuse(Id id, std::string address, std::string peer);
   void settle(Id id, Holder& holder, std::uint32_t uid);
   void unsettle(Id id, Holder& holder);
   bool fits(const std::string& address, std::uint32_t uid) const;
 
   Limits limits_;
   std::map<Id, Holder> holders_;
-  std::set<Id> strangers_, refused_;
+  std::set<Id> strangers_;
+  std::map<std::string, std::set<Id>> refused_by_;  ///< by peer
   std::map<std::string, Address> addresses_;
   std::map<std::pair<std::string, std::uint32_t>, std::size_t> of_uid_;  ///< by address and uid
-  std::size_t places_ = 0, of_others_ = 0;
+  std::size_t places_ = 0, of_others_ = 0, refused_ = 0;
 };
 
 }  // namespace sickbay

@@ -34,6 +34,21 @@ TEST(HttpPlaces, TheOldestWhoIsRefusedMakesRoomForTheNext) {
   EXPECT_EQ(places.come(6, 7).gives_way, 4U);
 }
 
+// (In a soak honest users lost the answer "too many connections" to somebody's thousands of connections a
+// second: they saw a reset.)
+TEST(HttpPlaces, WhoIsRefusedAgainAndAgainPushesOutNobodyElse) {
+  HttpPlaces places({.all = 1, .of_peer = 1, .of_address = 0, .refused = 8});
+  EXPECT_TRUE(places.come(1, 0).has_place);
+  EXPECT_FALSE(places.come(2, 8).has_place);
+  EXPECT_FALSE(places.come(3, 9).has_place);
+  for (HttpPlaces::Id id = 4; id < 100; ++id) {
+    const auto gone = places.come(id, 7).gives_way;
+    EXPECT_EQ(gone, id < 10 ? std::nullopt : std::optional(id - 6));
+  }
+  places.left(2);
+  EXPECT_FALSE(places.come(100, 8).gives_way) << "his place among them is free again";
+}
+
 TEST(HttpPlaces, StrangersGiveWayOfTheirAddressFirst) {
   HttpPlaces places({.all = 4, .of_peer = 4, .of_address = 2, .refused = 2});
   EXPECT_TRUE(places.come(1, "a", kAnybody).has_place);

@@ -97,7 +97,7 @@ constexpr auto kFates = std::to_array<FateRow>({
     {"qos", kept, "the same budget pays"},
     {"quiet", replaced, "we read what sbatch says"},
     {"reboot", dropped, "no node is booted for a re-run"},
-    {"requeue", kept, "what Slurm may do with it; a program may requeue itself"},
+    {"requeue", kept, "what Slurm may do with it; a program may requeue itself (not 'expedite': program_order.cc)"},
     {"reservation", kept, "where it may run"},
     {"resv-ports", kept, "what it needs"},
     {"segment", kept, "where it may run"},

@@ -245,6 +245,10 @@ std::string default_job_name(const Submission& submission) {
   return submission.script_name.substr(submission.script_name.rfind('/') + 1);
 }
 
+// --requeue=expedite (25.11): Slurm holds such a job where it fails by itself, and a re-run must come to an
+// end. It may be put back into the queue all the same.
+bool is_expedited(const GivenOption& given) { return given.name == "requeue" && given.value; }
+
 }  // namespace
 
 std::string as_pattern(std::string_view path) {
@@ -268,19 +272,22 @@ Result<ProgramSubmission> program_submission(const ProgramOrder& order, const Sb
     if (fate == Fate::dropped) result.dropped.push_back(given.text());
     if (fate || ((moved || away) && given.name == "chdir") || (order.array_task && given.name == "array"))
       continue;
-    spec.argv.push_back(given.text());
+    spec.argv.push_back(is_expedited(given) ? "--requeue" : given.text());
   }
 
   // (An option of ours on the command line wins over the script's; those without one must go from its text.)
   const auto goes = [](const GivenOption& given) {
     const auto fate = fate_of(given.name);
-    return fate == Fate::dropped || fate == Fate::silent;
+    return fate == Fate::dropped || fate == Fate::silent || is_expedited(given);
   };
-  bool script_drops = false;
+  bool script_drops = false, script_expedites = false;
   for (const GivenOption& given : options->script) {
+    if (given.name == "requeue" || given.name == "no-requeue") script_expedites = is_expedited(given);
     script_drops = script_drops || goes(given);
     if (fate_of(given.name) == Fate::dropped) result.dropped.push_back("#SBATCH " + given.text());
   }
+  // Before the user's own words, which win over his script's.
+  if (script_expedites) spec.argv.insert(spec.argv.begin() + 1, "--requeue");
   spec.input = submission.script;
   if (script_drops)
     spec.input = with_script_options(submission.script, options->script,
@@ -293,7 +300,7 @@ Result<ProgramSubmission> program_submission(const ProgramOrder& order, const Sb
     const auto row = std::ranges::find(kVariables, name_of(one), &VariableRow::name);
     const auto fate = row != kVariables.end() ? fate_of(row->option) : std::nullopt;
     if (fate == Fate::dropped) result.dropped.push_back(one);
-    if (!fate) spec.environment.push_back(one);
+    if (!fate) spec.environment.push_back(one == "SBATCH_REQUEUE=expedite" ? "SBATCH_REQUEUE=1" : one);
   }
 
   const std::string own_name = options->effective("job-name", "SBATCH_JOB_NAME").value_or("");

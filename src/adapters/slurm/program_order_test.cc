@@ -359,6 +359,41 @@ TEST(ProgramOrderLine, TheRightToBeRequeuedStaysAsItWas) {
   }
 }
 
+// Slurm would hold a re-run that fails by itself, for ever.
+TEST(ProgramOrderLine, AnExpeditedRequeueBecomesAPlainOne) {
+  const struct {
+    std::vector<std::string> options, variables;
+    const char* script;
+    std::vector<std::string> argv;
+    const char* variable;
+    const char* input;
+  } rows[] = {
+      {{"--requeue=expedite"}, {}, "#SBATCH -n2", {"--requeue"}, "", "#SBATCH -n2"},
+      {{}, {}, "#SBATCH --requeue=expedite", {"--requeue"}, "", "#SBATCH"},
+      {{"--no-requeue"}, {}, "#SBATCH --requeue=expedite", {"--requeue", "--no-requeue"}, "", "#SBATCH"},
+      {{}, {}, "#SBATCH --requeue=expedite --no-requeue", {}, "", "#SBATCH \"--no-requeue\""},
+      {{}, {"SBATCH_REQUEUE=expedite"}, "", {}, "SBATCH_REQUEUE=1", ""},
+      {{}, {"SBATCH_REQUEUE=yes"}, "", {}, "SBATCH_REQUEUE=yes", ""},
+  };
+  for (const auto& row : rows) {
+    SCOPED_TRACE(testing::PrintToString(row.options) + row.script);
+    auto one = order();
+    one.submission.sbatch_options = row.options;
+    one.submission.environment = row.variables;
+    one.submission.script = std::string("#!/bin/sh\n") + row.script + "\ntrue\n";
+    const auto made = prepared(one);
+    std::vector<std::string> words;
+    for (const std::string& word : made.spec.argv)
+      if (word.find("requeue") != std::string::npos) words.push_back(word);
+    EXPECT_EQ(words, row.argv);
+    EXPECT_EQ(made.spec.input, std::string("#!/bin/sh\n") + row.input + "\ntrue\n");
+    if (*row.variable != '\0') {
+      EXPECT_THAT(made.spec.environment, Contains(row.variable));
+    }
+    EXPECT_THAT(made.dropped, IsEmpty());
+  }
+}
+
 TEST(ProgramOrderLine, APercentInAFolderIsNoPattern) {
   auto one = order();
   one.output_dir = "/home/100%j";

@@ -3,6 +3,8 @@
 //
 // This is also the replay: it asks for nothing but the event and the state, no policy and no clock, and takes
 // whatever comes, since the journal may be of another version.  Ends of our own commands: apply_commands.cc.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 
@@ -108,6 +110,25 @@ void on_job_bound(State& s, const View&, Case* c, const Event& e) {
   name_by_job(s, *c, run.job.job_id);  // people ask by the number that sbatch gave them
 }
 
+// A job that failed by itself, which Slurm has put back into the queue and holds since no epilog failed
+// (--requeue=expedite): its run has ended, and another begins only when its owner wants one.  slurmctld has
+// taken its nodes and times off it: what was seen of it before tells them, and the time at which it was put
+// back is its end.
+JobInfo end_of_held(const Run& run, const JobInfo& shown) {
+  JobInfo job = run.job.start != kNoTime ? run.job : shown;
+  job.state = base_name(JobState{JobBase::failed});
+  job.flags.clear();
+  job.held = false;
+  job.exit_code = shown.exit_code;
+  job.exit_signal = shown.exit_signal;
+  job.step_exit_code = shown.step_exit_code;
+  job.step_exit_signal = shown.step_exit_signal;
+  job.end = shown.submit;
+  if (job.start == kNoTime) job.start = job.end;  // it began and ended between two looks
+  job.reason = "NonZeroExitCode";
+  return job;
+}
+
 // The order of the steps matters: is the word about this run at all; how Slurm says that it ended; what its
 // user asked for beyond that (steps, time, check), each of which may only turn an `ok`; and last what
 // follows for its nodes.
@@ -121,6 +142,13 @@ void on_job_seen(State& s, const View& view, Case* c, const Event& e) {
   // Of the run before, which was the other case's.
   if (c->resumes != 0 && run->id.n == 1 && run->is_program() && job.restart_cnt < run->job.restart_cnt)
     return;
+  if (job.held && job.reason == kExpediteHeld) {
+    c->notes.push_back(fmt::format(
+        "Slurm holds job {0} in the queue, for it failed and no epilog did (--requeue=expedite): 'scontrol "
+        "release {0}' runs it again, 'scancel {0}' takes it away; this case is about the run that failed",
+        job.job_id));
+    job = end_of_held(*run, job);
+  }
   if (run->job.restart_cnt < job.restart_cnt) {
     // Slurm runs it again by itself: what the run before left does not count for this one.
     c->notes.push_back(run->id.text() + " was requeued by Slurm (restart " + std::to_string(job.restart_cnt) +

@@ -54,11 +54,12 @@ const std::vector<ChartRow>& chart_rows() {
   static const OptionRow x{"x", Holds::column, true}, y{"y", Holds::figures, true},
       group{"group", Holds::column, false}, log{"log", Holds::axes, false},
       mark{"mark", Holds::number, false}, mark_of{"mark_of", Holds::figure, false},
-      stacked{"stacked", Holds::yes, false}, suffix{"suffix", Holds::column, false};
+      stacked{"stacked", Holds::yes, false}, suffix{"suffix", Holds::column, false},
+      largest{"largest", Holds::yes, false};
   static const std::vector<ChartRow> rows = {
       {"tiles", {}},
-      {"bar", {x, y, group, suffix, stacked, log}},
-      {"hbar", {x, y, group, suffix, stacked, log}},
+      {"bar", {x, y, group, suffix, stacked, log, largest}},
+      {"hbar", {x, y, group, suffix, stacked, log, largest}},
       {"line", {x, y, group, mark, mark_of, log}},
       {"stacked_area", {x, y, group, mark, mark_of}},
       {"pareto", {x, {"y", Holds::figure, true}, {"share", Holds::figure, false}}},

@@ -22,15 +22,19 @@ using duck::Value;
 
 constexpr std::int64_t kDay = 86'400'000'000;  // microseconds
 
-// "day" or "month" where all times of the column fall on the first moment of one.
+// "day" or "month" where all times of the column fall on the first moment of one.  (Of one time alone, or of
+// a column of days, a first of a month says nothing.)
 std::string grain_of(const duck::ResultTable& table, std::size_t column) {
-  bool days = true, months = table.columns[column].name.find("month") != std::string::npos;
-  for (const auto& row : table.rows) {
-    const auto* time = std::get_if<std::int64_t>(&row[column]);
-    if (!time) continue;
-    if (*time % kDay != 0) days = false;
+  const std::string& name = table.columns[column].name;
+  std::set<std::int64_t> times;
+  for (const auto& row : table.rows)
+    if (const auto* time = std::get_if<std::int64_t>(&row[column])) times.insert(*time);
+  const auto has = [&](std::string_view word) { return name.find(word) != std::string::npos; };
+  bool days = true, months = has("month") || (times.size() > 1 && !has("day"));
+  for (const std::int64_t time : times) {
+    if (time % kDay != 0) days = false;
     if (!days) break;
-    const auto date = std::chrono::year_month_day(std::chrono::floor<std::chrono::days>(from_micros(*time)));
+    const auto date = std::chrono::year_month_day(std::chrono::floor<std::chrono::days>(from_micros(time)));
     if (date.day() != std::chrono::day(1)) months = false;
   }
   return !days ? "" : months ? "month" : "day";

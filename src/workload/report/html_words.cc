@@ -30,6 +30,7 @@ constexpr std::array kScriptWords = {
     Word{"page.weekday.7", "Sunday"},
     Word{"page.other", "{} others"},
     Word{"page.groups_cut", "The {} largest of {} groups are drawn; the rest is in the table."},
+    Word{"page.largest", "The {} largest of {} are drawn; the rest is in the table."},
     Word{"page.top", "The first {} of {} are drawn; the rest is in the table."},
     Word{"page.below", "below {}"},
     Word{"page.below_count", "{} of {} points lie below {} (red triangles)."},

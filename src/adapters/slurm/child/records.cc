@@ -45,6 +45,22 @@ std::vector<std::string> comma_words(const char* list) {
   return out;
 }
 
+// --requeue=expedite (since 25.11; tried with 26.05): a job whose script failed goes back at once where an
+// epilog fails, too, and is held where none does.  Until all epilogs have ended it is FAILED and COMPLETING,
+// with nothing in its state that says that it may run again.
+bool is_expedited(const slurm_job_info_t& record) {
+#ifdef EXPEDITED_REQUEUE
+  return (record.bitflags & EXPEDITED_REQUEUE) != 0;
+#else
+  (void)record;
+  return false;
+#endif
+}
+bool may_go_back(const JobState& state) {
+  return job_base_row(state.base).terminal && state.has(JobFlag::completing) &&
+         state.base != JobBase::completed && state.base != JobBase::cancelled;
+}
+
 JobInfo job_info(slurm_job_info_t& record) {
   JobInfo job;
   job.job_id = record.job_id;
@@ -54,7 +70,9 @@ JobInfo job_info(slurm_job_info_t& record) {
   job.partition = text(record.partition);
   // (A waiting job has a start_time, too: Slurm's guess.)
   bool started = record.start_time > 0, ended = false;
-  if (const auto state = job_state_from_word(record.job_state)) {
+  if (auto state = job_state_from_word(record.job_state)) {
+    if (is_expedited(record) && may_go_back(*state))
+      state->flags |= static_cast<std::uint32_t>(JobFlag::expediting);
     job.state = base_name(*state);
     job.flags = flag_names(*state);
     started = state->base != JobBase::pending && started;
@@ -79,6 +97,7 @@ JobInfo job_info(slurm_job_info_t& record) {
   job.reason = reason_word(record);
   // Only these words tell Slurm's own hold from its owner's: the reason is JobHeldUser for both.
   if (text(record.state_desc) == "launch failed requeued held") job.reason = kLaunchFailedHeld;
+  if (is_expedited(record) && (record.job_state & JOB_REQUEUE_HOLD) != 0) job.reason = kExpediteHeld;
   job.reservation = text(record.resv_name);
   if (!started && !ended) job.expected_start = time_or_none(record.start_time);
   job.time_limit_s = limit_seconds(number_or_none(record.time_limit));

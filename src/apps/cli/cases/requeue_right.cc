@@ -12,7 +12,7 @@ namespace {
 // than these, taken back (sbatch(1), INPUT ENVIRONMENT VARIABLES).
 bool is_set(const char* value) {
   char* end = nullptr;
-  return *value == '\0' || ::strcasecmp(value, "yes") == 0 ||
+  return *value == '\0' || ::strcasecmp(value, "expedite") == 0 || ::strcasecmp(value, "yes") == 0 ||
          (std::strtol(value, &end, 10) != 0 && *end == '\0');
 }
 

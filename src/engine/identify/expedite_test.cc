@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// A job of Slurm's --requeue=expedite (25.11): while its epilogs run it may still run again; then Slurm
+// either starts it anew, which its case follows, or holds it, and the run that failed is what its case is
+// about.
+#include "engine/identify/rerun_test_world.h"
+#include "model/slurm_state.h"
+
+namespace sickbay::identify {
+namespace {
+
+using testing::Contains;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+class Expedite : public testing::Test {
+ protected:
+  RerunWorld w;
+
+  Expedite() {
+    w.event("c1", kCaseOpened,
+            Json::object({{"owner", Owner{"alice", 60001, 60001}.to_json()},
+                          {"options", Json::object({{"rerun", "same"}})},
+                          {"work_dir", "/home/alice"},
+                          {"output_dir", "/home/alice/sickbay-c1"}}));
+    w.event("c1", kJobBound, Json::object({{"run", "c1.r1"}, {"job_id", 17}}));
+  }
+  JobInfo job(const std::string& state, const std::string& nodes, std::uint32_t restarts) const {
+    JobInfo info;
+    info.job_id = 17;
+    info.uid = 60001;
+    info.state = state;
+    info.partition = "main";
+    info.nodes = nodes;
+    info.num_nodes = 2;
+    info.restart_cnt = restarts;
+    info.submit = w.now;
+    if (!nodes.empty()) info.start = w.now;
+    return info;
+  }
+  void see(const JobInfo& info) {
+    w.event("c1", kJobSeen, Json::object({{"run", "c1.r1"}, {"job", info.to_json()}}));
+    w.settle();
+  }
+  // As src/adapters/slurm shows it while its epilogs run.
+  void see_epilogs(const std::string& nodes, std::uint32_t restarts) {
+    JobInfo info = job("FAILED", nodes, restarts);
+    info.flags = {"COMPLETING", "EXPEDITING"};
+    info.exit_code = 3;
+    see(info);
+  }
+  void see_held(std::uint32_t restarts) {
+    JobInfo info = job("PENDING", "", restarts);
+    info.flags = {"REQUEUE_HOLD"};
+    info.held = true;
+    info.reason = kExpediteHeld;
+    info.exit_code = 3;
+    see(info);
+  }
+};
+
+TEST_F(Expedite, AJobThatSlurmHoldsForItFailedByItselfHasFailed) {
+  see(job("RUNNING", "n[1-2]", 0));
+  see_epilogs("n[1-2]", 0);
+  EXPECT_THAT(w.log, IsEmpty()) << "it may still run again";
+  see_held(1);
+  const auto& r1 = w.c().programs.front();
+  EXPECT_EQ(r1.outcome, Outcome::failed);
+  EXPECT_EQ(r1.symptom, Symptom::abnormal_exit);
+  EXPECT_EQ(r1.job.exit_code, 3);
+  EXPECT_EQ(r1.nodes, (Names{"n1", "n2"}));
+  EXPECT_THAT(r1.earlier, IsEmpty());
+  EXPECT_THAT(w.c().notes, Contains(HasSubstr("scontrol release 17")));
+  ASSERT_TRUE(w.c().is_closed());
+  EXPECT_EQ(w.c().verdict->cause, Cause::program);
+  w.expect_same_after_replay();
+}
+
+TEST_F(Expedite, SoHasOneWhoseRunNobodySaw) {
+  see_held(1);
+  const auto& r1 = w.c().programs.front();
+  EXPECT_EQ(r1.outcome, Outcome::failed);
+  EXPECT_EQ(r1.job.exit_code, 3);
+  ASSERT_TRUE(w.c().is_closed());
+  // (slurmctld does not say any more where it ran, and without that nobody can be acquitted.)
+  EXPECT_EQ(w.c().verdict->cause, Cause::inconclusive) << w.c().verdict->sentence;
+  w.expect_same_after_replay();
+}
+
+TEST_F(Expedite, OneThatSlurmStartsAgainIsFollowed) {
+  see(job("RUNNING", "n[1-2]", 0));
+  see_epilogs("n[1-2]", 0);
+  JobInfo waits = job("PENDING", "", 1);
+  waits.flags = {"EXPEDITING"};
+  see(waits);
+  see(job("RUNNING", "n[3-4]", 1));
+  EXPECT_THAT(w.log, IsEmpty()) << "nothing is run beside it";
+  const auto& r1 = w.c().programs.front();
+  EXPECT_EQ(r1.outcome, Outcome::running);
+  ASSERT_EQ(r1.earlier.size(), 1U);
+  EXPECT_EQ(r1.earlier.front().nodes, (Names{"n1", "n2"}));
+  // It fails there, too, and no epilog does.
+  see_epilogs("n[3-4]", 1);
+  see_held(2);
+  EXPECT_EQ(w.c().programs.front().outcome, Outcome::failed);
+  EXPECT_EQ(w.c().programs.front().nodes, (Names{"n3", "n4"}));
+  EXPECT_EQ(w.c().programs.front().earlier.size(), 1U);
+  w.expect_same_after_replay();
+}
+
+// Whom its owner releases runs for him: the case has its run.
+TEST_F(Expedite, OneThatIsReleasedAfterwardsIsNoRunOfTheCase) {
+  see(job("RUNNING", "n[1-2]", 0));
+  see_held(1);
+  const std::size_t runs = w.c().programs.size();
+  see(job("RUNNING", "n[1-2]", 1));
+  see(job("COMPLETED", "n[1-2]", 1));
+  EXPECT_EQ(w.c().programs.size(), runs);
+  EXPECT_EQ(w.c().programs.front().outcome, Outcome::failed);
+}
+
+}  // namespace
+}  // namespace sickbay::identify
