@@ -146,6 +146,12 @@ async function check_odd() {
   await same('odd.one_day', '[option.series[0].type, option.xAxis[0].data]', ['bar', ['2021-05-01']]);
   await same('odd.classes', 'option.series.map((one) => one.name)', ['small', 'large', 'none']);
   const note = (id) => run(`document.getElementById('${id}').querySelector('.chart-note').textContent`);
+  // Months and weeks are steps of their own, also where the log has none; what a report has added up is no name.
+  await same('odd.months', 'option.xAxis[0].data', ['2021-05', '2021-06', '2021-07', '2021-08']);
+  await same('odd.months', '[option.series.length, option.series.at(-1).name, option.series.at(-1).data]', [9, '(all others)', [33, 33, null, 33]]);
+  await same('odd.weeks', 'option.xAxis[0].data', ['2021-05-03', '2021-05-10', '2021-05-17', '2021-05-24']);
+  await same('odd.tree', '[option.yAxis[0].data.length, option.yAxis[0].data[0], option.yAxis[0].data.at(-1)]', [30, 'account41', 'account99']);
+  check(await note('odd.tree') === 'The 30 largest of 100 are drawn; the rest is in the table.', 'which are drawn is said: ' + await note('odd.tree'));
   // Marks stand on the line that they are of.
   await same('odd.mark', 'option.series.find((one) => one.id === "below").data.map((point) => point[1])', [70]);
   await same('odd.mark', 'option.series.filter((one) => one.markLine?.data?.length).map((one) => one.id)', ['1']);

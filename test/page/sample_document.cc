@@ -331,6 +331,27 @@ std::vector<ReportResult> odd() {
   few.resize(1);
   all.push_back(result_of(
       "odd", {"one_day", "One day", "line", {{"x", "day"}, {"y", "jobs"}, {"mark", "80"}}, days}, few));
+  // Months as SQL gives dates, one of them without a job; weeks; the rest of a report beside ours; a tree.
+  const std::vector<std::pair<duck::ResultColumn, std::string>> use = {
+      {{"begins", Type::text}, ""}, {{"name", Type::text}, ""}, {{"core_h", Type::real}, "core-h"}};
+  std::vector<Row> months, weeks, tree;
+  for (const char* month : {"2021-05-01", "2021-06-01", "2021-08-01"})
+    for (int i = 0; i < 11; ++i)
+      months.push_back({month, i == 10 ? "(all others)" : fmt::format("a{:02}", i), 20.0 - i});
+  for (const char* week : {"2021-05-03", "2021-05-10", "2021-05-24"}) weeks.push_back({week, "a", 1.0});
+  for (int i = 0; i < 100; ++i)
+    tree.push_back({"", fmt::format("account{:02}", i), i % 2 == 0 ? 1.0 : 50.0 + i});
+  const std::map<std::string, std::string> over_time = {
+      {"x", "begins"}, {"y", "core_h"}, {"group", "name"}, {"stacked", "yes"}};
+  all.push_back(result_of("odd", {"months", "Use by month", "bar", over_time, use}, months));
+  all.push_back(result_of("odd", {"weeks", "Use by week", "bar", over_time, use}, weeks));
+  all.push_back(result_of("odd",
+                          {"tree",
+                           "The largest, in their order",
+                           "hbar",
+                           {{"x", "name"}, {"y", "core_h"}, {"largest", "yes"}},
+                           use},
+                          tree));
   all.push_back(
       result_of("odd",
                 {"classes",
