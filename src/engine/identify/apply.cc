@@ -157,7 +157,8 @@ void on_job_seen(State& s, const View& view, Case* c, const Event& e) {
     // The first one and the latest stay.
     if (run->earlier.size() >= kMostEarlier) run->earlier.erase(run->earlier.begin() + 1);
     run->earlier.push_back({run->job.restart_cnt, run->job.state, std::move(run->nodes),
-                            std::move(run->down_nodes), e.at, run->job.start});
+                            std::move(run->down_nodes), e.at, run->job.start, job.step_exit_code,
+                            job.step_exit_signal});
     run->nodes.clear();
     run->down_nodes.clear();
     run->ended_at = kNoTime;
@@ -186,7 +187,7 @@ void on_job_seen(State& s, const View& view, Case* c, const Event& e) {
     if (ending.outcome == Outcome::failed && run->is_program()) note_nodes_at_end(view, *run);
   }
   // A script may end with 0 whatever became of its steps.  Told in any case; a failure to who asked for that.
-  if (run->is_program() && run->outcome == Outcome::ok && has_failed_step(run->job)) {
+  if (run->is_program() && run->outcome == Outcome::ok && has_failed_step(*run)) {
     run->symptom = Symptom::steps_failed;
     if (c->options.steps_fail) run->outcome = Outcome::failed;
   }

@@ -96,12 +96,14 @@ struct NodeNote {
 
 /// A run of a job before Slurm started it again: by itself when a node was lost, or since the job asked.
 struct Incarnation {
-  static constexpr int kFields = 6;  ///< base/state_archive.h
+  static constexpr int kFields = 8;  ///< base/state_archive.h
   std::uint32_t restart_cnt = 0;
   std::string state;                           ///< as last seen
   std::vector<std::string> nodes, down_nodes;  ///< of `nodes`, those that went DOWN then or soon after
   TimePoint ended_at = kNoTime;                ///< when the next one was seen
   TimePoint start = kNoTime;                   ///< Slurm's
+  /// The worst of its steps, as the next run shows it at first: Slurm does not begin that count anew.
+  int step_exit_code = 0, step_exit_signal = 0;
 };
 
 /// A node of a run on which its processes waited for a processor, or were stopped (service/starved_watch.h).

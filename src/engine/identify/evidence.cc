@@ -192,6 +192,12 @@ void note_reservation(Case& subject, const Run& v) {
           compress_hostlist(v.nodes), v.job.reservation, v.refusal, v.job.reservation));
 }
 
-bool has_failed_step(const JobInfo& job) { return job.step_exit_code != 0 || job.step_exit_signal != 0; }
+bool has_failed_step(const Run& run) {
+  const JobInfo& job = run.job;
+  if (job.step_exit_code == 0 && job.step_exit_signal == 0) return false;
+  if (run.earlier.empty()) return true;
+  const Incarnation& before = run.earlier.back();
+  return job.step_exit_code != before.step_exit_code || job.step_exit_signal != before.step_exit_signal;
+}
 
 }  // namespace sickbay::identify

@@ -35,8 +35,8 @@ std::string asked_by_another(const State& state, const Case& subject, const Run&
 void on_verified_elsewhere(State& state, const cluster::View& view, Case* subject, const Event& event);
 /// V was refused in the reservation that its nodes are in: says what an operator can do.
 void note_reservation(Case& subject, const Run& verification);
-/// Slurm's DerivedExitCode says that a step failed.
-bool has_failed_step(const JobInfo& job);
+/// Slurm's DerivedExitCode says that a step of this run, and not of one before its restart, failed.
+bool has_failed_step(const Run& run);
 
 /// `verified`: what V said of nodes outside of any case (engine/patrol) is evidence as that of another case.
 void on_verified(State& state, const Event& event);

@@ -16,7 +16,8 @@ class Expedite : public testing::Test {
  protected:
   RerunWorld w;
 
-  Expedite() {
+  Expedite() { open(); }
+  void open() {
     w.event("c1", kCaseOpened,
             Json::object({{"owner", Owner{"alice", 60001, 60001}.to_json()},
                           {"options", Json::object({{"rerun", "same"}})},
@@ -105,6 +106,24 @@ TEST_F(Expedite, OneThatSlurmStartsAgainIsFollowed) {
   EXPECT_EQ(w.c().programs.front().nodes, (Names{"n3", "n4"}));
   EXPECT_EQ(w.c().programs.front().earlier.size(), 1U);
   w.expect_same_after_replay();
+}
+
+// Seen with 26.05: the worst of a job's steps is kept over its restart.
+TEST_F(Expedite, AStepThatFailedBeforeTheRestartIsNoneOfTheRunThatCompleted) {
+  for (const int code : {1, 9}) {
+    SCOPED_TRACE(code);
+    w = RerunWorld();
+    open();
+    see(job("RUNNING", "n[1-2]", 0));
+    JobInfo again = job("RUNNING", "n[3-4]", 1);
+    again.step_exit_code = 1;  // of the run before
+    see(again);
+    JobInfo over = job("COMPLETED", "n[3-4]", 1);
+    over.step_exit_code = code;
+    see(over);
+    EXPECT_EQ(w.c().programs.front().symptom, code == 1 ? Symptom::none : Symptom::steps_failed);
+    w.expect_same_after_replay();
+  }
 }
 
 // Whom its owner releases runs for him: the case has its run.
