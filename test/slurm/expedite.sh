@@ -55,6 +55,7 @@ has_verdict() { why "$1" && jq -e '.verdict.final' "$folder/why.json"; }
 is_held() { [ "$(state_of "$1")" = REQUEUE_HOLD ] || job_is "$1" JobState REQUEUE_HOLD; }
 printf '#!/bin/sh\nsrun sleep 2\necho "the input is wrong" >&2\nexit 3\n' >"$folder/home/alice/fails.sh"
 # Fails where the node's device is broken, as a program does that uses it.
+# shellcheck disable=SC2016 # the program's own variable
 printf '#!/bin/sh\nsrun sh -c "sleep 2; [ ! -e %s/nodes/\\$SLURMD_NODENAME/root/flag ]" || exit 4\nsrun sleep 3\n' "$folder" >"$folder/home/alice/uses.sh"
 chmod 644 "$folder/home/alice/"*.sh
 submitted() { sed -n 's/^Submitted batch job //p'; }

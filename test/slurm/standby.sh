@@ -103,12 +103,13 @@ until_true "and has all again" stands "$first" '.alone == false'
 to_slurmctld() { ctl sh -c "kill -$1 \$(cat $folder/state/slurmctld.pid)"; }
 drains() { at "$1" journal --json | jq -c "select(.subject == \"node:n4\" and .body.verb == \"drain\" and .kind == \"$2\")"; }
 intends_drain() { [ -n "$(drains "$1" intent)" ]; }
-has_drained() { [ -n "$(drains "$1" done)" ]; }
+has_drained() { [ -n "$(drains "$1" 'done')" ]; }
+is_unanswered() { ! has_drained "$first"; }
 n4_is_out() { ctl scontrol show node n4 | grep -q 'State=[A-Z]*+DRAIN' && ctl scontrol show node n4 | grep -q 'Reason=sickbay:'; }
 to_slurmctld STOP
 touch "$folder/broken"
 until_true "the drain is intended" intends_drain "$first"
-holds "slurmctld has not answered it" eval '! has_drained "$first"'
+holds "slurmctld has not answered it" is_unanswered
 killed=$SECONDS
 kill_service ctl sickbayd
 to_slurmctld CONT
@@ -116,7 +117,7 @@ until_true "the second takes over again" stands "$second" '.role == "active"'
 echo "standby: the second is active $((SECONDS - killed)) s after the first was killed in a drain"
 until_true "the second brings the drain to its end" has_drained "$second"
 holds "n4 is out, by our word" n4_is_out
-for kind in intent done; do
+for kind in intent 'done'; do
   checks=$((checks + 1))
   [ "$(drains "$second" "$kind" | wc -l)" = 1 ] || fail "not one $kind of the drain: $(drains "$second" "$kind")"
 done
