@@ -64,7 +64,7 @@ submitted() { sed -n 's/^Submitted batch job //p'; }
 job=$(in_lab "$inner submit --requeue=expedite -N2 -t5 fails.sh" 2>&1 | submitted)
 until_true "Slurm holds the job, for no epilog failed" is_held "$job"
 until_true "the case has its verdict" has_verdict "$job"
-holds "the program is the cause" jq -e '.verdict.cause == "program"' "$folder/why.json"
+holds "the program is the cause" jq -e '.verdict.cause == "a"' "$folder/why.json"
 holds "r2 was no expedited run, and ended" jq -e '[.runs[] | select(.run | test("r2$")) | .state] == ["FAILED"]' "$folder/why.json"
 holds "its owner is told that it is held" jq -e '[.notes[] | select(test("scontrol release"))] | length > 0' "$folder/why.json"
 in_lab "$inner why $job" || true
