@@ -751,7 +751,7 @@ function dataOf(article) {
     const held = report.rows.map((row) => row[at]).filter((value) => value !== null);
     if (column.type !== 'text' || !held.length || !held.every((value) => /^\d{4}-\d\d-\d\d$/.test(value) && !Number.isNaN(Date.parse(value)))) return;
     column.type = 'time';
-    // As render_html says of times: one first of a month alone, or one in a column of days, says nothing.
+    // As html_card.cc says of times: one first of a month alone, or one in a column of days, says nothing.
     const months = column.name.includes('month') || new Set(held).size > 1 && !column.name.includes('day');
     column.grain = months && held.every((value) => value.endsWith('-01')) ? 'month' : 'day';
     for (const row of report.rows) if (row[at] !== null) row[at] = Date.parse(row[at]);

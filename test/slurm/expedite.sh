@@ -19,25 +19,7 @@ sickbay=$own/bin/sickbay
 lab_up --nodes 4 --spares 0 --cpus 2 --slurm "$release"
 
 # A file says that the node's device is broken.
-for node in n1 n2 n3 n4; do
-  etc=$(root_of $node)/etc/sickbay
-  mkdir -p "$etc/rules.d" "$etc/operations.d"
-  cat >"$etc/rules.d/probe.json" <<'RULES'
-{"specification": "probe", "version": 1, "description": "a node with a device that may be broken",
- "components": {"device": {"description": "the device"}},
- "characteristics": {"mode": {"type": "string", "description": "how deep"}, "broken": {"type": "bool", "description": "the device is broken"}},
- "predicates": {"always": {"when": "mode != \"\"", "description": "always"}, "bad": {"when": "broken", "description": "The device is broken"}},
- "operations": {"look": {"kind": "collect", "run": "probe", "components": ["device"], "outputs": ["broken"], "description": "Look at it"},
-                "out": {"kind": "critical", "run": "builtin:drain", "components": ["device"], "inputs": ["broken"], "description": "Take the node out"}},
- "productions": {"p0": {"if": "always", "then": "look", "description": "look"}, "p1": {"if": "bad", "then": "out", "description": "drain"}},
- "periods": {"always": {"description": "seldom", "every": "1h", "initial": {"mode": "quick"}}}}
-RULES
-  cat >"$etc/operations.d/probe" <<PROBE
-#!/bin/sh
-if [ -e "$(root_of $node)/flag" ]; then echo '{"outputs": {"broken": true}}'; else echo '{"outputs": {"broken": false}}'; fi
-PROBE
-  chmod 755 "$etc/operations.d/probe"
-done
+for node in n1 n2 n3 n4; do breakable $node 1h "$(root_of $node)/flag"; done
 # (Anything but 1 is not the agent's word on the node: a program that cannot even start takes no node out.)
 cat >"$folder/etc/epilog" <<EPILOG
 #!/bin/sh

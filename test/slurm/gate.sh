@@ -13,22 +13,7 @@ lab_up --nodes 5 --spares 0 --cpus 2
 
 # A file says that the node's device is broken.
 for node in n1 n2 n3 n4 n5; do
-  mkdir -p "$(root_of $node)/etc/sickbay/rules.d" "$(root_of $node)/etc/sickbay/operations.d"
-  cat >"$(root_of $node)/etc/sickbay/rules.d/probe.json" <<'RULES'
-{"specification": "probe", "version": 1, "description": "a node with a device that may be broken",
- "components": {"device": {"description": "the device"}},
- "characteristics": {"mode": {"type": "string", "description": "how deep"}, "broken": {"type": "bool", "description": "the device is broken"}},
- "predicates": {"always": {"when": "mode != \"\"", "description": "always"}, "bad": {"when": "broken", "description": "The device is broken"}},
- "operations": {"look": {"kind": "collect", "run": "probe", "components": ["device"], "outputs": ["broken"], "description": "Look at it"},
-                "out": {"kind": "critical", "run": "builtin:drain", "components": ["device"], "inputs": ["broken"], "description": "Take the node out"}},
- "productions": {"p0": {"if": "always", "then": "look", "description": "look"}, "p1": {"if": "bad", "then": "out", "description": "drain"}},
- "periods": {"always": {"description": "seldom", "every": "1h", "initial": {"mode": "quick"}}}}
-RULES
-  cat >"$(root_of $node)/etc/sickbay/operations.d/probe" <<PROBE
-#!/bin/sh
-if [ -e "$(root_of $node)/flag" ]; then echo '{"outputs": {"broken": true}}'; else echo '{"outputs": {"broken": false}}'; fi
-PROBE
-  chmod 755 "$(root_of $node)/etc/sickbay/operations.d/probe"
+  breakable $node 1h "$(root_of $node)/flag"
   restart $node sickbay-agent
 done
 set_site '{drain: {act: true, most: 100, most_percent: 100, most_out_percent: 100, window: "10s", lift_after: "3s",

@@ -31,23 +31,7 @@ jq ". + {standby: ($pair + {name: \"$address:$other\"}), drain: $drain} | .agent
 # (First of all: who asks a sickbayd that knows nothing of witnesses asks again ever more rarely.)
 set_site "{standby: ($pair + {name: \"$address:$port\"}), drain: $drain}"
 # A file says that the device of n4 is broken.
-site_of_n4=$(root_of n4)/etc/sickbay
-mkdir -p "$site_of_n4/rules.d" "$site_of_n4/operations.d"
-cat >"$site_of_n4/rules.d/probe.json" <<'RULES'
-{"specification": "probe", "version": 1, "description": "a node with a device that may be broken",
- "components": {"device": {"description": "the device"}},
- "characteristics": {"mode": {"type": "string", "description": "how deep"}, "broken": {"type": "bool", "description": "the device is broken"}},
- "predicates": {"always": {"when": "mode != \"\"", "description": "always"}, "bad": {"when": "broken", "description": "The device is broken"}},
- "operations": {"look": {"kind": "collect", "run": "probe", "components": ["device"], "outputs": ["broken"], "description": "Look at it"},
-                "out": {"kind": "critical", "run": "builtin:drain", "components": ["device"], "inputs": ["broken"], "description": "Take the node out"}},
- "productions": {"p0": {"if": "always", "then": "look", "description": "look"}, "p1": {"if": "bad", "then": "out", "description": "drain"}},
- "periods": {"always": {"description": "often", "every": "2s", "initial": {"mode": "quick"}}}}
-RULES
-cat >"$site_of_n4/operations.d/probe" <<PROBE
-#!/bin/sh
-if [ -e "$folder/broken" ]; then echo '{"outputs": {"broken": true}}'; else echo '{"outputs": {"broken": false}}'; fi
-PROBE
-chmod 755 "$site_of_n4/operations.d/probe"
+breakable n4 2s "$folder/broken"
 for node in n1 n2 n3 n4; do
   file=$(root_of "$node")/etc/sickbay/agent.json
   jq ".controller += {standby: \"$address\", standby_port: $other, witness: $([ "$node" = n4 ] && echo false || echo true)}" "$file" >"$file.new"

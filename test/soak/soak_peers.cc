@@ -167,7 +167,8 @@ class Client {
       wait_until_there(shared_);
       if (shared_.over) return;
       // (Its connection was to the one before, which was killed while this user did nothing.)
-      if (std::exchange(life_, shared_.lives.load()) != shared_.lives) client_.reset();
+      const int life = shared_.lives;
+      if (std::exchange(life_, life) != life) client_.reset();
       if (!client_) {
         auto connected = ApiClient::connect(plan_.socket());
         if (!connected) {

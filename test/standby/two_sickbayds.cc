@@ -437,18 +437,13 @@ void TwoSickbayds::befall(int& left) {
 TwoSickbayds::Ended TwoSickbayds::play(int kills_left) {
   const auto took = [&] { return heads_.loop().now() - began_; };
   const auto over = [&] { return is_over(); };
-  while (kills_left > 0 && broken.empty() && heads_.twice_active == 0 && !is_over() && took() < kLongest)
-    befall(kills_left);
-  // Nothing after it is worth a look: two journals of their own never become one again.
-  if (heads_.twice_active > 0) {
-    wrong(fmt::format("two acted, {} times", heads_.twice_active));
-    return ended();
-  }
-  // All that was broken is mended by now, or soon.
+  // (Where two acted, nothing else is worth a wait: two journals of their own never become one again.)
   const auto is_wrong = [&] { return !broken.empty() || heads_.twice_active > 0; };
-  if (broken.empty() && !heads_.run_until(kLongest, [&] { return is_wrong() || over(); }))
+  while (kills_left > 0 && !is_wrong() && !is_over() && took() < kLongest) befall(kills_left);
+  // All that was broken is mended by now, or soon.
+  if (!is_wrong() && !heads_.run_until(kLongest, [&] { return is_wrong() || over(); }))
     wrong("the story does not end: " + what_is_left());
-  if (broken.empty() && !heads_.run_until(300s, [&] { return heads_.is_paired() && over(); }))
+  if (!is_wrong() && !heads_.run_until(300s, [&] { return heads_.is_paired() && over(); }))
     wrong("the two do not find each other");
   heads_.run(Follower::kCompare + 5s);
   check_journals();

@@ -7,6 +7,7 @@
 #include <array>
 #include <cmath>
 #include <cstdlib>
+#include <optional>
 #include <set>
 
 #include "base/text.h"
@@ -26,18 +27,19 @@ constexpr std::int64_t kDay = 86'400'000'000;  // microseconds
 // a column of days, a first of a month says nothing.)
 std::string grain_of(const duck::ResultTable& table, std::size_t column) {
   const std::string& name = table.columns[column].name;
-  std::set<std::int64_t> times;
-  for (const auto& row : table.rows)
-    if (const auto* time = std::get_if<std::int64_t>(&row[column])) times.insert(*time);
   const auto has = [&](std::string_view word) { return name.find(word) != std::string::npos; };
-  bool days = true, months = has("month") || (times.size() > 1 && !has("day"));
-  for (const std::int64_t time : times) {
-    if (time % kDay != 0) days = false;
-    if (!days) break;
-    const auto date = std::chrono::year_month_day(std::chrono::floor<std::chrono::days>(from_micros(time)));
-    if (date.day() != std::chrono::day(1)) months = false;
+  std::optional<std::int64_t> before;
+  bool firsts_of_months = true, differ = false;
+  for (const auto& row : table.rows) {
+    const auto* time = std::get_if<std::int64_t>(&row[column]);
+    if (!time) continue;
+    if (*time % kDay != 0) return "";
+    differ = differ || *time != before.value_or(*time);
+    before = *time;
+    const auto date = std::chrono::year_month_day(std::chrono::floor<std::chrono::days>(from_micros(*time)));
+    if (date.day() != std::chrono::day(1)) firsts_of_months = false;
   }
-  return !days ? "" : months ? "month" : "day";
+  return firsts_of_months && (has("month") || (differ && !has("day"))) ? "month" : "day";
 }
 
 // Ten digits that count are more than any chart shows, and a third shorter.

@@ -57,8 +57,8 @@ bool is_expedited(const slurm_job_info_t& record) {
 #endif
 }
 bool may_go_back(const JobState& state) {
-  return job_base_row(state.base).terminal && state.has(JobFlag::completing) &&
-         state.base != JobBase::completed && state.base != JobBase::cancelled;
+  return is_terminal(state) && state.has(JobFlag::completing) && state.base != JobBase::completed &&
+         state.base != JobBase::cancelled;
 }
 
 JobInfo job_info(slurm_job_info_t& record) {
