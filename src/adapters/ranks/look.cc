@@ -229,6 +229,11 @@ class Look {
   // (Of the first thread the stack is there: it is one of them where it stands outside MPI.)
   void see_others(Watched& w, std::optional<std::size_t> first) {
     const Others others = other_threads_that_may_go_on(tree_, w.found.pid);
+    // On a busy machine a thread that was stopped for a look runs for a while before it waits again: it does
+    // what it did when it was stopped.
+    const auto waits_again = [&](const Other& one, const Snapshot& s) {
+      return one.call.empty() && s.interrupted && !may_go_on(*s.interrupted, others.own);
+    };
     w.rank.others_seen = true;
     w.rank.others_left = others.all ? 0 : 1;
     for (const Other& one : others.threads) {
@@ -237,11 +242,13 @@ class Look {
         break;
       }
       if (one.tid == w.found.pid) {
+        if (first && waits_again(one, snapshots_[*first])) continue;
         w.rank.others.push_back({one.tid, one.call, -1});
         w.others.push_back(first);
         continue;
       }
       Snapshot s = take_snapshot(static_cast<pid_t>(one.tid), copy_, order_.patience);
+      if (waits_again(one, s)) continue;
       std::optional<std::size_t> place;
       if (s.why.empty()) place = keep(std::move(s));
       // It has ended meanwhile.

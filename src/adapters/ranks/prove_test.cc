@@ -4,7 +4,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <memory>
 #include <set>
+#include <vector>
 
 #include "adapters/node/connection_test_parts.h"
 #include "adapters/ranks/counters.h"
@@ -135,6 +137,21 @@ TEST(Prove, OneWhoseSecondThreadStandsInACall) {
   EXPECT_THAT(seen.path, HasSubstr("MPI_Recv < exchange < receiver"));
   EXPECT_EQ(to_string(seen.doubt), "none") << seen.doubt_text;
   EXPECT_GT(seen.proven, Micros(0));
+}
+
+// So on a busy machine: the first thread gets no processor at once to go back to its wait.
+TEST(Prove, OneWhoWasStoppedForALookStillWaits) {
+  std::vector<std::unique_ptr<Target>> busy;
+  for (long i = 0; i < 4 * ::sysconf(_SC_NPROCESSORS_ONLN); ++i)
+    busy.push_back(std::make_unique<Target>(SB_PLAIN, "spinning"));
+  const Target target(SB_PLAIN, "mpi-joins");
+  ASSERT_TRUE(target.has_run() && target.sleeps());
+  for (int i = 0; i < 4; ++i) {
+    const Rank rank = proved(target);
+    if (!counts(rank)) return;
+    for (const OtherThread& other : rank.others) EXPECT_NE(other.tid, rank.pid) << "it only joins";
+    EXPECT_EQ(to_string(hang::see(rank).doubt), "none") << hang::see(rank).doubt_text;
+  }
 }
 
 TEST(Prove, WhatIsNoRankIsNotWatched) {

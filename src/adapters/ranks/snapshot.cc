@@ -47,6 +47,7 @@ std::string why_not(int error, pid_t tid) {
 }
 
 #if defined(__x86_64__)
+constexpr std::int64_t kFirstRestart = 512, kLastRestart = 516;
 // Source: System V ABI, AMD64 supplement, figure 3.36 (DWARF numbers).
 bool read_registers(pid_t tid, Snapshot& s) {
   user_regs_struct r{};
@@ -58,6 +59,13 @@ bool read_registers(pid_t tid, Snapshot& s) {
   s.register_count = std::size(in_order);
   s.pc = r.rip;
   s.sp = r.rsp;
+  // Of a call that was ended by the stop alone the kernel keeps the number, and one of its own errors that
+  // no program ever sees: ERESTARTSYS and its like (include/linux/errno.h).
+  const auto failed = -static_cast<std::int64_t>(r.rax);
+  if (static_cast<std::int64_t>(r.orig_rax) >= 0 && failed >= kFirstRestart && failed <= kLastRestart) {
+    const auto number = [](std::uint64_t word) { return static_cast<std::int64_t>(word); };
+    s.interrupted = {number(r.orig_rax), {number(r.rdi), number(r.rsi), number(r.rdx), number(r.r10)}};
+  }
   return true;
 }
 #elif defined(__aarch64__)

@@ -12,9 +12,11 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "adapters/ranks/kernel_call.h"
 #include "base/time.h"
 
 namespace sickbay::ranks {
@@ -29,6 +31,9 @@ struct Snapshot {
   bool complete = false;            ///< up to the stack's end
   std::uint64_t data = 0;           ///< digest of the program's own variables, without those of libraries
   pid_t tid = 0;
+  /// The call of the kernel in which the stop found it, and to which it goes back by itself.  Nothing: it was
+  /// in none, the call had ended, or this machine's registers do not tell.
+  std::optional<KernelCall> interrupted;
   Micros stopped{0};  ///< for how long the thread was kept
   std::string why;    ///< why there is none; "" where there is
 };

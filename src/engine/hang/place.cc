@@ -58,8 +58,9 @@ Place place_of(const RankStack& stack) {
   while (end > from && whose_code(frames[end - 1].module) == WhoseCode::base) --end;
   if (end == from) end = frames.size();
   for (std::size_t i = from; i < end; ++i) {
-    // Below main there is only the C library, which says nothing to a reader.
-    if (frames[i].function.starts_with("__libc_start")) break;
+    // Below main there is only the C library, which says nothing to a reader.  (Where main ends in a call,
+    // the compiler may have left no frame of it.)
+    if (i > from && frames[i].function.starts_with("__libc_start")) break;
     place.frames.push_back(frames[i].function);
     if (is_main(frames[i].function)) break;
   }
