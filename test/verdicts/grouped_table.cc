@@ -39,7 +39,8 @@ constexpr auto kC = std::to_array<Value>({{c_open, "open", false},
                                           {c_failed, "failed", true}});
 constexpr auto kL = std::to_array<Value>(
     {{l_same, "same", true}, {l_unclear, "unclear", true}, {l_different, "different", true}});
-constexpr auto kS = std::to_array<Value>({{s_no, "no", true}, {s_yes, "a node", true}});
+constexpr auto kS =
+    std::to_array<Value>({{s_no, "no", true}, {s_yes, "a node", true}, {s_rerun, "the second run", true}});
 constexpr auto kColumns = std::to_array<Column>({{"A1", kA1},
                                                  {"C1", kC1},
                                                  {"A2", kA},
@@ -74,7 +75,8 @@ class Tree {
         "# SPDX-License-Identifier: Apache-2.0\n"
         "# What the verdict table answers.  A(n): the program's n-th run; C(n): V on its nodes; L: how "
         "alike\n"
-        "# two failures are; starved: whether a node of S1 explains that it was slow.\n"
+        "# two failures are; starved: whether a node of S1 explains that it was slow,\n"
+        "# or the second run was too slow because other work took its processors.\n"
         "# Written by verdict_table_test with SB_REWRITE=1.\n";
     print(root_, 0, "");
     return text_;

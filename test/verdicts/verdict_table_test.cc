@@ -112,6 +112,19 @@ TEST_F(VerdictTable, AStarvedNodeCountsOnlyWhereTheProgramCompletedElsewhere) {
   });
 }
 
+// A re-run that other work held up neither acquits the program nor convicts it: it takes the conviction of
+// the program away where V convicts the nodes, and changes nothing else.
+TEST_F(VerdictTable, AStarvedRerunOnlyLeavesTheNodesConvicted) {
+  for_all([](std::size_t n) {
+    if (!is(n, Starved, {"the second run"})) return true;
+    const std::size_t without = all().with(n, Starved, 0);
+    if (all().answer(n) == all().answer(without)) return true;
+    return is(n, A1, {"failed"}) && is(n, A2, {"failed"}) && is(n, C1, {"failed", "named"}) &&
+           !is(n, L12, {"different"}) && row(n)->blame == Blame::s1 && row(n)->stage == Stage::final &&
+           row(n)->confidence == Confidence::medium && against_program(n) == 0;
+  });
+}
+
 TEST_F(VerdictTable, TheProgramFailedTwiceAlikeAndOnceOnNodesThatAreClear) {
   for_all([](std::size_t n) {
     if (against_program(n) == 0) return true;

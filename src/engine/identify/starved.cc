@@ -15,6 +15,7 @@ namespace {
 // hundredths more: the time of a healthy run scatters, and so does what is seen of it.  A program that hung
 // had in its time more than the good run needed in all, and other work is not why it did not end.
 constexpr int kAsQuick = 125;
+constexpr std::int64_t kTooMuch = 333;  // thousandths of a re-run's time
 constexpr std::size_t kMostOfRun = 16;
 
 std::int64_t thousandths(const Json& json) { return std::clamp<std::int64_t>(json.as_int(), 0, 1000); }
@@ -88,6 +89,15 @@ bool starved_each_time(const Case& subject) {
     ++failures;
   }
   return failures >= 2;
+}
+
+bool starved_in_rerun(const Case& subject) {
+  const Run* run = subject.program(2);
+  if (run == nullptr || run->outcome != Outcome::failed || !time_matters(*run)) return false;
+  if (run->job.start == kNoTime || run->job.end == kNoTime) return false;
+  const Micros ran = run->job.end - run->job.start;
+  return std::ranges::any_of(run->starved,
+                             [&](const Starved& one) { return share_of(one, ran) >= kTooMuch; });
 }
 
 bool speaks_against_node(const Run& run, const Starved& starved) {

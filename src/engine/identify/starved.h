@@ -26,6 +26,9 @@ const Starved* held_up_by(const Run& run);
 /// Each failed run of the program, two at least, was too slow and did not get the processors that it asked
 /// for: whoever says that the program is the cause cannot be sure.
 bool starved_each_time(const Case& subject);
+/// The second run failed by its time, of which it lost a third at least to other work: a program that needs
+/// half as long again fails so on any nodes.
+bool starved_in_rerun(const Case& subject);
 /// What was seen of that node of `run` speaks against it: it stood apart, and `run` did not hang in a way
 /// that no slow node makes.  (A rank that polls for good asks for its processor for good.)
 bool speaks_against_node(const Run& run, const Starved& starved);

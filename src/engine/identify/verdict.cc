@@ -149,6 +149,7 @@ Facts facts_of(const Known& known, const Case& subject) {
       *column = a_open;
   if (over) close_columns(subject, f);
   if (starved_cause(subject) != nullptr) f.starved = s_yes;
+  if (starved_in_rerun(subject)) f.starved = s_rerun;
   // A node that went down under a re-run convicts itself as V would (the paper's C2).
   if (f.a2 == a_down) f.c2 = c_failed;
   if (f.a3 == a_down) f.c3 = c_failed;
@@ -211,6 +212,9 @@ std::optional<Verdict> judge(const Known& known, const Case& subject) {
     told.starved_each_time = true;
     v.confidence = std::min(v.confidence, Confidence::medium);
   }
+  // And where they took those of the second, one run alone has shown it.
+  if (row->cause == Cause::program && facts.starved == s_rerun)
+    v.confidence = std::min(v.confidence, Confidence::medium);
   // The table supposes two sets of nodes that share none.  What they share was tried once, not twice; that a
   // job completed needs no second set.
   if (row->cause != Cause::normal && row->cause != Cause::cancelled) {

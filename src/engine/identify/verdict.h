@@ -42,8 +42,13 @@ enum C : std::uint8_t {
   c_named = 64,     ///< and P's output names the node
   c_any = 127
 };
-/// S: whether a node of the first run was starved, as explains that it was slow (starved.h).
-enum S : std::uint8_t { s_no = 1, s_yes = 2, s_any = 3 };
+/// S: whether processes did not get the processors that they asked for, and what that explains (starved.h).
+enum S : std::uint8_t {
+  s_no = 1,
+  s_yes = 2,    ///< on a node of the first run, which explains that it was slow
+  s_rerun = 4,  ///< in the second run, whose failure by its time so says nothing
+  s_any = 7
+};
 /// L(n, m): how alike two failures are.
 enum L : std::uint8_t { l_open = 1, l_same = 2, l_unclear = 4, l_different = 8, l_any = 15 };
 

@@ -115,6 +115,13 @@ constexpr auto kRows = std::to_array<Row>({
         "verified"),
     row("G7", {.a1 = a_fail, .c1 = kGuilty, .a2 = a_fail, .c2 = kGuilty}, Cause::node, Blame::s1, medium,
         Stage::final, "the known-good program fails on the nodes of both runs"),
+    // But not one that did not get the processors that it asked for: on those nodes any program is too slow.
+    row("T3",
+        {.a1 = a_fail, .c1 = kGuilty, .a2 = a_fail, .c2 = kNotGuilty, .l12 = kAlike, .starved = s_rerun},
+        Cause::node, Blame::s1, medium, Stage::final,
+        "the known-good program fails on these nodes too; the second run was too slow as well, but other "
+        "work "
+        "took the processors that it asked for, so it does not say otherwise"),
     // The second run turns the conviction around: alike on good nodes is a bug, and the faulty nodes of the
     // first run were met besides.
     row("G8", {.a1 = a_fail, .c1 = kGuilty, .a2 = a_fail, .c2 = kClear, .l12 = l_same}, Cause::program,

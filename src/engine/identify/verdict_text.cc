@@ -174,7 +174,7 @@ void advise_on_program(const Case& subject, Verdict& v) {
     v.next.push_back("look at the last output lines above and at " + path);
   if (limit_may_be_short(first))
     v.next.push_back("if the program was still making progress, submit it with a longer --time");
-  if (starved_each_time(subject))
+  if (starved_each_time(subject) || starved_in_rerun(subject))
     v.next.push_back(
         "submit it once more with --exclusive, or when its nodes are idle: what else ran there took its "
         "time");
