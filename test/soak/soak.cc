@@ -219,6 +219,12 @@ class Soak {
     fmt::print("{:>6} {:>8.1f} {:>7} {:>8} {:>7} {:>6} {:>7} {:>8} {:>6} {:>6}\n", at, memory_.back(),
                shared_.jobs.load(), shared_.polls.load(), shared_.findings.count(), shared_.taken.load(),
                shared_.attacks.load(), answers(), shared_.busy.load(), shared_.failed.load());
+    if (shared_.has_word) {
+      fmt::print("       one that failed: {}\n", shared_.word.data());
+      if (first_.empty()) first_ = shared_.word.data();
+      shared_.word.fill('\0');
+      shared_.has_word = false;
+    }
     std::fflush(stdout);
   }
 
@@ -235,8 +241,9 @@ class Soak {
       if (!holds) fmt::print("FAILED: {}\n", what);
       good = good && holds;
     };
+    if (first_.empty()) first_ = shared_.word.data();
     must(shared_.failed == 0,
-         fmt::format("{} honest requests failed, the first: {}", shared_.failed.load(), shared_.word.data()));
+         fmt::format("{} honest requests failed, the first: {}", shared_.failed.load(), first_));
     must(answers() > 0 && shared_.jobs > 0 && shared_.hellos >= plan_.agents &&
              shared_.findings.count() > 0 && shared_.taken > 0 && shared_.attacks > 0,
          "everybody was there");
@@ -268,6 +275,7 @@ class Soak {
   std::unique_ptr<Sickbayd> sickbayd_;
   TimePoint began_ = kNoTime;
   std::vector<double> memory_;
+  std::string first_;  ///< of all that failed
 };
 
 int soak(Plan plan) {

@@ -42,7 +42,7 @@ struct Shared {
   Latency status, nodes, cases, submits, findings;
   std::atomic<std::int64_t> hellos{0}, polls{0}, jobs{0}, busy{0}, failed{0}, attacks{0}, taken{0};
   std::atomic<bool> has_word{false};
-  std::array<char, 400> word{};  ///< of the first that failed
+  std::array<char, 400> word{};  ///< of the first that failed since the last line was printed
   void fail_with(const std::string& what);
 };
 

@@ -533,63 +533,66 @@ TEST_F(Site, OnlyTheKernelsOwnMessagesCount) {
       run("kernel_messages", "{}"),
       R"({"kernel_disk_errors":3,"kernel_filesystem_errors":2,"kernel_hardware_errors":3,"kernel_xids":0,"kernel_hung_tasks":1,"kernel_out_of_memory":1,"kernel_lockups":0,"kernel_pcie_fatal":0,"kernel_gpu_faults":0,"kernel_gpu_warnings":0,"kernel_uncorrected_errors":0,"kernel_link_downs":0,"kernel_link":"","kernel_grave_message":"","kernel_last_message":"Out of memory: Killed process 12 (lmp) total-vm:1kB"})");
   // Lines as kernels and drivers write them.
-  struct Row {
+  struct Line {
     const char* text;
     const char* counted;  // by which outputs, besides kernel_last_message and kernel_grave_message
     bool grave;
   };
   for (
-      const Row& row : {
-          Row{"NVRM: Xid (PCI:0000:2b:00): 79, GPU has fallen off the bus.", "xids gpu_faults", true},
-          Row{"NVRM: Xid (PCI:0000:3b:00): 48, pid='<unknown>', name=<unknown>, An uncorrectable double bit "
-              "error (DBE) has been detected on GPU in the framebuffer at partition 5, subpartition 1.",
-              "xids gpu_faults", true},
-          Row{"NVRM: Xid (PCI:0000:ca:00): 119, pid=2871, name=nvidia-smi, Timeout after 6s of waiting for "
-              "RPC "
-              "response from GPU0 GSP! Expected function 76 (GSP_RM_CONTROL) (0x20802002 0x4).",
-              "xids gpu_faults", true},
-          Row{"NVRM: Xid (PCI:0000:10:1c): 63, pid=1896, Row Remapper: New row marked for remapping, reset "
-              "gpu "
-              "to activate.",
-              "xids gpu_warnings", false},
-          Row{"NVRM: Xid (PCI:0000:41:00): 94, pid=7194, Contained: SM (0x1). RST: No, D-RST: No",
-              "xids gpu_warnings", false},
-          Row{"NVRM: Xid (PCI:0000:41:00): 31, pid=7194, name=python, Ch 00000008, intr 00000000. MMU Fault: "
+      const Line& row : {
+          Line{"NVRM: Xid (PCI:0000:2b:00): 79, GPU has fallen off the bus.", "xids gpu_faults", true},
+          Line{"NVRM: Xid (PCI:0000:3b:00): 48, pid='<unknown>', name=<unknown>, An uncorrectable double bit "
+               "error (DBE) has been detected on GPU in the framebuffer at partition 5, subpartition 1.",
+               "xids gpu_faults", true},
+          Line{"NVRM: Xid (PCI:0000:ca:00): 119, pid=2871, name=nvidia-smi, Timeout after 6s of waiting for "
+               "RPC "
+               "response from GPU0 GSP! Expected function 76 (GSP_RM_CONTROL) (0x20802002 0x4).",
+               "xids gpu_faults", true},
+          Line{"NVRM: Xid (PCI:0000:10:1c): 63, pid=1896, Row Remapper: New row marked for remapping, reset "
+               "gpu "
+               "to activate.",
+               "xids gpu_warnings", false},
+          Line{"NVRM: Xid (PCI:0000:41:00): 94, pid=7194, Contained: SM (0x1). RST: No, D-RST: No",
+               "xids gpu_warnings", false},
+          Line{
+              "NVRM: Xid (PCI:0000:41:00): 31, pid=7194, name=python, Ch 00000008, intr 00000000. MMU Fault: "
               "ENGINE GRAPHICS GPCCLIENT_T1_0 faulted @ 0x7f1c_83000000.",
               "xids", false},
-          Row{"NVRM: Xid (PCI:0000:41:00): 13, pid=7194, Graphics SM Warp Exception on (GPC 0, TPC 1, SM 0): "
+          Line{
+              "NVRM: Xid (PCI:0000:41:00): 13, pid=7194, Graphics SM Warp Exception on (GPC 0, TPC 1, SM 0): "
               "Out Of Range Address",
               "xids", false},
-          Row{"NVRM: Xid (PCI:0000:41:00): 43, pid=7194, name=python, Ch 00000010", "xids", false},
-          Row{"NVRM: Xid (PCI:0000:41:00): 45, pid=7194, name=python, Ch 00000010", "xids", false},
-          Row{"NVRM: GPU 0000:2b:00.0: GPU has fallen off the bus.", "gpu_faults", true},
-          Row{"NVRM: The NVIDIA GPU 0000:b3:00.0\\x0aNVRM: (PCI ID: 10de:26b5) installed in this system "
-              "has\\x0aNVRM: fallen off the bus and is not responding to commands.",
-              "gpu_faults", true},
-          Row{"NVRM: GPU at PCI:0000:2b:00: GPU-0b11d014-1685-04bd-26ed-5fc0bc1c44ae", "", false},
-          Row{"EDAC MC0: 1 UE memory read error on CPU_SrcID#0_MC#0_Chan#1_DIMM#0 (channel:1 slot:0 "
-              "page:0x7b7 "
-              "offset:0x0 grain:32)",
-              "hardware_errors uncorrected_errors", true},
-          Row{"{1}[Hardware Error]: event severity: recoverable", "hardware_errors uncorrected_errors", true},
-          Row{"mce: [Hardware Error]: CPU 14: Machine Check Exception: 5 Bank 7: be00000000800400",
-              "hardware_errors uncorrected_errors", true},
-          Row{"[Hardware Error]: Corrected error, no action required.", "hardware_errors", false},
-          Row{"Memory failure: 0x3f1a2b: recovery action for dirty LRU page: Recovered",
-              "hardware_errors uncorrected_errors", true},
-          Row{"pcieport 0000:00:03.0: PCIe Bus Error: severity=Uncorrected (Fatal), type=Transaction Layer, "
-              "(Requester ID)",
-              "pcie_fatal", false},
-          Row{"pcieport 0000:00:00.0: PCIe Bus Error: severity=Correctable, type=Physical Layer, (Receiver "
-              "ID)",
-              "", false},
-          Row{"watchdog: BUG: soft lockup - CPU#51 stuck for 22s! [pacd:140354]", "lockups", false},
-          Row{"NMI watchdog: BUG: soft lockup - CPU#113 stuck for 22s! [kopald:854]", "lockups", false},
-          Row{"rcu: INFO: rcu_sched self-detected stall on CPU", "lockups", false},
-          Row{"EXT4-fs (sda2): Remounting filesystem read-only", "filesystem_errors", false},
-          Row{"ixgbe 0000:01:00.0 eth0: NIC Link is Down", "link_downs", false},
-          Row{"mlx5_core 0000:ab:00.0 mlx5_5: Port: 1 Link DOWN", "link_downs", false},
-          Row{"mlx5_core 0000:ab:00.0 mlx5_5: Port: 1 Link ACTIVE", "", false},
+          Line{"NVRM: Xid (PCI:0000:41:00): 43, pid=7194, name=python, Ch 00000010", "xids", false},
+          Line{"NVRM: Xid (PCI:0000:41:00): 45, pid=7194, name=python, Ch 00000010", "xids", false},
+          Line{"NVRM: GPU 0000:2b:00.0: GPU has fallen off the bus.", "gpu_faults", true},
+          Line{"NVRM: The NVIDIA GPU 0000:b3:00.0\\x0aNVRM: (PCI ID: 10de:26b5) installed in this system "
+               "has\\x0aNVRM: fallen off the bus and is not responding to commands.",
+               "gpu_faults", true},
+          Line{"NVRM: GPU at PCI:0000:2b:00: GPU-0b11d014-1685-04bd-26ed-5fc0bc1c44ae", "", false},
+          Line{"EDAC MC0: 1 UE memory read error on CPU_SrcID#0_MC#0_Chan#1_DIMM#0 (channel:1 slot:0 "
+               "page:0x7b7 "
+               "offset:0x0 grain:32)",
+               "hardware_errors uncorrected_errors", true},
+          Line{"{1}[Hardware Error]: event severity: recoverable", "hardware_errors uncorrected_errors",
+               true},
+          Line{"mce: [Hardware Error]: CPU 14: Machine Check Exception: 5 Bank 7: be00000000800400",
+               "hardware_errors uncorrected_errors", true},
+          Line{"[Hardware Error]: Corrected error, no action required.", "hardware_errors", false},
+          Line{"Memory failure: 0x3f1a2b: recovery action for dirty LRU page: Recovered",
+               "hardware_errors uncorrected_errors", true},
+          Line{"pcieport 0000:00:03.0: PCIe Bus Error: severity=Uncorrected (Fatal), type=Transaction Layer, "
+               "(Requester ID)",
+               "pcie_fatal", false},
+          Line{"pcieport 0000:00:00.0: PCIe Bus Error: severity=Correctable, type=Physical Layer, (Receiver "
+               "ID)",
+               "", false},
+          Line{"watchdog: BUG: soft lockup - CPU#51 stuck for 22s! [pacd:140354]", "lockups", false},
+          Line{"NMI watchdog: BUG: soft lockup - CPU#113 stuck for 22s! [kopald:854]", "lockups", false},
+          Line{"rcu: INFO: rcu_sched self-detected stall on CPU", "lockups", false},
+          Line{"EXT4-fs (sda2): Remounting filesystem read-only", "filesystem_errors", false},
+          Line{"ixgbe 0000:01:00.0 eth0: NIC Link is Down", "link_downs", false},
+          Line{"mlx5_core 0000:ab:00.0 mlx5_5: Port: 1 Link DOWN", "link_downs", false},
+          Line{"mlx5_core 0000:ab:00.0 mlx5_5: Port: 1 Link ACTIVE", "", false},
       }) {
     log(std::string("3,1,7100000000,-;") + row.text + "\n");
     const auto out = Json::parse(run("kernel_messages", "{}"));

@@ -32,8 +32,8 @@ class Spinner {
       CPU_SET(static_cast<unsigned>(cpu), &set);
       (void)::sched_setaffinity(0, sizeof set, &set);
     }
-    for (volatile unsigned long turns = 0;; turns = turns + 1)
-      if (sleeps) ::pause();
+    for (volatile bool sleep = sleeps;;)
+      if (sleep) ::pause();
   }
   ~Spinner() {
     ::kill(pid_, SIGKILL);

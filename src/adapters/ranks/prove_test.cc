@@ -111,7 +111,9 @@ TEST(Prove, ThreadsThatOnlyWaitForOthersOfTheirProcessAreNone) {
   EXPECT_TRUE(rank.others_seen);
   ASSERT_EQ(rank.others.size(), 1u) << rank.others.at(1).call;
   EXPECT_EQ(rank.others[0].tid, rank.pid) << "the first one alone";
-  if (counts(rank)) EXPECT_EQ(to_string(hang::see(rank).doubt), "none");
+  if (counts(rank)) {
+    EXPECT_EQ(to_string(hang::see(rank).doubt), "none");
+  }
 }
 
 TEST(Prove, ASecondThreadInACallIsCountedToo) {

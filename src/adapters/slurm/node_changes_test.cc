@@ -29,9 +29,9 @@ class NodeChangesTest : public ::testing::Test {
   UpdateRate rate{10};
   CallLane lane{loop, rate, 1, 3};
   Micros takes = 1s;
-  std::function<Result<Json>(const Json& changes)> child = [](const Json& changes) {
+  std::function<Result<Json>(const Json& changes)> child = [](const Json& asked) {
     Json::Array all;
-    for (std::size_t i = 0; i < changes.size(); ++i) all.push_back(Json::object({{"changed", true}}));
+    for (std::size_t i = 0; i < asked.size(); ++i) all.push_back(Json::object({{"changed", true}}));
     return Json(all);
   };
   std::vector<std::size_t> calls;  // how many changes each had
@@ -97,9 +97,9 @@ TEST_F(NodeChangesTest, EachHasItsOwnAnswer) {
 // The child has no more time: the rest comes first in the next call.
 TEST_F(NodeChangesTest, WhatIsLeftComesNext) {
   int n = 0;
-  child = [&n](const Json& changes) {
+  child = [&n](const Json& asked) {
     Json::Array all;
-    for (std::size_t i = 0; i < changes.size(); ++i)
+    for (std::size_t i = 0; i < asked.size(); ++i)
       all.push_back(i < 2 || n > 0 ? Json::object({{"changed", true}}) : Json::object({{"later", true}}));
     ++n;
     return Json(all);

@@ -120,9 +120,9 @@ Status run(const std::string& config_path, Mode mode) {
     return fail(Error(ErrorCode::not_root, "sickbayd must run as root")
                     .because("only root may submit and cancel jobs for their owners"));
 
-  for (const auto& [folder, mode] :
+  for (const auto& [folder, rights] :
        {std::pair(paths.state(), 0700u), std::pair(paths.cases(), 0700u), std::pair(paths.run(), 0755u)})
-    if (auto made = make_folder(folder, mode); !made) return made;
+    if (auto made = make_folder(folder, rights); !made) return made;
 
   if (auto made = make_folder(config->verify.folder, 0755); !made) return made;
   // V runs as the service account and writes its output there.
@@ -210,8 +210,8 @@ Status run(const std::string& config_path, Mode mode) {
       [&agents](const std::string& node, const std::string& key, const Json& order, Done<Json> done) {
         agents.tasks().act(node, key, order, std::move(done));
       });
-  effects.set_examine([&agents](const std::string& node, const std::string& mode, Done<Json> done) {
-    agents.tasks().examine(node, mode, std::move(done));
+  effects.set_examine([&agents](const std::string& node, const std::string& depth, Done<Json> done) {
+    agents.tasks().examine(node, depth, std::move(done));
   });
   agents.watch_each_other(config->detect_port, random_bytes);
   agents.watch_ranks(config->hang);

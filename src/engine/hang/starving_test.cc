@@ -65,8 +65,8 @@ TEST(Starving, OneThatAsksForNothingIsNoComparison) {
               ElementsAre("n2 alike -1"));
   EXPECT_THAT(said({{"n1", lost(5)}, {"n2", lost(800)}, {"n3", lost(9)}, {"n4", sleeps}}, 4),
               ElementsAre("n2 apart 9"));
-  EXPECT_THAT(said({{"n1", ProcessTimes{.seen = 60s, .waited = 0s}},
-                    {"n2", ProcessTimes{.seen = 60s, .waited = 40s}}},
+  EXPECT_THAT(said({{"n1", ProcessTimes{.name = "", .seen = 60s, .ran = {}, .waited = 0s}},
+                    {"n2", ProcessTimes{.name = "", .seen = 60s, .ran = {}, .waited = 40s}}},
                    2),
               ElementsAre("n2 alike -1"))
       << "older agents do not say what ran";

@@ -48,12 +48,12 @@ class StarvedTest : public testing::Test {
     event(kJobSeen, Json::object({{"run", "c1.r1"}, {"job", job.to_json()}}));
   }
   void starved(const char* node, int waited, int stopped = 0, bool apart = true, int others = 10,
-               int seconds = 60, JobId job = 100) {
+               int looked = 60, JobId job = 100) {
     event(kStarvedSeen, Json::object({{"run", "c1.r1"},
                                       {"job_id", job},
                                       {"node", node},
                                       {"process", "sp"},
-                                      {"seconds", seconds},
+                                      {"seconds", looked},
                                       {"waited_permille", waited},
                                       {"stopped_permille", stopped},
                                       {"others_permille", others},

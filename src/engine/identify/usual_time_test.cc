@@ -15,7 +15,7 @@ struct Jobs {
   std::int64_t last = 0;
 
   /// The verdict on a job that completes after so many seconds.
-  const Case& run(int seconds, const char* digest = "d1", const char* nodes = "n[1-2]") {
+  const Case& run(int lived, const char* digest = "d1", const char* nodes = "n[1-2]") {
     const std::int64_t no = ++last;
     w.event(case_name(no), kCaseOpened,
             Json::object({{"owner", Owner{"alice", 60001, 60001}.to_json()},
@@ -31,7 +31,7 @@ struct Jobs {
     job.partition = "main";
     job.nodes = nodes;
     job.start = w.now;
-    job.end = w.now += std::chrono::seconds(seconds);
+    job.end = w.now += std::chrono::seconds(lived);
     w.event(case_name(no), kJobSeen, Json::object({{"run", case_name(no) + ".r1"}, {"job", job.to_json()}}));
     w.settle();
     return w.c(no);
@@ -40,7 +40,7 @@ struct Jobs {
 
 TEST(UsualTime, AJobThatTookMuchLongerIsToldAndStaysNormal) {
   Jobs jobs;
-  for (const int seconds : {40, 44, 42}) EXPECT_THAT(jobs.run(seconds).verdict->why, IsEmpty());
+  for (const int lived : {40, 44, 42}) EXPECT_THAT(jobs.run(lived).verdict->why, IsEmpty());
   const Case& slow = jobs.run(90);
   EXPECT_EQ(slow.verdict->cause, Cause::normal);
   EXPECT_THAT(slow.verdict->why, Contains(HasSubstr("the same job took 42 s in 3 good runs before")));
@@ -61,10 +61,10 @@ TEST(UsualTime, WhatIsUsualTakesThreeRunsOfTheSameJob) {
 }
 
 TEST(UsualTime, AFewSecondsAreNothing) {
-  for (const int seconds : {13, 14}) {
+  for (const int lived : {13, 14}) {
     Jobs jobs;
     for (int i = 0; i < 3; ++i) jobs.run(3);
-    EXPECT_EQ(jobs.run(seconds).verdict->why.size(), seconds == 14 ? 1U : 0U);
+    EXPECT_EQ(jobs.run(lived).verdict->why.size(), lived == 14 ? 1U : 0U);
   }
 }
 

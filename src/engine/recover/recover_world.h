@@ -125,12 +125,12 @@ struct World {
   }
   static Fault of_job(bool alone, std::vector<std::vector<std::string>> domains = {}) {
     Fault fault = by_alice(FaultClass::job, "n3");
-    fault.job = {.job_id = 17,
-                 .uid = 1001,
-                 .restart_cnt = 2,
-                 .nodes = {"n2", "n3", "n4", "n5"},
-                 .domains = std::move(domains),
-                 .alone = alone};
+    fault.job.job_id = 17;
+    fault.job.uid = 1001;
+    fault.job.restart_cnt = 2;
+    fault.job.nodes = {"n2", "n3", "n4", "n5"};
+    fault.job.domains = std::move(domains);
+    fault.job.alone = alone;
     return fault;
   }
   void finding(int no, const std::string& node, const std::string& component,
