@@ -4,7 +4,7 @@
 // Who lists the nodes of a cluster asks this for each of them; without it every node would cost a walk over
 // all cases.  Derived: apply() keeps it, a replay brings it back, and the canonical text leaves it out.
 #pragma once
-#include <ranges>
+#include <iterator>
 
 #include "engine/identify/identify.h"
 
@@ -21,12 +21,17 @@ void drop_blame(State& state, const Case& subject);
 /// The cases that blame `node`, in their order.
 const std::set<std::int64_t>& blamers(const State& state, const std::string& node);
 
-using SomeCases = std::ranges::subrange<std::set<std::int64_t>::const_iterator>;
+/// (Not std::ranges::subrange, which Clang 14 cannot read.)
+struct SomeCases {
+  std::set<std::int64_t>::const_iterator from, to;
+  auto begin() const { return from; }
+  auto end() const { return to; }
+};
 /// The newest `most` of `cases`, in their order, and how many older ones there are; good as long as `cases`.
 /// Cost: O(most).
 inline std::pair<SomeCases, std::size_t> newest(const std::set<std::int64_t>& cases, std::size_t most) {
-  if (cases.size() <= most) return {SomeCases(cases.begin(), cases.end()), std::size_t{0}};
-  return {SomeCases(std::prev(cases.end(), static_cast<std::ptrdiff_t>(most)), cases.end()),
+  if (cases.size() <= most) return {SomeCases{cases.begin(), cases.end()}, std::size_t{0}};
+  return {SomeCases{std::prev(cases.end(), static_cast<std::ptrdiff_t>(most)), cases.end()},
           cases.size() - most};
 }
 
