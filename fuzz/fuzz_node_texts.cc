@@ -73,8 +73,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
   for (const MountLine& m : parse_mounts(text))
     SB_CHECK(!m.source.empty() && !m.place.empty() && !m.type.empty() && !m.options.empty(),
              "a mount is whole");
-  if (const auto cpus = parse_cpuinfo(text))
-    SB_CHECK(cpus->sockets > 0 && cpus->cores >= 0 && cpus->threads >= 0, "counts are none below 0");
+  if (const auto counted = parse_cpuinfo(text))
+    SB_CHECK(counted->sockets > 0 && counted->cores >= 0 && counted->threads >= 0, "counts are none below 0");
   for (const DmiStructure& one : parse_dmidecode(text))
     for (const std::string& line : one.lines) SB_CHECK(!line.empty(), "a line says something");
   if (const auto record = parse_kmsg(text)) {

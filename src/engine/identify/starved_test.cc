@@ -373,7 +373,9 @@ TEST_F(StarvedTest, ARerunThatWasHeldUpLeavesANodeThatVConvictsTheCause) {
     EXPECT_EQ(v.cause, row.cause);
     EXPECT_EQ(v.confidence, Confidence::medium);
     EXPECT_TRUE(v.final);
-    if (row.cause == Cause::node) EXPECT_THAT(v.nodes, testing::ElementsAre("n2"));
+    if (row.cause == Cause::node) {
+      EXPECT_THAT(v.nodes, testing::ElementsAre("n2"));
+    }
   }
 }
 

@@ -12,6 +12,7 @@
 #include "workload/report/coverage.h"
 #include "workload/report/facts.h"
 #include "workload/report/render.h"
+#include "workload/report/row_range.h"
 #include "workload/report/run_one.h"
 
 namespace sickbay::workload {
@@ -83,7 +84,9 @@ Status run_side_by_side(Connection& connection, Queue& queue, const RunOrder& or
 
 }  // namespace
 
-Result<Document> make_document(Connection& connection, const RunOrder& order) {
+Result<Document> make_document(Connection& connection, const RunOrder& asked) {
+  RunOrder order = asked;
+  if (auto found = find_rows(connection, order.views); !found) return fail(found.error());
   auto views = views_sql(connection, order.views);
   if (!views) return fail(views.error());
   if (auto made = make_views(connection, *views); !made) return fail(made.error());

@@ -191,8 +191,12 @@ std::string list_sql(const ListRow& row) {
   return fmt::format("{} IN ({})", row.column, values);
 }
 
-std::string where_sql(const Filter& filter, const Bounds& bounds) {
+std::string where_sql(const Filter& filter, const Bounds& bounds, std::span<const RowRange> rows = {}) {
   std::vector<std::string> all;
+  std::string stands;
+  for (const RowRange& range : rows)
+    stands += fmt::format("{}rowid BETWEEN {} AND {}", stands.empty() ? "" : " OR ", range.first, range.last);
+  if (!stands.empty()) all.push_back("(" + stands + ")");
   if (!bounds.none()) all.push_back(touches_sql(bounds));
   for (const ListRow& row : list_rows(filter))
     if (!row.values.empty()) all.push_back(list_sql(row));
@@ -270,14 +274,14 @@ std::string coverage_sql() {
 std::string job_select_sql(const ViewOrder& order, const std::set<std::string>* wanted) {
   const Filter& f = order.filter;
   const Bounds bounds{f.from, f.to};
-  return select_sql(order, bounds, wanted, where_sql(f, bounds));
+  return select_sql(order, bounds, wanted, where_sql(f, bounds, order.rows));
 }
 
 std::string job_views_sql(const ViewOrder& order, const std::set<std::string>* wanted) {
   std::string second = select_sql(order, {}, wanted, "\nWHERE false");
   if (order.compare) {
     const Bounds bounds{order.compare->from, order.compare->to};
-    second = select_sql(order, bounds, wanted, where_sql(order.filter, bounds));
+    second = select_sql(order, bounds, wanted, where_sql(order.filter, bounds, order.compare_rows));
   }
   return fmt::format(
       "CREATE OR REPLACE TEMP VIEW j AS {};\nCREATE OR REPLACE TEMP VIEW j2 AS {};\n"

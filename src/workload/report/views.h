@@ -36,12 +36,19 @@ struct Period {
   TimePoint from, to;
 };
 
+/// Numbers of rows of the table `jobs`; last < first: none.
+struct RowRange {
+  std::int64_t first = 0, last = -1;
+};
+
 struct ViewOrder {
   Filter filter;
   std::optional<Period> compare;
   Site site;
   /// TimeZone::changes() of the report's zone; empty: UTC.
   std::vector<TimeZone::Change> zone;
+  /// All jobs of the period, and of the one to compare with, stand there (row_range.h); empty: anywhere.
+  std::vector<RowRange> rows, compare_rows;
 };
 
 /// Statements that make the views on a connection to a store.  Reads from `connection` only which times it

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "workload/report/report_test_parts.h"
+#include "workload/report/row_range.h"
 
 namespace sickbay::workload {
 namespace {
@@ -96,6 +97,44 @@ TEST_F(Views, OfAPeriodHaveTheJobsThatLivedInIt) {
   EXPECT_EQ(ask("SELECT job_id FROM j2 ORDER BY job_id"), "4\n5\n");
   EXPECT_EQ(ask("SELECT begins, ends, days FROM period"), "2021-05-02|2021-05-12|10\n");
   EXPECT_EQ(ask("SELECT begins, ends, days FROM period2"), "2021-05-20 00:30|2021-06-01|12\n");
+}
+
+// A store of years: what a month is asked of stands in a few blocks of it, and that changes nothing else.
+TEST_F(Views, OfAPeriodReadTheBlocksInWhichItsJobsStand) {
+  const auto more = [&](const char* year) {
+    const Status added = connection().execute(fmt::format(
+        "INSERT INTO jobs (job_id, state, submit_time, start_time, end_time, elapsed, cpus) SELECT "
+        "'{0}-' || i, 'COMPLETED', t, t, t + INTERVAL 1 HOUR, 3600, 2 FROM (SELECT i, TIMESTAMP "
+        "'{0}-01-01' + to_minutes(i) AS t FROM range(400000) AS r(i))",
+        year));
+    ASSERT_TRUE(added) << added.error().line();
+  };
+  more("2022"), more("2023");
+  const auto ids = [&] {
+    make();
+    return ask("SELECT job_id FROM j ORDER BY job_id") + ask("SELECT count(*), sum(core_h) FROM j2");
+  };
+  const auto of = [&](const char* from, const char* to) {
+    order_.filter.from = utc(from), order_.filter.to = utc(to);
+  };
+  of("2021-05-10T00:00:00", "2021-05-25T00:00:00");
+  order_.compare = Period{utc("2023-02-01T00:00:00"), utc("2023-02-02T00:00:00")};
+  const std::string whole = ids();
+  ASSERT_TRUE(find_rows(connection(), order_));
+  ASSERT_EQ(order_.rows.size(), 1u);
+  EXPECT_EQ(order_.rows[0].last, 4);
+  // Job 5 runs since 2021: it has something in each later period.
+  ASSERT_EQ(order_.compare_rows.size(), 2u);
+  EXPECT_EQ(order_.compare_rows[0].last, 4);
+  EXPECT_GT(order_.compare_rows[1].first, 400'005);
+  EXPECT_EQ(ids(), whole);
+  const std::string compared = ask("SELECT count(*), sum(core_h) FROM j2");
+  of("2020-01-01T00:00:00", "2020-02-01T00:00:00");
+  ASSERT_TRUE(find_rows(connection(), order_));
+  EXPECT_EQ(ids(), compared) << "no job";
+  of("2021-01-01T00:00:00", "2023-12-01T00:00:00");
+  ASSERT_TRUE(find_rows(connection(), order_));
+  EXPECT_TRUE(order_.rows.empty()) << "it would save nothing";
 }
 
 TEST_F(Views, WithoutAComparisonHaveNoSecondPeriod) {
