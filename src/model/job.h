@@ -24,6 +24,11 @@ inline constexpr std::string_view kLaunchFailedHeld = "launch_failed_requeued_he
 /// it is JobHeldUser.
 inline constexpr std::string_view kExpediteHeld = "expedited_requeue_held";
 
+/// JobInfo::reason of a job whose batch script failed with an exit code for which its site has such jobs put
+/// back and held (slurm.conf, RequeueExitHold; or an epilog that asks for SPECIAL_EXIT).  Slurm's own word
+/// for it is JobHeldUser.
+inline constexpr std::string_view kExitHeld = "exit_code_requeued_held";
+
 /// A job at one moment.  Times are Slurm's (data, never an order); kNoTime where not set.
 struct JobInfo {
   static constexpr int kFields = 27;  ///< base/state_archive.h

@@ -186,6 +186,10 @@ constexpr auto kRows = std::to_array<Row>({
      "(--requeue=expedite)",
      "look into its output for the cause; 'scontrol release {job}' then runs it again, 'scancel {job}' ends "
      "it"},
+    {"", kExitHeld, user, true, hold,
+     "its last run ended with an exit code for which this site holds jobs (SPECIAL_EXIT)",
+     "look into its output for the cause; 'scontrol release {job}' then runs it again, 'scancel {job}' ends "
+     "it"},
     // After 22.05.
     {"", "ReservationInvalid", user, true, other,
      "the reservation {reservation} that it asks for cannot be used by it",

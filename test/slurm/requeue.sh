@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Recoveries of jobs on a real Slurm: a job begins anew, once, on other nodes than the one that is to blame; at the word of
 # an operator while it runs and when it has ended, and by `sickbay submit --recover` when its case has blamed a node.
+# And jobs that Slurm itself puts back for their exit code, and holds.
 #   requeue.sh BUILD
 set -euo pipefail
 build=$(realpath "${1:?usage: requeue.sh BUILD}")
@@ -97,4 +98,23 @@ until_true "and completes" job_is "$job" JobState COMPLETED
 until_true "a case of its own says that all is well" says "$job" '.resumes == "c1" and .verdict.cause == "normal"'
 nothing_held() { ctl "$sickbay" nodes --json | jq -e '[.. | objects | .claim? | objects | select(.holder == "recover")] | length == 0'; }
 until_true "nothing stays claimed" nothing_held
+
+# --- a site that has jobs held for their exit code: the run has failed, and its owner releases the job; what Sickbay ran
+# beside it is taken away
+"$sickbay" lab heal -l "$lab" n2 >/dev/null || true
+ctl scontrol update nodename=n2 state=resume || true
+sed -i '1a RequeueExitHold=7' "$folder/etc/slurm.conf"
+ctl scontrol reconfigure
+until_true "all nodes are free" idle
+printf '#!/bin/sh\nsrun sleep 2\nexit 7\n' >"$folder/home/alice/seven.sh"
+chmod 644 "$folder/home/alice/seven.sh"
+job=$(as alice "$sickbay submit --parsable -N1 -t 5 seven.sh" 2>"$folder/submit.err")
+until_true "Slurm holds it" job_is "$job" JobState SPECIAL_EXIT
+until_true "the program is the cause" says "$job" '.verdict.final and .verdict.cause == "a"'
+holds "its exit code" says "$job" '[.runs[] | select(.kind == "program") | .exit_code] == [7, 7]'
+holds "its owner is told what releases it" says "$job" '[.notes[] | select(test("exit code 7, for which this site holds jobs"))] | length == 1'
+only_his() { [ "$(ctl squeue -h -a -u alice -o %i)" = "$job" ]; }
+until_true "of alice's jobs that one alone is left in the queue" only_his
+as alice "$sickbay why $job" || true
+ctl scancel "$job"
 finish

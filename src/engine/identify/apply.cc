@@ -110,10 +110,15 @@ void on_job_bound(State& s, const View&, Case* c, const Event& e) {
   name_by_job(s, *c, run.job.job_id);  // people ask by the number that sbatch gave them
 }
 
-// A job that failed by itself, which Slurm has put back into the queue and holds since no epilog failed
-// (--requeue=expedite): its run has ended, and another begins only when its owner wants one.  slurmctld has
-// taken its nodes and times off it: what was seen of it before tells them, and the time at which it was put
-// back is its end.
+// Does Slurm hold it since its run failed?  Of a hold that somebody asked for the run says nothing.
+bool is_held_for_failing(const JobInfo& job) {
+  return job.held && (job.reason == kExpediteHeld || job.reason == kExitHeld);
+}
+
+// A job that failed by itself, which Slurm has put back into the queue and holds, since no epilog failed
+// (--requeue=expedite) or since its site wants so for its exit code (SPECIAL_EXIT): its run has ended, and
+// another begins only when its owner wants one.  slurmctld has taken its nodes and times off it: what was
+// seen of it before tells them, and the time at which it was put back is its end.
 JobInfo end_of_held(const Run& run, const JobInfo& shown) {
   JobInfo job = run.job.start != kNoTime ? run.job : shown;
   job.state = base_name(JobState{JobBase::failed});
@@ -142,11 +147,17 @@ void on_job_seen(State& s, const View& view, Case* c, const Event& e) {
   // Of the run before, which was the other case's.
   if (c->resumes != 0 && run->id.n == 1 && run->is_program() && job.restart_cnt < run->job.restart_cnt)
     return;
-  if (job.held && job.reason == kExpediteHeld) {
-    c->notes.push_back(fmt::format(
-        "Slurm holds job {0} in the queue, for it failed and no epilog did (--requeue=expedite): 'scontrol "
-        "release {0}' runs it again, 'scancel {0}' takes it away; this case is about the run that failed",
-        job.job_id));
+  if (is_held_for_failing(job)) {
+    if (run->is_program() && run->id.n == 1)
+      c->notes.push_back(fmt::format(
+          "Slurm holds job {0} in the queue, for it failed {1}: 'scontrol release {0}' runs it again, "
+          "'scancel {0}' takes it away; this case is about the run that failed",
+          job.job_id,
+          job.reason == kExpediteHeld
+              ? "and no epilog did (--requeue=expedite)"
+              : fmt::format("with exit code {}, for which this site holds jobs", job.exit_code)));
+    else
+      run->is_held = true;
     job = end_of_held(*run, job);
   }
   if (run->job.restart_cnt < job.restart_cnt) {

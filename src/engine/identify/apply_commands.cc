@@ -111,7 +111,9 @@ void on_intent(State& s, const cluster::View&, Case* c, const Event& e) {
   } else if (Run* run = run_of_key(*c, e.body["key"].as_string())) {
     // Until the answer it counts as not released: what Slurm shows of it may be from before.
     if (did == verb::kRelease) ++run->releases, run->release_done = false;
-    if (did == verb::kCancel) {
+    if (did == verb::kCancel && e.body["key"].as_string().ends_with(kTakeAway)) {
+      run->is_held = false;
+    } else if (did == verb::kCancel) {
       // For good: a cancel that is under way is not overtaken by a release.
       run->cancel_wanted = true;
       if (run->refusal.empty()) run->refusal = args["why"].as_string();

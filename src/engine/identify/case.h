@@ -120,8 +120,11 @@ struct Starved {
   Micros lost() const { return Micros(seen) * lost_permille() / 1000; }
 };
 
+/// Ends the key of what takes the job of a run away that has failed already, and is none of its ends.
+inline constexpr std::string_view kTakeAway = ":takeaway";
+
 struct Run {
-  static constexpr int kFields = 35;  ///< base/state_archive.h
+  static constexpr int kFields = 36;  ///< base/state_archive.h
   RunId id;
   int attempt = 1;    ///< of the submission; the key is "c17.r2.a1"
   int spent = 0;      ///< attempts before it that count: see tries() and refusals()
@@ -138,8 +141,9 @@ struct Run {
   std::string output_dir;
   TimePoint wanted_at = kNoTime, released_at = kNoTime, ended_at = kNoTime;  ///< journal stamps
   bool bound = false, release_done = false, cancel_wanted = false, output_read = false;
-  bool bad_constraints = false;       ///< Slurm holds it, last seen so while PENDING: no nodes for it
-  int releases = 0;                   ///< releases asked for; a restart of slurmctld can hold a job again
+  bool is_held = false;          ///< one of ours that has failed, whose job Slurm holds: to be taken away
+  bool bad_constraints = false;  ///< Slurm holds it, last seen so while PENDING: no nodes for it
+  int releases = 0;              ///< releases asked for; a restart of slurmctld can hold a job again
   TimePoint released_boot = kNoTime;  ///< slurmctld's boot time when it was released
   TimePoint seen_at = kNoTime;        ///< of the last job_seen
   std::string refusal;                ///< Slurm's words where it said no

@@ -282,8 +282,8 @@ std::string canonical_text(const State& state) {
     Json line = case_view(c);
     Json inner = Json::array();  // what the view leaves out and decide() looks at
     for (const auto* runs : {&c.programs, &c.verifications, &c.result_checks})
-      for (const Run& r : *runs)
-        inner.push(Json::object({{"bound", r.bound},
+      for (const Run& r : *runs) {
+        Json one = Json::object({{"bound", r.bound},
                                  {"releases", r.releases},
                                  {"spent", r.spent},
                                  {"alone", r.alone},
@@ -294,7 +294,10 @@ std::string canonical_text(const State& state) {
                                  {"released_at", to_micros(r.released_at)},
                                  {"seen_at", to_micros(r.seen_at)},
                                  {"released_boot", to_micros(r.released_boot)},
-                                 {"job", r.job.to_json()}}));
+                                 {"job", r.job.to_json()}});
+        if (r.is_held) one.set("is_held", true);
+        inner.push(std::move(one));
+      }
     line.set("inner", std::move(inner)).set("cancel_requested", c.cancel_requested);
     if (c.reruns.checked) line.set("reruns", reruns_text(c));
     if (c.left_at != kNoTime) line.set("left_at", to_micros(c.left_at));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A job of Slurm's --requeue=expedite (25.11): while its epilogs run it may still run again; then Slurm
-// either starts it anew, which its case follows, or holds it, and the run that failed is what its case is
-// about.
+// Jobs that Slurm puts back and holds for they failed.  One of --requeue=expedite (25.11): while its epilogs
+// run it may still run again; then Slurm either starts it anew, which its case follows, or holds it, and the
+// run that failed is what its case is about.
 #include "engine/identify/rerun_test_world.h"
 #include "model/slurm_state.h"
 
@@ -49,11 +49,11 @@ class Expedite : public testing::Test {
     info.exit_code = 3;
     see(info);
   }
-  void see_held(std::uint32_t restarts) {
+  void see_held(std::uint32_t restarts, bool for_its_code = false) {
     JobInfo info = job("PENDING", "", restarts);
-    info.flags = {"REQUEUE_HOLD"};
+    info.flags = {for_its_code ? "SPECIAL_EXIT" : "REQUEUE_HOLD"};
     info.held = true;
-    info.reason = kExpediteHeld;
+    info.reason = for_its_code ? kExitHeld : kExpediteHeld;
     info.exit_code = 3;
     see(info);
   }
@@ -84,6 +84,47 @@ TEST_F(Expedite, SoHasOneWhoseRunNobodySaw) {
   ASSERT_TRUE(w.c().is_closed());
   // (slurmctld does not say any more where it ran, and without that nobody can be acquitted.)
   EXPECT_EQ(w.c().verdict->cause, Cause::inconclusive) << w.c().verdict->sentence;
+  w.expect_same_after_replay();
+}
+
+// A site's RequeueExitHold: no epilog decides, and the job is back in the queue at once.
+TEST_F(Expedite, OneThatItsSiteHoldsForItsExitCodeHasFailed) {
+  see(job("RUNNING", "n[1-2]", 0));
+  see_held(1, true);
+  const auto& r1 = w.c().programs.front();
+  EXPECT_EQ(r1.outcome, Outcome::failed);
+  EXPECT_EQ(r1.job.exit_code, 3);
+  EXPECT_EQ(r1.nodes, (Names{"n1", "n2"}));
+  EXPECT_THAT(w.c().notes, Contains(HasSubstr("with exit code 3, for which this site holds jobs")));
+  ASSERT_TRUE(w.c().is_closed());
+  EXPECT_EQ(w.c().verdict->cause, Cause::program);
+  w.expect_same_after_replay();
+}
+
+TEST_F(Expedite, ARerunThatIsHeldSoIsTakenAway) {
+  w.program = [](const RunId&, const Names&) { return std::string("RUNNING"); };
+  w.fail_job(2);
+  JobInfo first = job("PENDING", "", 1), second = first;
+  for (JobInfo* held : {&first, &second}) {
+    held->flags = {"SPECIAL_EXIT"};
+    held->held = true;
+    held->reason = kExitHeld;
+    held->exit_code = 3;
+  }
+  first.job_id = 102;
+  w.event("c2", kJobSeen, Json::object({{"run", "c2.r1"}, {"job", first.to_json()}}));
+  w.settle(std::chrono::seconds(60));
+  const auto* r2 = w.c(2).program(2);
+  ASSERT_TRUE(r2 != nullptr && r2->outcome == Outcome::running);
+  second.job_id = r2->job.job_id;
+  w.event("c2", kJobSeen, Json::object({{"run", "c2.r2"}, {"job", second.to_json()}}));
+  w.settle();
+  EXPECT_EQ(w.count("c2.r2.a1:takeaway"), 1);
+  EXPECT_EQ(w.args_of["c2.r2.a1:takeaway"]["job_id"].as_int(), second.job_id);
+  EXPECT_EQ(w.count("c2.r1.a1:takeaway"), 0) << "the user's own is his to release";
+  EXPECT_EQ(w.c(2).program(2)->outcome, Outcome::failed) << "to take it away is not how it ended";
+  ASSERT_TRUE(w.c(2).is_closed());
+  EXPECT_EQ(w.c(2).verdict->cause, Cause::program);
   w.expect_same_after_replay();
 }
 

@@ -46,6 +46,12 @@ void Look::follow(const Run& run) {
   if (!ended(run.outcome) && !run.cancel_wanted && (run.releases == 0 || held_again || not_launched))
     command(run.key() + ":release" + (run.releases == 0 ? "" : std::to_string(run.releases + 1)),
             verb::kRelease, handle(run));
+  // One of ours that its site puts back for its exit code: nobody else would take it away.
+  if (run.is_held) {
+    Json args = handle(run);
+    args.set("why", "it has failed, and Slurm put it back and holds it");
+    command(run.key() + std::string(kTakeAway), verb::kCancel, std::move(args));
+  }
   // V's word stands in its output, also where V itself ended badly.  One that never started has none.
   if (run.is_verification() && ended(run.outcome) && run.outcome != Outcome::lost && run.job.start != kNoTime)
     read_output(run);

@@ -98,6 +98,9 @@ JobInfo job_info(slurm_job_info_t& record) {
   // Only these words tell Slurm's own hold from its owner's: the reason is JobHeldUser for both.
   if (text(record.state_desc) == "launch failed requeued held") job.reason = kLaunchFailedHeld;
   if (is_expedited(record) && (record.job_state & JOB_REQUEUE_HOLD) != 0) job.reason = kExpediteHeld;
+  // (A person's `scontrol requeuehold state=specialexit` of a job that runs ends it by a signal.)
+  const bool is_special = (record.job_state & JOB_SPECIAL_EXIT) != 0 && !started && !ended;
+  if (is_special && job.held && job.exit_code > 0 && job.exit_signal == 0) job.reason = kExitHeld;
   job.reservation = text(record.resv_name);
   if (!started && !ended) job.expected_start = time_or_none(record.start_time);
   job.time_limit_s = limit_seconds(number_or_none(record.time_limit));
