@@ -8,8 +8,9 @@ MAKEFLAGS += --no-print-directory
 
 PREFIX ?= /usr/local
 DESTDIR ?=
-# Seconds per fuzz target.
+# Seconds per fuzz target, and how many run at once.
 FUZZ_SECONDS ?= 20
+FUZZ_JOBS ?= 1
 # For ctest: CTEST_ARGS='-R hostlist'.
 CTEST_ARGS ?=
 
@@ -85,7 +86,7 @@ format: ## clang-format all of C++
 fuzz: ## libFuzzer on each target, FUZZ_SECONDS=20 each; what it finds goes to build/fuzz/found
 	@tools/setup --quiet
 	@tools/build fuzz fuzz/all
-	@tools/run-fuzz build/fuzz $(FUZZ_SECONDS)
+	@tools/run-fuzz build/fuzz $(FUZZ_SECONDS) $(FUZZ_JOBS)
 
 fuzz-growth: ## how the time of each parser grows with its input, FUZZ_SECONDS=20 each; fails where it is not in proportion
 	@tools/setup --quiet
