@@ -19,7 +19,9 @@ constexpr int kDays = 365, kPart = 10;  // days that are put in order at once
 Status grow(duck::Connection& connection, int years, int width) {
   const auto ids = connection.number("SELECT max(job_id_raw) + 1 FROM jobs");
   if (!ids) return fail(ids.error());
-  if (Status made = connection.execute("CREATE TEMP TABLE once AS SELECT * FROM jobs"); !made) return made;
+  if (Status made = connection.execute("CREATE TEMP TABLE once AS SELECT * FROM jobs ORDER BY end_time");
+      !made)
+    return made;
   for (int year = 1; year <= years; ++year)
     for (int day = 0; day < kDays; day += kPart) {
       std::string moved;
