@@ -49,14 +49,15 @@ class Expedite : public testing::Test {
     info.exit_code = 3;
     see(info);
   }
-  void see_held(std::uint32_t restarts, bool for_its_code = false) {
+  JobInfo held(std::uint32_t restarts, bool for_its_code = false) const {
     JobInfo info = job("PENDING", "", restarts);
     info.flags = {for_its_code ? "SPECIAL_EXIT" : "REQUEUE_HOLD"};
     info.held = true;
     info.reason = for_its_code ? kExitHeld : kExpediteHeld;
     info.exit_code = 3;
-    see(info);
+    return info;
   }
+  void see_held(std::uint32_t restarts, bool for_its_code = false) { see(held(restarts, for_its_code)); }
 };
 
 TEST_F(Expedite, AJobThatSlurmHoldsForItFailedByItselfHasFailed) {
@@ -104,13 +105,7 @@ TEST_F(Expedite, OneThatItsSiteHoldsForItsExitCodeHasFailed) {
 TEST_F(Expedite, ARerunThatIsHeldSoIsTakenAway) {
   w.program = [](const RunId&, const Names&) { return std::string("RUNNING"); };
   w.fail_job(2);
-  JobInfo first = job("PENDING", "", 1), second = first;
-  for (JobInfo* held : {&first, &second}) {
-    held->flags = {"SPECIAL_EXIT"};
-    held->held = true;
-    held->reason = kExitHeld;
-    held->exit_code = 3;
-  }
+  JobInfo first = held(1, true), second = first;
   first.job_id = 102;
   w.event("c2", kJobSeen, Json::object({{"run", "c2.r1"}, {"job", first.to_json()}}));
   w.settle(std::chrono::seconds(60));
