@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // ContractCluster: a cluster on which the contract of ports/resource_manager.h is tested.
 //
-// The suite (contract_suite.cc) is one list of tests; a program that links it says with
+// The suite (contract_suite.cc and its like) is one list of tests; a program that links it says with
 // make_contract_cluster() on what they run: the simulator (contract_sim_test.cc) or real Slurm in the lab
 // (test/slurm/contract_slurm_test.cc).  The scripts of the tests run on both: the simulator reads their
 // "#SIM" line, which is a comment to bash.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The contract of ports/node_replacement.h: a running job loses a node and gets another, on every cluster.
 //
-// As contract_suite.cc: limits are generous, a test waits for what it wants to see.
+// As contract_parts.h: limits are generous, a test waits for what it wants to see.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -202,10 +202,12 @@ ReportResult run_report(Connection& connection, const ReportSpec& spec, const Ru
 }
 
 Status ReportRunner::narrow(const ReportSpec& spec) {
-  const auto columns = used_columns(connection_, spec.sql);
-  if (!columns) return widen();
+  const auto used = used_columns(connection_, spec.sql);
+  if (!used) return widen();
   narrowed_ = true;
-  return connection_.execute(job_views_sql(order_.views, &*columns));
+  // Those that the SQL does not name stay as another report left them.
+  const std::string views = job_views_sql(order_.views, &*used);
+  return views.empty() ? Status() : connection_.execute(views);
 }
 
 Status ReportRunner::widen() {

@@ -6,7 +6,6 @@
 
 #include "base/json.h"
 #include "base/text.h"
-#include "workload/report/views.h"
 
 namespace sickbay::workload {
 namespace {
@@ -28,14 +27,14 @@ class Walk {
     for (const std::string& column : j_columns()) known_.insert(column);
   }
 
-  std::optional<std::set<std::string>> of(const Json& tree) {
+  std::optional<UsedOfJobs> of(const Json& tree) {
     Scope outermost;
     visit(tree, outermost);
     // `SELECT j FROM j` and `SELECT x FROM j AS x` are whole rows.
     const bool row = std::any_of(single_.begin(), single_.end(),
                                  [this](const std::string& name) { return rows_.contains(name); });
     if (all_ || row) return std::nullopt;
-    return std::move(named_);
+    return UsedOfJobs{std::move(named_), std::move(views_)};
   }
 
  private:
@@ -75,12 +74,13 @@ class Walk {
     if (name == "coverage") all_ = true;  // a view of ours over all columns of j
     if (name != "j" && name != "j2" && name != "j_all") return;
     scope.jobs = true;
+    views_.insert(name);
     if (node["column_name_alias"].size() > 0) all_ = true;  // by their places
     const std::string alias = lower(node["alias"].as_string());
     rows_.insert(alias.empty() ? name : alias);
   }
 
-  std::set<std::string> known_, named_;
+  std::set<std::string> known_, named_, views_;
   std::set<std::string> single_;  // names that stand without a table
   std::set<std::string> rows_;    // names under which j, j2 or j_all are known
   bool all_ = false;
@@ -88,7 +88,7 @@ class Walk {
 
 }  // namespace
 
-std::optional<std::set<std::string>> used_columns(duck::Connection& connection, const std::string& sql) {
+std::optional<UsedOfJobs> used_columns(duck::Connection& connection, const std::string& sql) {
   auto asked = connection.query("SELECT json_serialize_sql(CAST($1 AS VARCHAR))", {sql});
   if (!asked || asked->rows.size() != 1) return std::nullopt;
   const auto* text = std::get_if<std::string>(&asked->rows[0].at(0));

@@ -17,7 +17,7 @@ class UsedColumns : public testing::Test {
     const auto used = used_columns(store_.connection(), sql);
     if (!used) return "all";
     std::string text;
-    for (const std::string& column : *used) text += (text.empty() ? "" : " ") + column;
+    for (const std::string& column : used->columns) text += (text.empty() ? "" : " ") + column;
     return text;
   }
   Store store_ = *Store::open({});
@@ -47,6 +47,24 @@ TEST_F(UsedColumns, AreThoseThatTheSqlNames) {
   for (const auto& [sql, columns] : rows) EXPECT_EQ(of(sql), columns) << sql;
 }
 
+TEST_F(UsedColumns, AreOfTheViewsThatTheSqlNames) {
+  const std::pair<const char*, std::set<std::string>> rows[] = {
+      {"SELECT count(*) FROM j", {"j"}},
+      {"SELECT count(*) FROM J2", {"j2"}},
+      {"SELECT 1 FROM temp.j_all AS x", {"j_all"}},
+      {"SELECT a.cores FROM j a JOIN j2 b ON a.nodes = b.nodes", {"j", "j2"}},
+      {"SELECT (SELECT max(cores) FROM j_all) FROM period WHERE EXISTS (SELECT 1 FROM j)", {"j", "j_all"}},
+      {"WITH a AS (SELECT cores FROM j2) SELECT cores FROM a UNION SELECT nodes FROM j_all", {"j2", "j_all"}},
+      {"SELECT days FROM period", {}},
+      {"SELECT 'j' AS j2", {}},
+  };
+  for (const auto& [sql, views] : rows) {
+    const auto used = used_columns(store_.connection(), sql);
+    ASSERT_TRUE(used) << sql;
+    EXPECT_EQ(used->views, views) << sql;
+  }
+}
+
 TEST_F(UsedColumns, AreAllWhereTheSqlDoesNotNameThem) {
   for (const char* sql : {"SELECT * FROM j",
                           "SELECT j.* FROM j",
@@ -64,6 +82,7 @@ TEST_F(UsedColumns, AreAllWhereTheSqlDoesNotNameThem) {
                           "SELECT share FROM coverage",
                           "SELECT column_name FROM duckdb_columns() WHERE table_name = 'j'",
                           "SELECT #3 FROM (SELECT * FROM j)",
+                          "SELECT cores FROM query('SELECT cores FROM j2')",
                           "SELECT * FROM (PIVOT j ON state USING sum(cores))",
                           "SELECT count(*) FROM (SELECT * FROM j2)",
                           "SELECT",

@@ -277,16 +277,21 @@ std::string job_select_sql(const ViewOrder& order, const std::set<std::string>* 
   return select_sql(order, bounds, wanted, where_sql(f, bounds, order.rows));
 }
 
-std::string job_views_sql(const ViewOrder& order, const std::set<std::string>* wanted) {
-  std::string second = select_sql(order, {}, wanted, "\nWHERE false");
-  if (order.compare) {
+std::string job_views_sql(const ViewOrder& order, const UsedOfJobs* used) {
+  const std::set<std::string>* wanted = used == nullptr ? nullptr : &used->columns;
+  std::string sql;
+  const auto view = [&](const char* name, auto select) {
+    if (used == nullptr || used->views.contains(name))
+      sql += fmt::format("CREATE OR REPLACE TEMP VIEW {} AS {};\n", name, select());
+  };
+  view("j", [&] { return job_select_sql(order, wanted); });
+  view("j2", [&] {
+    if (!order.compare) return select_sql(order, {}, wanted, "\nWHERE false");
     const Bounds bounds{order.compare->from, order.compare->to};
-    second = select_sql(order, bounds, wanted, where_sql(order.filter, bounds, order.compare_rows));
-  }
-  return fmt::format(
-      "CREATE OR REPLACE TEMP VIEW j AS {};\nCREATE OR REPLACE TEMP VIEW j2 AS {};\n"
-      "CREATE OR REPLACE TEMP VIEW j_all AS {};\n",
-      job_select_sql(order, wanted), second, select_sql(order, {}, wanted, where_sql(order.filter, {})));
+    return select_sql(order, bounds, wanted, where_sql(order.filter, bounds, order.compare_rows));
+  });
+  view("j_all", [&] { return select_sql(order, {}, wanted, where_sql(order.filter, {})); });
+  return sql;
 }
 
 Result<std::string> views_sql(duck::Connection& connection, const ViewOrder& order) {

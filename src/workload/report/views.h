@@ -58,9 +58,15 @@ Result<std::string> views_sql(duck::Connection& connection, const ViewOrder& ord
 /// The SELECT of j, with the columns of `wanted` only; nullptr: with all.  Its macros are those of
 /// views_sql().
 std::string job_select_sql(const ViewOrder& order, const std::set<std::string>* wanted);
-/// Statements that make j, j2 and j_all anew, with such columns.  A view of a few is planned in a fraction of
-/// the time.
-std::string job_views_sql(const ViewOrder& order, const std::set<std::string>* wanted);
+
+/// What a SELECT names of the views of jobs.
+struct UsedOfJobs {
+  std::set<std::string> columns;
+  std::set<std::string> views;  ///< of j, j2 and j_all
+};
+/// Statements that make those of `used` anew, with its columns; nullptr: all three with all.  A view of a few
+/// columns is planned in a fraction of the time.
+std::string job_views_sql(const ViewOrder& order, const UsedOfJobs* used);
 
 /// One sentence for each value of the filter that no job of the store has, with the one that was meant.
 Result<std::vector<std::string>> unknown_filter_values(duck::Connection& connection, const Filter& filter);
