@@ -199,6 +199,8 @@ class Look {
     } else {
       Snapshot s = take_snapshot(static_cast<pid_t>(w.found.pid), copy_, order_.patience);
       now.why = s.why;
+      // After our own stop it waits for a processor to go back to its sleep: the stop found it asleep.
+      if (now.state == 'R' && s.interrupted) now.state = 'S';
       s.data = digest_of_variables(static_cast<pid_t>(w.found.pid));
       if (s.why.empty()) taken.push_back(keep(std::move(s)));
     }
@@ -230,25 +232,28 @@ class Look {
   void see_others(Watched& w, std::optional<std::size_t> first) {
     const Others others = other_threads_that_may_go_on(tree_, w.found.pid);
     // On a busy machine a thread that was stopped for a look runs for a while before it waits again: it does
-    // what it did when it was stopped.
-    const auto waits_again = [&](const Other& one, const Snapshot& s) {
-      return one.call.empty() && s.interrupted && !may_go_on(*s.interrupted, others.own);
+    // what it did when it was stopped.  False: it waits for its own process alone.
+    const auto counts = [&](Other& one, const Snapshot& s) {
+      if (!one.call.empty() || !s.interrupted) return true;
+      const auto call = may_go_on(*s.interrupted, others.own);
+      one.call = call.value_or("");
+      return call.has_value();
     };
     w.rank.others_seen = true;
     w.rank.others_left = others.all ? 0 : 1;
-    for (const Other& one : others.threads) {
+    for (Other one : others.threads) {
       if (w.rank.others.size() == kMostOthers) {
         w.rank.others_left += static_cast<std::int64_t>(others.threads.size() - kMostOthers);
         break;
       }
       if (one.tid == w.found.pid) {
-        if (first && waits_again(one, snapshots_[*first])) continue;
+        if (first && !counts(one, snapshots_[*first])) continue;
         w.rank.others.push_back({one.tid, one.call, -1});
         w.others.push_back(first);
         continue;
       }
       Snapshot s = take_snapshot(static_cast<pid_t>(one.tid), copy_, order_.patience);
-      if (waits_again(one, s)) continue;
+      if (!counts(one, s)) continue;
       std::optional<std::size_t> place;
       if (s.why.empty()) place = keep(std::move(s));
       // It has ended meanwhile.

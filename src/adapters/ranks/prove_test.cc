@@ -21,7 +21,7 @@ namespace {
 using testing::HasSubstr;
 
 // A second look, which watches the calls that the first one found; what is seen of the one rank.
-Rank proved(const Target& target) {
+Rank looked_twice(const Target& target) {
   const node::Tree tree("/");
   LookOrder order;
   order.rounds = 3;
@@ -42,6 +42,19 @@ Rank proved(const Target& target) {
     if (const RankRound& last = rank.rounds.back(); !last.stacks.empty()) watch(rank.pid, last.stacks[0]);
     for (const OtherThread& other : rank.others)
       if (other.tid != rank.pid && other.stack >= 0) watch(other.tid, static_cast<std::size_t>(other.stack));
+  }
+  return rank;
+}
+
+// On a busy machine others may have all processors for as long as a look takes: that proves nothing, and is
+// said.
+Rank proved(const Target& target) {
+  Rank rank;
+  for (int i = 0; i < 200; ++i) {
+    rank = looked_twice(target);
+    const hang::Seen seen = hang::see(rank);
+    if (seen.doubt_text.find("had no processor") == std::string::npos) break;
+    EXPECT_EQ(seen.proven, Micros(0));
   }
   return rank;
 }
@@ -152,7 +165,10 @@ TEST(Prove, OneWhoWasStoppedForALookStillWaits) {
     const Rank rank = proved(target);
     if (!counts(rank)) return;
     for (const OtherThread& other : rank.others) EXPECT_NE(other.tid, rank.pid) << "it only joins";
-    EXPECT_EQ(to_string(hang::see(rank).doubt), "none") << hang::see(rank).doubt_text;
+    const hang::Seen seen = hang::see(rank);
+    EXPECT_EQ(to_string(seen.standing), "waits");
+    EXPECT_EQ(seen.call, "MPI_Recv");
+    EXPECT_EQ(to_string(seen.doubt), "none") << seen.doubt_text;
   }
 }
 

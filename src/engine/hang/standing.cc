@@ -66,7 +66,9 @@ bool take_count(Seen& seen, const CountedReturn* count, std::string_view whose) 
 }
 
 // Is it proven that a rank that looks like one that waits does wait?  False: one of its calls did return.
-bool prove(const Rank& rank, const std::vector<Place>& places, bool first_waits, Seen& seen) {
+// `slept`: its first thread, in all rounds; `ran`: it had processor time meanwhile.
+bool prove(const Rank& rank, const std::vector<Place>& places, bool first_waits, bool slept, bool ran,
+           Seen& seen) {
   seen.proven = Micros::max();
   bool stays = true;
   // In all rounds it must be the call whose return was counted.
@@ -74,6 +76,9 @@ bool prove(const Rank& rank, const std::vector<Place>& places, bool first_waits,
   const bool one_place = std::ranges::all_of(places, [&](const Place& p) { return p.back == back; });
   // (Of a thread that stands for the first one nobody knows the number before it is found below.)
   if (first_waits) stays &= take_count(seen, one_place ? counted(rank, rank.pid, back) : nullptr, "the call");
+  // What had no processor cannot have come back, whatever it does.
+  if (first_waits && !slept && !ran)
+    doubt(seen, Doubt::uncounted, "it had no processor while it was watched");
   // An operation of the user's, say, in a library of his: how long that takes nobody knows.
   for (const Place& place : places)
     if (!place.strange.empty())
@@ -93,6 +98,8 @@ bool prove(const Rank& rank, const std::vector<Place>& places, bool first_waits,
     // One that is in MPI as well waits as the first does, and must be proven to.
     if (place.in_mpi && !place.strange.empty())
       doubt(seen, Doubt::thread, fmt::format("{} in code of {}", who, place.strange));
+    else if (place.in_mpi && other.call.empty() && !ran)
+      doubt(seen, Doubt::uncounted, who + " had no processor while it was watched");
     else if (place.in_mpi)
       stays &= take_count(seen, counted(rank, other.tid, place.back), who + "'s call of " + place.call);
     else if (!is_runtimes_own(stack))
@@ -240,7 +247,7 @@ Seen see(const Rank& rank) {
         what_it_waits_for(seen.call) == MpiWait::outside ? Standing::waits_outside : Standing::waits;
     seen.held = held.back();
     // What stands may be a loop that came back to the same: the count says so.
-    if (!prove(rank, places, !stand_in, seen)) {
+    if (!prove(rank, places, !stand_in, slept, cpu > 0, seen)) {
       seen.standing = Standing::moves;
       seen.held = 0;
     }

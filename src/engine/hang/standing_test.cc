@@ -99,6 +99,7 @@ TEST(Standing, EachWayToStand) {
 // What stands against it that a rank which looks so does wait; the first rows look alike in every stack.
 TEST(Standing, WhatProvesAWait) {
   Given steady{kRecv}, loops{kRecv}, helped{kRecv}, progress{kRecv}, timer{kRecv}, own{kRecv};
+  const Given asleep{kRecv, 1, 'S', 0};
   Given operation{"add@libphysics.so < reduce@mpi < PMPI_Reduce@mpi < main"};
   loops.returns = 1;
   helped.sleeper = "clock_nanosleep@libc.so.6 < sleep@libc.so.6 < listen < libc.so.6+0x89@libc.so.6";
@@ -114,6 +115,7 @@ TEST(Standing, WhatProvesAWait) {
   } rows[] = {
       {"stands", steady, Standing::waits, Doubt::none, ""},
       {"comes back to the same", loops, Standing::moves, Doubt::none, ""},
+      {"sleeps", asleep, Standing::waits, Doubt::none, ""},
       {"a thread sleeps for a time", helped, Standing::waits, Doubt::thread,
        "thread 6000 in sleep < listen (clock_nanosleep)"},
       {"a thread of the library's", progress, Standing::waits, Doubt::none, ""},
@@ -163,6 +165,20 @@ TEST(Standing, WhatWasNotCountedOrNotReadIsADoubt) {
   EXPECT_EQ(with_count(0).doubt, Doubt::none);
   EXPECT_EQ(with_count(0).proven, Micros(1'000'000)) << "the shortest";
   EXPECT_EQ(to_string(with_count(1).standing), "moves");
+  // Others had the processor: that it did not come back says nothing.
+  const auto without = [](Rank& r) {
+    r.rounds[1].state = 'S';
+    for (RankRound& round : r.rounds) round.cpu_us = 0;
+  };
+  EXPECT_EQ(doubt_of(without).doubt_text, "it had no processor while it was watched");
+  EXPECT_EQ(doubt_of(without).proven, Micros(0));
+  EXPECT_EQ(doubt_of([&](Rank& r) {
+              without(r);
+              for (RankRound& round : r.rounds) round.state = 'S';
+              second(r);
+              r.returns.push_back({9, r.stacks.back().back, Micros(1'000'000), 0, ""});
+            }).doubt_text,
+            "thread 9 had no processor while it was watched");
 }
 
 // A thread that gets little of the processor is found where all threads are looked at.

@@ -68,13 +68,14 @@ struct Alike {
 };
 std::vector<Alike> alike_groups(const State& state, const TaskArray& array) {
   std::vector<Alike> groups;
-  for (const auto& [task, failure] : array.failures) {
+  for (const auto& entry : array.failures) {
+    const TaskFailure& failure = entry.second;  // (Clang 14 lets no lambda have a structured binding.)
     if (failure.case_no != 0) continue;
     const TaskFailure* like = same_failure(state, array, failure);
     const auto group =
         std::ranges::find_if(groups, [&](const Alike& g) { return g.like == like && g.one->like(failure); });
     Alike& into = group == groups.end() ? groups.emplace_back(Alike{&failure, like, {}}) : *group;
-    into.tasks.add(task);
+    into.tasks.add(entry.first);
   }
   return groups;
 }
