@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json_text.h"
+#include "base/text.h"
 
 namespace sickbay {
 namespace {
@@ -39,6 +40,13 @@ struct CountingIterator {
   bool operator==(const CountingIterator& o) const { return at == o.at; }
   bool operator!=(const CountingIterator& o) const { return at != o.at; }
 };
+
+// Where reading stopped, in quotes: the last of what was read.
+std::string end_of_token(std::string_view token) {
+  constexpr std::size_t kShown = 40;
+  if (token.size() <= kShown) return quote_for_message(token);
+  return "..." + quote_for_message(token.substr(token.size() - kShown));
+}
 
 }  // namespace
 
@@ -73,7 +81,7 @@ class JsonBuilder : public nlohmann::json_sax<nlohmann::json> {
     pass_read();
     if (options_.unique_keys && object.size() <= kLinearKeys) {
       for (const auto& member : object)
-        if (member.first == k) return stop(fmt::format("the key \"{}\" stands twice", k), at);
+        if (member.first == k) return stop(fmt::format("the key {} stands twice", quote_for_message(k)), at);
     } else if (options_.unique_keys) {
       // Wide objects: sort once at the end instead of comparing each key with all before it.
       wide_ = true;
@@ -90,6 +98,16 @@ class JsonBuilder : public nlohmann::json_sax<nlohmann::json> {
     // The rest tells of tokens of the library, which say nothing to who wrote the file.
     if (auto dash = why.rfind("; expected "); dash != std::string::npos) why.erase(dash);
     if (auto dash = why.find(" - "); dash != std::string::npos) why.erase(0, dash + 3);
+    if (auto bracket = why.find("] "); why.starts_with('[') && bracket != std::string::npos)
+      why.erase(0, bracket + 2);
+    // What it read last is of the file: any bytes, and as many.
+    for (const std::string_view mark : {"; last read: '", "number overflow parsing '"})
+      if (const auto at = why.find(mark); at != std::string::npos) {
+        const std::string token = why.substr(at + mark.size());
+        why.erase(at + mark.size() - 1);
+        why += end_of_token(token.substr(0, token.size() - token.ends_with('\'')));
+        break;
+      }
     return stop(why, position == 0 ? 0 : position - 1);
   }
 
@@ -187,7 +205,7 @@ class JsonBuilder : public nlohmann::json_sax<nlohmann::json> {
     for (const Json& item : value.items()) check_wide(item);
     std::sort(keys.begin(), keys.end());
     if (auto twice = std::adjacent_find(keys.begin(), keys.end()); twice != keys.end())
-      stop(fmt::format("the key \"{}\" stands twice", *twice), value.offset_);
+      stop(fmt::format("the key {} stands twice", quote_for_message(*twice)), value.offset_);
   }
 
   std::string_view text_;

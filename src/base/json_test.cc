@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "base/json_text.h"
+#include "base/text.h"
+#include "base/text_table.h"
 
 namespace sickbay {
 namespace {
@@ -27,15 +29,33 @@ TEST(Json, NamesLineAndColumnOfAnError) {
     const char* text;
     const char* start;
   };
-  for (const Row& row :
-       {Row{"{\n  \"a\": tru\n}", "x.json:2:"}, Row{"", "x.json:1:1: not valid JSON"},
-        Row{"{\"a\":1,\n \"a\":2}", "x.json:2:2: not valid JSON: the key \"a\" stands twice"},
-        Row{"[1] 2", "x.json:1:5"}, Row{"18446744073709551615", "x.json:1:"}}) {
+  for (const Row& row : {Row{"{\n  \"a\": tru\n}", "x.json:2:"}, Row{"", "x.json:1:1: not valid JSON"},
+                         Row{"{\"a\":1,\n \"a\":2}", "x.json:2:2: not valid JSON: the key 'a' stands twice"},
+                         Row{"[1] 2", "x.json:1:5"}, Row{"18446744073709551615", "x.json:1:"}}) {
     auto value = Json::parse(row.text, options);
     ASSERT_FALSE(value) << row.text;
     EXPECT_EQ(value.error().code, ErrorCode::bad_input);
     EXPECT_EQ(value.error().what.rfind(row.start, 0), 0u) << value.error().what;
   }
+}
+
+// It goes to terminals and logs, whatever the text was.
+TEST(Json, AMessageIsPrintableAndShort) {
+  const std::string key = R"("\u001b[2J")";
+  std::string wide = "{";
+  for (int i = 0; i < 200; ++i) wide += "\"k" + std::to_string(i) + "\":1,";
+  for (const std::string& text :
+       {std::string("{\"clus\xff\xff"), "\"" + std::string(100'000, 'x') + "\xff", std::string("\"\x1b[2J"),
+        "{" + key + ":1," + key + ":2}", wide + key + ":1," + key + ":2}", std::string("[\x9b"),
+        std::string(100'000, '7') + "x"}) {
+    const auto value = Json::parse(text);
+    ASSERT_FALSE(value) << quote_for_message(text);
+    EXPECT_EQ(for_terminal(value.error().what), value.error().what);
+    EXPECT_LT(value.error().what.size(), 300U) << value.error().what;
+  }
+  EXPECT_EQ(Json::parse("{\"clus\xff").error().what,
+            "line 1, column 7: not valid JSON: invalid string: ill-formed UTF-8 byte; last read: "
+            "'\"clus\\xff'");
 }
 
 TEST(Json, RefusesDeepNestingAndWideRepeats) {

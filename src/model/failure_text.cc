@@ -314,6 +314,11 @@ bool is_raised(std::string_view line) {
   return like_a_class && (n == line.size() || line.substr(n, 2) == ": " || line.substr(n) == ":");
 }
 
+// Fit to be shown, and no longer than what is kept.
+std::string bounded(std::string_view words) {
+  return std::string(whole_characters(safe_line(trimmed(words)), kMostFailureWords));
+}
+
 }  // namespace
 }  // namespace failure_text
 
@@ -330,16 +335,20 @@ Telling telling_from(std::string_view name) {
 std::uint64_t FailureReader::offer(Telling telling, std::string_view words, std::string_view line) {
   const std::uint64_t number = ++offers_;
   if (telling <= best_.telling) return 0;
+  // Behind a known beginning nothing may stand: then the line is all that it says.
+  std::string said = failure_text::bounded(words);
+  if (said.empty()) said = failure_text::bounded(line);
+  if (said.empty()) return 0;
   kept_ = number;
   best_.telling = telling;
   best_.line = std::string(line);
-  best_.words = std::string(whole_characters(safe_line(words), kMostFailureWords));
+  best_.words = std::move(said);
   return number;
 }
 
 void FailureReader::refine(const Open& open, std::string_view words) {
-  if (open.of != 0 && open.of == kept_)
-    best_.words = std::string(whole_characters(safe_line(words), kMostFailureWords));
+  if (open.of == 0 || open.of != kept_) return;
+  if (std::string said = failure_text::bounded(words); !said.empty()) best_.words = std::move(said);
 }
 
 // A later line of a traceback.  True where it is one of it.

@@ -157,6 +157,7 @@ TEST(FailureText, OfSanitizers) {
        "0x7ffd "
        "T0)\n",
        says, "AddressSanitizer: SEGV"},
+      {"cut short", "==4711==ERROR: \n", says, "==4711==ERROR:"},
       {"leaks", "==4711==ERROR: LeakSanitizer: detected memory leaks\n", says,
        "LeakSanitizer: detected memory leaks"},
       {"uninitialised", "==4711==WARNING: MemorySanitizer: use-of-uninitialized-value\n", says,

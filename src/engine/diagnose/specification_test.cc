@@ -78,7 +78,7 @@ TEST(Specification, NamesEachFaultWithItsPlace) {
       {R"({"specification": "disk", "version": 3, "versoin": 3,)",
        "1:52: the specification: has the unknown key 'versoin'; did you mean 'version'?"},
       {R"({"specification": "disk", "version": 3, "version": 3,)",
-       "1:41: not valid JSON: the key \"version\" stands twice"},
+       "1:41: not valid JSON: the key 'version' stands twice"},
       {R"({"specification": "disk", "description": "d",)", "1:1: the specification lacks the key 'version'"},
       {R"("components": {"tmp": {}},)",
        "2:23: the specification: key 'components': component 'tmp': lacks the key 'description'"},
