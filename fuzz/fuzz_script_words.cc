@@ -40,7 +40,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
              "its own name is seen");
     SB_CHECK(!names_path("cd " + folder + "2", folder + "3"), "another name is not");
   }
-  SB_CHECK(writes_elsewhere("x > " + shell.expand("~/out")) || shell.too_much(),
+  // (A script may set HOME itself, to what nobody knows, or to /tmp.)
+  SB_CHECK(writes_elsewhere("x > " + shell.expand("~/out")) || shell.expand("~") != "/home/alice",
            "where it is directed is seen");
   return 0;
 }
