@@ -8,7 +8,6 @@
 // told of once, one node in a hundred has a fault that stands all year and is told once a day, and one in a
 // hundred a day has a fault that is gone after an hour.  Portions are those of apps/daemon/archivist.cc.
 #include <fmt/format.h>
-#include <malloc.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -20,6 +19,7 @@
 #include "adapters/sim/sim_loop.h"
 #include "adapters/sim/sim_processes.h"
 #include "adapters/sqlite/journal.h"
+#include "base/heap_test_parts.h"
 #include "figure.h"
 #include "model/job_outcome.h"
 #include "service/case_store.h"
@@ -45,11 +45,8 @@ struct NoStore : CaseStore {
   Result<std::vector<std::int64_t>> list() const override { return std::vector<std::int64_t>(); }
 };
 
-// What is held of the heap: what was given back before, by another start, counts for nobody.
-double held_mb() {
-  const auto heap = ::mallinfo2();
-  return static_cast<double>(heap.uordblks + heap.hblkhd) / 1e6;
-}
+// (Of what another start held before nothing is left in it.)
+double held_mb() { return static_cast<double>(held_bytes()) / 1e6; }
 
 double ms_since(Clock::time_point began) {
   return std::chrono::duration<double, std::milli>(Clock::now() - began).count();

@@ -19,6 +19,7 @@ namespace sickbay::contract {
 
 inline constexpr std::chrono::seconds kAnswerLimit{60};
 inline constexpr std::chrono::seconds kJobLimit{120};
+inline constexpr JobId kNeverGiven = 66'000'000;
 
 // Programs.  The "#SIM" line says to the simulator what the rest says to bash.
 inline const char* const kSucceeds =
@@ -26,7 +27,6 @@ inline const char* const kSucceeds =
 inline const char* const kExits3 = "#!/bin/bash\n#SIM run=1s exit=3\nsleep 1\nexit 3\n";
 inline const char* const kDies =
     "#!/bin/bash\n#SIM run=1s killed=SIGTERM\nsleep 1\nkill -TERM $$\nsleep 60\n";
-inline const char* const kRunsUntilKilled = "#!/bin/bash\n#SIM hang\nexec sleep 3600\n";
 
 class Contract : public ContractTest {
  protected:
@@ -50,16 +50,6 @@ class Contract : public ContractTest {
     order.submission = submission(script, std::move(options));
     order.output_dir = cluster->folder() + "/out";
     return order;
-  }
-  Submission submission(const std::string& script, std::vector<std::string> options) {
-    Submission p;
-    p.owner = cluster->user();
-    p.script = script;
-    p.script_name = "program.sh";
-    p.sbatch_options = std::move(options);
-    p.environment = {"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=/", "LANG=C"};
-    p.work_dir = cluster->folder();
-    return p;
   }
   VerificationOrder verification(std::vector<std::string> nodes, const std::string& script = kSucceeds) {
     VerificationOrder order;
@@ -119,12 +109,6 @@ class Contract : public ContractTest {
       if (group.hurdle == hurdle)
         names = hosts_in_either(names, sorted_hosts(expand_hostlist(group.nodes).value()));
     return names;
-  }
-  /// The job as a refresh shows it; an empty one where slurmctld has none.
-  JobInfo seen(JobId job_id) {
-    const auto look = refresh({job_id});
-    if (!look || look->jobs.empty()) return {};
-    return look->jobs.front();
   }
   bool until_state(const JobHandle& job, const std::string& state,
                    std::chrono::milliseconds bound = kJobLimit) {

@@ -17,8 +17,6 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::UnorderedElementsAreArray;
 
-constexpr JobId kNeverGiven = 66'000'000;
-
 // --- submit, release, cancel ---------------------------------------------------------------------------
 
 TEST_F(Contract, ASubmittedJobStaysHeldWhileOthersRun) {

@@ -10,6 +10,9 @@
 
 namespace sickbay::contract {
 
+/// A program; the "#SIM" line says to the simulator what the rest says to bash.
+inline const char* const kRunsUntilKilled = "#!/bin/bash\n#SIM hang\nexec sleep 3600\n";
+
 class ContractTest : public testing::Test {
  protected:
   /// `answer`: how long a call may take; `bound`: until(), where it is not told otherwise.  Both in the
@@ -38,6 +41,25 @@ class ContractTest : public testing::Test {
     if (!cluster->wait([&] { return answer->has_value(); }, answer_limit_))
       return fail(ErrorCode::internal, "the call never answered");
     return std::move(**answer);
+  }
+
+  /// What the cluster's user submits.
+  Submission submission(const std::string& script, std::vector<std::string> options) {
+    Submission p;
+    p.owner = cluster->user();
+    p.script = script;
+    p.script_name = "program.sh";
+    p.sbatch_options = std::move(options);
+    p.environment = {"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=/", "LANG=C"};
+    p.work_dir = cluster->folder();
+    return p;
+  }
+  /// The job as a refresh shows it; an empty one where slurmctld has none.
+  JobInfo seen(JobId job) {
+    const auto look = ask<Snapshot>([&](auto done) {
+      manager().refresh({.jobs = {job}, .arrays = {}, .nodes = false}, std::move(done));
+    });
+    return look && !look->jobs.empty() ? look->jobs.front() : JobInfo();
   }
 
   /// Asks again and again, at most every quarter of a second, until it holds.

@@ -14,22 +14,10 @@ class Queue : public ContractTest {
  protected:
   Queue() : ContractTest(seconds(180), seconds(180)) {}
   JobId user_job(std::vector<std::string> options) {
-    Submission p;
-    p.owner = cluster->user();
-    p.script = "#!/bin/bash\n#SIM hang\nexec sleep 3600\n";
-    p.script_name = "program.sh";
-    p.sbatch_options = std::move(options);
-    p.environment = {"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=/", "LANG=C"};
-    p.work_dir = cluster->folder();
-    const JobId id = cluster->sbatch(p);
+    const JobId id = cluster->sbatch(submission(kRunsUntilKilled, std::move(options)));
     EXPECT_GT(id, 0U);
     handles.push_back({.job_id = id, .uid = cluster->user().uid, .submit = seen(id).submit, .key = ""});
     return id;
-  }
-  JobInfo seen(JobId job) {
-    const auto look = ask<Snapshot>(
-        [&](auto done) { cluster->manager().refresh({.jobs = {job}, .arrays = {}, .nodes = false}, done); });
-    return look && !look->jobs.empty() ? look->jobs.front() : JobInfo();
   }
   /// Jobs that wait for nodes.
   std::size_t waiting() {

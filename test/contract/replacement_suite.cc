@@ -21,8 +21,6 @@ using testing::Contains;
 using testing::Not;
 using testing::UnorderedElementsAreArray;
 
-const char* const kRunsUntilKilled = "#!/bin/bash\n#SIM hang\nexec sleep 3600\n";
-
 class Replacement : public ContractTest {
  protected:
   Replacement() : ContractTest(seconds(180), seconds(180)) {}
@@ -37,11 +35,6 @@ class Replacement : public ContractTest {
 
   static std::string line(const Error& error) { return error.line() + ": " + error.cause; }
 
-  JobInfo seen(JobId job) {
-    const auto look = ask<Snapshot>(
-        [&](auto done) { cluster->manager().refresh({.jobs = {job}, .arrays = {}, .nodes = false}, done); });
-    return look && !look->jobs.empty() ? look->jobs.front() : JobInfo();
-  }
   NodeState state_of(const std::string& name) {
     const auto look = ask<Snapshot>([&](auto done) { cluster->manager().refresh({}, done); });
     if (look)
@@ -52,14 +45,8 @@ class Replacement : public ContractTest {
 
   /// A user's job that runs on these options' nodes.
   JobHandle running(std::vector<std::string> options) {
-    Submission p;
-    p.owner = cluster->user();
-    p.script = kRunsUntilKilled;
-    p.script_name = "program.sh";
-    p.sbatch_options = std::move(options);
-    p.sbatch_options.push_back("--output=/dev/null");
-    p.environment = {"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=/", "LANG=C"};
-    p.work_dir = cluster->folder();
+    options.push_back("--output=/dev/null");
+    const Submission p = submission(kRunsUntilKilled, std::move(options));
     JobInfo info;
     const JobId id = cluster->sbatch(p);
     EXPECT_TRUE(until([&] { return (info = seen(id)).state == "RUNNING"; })) << info.state << info.reason;

@@ -3,70 +3,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/hostlist.h"
-#include "model/slurm_state.h"
-#include "test/contract/contract_test.h"
+#include "test/contract/contract_parts.h"
 
 namespace sickbay::contract {
 namespace {
 
 using std::chrono::seconds;
 
-constexpr JobId kNoSuchJob = 66'000'000;
-const char* const kEndsWith3 = "#!/bin/bash\n#SIM run=1s exit=3\nsleep 1\nexit 3\n";
-const char* const kRunsOn = "#!/bin/bash\n#SIM hang\nexec sleep 3600\n";
-
-class Requeue : public ContractTest {
+class Requeue : public Contract {
  protected:
-  Requeue() : ContractTest(seconds(60), seconds(120)) {}
-
-  std::string new_key() {
-    static int keys = 0;
-    static const auto start = to_unix_seconds(cluster->loop().now()) % 100'000'000;
-    return "c" + std::to_string(start * 100 + ++keys) + ".r9.a1";
-  }
-  ProgramOrder program(const std::string& script, std::vector<std::string> options) {
-    ProgramOrder order;
-    order.key = new_key();
-    order.submission.owner = cluster->user();
-    order.submission.script = script;
-    order.submission.script_name = "program.sh";
-    order.submission.sbatch_options = std::move(options);
-    order.submission.environment = {"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=/", "LANG=C"};
-    order.submission.work_dir = cluster->folder();
-    order.output_dir = cluster->folder() + "/out";
-    return order;
-  }
-  JobHandle submitted(const ProgramOrder& order) {
-    const auto answer = ask<Submitted>([&](auto done) { manager().submit_program(order, std::move(done)); });
-    EXPECT_TRUE(answer) << answer.error().line();
-    if (!answer) return {};
-    handles.push_back({answer->job_id, order.submission.owner.uid, answer->submit, order.key});
-    return handles.back();
-  }
-  Result<bool> release(const JobHandle& job) {
-    return ask<bool>([&](auto done) { manager().release(job, std::move(done)); });
-  }
-  Result<PendingFacts> explain(JobId job) {
-    return ask<PendingFacts>([&](auto done) { manager().explain(job, std::move(done)); });
-  }
-  JobInfo seen(JobId job_id) {
-    RefreshOrder order;
-    order.jobs = {job_id};
-    order.nodes = false;
-    const auto look = ask<Snapshot>([&](auto done) { manager().refresh(order, std::move(done)); });
-    return !look || look->jobs.empty() ? JobInfo() : look->jobs.front();
-  }
-  bool until_state(const JobHandle& job, const std::string& state) {
-    return until([&] { return (last = seen(job.job_id)).state == state; });
-  }
-  bool until_over(const JobHandle& job) {
-    return until([&] {
-      last = seen(job.job_id);
-      const auto state = parse_job_state(last.state, last.flags);
-      return state && is_terminal(*state) && !state->has(JobFlag::completing);
-    });
-  }
   Result<Requeued> requeue(const JobHandle& job, std::uint32_t restart_cnt = 0,
                            std::vector<std::string> exclude = {}) {
     // What is being cleaned up is busy on one cluster, and waits for that in the queue on the other.
@@ -79,13 +24,12 @@ class Requeue : public ContractTest {
     });
     return answer;
   }
-
-  JobInfo last;  ///< what until_state() and until_over() saw last
 };
 
 TEST_F(Requeue, ARunningJobBeginsAnewAndNeverOnTheNodesItIsKeptAwayFrom) {
   const auto nodes = cluster->nodes();
-  const JobHandle job = submitted(program(kRunsOn, {"-N1", "-t5", "--requeue", "--exclude=" + nodes[0]}));
+  const JobHandle job =
+      submitted(program(kRunsUntilKilled, {"-N1", "-t5", "--requeue", "--exclude=" + nodes[0]}));
   ASSERT_TRUE(release(job));
   ASSERT_TRUE(until_state(job, "RUNNING")) << last.reason;
   const std::string had = last.nodes;
@@ -110,7 +54,7 @@ TEST_F(Requeue, ARunningJobBeginsAnewAndNeverOnTheNodesItIsKeptAwayFrom) {
 }
 
 TEST_F(Requeue, AJobThatHasEndedBeginsAnew) {
-  const JobHandle job = submitted(program(kEndsWith3, {"-N1", "-t5", "--requeue"}));
+  const JobHandle job = submitted(program(kExits3, {"-N1", "-t5", "--requeue"}));
   ASSERT_TRUE(release(job));
   ASSERT_TRUE(until_over(job));
   const auto done = requeue(job);
@@ -124,7 +68,7 @@ TEST_F(Requeue, AJobThatHasEndedBeginsAnew) {
 }
 
 TEST_F(Requeue, WhatBeganAnewNeedNotWaitForItsBeginTime) {
-  const JobHandle job = submitted(program(kRunsOn, {"-N1", "-t5", "--requeue"}));
+  const JobHandle job = submitted(program(kRunsUntilKilled, {"-N1", "-t5", "--requeue"}));
   const auto begin_now = [&](const JobHandle& which) {
     return ask<bool>([&](auto done) { manager().begin_now(which, std::move(done)); });
   };
@@ -140,17 +84,17 @@ TEST_F(Requeue, WhatBeganAnewNeedNotWaitForItsBeginTime) {
   EXPECT_LT(cluster->loop().now() - asked, seconds(60)) << "Slurm's own two minutes are not over";
   EXPECT_EQ(last.restart_cnt, 1u);
   JobHandle gone = job;
-  gone.job_id = kNoSuchJob;
+  gone.job_id = kNeverGiven;
   EXPECT_EQ(begin_now(gone).error().code, ErrorCode::not_found);
 }
 
 TEST_F(Requeue, WhatSlurmDoesNotRequeue) {
-  const JobHandle never = submitted(program(kRunsOn, {"-N1", "-t5", "--no-requeue"})),
-                  waits = submitted(program(kRunsOn, {"-N1", "-t5", "--requeue"}));
+  const JobHandle never = submitted(program(kRunsUntilKilled, {"-N1", "-t5", "--no-requeue"})),
+                  waits = submitted(program(kRunsUntilKilled, {"-N1", "-t5", "--requeue"}));
   ASSERT_TRUE(release(never));
   ASSERT_TRUE(until_state(never, "RUNNING")) << last.reason;
   JobHandle gone = waits, other = waits;
-  gone.job_id = kNoSuchJob;
+  gone.job_id = kNeverGiven;
   other.key = new_key();
   const struct {
     const char* what;

@@ -8,7 +8,6 @@
 // starts on its journal.  Closed cases are archived after two minutes, not 30 days, so that an hour shows
 // what grows. It prints a line a minute, and fails where an honest request failed, where memory grows, or
 // where a job has no verdict.  By hand: `make soak`; a short one is among the tests.
-#include <malloc.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -34,6 +33,7 @@
 #include "adapters/sim/sim_processes.h"
 #include "adapters/sqlite/journal.h"
 #include "apps/daemon/archivist.h"
+#include "base/heap_test_parts.h"
 #include "ports/people.h"
 #include "service/agents.h"
 #include "service/api.h"
@@ -92,10 +92,9 @@ Memory memory_now() {
   std::ifstream statm("/proc/self/statm");
   double total = 0, resident = 0;
   statm >> total >> resident;
-  const auto heap = ::mallinfo2();
   constexpr double mib = 1 << 20;
   return {resident * static_cast<double>(::sysconf(_SC_PAGESIZE)) / mib,
-          static_cast<double>(heap.uordblks + heap.hblkhd) / mib};
+          static_cast<double>(held_bytes()) / mib};
 }
 
 // What goes with a sickbayd that is killed.

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <grp.h>
-#include <malloc.h>
 #include <sys/wait.h>
 
 #include <deque>
@@ -12,12 +11,12 @@
 #include "adapters/net/http_budget.h"
 #include "adapters/net/http_request.h"
 #include "adapters/net/net_test_parts.h"
+#include "base/heap_test_parts.h"
 
 namespace sickbay {
 namespace {
 
 using std::chrono::milliseconds;
-using testing::HasSubstr;
 using testing::StartsWith;
 
 // Nobody's word holds: strangers over TCP get no further than the end of their body.
@@ -219,18 +218,14 @@ TEST(HttpBodies, ADripOfBytesEndsWithTheTimeForABody) {
 }
 
 TEST(HttpBodies, AnAnnouncedBodyTakesNoMemory) {
-  const auto taken = [] {
-    const auto heap = ::mallinfo2();
-    return heap.uordblks + heap.hblkhd;
-  };
-  const std::size_t before = taken();
+  const std::size_t before = held_bytes();
   std::vector<std::unique_ptr<HttpRequestReader>> readers;
   for (int i = 0; i < 64; ++i) {
     readers.push_back(std::make_unique<HttpRequestReader>(HttpRequestLimits()));
     readers.back()->add(head(8 << 20) + "begun");
     ASSERT_EQ(readers.back()->step(), HttpRequestReader::Progress::need_more);
   }
-  EXPECT_LT(taken() - before, std::size_t{8} << 20);
+  EXPECT_LT(held_bytes() - before, std::size_t{8} << 20);
 }
 
 }  // namespace

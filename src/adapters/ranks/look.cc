@@ -232,33 +232,33 @@ class Look {
   void see_others(Watched& w, std::optional<std::size_t> first) {
     const Others others = other_threads_that_may_go_on(tree_, w.found.pid);
     // On a busy machine a thread that was stopped for a look runs for a while before it waits again: it does
-    // what it did when it was stopped.  False: it waits for its own process alone.
-    const auto counts = [&](Other& one, const Snapshot& s) {
-      if (!one.call.empty() || !s.interrupted) return true;
-      const auto call = may_go_on(*s.interrupted, others.own);
-      one.call = call.value_or("");
-      return call.has_value();
+    // what it did when it was stopped.  Nothing: it waits for its own process alone.
+    const auto call_of = [&](const Other& one, const Snapshot& s) -> std::optional<std::string> {
+      if (!one.call.empty() || !s.interrupted) return one.call;
+      return may_go_on(*s.interrupted, others.own);
     };
     w.rank.others_seen = true;
     w.rank.others_left = others.all ? 0 : 1;
-    for (Other one : others.threads) {
+    for (const Other& one : others.threads) {
       if (w.rank.others.size() == kMostOthers) {
         w.rank.others_left += static_cast<std::int64_t>(others.threads.size() - kMostOthers);
         break;
       }
       if (one.tid == w.found.pid) {
-        if (first && !counts(one, snapshots_[*first])) continue;
-        w.rank.others.push_back({one.tid, one.call, -1});
+        const auto call = first ? call_of(one, snapshots_[*first]) : one.call;
+        if (!call) continue;
+        w.rank.others.push_back({one.tid, *call, -1});
         w.others.push_back(first);
         continue;
       }
       Snapshot s = take_snapshot(static_cast<pid_t>(one.tid), copy_, order_.patience);
-      if (!counts(one, s)) continue;
+      const auto call = call_of(one, s);
+      if (!call) continue;
       std::optional<std::size_t> place;
       if (s.why.empty()) place = keep(std::move(s));
       // It has ended meanwhile.
       if (!place && !tree_.exists(fmt::format("/proc/{}/task/{}", w.found.pid, one.tid))) continue;
-      w.rank.others.push_back({one.tid, one.call, -1});
+      w.rank.others.push_back({one.tid, *call, -1});
       w.others.push_back(place);
     }
   }
