@@ -27,6 +27,7 @@ class AskedProgram : public Watched {
   bool ended_well() override { return child_.code() == 0; }
   std::int64_t wishes() override { return child_.wishes(); }
   void pause(Micros length) override { child_.pause(length); }
+  void wait_for_end() override { child_.wait(); }
 
   Result<bool> make_ready() override;
   Status ask() override;

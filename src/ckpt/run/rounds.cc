@@ -365,7 +365,7 @@ class Follow : Side {
       turn_ = (*said)["turn"].as_int();
       round();
     }
-    while (!program_.ended()) program_.pause(kForever);
+    program_.wait_for_end();
     (void)answer_ended();
     if (wish_.at_end) last_one();
     return {};

@@ -48,6 +48,9 @@ class Played : public Watched {
     while (std::chrono::steady_clock::now() < until && ended == ended_ && wishes == wishes_)
       std::this_thread::sleep_for(milliseconds(1));
   }
+  void wait_for_end() override {
+    while (!ended_) std::this_thread::sleep_for(milliseconds(1));
+  }
   Result<bool> make_ready() override {
     const std::lock_guard hold(mutex_);
     label_.reset();

@@ -22,8 +22,11 @@ class Watched {
   virtual bool ended_well() = 0;
   /// How often somebody has asked this process for a checkpoint, by a signal.
   virtual std::int64_t wishes() = 0;
-  /// Waits so long, or until one of the two changes.
+  /// Waits so long, or until one of the two changes from what it is when this is called: an end just before
+  /// it is not seen.
   virtual void pause(Micros length) = 0;
+  /// Waits until it has ended.
+  virtual void wait_for_end() = 0;
 
   /// Makes ready to ask: no done file of an earlier state is there.  False: it cannot be asked yet.
   virtual Result<bool> make_ready() = 0;
