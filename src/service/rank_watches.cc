@@ -23,18 +23,7 @@ constexpr std::size_t kMostWoken = 128;
 constexpr std::chrono::seconds kLeastTimesPause{10};
 constexpr std::chrono::seconds kGatherTimes{2};  // the nodes of a job tell at about the same time
 constexpr std::chrono::seconds kJitter{1};       // reports take their time, some more than others
-constexpr std::chrono::seconds kSuspicious{30};  // shorter ones are of no interest when it has ended
 constexpr int kPatience = 3;                     // times the longest wait of all that ended by itself
-
-// (Ranks that were ended one after the other would speak of that.)
-void note_suspicion(std::optional<hang::Judgement>& suspected, const hang::Judgement& now) {
-  const bool ends = std::ranges::any_of(
-      now.groups, [](const RankGroup& group) { return group.standing == Standing::ended; });
-  if (now.word == hang::Word::progress && !now.nobody)
-    suspected.reset();
-  else if (now.word == hang::Word::suspicion && !ends && std::max(now.held, now.nowhere) >= kSuspicious)
-    suspected = now;
-}
 
 }  // namespace
 
@@ -205,7 +194,7 @@ void RankWatches::judge(JobId id) {
   // Who waits less long than a moment ago has gone on between.
   if (!all_wait || now.held + kJitter < job.waiting) job.ended_wait = std::max(job.ended_wait, job.waiting);
   job.waiting = all_wait ? now.held : Micros(0);
-  note_suspicion(job.suspected, now);
+  job.suspected.take(now, loop_.now());
   // (Told again where it has become certain: only then may it cost the run its life.)
   if (now.word == hang::Word::hang && (!job.told || (now.proven && !job.told_proven))) {
     job.told = true;
@@ -220,8 +209,8 @@ void RankWatches::judge(JobId id) {
 
 // The engine says whether it ended badly.
 void RankWatches::tell_end(const Job& job) {
-  if (job.suspected && !job.told)
-    tell(job, kHangSuspected, Json::object({{"judgement", to_json(*job.suspected)}}));
+  if (const auto& suspected = job.suspected.standing(); suspected && !job.told)
+    tell(job, kHangSuspected, Json::object({{"judgement", to_json(*suspected)}}));
 }
 
 void RankWatches::tell(const Job& job, std::string_view kind, Json body) {

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "engine/hang/judge.h"
+#include "engine/hang/last_suspicion.h"
 #include "ports/lifetime.h"
 #include "service/controller.h"
 #include "service/starved_watch.h"
@@ -51,8 +52,7 @@ class RankWatches {
     std::map<std::string, hang::NodeWord> words;  ///< by node
     std::optional<hang::Judgement> judged;
     bool told = false, told_proven = false;
-    /// The last suspicion, where it has lasted: if the run ends so, that is told.
-    std::optional<hang::Judgement> suspected;
+    hang::LastSuspicion suspected;  ///< if the run ends so, that is told
     /// The longest time for which all ranks waited and then went on: a program that does such things needs
     /// more patience.
     Micros ended_wait{0}, waiting{0};

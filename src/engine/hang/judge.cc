@@ -278,10 +278,16 @@ Judgement judge(const std::map<std::string, NodeWord>& words, const std::vector<
     return one.second.count(Standing::ended) == one.second.seen;
   });
   Micros nowhere = silent.empty() ? Micros::max() : Micros(0);
-  for (const auto& [name, world] : worlds) nowhere = std::min(nowhere, world.nowhere);
+  for (const auto& [name, world] : worlds) {
+    nowhere = std::min(nowhere, world.nowhere);
+    j.ranks += world.seen - world.count(Standing::ended);
+  }
   // One goes on: so does the job.
-  if (std::ranges::any_of(worlds, [](const auto& one) { return goes_on(one.second); }))
-    return judge_busy(worlds, nowhere, policy);
+  if (std::ranges::any_of(worlds, [](const auto& one) { return goes_on(one.second); })) {
+    Judgement busy = judge_busy(worlds, nowhere, policy);
+    busy.ranks = j.ranks;
+    return busy;
+  }
   for (auto& [name, world] : worlds) findings.push_back(judge_world(world, policy, network, silent.empty()));
   if (findings.empty()) {
     Judgement none;

@@ -77,6 +77,7 @@ struct Judgement {
   std::string unproven;  ///< why it is not; "" for progress, and where it is
   /// For so long nothing showed that any rank got on, whatever it seemed to do: RankGroup::nowhere of all.
   Micros nowhere{0};
+  std::size_t ranks = 0;  ///< that it speaks of: they were seen of late, and have not ended
 };
 
 /// `nodes`: all nodes of the job.  Those of them that have no rank of it (an empty report) must be heard,

@@ -62,6 +62,17 @@ Judgement of(NodeWord a, NodeWord b, const Policy& policy = {}) {
   return judge({{"n1", std::move(a)}, {"n2", std::move(b)}}, {"n1", "n2"}, policy, kNow);
 }
 
+TEST(Judge, SaysOfHowManyRanksItSpeaks) {
+  const auto ended = group(Standing::ended, "3", "", "", 9s);
+  const auto moves = group(Standing::moves, "3", "", "main", 1s);
+  EXPECT_EQ(of(word({reduce("0-1", 9s)}), word({reduce("2-3", 9s)})).ranks, 4u);
+  EXPECT_EQ(of(word({reduce("0-1", 9s)}), word({reduce("2", 9s), moves})).ranks, 4u) << "it goes on";
+  EXPECT_EQ(of(word({reduce("0-1", 9s)}), word({reduce("2", 9s), ended})).ranks, 3u);
+  EXPECT_EQ(of(word({reduce("0-1", 9s)}), word({reduce("2", 9s)})).ranks, 3u) << "one is not seen";
+  EXPECT_EQ(of(word({reduce("0-1", 9s)}), word({reduce("2-3", 9s)}, 10min)).ranks, 2u) << "a silent node";
+  EXPECT_EQ(of(word({}), word({ended})).ranks, 0u);
+}
+
 TEST(Judge, EachCase) {
   const Micros long_ago = 40min;
   const auto other = [&](Standing standing, Micros held) {
