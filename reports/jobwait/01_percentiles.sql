@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- title: How long jobs wait
 -- needs: wait_s
--- chart: box x=part low=p10 q1=p25 median=p50 q3=p75 high=p90 log=y
+-- chart: box x=part low=p10 q1=p25 median=p50 q3=p75 high=p90 most=most count=jobs log=y
 -- units: jobs=jobs mean=s p10=s p25=s p50=s p75=s p90=s p99=s most=s
 -- words: part
 -- note: The box holds the middle half of the jobs, the whiskers 8 of 10; p90 is what 9 of 10 jobs stay under. "submit to eligible" is a wait for other jobs, a start time or a limit of the user; only "eligible to start" can be helped by more nodes or another scheduling policy.

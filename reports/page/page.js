@@ -225,7 +225,9 @@ function timeTicks(times, width, grain) {
 function timeAxis(paint, times, width, grain) {
   const axis = plainTimeAxis(paint), own = timeTicks(times, width, grain);
   if (own?.ticks.length > 1) {
-    axis.axisLabel = {...axis.axisLabel, customValues: own.ticks, formatter: own.label};
+    // A label at the end of the axis would be cut in half.
+    const begins = Math.min(...times), ends = Math.max(...times), beside = ((ends - own.ticks.at(-1)) / Math.max(ends - begins, 1)) * width;
+    axis.axisLabel = {...axis.axisLabel, customValues: own.ticks, formatter: own.label, ...(beside < 24 ? {alignMaxLabel: 'right'} : {})};
     axis.axisTick = {...axis.axisTick, customValues: own.ticks};
   }
   return axis;
@@ -565,6 +567,8 @@ function sharedStart(labels) {
   return shared.replace(/[\s,:(\u00b7-]*\S?$/u, (end) => (labels.every((label) => label === shared) ? end : '')).trim();
 }
 
+const kFew = 10;  // a box or a cell of fewer jobs says little
+
 function boxes(report, width, paint) {
   const [x] = columnsOf(report, 'x'), parts = ['low', 'q1', 'median', 'q3', 'high'].map((name) => columnsOf(report, name)[0]);
   const rows = inOrder(report.rows.filter((row) => parts.every((part) => typeof row[part] === 'number')), report.columns[x], (row) => row[x]);
@@ -572,7 +576,10 @@ function boxes(report, width, paint) {
   const most = Math.min(rows.length, kMost);
   if (most < rows.length) report.note = say('page.top', most, plain(report.total, 0));
   const shown = rows.slice(0, most), labels = shown.map((row) => text(row[x], report.columns[x]));
-  const held = shown.flatMap((row) => parts.map((part) => row[part]));
+  // The extremes stand beyond the whiskers; a column may hold only one of them, and a row may lack it.
+  const extremes = ['least', 'most'].map((name) => columnsOf(report, name, false)[0]).filter((at) => at !== undefined);
+  const held = shown.flatMap((row) => [...parts, ...extremes].map((part) => row[part])).filter((value) => typeof value === 'number');
+  const [n] = columnsOf(report, 'count', false), few = (row) => n !== undefined && typeof row[n] === 'number' && row[n] < kFew;
   const upright = labels.length <= 8 && widest(labels) < (width - 80) / labels.length && width > 520;
   const axis = figureAxis(paint, column, held, {log, splits: width < 480 && !upright ? 3 : 5});
   // The axis is of one quantity; which of its quantiles box and whiskers are is said below.
@@ -582,7 +589,7 @@ function boxes(report, width, paint) {
   // A log axis has no 0: what is not above its lower end is drawn at it; the tooltip says the true figures.
   const floor = axis.type === 'log' ? axis.min : -Infinity;
   const option = {...common(paint, {trigger: 'item'})};
-  const series = {type: 'boxplot', data: shown.map((row) => parts.map((part) => Math.max(row[part], floor))), boxWidth: [8, upright ? 54 : 16],
+  const series = {type: 'boxplot', data: shown.map((row) => ({value: parts.map((part) => Math.max(row[part], floor)), itemStyle: few(row) ? {opacity: 0.35} : undefined})), boxWidth: [8, upright ? 54 : 16],
                   itemStyle: {color: paint.scale[1], borderColor: paint.series[0], borderWidth: 1.4}, emphasis: {itemStyle: {borderWidth: 2}}};
   let height;
   if (upright) {
@@ -599,15 +606,21 @@ function boxes(report, width, paint) {
     });
     height = body + 56;
   }
+  const beyond = shown.flatMap((row, place) => extremes.filter((at) => typeof row[at] === 'number' && (row[at] < row[parts[0]] || row[at] > row[parts[4]]))
+    .map((at) => ({place, value: upright ? [place, Math.max(row[at], floor)] : [Math.max(row[at], floor), place]})));
   option.series = [series];
+  if (beyond.length) {
+    option.series.push({type: 'scatter', data: beyond, symbol: 'circle', symbolSize: 6, itemStyle: {color: 'transparent', borderColor: paint.series[0], borderWidth: 1.2}});
+    report.note = [report.note, say('page.extremes')].filter(Boolean).join(' ');
+  }
+  if (shown.some(few)) report.note = [report.note, say('page.few_boxes', kFew)].filter(Boolean).join(' ');
+  const told = extremes.length === 2 ? [extremes[0], ...parts, extremes[1]] : [...parts, ...extremes];
   option.tooltip.formatter = (point) => {
-    const row = shown[point.dataIndex];
-    return tip(labels[point.dataIndex], [...parts].reverse().map((part) => ['', report.columns[part].label, amount(row[part], report.columns[part])]));
+    const place = point.data.place ?? point.dataIndex, row = shown[place];
+    return tip(labels[place], [...(n === undefined ? told : [n, ...told])].reverse().map((part) => ['', report.columns[part].label, amount(row[part], report.columns[part])]));
   };
   return {option, height};
 }
-
-const kFew = 10;  // a cell of fewer jobs says little
 
 function heatmap(report, width, paint) {
   const [x] = columnsOf(report, 'x'), [y] = columnsOf(report, 'y'), [v] = columnsOf(report, 'value'), column = report.columns[v];

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- title: Percentiles of the wait by class
 -- needs: wait_s
--- chart: box x=name low=p10 q1=p25 median=p50 q3=p75 high=p90 log=y
+-- chart: box x=name low=p10 q1=p25 median=p50 q3=p75 high=p90 most=most count=jobs log=y
 -- units: jobs=jobs mean=s p10=s p25=s p50=s p75=s p90=s p95=s p99=s most=s
 -- param: of text partition class of jobs: partition, qos, account, user, application, size, run_time or cluster
 -- param: top integer 20 how many, those with most jobs; 0: all

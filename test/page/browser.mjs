@@ -168,6 +168,11 @@ async function check_odd() {
   await same('odd.quantiles', '[option.xAxis[0].name, option.yAxis[0].name].filter((name) => /^Cores/i.test(name ?? "")).length', 1);
   check(!JSON.stringify(await shown('odd.quantiles', '[option.xAxis[0].name, option.yAxis[0].name]')).includes('\u00b7'), 'an axis is called by all its quantiles');
   check((await note('odd.quantiles')).startsWith('Box: from 25 % to 75 % of the jobs'), 'the quantiles are said: ' + await note('odd.quantiles'));
+  // The extremes stand beyond the whiskers, and the axis has room for them.
+  await same('odd.quantiles', 'option.series[1].data.map((point) => [point.place, Math.max(...point.value)])', [[0, 0.5], [0, 90]]);
+  check((await note('odd.quantiles')).includes('Circles: the least and the most'), 'the circles are said: ' + await note('odd.quantiles'));
+  await same('odd.quantiles', 'option.series[0].data.map((box) => box.itemStyle?.opacity ?? 1)', [1, 0.35]);
+  check((await note('odd.quantiles')).includes('fewer than 10 jobs'), 'a box of few jobs says so: ' + await note('odd.quantiles'));
   // What is unknown is a gap, not a 0.
   await same('odd.profile', 'option.series[0].data.map((point) => point[0])', [1, 0.5, null, 0.25, 1]);
   check((await note('odd.profile')).includes('A gap in a line'), 'the gap is said: ' + await note('odd.profile'));
@@ -191,9 +196,9 @@ async function check_dark() {
   await run(`document.getElementById('theme').click()`);
   await settle();
   check(await run('getComputedStyle(document.body).backgroundColor') !== light, 'the button makes it dark');
-  await checkDrawn('dark');
+  const charts = await checkDrawn('dark');
   await picture('dark');
-  if (pictures) for (const id of ['systatus.summary', 'systatus.use', 'systatus.states', 'use.classes', 'use.wait', 'use.week', 'appfeature.radar', 'appfeature.broken']) await picture('dark-' + id, `[id="${id}"]`);
+  for (const chart of charts) await picture('dark-' + chart.id, `[id="${chart.id}"]`);
   await run(`document.getElementById('theme').click()`);
   check(await run('getComputedStyle(document.body).backgroundColor') === light, 'and light again');
   await theme('dark');

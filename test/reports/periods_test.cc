@@ -150,7 +150,8 @@ class Periods : public Shipped, public testing::WithParamInterface<unsigned> {
     for (Plugin& plugin : plugins_)
       for (ReportSpec& spec : plugin.reports)
         for (Parameter& parameter : spec.parameters) {
-          if (parameter.name == "top" || parameter.name == "users" || parameter.name == "sample")
+          if (parameter.name == "top" || parameter.name == "users" || parameter.name == "sizes" ||
+              parameter.name == "sample")
             parameter.value = "90000";
           if (spec.id() == "floods.bursts" && parameter.name == "jobs") parameter.value = "1";
           if (spec.id() == "floods.bursts" && parameter.name == "seconds") parameter.value = "100000";

@@ -20,10 +20,10 @@ TEST_F(Shipped, RankNoUsersWhereTheLogNamesNone) {
   for (const ReportResult& result : document->results)
     if (result.outcome == Outcome::left_out && result.why.find("user_name") != result.why.npos)
       left_out.push_back(result.spec.id());
-  EXPECT_THAT(left_out,
-              testing::UnorderedElementsAre("accounts.users", "cpuutilz.people", "efficiency.wasted",
-                                            "floods.bursts", "gpu.user", "idle.users", "limits.users",
-                                            "memutilz.over_request", "people.months", "quality.audit"));
+  EXPECT_THAT(left_out, testing::UnorderedElementsAre(
+                            "accounts.users", "appfeature.people", "appfeature.users", "cpuutilz.people",
+                            "efficiency.wasted", "floods.bursts", "gpu.user", "idle.users", "limits.users",
+                            "memutilz.over_request", "people.months", "quality.audit"));
 }
 
 // A job that touches the period and ends months after it would add bars to the right of it.
