@@ -588,6 +588,7 @@ function boxes(report, width, paint) {
   if (quantiles.every(Boolean)) report.note = [report.note, say('page.box', quantiles[1], quantiles[3], quantiles[0], quantiles[4])].filter(Boolean).join(' ');
   // A log axis has no 0: what is not above its lower end is drawn at it; the tooltip says the true figures.
   const floor = axis.type === 'log' ? axis.min : -Infinity;
+  if (held.some((value) => value < floor)) report.note = [report.note, say('page.at_floor')].filter(Boolean).join(' ');
   const option = {...common(paint, {trigger: 'item'})};
   const series = {type: 'boxplot', data: shown.map((row) => ({value: parts.map((part) => Math.max(row[part], floor)), itemStyle: few(row) ? {opacity: 0.35} : undefined})), boxWidth: [8, upright ? 54 : 16],
                   itemStyle: {color: paint.scale[1], borderColor: paint.series[0], borderWidth: 1.4}, emphasis: {itemStyle: {borderWidth: 2}}};

@@ -6,9 +6,14 @@
 -- note: One row for each end of a run after which the same job was submitted again. lost_core_h is what those runs used; a checkpoint would have kept it. NODE_FAIL is the machine's, PREEMPTED the policy's, REQUEUED a person's or a script's.
 -- counts: ended amounts
 -- left out: Runs that the log does not hold: sacct shows them only with --duplicates. Jobs of which no run ended as REQUEUED, PREEMPTED, NODE_FAIL or BOOT_FAIL or has Restarts are not looked at. Jobs with the same id of another user or name (ids begin again) are not taken for one job.
-WITH again AS (  -- of all runs of a job, also those outside of the period, the one submitted last
+WITH here AS (SELECT job_id_raw FROM j WHERE ended_here OR ran_here),
+suspects AS (
+  SELECT job_id_raw FROM runs SEMI JOIN here USING (job_id_raw)
+  WHERE restarts > 0 OR list_contains(['REQUEUED', 'REQUEUE_HOLD', 'PREEMPTED', 'NODE_FAIL', 'BOOT_FAIL'], state)
+),
+again AS (  -- of all runs of a job, also those outside of the period, the one submitted last
   SELECT cluster, job_id_raw, user_name, job_name, max(submit_time) AS last
-  FROM jobs SEMI JOIN (SELECT job_id_raw FROM jobs WHERE restarts > 0 OR state IN ('REQUEUED', 'REQUEUE_HOLD', 'PREEMPTED', 'NODE_FAIL', 'BOOT_FAIL')) USING (job_id_raw)
+  FROM runs SEMI JOIN suspects USING (job_id_raw)
   GROUP BY ALL HAVING count(*) > 1
 )
 SELECT coalesce(state, '(none)') AS cause, count(*) FILTER (WHERE ended_here) AS runs, nullif(count(DISTINCT j.user_name), 0) AS users,

@@ -8,10 +8,15 @@
 -- note: runs are those that the log holds and that ended in the period, states those of all its runs; restarts is what Slurm counted. delay is first submission to last. A job that runs again and again without an end hits the same bad node or the same fault: hold it and look.
 -- counts: ended amounts
 -- left out: Jobs that ran once, and jobs of which no run ended as REQUEUED, PREEMPTED, NODE_FAIL or BOOT_FAIL or has Restarts. Core-hours of runs that the log does not hold.
-WITH whole AS (  -- of all runs of a job, also those outside of the period
+WITH here AS (SELECT job_id_raw FROM j WHERE ended_here OR ran_here),
+suspects AS (
+  SELECT job_id_raw FROM runs SEMI JOIN here USING (job_id_raw)
+  WHERE restarts > 0 OR list_contains(['REQUEUED', 'REQUEUE_HOLD', 'PREEMPTED', 'NODE_FAIL', 'BOOT_FAIL'], state)
+),
+whole AS (  -- of all runs of a job, also those outside of the period
   SELECT cluster, job_id_raw, user_name, job_name, count(*) AS runs, max(restarts) AS restarts, max(submit_time) AS last,
          string_agg(state, ', ' ORDER BY submit_time) AS states, (epoch_us(max(submit_time)) - epoch_us(min(submit_time))) / 3600e6 AS delay
-  FROM jobs SEMI JOIN (SELECT job_id_raw FROM jobs WHERE restarts > 0 OR state IN ('REQUEUED', 'REQUEUE_HOLD', 'PREEMPTED', 'NODE_FAIL', 'BOOT_FAIL')) USING (job_id_raw)
+  FROM runs SEMI JOIN suspects USING (job_id_raw)
   GROUP BY cluster, job_id_raw, user_name, job_name
   HAVING count(*) > 1 OR max(restarts) > 0
 ),

@@ -46,6 +46,7 @@ constexpr std::array kScriptWords = {
     Word{"page.extremes", "Circles: the least and the most, where they lie beyond the whiskers."},
     Word{"page.over_scale", "Cells above the scale: {}. It ends at {}; the highest is {} (red frame)."},
     Word{"page.few", "Pale cells hold fewer than {} jobs, as many as they say."},
+    Word{"page.at_floor", "What is less than the axis begins with, such as 0, is drawn at its beginning."},
     Word{"page.few_boxes", "Pale boxes hold fewer than {} jobs."},
     Word{"page.gaps", "A gap in a line: that figure is unknown."},
     Word{"page.no_chart", "The chart cannot be drawn ({}); its figures are in the table."},

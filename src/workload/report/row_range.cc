@@ -26,17 +26,30 @@ std::vector<RowRange> joined(std::vector<RowRange> ranges) {
   return ranges;
 }
 
+struct Found {
+  std::vector<RowRange> rows;
+  std::optional<std::pair<std::int64_t, std::int64_t>> ids;
+};
+
 // By blocks: one job that never ended, of years ago, has something in each period since.
-Result<std::vector<RowRange>> rows_of(duck::Connection& connection, const Bounds& bounds, std::int64_t all) {
-  if (bounds.none()) return std::vector<RowRange>();
+Result<Found> rows_of(duck::Connection& connection, const Bounds& bounds, std::int64_t all) {
+  Found period;
+  if (bounds.none()) return period;
   auto found = connection.query(
-      fmt::format("SELECT min(rowid), max(rowid) FROM jobs WHERE {} GROUP BY rowid // {} ORDER BY 1",
+      fmt::format("SELECT min(rowid), max(rowid), min(job_id_raw), max(job_id_raw) FROM jobs WHERE {} "
+                  "GROUP BY rowid // {} ORDER BY 1",
                   touches_sql(bounds), kBlock));
   if (!found) return fail(std::move(found.error()).in("looking where the jobs of the period stand"));
-  std::vector<RowRange> ranges;
+  std::vector<RowRange>& ranges = period.rows;
+  period.ids = {0, -1};  // of none
   std::int64_t read = 0;
   for (const auto& row : found->rows) {
     const RowRange here{std::get<std::int64_t>(row[0]), std::get<std::int64_t>(row[1])};
+    if (const auto* least = std::get_if<std::int64_t>(&row[2])) {
+      const bool first = period.ids->second < period.ids->first;
+      period.ids = {first ? *least : std::min(period.ids->first, *least),
+                    std::max(period.ids->second, std::get<std::int64_t>(row[3]))};
+    }
     read += here.last / kBlock - here.first / kBlock + 1;
     if (!ranges.empty() && here.first / kBlock == ranges.back().last / kBlock + 1)
       ranges.back().last = here.last;
@@ -44,13 +57,15 @@ Result<std::vector<RowRange>> rows_of(duck::Connection& connection, const Bounds
       ranges.push_back(here);
   }
   if (ranges.empty()) ranges.push_back({0, -1});
-  return read * kBlock * 2 < all + kBlock ? joined(std::move(ranges)) : std::vector<RowRange>();
+  if (read * kBlock * 2 >= all + kBlock) return Found();
+  ranges = joined(std::move(ranges));
+  return period;
 }
 
 }  // namespace
 
 Status find_rows(duck::Connection& connection, ViewOrder& order) {
-  order.rows.clear(), order.compare_rows.clear();
+  order.rows.clear(), order.compare_rows.clear(), order.ids.reset();
   // Where jobs are guessed from others like them, the others may stand anywhere.
   if (order.filter.like) return {};
   auto tables =
@@ -60,11 +75,12 @@ Status find_rows(duck::Connection& connection, ViewOrder& order) {
   if (!all) return fail(std::move(all.error()));
   auto rows = rows_of(connection, {order.filter.from, order.filter.to}, *all);
   if (!rows) return fail(std::move(rows.error()));
-  order.rows = std::move(*rows);
+  order.rows = std::move(rows->rows);
+  order.ids = rows->ids;
   if (!order.compare) return {};
   auto compared = rows_of(connection, {order.compare->from, order.compare->to}, *all);
   if (!compared) return fail(std::move(compared.error()));
-  order.compare_rows = std::move(*compared);
+  order.compare_rows = std::move(compared->rows);
   return {};
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a report's SQL sees: j, j2, j_all, period, period2, users, accounts and coverage, made as temporary
-// views over the store.
+// What a report's SQL sees: j, j2, j_all, runs, period, period2, users, accounts and coverage, made as
+// temporary views over the store.
 //
 // j, j2 and j_all are plain views: a SELECT pays only for the columns that it names.  All of it is SQL text,
 // so that executables and anyone's DuckDB can have the same views (doc/formats/report.md, "What SQL may
@@ -49,6 +49,8 @@ struct ViewOrder {
   std::vector<TimeZone::Change> zone;
   /// All jobs of the period, and of the one to compare with, stand there (row_range.h); empty: anywhere.
   std::vector<RowRange> rows, compare_rows;
+  /// The least and the greatest job_id_raw of the jobs of the period, where `rows` were found.
+  std::optional<std::pair<std::int64_t, std::int64_t>> ids;
 };
 
 /// Statements that make the views on a connection to a store.  Reads from `connection` only which times it

@@ -102,11 +102,13 @@ TEST_F(Views, OfAPeriodHaveTheJobsThatLivedInIt) {
 // A store of years: what a month is asked of stands in a few blocks of it, and that changes nothing else.
 TEST_F(Views, OfAPeriodReadTheBlocksInWhichItsJobsStand) {
   const auto more = [&](const char* year) {
-    const Status added = connection().execute(fmt::format(
-        "INSERT INTO jobs (job_id, state, submit_time, start_time, end_time, elapsed, cpus) SELECT "
-        "'{0}-' || i, 'COMPLETED', t, t, t + INTERVAL 1 HOUR, 3600, 2 FROM (SELECT i, TIMESTAMP "
-        "'{0}-01-01' + to_minutes(i) AS t FROM range(400000) AS r(i))",
-        year));
+    const Status added =
+        connection().execute(fmt::format("INSERT INTO jobs (job_id, job_id_raw, state, submit_time, "
+                                         "start_time, end_time, elapsed, cpus) SELECT "
+                                         "'{0}-' || i, {0} * 1000000 + i, 'COMPLETED', t, t, t + INTERVAL 1 "
+                                         "HOUR, 3600, 2 FROM (SELECT i, TIMESTAMP "
+                                         "'{0}-01-01' + to_minutes(i) AS t FROM range(400000) AS r(i))",
+                                         year));
     ASSERT_TRUE(added) << added.error().line();
   };
   more("2022"), more("2023");
@@ -129,12 +131,22 @@ TEST_F(Views, OfAPeriodReadTheBlocksInWhichItsJobsStand) {
   EXPECT_GT(order_.compare_rows[1].first, 400'005);
   EXPECT_EQ(ids(), whole);
   const std::string compared = ask("SELECT count(*), sum(core_h) FROM j2");
+  // Runs are those of the period's ids.
+  of("2022-02-01T00:00:00", "2022-02-02T00:00:00");
+  ASSERT_TRUE(find_rows(connection(), order_));
+  make();
+  EXPECT_EQ(ask("SELECT count(*) FROM j JOIN runs USING (job_id_raw)"),
+            ask("SELECT count(*) FROM j JOIN jobs USING (job_id_raw)"));
+  EXPECT_EQ(ask("SELECT count(*) < 2000 FROM runs WHERE job_id_raw > 1000000000"), "yes\n");
   of("2020-01-01T00:00:00", "2020-02-01T00:00:00");
   ASSERT_TRUE(find_rows(connection(), order_));
   EXPECT_EQ(ids(), compared) << "no job";
+  EXPECT_EQ(ask("SELECT count(*) FROM runs"), "0\n");
   of("2021-01-01T00:00:00", "2023-12-01T00:00:00");
   ASSERT_TRUE(find_rows(connection(), order_));
   EXPECT_TRUE(order_.rows.empty()) << "it would save nothing";
+  make();
+  EXPECT_EQ(ask("SELECT count(*) FROM runs"), ask("SELECT count(*) FROM jobs"));
 }
 
 TEST_F(Views, WithoutAComparisonHaveNoSecondPeriod) {
