@@ -29,7 +29,7 @@ std::string with_jobs(const ViewOrder& order, const std::string& table, const st
   ViewOrder whenever = order;
   whenever.filter.from.reset();
   whenever.filter.to.reset();
-  whenever.rows.clear();
+  whenever.stand = {};
   static const std::set<std::string> wanted = {"job_id_raw",  "cluster", "user_name", "account",
                                                "partition",   "nodes",   "cores",     "application",
                                                "submit_time", "restarts"};

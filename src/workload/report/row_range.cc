@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "workload/report/in_period.h"
 
@@ -26,30 +27,37 @@ std::vector<RowRange> joined(std::vector<RowRange> ranges) {
   return ranges;
 }
 
-struct Found {
-  std::vector<RowRange> rows;
-  std::optional<std::pair<std::int64_t, std::int64_t>> ids;
+// Of a column, over the blocks; of none the least is greater than the most.
+struct Extent {
+  std::int64_t least = std::numeric_limits<std::int64_t>::max(),
+               most = std::numeric_limits<std::int64_t>::min();
+  void take(const duck::Value& from, const duck::Value& to) {
+    const auto* first = std::get_if<std::int64_t>(&from);
+    if (first == nullptr) return;
+    least = std::min(least, *first);
+    most = std::max(most, std::get<std::int64_t>(to));
+  }
 };
 
 // By blocks: one job that never ended, of years ago, has something in each period since.
-Result<Found> rows_of(duck::Connection& connection, const Bounds& bounds, std::int64_t all) {
-  Found period;
-  if (bounds.none()) return period;
+Result<Stand> rows_of(duck::Connection& connection, const Bounds& bounds, std::int64_t all) {
+  Stand stand;
+  if (bounds.none()) return stand;
   auto found = connection.query(
-      fmt::format("SELECT min(rowid), max(rowid), min(job_id_raw), max(job_id_raw) FROM jobs WHERE {} "
+      fmt::format("SELECT min(rowid), max(rowid), min(job_id_raw), max(job_id_raw), epoch_us(min(end_time)), "
+                  "epoch_us(max(end_time)), count(*) = count(end_time) FROM jobs WHERE {} "
                   "GROUP BY rowid // {} ORDER BY 1",
                   touches_sql(bounds), kBlock));
   if (!found) return fail(std::move(found.error()).in("looking where the jobs of the period stand"));
-  std::vector<RowRange>& ranges = period.rows;
-  period.ids = {0, -1};  // of none
+  std::vector<RowRange>& ranges = stand.rows;
+  Extent ids, ends;
+  bool all_end = true;
   std::int64_t read = 0;
   for (const auto& row : found->rows) {
     const RowRange here{std::get<std::int64_t>(row[0]), std::get<std::int64_t>(row[1])};
-    if (const auto* least = std::get_if<std::int64_t>(&row[2])) {
-      const bool first = period.ids->second < period.ids->first;
-      period.ids = {first ? *least : std::min(period.ids->first, *least),
-                    std::max(period.ids->second, std::get<std::int64_t>(row[3]))};
-    }
+    ids.take(row[2], row[3]);
+    ends.take(row[4], row[5]);
+    all_end = all_end && std::get<bool>(row[6]);
     read += here.last / kBlock - here.first / kBlock + 1;
     if (!ranges.empty() && here.first / kBlock == ranges.back().last / kBlock + 1)
       ranges.back().last = here.last;
@@ -57,15 +65,19 @@ Result<Found> rows_of(duck::Connection& connection, const Bounds& bounds, std::i
       ranges.push_back(here);
   }
   if (ranges.empty()) ranges.push_back({0, -1});
-  if (read * kBlock * 2 >= all + kBlock) return Found();
+  if (read * kBlock * 2 >= all + kBlock) return Stand();
   ranges = joined(std::move(ranges));
-  return period;
+  stand.ids =
+      ids.least <= ids.most ? std::pair(ids.least, ids.most) : std::pair<std::int64_t, std::int64_t>(0, -1);
+  if (all_end && ends.least <= ends.most)
+    stand.ends = std::pair(from_micros(ends.least), from_micros(ends.most));
+  return stand;
 }
 
 }  // namespace
 
 Status find_rows(duck::Connection& connection, ViewOrder& order) {
-  order.rows.clear(), order.compare_rows.clear(), order.ids.reset();
+  order.stand = order.compare_stand = {};
   // Where jobs are guessed from others like them, the others may stand anywhere.
   if (order.filter.like) return {};
   auto tables =
@@ -75,12 +87,11 @@ Status find_rows(duck::Connection& connection, ViewOrder& order) {
   if (!all) return fail(std::move(all.error()));
   auto rows = rows_of(connection, {order.filter.from, order.filter.to}, *all);
   if (!rows) return fail(std::move(rows.error()));
-  order.rows = std::move(rows->rows);
-  order.ids = rows->ids;
+  order.stand = std::move(*rows);
   if (!order.compare) return {};
   auto compared = rows_of(connection, {order.compare->from, order.compare->to}, *all);
   if (!compared) return fail(std::move(compared.error()));
-  order.compare_rows = std::move(compared->rows);
+  order.compare_stand = std::move(*compared);
   return {};
 }
 

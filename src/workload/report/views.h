@@ -41,16 +41,22 @@ struct RowRange {
   std::int64_t first = 0, last = -1;
 };
 
+/// Where the jobs of a period stand in the table `jobs` (row_range.h).
+struct Stand {
+  std::vector<RowRange> rows;  ///< empty: anywhere, and nothing else is said
+  /// The least and the greatest of their ends, where each has one.
+  std::optional<std::pair<TimePoint, TimePoint>> ends;
+  /// The same of their job_id_raw, of those that have one.
+  std::optional<std::pair<std::int64_t, std::int64_t>> ids;
+};
+
 struct ViewOrder {
   Filter filter;
   std::optional<Period> compare;
   Site site;
   /// TimeZone::changes() of the report's zone; empty: UTC.
   std::vector<TimeZone::Change> zone;
-  /// All jobs of the period, and of the one to compare with, stand there (row_range.h); empty: anywhere.
-  std::vector<RowRange> rows, compare_rows;
-  /// The least and the greatest job_id_raw of the jobs of the period, where `rows` were found.
-  std::optional<std::pair<std::int64_t, std::int64_t>> ids;
+  Stand stand, compare_stand;  ///< of the period, and of the one to compare with
 };
 
 /// Statements that make the views on a connection to a store.  Reads from `connection` only which times it

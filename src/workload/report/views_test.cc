@@ -123,12 +123,13 @@ TEST_F(Views, OfAPeriodReadTheBlocksInWhichItsJobsStand) {
   order_.compare = Period{utc("2023-02-01T00:00:00"), utc("2023-02-02T00:00:00")};
   const std::string whole = ids();
   ASSERT_TRUE(find_rows(connection(), order_));
-  ASSERT_EQ(order_.rows.size(), 1u);
-  EXPECT_EQ(order_.rows[0].last, 4);
+  ASSERT_EQ(order_.stand.rows.size(), 1u);
+  EXPECT_EQ(order_.stand.rows[0].last, 4);
+  EXPECT_FALSE(order_.stand.ends) << "job 5 has none";
   // Job 5 runs since 2021: it has something in each later period.
-  ASSERT_EQ(order_.compare_rows.size(), 2u);
-  EXPECT_EQ(order_.compare_rows[0].last, 4);
-  EXPECT_GT(order_.compare_rows[1].first, 400'005);
+  ASSERT_EQ(order_.compare_stand.rows.size(), 2u);
+  EXPECT_EQ(order_.compare_stand.rows[0].last, 4);
+  EXPECT_GT(order_.compare_stand.rows[1].first, 400'005);
   EXPECT_EQ(ids(), whole);
   const std::string compared = ask("SELECT count(*), sum(core_h) FROM j2");
   // Runs are those of the period's ids.
@@ -144,9 +145,34 @@ TEST_F(Views, OfAPeriodReadTheBlocksInWhichItsJobsStand) {
   EXPECT_EQ(ask("SELECT count(*) FROM runs"), "0\n");
   of("2021-01-01T00:00:00", "2023-12-01T00:00:00");
   ASSERT_TRUE(find_rows(connection(), order_));
-  EXPECT_TRUE(order_.rows.empty()) << "it would save nothing";
+  EXPECT_TRUE(order_.stand.rows.empty()) << "it would save nothing";
   make();
   EXPECT_EQ(ask("SELECT count(*) FROM runs"), ask("SELECT count(*) FROM jobs"));
+}
+
+TEST_F(Views, OfAPeriodFindJobsByTheirEndsWhereEachHasOne) {
+  ASSERT_TRUE(connection().execute(
+      "INSERT INTO jobs (job_id, job_id_raw, state, submit_time, start_time, end_time, elapsed, cpus) SELECT "
+      "i, i, 'COMPLETED', t, t, t + INTERVAL 1 HOUR, 3600, 2 FROM (SELECT i, TIMESTAMP '2022-01-01' + "
+      "to_minutes(i) AS t FROM range(700000) AS r(i))"));
+  order_.filter.from = utc("2022-02-01T00:00:00"), order_.filter.to = utc("2022-02-02T00:00:00");
+  const auto ids = [&] {
+    make();
+    return ask("SELECT job_id, within FROM j ORDER BY job_id");
+  };
+  const std::string whole = ids();
+  ASSERT_TRUE(find_rows(connection(), order_));
+  EXPECT_FALSE(order_.stand.ends) << "job 5 has none";
+  EXPECT_EQ(ids(), whole);
+  order_.stand = {};
+  ASSERT_TRUE(connection().execute("DELETE FROM jobs WHERE end_time IS NULL"));
+  const std::string ended = ids();
+  EXPECT_NE(ended, whole);
+  ASSERT_TRUE(find_rows(connection(), order_));
+  ASSERT_TRUE(order_.stand.ends);
+  EXPECT_EQ(order_.stand.ends->first, utc("2022-02-01T00:00:00"));
+  EXPECT_EQ(order_.stand.ends->second, utc("2022-02-02T00:59:00"));
+  EXPECT_EQ(ids(), ended);
 }
 
 TEST_F(Views, WithoutAComparisonHaveNoSecondPeriod) {
