@@ -236,8 +236,8 @@ std::string select_sql(const ViewOrder& order, const Bounds& bounds, const std::
 // grow with time, and by bounds on a column DuckDB leaves blocks out.
 std::string runs_sql(const ViewOrder& order) {
   const std::string where = order.stand.ids ? fmt::format(" WHERE job_id_raw BETWEEN {} AND {}",
-                                                    order.stand.ids->first, order.stand.ids->second)
-                                      : "";
+                                                          order.stand.ids->first, order.stand.ids->second)
+                                            : "";
   return "CREATE OR REPLACE TEMP VIEW runs AS SELECT cluster, job_id_raw, user_name, job_name, submit_time, "
          "state, restarts FROM jobs" +
          where + ";\n";
