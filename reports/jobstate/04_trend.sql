@@ -17,21 +17,31 @@ parts AS (
   FROM (SELECT *, unnest(generate_series(first, last, INTERVAL 1 DAY)) AS m FROM s WHERE first < last)
 ),
 hours AS (SELECT day::DATE AS day, sum(node_h) AS lost_node_h FROM parts GROUP BY 1),
+-- Counted by what they ended with first: a mode over all jobs of a day would keep each of them.
+counted AS (
+  SELECT day, state, lost, exit_code, exit_signal, count(*) AS n FROM j WHERE finished AND started AND ended_here AND end_local IS NOT NULL GROUP BY ALL
+),
 ended AS (
-  SELECT day, count(*) AS ended, count(*) FILTER (WHERE lost) AS lost_jobs,
-         count(*) FILTER (WHERE state = 'FAILED' AND coalesce(exit_signal, 0) = 0) AS by_exit_code,
-         count(*) FILTER (WHERE lost AND exit_signal > 0) AS by_signal,
-         count(*) FILTER (WHERE state IN ('TIMEOUT', 'DEADLINE')) AS timeout,
-         count(*) FILTER (WHERE state = 'OUT_OF_MEMORY') AS out_of_memory,
-         count(*) FILTER (WHERE state IN ('NODE_FAIL', 'BOOT_FAIL')) AS node_fail,
-         mode(exit_code ORDER BY exit_code) FILTER (WHERE lost AND exit_code <> 0) AS top_exit_code,
-         mode(exit_signal ORDER BY exit_signal) FILTER (WHERE lost AND exit_signal <> 0) AS top_signal
-  FROM j WHERE finished AND started AND ended_here AND end_local IS NOT NULL
-  GROUP BY day
+  SELECT day, sum(n)::BIGINT AS ended, coalesce(sum(n) FILTER (WHERE lost), 0)::BIGINT AS lost_jobs,
+         sum(n) FILTER (WHERE state = 'FAILED' AND coalesce(exit_signal, 0) = 0)::BIGINT AS by_exit_code,
+         sum(n) FILTER (WHERE lost AND exit_signal > 0)::BIGINT AS by_signal,
+         sum(n) FILTER (WHERE state IN ('TIMEOUT', 'DEADLINE'))::BIGINT AS timeout,
+         sum(n) FILTER (WHERE state = 'OUT_OF_MEMORY')::BIGINT AS out_of_memory,
+         sum(n) FILTER (WHERE state IN ('NODE_FAIL', 'BOOT_FAIL'))::BIGINT AS node_fail
+  FROM counted GROUP BY day
+),
+-- Of as frequent ones the least.
+codes AS (
+  SELECT day, arg_max(exit_code, (n, -exit_code)) AS top_exit_code
+  FROM (SELECT day, exit_code, sum(n) AS n FROM counted WHERE lost AND exit_code <> 0 GROUP BY ALL) GROUP BY day
+),
+signals AS (
+  SELECT day, arg_max(exit_signal, (n, -exit_signal)) AS top_signal
+  FROM (SELECT day, exit_signal, sum(n) AS n FROM counted WHERE lost AND exit_signal <> 0 GROUP BY ALL) GROUP BY day
 )
 SELECT day, coalesce(ended, 0) AS ended, coalesce(lost_jobs, 0) AS lost_jobs, 100.0 * lost_jobs / ended AS lost_share, coalesce(by_exit_code, 0) AS by_exit_code,
        coalesce(by_signal, 0) AS by_signal, coalesce(timeout, 0) AS timeout, coalesce(out_of_memory, 0) AS out_of_memory, coalesce(node_fail, 0) AS node_fail,
        top_exit_code, top_signal, lost_node_h
-FROM ended FULL JOIN hours USING (day)
+FROM ended FULL JOIN hours USING (day) LEFT JOIN codes USING (day) LEFT JOIN signals USING (day)
 WHERE day >= (SELECT CAST(begins AS DATE) FROM period) AND day < (SELECT ends FROM period)
 ORDER BY day
