@@ -82,17 +82,18 @@ until_true "all nodes are free" idle
 "$sickbay" lab fault -l "$lab" n2 rank-kill=SIGBUS >/dev/null
 refused "beside --no-requeue" "does not go with" as alice "$sickbay submit --recover --no-requeue -N2 $programs/healthy.sh 20"
 job=$(as alice "$sickbay submit --parsable --recover -N2 -t 5 $programs/healthy.sh 20" 2>"$folder/submit.err")
-until_true "the job runs" job_is "$job" JobState RUNNING
-holds "on n1 and n2, the first that are free" job_is "$job" NodeList 'n[1-2]'
+# (Its first run may be over within a second; asked is of the case, which knows it afterwards, too.)
 rc=0
-as alice "timeout 280 $sickbay why --wait $job" >"$folder/why.txt" 2>&1 || rc=$?
+as alice "timeout 280 $sickbay why --wait c1" >"$folder/why.txt" 2>&1 || rc=$?
 holds "n2 is blamed" test "$rc" = 11
+holds "it ran on n1 and n2, the first that are free" says c1 '[.runs[] | select(.kind == "program")][0].nodes == "n[1-2]"'
 by_owner() { last .fault.source | grep -q '^c' && over; }
 until_true "a recovery comes of the case" by_owner
 holds "it is cured" test "$(last .outcome)" = cured
 holds "the job was put back once" job_is "$job" Restarts 1
 holds "kept away from n2" job_is "$job" ExcNodeList n2
-until_true "it runs anew" job_is "$job" JobState RUNNING
+anew() { job_is "$job" JobState RUNNING || job_is "$job" JobState COMPLETED; }
+until_true "it runs anew" anew
 holds "not on n2" avoids "$job" n2
 until_true "and completes" job_is "$job" JobState COMPLETED
 until_true "a case of its own says that all is well" says "$job" '.resumes == "c1" and .verdict.cause == "normal"'
