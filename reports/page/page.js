@@ -111,6 +111,9 @@ const kScale = parseFloat(getComputedStyle(root).fontSize) / 16, kSize = Math.ro
 function wide(label) { gauge.font = kSize + 'px ' + kFont; return gauge.measureText(label).width; }
 const widest = (labels) => labels.reduce((most, label) => Math.max(most, wide(label)), 0);
 
+/** One more sentence below the chart. */
+function alsoSay(report, ...words) { report.note = [report.note, say(...words)].filter(Boolean).join(' '); }
+
 /** The columns that an option names; a name that is no column makes the chart impossible, and says so. */
 function columnsOf(report, option, needed = true) {
   const names = (report.options[option] ?? '').split(',').map((name) => name.trim()).filter(Boolean);
@@ -569,6 +572,12 @@ function sharedStart(labels) {
 
 const kFew = 10;  // a box or a cell of fewer jobs says little
 
+/** The column of how many jobs a row is of, where there is one, and whether a row's are few. */
+function jobsOf(report) {
+  const [n] = columnsOf(report, 'count', false);
+  return [n, (row) => n !== undefined && typeof row[n] === 'number' && row[n] < kFew];
+}
+
 function boxes(report, width, paint) {
   const [x] = columnsOf(report, 'x'), parts = ['low', 'q1', 'median', 'q3', 'high'].map((name) => columnsOf(report, name)[0]);
   const rows = inOrder(report.rows.filter((row) => parts.every((part) => typeof row[part] === 'number')), report.columns[x], (row) => row[x]);
@@ -579,16 +588,16 @@ function boxes(report, width, paint) {
   // The extremes stand beyond the whiskers; a column may hold only one of them, and a row may lack it.
   const extremes = ['least', 'most'].map((name) => columnsOf(report, name, false)[0]).filter((at) => at !== undefined);
   const held = shown.flatMap((row) => [...parts, ...extremes].map((part) => row[part])).filter((value) => typeof value === 'number');
-  const [n] = columnsOf(report, 'count', false), few = (row) => n !== undefined && typeof row[n] === 'number' && row[n] < kFew;
+  const [n, few] = jobsOf(report);
   const upright = labels.length <= 8 && widest(labels) < (width - 80) / labels.length && width > 520;
   const axis = figureAxis(paint, column, held, {log, splits: width < 480 && !upright ? 3 : 5});
   // The axis is of one quantity; which of its quantiles box and whiskers are is said below.
   axis.name = titleOf({...column, label: sharedStart(parts.map((part) => report.columns[part].label)), unitText: column.unit === 's' ? '' : column.unitText}).trim();
   const quantiles = parts.map((part) => /(?:^|_)p(\d+)$/.exec(report.columns[part].name)?.[1]);
-  if (quantiles.every(Boolean)) report.note = [report.note, say('page.box', quantiles[1], quantiles[3], quantiles[0], quantiles[4])].filter(Boolean).join(' ');
+  if (quantiles.every(Boolean)) alsoSay(report, 'page.box', quantiles[1], quantiles[3], quantiles[0], quantiles[4]);
   // A log axis has no 0: what is not above its lower end is drawn at it; the tooltip says the true figures.
   const floor = axis.type === 'log' ? axis.min : -Infinity;
-  if (held.some((value) => value < floor)) report.note = [report.note, say('page.at_floor')].filter(Boolean).join(' ');
+  if (held.some((value) => value < floor)) alsoSay(report, 'page.at_floor');
   const option = {...common(paint, {trigger: 'item'})};
   const series = {type: 'boxplot', data: shown.map((row) => ({value: parts.map((part) => Math.max(row[part], floor)), itemStyle: few(row) ? {opacity: 0.35} : undefined})), boxWidth: [8, upright ? 54 : 16],
                   itemStyle: {color: paint.scale[1], borderColor: paint.series[0], borderWidth: 1.4}, emphasis: {itemStyle: {borderWidth: 2}}};
@@ -612,9 +621,9 @@ function boxes(report, width, paint) {
   option.series = [series];
   if (beyond.length) {
     option.series.push({type: 'scatter', data: beyond, symbol: 'circle', symbolSize: 6, itemStyle: {color: 'transparent', borderColor: paint.series[0], borderWidth: 1.2}});
-    report.note = [report.note, say('page.extremes')].filter(Boolean).join(' ');
+    alsoSay(report, 'page.extremes');
   }
-  if (shown.some(few)) report.note = [report.note, say('page.few_boxes', kFew)].filter(Boolean).join(' ');
+  if (shown.some(few)) alsoSay(report, 'page.few_boxes', kFew);
   const told = extremes.length === 2 ? [extremes[0], ...parts, extremes[1]] : [...parts, ...extremes];
   option.tooltip.formatter = (point) => {
     const place = point.data.place ?? point.dataIndex, row = shown[place];
@@ -638,13 +647,13 @@ function heatmap(report, width, paint) {
     return keys;
   };
   const xs = sorted(x), ys = sorted(y), xLabels = xs.map((key) => text(key, report.columns[x])), yLabels = ys.map((key) => text(key, report.columns[y]));
-  const cells = report.rows.filter((row) => typeof row[v] === 'number'), values = cells.map((row) => row[v]), [n] = columnsOf(report, 'count', false);
+  const cells = report.rows.filter((row) => typeof row[v] === 'number'), values = cells.map((row) => row[v]), [n, few] = jobsOf(report);
   // One cell far above all others would leave these in one colour: the scale ends below it, and says so.
   const ranked = [...values].sort((a, b) => a - b), highest = ranked.at(-1) ?? 0, usual = ranked[Math.ceil(0.9 * ranked.length) - 1] ?? 0;
   const end = values.length >= 8 && usual > 0 && highest > 3 * usual ? ranked.findLast((value) => value <= 3 * usual) : highest, least = Math.min(0, ...values);
-  const over = values.filter((value) => value > end).length, few = (row) => n !== undefined && typeof row[n] === 'number' && row[n] < kFew;
+  const over = values.filter((value) => value > end).length;
   if (over) report.note = say('page.over_scale', plain(over, 0), amount(end, column), amount(highest, column));
-  if (cells.some(few)) report.note = [report.note, say('page.few', kFew)].filter(Boolean).join(' ');
+  if (cells.some(few)) alsoSay(report, 'page.few', kFew);
   const xAt = new Map(xs.map((key, i) => [key, i])), yAt = new Map(ys.map((key, i) => [key, i]));
   const left = Math.min(widest(yLabels) + 14, width * 0.3), body = ys.length * (width < 480 ? 26 : 32);
   const each = (width - left - 8) / xs.length, need = widest(xLabels) + 8;
@@ -678,7 +687,7 @@ function radar(report, width, paint) {
   if (axes.length < all.length) report.note = say('page.unknown_series', all.filter((axis) => !axes.includes(axis)).map((axis) => report.columns[axis].label).join(', '));
   if (!axes.length) return {option: {series: []}, height: 0};
   const labels = rows.map((row) => text(row[name], report.columns[name]));
-  if (rows.length < report.total) report.note = [report.note, say('page.top', rows.length, plain(report.total, 0))].filter(Boolean).join(' ');
+  if (rows.length < report.total) alsoSay(report, 'page.top', rows.length, plain(report.total, 0));
   const beside = width >= 640, box = beside ? Math.min(width * 0.62, 620) : width, radius = Math.min(box * (beside ? 0.31 : 0.27), 165);
   // Lines around a pole and no radar of ECharts, which draws what is unknown as 0: here it is a gap.  The first axis comes again at the
   // end, so that the line closes.
@@ -698,8 +707,8 @@ function radar(report, width, paint) {
                                    ...(beside ? {orient: 'vertical', left: box + 10, top: 16, bottom: 16} : {top: 0})}),
   };
   option.tooltip.formatter = (point) => tip(point.seriesName, axes.map((axis) => ['', report.columns[axis].label, typeof rows[point.seriesIndex][axis] !== 'number' ? say('page.unknown') : places ? amount(rows[point.seriesIndex][axis], report.columns[axis]) : figure(rows[point.seriesIndex][axis])]));
-  if (rows.some((row) => axes.some((axis) => typeof row[axis] !== 'number'))) report.note = [report.note, say('page.gaps')].filter(Boolean).join(' ');
-  if (rows.length > 3) report.note = [report.note, say('page.radar')].filter(Boolean).join(' ');
+  if (rows.some((row) => axes.some((axis) => typeof row[axis] !== 'number'))) alsoSay(report, 'page.gaps');
+  if (rows.length > 3) alsoSay(report, 'page.radar');
   return {option, height: beside ? 430 : 60 + 2 * radius + 100};
 }
 /** A label in two lines where it is long and has a blank. */
@@ -748,7 +757,7 @@ function scatter(report, width, paint) {
   };
   if (groups.length > 1) option.legend = legend(paint, groups.map(([name]) => name), {itemStyle: {opacity: 1}});
   if (report.rows.length < report.total) report.note = say('page.points', plain(report.rows.length, 0), plain(report.total, 0));
-  if (hidden) report.note = [report.note, say('page.not_drawn', plain(hidden, 0))].filter(Boolean).join(' ');
+  if (hidden) alsoSay(report, 'page.not_drawn', plain(hidden, 0));
   return {option, height: top + 26 + body + (named ? nameAxis(paint, names, width - left - 20).height : 52)};
 }
 
