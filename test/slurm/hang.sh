@@ -11,44 +11,15 @@ kinds=${2:-hanging healthy}
 here=$(dirname "$(realpath "$0")")/hang
 lab_up --nodes 4 --spares 0
 
-programs=$folder/home/alice/programs
-mkdir -p "$programs"
-compile() { # COMPILER SOURCE NAME: with symbols and without
-  command -v "$1" >/dev/null || { echo "no $1: its programs are left out"; return 1; }
-  (cd "$programs" && "$1" -O2 -o "$3" "$here/$2") # (Fortran leaves its modules where it runs)
-  strip -o "$programs/$3.stripped" "$programs/$3"
-}
-built=()
-for mpi in mpich openmpi; do
-  for row in "mpicc ranks.c c" "mpicxx ranks.cc cxx" "mpifort ranks.f90 fortran"; do
-    read -r compiler source language <<<"$row"
-    if compile "$compiler.$mpi" "$source" "$mpi.$language"; then built+=("$mpi.$language"); fi
-  done
+# shellcheck source=test/slurm/hang/jobs.inc
+. "$here/jobs.inc"
+for row in "mpicc ranks.c c" "mpicxx ranks.cc cxx" "mpifort ranks.f90 fortran"; do
+  read -r compiler source language <<<"$row"
+  for mpi in mpich openmpi; do build_program "$mpi" "$compiler" "$source" "$language"; done
 done
 
-cat >"$programs/job.sh" <<'JOB'
-#!/bin/sh
-# job.sh PROGRAM KIND SECONDS
-case $1 in
-openmpi*) export OMPI_MCA_btl=self,vader,tcp OMPI_MCA_pml=ob1
-  exec mpirun.openmpi --oversubscribe "$(dirname "$0")/$1" "$2" "$3" ;;
-*) exec srun --mpi=pmi2 "$(dirname "$0")/$1" "$2" "$3" ;;
-esac
-JOB
-# slurmd runs a copy of the script: the folder must be said.
-sed -i "s|\$(dirname \"\$0\")|$programs|g" "$programs/job.sh"
-chmod -R a+rX "$programs"
-chown --reference="$folder/home/alice" "$programs" # her jobs write there
-
-events() { ctl "$sickbay" journal --json | jq -c "select(.kind == \"$1\" and .body.job_id == $2)"; }
-submit() { # PROGRAM KIND SECONDS: prints the job id
-  as alice "$sickbay submit --json --hang=${hang:-notify} --no-rerun -N4 -n4 -t ${limit:-30} -o $programs/out.%j $programs/job.sh $*" | jq .job_id
-}
 stage_of() { sed -n 's/^ *stage //p' "$programs/out.$1" | head -n 1; }
 has_stage() { [ -n "$(stage_of "$1")" ]; }
-has_hang() { events hang_seen "$1" | grep -q .; }
-in_finalize() { grep -q '^done' "$programs/out.$1" && [ "$(events hang_seen "$1" | jq -r .body.judgement.call)" = MPI_Finalize ]; }
-ended() { [ -z "$(ctl squeue -h -j "$1" -o %T 2>/dev/null)" ]; }
 stop_job() { ctl scancel "$1" >/dev/null 2>&1 || true; within 30 ended "$1" || fail "job $1 does not end"; }
 
 times=()
