@@ -12,6 +12,7 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 sys.dont_write_bytecode = True
 import blame_figures as figures  # noqa: E402
+from blame_goals import ENOUGH, goals  # noqa: E402
 from blame_table import PROGRAMS, TableError, parse_case, read_tables, resolve  # noqa: E402
 
 
@@ -180,6 +181,34 @@ class Bounds(unittest.TestCase):
         self.assertEqual(figures.percentile([3.0], 0.95), 3.0)
 
 
+class Goals(unittest.TestCase):
+    def reached(self, rows):
+        return [(g.runs, g.figure, g.reached) for g in goals(rows, figures.baselines(rows))]
+
+    def test_each_goal(self):
+        healthy = [made(f"h#{i}", "h", "healthy", ["normal"], "normal") for i in range(2)]
+        nothing = (0, "-", "not run")
+        self.assertEqual(self.reached([]), [nothing] * 4 + [(0, "0", "not run")] * 2 + [nothing])
+        rows = [*healthy, made("p#0", "p", "program", ["a"], "a"), made("p#1", "p", "program", ["a"], "inconclusive"),
+                made("s#0", "s", "sometimes", ["a", "normal"], "inconclusive"),  # of no goal but innocence
+                made("n#0", "n", "node", ["b:n4"], "b", ["n4"], sick=["n4"]),
+                made("n#1", "n", "node", ["b:n4", "normal"], "normal", sick=["n4"]),  # did not show
+                made("l#0", "l", "link", ["link:n3-n4"], "b", [], [faulty("n3", "n4")], sick=["n3"]),
+                made("g#0", "g", "gray", ["b:n4", "normal"], "b", ["n3"], sick=["n4"]),
+                made("t#0", "t", "node", ["b:n4", "normal"], "normal", sick=["n4"], subset="table6"),
+                made("t#1", "t", "node", ["b:n4", "normal"], "a", sick=["n4"], subset="table5")]
+        self.assertEqual(self.reached(rows),
+                         [(2, "50.0 %", "no"), (2, "100.0 %", "yes"), (2, "50.0 %", "no"), (1, "0.0 %", "no"), (1, "1", "no"), (5, "0", "not yet"),
+                          (9, "77.8 %", "no")])
+
+    def test_no_innocent_may_be_blamed(self):
+        many = [made(f"p#{i}", "p", "program", ["a"], "a") for i in range(ENOUGH)]
+        self.assertEqual(self.reached(many)[5], (ENOUGH, "0", "yes"))
+        self.assertEqual(self.reached(many[1:])[5], (ENOUGH - 1, "0", "not yet"))
+        many[7]["verdict"]["faulty"] = [faulty("n2")]
+        self.assertEqual(self.reached(many)[5], (ENOUGH, "1", "no"))
+
+
 class Report(unittest.TestCase):
     def report(self, rows):
         with tempfile.NamedTemporaryFile("w", suffix=".ndjson") as ledger:
@@ -199,6 +228,7 @@ class Report(unittest.TestCase):
         rows.append({"run": "sick.sp#9", "kind": "sick", "error": "lab up", "at": 0})
         text = self.report(rows)
         for line in (
+            "| faults of the program, in each run: identified | 100 % | 4 | 75.0 % | no |",
             "## Corpus: 11 runs",
             "| program | 4 | 3 |  | 1 |  |  |  |  |  |  |",
             "| node | 3 |  | 1 |  |  |  | 1 | 1 |  |  |",
@@ -219,6 +249,12 @@ class Report(unittest.TestCase):
         ):
             self.assertIn(line + "\n", text)
         self.assertEqual(text, self.report(rows), "the same ledger gives the same report")
+
+    def test_ledgers_of_two_days(self):
+        rows = [made("bug.sp#0", "bug", "program", ["a"], "b", ["n4"], at=1), made("bug.sp#0", "bug", "program", ["a"], "a", at=2)]
+        text = self.report([*rows, rows[0]])
+        self.assertIn("## Corpus: 2 runs\n", text)
+        self.assertIn("| bug.sp#0 | a | b n4 | R | high | wrong |\n", text, "a better one does not hide it")
 
     def test_strict(self):
         good, bad = made("k.sp#0", "k", "program", ["a"], "a"), made("k.sp#1", "k", "program", ["a"], "inconclusive")
