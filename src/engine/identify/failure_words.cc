@@ -31,13 +31,21 @@ std::string exit_words(const Run& run, const std::string& death) {
                      : run.job.exit_signal != 0
                          ? "was killed by " + end_words(run)
                          : fmt::format("ended as {} with {}", run.job.state, end_words(run));
-  if (run.trace && !run.trace->cause.empty()) text += "; its output says: " + run.trace->cause;
+  // Connections that were lost then are no news beside the signal of the one who was at their other end.
+  const bool told = run.trace && is_own_fault(run.trace->signal) && !death.empty();
+  if (run.trace && !told && !run.trace->cause.empty()) text += "; its output says: " + run.trace->cause;
   return text;
 }
 
 }  // namespace
 
 bool says_why(const Run& run) { return run.trace && run.trace->cause_tells == Telling::says; }
+
+std::string words_in_brackets(const Run& run) {
+  if (!run.trace) return {};
+  if (run.trace->knows_cause()) return run.trace->cause;
+  return is_own_fault(run.trace->signal) ? run.trace->signal_name : std::string();
+}
 
 std::string failure_words(const Run& run) {
   std::string first;  // what the output says of how it began

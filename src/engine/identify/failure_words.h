@@ -12,6 +12,9 @@ namespace sickbay::identify {
 std::string failure_words(const Run& run);
 /// Its output says why it ended, and not only that it did.
 bool says_why(const Run& run);
+/// How it failed, for brackets behind a sentence: why, or that it gave up, as its output says, else the
+/// signal of its own that it died of; "" where nothing but an exit code is known.
+std::string words_in_brackets(const Run& run);
 /// Of a run that Run::hangs_at_its_end(): "its work was done, and the MPI library did not end (...)".
 std::string words_of_hang_at_its_end(const Run& run);
 

@@ -73,9 +73,10 @@ std::string program_sentence(const Run& first, const Row& row, const Told& told)
         "The program or its input is the cause, or a time limit that is too short: it runs into the limit "
         "{}.",
         where);
+  const std::string how = words_in_brackets(first);
   return fmt::format("The program or its input is {}the cause: it {} {}{}.",
                      row.confidence == Confidence::low ? "probably " : "", first.hangs() ? "hangs" : "fails",
-                     where, says_why(first) ? " (" + first.trace->cause + ")" : "");
+                     where, how.empty() ? "" : " (" + how + ")");
 }
 
 std::string node_sentence(const Row& row, const Verdict& v, const Told& told) {

@@ -45,6 +45,7 @@ identify::Run failed_run(const HowItEnded& end) {
   run.trace.emplace();
   run.trace->signal = end.died_of;
   if (end.died_of == SIGABRT) run.trace->signal_name = "SIGABRT", run.trace->node = "n2";
+  if (end.died_of == SIGSEGV) run.trace->signal_name = "SIGSEGV", run.trace->node = "n2";
   if (end.died_of == SIGKILL) run.trace->signal_name = "SIGKILL", run.trace->node = "n1";
   run.trace->cause = end.cause;
   run.trace->cause_tells = end.tells;
@@ -79,6 +80,18 @@ TEST(VerdictWords, TheBestKnownCauseGoesFirst) {
       {"what followed on another end is no cause",
        {.code = 137, .cause = "UCX: connect(fd=12) failed: Connection refused", .tells = follows},
        "ended as FAILED with exit code 137; its output says: UCX: connect(fd=12) failed: Connection refused"},
+      {"nor where one died of its own signal: the others lost their connections to it",
+       {.code = 139,
+        .died_of = SIGSEGV,
+        .cause = "UCX: connect(fd=12) failed: Connection refused",
+        .tells = follows},
+       "died of SIGSEGV on n2"},
+      {"whom the launcher killed did not begin it",
+       {.code = 137,
+        .died_of = SIGKILL,
+        .cause = "UCX: connect(fd=12) failed: Connection refused",
+        .tells = follows},
+       "died of SIGKILL on n1; its output says: UCX: connect(fd=12) failed: Connection refused"},
       {"it never began",
        {.signal = 53, .cause = kInvalidRank, .tells = says},
        "never began: the node could not open its output (exit code 0:53)"},
@@ -90,6 +103,28 @@ TEST(VerdictWords, TheBestKnownCauseGoesFirst) {
        "died of SIGABRT on n2, then ran into its time limit"},
   };
   for (const auto& row : rows) EXPECT_EQ(failure_words(failed_run(row.end)), row.words) << row.what;
+}
+
+TEST(VerdictWords, TheBracketsTellWhatIsKnownMost) {
+  using enum Telling;
+  const struct {
+    HowItEnded end;
+    std::string words;
+  } rows[] = {
+      {{.code = 3}, ""},
+      {{.code = 143, .cause = "UCX: connect(fd=12) failed: Connection refused", .tells = follows}, ""},
+      {{.code = 137, .died_of = SIGKILL}, ""},
+      {{.code = 139, .died_of = SIGSEGV}, "SIGSEGV"},
+      {{.code = 139, .died_of = SIGSEGV, .cause = "UCX: connect failed", .tells = follows}, "SIGSEGV"},
+      {{.code = 3, .cause = "the program called MPI_Abort, code 3", .tells = gives_up},
+       "the program called MPI_Abort, code 3"},
+      {{.code = 134, .died_of = SIGABRT, .cause = "the program called MPI_Abort, code 3", .tells = gives_up},
+       "the program called MPI_Abort, code 3"},
+      {{.code = 134, .died_of = SIGABRT, .cause = "a.c:3: main: Assertion `n > 0' failed.", .tells = says},
+       "a.c:3: main: Assertion `n > 0' failed."},
+      {{.code = 137, .died_of = SIGKILL, .cause = kInvalidRank, .tells = says}, kInvalidRank},
+  };
+  for (const auto& row : rows) EXPECT_EQ(words_in_brackets(failed_run(row.end)), row.words) << row.words;
 }
 
 TEST(VerdictWords, TheSentenceAndTheListSayWhy) {
