@@ -271,7 +271,9 @@ TEST_F(SignedHttp, SaysThatNobodyListensOrAnswers) {
   // Until the question itself was heard: on a busy machine its credential may take all of the time.
   for (int i = 0; i < 8 && kept.empty(); ++i) {
     question.time_limit = std::chrono::milliseconds(200 << i);
-    EXPECT_EQ(ask(question).error().code, ErrorCode::timed_out);
+    const auto answer = ask(question);
+    ASSERT_FALSE(answer);
+    if (!kept.empty()) EXPECT_EQ(answer.error().code, ErrorCode::timed_out) << answer.error().what;
   }
   EXPECT_EQ(kept.size(), 1u);
   kept.clear();
