@@ -94,10 +94,13 @@ def detected(row: dict) -> bool:
 
 
 def falsely_blamed(row: dict) -> set[str]:
-    """Nodes that the verdict speaks against and that nobody had broken.  The good ends of a broken link are none where
-    it is told as a link."""
-    told = set().union(*links_of(row)) if links_of(row) and row["class"] == "link" else set()
-    return blamed_of(row) - set(row.get("sick", [])) - told
+    """Nodes that the verdict speaks against and that nobody had broken.  Whoever is named only with a broken node, as the
+    two ends of what failed between them, is not: no packet reaches a node that is sick.  Nor are the good ends of a
+    broken link where it is told as a link."""
+    sick, links = set(row.get("sick", [])), links_of(row)
+    told = set().union(*(link for link in links if row["class"] == "link" or link & sick))
+    alone = set(verdict_of(row).get("nodes", [])) | {f["node"] for f in verdict_of(row).get("faulty", []) if not f.get("peer")}
+    return blamed_of(row) - sick - (told if row["class"] == "link" else told - alone)
 
 
 def innocent(row: dict) -> bool:

@@ -144,6 +144,10 @@ class Judgement(unittest.TestCase):
             (made("", "", "program", ["a"], "a", [], [faulty("n4")]), {"n4"}),
             (made("", "", "site", ["a"], "a", [], [faulty("n4")], sick=["n4"]), set()),
             (made("", "", "node", ["b:n4"], "b", ["n3"], [], sick=["n4"]), {"n3"}),
+            (made("", "", "node", ["b:n4"], "b", ["n4"], [faulty("n4"), faulty("n3", "n4")], sick=["n4"]), set()),
+            (made("", "", "node", ["b:n4"], "b", ["n4"], [faulty("n3"), faulty("n3", "n4")], sick=["n4"]), {"n3"}),
+            (made("", "", "node", ["b:n4"], "b", ["n3", "n4"], [faulty("n3", "n4")], sick=["n4"]), {"n3"}),
+            (made("", "", "node", ["b:n4"], "b", ["n4"], [faulty("n3", "n7")], sick=["n4"]), {"n3", "n7"}),
             (made("", "", "link", ["link:n3-n4"], "b", ["n3", "n4"], [faulty("n3", "n4")], sick=["n3"]), set()),
             (made("", "", "link", ["link:n3-n4"], "b", ["n4"], [faulty("n4")], sick=["n3"]), {"n4"}),
         ):

@@ -34,12 +34,13 @@ hangs() { # PROGRAM KIND ODD CALL PATH: a job that must be told of
     stop_job "$job"
     return
   fi
-  at=$(events hang_seen "$job" | jq .at)
+  # (Told once more when it is proven, or when its ranks stand elsewhere.)
+  at=$(events hang_seen "$job" | jq -s ".[0].at")
   stage=$(stage_of "$job")
   took=$(((at - stage) / 1000))
   times+=("$took")
   local judged
-  judged=$(events hang_seen "$job" | jq -c .body.judgement)
+  judged=$(events hang_seen "$job" | jq -sc ".[0].body.judgement")
   echo "$1 $2: told after $took ms: $(jq -r .text <<<"$judged")"
   checks=$((checks + 1))
   jq -e --arg odd "$3" --arg call "$4" '(.odd == $odd) and ($call == "" or .call == $call)' >/dev/null <<<"$judged" ||
@@ -63,6 +64,8 @@ waits_for() { # PROGRAM: rank 1 computes without end; no hang before the long wi
   stop_job "$job"
 }
 
+# (An error within an expression ends all of a block, and not the script: what was not asked is no success.)
+asked=0
 if [[ $kinds == *hanging* ]]; then
   for program in "${built[@]}"; do
     suffix=
@@ -85,6 +88,7 @@ if [[ $kinds == *hanging* ]]; then
     printf '%s\n' "${times[@]}" | sort -n | awk '{t[NR] = $1} END {i = int(NR * 0.95 + 0.999); print "last progress to HANG: " NR " hangs, median " t[int((NR + 1) / 2)] " ms, p95 " t[i] " ms, longest " t[NR] " ms"}'
   fi
   as alice "$sickbay cases" | head -n 20
+  asked=$((asked + 1))
 fi
 
 if [[ $kinds == *healthy* ]]; then
@@ -105,7 +109,11 @@ if [[ $kinds == *healthy* ]]; then
       grep -q '^done' "$programs/out.$job" || fail "$program $kind did not do its work: $(tail -n 3 "$programs/out.$job")"
     done
   done
+  asked=$((asked + 1))
 fi
+
+checks=$((checks + 1))
+[ "$asked" = "$(wc -w <<<"$kinds")" ] || fail "not all was asked"
 
 # With cancel the run ends, and its end is a failure.
 job=$(as alice "$sickbay submit --json --hang=cancel --no-rerun -N4 -n4 -t 30 -o $programs/out.%j $programs/job.sh mpich.c recv 0" | jq .job_id)

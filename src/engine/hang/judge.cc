@@ -224,14 +224,12 @@ Finding judge_world(World& world, const Policy& policy, const Network& network, 
     const bool doubted = network.carries || counted < policy.counted;
     f.why = doubted ? Why::in_doubt : Why::deadlock;
     // A long message may be on its way between two ranks that both wait for it.  What a thread waits for may
-    // take as long as a computation.
-    f.wanted = network.carries                ? policy.doubtful
-               : world.doubt == Doubt::thread ? policy.late
-               : doubted                      ? policy.doubtful
-                                              : policy.soon;
+    // take as long as a computation, whatever the network carries meanwhile: it may be another job's.
+    const bool by_thread = world.doubt == Doubt::thread;
+    f.wanted = by_thread ? policy.late : doubted ? policy.doubtful : policy.soon;
     // What had to arrive has: from then on they must wait anew.
     if (!doubted) f.stood = std::max(Micros(0), std::min(f.held, world.to - network.calm_from));
-    f.unproven = network.carries ? std::string(kCarried) : uncounted;
+    f.unproven = network.carries && !by_thread ? std::string(kCarried) : uncounted;
     // (A thread of theirs may have changed what they hold.)
     const std::string so_long = describe_duration(doubted ? std::max(f.held, world.nowhere) : f.held);
     std::string places;
