@@ -116,8 +116,11 @@ checks=$((checks + 1))
 [ "$asked" = "$(wc -w <<<"$kinds")" ] || fail "not all was asked"
 
 # With cancel the run ends, and its end is a failure.
-job=$(as alice "$sickbay submit --json --hang=cancel --no-rerun -N4 -n4 -t 30 -o $programs/out.%j $programs/job.sh mpich.c recv 0" | jq .job_id)
-until_true "a job that hangs is ended" ended "$job"
-until_true "and that is a failure" says "$job" '.runs[0].outcome == "failed" and .runs[0].hang.why == "deadlock" and .runs[0].hang.proven'
-as alice "$sickbay why $job" || true
+for program in "${built[@]}"; do
+  [[ $program == *.c ]] || continue
+  job=$(hang=cancel submit "$program" recv 0)
+  until_true "$program: a job that hangs is ended" ended "$job"
+  until_true "$program: and that is a failure" says "$job" '.runs[0].outcome == "failed" and .runs[0].hang.why == "deadlock" and .runs[0].hang.proven'
+  as alice "$sickbay why $job" || true
+done
 finish
