@@ -35,14 +35,18 @@ def blamed_of(row: dict) -> set[str]:
     return blamed
 
 
+def faulty_alone(row: dict) -> set[str]:
+    """Nodes found faulty by themselves, and not as the end of a link."""
+    return {f["node"] for f in verdict_of(row).get("faulty", []) if not f.get("peer")}
+
+
 def fits(row: dict, token: str) -> bool:
     """Whether the verdict is the one that `token` says."""
     kind, _, nodes = token.partition(":")
     named = set(verdict_of(row).get("nodes", []))
     if kind == "link":
         ends = frozenset(nodes.split("-"))
-        alone = {f["node"] for f in verdict_of(row).get("faulty", []) if not f.get("peer")}
-        return cause_of(row) in ("b", "d") and links_of(row) == {ends} and named <= ends and not alone
+        return cause_of(row) in ("b", "d") and links_of(row) == {ends} and named <= ends and not faulty_alone(row)
     if cause_of(row) != kind:
         return False
     return named == set(filter(None, nodes.split(",")))
@@ -88,19 +92,30 @@ def judge(row: dict, base: dict[tuple, float]) -> str:
     return "undecided" if cause in UNDECIDED + ("none",) else "wrong"
 
 
+def good(row: dict, base: dict[tuple, float]) -> bool:
+    """Nothing to complain of: right, or the fault did not show."""
+    return judge(row, base) in ("right", "unshown")
+
+
+def decides(row: dict, level: str) -> bool:
+    """Whether the verdict says what it was, with this confidence."""
+    return verdict_of(row).get("confidence") == level and cause_of(row) not in UNDECIDED
+
+
 def detected(row: dict) -> bool:
     """The paper's FDT: something was seen, whatever was made of it."""
     return cause_of(row) not in ("normal", "none") or held_up_by(row) != ""
 
 
 def falsely_blamed(row: dict) -> set[str]:
-    """Nodes that the verdict speaks against and that nobody had broken.  Whoever is named only with a broken node, as the
-    two ends of what failed between them, is not: no packet reaches a node that is sick.  Nor are the good ends of a
-    broken link where it is told as a link."""
+    """Nodes that the verdict speaks against and that nobody had broken.  Where what failed was between a good node and a
+    broken one, the good one is not blamed by that alone; nor are the ends of a broken link where it is told as a link."""
     sick, links = set(row.get("sick", [])), links_of(row)
-    told = set().union(*(link for link in links if row["class"] == "link" or link & sick))
-    alone = set(verdict_of(row).get("nodes", [])) | {f["node"] for f in verdict_of(row).get("faulty", []) if not f.get("peer")}
-    return blamed_of(row) - sick - (told if row["class"] == "link" else told - alone)
+    if row["class"] == "link":
+        excused = set().union(*links)
+    else:
+        excused = set().union(*(link for link in links if link & sick)) - set(verdict_of(row).get("nodes", [])) - faulty_alone(row)
+    return blamed_of(row) - sick - excused
 
 
 def innocent(row: dict) -> bool:
@@ -114,7 +129,7 @@ def answer_of(row: dict) -> str:
     if cause in ("a", "c"):
         return "program"
     if cause in ("b", "d"):
-        if links_of(row) and not {f["node"] for f in verdict_of(row).get("faulty", []) if not f.get("peer")}:
+        if links_of(row) and not faulty_alone(row):
             return "link"
         named = set(verdict_of(row).get("nodes", []))
         return "node" if named and named <= set(row.get("sick", [])) else "wrong node"

@@ -18,16 +18,26 @@ class Goal(NamedTuple):
     reached: str  # "yes", "no", "not yet" (not enough runs), "not run"
 
 
-def _share(what: str, wanted: float, right: int, runs: int) -> Goal:
-    if runs == 0:
-        return Goal(what, f"{wanted:.0f} %", 0, "-", "not run")
-    return Goal(what, f"{wanted:.0f} %", runs, f"{100 * right / runs:.1f} %", "yes" if 100 * right >= wanted * runs else "no")
+def _reached(runs: int, is_so: bool) -> str:
+    return "not run" if runs == 0 else "yes" if is_so else "no"
 
 
-def _identified(rows: list[dict], base: dict, classes: tuple) -> tuple[int, int]:
-    """Of the runs in which the fault showed: right ones, and all."""
+def _share(what: str, wanted: int, right: int, runs: int) -> Goal:
+    return Goal(what, f"{wanted} %", runs, f"{100 * right / runs:.1f} %" if runs else "-", _reached(runs, 100 * right >= wanted * runs))
+
+
+def _good(what: str, wanted: int, rows: list[dict], base: dict) -> Goal:
+    return _share(what, wanted, sum(figures.good(r, base) for r in rows), len(rows))
+
+
+def _identified(what: str, rows: list[dict], base: dict, classes: tuple) -> Goal:
+    """Of the runs in which the fault showed, all are to be right."""
     judged = [figures.judge(r, base) for r in rows if r["class"] in classes]
-    return judged.count("right"), len(judged) - judged.count("unshown")
+    return _share(what, 100, judged.count("right"), len(judged) - judged.count("unshown"))
+
+
+def _blamed(rows: list[dict]) -> int:
+    return sum(1 for r in rows if figures.falsely_blamed(r))
 
 
 def goals(rows: list[dict], base: dict) -> list[Goal]:
@@ -35,22 +45,17 @@ def goals(rows: list[dict], base: dict) -> list[Goal]:
     # Tables 5 and 6 are of nodes that are slow, and have a goal of their own.
     slow = [r for r in rows if r.get("subset", "").startswith(("table5", "table6")) and r["class"] != "healthy"]
     others = [r for r in rows if not r.get("subset", "").startswith(("table5", "table6"))]
-    found = [figures.judge(r, base) in ("right", "unshown") for r in slow]
     gray = [r for r in rows if r["class"] == "gray"]
     innocent = [r for r in rows if figures.innocent(r)]
-    blamed = sum(1 for r in innocent if figures.falsely_blamed(r))
-    sure = [r for r in rows if figures.verdict_of(r).get("confidence") == "high" and figures.cause_of(r) not in figures.UNDECIDED]
+    blamed = _blamed(innocent)
+    innocent_reached = "not yet" if innocent and not blamed and len(innocent) < ENOUGH else _reached(len(innocent), blamed == 0)
     return [
-        _share("faults of the program, in each run: identified", 100, *_identified(others, base, ("program",))),
-        _share("faults of a node or a link, in each run: identified", 100, *_identified(others, base, ("node", "link"))),
-        _share("Tables 5 and 6 (the paper: 66.7 %): found, or without effect on the job", 95, sum(found), len(found)),
-        _share("gray nodes: named, or without effect on the job", 95,
-               sum(1 for r in gray if figures.judge(r, base) in ("right", "unshown")), len(gray)),
-        Goal("gray nodes: others named", "at most 1 %", len(gray), str(sum(1 for r in gray if figures.falsely_blamed(r))),
-             "not run" if not gray else
-             "yes" if 100 * sum(1 for r in gray if figures.falsely_blamed(r)) <= len(gray) else "no"),
+        _identified("faults of the program, in each run: identified", others, base, ("program",)),
+        _identified("faults of a node or a link, in each run: identified", others, base, ("node", "link")),
+        _good("Tables 5 and 6 (the paper: 66.7 %): found, or without effect on the job", 95, slow, base),
+        _good("gray nodes: named, or without effect on the job", 95, gray, base),
+        Goal("gray nodes: others named", "at most 1 %", len(gray), str(_blamed(gray)), _reached(len(gray), 100 * _blamed(gray) <= len(gray))),
         Goal("nodes blamed where the program is at fault, the job healthy, or the site did it", f"0 in {ENOUGH}", len(innocent), str(blamed),
-             "no" if blamed else "yes" if len(innocent) >= ENOUGH else "not yet" if innocent else "not run"),
-        _share("verdicts of high confidence: right", 95,
-               sum(1 for r in sure if figures.judge(r, base) in ("right", "unshown")), len(sure)),
+             innocent_reached),
+        _good("verdicts of high confidence: right", 95, [r for r in rows if figures.decides(r, "high")], base),
     ]

@@ -20,10 +20,9 @@ std::string end_words(const Run& run) {
 // What the output says goes before Slurm's exit code, which a batch script or srun may have made.
 std::string exit_words(const Run& run, const std::string& death) {
   if (run.never_began()) return "never began: the node could not open its output (exit code 0:53)";
-  const bool known = run.trace && run.trace->knows_cause();
-  if (known) {
-    // Whose word is the launcher's for those that it swept away is no second cause.
-    const bool own = is_own_fault(run.trace->signal) && !death.empty();
+  // (The launcher's signal for those that it swept away is no cause.)
+  const bool own = run.trace && is_own_fault(run.trace->signal) && !death.empty();
+  if (run.trace && run.trace->knows_cause()) {
     return fmt::format("failed: {} ({})", run.trace->cause,
                        !own ? end_words(run) : death.substr(std::string_view("died of ").size()));
   }
@@ -32,8 +31,7 @@ std::string exit_words(const Run& run, const std::string& death) {
                          ? "was killed by " + end_words(run)
                          : fmt::format("ended as {} with {}", run.job.state, end_words(run));
   // Connections that were lost then are no news beside the signal of the one who was at their other end.
-  const bool told = run.trace && is_own_fault(run.trace->signal) && !death.empty();
-  if (run.trace && !told && !run.trace->cause.empty()) text += "; its output says: " + run.trace->cause;
+  if (run.trace && !own && !run.trace->cause.empty()) text += "; its output says: " + run.trace->cause;
   return text;
 }
 
