@@ -34,13 +34,12 @@ hangs() { # PROGRAM KIND ODD CALL PATH: a job that must be told of
     stop_job "$job"
     return
   fi
-  # (Told once more when it is proven, or when its ranks stand elsewhere.)
-  at=$(events hang_seen "$job" | jq -s ".[0].at")
+  local judged
+  judged=$(first_hang "$job")
+  at=$(jq .at <<<"$judged")
   stage=$(stage_of "$job")
   took=$(((at - stage) / 1000))
   times+=("$took")
-  local judged
-  judged=$(events hang_seen "$job" | jq -sc ".[0].body.judgement")
   echo "$1 $2: told after $took ms: $(jq -r .text <<<"$judged")"
   checks=$((checks + 1))
   jq -e --arg odd "$3" --arg call "$4" '(.odd == $odd) and ($call == "" or .call == $call)' >/dev/null <<<"$judged" ||
@@ -97,16 +96,8 @@ if [[ $kinds == *healthy* ]]; then
     for kind in slow compute io exchange large heap helper; do
       # No healthy program may ever be ended.
       job=$(hang=cancel submit "$program" "$kind" 40)
-      checks=$((checks + 2))
-      # MPICH 4.0.2 hangs in MPI_Finalize now and then on a busy machine: that is a hang, and to be ended.
-      over() { ended "$job" || { in_finalize "$job" && ctl scancel "$job"; }; }
-      within 120 over || { fail "$program $kind does not end"; ctl scancel "$job" || true; }
-      if in_finalize "$job"; then
-        echo "$program $kind: told of a hang in MPI_Finalize, behind its work"
-      elif has_hang "$job"; then
-        fail "$program $kind: a false alarm: $(events hang_seen "$job")"
-      fi
-      grep -q '^done' "$programs/out.$job" || fail "$program $kind did not do its work: $(tail -n 3 "$programs/out.$job")"
+      within 120 over "$job" || { fail "$program $kind does not end"; ctl scancel "$job" || true; }
+      was_healthy "$job" "$program $kind"
     done
   done
   asked=$((asked + 1))

@@ -43,7 +43,7 @@ while [ $(($(date +%s) - from)) -lt "$most" ]; do
   as "$user" "sbatch -Q -N$((1 + RANDOM % 3)) -x n4 -t 5 -o /dev/null --wrap '$what'" && jobs=$((jobs + 1))
   [ $((RANDOM % 20)) != 0 ] || as "$user" "sbatch -Q -w n4 -t 5 -o /dev/null --wrap 'sleep 20'" || true
   within $((10 + RANDOM % 20)) false || true # (until_true's pace)
-  cut -d' ' -f1 /proc/loadavg >>"$folder/loads"
+  note_load
 done
 
 # --- what became of it
@@ -70,5 +70,5 @@ for node in "${nodes[@]}"; do
   jq -e --argjson most "$most" '.n >= $most / 60 - 2 and .longest_s < 120' <<<"$looks" >/dev/null || fail "$node: a minute was missed"
   [ "$deep" -gt 0 ] || [ "$node" != n4 ] || fail "$node was idle at night, and not looked at deeply"
 done
-echo "healthy_hours: $jobs jobs; load $(sort -n "$folder/loads" | awk '{ v[NR] = $1 } END { printf "%s to %s, median %s", v[1], v[NR], v[int((NR + 1) / 2)] }')"
+echo "healthy_hours: $jobs jobs; load $(loads)"
 finish

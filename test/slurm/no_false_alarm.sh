@@ -64,12 +64,11 @@ until [ $SECONDS -ge "$most" ]; do
   # silence of the rest of the test would say nothing.
   checks=$((checks + 1))
   [ "$(ctl squeue -h -j "$job" -o %D)" = 4 ] || { fail "after $SECONDS s: the job has lost nodes, and by Slurm"; break; }
-  cut -d' ' -f1 /proc/loadavg >>"$folder/loads"
+  note_load
 done
 down() { ctl sinfo -h -N -t down -o %N | grep -q .; }
 checks=$((checks + 1))
 ! down || fail "a node is DOWN"
 holds "the job has all its nodes" runs "$job"
-echo "no_false_alarm: $rounds rounds, $told complaints; load $(sort -n "$folder/loads" | awk '{ v[NR] = $1 } END {
-  printf "%s to %s, median %s", v[1], v[NR], v[int((NR + 1) / 2)] }')"
+echo "no_false_alarm: $rounds rounds, $told complaints; load $(loads)"
 finish

@@ -18,7 +18,7 @@ build_program mpich mpicc ranks.c c
 RANDOM=${SEED:-1}
 kinds=(slow compute io exchange large heap helper)
 declare -A job_of silent_of begun_of
-watched=0 jobs=0 in_finalize=0 longest=0 began=$SECONDS
+watched=0 jobs=0 longest=0 began=$SECONDS
 begin() { # KIND: the next job of it, silent for half a minute to a quarter of an hour, as far as there is time
   local left=$((began + most - SECONDS)) silent=$((30 + RANDOM % 870))
   [ "$silent" -lt "$left" ] || silent=$left
@@ -27,15 +27,9 @@ begin() { # KIND: the next job of it, silent for half a minute to a quarter of a
   job_of[$1]=$(ranks=2 hang=cancel limit=120 submit mpich.c "$1" "$silent")
 }
 settle() { # KIND: what became of its job
-  local job=${job_of[$1]}
-  jobs=$((jobs + 1)) checks=$((checks + 2)) watched=$((watched + SECONDS - begun_of[$1]))
+  jobs=$((jobs + 1)) watched=$((watched + SECONDS - begun_of[$1]))
   [ "$longest" -ge "${silent_of[$1]}" ] || longest=${silent_of[$1]}
-  if in_finalize "$job"; then # MPICH 4.0.2 hangs there now and then on a busy machine: no false alarm
-    in_finalize=$((in_finalize + 1))
-  elif has_hang "$job"; then
-    fail "$1, silent for ${silent_of[$1]} s: a false alarm: $(events hang_seen "$job")"
-  fi
-  grep -q '^done' "$programs/out.$job" || fail "$1 did not do its work: $(tail -n 3 "$programs/out.$job")"
+  was_healthy "${job_of[$1]}" "$1, silent for ${silent_of[$1]} s"
 }
 
 for kind in "${kinds[@]}"; do begin "$kind"; done
@@ -44,15 +38,15 @@ while [ ${#job_of[@]} -gt 0 ] && [ $SECONDS -lt $((began + most + 900)) ]; do
   for kind in "${kinds[@]}"; do
     job=${job_of[$kind]:-}
     [ -n "$job" ] || continue
-    ended "$job" || { in_finalize "$job" && ctl scancel "$job"; } || continue
+    over "$job" || continue
     settle "$kind"
     begin "$kind"
   done
   within 5 false || true # (until_true's pace)
-  cut -d' ' -f1 /proc/loadavg >>"$folder/loads"
+  note_load
 done
 checks=$((checks + 1))
 [ ${#job_of[@]} = 0 ] || fail "these do not end: ${!job_of[*]}"
-echo "quiet_hours: $jobs jobs, $(awk "BEGIN { printf \"%.1f\", $watched / 3600 }") hours of them, the longest silence $longest s, $in_finalize hung in MPI_Finalize behind their work; \
-load $(sort -n "$folder/loads" | awk '{ v[NR] = $1 } END { printf "%s to %s, median %s", v[1], v[NR], v[int((NR + 1) / 2)] }')"
+echo "quiet_hours: $jobs jobs, $(awk "BEGIN { printf \"%.1f\", $watched / 3600 }") hours of them, the longest silence $longest s, $finalized hung in MPI_Finalize behind their work; \
+load $(loads)"
 finish
