@@ -52,20 +52,25 @@ def fits(row: dict, token: str) -> bool:
     return named == set(filter(None, nodes.split(",")))
 
 
+def alike(row: dict) -> tuple:
+    """What takes the same time where nothing is wrong: rows of one machine, program, size and number of nodes."""
+    return row.get("machine", ""), row["program"], row["size"], row["nodes"]
+
+
 def baselines(rows: list[dict]) -> dict[tuple, float]:
-    """Median seconds of healthy runs, by program, size and number of nodes.  Programs that were told to keep quiet
-    for a while say nothing of that."""
+    """Median seconds of healthy runs, by what they are alike in.  Programs that were told to keep quiet for a while say
+    nothing of that."""
     seen: dict[tuple, list[float]] = {}
     for row in rows:
         if row["class"] == "healthy" and cause_of(row) == "normal" and not row["kind"].startswith("quiet"):
-            seen.setdefault((row["program"], row["size"], row["nodes"]), []).append(row["seconds"])
+            seen.setdefault(alike(row), []).append(row["seconds"])
     return {key: median(values) for key, values in seen.items()}
 
 
 def effect(row: dict, base: dict[tuple, float]) -> bool:
     """Whether a run that completed with the right result took longer than healthy ones do: by a quarter, and by more
     than the whole seconds of Slurm's stamps.  Where no healthy run is known it counts as having had one."""
-    usual = base.get((row["program"], row["size"], row["nodes"]))
+    usual = base.get(alike(row))
     return usual is None or row["seconds"] > 1.25 * usual + 2
 
 

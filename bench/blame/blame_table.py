@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The tables of the corpus, cases.txt and subsets.txt: read and checked.  Their heads say what they hold."""
+import math
 import re
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -9,6 +10,9 @@ PROGRAMS = ("is", "ep", "lu", "bt", "sp")
 CLASSES = ("program", "sometimes", "node", "random", "link", "gray", "site", "healthy")
 VERBS = ("drain", "down", "restart", "burn", "write", "fill")
 CAUSES = ("a", "b", "c", "d", "normal", "cancelled", "out_of_memory", "deadline", "non_deterministic", "inconclusive")
+
+# "x1.5" as a limit: so many times what a healthy run of that program and size takes on this machine.
+TIMES = re.compile(r"(^|=)x(\d+(?:\.\d+)?)$")
 
 
 class TableError(Exception):
@@ -49,6 +53,11 @@ class Case:
         """Whether it wants a lab to itself: what breaks a node, or the cluster, would reach other jobs; and with the time
         that healthy runs take the others are compared."""
         return bool(self.steps) or self.verify != "own" or self.cause_class == "healthy" and not self.kind.startswith("quiet")
+
+    @property
+    def by_usual_time(self) -> bool:
+        """Whether its limits are multiples of what a healthy run takes here."""
+        return any(TIMES.search(o) for o in self.options)
 
     @property
     def sick(self) -> tuple[str, ...]:
@@ -108,8 +117,12 @@ def parse_case(line: str) -> list[Case]:
         if not eq:
             raise ValueError(f"'{word}' is not NAME=VALUE")
         variables.append((name, value))
-    case = Case(kind, cause_class, "", size, int(nodes), tuple(variables), _steps(parts[2]), tuple(parts[3].split()),
-                right, not_here)
+    options = tuple(parts[3].split())
+    for before, option in zip(("", *options), options):
+        if TIMES.search(option) and before != "-t" and not option.startswith("--expect-time="):
+            raise ValueError(f"'{option}' is no limit: -t x2, --expect-time=x1.5")
+    case = Case(kind, cause_class, "", size, int(nodes), tuple(variables), _steps(parts[2]), options, right,
+                not_here)
     return [replace(case, program=name) for name in names]
 
 
@@ -157,6 +170,19 @@ def read_tables(folder: Path = HERE) -> Tables:
     except ValueError as error:
         raise TableError(f"{where}: {error}") from error
     return tables
+
+
+def with_times(options: tuple[str, ...], usual: float) -> list[str]:
+    """Limits that are multiples become times: of --expect-time minutes and seconds; -t has whole minutes, as Slurm's
+    limits do."""
+    said = []
+    for before, option in zip(("", *options), options):
+        if found := TIMES.search(option):
+            seconds = math.ceil(usual * float(found[2]))
+            time = str(math.ceil(seconds / 60)) if before == "-t" else f"{seconds // 60}:{seconds % 60:02}"
+            option = option[:found.start()] + found[1] + time
+        said.append(option)
+    return said
 
 
 def resolve(text: str, places: dict[str, str]) -> str:

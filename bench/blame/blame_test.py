@@ -13,7 +13,7 @@ sys.path.insert(0, str(HERE))
 sys.dont_write_bytecode = True
 import blame_figures as figures  # noqa: E402
 from blame_goals import ENOUGH, goals  # noqa: E402
-from blame_table import PROGRAMS, TableError, parse_case, read_tables, resolve  # noqa: E402
+from blame_table import PROGRAMS, TableError, parse_case, read_tables, resolve, with_times  # noqa: E402
 
 
 def made(run, kind, cause_class, right, cause, nodes=(), faulty=(), **more):
@@ -68,6 +68,7 @@ class Tables(unittest.TestCase):
                           ("k node sp S 2 | | later B crash | | a", "no time"),
                           ("k node sp S 2 | | before Q crash | | a", "no place"),
                           ("k node sp S 2 | | before B do dance | | a", "nothing that can be done"),
+                          ("k node sp S 2 | | | -N x2 | a", "'x2' is no limit"),
                           ("k node sp S 2 | | | | ", "no verdict that is right"),
                           ("k node sp S 2 | | | | q:B", "is no verdict")):
             with self.subTest(line), self.assertRaisesRegex(ValueError, why):
@@ -86,6 +87,13 @@ class Tables(unittest.TestCase):
                 with self.subTest(text), self.assertRaisesRegex(TableError, why):
                     read_tables(Path(folder))
 
+    def test_limits_by_what_a_healthy_run_takes(self):
+        case = parse_case("k gray sp S 2 | | | -t x2 --expect-time=x1.5 --check x | a")[0]
+        self.assertTrue(case.by_usual_time)
+        self.assertEqual(with_times(case.options, 45.0), ["-t", "2", "--expect-time=1:08", "--check", "x"])
+        self.assertEqual(with_times(case.options, 3.0), ["-t", "1", "--expect-time=0:05", "--check", "x"])
+        self.assertFalse(parse_case("k gray sp S 2 | | | -t 2 --expect-time=0:45 | a")[0].by_usual_time)
+
     def test_letters_become_nodes(self):
         places = {"A": "n3", "B": "n4", "ALL": "n3,n4"}
         for text, wanted in (("a", "a"), ("b:B", "b:n4"), ("link:A-B", "link:n3-n4"), ("partition=B", "partition=n4"),
@@ -94,7 +102,7 @@ class Tables(unittest.TestCase):
 
 
 class Judgement(unittest.TestCase):
-    base = {("sp", "S", 2): 10.0}
+    base = {("", "sp", "S", 2): 10.0}
 
     def test_every_kind_of_answer(self):
         b, link = ["b:n4"], ["link:n3-n4"]
@@ -115,6 +123,7 @@ class Judgement(unittest.TestCase):
             (made("", "", "node", [*b, "normal"], "normal", seconds=14.0), "unshown"),
             (made("", "", "node", [*b, "normal"], "normal", seconds=15.0), "missed"),
             (made("", "", "node", [*b, "normal"], "normal", size="L"), "missed"),  # no healthy run to compare with
+            (made("", "", "node", [*b, "normal"], "normal", machine="other"), "missed"),  # none of this machine
             (made("", "", "link", link, "b", [], [faulty("n4", "n3")]), "right"),
             (made("", "", "link", link, "b", ["n3", "n4"], [faulty("n3", "n4")]), "right"),
             (made("", "", "link", link, "b", ["n4"], [faulty("n4")]), "wrong"),
