@@ -6,15 +6,20 @@
 #include <algorithm>
 
 #include "base/hostlist.h"
+#include "engine/identify/fingerprints.h"
 #include "model/srun_message.h"
 
 namespace sickbay::identify {
 namespace {
 
-// The signal or the code, as Slurm has it.
+// The signal or the code, as Slurm has it; before it that of the rank which began it, where it is another.
 std::string end_words(const Run& run) {
-  if (run.job.exit_signal != 0) return fmt::format("signal {}", run.job.exit_signal);
-  return fmt::format("exit code {}", run.job.exit_code);
+  const std::string slurms = run.job.exit_signal != 0 ? fmt::format("signal {}", run.job.exit_signal)
+                                                      : fmt::format("exit code {}", run.job.exit_code);
+  const auto first = hidden_exit(run);
+  if (!first) return slurms;
+  return fmt::format("exit code {}{}; {} is of those that srun then ended", first->code,
+                     first->task < 0 ? "" : fmt::format(" of task {}", first->task), slurms);
 }
 
 // What the output says goes before Slurm's exit code, which a batch script or srun may have made.
@@ -27,7 +32,7 @@ std::string exit_words(const Run& run, const std::string& death) {
                        !own ? end_words(run) : death.substr(std::string_view("died of ").size()));
   }
   std::string text = !death.empty() ? death
-                     : run.job.exit_signal != 0
+                     : run.job.exit_signal != 0 && !hidden_exit(run)
                          ? "was killed by " + end_words(run)
                          : fmt::format("ended as {} with {}", run.job.state, end_words(run));
   // Connections that were lost then are no news beside the signal of the one who was at their other end.

@@ -68,25 +68,16 @@ bool is_swept(const End& end) {
   return signal == SIGTERM || signal == SIGKILL;
 }
 
-// The code of the first rank that ended badly, as srun told it before it swept the others away.
-std::optional<int> first_code_said(const Run& run) {
-  if (!run.trace) return std::nullopt;
-  for (const std::string& line : run.trace->last_lines) {
-    const auto message = read_srun_message(line);
-    if (!message) continue;
-    if (message->kind == SrunMessage::Kind::task_exit) return message->number;
-    return std::nullopt;
-  }
-  return std::nullopt;
+// How it ended, as Slurm says: where the script ended with 0, the step that did not is what failed.
+End end_for_slurm(const Run& run) {
+  return run.symptom == Symptom::steps_failed ? End{run.job.step_exit_code, run.job.step_exit_signal}
+                                              : End{run.job.exit_code, run.job.exit_signal};
 }
 
-// How it ended: where the script ended with 0, the step that did not is what failed; and where the code is
-// that of ranks which were swept away, the one that died first.
+// The same; where the code is that of ranks which were swept away, the one that died first.
 End end_of(const Run& run) {
-  End end = run.symptom == Symptom::steps_failed ? End{run.job.step_exit_code, run.job.step_exit_signal}
-                                                 : End{run.job.exit_code, run.job.exit_signal};
-  if (const auto code = is_swept(end) ? first_code_said(run) : std::nullopt) end = {*code, 0};
-  return end;
+  const auto hidden = hidden_exit(run);
+  return hidden ? End{hidden->code, 0} : end_for_slurm(run);
 }
 
 bool has_output(const Run& run) { return run.trace && !run.trace->last_lines.empty(); }
@@ -132,6 +123,17 @@ Likeness likeness_by_exit(const Run& a, const Run& b) {
 std::string_view to_string(Likeness likeness) {
   constexpr auto kNames = std::to_array<std::string_view>({"same", "unclear", "different"});
   return kNames[static_cast<std::size_t>(likeness)];
+}
+
+std::optional<FirstExit> hidden_exit(const Run& run) {
+  if (!run.trace || !is_swept(end_for_slurm(run))) return std::nullopt;
+  for (const std::string& line : run.trace->last_lines) {
+    const auto message = read_srun_message(line);
+    if (!message) continue;
+    if (message->kind != SrunMessage::Kind::task_exit) return std::nullopt;
+    return FirstExit{message->number, message->tasks.size() == 1 ? message->tasks[0] : -1};
+  }
+  return std::nullopt;
 }
 
 // A shell hands a signal on as 128 + signal.

@@ -7,6 +7,7 @@
 // Pure.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,15 @@ std::string normalised(std::string_view line, const std::vector<std::string>& ho
 /// What the output of a failed run complains of: its lines with a word of failure in them, normalised, but
 /// for those that every launcher writes.  Oldest first, each once.
 std::vector<std::string> complaints_of(const Run& run);
+
+/// How the first rank that ended badly ended, as srun told it before it swept the others away.
+struct FirstExit {
+  int code = 0;
+  int task = -1;  ///< its rank; -1 where srun named several at once
+};
+/// Where Slurm's own code is that of ranks which srun swept away, it hides the one that began it; else
+/// nothing.
+std::optional<FirstExit> hidden_exit(const Run& run);
 
 /// The signal of a fault of its own that a run died of; 0 for none.
 int fault_signal(const Run& run);

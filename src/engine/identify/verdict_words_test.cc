@@ -31,7 +31,11 @@ struct HowItEnded {
   int died_of = 0;           // as the output says
   const char* cause = "";
   Telling tells = Telling::nothing;
+  std::vector<std::string> lines = {};  // the last of the output
 };
+
+constexpr const char* kExited251 = "srun: error: n2: task 1: Exited with exit code 251";
+constexpr const char* kTerminated = "srun: error: n1: task 0: Terminated";
 
 identify::Run failed_run(const HowItEnded& end) {
   identify::Run run;
@@ -49,6 +53,7 @@ identify::Run failed_run(const HowItEnded& end) {
   if (end.died_of == SIGKILL) run.trace->signal_name = "SIGKILL", run.trace->node = "n1";
   run.trace->cause = end.cause;
   run.trace->cause_tells = end.tells;
+  run.trace->last_lines = end.lines;
   return run;
 }
 
@@ -61,6 +66,25 @@ TEST(VerdictWords, TheBestKnownCauseGoesFirst) {
   } rows[] = {
       {"a code alone", {.code = 137}, "ended as FAILED with exit code 137"},
       {"a signal alone", {.signal = 9}, "was killed by signal 9"},
+      {"the code of who began it goes before that of those who were swept away",
+       {.code = 143, .lines = {kExited251, kTerminated}},
+       "ended as FAILED with exit code 251 of task 1; exit code 143 is of those that srun then ended"},
+      {"the same, as a signal",
+       {.signal = 15, .lines = {kExited251, kTerminated}},
+       "ended as FAILED with exit code 251 of task 1; signal 15 is of those that srun then ended"},
+      {"of several at once no task is named",
+       {.code = 143, .lines = {"srun: error: n[1-2]: tasks 0-1: Exited with exit code 251"}},
+       "ended as FAILED with exit code 251; exit code 143 is of those that srun then ended"},
+      {"who was swept away first hides nobody",
+       {.code = 143, .lines = {kTerminated, kExited251}},
+       "ended as FAILED with exit code 143"},
+      {"a code of its own hides nobody",
+       {.code = 251, .lines = {kExited251}},
+       "ended as FAILED with exit code 251"},
+      {"a word of the program, and who began it",
+       {.code = 143, .cause = kInvalidRank, .tells = says, .lines = {kExited251}},
+       "failed: MPI_Send: Invalid rank has value 2 but must be nonnegative and less than 2 (exit code 251 of "
+       "task 1; exit code 143 is of those that srun then ended)"},
       {"a word of the program",
        {.code = 137, .cause = kInvalidRank, .tells = says},
        "failed: MPI_Send: Invalid rank has value 2 but must be nonnegative and less than 2 (exit code 137)"},
