@@ -53,7 +53,17 @@ bool transfer(Call call, int fd, Bytes* bytes, std::size_t size, std::uint64_t o
   return true;
 }
 
+/// Marks `found` where what was done to the disk since `begun` took too long for any disk that works.
+void judge_pace(Finding& found, double mb, double begun, const char* doing) {
+  const double took = seconds_now() - begun;
+  if (!stood_still(mb, took)) return;
+  found.crawls = true;
+  found.detail = fmt::format("{:.0f} MB took {:.0f} s to {} ({:.2g} MB/s)", mb, took, doing, mb / took);
+}
+
 }  // namespace
+
+bool stood_still(double mb, double seconds) { return seconds >= 30 && mb < 0.5 * seconds; }
 
 Finding disk_phase(const Options& options) {
   Finding found{.phase = "disk", .unit = "MB/s"};
@@ -68,7 +78,7 @@ Finding disk_phase(const Options& options) {
   }
   std::vector<std::uint64_t> block(kBlock / sizeof(std::uint64_t)), read(block.size());
   const std::uint64_t blocks = std::max<std::uint64_t>(1, options.disk / kBlock);
-  const double begun = seconds_now();
+  const double mb = static_cast<double>(blocks * kBlock) * 1e-6, begun = seconds_now();
   bool going = true;
   for (std::uint64_t k = 0; going && k < blocks; ++k) {
     tick();
@@ -78,7 +88,8 @@ Finding disk_phase(const Options& options) {
   if (!going) broken("write");
   if (going && ::fsync(fd) != 0) broken("sync"), going = false;
   const double written = seconds_now();
-  found.value = static_cast<double>(blocks * kBlock) / (written - begun) * 1e-6;
+  found.value = mb / (written - begun);
+  if (going) judge_pace(found, mb, begun, "write and sync");
   // Pages that are clean now are dropped, so that the device itself answers.
   if (going) ::posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
   for (std::uint64_t k = 0; going && k < blocks; ++k) {
@@ -95,8 +106,10 @@ Finding disk_phase(const Options& options) {
                                  options.disk_folder);
     }
   }
-  if (going)
-    found.also = {{"read_mb_s", static_cast<double>(blocks * kBlock) / (seconds_now() - written) * 1e-6}};
+  if (going) {
+    found.also = {{"read_mb_s", mb / (seconds_now() - written)}};
+    judge_pace(found, mb, written, "read back");
+  }
   ::close(fd);
   return found;
 }

@@ -58,6 +58,7 @@ void Reporter::report(Finding finding) {
   line.set("expected", Json::array({number_or_null(finding.lowest), number_or_null(finding.highest)}));
   if (finding.busy) line.set("busy", true);
   if (finding.lossy) line.set("lossy", true);
+  if (finding.crawls) line.set("crawls", true);
   if (off_while_busy) line.set("off_while_busy", true);
   for (const auto& [name, value] : finding.also) line.set(name, value);
   for (const auto& [name, value] : finding.words) line.set(name, value);

@@ -17,10 +17,11 @@ namespace sickbay::verify {
 /// The result of one phase (of one pair of nodes for "net").
 struct Finding {
   std::string phase;
-  bool ok = true;      ///< false: a wrong result, or the phase could not do its work on this node
-  bool slow = false;   ///< right, but slower than stated
-  bool busy = false;   ///< others had the processor meanwhile: its speeds are no word on the node
-  bool lossy = false;  ///< net: slow by what was lost, which the other links may explain as noise
+  bool ok = true;       ///< false: a wrong result, or the phase could not do its work on this node
+  bool slow = false;    ///< right, but slower than stated
+  bool busy = false;    ///< others had the processor meanwhile: its speeds are no word on the node
+  bool lossy = false;   ///< net: slow by what was lost, which the other links may explain as noise
+  bool crawls = false;  ///< disk: it stood still (stood_still); the other nodes' disks say whether it is slow
   double value = 0;
   std::string unit{};
   std::optional<double> lowest{}, highest{};                 ///< the range `value` was expected in

@@ -50,6 +50,21 @@ void compare_nodes(Notes& notes) {
   }
 }
 
+/// Names nodes whose disks stood still while those of others worked.  What a sync takes scatters too much to
+/// compare speeds; but where most disks work, one that gives next to nothing for half a minute does not.
+void compare_disks(Notes& notes) {
+  std::size_t told = 0, crawl = 0;
+  for (const NodeNotes& node : notes.nodes) {
+    told += node.disk_worked;
+    crawl += !node.disk_crawls.empty();
+  }
+  if (2 * crawl > told) return;  // it may be one storage that all of them share, or the machine below them
+  for (NodeNotes& node : notes.nodes)
+    if (!node.disk_crawls.empty())
+      keep_first(node.slow, fmt::format("slow in phase disk: {}, where {} other{} did not stand still",
+                                        node.disk_crawls, told - crawl, told - crawl == 1 ? "" : "s"));
+}
+
 /// A launch that did not reach its node is a matter of two nodes, as a failed connection is.
 ///
 /// Slurm starts the script on the first node of the job; the shipped one says where it is.  Who answered was
@@ -154,6 +169,7 @@ std::vector<LinkVerification> judge_pairs(Notes& notes) {
   pair_launches(notes);
   discount_noise(notes);
   compare_nodes(notes);
+  compare_disks(notes);
   gather_links(notes);
   return judge_links(notes);
 }

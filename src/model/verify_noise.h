@@ -41,7 +41,8 @@ struct SpeedRow {
   double
       floor;  ///< what equal machines differ by anyhow, and one machine on different days: share of a median
 };
-/// (Not the disk: what a sync costs in one second says little of the next.)
+/// (Not the disk: what a sync costs in one second says little of the next.  One that stands still is told
+/// apart: verify_links.cc.)
 inline constexpr auto kSpeeds = std::to_array<SpeedRow>({{"cpu", "Mpairs/s", 0.20}, {"membw", "MB/s", 0.30}});
 /// The least that is still usual: less than the median by `floor` of it, or by six deviations where that is
 /// more.

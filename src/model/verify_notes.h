@@ -32,6 +32,8 @@ struct NodeNotes {
   std::string wrong, slow;
   std::string kind;    ///< what machine it is
   std::string unsure;  ///< a speed that is off the baseline and was taken while others had the processor
+  bool disk_worked = false;  ///< its phase came to an end, with the right bytes
+  std::string disk_crawls;   ///< it did, and what it took was too long for any disk that works
   std::map<std::string, NodeFigure, std::less<>> figures;  ///< by phase
   VerifyFault wrong_in = VerifyFault::none;                ///< of the first wrong phase
   std::string launch, node_failure;

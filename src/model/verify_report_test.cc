@@ -480,6 +480,33 @@ TEST(VerifyReport, ANodeIsMeasuredByItsKind) {
   EXPECT_EQ(after(50, false, "").overall, VerifyResult::ok) << "an older V";
 }
 
+TEST(VerifyReport, ADiskThatStoodStillIsSlowWhereMostOthersWorked) {
+  const auto after = [](const std::vector<std::string>& nodes, const std::vector<std::string>& crawling,
+                        const std::string& full = "") {
+    std::string out;
+    for (const std::string& node : nodes) {
+      const bool crawls = std::find(crawling.begin(), crawling.end(), node) != crawling.end();
+      out +=
+          line(node, "start", R"("mode":"node")") +
+          line(node, "disk",
+               node == full ? R"("ok":false,"slow":false,"detail":"cannot write in /tmp: Input/output error")"
+               : crawls ? R"("ok":true,"slow":false,"value":0.2,"crawls":true,"detail":"34 MB took 160 s")"
+                        : R"("ok":true,"slow":false,"value":90,"detail":"")") +
+          line(node, "done", R"("mode":"node","ok":true,"slow":false)");
+    }
+    return parse_verify_report(out, "", nodes);
+  };
+  const auto pair = after({"n1", "n2"}, {"n2"});
+  EXPECT_EQ(results(pair), "n1=ok n2=slow");
+  EXPECT_EQ(pair.node("n2")->reason,
+            "slow in phase disk: 34 MB took 160 s, where 1 other did not stand still");
+  EXPECT_EQ(pair.node("n2")->fault, VerifyFault::slow);
+  EXPECT_EQ(results(after({"n1", "n2", "n3", "n4"}, {"n2", "n4"})), "n1=ok n2=slow n3=ok n4=slow");
+  EXPECT_EQ(results(after({"n1", "n2", "n3"}, {"n1", "n2"})), "n1=ok n2=ok n3=ok") << "what they share";
+  EXPECT_EQ(results(after({"n1"}, {"n1"})), "n1=ok") << "nothing to hold it against";
+  EXPECT_EQ(results(after({"n1", "n2"}, {"n2"}, "n1")), "n1=failed n2=ok") << "nor is a broken one a measure";
+}
+
 TEST(VerifyReport, OffTheBaselineWhileBusyIsUnknown) {
   const auto report = parse_verify_report(
       alone("n1") + line("n2", "start", R"("mode":"node")") +
