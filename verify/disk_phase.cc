@@ -78,7 +78,8 @@ Finding disk_phase(const Options& options) {
   }
   std::vector<std::uint64_t> block(kBlock / sizeof(std::uint64_t)), read(block.size());
   const std::uint64_t blocks = std::max<std::uint64_t>(1, options.disk / kBlock);
-  const double mb = static_cast<double>(blocks * kBlock) * 1e-6, begun = seconds_now();
+  const auto mb = [](std::uint64_t so_many) { return static_cast<double>(so_many * kBlock) * 1e-6; };
+  const double begun = seconds_now();
   bool going = true;
   for (std::uint64_t k = 0; going && k < blocks; ++k) {
     tick();
@@ -88,11 +89,13 @@ Finding disk_phase(const Options& options) {
   if (!going) broken("write");
   if (going && ::fsync(fd) != 0) broken("sync"), going = false;
   const double written = seconds_now();
-  found.value = mb / (written - begun);
-  if (going) judge_pace(found, mb, begun, "write and sync");
+  found.value = mb(blocks) / (written - begun);
+  if (going) judge_pace(found, mb(blocks), begun, "write and sync");
   // Pages that are clean now are dropped, so that the device itself answers.
   if (going) ::posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
-  for (std::uint64_t k = 0; going && k < blocks; ++k) {
+  // From a disk that stands still no more is read than shows that: who waits for V has waited half a minute.
+  std::uint64_t k = 0;
+  for (; going && k < blocks && !stood_still(mb(k), seconds_now() - written); ++k) {
     tick();
     fill_block(block, k);
     going = transfer(::pread, fd, reinterpret_cast<char*>(read.data()), kBlock, k * kBlock);
@@ -107,8 +110,8 @@ Finding disk_phase(const Options& options) {
     }
   }
   if (going) {
-    found.also = {{"read_mb_s", mb / (seconds_now() - written)}};
-    judge_pace(found, mb, written, "read back");
+    found.also = {{"read_mb_s", mb(k) / (seconds_now() - written)}};
+    judge_pace(found, mb(k), written, "read back");
   }
   ::close(fd);
   return found;

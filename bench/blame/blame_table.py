@@ -13,6 +13,7 @@ CAUSES = ("a", "b", "c", "d", "normal", "cancelled", "out_of_memory", "deadline"
 
 # "x1.5" as a limit: so many times what a healthy run of that program and size takes on this machine.
 TIMES = re.compile(r"(^|=)x(\d+(?:\.\d+)?)$")
+LEAST = 15  # seconds: a job of one second takes five where its lab was just made
 
 
 class TableError(Exception):
@@ -178,7 +179,7 @@ def with_times(options: tuple[str, ...], usual: float) -> list[str]:
     said = []
     for before, option in zip(("", *options), options):
         if found := TIMES.search(option):
-            seconds = math.ceil(usual * float(found[2]))
+            seconds = max(LEAST, math.ceil(usual * float(found[2])))
             time = str(math.ceil(seconds / 60)) if before == "-t" else f"{seconds // 60}:{seconds % 60:02}"
             option = option[:found.start()] + found[1] + time
         said.append(option)

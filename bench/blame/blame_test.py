@@ -91,7 +91,7 @@ class Tables(unittest.TestCase):
         case = parse_case("k gray sp S 2 | | | -t x2 --expect-time=x1.5 --check x | a")[0]
         self.assertTrue(case.by_usual_time)
         self.assertEqual(with_times(case.options, 45.0), ["-t", "2", "--expect-time=1:08", "--check", "x"])
-        self.assertEqual(with_times(case.options, 3.0), ["-t", "1", "--expect-time=0:05", "--check", "x"])
+        self.assertEqual(with_times(case.options, 3.0), ["-t", "1", "--expect-time=0:15", "--check", "x"])
         self.assertFalse(parse_case("k gray sp S 2 | | | -t 2 --expect-time=0:45 | a")[0].by_usual_time)
 
     def test_letters_become_nodes(self):
