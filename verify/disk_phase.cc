@@ -12,6 +12,8 @@
 #include <vector>
 
 #include "beat.h"
+#include "disk_pace.h"
+#include "meminfo.h"
 #include "phases.h"
 #include "seconds.h"
 
@@ -53,17 +55,20 @@ bool transfer(Call call, int fd, Bytes* bytes, std::size_t size, std::uint64_t o
   return true;
 }
 
-/// Marks `found` where what was done to the disk since `begun` took too long for any disk that works.
-void judge_pace(Finding& found, double mb, double begun, const char* doing) {
-  const double took = seconds_now() - begun;
-  if (!stood_still(mb, took)) return;
-  found.crawls = true;
-  found.detail = fmt::format("{:.0f} MB took {:.0f} s to {} ({:.2g} MB/s)", mb, took, doing, mb / took);
-}
+/// What is done to a disk from now on.
+class Stopwatch {
+ public:
+  double seconds() const { return seconds_now() - begun_; }
+  Pace pace(double mb) { return {mb, seconds(), std::max(unwritten_, unwritten_mb())}; }
+
+ private:
+  static double unwritten_mb() {
+    return static_cast<double>(meminfo_bytes("Dirty") + meminfo_bytes("Writeback")) * 1e-6;
+  }
+  double unwritten_ = unwritten_mb(), begun_ = seconds_now();
+};
 
 }  // namespace
-
-bool stood_still(double mb, double seconds) { return seconds >= 30 && mb < 0.5 * seconds; }
 
 Finding disk_phase(const Options& options) {
   Finding found{.phase = "disk", .unit = "MB/s"};
@@ -79,7 +84,7 @@ Finding disk_phase(const Options& options) {
   std::vector<std::uint64_t> block(kBlock / sizeof(std::uint64_t)), read(block.size());
   const std::uint64_t blocks = std::max<std::uint64_t>(1, options.disk / kBlock);
   const auto mb = [](std::uint64_t so_many) { return static_cast<double>(so_many * kBlock) * 1e-6; };
-  const double begun = seconds_now();
+  Stopwatch writing;
   bool going = true;
   for (std::uint64_t k = 0; going && k < blocks; ++k) {
     tick();
@@ -88,14 +93,14 @@ Finding disk_phase(const Options& options) {
   }
   if (!going) broken("write");
   if (going && ::fsync(fd) != 0) broken("sync"), going = false;
-  const double written = seconds_now();
-  found.value = mb(blocks) / (written - begun);
-  if (going) judge_pace(found, mb(blocks), begun, "write and sync");
+  found.value = mb(blocks) / writing.seconds();
+  if (going) judge_pace(found, writing.pace(mb(blocks)), "write and sync");
   // Pages that are clean now are dropped, so that the device itself answers.
   if (going) ::posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
   // From a disk that stands still no more is read than shows that: who waits for V has waited half a minute.
+  Stopwatch reading;
   std::uint64_t k = 0;
-  for (; going && k < blocks && !stood_still(mb(k), seconds_now() - written); ++k) {
+  for (; going && k < blocks && !stood_still(mb(k), reading.seconds()); ++k) {
     tick();
     fill_block(block, k);
     going = transfer(::pread, fd, reinterpret_cast<char*>(read.data()), kBlock, k * kBlock);
@@ -110,8 +115,8 @@ Finding disk_phase(const Options& options) {
     }
   }
   if (going) {
-    found.also = {{"read_mb_s", mb(k) / (seconds_now() - written)}};
-    judge_pace(found, mb(k), written, "read back");
+    found.also = {{"read_mb_s", mb(k) / reading.seconds()}};
+    judge_pace(found, reading.pace(mb(k)), "read back");
   }
   ::close(fd);
   return found;

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "disk_pace.h"
 #include "phases.h"
 
 namespace sickbay::verify {
@@ -23,6 +24,23 @@ TEST(DiskPhase, StandingStillIsNextToNothingForLong) {
   };
   for (const auto& row : rows)
     EXPECT_EQ(stood_still(row.mb, row.seconds), row.still) << row.mb << " " << row.seconds;
+}
+
+TEST(DiskPhase, WhoWaitsBehindTheDataOfOthersIsNotMarked) {
+  const auto after = [](const std::vector<Pace>& paces) {
+    Finding found{.phase = "disk"};
+    for (const Pace& pace : paces) judge_pace(found, pace, "write");
+    return std::pair(found.crawls, found.detail);
+  };
+  const Pace works = {16, 1, 0}, still = {16, 80, 3}, behind = {16, 80, 900};
+  using Said = std::pair<bool, std::string>;
+  EXPECT_EQ(after({works}), Said(false, ""));
+  EXPECT_EQ(after({still}), Said(true, "16 MB took 80 s to write (0.2 MB/s)"));
+  const std::string with = "16 MB took 80 s to write (0.2 MB/s), with 900 MB of others to be written";
+  EXPECT_EQ(after({behind}), Said(false, with));
+  EXPECT_EQ(after({behind, works}), Said(false, with));
+  EXPECT_EQ(after({behind, still}), Said(true, "16 MB took 80 s to write (0.2 MB/s)"));
+  EXPECT_EQ(after({still, behind}), Said(true, "16 MB took 80 s to write (0.2 MB/s)"));
 }
 
 TEST(DiskPhase, ADiskThatWorksDoesNotStandStill) {

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "base/text.h"
+#include "meminfo.h"
 
 namespace sickbay::verify {
 namespace {
@@ -38,12 +39,9 @@ std::string machine_kind(const std::string& root) {
   for (const char* name : {"model name", "Model Name", "cpu", "CPU part", "uarch", "isa"})
     if (const auto it = first.find(name); model.empty() && it != first.end()) model = it->second;
   if (model.empty() || processors == 0) return "";
-  std::uint64_t kib = 0;
-  std::ifstream meminfo(root + "/proc/meminfo");
-  for (std::string name, unit; meminfo >> name >> kib && name != "MemTotal:"; std::getline(meminfo, unit)) {
-  }
   // To a GiB: what the firmware keeps for itself differs by some MiB between equal machines.
-  return fmt::format("{} x{}, {} GiB", model, processors, (kib + (1 << 19)) >> 20);
+  return fmt::format("{} x{}, {} GiB", model, processors,
+                     (meminfo_bytes("MemTotal", root) + (1 << 29)) >> 30);
 }
 
 }  // namespace sickbay::verify

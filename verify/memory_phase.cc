@@ -8,10 +8,10 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <fstream>
 #include <memory>
 
 #include "beat.h"
+#include "meminfo.h"
 #include "phases.h"
 #include "seconds.h"
 #include "turn.h"
@@ -34,19 +34,10 @@ Area map_area(std::size_t bytes) {
   return Area(area == MAP_FAILED ? nullptr : area, Unmap{bytes});
 }
 
-/// MemAvailable in bytes; 0 where it cannot be read.
-std::uint64_t available_memory() {
-  std::ifstream in("/proc/meminfo");
-  std::string name, unit;
-  for (std::uint64_t kib = 0; in >> name >> kib; std::getline(in, unit))
-    if (name == "MemAvailable:") return kib * 1024;
-  return 0;
-}
-
 /// What of `wanted` may be taken without harm: half of what is free and half of the job's own request, since
 /// a verification that is killed for its memory would say something untrue about the node.
 std::uint64_t allowed_memory(std::uint64_t wanted) {
-  if (const std::uint64_t free = available_memory()) wanted = std::min(wanted, free / 2);
+  if (const std::uint64_t free = meminfo_bytes("MemAvailable")) wanted = std::min(wanted, free / 2);
   if (const char* text = std::getenv("SLURM_MEM_PER_NODE"); text && std::atoll(text) > 0)
     wanted = std::min<std::uint64_t>(wanted, static_cast<std::uint64_t>(std::atoll(text)) * kMiB / 2);
   return wanted;
@@ -101,7 +92,7 @@ Finding memory_phase(const Options& options) {
   constexpr std::uint64_t kLeast = 16 * kMiB;
   if (bytes < std::min(options.memory, kLeast)) {
     found.slow = true;
-    found.detail = fmt::format("only {} MiB of memory are free", available_memory() / kMiB);
+    found.detail = fmt::format("only {} MiB of memory are free", meminfo_bytes("MemAvailable") / kMiB);
     return found;
   }
   const Area area = map_area(bytes);

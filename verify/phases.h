@@ -15,9 +15,6 @@ Finding memory_phase(const Options& options);
 Finding membw_phase(const Options& options);
 /// Writes, syncs, reads back and compares a file.  Value: MB/s written, sync included.
 Finding disk_phase(const Options& options);
-/// Whether a disk that gave `mb` megabytes in so many seconds stood still rather than worked: below half a
-/// megabyte a second, for half a minute.  A busy disk makes a sync wait for seconds; that is none.
-bool stood_still(double mb, double seconds);
 
 /// The shared file systems and the job's folder (storage_phase.h).  Value: seconds until all answered.
 Finding storage_phase(const Options& options);

@@ -21,7 +21,7 @@ struct Finding {
   bool slow = false;    ///< right, but slower than stated
   bool busy = false;    ///< others had the processor meanwhile: its speeds are no word on the node
   bool lossy = false;   ///< net: slow by what was lost, which the other links may explain as noise
-  bool crawls = false;  ///< disk: it stood still (stood_still); the other nodes' disks say whether it is slow
+  bool crawls = false;  ///< disk: it stood still (disk_pace.h); the other nodes' disks say whether it is slow
   double value = 0;
   std::string unit{};
   std::optional<double> lowest{}, highest{};                 ///< the range `value` was expected in
