@@ -126,11 +126,14 @@ std::string_view to_string(Likeness likeness) {
 }
 
 std::optional<FirstExit> hidden_exit(const Run& run) {
-  if (!run.trace || !is_swept(end_for_slurm(run))) return std::nullopt;
+  const End slurms = end_for_slurm(run);
+  if (!run.trace || !is_swept(slurms)) return std::nullopt;
   for (const std::string& line : run.trace->last_lines) {
     const auto message = read_srun_message(line);
     if (!message) continue;
-    if (message->kind != SrunMessage::Kind::task_exit) return std::nullopt;
+    // (The same code is not hidden: a script that ends with 137 by itself.)
+    if (message->kind != SrunMessage::Kind::task_exit || End{message->number, 0} == slurms)
+      return std::nullopt;
     return FirstExit{message->number, message->tasks.size() == 1 ? message->tasks[0] : -1};
   }
   return std::nullopt;

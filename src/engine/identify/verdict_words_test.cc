@@ -81,6 +81,9 @@ TEST(VerdictWords, TheBestKnownCauseGoesFirst) {
       {"a code of its own hides nobody",
        {.code = 251, .lines = {kExited251}},
        "ended as FAILED with exit code 251"},
+      {"nor does the same code",
+       {.code = 137, .lines = {"srun: error: n1: task 0: Exited with exit code 137"}},
+       "ended as FAILED with exit code 137"},
       {"a word of the program, and who began it",
        {.code = 143, .cause = kInvalidRank, .tells = says, .lines = {kExited251}},
        "failed: MPI_Send: Invalid rank has value 2 but must be nonnegative and less than 2 (exit code 251 of "
