@@ -53,8 +53,9 @@ until_true "slurmdbd knows of all that" all_known
 
 # --- a day earlier: the r-th job begins after r * 5400 s, runs for 4000 + 137 r, and n2 is away for 4000 s
 base=$(($(date +%s) / 3600 * 3600 - 26 * 3600))
+# (A job that is cancelled while it waits, before slurmdbd has heard of it, has the time of its end as its start.)
 sql "
-UPDATE ${lab}_job_table SET time_start = 0 WHERE time_start IS NULL;
+UPDATE ${lab}_job_table SET time_start = 0 WHERE time_start IS NULL OR tres_alloc = '';
 CREATE TEMPORARY TABLE places AS SELECT job_db_inx AS i, row_number() OVER (ORDER BY id_job) AS r FROM ${lab}_job_table;
 UPDATE ${lab}_job_table j JOIN places p ON p.i = j.job_db_inx
   SET time_submit = $base + r * 5400, time_eligible = $base + r * 5400,
