@@ -410,7 +410,8 @@ void SlurmCluster::find(std::string key, std::uint32_t uid, Done<std::vector<Job
           std::vector<JobInfo> found;
           for (AccountingJob& entry : *known) {
             // One that has not ended, and that slurmctld does not know, was lost in a crash.
-            if (!is_over(entry.job)) continue;
+            // Seen on 22.05: for a moment slurmdbd has the state of an end without its time and its exit code.
+      if (!is_over(entry.job) || entry.job.end == kNoTime) continue;
             if (!holds_key(entry.submit_line, key) && !holds_key(entry.job.comment, key)) continue;
             if (entry.job.comment.empty()) entry.job.comment = comment_with_key("", key);
             found.push_back(std::move(entry.job));
@@ -483,7 +484,8 @@ void SlurmCluster::history(std::vector<JobId> jobs, Done<std::vector<JobInfo>> d
     if (!known) return done(fail(std::move(known.error()).in("reading ended jobs")));
     std::vector<JobInfo> ended;
     for (AccountingJob& entry : *known) {
-      if (!is_over(entry.job)) continue;
+      // Seen on 22.05: for a moment slurmdbd has the state of an end without its time and its exit code.
+      if (!is_over(entry.job) || entry.job.end == kNoTime) continue;
       // Tried on 22.05: slurmdbd says of a job that it has just heard of that it is root's.
       if (entry.job.uid == 0 && loop_.now() - entry.job.end < kRootForAWhile) continue;
       // sacct keeps no comment by default; the key that makes the job ours is in the submit line.
