@@ -410,8 +410,7 @@ void SlurmCluster::find(std::string key, std::uint32_t uid, Done<std::vector<Job
           std::vector<JobInfo> found;
           for (AccountingJob& entry : *known) {
             // One that has not ended, and that slurmctld does not know, was lost in a crash.
-            // Seen on 22.05: for a moment slurmdbd has the state of an end without its time and its exit code.
-      if (!is_over(entry.job) || entry.job.end == kNoTime) continue;
+            if (!is_over(entry.job)) continue;
             if (!holds_key(entry.submit_line, key) && !holds_key(entry.job.comment, key)) continue;
             if (entry.job.comment.empty()) entry.job.comment = comment_with_key("", key);
             found.push_back(std::move(entry.job));
