@@ -55,7 +55,7 @@ void compare_nodes(Notes& notes) {
 void compare_disks(Notes& notes) {
   std::size_t told = 0, crawl = 0;
   for (const NodeNotes& node : notes.nodes) {
-    told += node.disk_worked;
+    told += node.figures.contains("disk");
     crawl += !node.disk_crawls.empty();
   }
   if (2 * crawl > told) return;  // it may be one storage that all of them share, or the machine below them

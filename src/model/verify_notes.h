@@ -30,10 +30,9 @@ struct NodeNotes {
   std::string silent, silent_in;  ///< V waited for its rank in vain: why, and in which mode
   std::string last_phase;         ///< the last one that reported
   std::string wrong, slow;
-  std::string kind;    ///< what machine it is
-  std::string unsure;  ///< a speed that is off the baseline and was taken while others had the processor
-  bool disk_worked = false;  ///< its phase came to an end, with the right bytes
-  std::string disk_crawls;   ///< it did, and what it took was too long for any disk that works
+  std::string kind;         ///< what machine it is
+  std::string unsure;       ///< a speed that is off the baseline and was taken while others had the processor
+  std::string disk_crawls;  ///< the right bytes, and what they took was too long for any disk that works
   std::map<std::string, NodeFigure, std::less<>> figures;  ///< by phase
   VerifyFault wrong_in = VerifyFault::none;                ///< of the first wrong phase
   std::string launch, node_failure;

@@ -112,10 +112,7 @@ void note_own_line(Notes& notes, const Json& line) {
     } else if (line["off_while_busy"].as_bool()) {
       keep_first(node.unsure, fmt::format("busy: others had the processor in phase {}: {}", phase, detail));
     }
-    if (phase == "disk" && line["ok"].as_bool()) {
-      node.disk_worked = true;
-      if (line["crawls"].as_bool()) node.disk_crawls = detail;
-    }
+    if (phase == "disk" && line["ok"].as_bool() && line["crawls"].as_bool()) node.disk_crawls = detail;
     if (line["ok"].as_bool() && line["value"].is_number() && phase != "storage")
       node.figures[phase] = {"", line["value"].as_double(), line["busy"].as_bool()};
   }
