@@ -72,7 +72,7 @@ mkdir was; cp state.? was
 for i in 0 1 2 3; do echo more >> state.$i; done
 all a 0 save --files 'state.%t' --label two; same out.0 <<< 2
 # One image is flipped: all four go back to the one before.
-printf x | dd of=../store/19/c2.r3.pack bs=1 seek=20 conv=notrunc status=none
+damage ../store/19/c2.r3.pack 20
 rm state.?
 all b 0 restore; same out.0 <<< 1
 for i in 0 1 2 3; do cmp state.$i was/state.$i; done

@@ -84,7 +84,7 @@ for says in other endless nothing cut much wrong not; do
 done
 rm store/17/board/keep/at.n5.json; cp kept.json store/17/board/keep/kept.n1.json
 # What the partner has is damaged: nothing of it is left, and all pass it over.
-printf x | dd of="$(echo "fast-$by"/17-*/r1/c2.r1.pack)" bs=1 seek=20 conv=notrunc status=none; rm -r fast-n9
+damage "$(echo "fast-$by"/17-*/r1/c2.r1.pack)" 20; rm -r fast-n9
 state lost; all c 0 'n0 n9 n2' restore; same out.0 <<< 1; is_state one; says err.0 'checkpoint 1 was taken instead'
 run 2 sh -c 'ls fast-n9/17-*/r1/c2.r1.pack'
 # A keeper that is asked to end is announced no more.

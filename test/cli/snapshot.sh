@@ -41,7 +41,7 @@ run 0 sickbay cases --json
 
 # One wrong bit, and the whole journal is read.
 cp "$file" good
-printf 'X' | dd of="$file" bs=1 seek=200 conv=notrunc 2>/dev/null
+damage "$file" 200
 run 0 again
 says out 'snapshot=0 '
 grep -q 'event=snapshot taken=no' "$SICKBAY_ROOT/log" || fail "nothing is said: $(cat "$SICKBAY_ROOT/log")"

@@ -16,18 +16,10 @@ class Expedite : public testing::Test {
  protected:
   RerunWorld w;
 
-  Expedite() { open(); }
-  void open() {
-    w.event("c1", kCaseOpened,
-            Json::object({{"owner", Owner{"alice", 60001, 60001}.to_json()},
-                          {"options", Json::object({{"rerun", "same"}})},
-                          {"work_dir", "/home/alice"},
-                          {"output_dir", "/home/alice/sickbay-c1"}}));
-    w.event("c1", kJobBound, Json::object({{"run", "c1.r1"}, {"job_id", 17}}));
-  }
+  Expedite() { w.open_case(); }
   JobInfo job(const std::string& state, const std::string& nodes, std::uint32_t restarts) const {
     JobInfo info;
-    info.job_id = 17;
+    info.job_id = 101;
     info.uid = 60001;
     info.state = state;
     info.partition = "main";
@@ -71,7 +63,7 @@ TEST_F(Expedite, AJobThatSlurmHoldsForItFailedByItselfHasFailed) {
   EXPECT_EQ(r1.job.exit_code, 3);
   EXPECT_EQ(r1.nodes, (Names{"n1", "n2"}));
   EXPECT_THAT(r1.earlier, IsEmpty());
-  EXPECT_THAT(w.c().notes, Contains(HasSubstr("scontrol release 17")));
+  EXPECT_THAT(w.c().notes, Contains(HasSubstr("scontrol release 101")));
   ASSERT_TRUE(w.c().is_closed());
   EXPECT_EQ(w.c().verdict->cause, Cause::program);
   w.expect_same_after_replay();
@@ -149,7 +141,7 @@ TEST_F(Expedite, AStepThatFailedBeforeTheRestartIsNoneOfTheRunThatCompleted) {
   for (const int code : {1, 9}) {
     SCOPED_TRACE(code);
     w = RerunWorld();
-    open();
+    w.open_case();
     see(job("RUNNING", "n[1-2]", 0));
     JobInfo again = job("RUNNING", "n[3-4]", 1);
     again.step_exit_code = 1;  // of the run before

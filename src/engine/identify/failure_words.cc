@@ -12,11 +12,10 @@
 namespace sickbay::identify {
 namespace {
 
-// The signal or the code, as Slurm has it; before it that of the rank which began it, where it is another.
-std::string end_words(const Run& run) {
+// The signal or the code, as Slurm has it; before it that of the rank which began it (`first`), where it is another.
+std::string end_words(const Run& run, const std::optional<FirstExit>& first) {
   const std::string slurms = run.job.exit_signal != 0 ? fmt::format("signal {}", run.job.exit_signal)
                                                       : fmt::format("exit code {}", run.job.exit_code);
-  const auto first = hidden_exit(run);
   if (!first) return slurms;
   return fmt::format("exit code {}{}; {} is of those that srun then ended", first->code,
                      first->task < 0 ? "" : fmt::format(" of task {}", first->task), slurms);
@@ -25,16 +24,17 @@ std::string end_words(const Run& run) {
 // What the output says goes before Slurm's exit code, which a batch script or srun may have made.
 std::string exit_words(const Run& run, const std::string& death) {
   if (run.never_began()) return "never began: the node could not open its output (exit code 0:53)";
+  const auto first = hidden_exit(run);
   // (The launcher's signal for those that it swept away is no cause.)
   const bool own = run.trace && is_own_fault(run.trace->signal) && !death.empty();
   if (run.trace && run.trace->knows_cause()) {
     return fmt::format("failed: {} ({})", run.trace->cause,
-                       !own ? end_words(run) : death.substr(std::string_view("died of ").size()));
+                       !own ? end_words(run, first) : death.substr(std::string_view("died of ").size()));
   }
   std::string text = !death.empty() ? death
-                     : run.job.exit_signal != 0 && !hidden_exit(run)
-                         ? "was killed by " + end_words(run)
-                         : fmt::format("ended as {} with {}", run.job.state, end_words(run));
+                     : run.job.exit_signal != 0 && !first
+                         ? "was killed by " + end_words(run, first)
+                         : fmt::format("ended as {} with {}", run.job.state, end_words(run, first));
   // Connections that were lost then are no news beside the signal of the one who was at their other end.
   if (run.trace && !own && !run.trace->cause.empty()) text += "; its output says: " + run.trace->cause;
   return text;

@@ -16,14 +16,6 @@ class Launch : public testing::Test {
  protected:
   RerunWorld w;
 
-  void open() {
-    w.event("c1", kCaseOpened,
-            Json::object({{"owner", Owner{"alice", 60001, 60001}.to_json()},
-                          {"options", Json::object({{"rerun", "same"}})},
-                          {"work_dir", "/home/alice"},
-                          {"output_dir", "/home/alice/sickbay-c1"}}));
-    w.event("c1", kJobBound, Json::object({{"run", "c1.r1"}, {"job_id", 17}}));
-  }
   void drain(const std::string& nodes, const std::string& reason) {
     w.event("cluster", kNodesSeen,
             Json::object({{"groups", Json::array({Json::object({{"nodes", nodes},
@@ -37,7 +29,7 @@ class Launch : public testing::Test {
   }
   JobInfo job(const std::string& state, const std::string& nodes = "n[1-2]") const {
     JobInfo info;
-    info.job_id = 17;
+    info.job_id = 101;
     info.uid = 60001;
     info.state = state;
     info.partition = "main";
@@ -77,7 +69,7 @@ TEST_F(Launch, ACancelledJobWasNotStartedWhereSlurmSaysSoOfItsNode) {
   for (const auto& row : rows) {
     SCOPED_TRACE(row.reason);
     w = RerunWorld();
-    open();
+    w.open_case();
     see(job("RUNNING"));
     if (*row.reason != 0) drain("n2", row.reason);
     see_cancelled(std::chrono::seconds(row.lived_s));
@@ -97,7 +89,7 @@ TEST_F(Launch, ACancelledJobWasNotStartedWhereSlurmSaysSoOfItsNode) {
 }
 
 TEST_F(Launch, TheNodeMayBeDrainedAMomentAfterTheJobsEnd) {
-  open();
+  w.open_case();
   see(job("RUNNING"));
   see_cancelled(std::chrono::seconds(0));
   w.settle(std::chrono::seconds(3));
@@ -109,7 +101,7 @@ TEST_F(Launch, TheNodeMayBeDrainedAMomentAfterTheJobsEnd) {
 }
 
 TEST_F(Launch, AJobThatNeverStartedIsNobodysFailure) {
-  open();
+  w.open_case();
   drain("n1", "SlurmdSpoolDir is full");
   see(job("CANCELLED", ""));
   w.settle();
@@ -130,15 +122,15 @@ TEST_F(Launch, AReRunThatWasNotStartedGoesElsewhere) {
 }
 
 TEST_F(Launch, WhatSlurmHoldsIsToldAndGoesOnWhenItIsReleased) {
-  open();
+  w.open_case();
   see(job("RUNNING"));
   see_held(std::string(kLaunchFailedHeld));
   w.settle(std::chrono::hours(1));
   ASSERT_TRUE(w.c().verdict);
   EXPECT_EQ(w.c().verdict->cause, Cause::inconclusive);
   EXPECT_FALSE(w.c().verdict->final);
-  EXPECT_THAT(w.c().verdict->next, Contains(HasSubstr("scontrol release 17")));
-  EXPECT_EQ(waits_for(w.c()), "a release: scontrol release 17");
+  EXPECT_THAT(w.c().verdict->next, Contains(HasSubstr("scontrol release 101")));
+  EXPECT_EQ(waits_for(w.c()), "a release: scontrol release 101");
   EXPECT_THAT(under_way(known(), w.c()), Contains(HasSubstr("Slurm put it back and holds it")));
   JobInfo again = job("RUNNING", "n[3-4]");
   again.restart_cnt = 1;
@@ -156,7 +148,7 @@ TEST_F(Launch, WhatSlurmHoldsIsToldAndGoesOnWhenItIsReleased) {
 }
 
 TEST_F(Launch, ANodeThatSlurmDrainedForItIsTheCause) {
-  open();
+  w.open_case();
   see(job("RUNNING"));
   drain("n1", "SlurmdSpoolDir is full");
   see_held(std::string(kLaunchFailedHeld));
@@ -167,7 +159,7 @@ TEST_F(Launch, ANodeThatSlurmDrainedForItIsTheCause) {
 }
 
 TEST_F(Launch, AStartedSlurmctldIsNamedAndNoNode) {
-  open();
+  w.open_case();
   see(job("RUNNING"));
   w.event("cluster", kControllerSeen, Json::object({{"boot", to_micros(w.now + std::chrono::seconds(3))}}));
   drain("n1", "Duplicate jobid");
@@ -180,7 +172,7 @@ TEST_F(Launch, AStartedSlurmctldIsNamedAndNoNode) {
 
 // It was over before anybody saw where the job was.
 TEST_F(Launch, WhereNobodySawItsNodesThoseThatSlurmDrainedAreToldAndNotBlamed) {
-  open();
+  w.open_case();
   drain("n4", "SlurmdSpoolDir is full");
   drain("n5", "disk exchange");
   see_held(std::string(kLaunchFailedHeld));
@@ -191,7 +183,7 @@ TEST_F(Launch, WhereNobodySawItsNodesThoseThatSlurmDrainedAreToldAndNotBlamed) {
 }
 
 TEST_F(Launch, NobodyReleasesIt) {
-  open();
+  w.open_case();
   see(job("RUNNING"));
   see_held(std::string(kLaunchFailedHeld));
   w.settle();
@@ -206,11 +198,11 @@ TEST_F(Launch, NobodyReleasesIt) {
 TEST_F(Launch, AHoldOfPeopleIsNoVerdictAndIsTold) {
   for (const char* reason : {"JobHeldUser", "JobHeldAdmin"}) {
     w = RerunWorld();
-    open();
+    w.open_case();
     see_held(reason);
     w.settle(std::chrono::hours(1));
     EXPECT_FALSE(w.c().verdict) << reason;
-    EXPECT_THAT(under_way(known(), w.c()), Contains(HasSubstr("scontrol release 17"))) << reason;
+    EXPECT_THAT(under_way(known(), w.c()), Contains(HasSubstr("scontrol release 101"))) << reason;
   }
 }
 

@@ -143,12 +143,7 @@ TEST(LostNode, SeenDownBeforeTheEndOfItsJob) {
   LostNodeWorld w;
   w.slurm_gives_it_up();
   w.program = [](const RunId& run, const Names&) { return std::string(run.n == 1 ? "FAILED" : "COMPLETED"); };
-  w.event("c1", kCaseOpened,
-          Json::object({{"owner", Owner{"alice", 60001, 60001}.to_json()},
-                        {"options", Json::object({{"rerun", "same"}})},
-                        {"work_dir", "/home/alice/run"},
-                        {"output_dir", "/home/alice/run/sickbay-c1"}}));
-  w.event("c1", kJobBound, Json::object({{"run", "c1.r1"}, {"job_id", 101}}));
+  w.open_case();
   w.see({1, RunKind::program, 1}, 101, "FAILED", {"n1", "n2"});
   EXPECT_EQ(w.c().programs.front().down_nodes, Names{"n2"});
   w.settle();

@@ -67,9 +67,8 @@ class RerunWorld {
     apply(state, cluster.view, e);
   }
 
-  /// Opens case `no` as a version with re-runs by policy does, and lets its job fail on `nodes`.
-  void fail_job(std::int64_t no, const std::string& nodes = "n[1-2]", const std::string& rerun = "same",
-                Json more = Json::object()) {
+  /// Opens case `no` as a version with re-runs by policy does, for job 100 + no.
+  void open_case(std::int64_t no = 1, const std::string& rerun = "same", const Json& more = Json::object()) {
     Json body = Json::object({{"owner", Owner{"alice", 60001, 60001}.to_json()},
                               {"options", Json::object({{"rerun", rerun}})},
                               {"work_dir", "/home/alice/run"},
@@ -77,6 +76,12 @@ class RerunWorld {
     for (const auto& [name, value] : more.members()) body.set(name, value);
     event(case_name(no), kCaseOpened, std::move(body));
     event(case_name(no), kJobBound, Json::object({{"run", case_name(no) + ".r1"}, {"job_id", 100 + no}}));
+  }
+
+  /// Opens case `no`, and lets its job fail on `nodes`.
+  void fail_job(std::int64_t no, const std::string& nodes = "n[1-2]", const std::string& rerun = "same",
+                const Json& more = Json::object()) {
+    open_case(no, rerun, more);
     run_program({no, RunKind::program, 1}, static_cast<JobId>(100 + no), *expand_hostlist(nodes));
   }
 
