@@ -68,57 +68,87 @@ class Stopwatch {
   double unwritten_ = unwritten_mb(), begun_ = seconds_now();
 };
 
+constexpr double mb_of(std::uint64_t blocks) { return static_cast<double>(blocks * kBlock) * 1e-6; }
+
+/// The file on the disk that is looked at, and what was found of it.
+class DiskLook {
+ public:
+  DiskLook(Finding& found, const std::string& folder)
+      : found_(found), folder_(folder), fd_(open_unnamed(folder)) {
+    if (fd_ < 0) broken("make a file");
+  }
+  DiskLook(const DiskLook&) = delete;
+  DiskLook& operator=(const DiskLook&) = delete;
+  ~DiskLook() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+
+  /// Writes and syncs so many blocks; fewer where the disk stands still.
+  void write(std::uint64_t blocks) {
+    Stopwatch watch;
+    while (found_.ok && written_ < blocks && !stood_still(mb_of(written_), watch.seconds())) {
+      for (const auto until = next_sync(written_, blocks, watch.seconds()); found_.ok && written_ < until;
+           ++written_) {
+        tick();
+        fill_block(block_, written_);
+        if (!transfer(::pwrite, fd_, reinterpret_cast<const char*>(block_.data()), kBlock, written_ * kBlock))
+          broken("write");
+      }
+      tick();
+      if (found_.ok && ::fsync(fd_) != 0) broken("sync");
+    }
+    found_.value = mb_of(written_) / watch.seconds();
+    if (found_.ok) judge_pace(found_, watch.pace(mb_of(written_)), "write and sync");
+  }
+
+  /// Reads back what was written, from the device itself; less where it stands still.
+  void read_back() {
+    // (Pages that are clean now are dropped.)
+    ::posix_fadvise(fd_, 0, 0, POSIX_FADV_DONTNEED);
+    std::vector<std::uint64_t> read(block_.size());
+    Stopwatch watch;
+    std::uint64_t k = 0;
+    for (; found_.ok && k < written_ && !stood_still(mb_of(k), watch.seconds()); ++k) {
+      tick();
+      fill_block(block_, k);
+      if (!transfer(::pread, fd_, reinterpret_cast<char*>(read.data()), kBlock, k * kBlock))
+        broken("read back");
+      else if (read != block_)
+        differs(k, read);
+    }
+    if (!found_.ok) return;
+    found_.also = {{"read_mb_s", mb_of(k) / watch.seconds()}};
+    judge_pace(found_, watch.pace(mb_of(k)), "read back");
+  }
+
+ private:
+  void broken(const char* doing) {
+    found_.ok = false;
+    found_.detail = fmt::format("cannot {} in {}: {}", doing, folder_, std::strerror(errno));
+  }
+  void differs(std::uint64_t k, const std::vector<std::uint64_t>& read) {
+    const auto at = std::mismatch(block_.begin(), block_.end(), read.begin()).first - block_.begin();
+    found_.ok = false;
+    found_.detail = fmt::format("byte {} read back differs from what was written in {}",
+                                k * kBlock + static_cast<std::uint64_t>(at) * sizeof(std::uint64_t), folder_);
+  }
+
+  Finding& found_;
+  const std::string& folder_;
+  int fd_;
+  std::vector<std::uint64_t> block_ = std::vector<std::uint64_t>(kBlock / sizeof(std::uint64_t));
+  std::uint64_t written_ = 0;
+};
+
 }  // namespace
 
 Finding disk_phase(const Options& options) {
   Finding found{.phase = "disk", .unit = "MB/s"};
-  const auto broken = [&](const char* doing) {
-    found.ok = false;
-    found.detail = fmt::format("cannot {} in {}: {}", doing, options.disk_folder, std::strerror(errno));
-  };
-  const int fd = open_unnamed(options.disk_folder);
-  if (fd < 0) {
-    broken("make a file");
-    return found;
-  }
-  std::vector<std::uint64_t> block(kBlock / sizeof(std::uint64_t)), read(block.size());
-  const std::uint64_t blocks = std::max<std::uint64_t>(1, options.disk / kBlock);
-  const auto mb = [](std::uint64_t so_many) { return static_cast<double>(so_many * kBlock) * 1e-6; };
-  Stopwatch writing;
-  bool going = true;
-  for (std::uint64_t k = 0; going && k < blocks; ++k) {
-    tick();
-    fill_block(block, k);
-    going = transfer(::pwrite, fd, reinterpret_cast<const char*>(block.data()), kBlock, k * kBlock);
-  }
-  if (!going) broken("write");
-  if (going && ::fsync(fd) != 0) broken("sync"), going = false;
-  found.value = mb(blocks) / writing.seconds();
-  if (going) judge_pace(found, writing.pace(mb(blocks)), "write and sync");
-  // Pages that are clean now are dropped, so that the device itself answers.
-  if (going) ::posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
-  // From a disk that stands still no more is read than shows that: who waits for V has waited half a minute.
-  Stopwatch reading;
-  std::uint64_t k = 0;
-  for (; going && k < blocks && !stood_still(mb(k), reading.seconds()); ++k) {
-    tick();
-    fill_block(block, k);
-    going = transfer(::pread, fd, reinterpret_cast<char*>(read.data()), kBlock, k * kBlock);
-    if (!going) {
-      broken("read back");
-    } else if (read != block) {
-      const auto at = std::mismatch(block.begin(), block.end(), read.begin()).first - block.begin();
-      found.ok = going = false;
-      found.detail = fmt::format("byte {} read back differs from what was written in {}",
-                                 k * kBlock + static_cast<std::uint64_t>(at) * sizeof(std::uint64_t),
-                                 options.disk_folder);
-    }
-  }
-  if (going) {
-    found.also = {{"read_mb_s", mb(k) / reading.seconds()}};
-    judge_pace(found, reading.pace(mb(k)), "read back");
-  }
-  ::close(fd);
+  DiskLook disk(found, options.disk_folder);
+  if (found.ok) disk.write(std::max<std::uint64_t>(1, options.disk / kBlock));
+  // From a disk that stands still no more is wanted than shows that: who waits for V has waited half a
+  // minute.
+  if (found.ok && !found.crawls) disk.read_back();
   return found;
 }
 

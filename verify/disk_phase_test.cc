@@ -26,6 +26,35 @@ TEST(DiskPhase, StandingStillIsNextToNothingForLong) {
     EXPECT_EQ(stood_still(row.mb, row.seconds), row.still) << row.mb << " " << row.seconds;
 }
 
+// What is synced, in blocks, and after how many seconds it is over.
+std::pair<std::vector<std::uint64_t>, double> steps(double seconds_a_sync, double blocks_a_second,
+                                                    std::uint64_t all = 64) {
+  constexpr double kMbOfBlock = 0.25;
+  std::vector<std::uint64_t> steps;
+  double seconds = 0;
+  for (std::uint64_t synced = 0;
+       synced < all && !stood_still(kMbOfBlock * static_cast<double>(synced), seconds);) {
+    const std::uint64_t before = synced;
+    synced = next_sync(synced, all, seconds);
+    seconds += seconds_a_sync + static_cast<double>(synced - before) / blocks_a_second;
+    steps.push_back(synced);
+  }
+  return {steps, seconds};
+}
+
+TEST(DiskPhase, OneThatWorksIsSyncedTwiceAndASlowOneInStepsThatGrow) {
+  using testing::ElementsAre, testing::Pair, testing::Lt;
+  EXPECT_THAT(steps(0.01, 400), Pair(ElementsAre(4, 64), Lt(1)));
+  EXPECT_THAT(steps(0.01, 400, 1), Pair(ElementsAre(1), Lt(1)));
+  // Each sync waits three seconds for something else, or five.
+  EXPECT_THAT(steps(3, 400), Pair(ElementsAre(4, 8, 16, 32, 64), Lt(16)));
+  EXPECT_THAT(steps(5, 400), Pair(ElementsAre(4, 8, 16, 31, 54, 64), Lt(31)));
+  // 200, 100, 20 KB a second.
+  EXPECT_THAT(steps(0.1, 0.8), Pair(ElementsAre(4, 8, 16, 27), Lt(40)));
+  EXPECT_THAT(steps(0.1, 0.4), Pair(ElementsAre(4, 8, 13), Lt(40)));
+  EXPECT_THAT(steps(0.1, 0.08), Pair(ElementsAre(4), Lt(60)));
+}
+
 TEST(DiskPhase, WhoWaitsBehindTheDataOfOthersIsNotMarked) {
   const auto after = [](const std::vector<Pace>& paces) {
     Finding found{.phase = "disk"};

@@ -12,7 +12,8 @@
 namespace sickbay::identify {
 namespace {
 
-// The signal or the code, as Slurm has it; before it that of the rank which began it (`first`), where it is another.
+// The signal or the code, as Slurm has it; before it that of the rank which began it (`first`), where it is
+// another.
 std::string end_words(const Run& run, const std::optional<FirstExit>& first) {
   const std::string slurms = run.job.exit_signal != 0 ? fmt::format("signal {}", run.job.exit_signal)
                                                       : fmt::format("exit code {}", run.job.exit_code);

@@ -2,7 +2,7 @@
 // sickbay verify: the known-good program on chosen nodes, as a job of whoever asks; with --fleet sickbayd's
 // matter (verify_fleet.h).
 //
-// Nothing of sickbayd is needed for the former: sinfo tells the idle nodes, sbatch --wait runs V, and what V
+// Nothing of sickbayd is needed for the former: sinfo tells the idle nodes, sbatch submits V, and what V
 // printed is read with the same reader that a case uses (model/verify_report.h), so both judge alike.  The
 // output is written into the current folder, which nodes and caller are taken to share, as with any batch
 // job.
@@ -20,6 +20,7 @@
 #include "adapters/posix/installed_file.h"
 #include "apps/cli/answer.h"
 #include "apps/cli/child.h"
+#include "apps/cli/cluster/job_end.h"
 #include "apps/cli/cluster/verify_fleet.h"
 #include "apps/cli/commands.h"
 #include "apps/cli/page.h"
@@ -104,7 +105,7 @@ struct VerifyRun {
   std::string out, err, out_path, err_path;
 };
 
-// Runs V by sbatch --wait and reads what it left.
+// Runs V as a job, to its end, and reads what it left.
 Result<VerifyRun> run_verification(const VerifyOptions& o) {
   VerifyRun run;
   std::string partition = o.partition;
@@ -125,7 +126,6 @@ Result<VerifyRun> run_verification(const VerifyOptions& o) {
   const std::string list = compress_hostlist(run.nodes);
   ChildSpec sbatch;
   sbatch.argv = {"sbatch",
-                 "--wait",
                  "--parsable",
                  "--no-requeue",
                  "--job-name=sickbay-verify",
@@ -143,11 +143,13 @@ Result<VerifyRun> run_verification(const VerifyOptions& o) {
     fmt::print(stderr, "sickbay: verifying {} as job {}\n", list, run.job_id);
   });
   if (!code) return fail(code.error());
-  run.exit_code = *code;
   if (run.job_id == 0)
     return fail(Error(ErrorCode::refused_by_slurm,
                       fmt::format("sbatch did not take the verification of {} (exit code {})", list, *code))
                     .because("its own words stand above"));
+  const auto ended = wait_for_end(run.job_id);
+  if (!ended) return fail(ended.error());
+  run.exit_code = *ended;
   run.out_path = fmt::format("sickbay-verify-{}.out", run.job_id);
   run.err_path = fmt::format("sickbay-verify-{}.err", run.job_id);
   auto out = read_text(run.out_path);
