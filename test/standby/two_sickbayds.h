@@ -21,6 +21,7 @@
 #include <random>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "adapters/sim/sim_cluster.h"
@@ -84,6 +85,9 @@ class TwoSickbayds {
   void counts(const Event& event);
   void wrong(std::string what);
   sim::SimDaemon* acting();
+  sim::SimDaemon& daemon_of(int no);
+  /// What is done to what, as intents_ and done_ count it.
+  static std::string on(std::string_view verb, const std::string& what);
   void nag(std::size_t job);
   void nag_finding(const std::string& subject, const std::string& result);
   bool is_over();
