@@ -25,9 +25,10 @@ constexpr auto kFailureWords = std::to_array<std::string_view>(
      "overflow", "undefined", "unexpected",    "corrupt",   "mismatch",  "killed"});
 
 // Every launcher and every language begins its complaint with the same words, whatever it complains of.
+// (Where a machine has several slurmd, theirs name the node: "slurmstepd-n3: ".)
 constexpr auto kLauncherWords = std::to_array<std::string_view>(
-    {"srun: ", "slurmstepd: ", "slurmd: ", "traceback (most recent", "abort(", "mpi_abort", "mpirun",
-     "mpiexec", "prterun", "application terminated", "exit string", "bad termination", "caught signal",
+    {"srun: ", "slurmstepd", "slurmd: ", "traceback (most recent", "abort(", "mpi_abort", "mpirun", "mpiexec",
+     "prterun", "application terminated", "exit string", "bad termination", "caught signal",
      "] signal: ", "*** process received", "core dumped", "slurm_script: line"});
 
 std::string lowered(std::string_view text) {
