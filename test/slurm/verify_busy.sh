@@ -9,6 +9,8 @@ build=$(realpath "${1:?usage: verify_busy.sh BUILD [VERIFICATIONS] [LOAD] [NODES
 times=${2:-20} load=${3:-8} nodes=${4:-8}
 # shellcheck source=test/slurm/lab.inc
 . "$(dirname "$(realpath "$0")")/lab.inc"
+# shellcheck source=test/slurm/verify.inc
+. "$(dirname "$(realpath "$0")")/verify.inc"
 busy=()
 clean_up() { [ ${#busy[@]} = 0 ] || kill "${busy[@]}" 2>/dev/null || true; }
 lab_up --nodes "$nodes" --spares 0 --no-agents
@@ -17,18 +19,13 @@ for ((i = 0; i < load; i++)); do
   busy+=($!)
 done
 
-# verify NAME: a report in $folder/NAME.json, what V printed in alice's home.
-verify() { as alice "$sickbay verify --keep --json 'n[1-$nodes]'" >"$folder/$1.json" 2>"$folder/$1.err" || true; }
-of_report() { jq -r "$2" "$folder/$1.json"; } # NAME FILTER
-bad_ones='[(.nodes[] | select(.result == "slow" or .result == "failed") | .node),
-           (.links[] | "\(.a)-\(.b)")] | join(" ")'
 unsure='[.nodes[] | select(.result == "unknown") | .node] | join(" ")'
 
 wrong=0 unknown=0
 for ((i = 1; i <= times; i++)); do
   verify "healthy$i"
   checks=$((checks + 1))
-  bad=$(of_report "healthy$i" "$bad_ones")
+  bad=$(bad_in "healthy$i")
   [ -z "$bad" ] || { wrong=$((wrong + 1)); fail "healthy $i: $(of_report "healthy$i" .summary)"; of_report "healthy$i" '.nodes[], .links[] | .reason'; }
   [ -z "$(of_report "healthy$i" "$unsure")" ] || unknown=$((unknown + 1))
 done
@@ -40,13 +37,12 @@ for fault in loss=1% loss=5% loss=10% cpu=90% cpu=70% cpu=50%; do
   verify "$fault"
   "$sickbay" lab heal -l "$lab" "$sick" >/dev/null
   checks=$((checks + 1))
-  bad=$(of_report "$fault" "$bad_ones")
+  bad=$(bad_in "$fault")
   # Its node, or no links but its own.
-  others=$(tr ' ' '\n' <<<"$bad" | grep -vc -e "^$sick$" -e "^$sick-" -e "-$sick$" || true)
-  if [ -n "$bad" ] && [ "$others" = 0 ]; then
-    echo "verify_busy: $fault found: $bad"
+  if [ -n "$bad" ] && [ -z "$(but_of "$sick" <<<"$bad")" ]; then
+    echo "verify_busy: $fault found: ${bad//$'\n'/ }"
   else
-    fail "$fault on $sick: found '$bad': $(of_report "$fault" .summary)"
+    fail "$fault on $sick: found '${bad//$'\n'/ }': $(of_report "$fault" .summary)"
   fi
 done
 finish

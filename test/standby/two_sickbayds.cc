@@ -192,7 +192,7 @@ sim::SimDaemon& TwoSickbayds::daemon_of(int no) { return active_[no]->daemon(); 
 
 sim::SimDaemon* TwoSickbayds::acting() {
   for (const int no : {1, 2})
-    if (active_[no] != nullptr && heads_.is_active(no)) return &active_[no]->daemon();
+    if (active_[no] != nullptr && heads_.is_active(no)) return &daemon_of(no);
   return nullptr;
 }
 
