@@ -138,6 +138,8 @@ bool no_more_runs(const Case& c) {
   return !c.reruns.given_up.empty() || c.reruns.way() == RerunWay::never;
 }
 
+bool rerun_declined(const Case& c) { return c.reruns.given_up.empty() && no_more_runs(c); }
+
 Standing standing(const Case& c, int n) {
   const Run* run = c.program(n);
   if (run == nullptr) return no_more_runs(c) ? Standing::never : Standing::counts;

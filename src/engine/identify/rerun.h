@@ -15,6 +15,8 @@ namespace sickbay::identify {
 
 /// No program run may be started any more for this case.
 bool no_more_runs(const Case& subject);
+/// A second run is not made because a person wanted none, and for no other reason.
+bool rerun_declined(const Case& subject);
 /// The folder that the first run was in: as Slurm says (--chdir), else the one that it was submitted from.
 const std::string& run_folder(const Case& subject);
 

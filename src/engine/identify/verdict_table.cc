@@ -254,8 +254,7 @@ constexpr auto kRows = std::to_array<Row>({
         "explain it"),
     row("P9", {.a1 = a_fail, .c1 = kClear, .a2 = a_none}, Cause::inconclusive, Blame::nobody, medium,
         Stage::final,
-        "nothing was found on the nodes of the failed run that explains it, but the program could not be run "
-        "a "
+        "nothing was found on the nodes of the failed run that explains it, but the program was not run a "
         "second time",
         Lack::second_run),
     // Two failures that differ are not one cause.

@@ -104,6 +104,11 @@ std::string node_sentence(const Row& row, const Verdict& v, const Told& told) {
                      one ? "is" : "are", sure);
 }
 
+// One run that nobody wanted to follow with a second: that was no experiment which went wrong.
+std::string run_once_sentence(const Run& first) {
+  return fmt::format("Not decided: its one run {}, and no second run was wanted.", failure_words(first));
+}
+
 std::string_view undecided_sentence(Lack lack) {
   switch (lack) {
     case Lack::output_place:
@@ -159,6 +164,8 @@ std::string sentence_for(const Case& subject, const Row& row, const Verdict& v, 
                besides(v);
       return "The failure does not repeat: program and nodes both remain possible." + besides(v);
     default:
+      if (row.lack == Lack::second_run && rerun_declined(subject))
+        return run_once_sentence(subject.programs.front()) + besides(v);
       if (const Run& first = subject.programs.front(); first.hangs_at_its_end())
         return fmt::format("{} In the first run {}.", undecided_sentence(row.lack),
                            words_of_hang_at_its_end(first)) +
@@ -247,20 +254,24 @@ void ask_for_output_place(const Case& subject, Verdict& v) {
 
 void ask_for_verification(const Case& subject, Verdict& v) {
   const Run* v1 = subject.check_of(1);
-  v.missing.push_back("a verification of " + compress_hostlist(subject.programs.front().nodes) +
+  const std::string nodes = compress_hostlist(subject.programs.front().nodes);
+  v.missing.push_back("a verification of " + nodes +
                       (v1 && !v1->refusal.empty() ? " (" + v1->refusal + ")" : ""));
+  v.next.push_back("ask an operator to run: sickbay verify " + nodes);
 }
 
 void ask_for_runs(const Case& subject, Verdict& v) {
   const Run* r2 = subject.program(2);
-  if (const std::string why = why_no_rerun(subject); !why.empty())
-    v.missing.push_back("a second run of the program (" + why + ")");
-  else if (r2 && r2->outcome != Outcome::ok && r2->outcome != Outcome::failed)
-    v.missing.push_back("a second run of the program" +
-                        (r2->refusal.empty() ? "" : " (" + r2->refusal + ")"));
-  v.next.push_back(
-      "submit the job again when the nodes are free, or ask an operator to run: sickbay verify " +
-      compress_hostlist(subject.programs.front().nodes));
+  const bool has_outcome = r2 && (r2->outcome == Outcome::ok || r2->outcome == Outcome::failed);
+  if (has_outcome && standing(subject, 2) == Standing::counts) return;
+  std::string why = why_no_rerun(subject);
+  if (why.empty() && r2) why = r2->refusal;
+  if (r2 || !why.empty())
+    v.missing.push_back("a second run of the program" + (why.empty() ? "" : " (" + why + ")"));
+  v.next.push_back(rerun_declined(subject)
+                       ? "submit it again without --rerun=never (--no-rerun): a second run tells the program "
+                         "from its nodes"
+                       : "submit the job again when nodes are free");
 }
 
 // Where the later runs were in copies, these were made of the folder as the first run left it.
