@@ -37,14 +37,15 @@ class Wave : public ::testing::Test {
   void TearDown() override {
     if (mpiexec_ > 0) ::kill(mpiexec_, SIGTERM);  // (timeout passes it on)
   }
-  // In a folder of the test; what it prints goes to the file out.
+  // In a folder of the test; what it prints goes to the file out, and its errors past mpiexec to another:
+  // that may end before it has handed on the last words of those it ends.
   void start(const std::string& program, int ranks, const std::string& words) {
-    std::filesystem::remove(folder_ / "out");
+    for (const char* name : {"out", "errors"}) std::filesystem::remove(folder_ / name);
     mpiexec_ = ::fork();
     if (mpiexec_ != 0) return;
-    const std::string line =
-        fmt::format("cd {} && exec timeout 100 " WAVE_MPIEXEC " -n {} " WAVE_PROGRAMS "/{} {} > out 2>&1",
-                    folder_.path(), ranks, program, words);
+    const std::string line = fmt::format("cd {} && exec timeout 100 " WAVE_MPIEXEC
+                                         " -n {} sh -c 'exec " WAVE_PROGRAMS "/{} {} 2>> errors' > out 2>&1",
+                                         folder_.path(), ranks, program, words);
     ::execl("/bin/sh", "sh", "-c", line.c_str(), nullptr);
     ::_exit(127);
   }
@@ -52,7 +53,7 @@ class Wave : public ::testing::Test {
     int status = 0;
     EXPECT_EQ(::waitpid(mpiexec_, &status, 0), mpiexec_);
     mpiexec_ = 0;
-    out_ = read_text(folder_ / "out");
+    out_ = read_text(folder_ / "out") + read_text(folder_ / "errors");
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   }
   bool has_ended() const {

@@ -29,7 +29,8 @@ quick_site='{identify: {verification_wait: "3s", verification_retry: "2s", verif
 [ "$full_s" -ge 600 ] || set_site "$quick_site"
 
 # --- a full cluster: somebody else's job takes all nodes when the failing one ends
-failing=$(submit --exclusive -N2 -t 5 "$programs/exit_code.sh 3")
+# (With an output to read: of ranks that end together srun may have ended one, and the job's code is then 143.)
+failing=$(submit -o full.out --exclusive -N2 -t 5 "$programs/exit_code.sh 3")
 big=$(as bob "sbatch --parsable --exclusive -N4 -t $((full_s / 60 + 2)) -o /dev/null --wrap 'sleep $full_s'")
 until_true "the other job has the cluster" runs "$big"
 shows "a provisional answer while all nodes are busy" "$failing" '.verdict.final == false and .verdict.confidence == "low"' \
