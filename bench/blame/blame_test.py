@@ -201,7 +201,7 @@ class Goals(unittest.TestCase):
     def test_each_goal(self):
         healthy = [made(f"h#{i}", "h", "healthy", ["normal"], "normal") for i in range(2)]
         nothing = (0, "-", "not run")
-        self.assertEqual(self.reached([]), [nothing] * 4 + [(0, "0", "not run")] * 2 + [nothing])
+        self.assertEqual(self.reached([]), [nothing] * 5 + [(0, "0", "not run")] * 2 + [nothing])
         rows = [*healthy, made("p#0", "p", "program", ["a"], "a"), made("p#1", "p", "program", ["a"], "inconclusive"),
                 made("s#0", "s", "sometimes", ["a", "normal"], "inconclusive"),  # of no goal but innocence
                 made("n#0", "n", "node", ["b:n4"], "b", ["n4"], sick=["n4"]),
@@ -209,17 +209,18 @@ class Goals(unittest.TestCase):
                 made("l#0", "l", "link", ["link:n3-n4"], "b", [], [faulty("n3", "n4")], sick=["n3"]),
                 made("g#0", "g", "gray", ["b:n4", "normal"], "b", ["n3"], sick=["n4"]),
                 made("t#0", "t", "node", ["b:n4", "normal"], "normal", sick=["n4"], subset="table6"),
-                made("t#1", "t", "node", ["b:n4", "normal"], "a", sick=["n4"], subset="table5")]
+                made("t#1", "t", "node", ["b:n4", "normal"], "a", sick=["n4"], subset="table5"),
+                made("t#2", "t", "node", ["b:n4", "normal"], "b", ["n4"], sick=["n4"], subset="table5_doubled")]
         self.assertEqual(self.reached(rows),
-                         [(2, "50.0 %", "no"), (2, "100.0 %", "yes"), (2, "50.0 %", "no"), (1, "0.0 %", "no"), (1, "1", "no"), (5, "0", "not yet"),
-                          (9, "77.8 %", "no")])
+                         [(2, "50.0 %", "no"), (2, "100.0 %", "yes"), (2, "50.0 %", "no"), (1, "100.0 %", "yes"), (1, "0.0 %", "no"), (1, "1", "no"),
+                          (5, "0", "not yet"), (10, "80.0 %", "no")])
 
     def test_no_innocent_may_be_blamed(self):
         many = [made(f"p#{i}", "p", "program", ["a"], "a") for i in range(ENOUGH)]
-        self.assertEqual(self.reached(many)[5], (ENOUGH, "0", "yes"))
-        self.assertEqual(self.reached(many[1:])[5], (ENOUGH - 1, "0", "not yet"))
+        self.assertEqual(self.reached(many)[6], (ENOUGH, "0", "yes"))
+        self.assertEqual(self.reached(many[1:])[6], (ENOUGH - 1, "0", "not yet"))
         many[7]["verdict"]["faulty"] = [faulty("n2")]
-        self.assertEqual(self.reached(many)[5], (ENOUGH, "1", "no"))
+        self.assertEqual(self.reached(many)[6], (ENOUGH, "1", "no"))
 
 
 class Report(unittest.TestCase):
