@@ -39,7 +39,7 @@ ended_well() {
   rc=$(cat "$1.rc")
   [ "$rc" = 0 ] || [ "$rc" = 9 ] || { { [ "$rc" = 1 ] || [ "$rc" = 141 ] || broke_down "$1"; } && has_result "$1"; }
 }
-has_result() { grep -q "^[a-z]*: digest" "$1.out"; }
+has_result() { grep -q "^${1%%.*}: digest" "$1.out"; } # NAME begins with the program's
 broke_down() { grep -q '^\[mpiexec@.*process manager error' "$1.out"; }
 # healthy PROGRAM RANKS
 healthy() {
@@ -64,7 +64,7 @@ fault() {
     case $end in
       hang) [ "$rc" = 124 ] || [ "$rc" = 137 ] || bad=code ;;
       any) [ "$rc" != 0 ] && [ "$rc" != 124 ] || bad=code ;;
-      ok) ended_well "$program.$name" && grep -q "^$program: digest" "$program.$name.out" || bad=code ;;
+      ok) ended_well "$program.$name" && has_result "$program.$name" || bad=code ;;
       *) [[ "|$end|" == *"|$rc|"* ]] || bad=code ;;
     esac
     [ -z "$bad" ] || [ "$rc" = 1 ] || break

@@ -46,6 +46,7 @@ Cause cause_from(std::string_view name) { return from_word<Cause>(kCauses, name)
 
 // (The order of Outcome: what still goes on stands first.)
 bool ended(Outcome outcome) { return outcome > Outcome::checking; }
+bool has_spoken(Outcome outcome) { return outcome == Outcome::ok || outcome == Outcome::failed; }
 
 std::vector<Run>& Case::runs(RunKind kind) {
   return kind == RunKind::program ? programs : kind == RunKind::verification ? verifications : result_checks;

@@ -40,6 +40,8 @@ enum class Outcome : std::uint8_t {
 std::string_view to_string(Outcome outcome);
 /// Nothing more will come of this run.
 bool ended(Outcome outcome);
+/// It ran to an end that says something of the program or its nodes: ok or failed.
+bool has_spoken(Outcome outcome);
 
 /// The paper's five symptoms of a failed run.
 enum class Symptom : std::uint8_t {

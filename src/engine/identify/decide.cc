@@ -50,8 +50,7 @@ void Look::next_steps() {
   // A case that is open again for further runs has had its first run judged.
   if (!c_.further && fails_to_launch(first)) return;
   // Paper 000, 2.2, step 3: these outcomes explain themselves.
-  if (first.outcome != Outcome::ok && first.outcome != Outcome::failed)
-    return finish_without_experiment(first);
+  if (!has_spoken(first.outcome)) return finish_without_experiment(first);
 
   if (shares_experiment()) return;
   // What is final stays, whatever a run that delivers the result still comes to: people and nodes have been

@@ -24,10 +24,7 @@ using further::Evidence;
 // Below this a run is not worth its node-hours: no set of nodes that can be had tells more.
 constexpr double kLeastGain = 1e-3;  // nats
 
-bool has_outcome(const Run& run) {
-  return (run.outcome == Outcome::ok || run.outcome == Outcome::failed) && !run.never_began() &&
-         !run.was_taken();
-}
+bool has_outcome(const Run& run) { return has_spoken(run.outcome) && !run.never_began() && !run.was_taken(); }
 
 // A run that failed in another way has met something else.
 bool counts(const Case& c, const Run& run) {

@@ -146,9 +146,8 @@ Standing standing(const Case& c, int n) {
   const Reruns& r = c.reruns;
   // Its inputs changed while it waited or ran: it was a run of another job.
   if (r.disturbed.contains(run->key())) return Standing::never;
-  const bool has_outcome = run->outcome == Outcome::ok || run->outcome == Outcome::failed;
   // A run in the user's own folder counts only when its inputs were looked at again after its end.
-  return has_outcome && r.comparing.contains(run->key()) && !r.compared.contains(run->key())
+  return has_spoken(run->outcome) && r.comparing.contains(run->key()) && !r.compared.contains(run->key())
              ? Standing::open
              : Standing::counts;
 }

@@ -159,7 +159,7 @@ bool Look::place_is_ready(int n, int attempt) {
 void Look::compare_inputs(const Run& run) {
   if (!c_.reruns.comparing.contains(run.key()) || c_.reruns.compared.contains(run.key())) return;
   // Only a run with an outcome has something to be compared for.
-  if (run.outcome != Outcome::ok && run.outcome != Outcome::failed) return;
+  if (!has_spoken(run.outcome)) return;
   command(run.key() + ":compare", verb::kPrepareRerun,
           folder_args(known_, c_, run.id, run.attempt, RerunWay::same));
 }

@@ -88,7 +88,7 @@ std::vector<std::string> guilty_nodes(const Case& subject, const std::vector<con
 // Nodes of earlier runs on which a re-run ran again.  It may use all that it was given back; Slurm chooses
 // which of them it does use.  Nothing where it gave no outcome, for then it weighs nothing.
 std::vector<std::string> used_again(const Run& run) {
-  if (run.id.n == 1 || (run.outcome != Outcome::ok && run.outcome != Outcome::failed)) return {};
+  if (run.id.n == 1 || !has_spoken(run.outcome)) return {};
   return hosts_in_both(run.reused, run.nodes);
 }
 

@@ -262,8 +262,7 @@ void ask_for_verification(const Case& subject, Verdict& v) {
 
 void ask_for_runs(const Case& subject, Verdict& v) {
   const Run* r2 = subject.program(2);
-  const bool has_outcome = r2 && (r2->outcome == Outcome::ok || r2->outcome == Outcome::failed);
-  if (has_outcome && standing(subject, 2) == Standing::counts) return;
+  if (r2 && has_spoken(r2->outcome) && standing(subject, 2) == Standing::counts) return;
   std::string why = why_no_rerun(subject);
   if (why.empty() && r2) why = r2->refusal;
   if (r2 || !why.empty())
@@ -350,8 +349,7 @@ Advice advice_for(const Row& row) {
 // How V's job ended says nothing of why it does not speak: a good end least of all.
 std::string why_silent(const Run& v) {
   if (!v.refusal.empty()) return v.refusal;
-  if (v.outcome == Outcome::ok || v.outcome == Outcome::failed)
-    return "its job has ended, and what it said was not read";
+  if (has_spoken(v.outcome)) return "its job has ended, and what it said was not read";
   return std::string(to_string(v.outcome));
 }
 
