@@ -163,7 +163,7 @@ struct Hole {
 };
 
 struct Replay {
-  std::size_t told = 0, failed_early = 0;
+  std::size_t told = 0, failed_early = 0, suspicions = 0;
   std::vector<std::string> alarms;  // nodes that are not the hole
   int eaten = 0;                    // by the hole, until it was found
   bool found = false;
@@ -185,7 +185,7 @@ Replay replay(const std::vector<Row>& rows, std::size_t first, std::size_t last,
       job.end = job.start + seconds(1 + random() % 10);
       eaten.push_back(jobs.size() - 1);
     }
-    for (const int life : {15, 45, 180})
+    for (const int life : {5, 15, 45, 180})
       if (job.start + seconds(life) < job.end)
         moments.push_back({job.start + seconds(life), jobs.size() - 1, false});
     moments.push_back({job.end, jobs.size() - 1, true});
@@ -216,6 +216,11 @@ Replay replay(const std::vector<Row>& rows, std::size_t first, std::size_t last,
             }
           }
         }
+        if (record.kind == kBlackHoleSuspected && (hole == nullptr || node != hole->node)) {
+          ++result.suspicions;
+          if (aloud)
+            fmt::print(stderr, "SUSPICION {} {}\n", format_time(at), record.body["sentence"].as_string());
+        }
         self(std::move(record), at, self);
       }
   };
@@ -224,7 +229,7 @@ Replay replay(const std::vector<Row>& rows, std::size_t first, std::size_t last,
     if (!moment.ends) told.state = "RUNNING";
     const auto outcome = outcome_of(told, moment.at);
     if (!outcome) continue;
-    if (!moment.ends && outcome->lived < kEarly && !wants_lives(state)) continue;
+    if (!moment.ends && outcome->lived < wants_lives(state, moment.at).value_or(kEarly)) continue;
     ++result.told;
     result.failed_early += outcome->failed_early() ? 1 : 0;
     take(new_event("jobs", kJobsEnded, Json::object({{"outcomes", Json::array({outcome->to_json()})}})),
@@ -354,5 +359,7 @@ int main(int argc, char** argv) {
   bench::figure("node_months", months, "node-months");
   bench::figure("alarms", static_cast<double>(result.alarms.size()), "nodes");
   bench::figure("alarms_per_node_month", static_cast<double>(result.alarms.size()) / months, "1/node-month");
+  bench::figure("suspicions", static_cast<double>(result.suspicions), "nodes to be verified");
+  bench::figure("suspicions_per_node_month", static_cast<double>(result.suspicions) / months, "1/node-month");
   if (holes > 0) put_holes_in(rows, holes, random);
 }

@@ -50,6 +50,8 @@ inline constexpr std::string_view kArchived = "archived";  ///< left by a compac
 inline constexpr std::string_view kBlackHole =
     "black_hole";  ///< node:n3 {sentence, ...}: whatever starts there fails; also its rule, to people
 inline constexpr std::string_view kBlackHoleOver = "black_hole_over";  ///< node:n3 {why}
+inline constexpr std::string_view kBlackHoleSuspected =
+    "black_hole_suspected";  ///< node:n3 {sentence, ...}: it may be one, but nothing elsewhere can tell
 
 inline constexpr std::string_view kOverdue = "reboot_overdue";  ///< node:n3 {why}: it did not come back
 
@@ -76,7 +78,8 @@ inline constexpr std::string_view kNodesDepend =
 
 // Said by people.
 inline constexpr std::string_view kSparesAsked = "spares_asked";  ///< spares {partition, count, by}
-inline constexpr std::string_view kPatrolAsked = "patrol_asked";  ///< p3 {by, nodes, budget}: a new round
+inline constexpr std::string_view kPatrolAsked = "patrol_asked";  ///< p3 {by, nodes, budget, suspects}: a new
+                                                                  ///< round
 inline constexpr std::string_view kDetectAsked = "detect_asked";  ///< job:17 {detect, uid, by}: fast or slurm
 inline constexpr std::string_view kUndoDrains = "undo_drains";    ///< cluster {by, nodes, rule, rest_until}
 

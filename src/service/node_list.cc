@@ -142,6 +142,7 @@ void NodeList::write_node(JsonText& text, const Sources& from, const std::string
     text.key("odd").raw("[]");
   else
     text.member("odd", differs->second);
+  text.member("jobs_fail", blackhole::suspicion_view(seats.blackholes().state(), name));
 }
 
 void NodeList::make(bool stale, const Agents* agents, std::string& list) {

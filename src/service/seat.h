@@ -89,8 +89,8 @@ struct Wish {
   /// (service/watch_all.h); nothing: it need not be looked at.  One query of slurmctld, whatever else is
   /// wished.
   std::optional<Micros> all_jobs;
-  /// And also how long jobs that run have lived, before that is surely long enough.
-  bool lives = false;
+  /// And also how long jobs that run have lived, from this age on, before that is surely long enough.
+  std::optional<Micros> lives;
   /// With each look at the nodes also which partitions jobs wait for, told of as `queue_seen` when the wish
   /// begins and when that changes.  One query of slurmctld for all jobs.
   bool queue = false;

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "model/job.h"
+#include "model/job_outcome.h"
 #include "ports/loop.h"
 #include "ports/resource_manager.h"
 #include "service/pace.h"
@@ -75,7 +76,8 @@ class Watch {
     bool jobs = false;
     Micros nodes_every = Micros::max();
     Micros all_every = Micros::max();
-    bool lives = false, queue = false, queue_untold = false, boots = false;
+    Micros lives = kEarly;
+    bool queue = false, queue_untold = false, boots = false;
     bool none() const { return !jobs && nodes_every == Micros::max() && all_every == Micros::max(); }
   };
   Wishes wishes() const;

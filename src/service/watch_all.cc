@@ -8,12 +8,12 @@
 
 namespace sickbay {
 
-std::optional<Event> outcome_news(const std::vector<JobInfo>& begun, TimePoint now, bool lives) {
+std::optional<Event> outcome_news(const std::vector<JobInfo>& begun, TimePoint now, Micros lives) {
   std::vector<JobOutcome> all;
   for (const JobInfo& job : begun) {
     if (job.comment.find("sickbay:") != std::string::npos) continue;
     auto outcome = outcome_of(job, now);
-    if (!outcome || (!outcome->ended && outcome->lived < kEarly && !lives)) continue;
+    if (!outcome || (!outcome->ended && outcome->lived < lives)) continue;
     all.push_back(std::move(*outcome));
   }
   if (all.empty()) return std::nullopt;

@@ -16,9 +16,9 @@ namespace sickbay {
 inline constexpr std::size_t kMostOutcomesOfUser = 32;  ///< of one look
 inline constexpr std::size_t kMostOutcomes = 1000;
 
-/// `jobs_ended` of these jobs (Snapshot::begun); nothing where none of them has come to anything.  Without
-/// `lives` those that run are told only when they have lived long enough to have surely passed.  What was
+/// `jobs_ended` of these jobs (Snapshot::begun); nothing where none of them has come to anything.  Those that
+/// run are told when they have lived for `lives`: kEarly, when they have surely passed, or less.  What was
 /// left out is counted in `left_out`.
-std::optional<Event> outcome_news(const std::vector<JobInfo>& begun, TimePoint now, bool lives);
+std::optional<Event> outcome_news(const std::vector<JobInfo>& begun, TimePoint now, Micros lives);
 
 }  // namespace sickbay

@@ -25,7 +25,7 @@ JobInfo job_that(JobId id, std::uint32_t uid, const char* state, int lived_s, co
   return info;
 }
 
-std::vector<JobId> told(const std::vector<JobInfo>& jobs, bool lives = false) {
+std::vector<JobId> told(const std::vector<JobInfo>& jobs, Micros lives = kEarly) {
   std::vector<JobId> ids;
   if (const auto event = outcome_news(jobs, kLookedAt, lives))
     for (const Json& item : event->body["outcomes"].items()) ids.push_back(JobOutcome::from_json(item).job);
@@ -37,9 +37,9 @@ TEST(OutcomeNews, TellsOfEndsAndOfThoseThatLivedLongEnough) {
                                      job_that(3, 7, "RUNNING", 30), job_that(4, 7, "RUNNING", 200),
                                      job_that(5, 7, "CANCELLED", 5)};
   EXPECT_EQ(told(jobs), (std::vector<JobId>{2, 1, 4}));
-  EXPECT_EQ(told(jobs, true), (std::vector<JobId>{2, 1, 3, 4}));
-  EXPECT_FALSE(outcome_news({job_that(5, 7, "CANCELLED", 5)}, kLookedAt, true));
-  EXPECT_FALSE(outcome_news({}, kLookedAt, true));
+  EXPECT_EQ(told(jobs, Micros(0)), (std::vector<JobId>{2, 1, 3, 4}));
+  EXPECT_FALSE(outcome_news({job_that(5, 7, "CANCELLED", 5)}, kLookedAt, Micros(0)));
+  EXPECT_FALSE(outcome_news({}, kLookedAt, Micros(0)));
 }
 
 TEST(OutcomeNews, LeavesOurOwnRunsOut) {
@@ -51,7 +51,7 @@ TEST(OutcomeNews, AFloodTakesNobodysPlace) {
   std::vector<JobInfo> jobs;
   for (JobId id = 1; id <= 5000; ++id) jobs.push_back(job_that(id, 7, "FAILED", 2));
   for (JobId id = 6000; id < 6060; ++id) jobs.push_back(job_that(id, id, "COMPLETED", 50));
-  const auto event = outcome_news(jobs, kLookedAt, false);
+  const auto event = outcome_news(jobs, kLookedAt, kEarly);
   ASSERT_TRUE(event);
   std::map<std::uint32_t, std::size_t> of;
   for (const Json& item : event->body["outcomes"].items()) ++of[JobOutcome::from_json(item).uid];
@@ -62,7 +62,7 @@ TEST(OutcomeNews, AFloodTakesNobodysPlace) {
   jobs.clear();
   for (JobId id = 1; id <= 4000; ++id) jobs.push_back(job_that(id, id % 1500, "FAILED", 2));
   of.clear();
-  const auto many = outcome_news(jobs, kLookedAt, false);
+  const auto many = outcome_news(jobs, kLookedAt, kEarly);
   ASSERT_TRUE(many);
   for (const Json& item : many->body["outcomes"].items())
     EXPECT_EQ(++of[JobOutcome::from_json(item).uid], 1U);

@@ -245,6 +245,10 @@ constexpr auto kKinds = std::to_array<KindRow>({
     {kJobsEnded, jobs_text},
     {kBlackHole,
      [](const Event& event, TimePoint) { return "black hole: " + event.body["sentence"].as_string(); }},
+    {kBlackHoleSuspected,
+     [](const Event& event, TimePoint) {
+       return "perhaps a black hole: " + event.body["sentence"].as_string();
+     }},
     {kBlackHoleOver, [](const Event& event,
                         TimePoint) { return "no black hole any more: " + event.body["why"].as_string(); }},
     {kUndoDrains,
@@ -276,8 +280,12 @@ constexpr auto kKinds = std::to_array<KindRow>({
     {patrol::kPatrolAsked,
      [](const Event& event, TimePoint) {
        const std::string& nodes = event.body["nodes"].as_string();
+       const std::string& suspects = event.body["suspects"].as_string();
        return fmt::format("{} asks for verification of {}, at most {}", event.body["by"].as_string(),
-                          nodes.empty() ? "idle nodes" : nodes, event.body["budget"].as_int());
+                          !suspects.empty() ? suspects + ", where jobs fail, and of others beside it"
+                          : nodes.empty()   ? "idle nodes"
+                                            : nodes,
+                          event.body["budget"].as_int());
      }},
     {patrol::kPatrolStop,
      [](const Event& event, TimePoint) { return "stop asked for by " + event.body["by"].as_string(); }},

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Jobs without a case on a real Slurm: what `sickbay why` says of those of sbatch, srun and salloc; a case for one that
-# has failed; and a node with a read-only scratch, found from what jobs come to: after how many.
+# has failed; and a node with a read-only scratch, found from what jobs come to: after how many, in a full cluster and in
+# one with free nodes.
 #   every_job.sh BUILD
 set -euo pipefail
 build=$(realpath "${1:?usage: every_job.sh BUILD}")
@@ -61,4 +62,24 @@ holds "no other node is called one" sh -c "! $sickbay lab exec -l $lab -- $sickb
 job=$(failed_on_n1 -u alice -o JobID,JobName | sed -n 's/|work_alice$//p' | tail -1)
 until_true "why of a job that died there names the node" told "$job" '.verdict.cause == "b" and .verdict.nodes == ["n1"]'
 as alice "$sickbay why $job" || true
+
+# --- the same in a cluster with free nodes: each job begins when the one before is over, and Slurm gives all of them to n1
+"$sickbay" lab heal -l "$lab" n1 read-only >/dev/null
+until_true "all is quiet" sh -c "[ -z \"\$($sickbay lab exec -l $lab -- squeue -h)\" ]"
+ctl "$sickbay" undo-drains n1 >/dev/null
+until_true "n1 is let off" sh -c "! $sickbay lab exec -l $lab -- $sickbay nodes n1 --json | jq -e '.items[0].service.reasons[0]'"
+"$sickbay" lab fault -l "$lab" n1 read-only=/tmp >/dev/null
+before=$(eaten)
+suspected() { ctl "$sickbay" events --json | grep -q '"kind":"black_hole_suspected"'; }
+blamed() { ctl "$sickbay" nodes n1 --json | jq -e '.items[0].service.reasons[0]' >/dev/null; }
+for ((i = 0; i < 60; i++)); do
+  blamed && break
+  as_user "${users[i % 3]}" "srun -Q -N1 -t 5 -J work_${users[i % 3]} sh -c '$work'" >/dev/null 2>&1 || true
+done
+holds "n1 is told" blamed
+echo "told after $(($(eaten) - before)) jobs of a cluster with free nodes"
+holds "since it was under suspicion" suspected
+until_true "the round is over" sh -c "$sickbay lab exec -l $lab -- $sickbay verify --fleet --show | tee $folder/round.txt | grep -q 'over, '"
+cat "$folder/round.txt"
+ctl "$sickbay" nodes n1 || true
 finish

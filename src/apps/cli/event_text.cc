@@ -37,7 +37,7 @@ constexpr auto kKinds = std::to_array<KindRow>({
     {"claim_released", {"holder", "why"}, ""},
     {"breaker_tripped", {"partition", "node", "by", "why"}, "33"},
     {"queue_seen", {"partitions"}, ""},
-    {"patrol_asked", {"by", "nodes", "budget"}, "33"},
+    {"patrol_asked", {"by", "nodes", "budget", "suspects"}, "33"},
     {"patrol_stop", {"by"}, "33"},
     {"verified", {"run", "began"}, ""},
     {"patrol_blames", {"run", "faulty"}, "31"},
@@ -101,6 +101,7 @@ constexpr auto kKinds = std::to_array<KindRow>({
     {"jobs_kept", {}, ""},
     {"black_hole", {"sentence"}, "31"},
     {"black_hole_over", {"why"}, ""},
+    {"black_hole_suspected", {"sentence"}, "33"},
     {"archived", {"first", "last", "file"}, ""},
 });
 

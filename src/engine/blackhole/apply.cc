@@ -57,6 +57,7 @@ void take_failure(State& state, const std::string& name, const JobOutcome& job, 
   if (series.open() && series.last + kSeriesEnds < at) end_series(series, series.last);
   series.start = series.open() ? std::min(series.start, job.start) : job.start;
   series.last = at;
+  series.longest = std::max(series.longest, job.lived);
   if (series.kinds.size() < kMostKindsOfNode) series.kinds.insert({job.uid, job.program});
   add(series.failed, job.uid);
   // A black hole is taken back only by passes after its last failure.
@@ -158,6 +159,8 @@ std::vector<std::string> apply(State& state, const cluster::View& view, const Ev
     node.told = Evidence::from_json(event.body);
     // The jobs that must pass to take it back are counted from now on.
     node.series.passed_since.clear();
+  } else if (event.kind == kBlackHoleSuspected) {
+    state.nodes[std::string(node_of_subject(event.subject))].series.suspected = event.at;
   } else if (event.kind == kBlackHoleOver) {
     mend(state, std::string(node_of_subject(event.subject)), event.at);
   } else if (event.kind == kUndoDrains) {
@@ -187,6 +190,8 @@ std::string canonical_text(const State& state) {
     list("failed", s.failed);
     list("passed", s.passed);
     list("since", s.passed_since);
+    if (s.longest.count() > 0) text += fmt::format(" longest={}", s.longest.count());
+    if (s.suspected != kNoTime) text += fmt::format(" suspected={}", to_micros(s.suspected));
     text += "\n";
   }
   return text;

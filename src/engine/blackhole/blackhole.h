@@ -11,13 +11,18 @@
 //               other stories: these programs fail anyway, their user has just broken them, one of them is
 //               broken for everybody, something is wrong everywhere since a moment ago (judge.h).  A
 //               sequential test: it may look after every outcome, and stops at fixed odds;
-//     decide()  says what the journal is to hear: that a node is a black hole, or is one no longer.
+//     decide()  says what the journal is to hear: that a node is a black hole, or is one no longer; or that
+//     it
+//               is under suspicion, where nothing runs elsewhere that could tell: then engine/patrol has it
+//               verified, and what would have started there runs elsewhere meanwhile.
 //
 // It acts on nothing: whether the node is drained is the drain engine's, under the one breaker.  No I/O, no
 // clock, no policy: the figures below are part of what a journal means.  The subject of a decision is a node.
 // Source: doc/design/blackhole.md.
 #pragma once
+#include <chrono>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -53,21 +58,32 @@ struct State {
 std::vector<std::string> apply(State& state, const cluster::View& view, const Event& event);
 
 struct Decision {
-  std::vector<Event> records;  ///< black_hole, black_hole_over
+  std::vector<Event> records;  ///< black_hole, black_hole_suspected, black_hole_over
 };
 /// Pure.  Costs at most kMostCompared outcomes (recent.h), however many jobs the cluster has.
 Decision decide(const State& state, const std::string& node);
 
-/// Whether the service should tell how long running jobs have lived before they end: some node is under
-/// suspicion, and that the same kinds live elsewhere would acquit or convict it.
-bool wants_lives(const State& state);
+/// The age from which on running jobs should be told of before they end: some node may be one, and that the
+/// same kinds live elsewhere would acquit or convict it.  Nothing: nobody needs it.
+std::optional<std::chrono::seconds> wants_lives(const State& state, TimePoint now);
+/// Whether a node eats jobs just now, by all that is known: some of several users', nothing but failures, the
+/// last one a moment ago.  Then each second until the next look costs a job.
+bool is_eating(const State& state, TimePoint now);
 
 /// The finding in one sentence: "9 jobs of 4 users failed within 12 s of their start on n3 since 10:02:11;
 /// of the same kinds 37 jobs passed on other nodes, 12 of them in that time".
 std::string sentence(const std::string& node, const Evidence& evidence);
 
+/// The same of a node that is under suspicion only, with what is wanting: "...; no other job has begun on
+/// other nodes since, so nobody knows whether it is this node alone".
+std::string suspicion(const std::string& node, const Evidence& evidence);
+
 /// A black hole, for people: what `black_hole` said of it and when (`at`); null for another node.
 Json node_view(const State& state, const std::string& node);
+
+/// A node under suspicion, for people: {sentence, at}, by what is known now; null for another node, a black
+/// hole among them.
+Json suspicion_view(const State& state, const std::string& node);
 
 /// The body of `jobs_kept`, {kinds, all, nodes}: with it in the journal the events of jobs before it can go,
 /// for apply() puts it in the place of the whole state.  What is not fresh is left out, there and so here.

@@ -16,7 +16,7 @@ struct World {
   TimePoint now = from_unix_seconds(1'800'000'000);
   std::vector<Event> journal;
   bool keeps_journal = true;
-  std::vector<std::pair<std::string, TimePoint>> alarms, overs;  // node, when
+  std::vector<std::pair<std::string, TimePoint>> alarms, overs, suspicions;  // node, when
   JobId last_job = 0;
 
   void take(Event event) {
@@ -24,7 +24,10 @@ struct World {
     if (keeps_journal) journal.push_back(event);
     for (const std::string& node : apply(state, view, event))
       for (Event& record : decide(state, node).records) {
-        (record.kind == kBlackHole ? alarms : overs).emplace_back(node, now);
+        (record.kind == kBlackHole            ? alarms
+         : record.kind == kBlackHoleSuspected ? suspicions
+                                              : overs)
+            .emplace_back(node, now);
         take(std::move(record));
       }
   }

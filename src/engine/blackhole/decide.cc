@@ -15,6 +15,18 @@ namespace {
 // or many of one.
 constexpr int kPasses = 3, kPassesOfOne = 10;
 
+// What a node that eats jobs has had at least, and how long ago the last one.
+constexpr int kEaten = 3;
+constexpr std::chrono::seconds kMoment{60};
+
+bool eats(const Node& node, TimePoint now) {
+  const Series& s = node.series;
+  if (node.black || !s.open() || s.failed.size() < 2 || !s.passed.empty()) return false;
+  int failed = 0;
+  for (const auto& [uid, count] : s.failed) failed += count;
+  return failed >= kEaten && now - s.last <= kMoment;
+}
+
 std::string why_over(const Node& node) {
   if (node.booted) return "it has booted since";
   int passed = 0;
@@ -24,6 +36,14 @@ std::string why_over(const Node& node) {
   if (passed < (users > 1 ? kPasses : kPassesOfOne)) return {};
   return fmt::format("{} jobs of {} have passed on it since the last failure", passed,
                      counted(users, "user"));
+}
+
+std::string what_failed(const std::string& node, const Evidence& e) {
+  std::string text = fmt::format("{} of {} failed within {} s of their start on {} since {}",
+                                 counted(e.jobs, "job"), counted(e.users, "user"),
+                                 std::max<std::int64_t>(1, e.longest.count()), node, format_clock(e.since));
+  if (e.passed > 0) text += fmt::format(" ({} passed there)", e.passed);
+  return text;
 }
 
 }  // namespace
@@ -43,29 +63,47 @@ Decision decide(const State& state, const std::string& name) {
   // (One voice gives half at most: no need to weigh what one user says.)
   if (node.series.failed.size() < 2) return decision;
   const Evidence evidence = judge(state.recent, name, node.series);
-  if (!evidence.convicts()) return decision;
+  const bool convicts = evidence.convicts();
+  // Suspicion is told once of a series: what it asks for is asked for then.
+  if (!convicts && (node.series.suspected != kNoTime || !evidence.suspects())) return decision;
   Json body = evidence.to_json();
-  body.set("sentence", sentence(name, evidence));
-  decision.records.push_back(new_event(node_subject(name), kBlackHole, std::move(body)));
+  body.set("sentence", convicts ? sentence(name, evidence) : suspicion(name, evidence));
+  decision.records.push_back(
+      new_event(node_subject(name), convicts ? kBlackHole : kBlackHoleSuspected, std::move(body)));
   return decision;
 }
 
-bool wants_lives(const State& state) {
-  for (const auto& [name, node] : state.nodes)
-    if (!node.black && node.series.open() && node.series.failed.size() > 1) return true;
-  return false;
+bool is_eating(const State& state, TimePoint now) {
+  return std::ranges::any_of(state.nodes, [&](const auto& entry) { return eats(entry.second, now); });
+}
+
+std::optional<std::chrono::seconds> wants_lives(const State& state, TimePoint now) {
+  std::optional<std::chrono::seconds> from;
+  for (const auto& [name, node] : state.nodes) {
+    if (node.black || !node.series.open() || node.series.failed.size() < 2) continue;
+    // Younger ones are told of only where it matters just now: each takes the place of an older one
+    // (recent.h).
+    from = std::min(from.value_or(kLives), eats(node, now) ? outlives(node.series.longest) : kLives);
+  }
+  return from;
 }
 
 std::string sentence(const std::string& node, const Evidence& e) {
-  std::string text = fmt::format("{} of {} failed within {} s of their start on {} since {}",
-                                 counted(e.jobs, "job"), counted(e.users, "user"),
-                                 std::max<std::int64_t>(1, e.longest.count()), node, format_clock(e.since));
-  if (e.passed > 0) text += fmt::format(" ({} passed there)", e.passed);
+  std::string text = what_failed(node, e);
   text +=
       fmt::format("; of the same kinds {} passed on other nodes ({} of them begun after the first failure)",
                   counted(e.kind_passed, "job"), e.since_passed);
   if (e.kind_failed > 0) text += fmt::format(", and {} failed there", e.kind_failed);
   return text;
+}
+
+std::string suspicion(const std::string& node, const Evidence& e) {
+  if (e.all_passed + e.all_failed == 0)
+    return what_failed(node, e) +
+           "; no other job has begun on other nodes since, so nobody knows whether it is this node alone";
+  return what_failed(node, e) +
+         fmt::format("; of other jobs that began since then {} passed on other nodes, and {} failed",
+                     e.all_passed, e.all_failed);
 }
 
 Json node_view(const State& state, const std::string& name) {
@@ -76,6 +114,14 @@ Json node_view(const State& state, const std::string& name) {
   view.set("at", to_micros(node.black_at));
   view.set("sentence", sentence(name, node.told));
   return view;
+}
+
+Json suspicion_view(const State& state, const std::string& name) {
+  const auto it = state.nodes.find(name);
+  if (it == state.nodes.end() || it->second.black || it->second.series.suspected == kNoTime) return {};
+  const Series& series = it->second.series;
+  return Json::object({{"sentence", suspicion(name, judge(state.recent, name, series))},
+                       {"at", to_micros(series.suspected)}});
 }
 
 }  // namespace sickbay::blackhole

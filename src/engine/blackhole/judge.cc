@@ -114,8 +114,13 @@ void add_kind(const Recent& recent, const std::string& node, const Series& serie
   found.since_failed += static_cast<std::size_t>(told.failed);
 }
 
+struct Odds {
+  double all;   // against each of the four stories
+  double here;  // against three of them: that something is away everywhere is left out
+};
+
 // The odds for a black hole that kills with the chance `kills`.
-double odds_of(const Known& known, double kills) {
+Odds odds_of(const Known& known, double kills) {
   // Half of what convicts, and half of what the mean over kKills may take away: two users can, one cannot.
   const double most_of_voice = (std::log(kConvicts) + std::log(2.0)) / 2 + 1e-6;
   double all = 0;
@@ -156,12 +161,23 @@ double odds_of(const Known& known, double kills) {
     all += std::min(program.odds, program.if_hole - broke);
   }
   // Likewise for all together: one cause that is away everywhere.
-  return std::min(all, if_hole_all - std::log(kAllBroke) - ln_expected(here_all, known.all_since, 1));
+  const double not_everywhere = if_hole_all - std::log(kAllBroke) - ln_expected(here_all, known.all_since, 1);
+  return {std::min(all, not_everywhere), all};
 }
 
 }  // namespace
 
+std::chrono::seconds outlives(std::chrono::seconds longest) {
+  // (Slurm counts in whole seconds: 0 is a second, too.)
+  return std::max(longest, std::min(kLives, kTimesAsLong * std::max(longest, std::chrono::seconds(1))));
+}
+
 bool Evidence::convicts() const { return odds >= std::log(kConvicts); }
+
+bool Evidence::suspects() const {
+  // Where others fail elsewhere, too, it is more than this node.
+  return odds_here >= std::log(kSuspects) && all_failed * 4 <= jobs;
+}
 
 // Made anew each time from what is kept, for what is learned later counts for failures that came before.
 // Three walks: how long the longest failure lived, then each kind here and elsewhere, then all else since.
@@ -176,7 +192,7 @@ Evidence judge(const Recent& recent, const std::string& node, const Series& seri
         found.longest = std::max(found.longest, kept.outcome.lived);
   // A running job has passed when it has outlived every failure here: so the others' passing is known before
   // a hole has eaten ten jobs.
-  const std::chrono::seconds bar = std::max(kLives, found.longest);
+  const std::chrono::seconds bar = outlives(found.longest);
 
   Known known;
   for (const Kind& kind : series.kinds) add_kind(recent, node, series, kind, bar, known, found);
@@ -193,7 +209,9 @@ Evidence judge(const Recent& recent, const std::string& node, const Series& seri
   std::ranges::sort(found.examples);
   if (found.examples.size() > kMostExamples) found.examples.resize(kMostExamples);
   // Both kinds of black holes are as likely.
-  found.odds = ln_sum(odds_of(known, kKills[0]), odds_of(known, kKills[1])) - std::log(2.0);
+  const Odds most = odds_of(known, kKills[0]), some = odds_of(known, kKills[1]);
+  found.odds = ln_sum(most.all, some.all) - std::log(2.0);
+  found.odds_here = ln_sum(most.here, some.here) - std::log(2.0);
   return found;
 }
 
@@ -212,7 +230,8 @@ Json Evidence::to_json() const {
                                                    {"passed_since", since_passed},
                                                    {"failed_since", since_failed}})},
                        {"all_since", Json::object({{"passed", all_passed}, {"failed", all_failed}})},
-                       {"odds_milli", static_cast<std::int64_t>(std::lround(odds * 1000))}});
+                       {"odds_milli", static_cast<std::int64_t>(std::lround(odds * 1000))},
+                       {"odds_here_milli", static_cast<std::int64_t>(std::lround(odds_here * 1000))}});
 }
 
 Evidence Evidence::from_json(const Json& json) {
@@ -233,6 +252,7 @@ Evidence Evidence::from_json(const Json& json) {
   found.all_passed = size(json["all_since"]["passed"]);
   found.all_failed = size(json["all_since"]["failed"]);
   found.odds = static_cast<double>(json["odds_milli"].as_int()) / 1000;
+  found.odds_here = static_cast<double>(json["odds_here_milli"].as_int()) / 1000;
   return found;
 }
 

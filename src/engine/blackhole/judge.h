@@ -32,15 +32,21 @@ namespace sickbay::blackhole {
 
 /// Odds at which a node is called a black hole.
 inline constexpr double kConvicts = 1e5;
+/// Odds at which it is under suspicion, with the story of "everywhere" left out: as long as nothing runs
+/// elsewhere that story explains anything, and only an experiment can tell (engine/patrol makes one).
+inline constexpr double kSuspects = 1e3;
 /// Jobs of more nodes blame none of them: any other one may have been it.
 inline constexpr std::size_t kNarrow = 8;
 /// A running job counts as passed when it has lived for as long as any that failed here, and at least so
-/// long.
+/// long; or, where all of those were gone at once, kTimesAsLong as long.
 inline constexpr std::chrono::seconds kLives{10};
+inline constexpr int kTimesAsLong = 5;
+/// The age at which a running job has outlived failures of which the longest lived so long.
+std::chrono::seconds outlives(std::chrono::seconds longest);
 
 /// The jobs on one node that are weighed: those that started since the first of them that failed.
 struct Series {
-  static constexpr int kFields = 7;  ///< base/state_archive.h
+  static constexpr int kFields = 9;  ///< base/state_archive.h
   TimePoint start = kNoTime;         ///< of that job; kNoTime: there is no series
   TimePoint clean = kNoTime;         ///< jobs that started before are of a series that has ended
   TimePoint last = kNoTime;          ///< when the last failure was told
@@ -48,14 +54,17 @@ struct Series {
   std::map<std::uint32_t, int> failed;        ///< by user, since the start
   std::map<std::uint32_t, int> passed;        ///< likewise
   std::map<std::uint32_t, int> passed_since;  ///< likewise, since the last failure
+  TimePoint suspected = kNoTime;              ///< the journal has heard then that it is under suspicion
+  std::chrono::seconds longest{0};            ///< any of those that failed lived
 
   bool open() const { return start != kNoTime; }
 };
 
 /// What was found about one node.
 struct Evidence {
-  static constexpr int kFields = 13;  ///< base/state_archive.h
+  static constexpr int kFields = 14;  ///< base/state_archive.h
   double odds = 0;                    ///< natural logarithm; over ln(kConvicts) it is a black hole
+  double odds_here = 0;               ///< the same, if it is known that nothing is away everywhere
   std::size_t jobs = 0;               ///< that failed early on it since
   std::size_t users = 0;              ///< whose they were
   std::size_t passed = 0;             ///< jobs that passed on it since
@@ -67,6 +76,8 @@ struct Evidence {
   std::size_t all_passed = 0, all_failed = 0;      ///< elsewhere since, of all kinds; of a sample
 
   bool convicts() const;
+  /// Worth an experiment: it would be as good as convicted if others passed elsewhere, and few failed there.
+  bool suspects() const;
   Json to_json() const;
   static Evidence from_json(const Json& json);
 };

@@ -132,7 +132,7 @@ class Cluster {
         job.outcome.lived = lived;
         job.outcome.ended = next.what == What::ended;
         // Young ones are only told of while somebody needs to know (wants_lives).
-        if (next.what == What::lives && lived < kEarly && !wants_lives(world_.state)) break;
+        if (next.what == What::lives && lived < wants_lives(world_.state, world_.now).value_or(kEarly)) break;
         tell(job);
         if (next.what == What::lives) break;
         job.done = true;
@@ -214,7 +214,7 @@ class Cluster {
       ++count_.jobs;
       count_.early_failures += job.outcome.failed ? 1 : 0;
       const std::size_t index = jobs_.size();
-      for (const int life : {15, 45, 180})
+      for (const int life : {5, 15, 45, 180})
         if (seconds(life) < job.ends_after) at(world_.now + seconds(life), What::lives, index);
       at(world_.now + job.ends_after, What::ended, index);
       jobs_.push_back(std::move(job));

@@ -26,6 +26,8 @@ Json series_json(const Series& series) {
   return Json::object({{"start", to_micros(series.start)},
                        {"clean", to_micros(series.clean)},
                        {"last", to_micros(series.last)},
+                       {"suspected", to_micros(series.suspected)},
+                       {"longest", static_cast<std::int64_t>(series.longest.count())},
                        {"kinds", std::move(kinds)},
                        {"failed", counts_json(series.failed)},
                        {"passed", counts_json(series.passed)},
@@ -37,6 +39,9 @@ Series series_from(const Json& json) {
   series.start = from_micros(json["start"].as_int());
   series.clean = from_micros(json["clean"].as_int());
   series.last = from_micros(json["last"].as_int());
+  // (Summaries of older versions lack these: 0.)
+  series.suspected = from_micros(json["suspected"].as_int());
+  series.longest = std::chrono::seconds(json["longest"].as_int());
   for (const Json& kind : json["kinds"].items())
     series.kinds.insert({static_cast<std::uint32_t>(kind["uid"].as_int()), kind["program"].as_string()});
   series.failed = counts_from(json["failed"]);

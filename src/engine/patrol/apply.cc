@@ -46,6 +46,9 @@ void end_run(Round& round, Run& run) {
   if (!run.speaks()) settle(round, run);
 }
 
+// Where more are suspected at once the fault is not theirs.
+constexpr std::size_t kMostSuspects = 64;
+
 // --- what V said
 
 void take_words(State& state, const Json& results, const std::string& by, TimePoint at) {
@@ -58,6 +61,7 @@ void take_words(State& state, const Json& results, const std::string& by, TimePo
     node.by = by;
     node.result = result;
     node.reason = r["reason"].as_string();
+    state.suspects.erase(r["node"].as_string());
     // A slow node did all its work rightly: V itself is sound.
     if (result == "ok" || result == "slow") node.passed_at = at;
   }
@@ -77,7 +81,35 @@ bool on_asked(State& state, const cluster::View&, const Event& event) {
   if (auto nodes = expand_hostlist(event.body["nodes"].as_string()))
     round.named = sorted_hosts(std::move(*nodes));
   round.budget = static_cast<int>(event.body["budget"].as_int());
+  if (auto suspects = expand_hostlist(event.body["suspects"].as_string()))
+    for (std::string& name : *suspects) {
+      const auto suspect = state.suspects.find(name);
+      const bool known = suspect != state.suspects.end();
+      round.suspects.emplace(std::move(name), known ? suspect->second.since : event.at);
+      if (known) state.suspects.erase(suspect);
+      round.for_suspects = true;
+    }
   return true;
+}
+
+// Whatever starts there fails, and nothing runs elsewhere that could tell why.
+bool on_suspected(State& state, const cluster::View&, const Event& event) {
+  const std::string name(node_of_subject(event.subject));
+  Round* round = state.rounds.empty() ? nullptr : &state.rounds.rbegin()->second;
+  // In the round that is open it goes first, if it is one that may have it and has not had it yet.
+  if (round != nullptr && round->open() && round->stopped_by.empty() && !round->said.contains(name) &&
+      (round->named.empty() || has_host(round->named, name))) {
+    if (round->suspects.try_emplace(name, event.at).second && round->for_suspects) ++round->budget;
+  } else if (state.suspects.size() < kMostSuspects) {
+    state.suspects[name] = {event.at, event.body["sentence"].as_string()};
+  }
+  return true;
+}
+
+// What jobs came to has told by now.
+bool on_black_hole(State& state, const cluster::View&, const Event& event) {
+  state.suspects.erase(std::string(node_of_subject(event.subject)));
+  return false;
 }
 
 bool on_stop(State& state, const cluster::View&, const Event& event) {
@@ -218,7 +250,7 @@ bool on_closed(State& state, const cluster::View&, const Event& event) {
     // (With patrol_closed its claims end as well: a holder whose subject is closed holds nothing.)
     round->taken.clear();
   }
-  return false;
+  return true;  // suspects may wait for a round of their own
 }
 
 bool on_archived(State& state, const cluster::View&, const Event& event) {
@@ -244,6 +276,9 @@ struct KindRow {
 constexpr auto kKinds = std::to_array<KindRow>({
     {kPatrolAsked, on_asked},
     {kPatrolStop, on_stop},
+    {kBlackHoleSuspected, on_suspected},
+    {kBlackHole, on_black_hole},
+    {kBlackHoleOver, on_black_hole},
     {kClaimed, on_claimed},
     {kClaimReleased, on_claim_released},
     {kIntent, on_intent},
@@ -297,7 +332,8 @@ const Round* State::open() const {
 
 bool apply(State& state, const cluster::View& view, const Event& event) {
   for (const KindRow& row : kKinds)
-    if (row.kind == event.kind) return row.apply(state, view, event) && state.open() != nullptr;
+    if (row.kind == event.kind)
+      return row.apply(state, view, event) && (state.open() != nullptr || !state.suspects.empty());
   return false;
 }
 
@@ -316,6 +352,8 @@ std::string canonical_text(const State& state) {
     text += fmt::format("{} by {} asked {} closed {} [{}] budget {} stopped '{}' queue {} why '{}'\n",
                         r.name(), r.by, to_micros(r.asked_at), to_micros(r.closed_at),
                         fmt::join(r.named, ","), r.budget, r.stopped_by, r.queue_known, r.why);
+    for (const auto& [node, since] : r.suspects)
+      text += fmt::format("  suspect {} {}{}\n", node, to_micros(since), r.for_suspects ? " alone" : "");
     for (const auto& [node, look] : r.taken) text += fmt::format("  taken {} {}\n", node, look);
     for (const auto& [node, said] : r.said) text += fmt::format("  said {} {}\n", node, said);
     for (const auto& [node, times] : r.vain) text += fmt::format("  vain {} {}\n", node, times);
@@ -329,6 +367,8 @@ std::string canonical_text(const State& state) {
   for (const auto& [name, n] : state.nodes)
     text += fmt::format("patrol node {} passed {} said {} by {}: {} {}\n", name, to_micros(n.passed_at),
                         to_micros(n.said_at), n.by, n.result, n.reason);
+  for (const auto& [name, s] : state.suspects)
+    text += fmt::format("patrol suspect {} since {}: {}\n", name, to_micros(s.since), s.why);
   return text + state.speeds.canonical_text();
 }
 

@@ -18,7 +18,7 @@ constexpr std::size_t kWindow = 256;  ///< nodes that are looked at closely at o
 
 constexpr auto kWords =
     std::to_array<std::string_view>({"ready", "running", "done", "given_up", "out", "fresh", "claimed",
-                                     "busy", "wanted", "breaker", "budget"});
+                                     "busy", "wanted", "later", "breaker", "budget"});
 static_assert(kWords.size() == static_cast<std::size_t>(Standing::budget) + 1);
 
 class Chooser {
@@ -36,17 +36,65 @@ class Chooser {
         for (const std::string& name : run.nodes) hold(name);
     // What is held counts in all of its partitions: the breaker's share is of each.
     for (const auto& [name, look] : round_.taken) hold(name);
-    // Those first that nobody has looked at for the longest time.
-    std::ranges::stable_sort(names, {}, [this](const std::string& name) { return last_said(name); });
+    // Those under suspicion first, then those that nobody has looked at for the longest time.
+    std::ranges::stable_sort(names, {}, [this](const std::string& name) {
+      return std::pair(place_in_line(name), last_said(name));
+    });
     // Claimed nodes are promised already.
     left_ = round_.budget - round_.spent() - static_cast<int>(round_.taken.size());
     left_of_day_ = left_of_day();
     std::map<std::string, Choice> choices;
-    for (const std::string& name : names) choices[name] = choose(name);
+    for (const std::string& name : names) {
+      Choice& choice = choices[name] = choose(name);
+      if (is_suspect(name))
+        note_suspect(choice.standing);
+      else if (choice.standing == Standing::ready || choice.standing == Standing::running)
+        other_taken_ = true;
+    }
     return choices;
   }
 
  private:
+  bool is_suspect(const std::string& name) const { return round_.suspects.contains(name); }
+
+  // What theirs is compared with should be in one run with it, so of the same partition.
+  int place_in_line(const std::string& name) const {
+    if (is_suspect(name)) return 0;
+    if (!round_.for_suspects) return 1;
+    const cluster::Node* node = sight_.cluster.view.node(name);
+    const bool beside = node != nullptr && std::ranges::any_of(round_.suspects, [&](const auto& one) {
+                          const cluster::Node* suspect = sight_.cluster.view.node(one.first);
+                          return suspect != nullptr && !suspect->partitions.empty() &&
+                                 !node->partitions.empty() &&
+                                 suspect->partitions.front() == node->partitions.front();
+                        });
+    return beside ? 1 : 2;
+  }
+
+  // In a round for suspects another node is taken with one of them; or, where V has failed on one and passed
+  // nowhere, after them, for that shows whether V is sound.  Suspects are chosen first, so how they stand is
+  // known.
+  Choice choose_beside_suspects() {
+    if (other_taken_) return {Standing::later, "one node beside them at a time"};
+    if (suspect_ready_) return {};
+    if (suspect_waits_) return {Standing::later, ""};
+    for (const auto& [name, since] : round_.suspects) {
+      const auto said = round_.said.find(name);
+      if (said != round_.said.end() && said->second == "failed" &&
+          !has_passed_elsewhere(state_, policy_, round_, name, now_))
+        return {};
+    }
+    return {Standing::done, "not needed any more"};
+  }
+
+  // What a choice of a suspect means for the others.
+  void note_suspect(Standing standing) {
+    if (standing == Standing::ready) suspect_ready_ = true;
+    if (standing == Standing::running || standing == Standing::claimed || standing == Standing::busy ||
+        standing == Standing::wanted || standing == Standing::breaker)
+      suspect_waits_ = true;
+  }
+
   TimePoint last_said(const std::string& name) const {
     const auto it = state_.nodes.find(name);
     return it == state_.nodes.end() ? kNoTime : it->second.said_at;
@@ -84,8 +132,9 @@ class Chooser {
     if (node == nullptr) return {Standing::out, "Slurm has no such node"};
     if (!node->usable) return {Standing::out, node->state};
     if (const TimePoint last = last_said(name);
-        // Who names a node wants it verified now.
-        round_.named.empty() && last != kNoTime && now_ < last + policy_.fresh) {
+        // Who names a node wants it verified now; and what V said before jobs began to fail is old.
+        round_.named.empty() && !round_.for_suspects && !is_suspect(name) && last != kNoTime &&
+        now_ < last + policy_.fresh) {
       const auto ago = std::chrono::duration_cast<std::chrono::seconds>(now_ - last);
       return {Standing::fresh, fmt::format("verified {} ago by {}: {}", describe_duration(ago),
                                            state_.nodes.at(name).by, state_.nodes.at(name).result)};
@@ -95,6 +144,8 @@ class Chooser {
     for (const std::string& partition : node->partitions)
       if (sight_.wanted.contains(partition))
         return {Standing::wanted, "jobs wait for partition " + partition};
+    if (round_.for_suspects && !is_suspect(name))
+      if (Choice choice = choose_beside_suspects(); choice.standing != Standing::ready) return choice;
     if (!sight_.idle(name)) return {Standing::busy, ""};
     // Of two reasons to wait the one that lasts longer is told.
     if (left_ <= 0)
@@ -126,6 +177,7 @@ class Chooser {
   const Round& round_;
   TimePoint now_;
   int left_ = 0, left_of_day_ = 0;
+  bool suspect_ready_ = false, suspect_waits_ = false, other_taken_ = false;
   std::set<std::string> held_;
   std::map<std::string, std::size_t> in_;    ///< partition -> nodes under verification
   std::map<std::string, std::size_t> room_;  ///< partition -> how many may be

@@ -22,7 +22,7 @@ namespace {
 // What keeps the node away passes by itself.
 bool may_be_taken_yet(Standing standing) {
   return standing == Standing::ready || standing == Standing::claimed || standing == Standing::busy ||
-         standing == Standing::wanted || standing == Standing::breaker;
+         standing == Standing::wanted || standing == Standing::later || standing == Standing::breaker;
 }
 
 // What V said in this round -> the nodes, as a hostlist.
@@ -142,15 +142,6 @@ class Step {
 
   // --- what V said
 
-  bool has_passed_elsewhere(const std::string& name, TimePoint began) const {
-    return std::ranges::any_of(state_.nodes, [&](const auto& entry) {
-      const TimePoint passed = entry.second.passed_at;
-      // Before or after it: a pass later in the round proves as much that V is sound.
-      return entry.first != name && passed != kNoTime && passed >= began - policy_.proof_age &&
-             passed <= began + policy_.proof_age;
-    });
-  }
-
   // Two things of each run that spoke: its words, once; and its faulty nodes, as soon as V has passed
   // elsewhere.
   void tell() {
@@ -171,7 +162,7 @@ class Step {
         const std::string& name = r["node"].as_string();
         if (r["result"].as_string() != "failed" || !r["peer"].as_string().empty() ||
             run.blamed.contains(name) || verify_fault_from(r["fault"].as_string()) == VerifyFault::space ||
-            !has_passed_elsewhere(name, run.job.start))
+            !has_passed_elsewhere(state_, policy_, round_, name, run.job.start))
           continue;
         faulty.push(Json::object({{"node", name},
                                   {"peer", ""},
@@ -194,6 +185,13 @@ class Step {
     return node != nullptr && node->usable && node->idle;
   }
 
+  // At the second look a node under suspicion may have a job again: that one is gone in a moment, as those
+  // before it, and V stands in the queue for the node.
+  bool is_free_for_v(const std::string& name) const {
+    const cluster::Node* node = cluster_.view.node(name);
+    return is_idle(name) || (node != nullptr && node->usable && round_.suspects.contains(name));
+  }
+
   // Asked for twice in a step that takes nobody, over all nodes of the cluster.
   const std::map<std::string, Choice>& choices() {
     if (!choices_)
@@ -210,6 +208,9 @@ class Step {
     for (const auto& [name, choice] : choices())
       if (choice.standing == Standing::ready) ready.push_back(name);
     ready = sorted_hosts(std::move(ready));
+    // Theirs is the partition, where there are some.
+    std::ranges::stable_partition(ready,
+                                  [this](const std::string& name) { return round_.suspects.contains(name); });
     std::string partition;
     for (const std::string& name : ready) {
       const std::vector<std::string>& of = cluster_.view.node(name)->partitions;
@@ -234,7 +235,7 @@ class Step {
         continue;
       }
       if (node->look <= look) return;  // Slurm has not shown it since
-      (is_idle(name) ? good : bad).push_back(name);
+      (is_free_for_v(name) ? good : bad).push_back(name);
     }
     for (const std::string& name : bad)
       out_.records.push_back(cluster::Claims::released(node_subject(name), kName, "it is not idle any more"));
@@ -293,6 +294,9 @@ Decision decide(const cluster::Cluster& cluster, const State& state, const Polic
 
 Json round_view(const Round& round) {
   Json results = Json::object(), runs = Json::array();
+  std::vector<std::string> suspects;
+  for (const auto& [name, since] : round.suspects) suspects.push_back(name);
+  suspects = sorted_hosts(std::move(suspects));
   for (const auto& [result, nodes] : nodes_by_result(round)) results.set(result, nodes);
   for (const Run& run : round.runs) {
     Json found = Json::array();
@@ -320,6 +324,7 @@ Json round_view(const Round& round) {
                        {"why", round.why},
                        {"stopped_by", round.stopped_by},
                        {"named", compress_hostlist(round.named)},
+                       {"suspects", compress_hostlist(std::move(suspects))},
                        {"budget", round.budget},
                        {"spent", round.spent()},
                        {"node_seconds", round.node_seconds()},

@@ -9,6 +9,10 @@
 // has passed on another node within a day, is told to the drain engine (`patrol_blames`), which does with it
 // what it does with a verdict.
 //
+// Where the black hole engine suspects a node (`black_hole_suspected`), a round is opened by Sickbay itself
+// (suspects.cc), or the node goes first in the one that is open.  V on it is an experiment in two ways: V may
+// fail there; and as long as V has it, what would have started there starts elsewhere, and passes or fails.
+//
 // apply() and decide() as in engine/identify; the subject of a decision is a round, and one is open at a
 // time. No I/O, no clock.  Source: doc/design/verify_fleet.md; doc/design/decisions.md 21, 22, 25.
 #pragma once
@@ -31,6 +35,8 @@ namespace sickbay::patrol {
 
 /// Names the engine: in claims, for one.
 inline constexpr std::string_view kName = "patrol";
+/// Who asked for a round that no person has asked for.
+inline constexpr std::string_view kBySickbay = "sickbayd";
 
 /// What a site may set (configuration `patrol`).
 struct Policy {
@@ -44,6 +50,7 @@ struct Policy {
   std::chrono::seconds start_wait{
       60};  ///< V that has not begun by then is taken back: its nodes are not idle
   std::chrono::seconds proof_age{86400};  ///< so near a pass on another node must be, to show that V is sound
+  bool suspects = true;                   ///< a round is opened for a node on which whatever starts fails
   cluster::BreakerPolicy breaker;         ///< of all engines
 };
 
@@ -74,13 +81,16 @@ struct Run {
 };
 
 struct Round {
-  static constexpr int kFields = 13;  ///< base/state_archive.h
+  static constexpr int kFields = 15;  ///< base/state_archive.h
   std::int64_t no = 0;
   std::string by;  ///< who asked
   TimePoint asked_at = kNoTime, closed_at = kNoTime;
   std::vector<std::string> named;  ///< the nodes that were asked for, sorted; empty: all
   int budget = 0;
-  std::string stopped_by;  ///< empty: nobody
+  /// They go first, and need not be idle at the second look -> since when they are suspected.
+  std::map<std::string, TimePoint> suspects;
+  bool for_suspects = false;  ///< nobody asked for it: it is about them, and about one node more
+  std::string stopped_by;     ///< empty: nobody
   std::vector<Run> runs;
   std::map<std::string, std::int64_t> taken;  ///< claimed, no run yet -> View::looks then
   std::map<std::string, std::string> said;    ///< node -> its result in this round: "ok", "failed", "slow"
@@ -103,18 +113,27 @@ struct NodeRecord {
   std::string by, result, reason;  ///< the last word
 };
 
+/// A node that is to be verified since its jobs fail, and has not been since it was told.
+struct Suspect {
+  static constexpr int kFields = 2;  ///< base/state_archive.h
+  TimePoint since = kNoTime;
+  std::string why;
+};
+
 struct State {
-  static constexpr int kFields = 4;  ///< base/state_archive.h
+  static constexpr int kFields = 5;  ///< base/state_archive.h
   std::map<std::int64_t, Round> rounds;
   std::int64_t last = 0;  ///< number of the last round
   std::map<std::string, NodeRecord> nodes;
+  std::map<std::string, Suspect> suspects;  ///< of which no round has been asked to verify yet
   Speeds speeds;
 
   /// The round that is open, or null.
   const Round* open() const;
 };
 
-/// Total; `view` has taken in the event before.  True: decide() must be asked about the open round.
+/// Total; `view` has taken in the event before.  True: decide() must be asked about the open round, or where
+/// there is none decide_opening().
 bool apply(State& state, const cluster::View& view, const Event& event);
 
 struct Decision {
@@ -125,6 +144,14 @@ struct Decision {
 };
 Decision decide(const cluster::Cluster& cluster, const State& state, const Policy& policy, const Round& round,
                 TimePoint now);
+
+/// Whether a round is opened for suspects, while none is open (suspects.cc).
+Decision decide_opening(const cluster::Cluster& cluster, const State& state, const Policy& policy,
+                        TimePoint now);
+/// V has passed on another node, so it is sound: within `proof_age` of `began`, when it ran on `node`; and
+/// where that is a suspect of the round since it is suspected, for then something may be away everywhere.
+bool has_passed_elsewhere(const State& state, const Policy& policy, const Round& round,
+                          const std::string& node, TimePoint began);
 
 /// Why a node is taken next, or not.
 enum class Standing : std::uint8_t {
@@ -137,6 +164,7 @@ enum class Standing : std::uint8_t {
   claimed,   ///< another part of Sickbay is at work on it
   busy,      ///< a job has it
   wanted,    ///< jobs wait for its partition
+  later,     ///< nodes under suspicion go first
   breaker,   ///< the breaker leaves no room now
   budget,    ///< the budget of the round is spent, or that of the day
 };

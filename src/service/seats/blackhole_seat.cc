@@ -7,11 +7,12 @@ namespace sickbay {
 namespace {
 
 // A black hole eats a job in some seconds: the look must not be what ten jobs are lost to.
-constexpr std::chrono::seconds kLookAtAllJobs{5};
+constexpr std::chrono::seconds kLookAtAllJobs{5}, kLookWhileItEats{2};
 
 }  // namespace
 
 void BlackholeSeat::apply(const Event& event) {
+  last_ = event.at;
   for (const std::string& node : blackhole::apply(state_, cluster_.view, event)) touch(node_subject(node));
 }
 
@@ -29,8 +30,8 @@ Seat::Turn BlackholeSeat::decide(const std::string& subject, TimePoint /*now*/) 
 Wish BlackholeSeat::wish() const {
   Wish wish;
   if (!policy_.all_jobs) return wish;
-  wish.all_jobs = kLookAtAllJobs;
-  wish.lives = blackhole::wants_lives(state_);
+  wish.all_jobs = blackhole::is_eating(state_, last_) ? kLookWhileItEats : kLookAtAllJobs;
+  wish.lives = blackhole::wants_lives(state_, last_);
   return wish;
 }
 

@@ -29,6 +29,7 @@ class BlackholeSeat final : public Seat {
   const cluster::Cluster& cluster_;
   const identify::Policy& policy_;
   blackhole::State state_;
+  TimePoint last_ = kNoTime;  ///< stamp of the last event
 };
 
 }  // namespace sickbay

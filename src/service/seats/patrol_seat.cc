@@ -6,6 +6,10 @@ namespace {
 
 // While a round is open: who is idle, and whether jobs of users wait.
 constexpr std::chrono::seconds kLook{10};
+// A node under suspicion is idle for moments, and each job that starts there meanwhile is lost.
+constexpr std::chrono::seconds kLookForSuspects{3};
+// The subject under which the engine is asked whether a round is to be opened.
+constexpr std::string_view kOpening = "patrol";
 
 }  // namespace
 
@@ -15,10 +19,19 @@ void PatrolSeat::apply(const Event& event) {
 }
 
 void PatrolSeat::touch_all() {
-  if (const patrol::Round* round = state_.open()) touch(round->name());
+  if (const patrol::Round* round = state_.open())
+    touch(round->name());
+  else if (!state_.suspects.empty())
+    touch(std::string(kOpening));
 }
 
 Seat::Turn PatrolSeat::decide(const std::string& subject, TimePoint now) {
+  if (subject == kOpening) {
+    // (The number that a person's round was given is taken, though nobody has heard of it yet.)
+    if (last_given_ > state_.last) return {};
+    patrol::Decision opening = patrol::decide_opening(cluster_, state_, policy_, now);
+    return {{}, std::move(opening.records), {}, opening.wake_at};
+  }
   const auto no = parse_patrol_name(subject);
   const auto round = no ? state_.rounds.find(*no) : state_.rounds.end();
   if (round == state_.rounds.end()) return {};
@@ -31,7 +44,7 @@ Wish PatrolSeat::wish() const {
   Wish wish;
   const patrol::Round* round = state_.open();
   if (round == nullptr) return wish;
-  wish.nodes_every = kLook;
+  wish.nodes_every = round->for_suspects ? kLookForSuspects : kLook;
   wish.queue = true;
   wish.queue_untold = !round->queue_known;
   wish.jobs = !patrol::watched(state_).empty();

@@ -20,8 +20,11 @@ void restore_fresh(StateReader& in, T& state) {
 
 }  // namespace
 
-void BlackholeSeat::save(StateWriter& out) const { out(state_); }
-void BlackholeSeat::restore(StateReader& in) { restore_fresh(in, state_); }
+void BlackholeSeat::save(StateWriter& out) const { out(state_, last_); }
+void BlackholeSeat::restore(StateReader& in) {
+  restore_fresh(in, state_);
+  restore_fresh(in, last_);
+}
 
 void DetectSeat::save(StateWriter& out) const { out(state_, last_); }
 void DetectSeat::restore(StateReader& in) {

@@ -106,6 +106,16 @@ std::string verified_lines(const Json& node, const TextPage& page) {
                    page);
 }
 
+// Whatever starts there fails, and nobody knows yet whether that is the node.
+std::string jobs_fail_lines(const Json& node, const TextPage& page) {
+  const Json& told = node["jobs_fail"];
+  if (!told.is_object()) return {};
+  return paragraph("",
+                   fmt::format("{}: under suspicion{}: {}", safe(node["name"]),
+                               since_text(told["at"], page.now), safe(told["sentence"])),
+                   page);
+}
+
 // How it differs from the other nodes of its kind.  Nodes that do in the same way share a sentence: `said`.
 std::string odd_lines(const Json& node, const TextPage& page, std::set<std::string>& said) {
   std::string text;
@@ -328,6 +338,7 @@ std::string nodes_text(const Json& items, const Json& list, const TextPage& page
     why += service_lines(node, page);
     why += claim_lines(node, page);
     why += silent_lines(node, page);
+    why += jobs_fail_lines(node, page);
     why += verified_lines(node, page);
     why += odd_lines(node, page, said);
     why += suspect_lines(node, page);

@@ -30,6 +30,7 @@ constexpr auto kRoundStandings = std::to_array<RoundRow>({
     {"claimed", kUnclear, "another part of Sickbay is at work on it"},
     {"busy", kFaint, "a job has it"},
     {"wanted", kFaint, "users' jobs go first"},
+    {"later", kFaint, "nodes under suspicion go first"},
     {"breaker", kUnclear, "the breaker leaves no room now"},
     {"budget", kFaint, "behind the budget"},
 });

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+// Under suspicion: a node on which whatever starts fails, while nothing runs elsewhere that could tell.
+#include <gtest/gtest.h>
+
+#include "engine/blackhole/blackhole_test_parts.h"
+
+namespace sickbay::blackhole {
+namespace {
+
+// One after the other they go to n1, which is free again at once.
+int eaten_until_suspected(World& world, std::uint32_t users, int most = 60) {
+  for (int i = 0; i < most; ++i) {
+    const std::uint32_t uid = 1 + static_cast<std::uint32_t>(i) % users;
+    world.dies(uid, program_of(uid), "n1");
+    if (!world.suspicions.empty()) return i + 1;
+  }
+  return most + 1;
+}
+
+TEST(Suspicion, ComesBeforeTenJobsAreEaten) {
+  for (const std::uint32_t users : {3U, 4U, 5U, 8U}) {
+    World world = healthy_day(users);
+    EXPECT_LT(eaten_until_suspected(world, users), 10) << users << " users";
+    EXPECT_TRUE(world.alarms.empty());
+    EXPECT_EQ(world.suspicions.front().first, "n1");
+  }
+}
+
+TEST(Suspicion, IsToldOnceAndSaysWhatIsWanting) {
+  World world = healthy_day(4);
+  eaten_until_suspected(world, 4);
+  for (int i = 0; i < 40; ++i) world.dies(1 + static_cast<std::uint32_t>(i) % 4, program_of(2), "n1");
+  EXPECT_EQ(world.suspicions.size(), 1U);
+  const std::string text = suspicion_view(world.state, "n1")["sentence"].as_string();
+  EXPECT_NE(text.find("of 4 users failed within 5 s of their start on n1 since "), std::string::npos) << text;
+  EXPECT_NE(text.find("; no other job has begun on other nodes since"), std::string::npos) << text;
+  EXPECT_TRUE(suspicion_view(world.state, "n2").is_null());
+  EXPECT_TRUE(node_view(world.state, "n1").is_null()) << "it is no black hole";
+}
+
+// That is what the experiment is for: as long as V has the node, jobs run elsewhere.
+TEST(Suspicion, AFewJobsElsewhereConvict) {
+  World world = healthy_day(3);
+  for (int i = 0; i < 12; ++i) {
+    const std::uint32_t uid = 1 + static_cast<std::uint32_t>(i) % 3;
+    world.dies(uid, program_of(uid), "n1");
+  }
+  ASSERT_EQ(world.suspicions.size(), 1U);
+  int passed = 0;
+  for (; passed < 20 && !world.black("n1"); ++passed) {
+    const std::uint32_t uid = 1 + static_cast<std::uint32_t>(passed) % 3;
+    world.ok(uid, program_of(uid), "n2");
+  }
+  EXPECT_LE(passed, 4);
+  EXPECT_TRUE(world.black("n1"));
+  EXPECT_TRUE(suspicion_view(world.state, "n1").is_null());
+}
+
+// And where they fail there, too, it was not the node.
+TEST(Suspicion, JobsThatFailElsewhereTooAcquit) {
+  World world = healthy_day(3);
+  for (int i = 0; i < 60; ++i) {
+    const std::uint32_t uid = 1 + static_cast<std::uint32_t>(i) % 3;
+    world.dies(uid, program_of(uid), i < 12 ? "n1" : "n" + std::to_string(2 + i % 6));
+  }
+  EXPECT_TRUE(world.alarms.empty());
+  ASSERT_EQ(world.suspicions.size(), 1U) << "nobody else is suspected";
+  const std::string text = suspicion_view(world.state, "n1")["sentence"].as_string();
+  EXPECT_NE(text.find("passed on other nodes, and "), std::string::npos) << text;
+}
+
+struct Unsuspected {
+  const char* what;
+  void (*story)(World&);
+};
+void one_user(World& w) {
+  for (int i = 0; i < 300; ++i) w.dies(1, program_of(1), "n1");
+}
+void one_user_of_many_programs(World& w) {
+  for (int i = 0; i < 300; ++i) w.dies(1, std::string("v") + static_cast<char>('a' + i % 26), "n1");
+}
+void two_users_once_each(World& w) {
+  w.dies(1, program_of(1), "n1");
+  w.dies(2, program_of(2), "n1");
+}
+void everywhere(World& w) {
+  for (int i = 0; i < 200; ++i) {
+    const auto uid = 1 + static_cast<std::uint32_t>(i) % 5;
+    w.dies(uid, program_of(uid), "n" + std::to_string(1 + i % 8));
+  }
+}
+void half_of_them_pass(World& w) {
+  for (int i = 0; i < 200; ++i) {
+    const auto uid = 1 + static_cast<std::uint32_t>(i) % 5;
+    w.run(uid, program_of(uid), {"n1"}, i % 2 == 0);
+  }
+}
+void a_program_that_all_run(World& w) {
+  for (int i = 0; i < 200; ++i) w.dies(1 + static_cast<std::uint32_t>(i) % 5, "shared", "n1");
+}
+void programs_that_always_fail(World& w) {
+  for (int i = 0; i < 20; ++i)
+    for (std::uint32_t uid = 11; uid <= 14; ++uid)
+      w.run(uid, program_of(uid), {"n" + std::to_string(2 + i % 8)}, true);
+  for (int i = 0; i < 40; ++i) {
+    const auto uid = 11 + static_cast<std::uint32_t>(i) % 4;
+    w.dies(uid, program_of(uid), "n1");
+  }
+}
+void over_a_week(World& w) {
+  for (int i = 0; i < 60; ++i) {
+    const auto uid = 1 + static_cast<std::uint32_t>(i) % 5;
+    w.run(uid, program_of(uid), {"n1"}, true, std::chrono::seconds(5), std::chrono::hours(25));
+  }
+}
+constexpr Unsuspected kUnsuspected[] = {
+    {"one user's", one_user},
+    {"one user's, under many names", one_user_of_many_programs},
+    {"two failures", two_users_once_each},
+    {"all fails everywhere", everywhere},
+    {"half of them pass there", half_of_them_pass},
+    {"one program that all run", a_program_that_all_run},
+    {"programs that fail anywhere", programs_that_always_fail},
+    {"a failure a day", over_a_week},
+};
+TEST(Suspicion, IsNot) {
+  for (const Unsuspected& row : kUnsuspected) {
+    World world = healthy_day(5);
+    row.story(world);
+    EXPECT_TRUE(world.suspicions.empty()) << row.what << ": " << world.suspicions.front().first;
+    EXPECT_TRUE(world.alarms.empty()) << row.what;
+  }
+}
+
+TEST(Suspicion, AReplayAndASummaryKeepIt) {
+  World world = healthy_day(4);
+  eaten_until_suspected(world, 4);
+  world.take(new_event("jobs", kJobsKept, summary(world.state, world.now)));
+  world.dies(1, program_of(1), "n1");
+  EXPECT_EQ(world.suspicions.size(), 1U) << "not told anew";
+  World again;
+  for (const Event& event : world.journal) apply(again.state, again.view, event);
+  EXPECT_EQ(canonical_text(again.state), canonical_text(world.state));
+  EXPECT_NE(canonical_text(world.state).find(" suspected="), std::string::npos);
+}
+
+// A node that was mended begins anew: the next suspicion is news.
+TEST(Suspicion, OfTheNextSeriesIsToldAgain) {
+  World world = healthy_day(4);
+  eaten_until_suspected(world, 4);
+  for (std::uint32_t uid = 1; uid <= 4; ++uid)
+    for (int i = 0; i < 3; ++i) world.ok(uid, program_of(uid), "n1");
+  EXPECT_TRUE(suspicion_view(world.state, "n1").is_null());
+  world.suspicions.clear();
+  EXPECT_LT(eaten_until_suspected(world, 4), 20);
+}
+
+}  // namespace
+}  // namespace sickbay::blackhole

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rounds that Sickbay opens by itself: for nodes on which whatever starts fails, while nothing runs elsewhere
+// that could tell (engine/blackhole).  Such a round is about these nodes and one more, which shows that V is
+// sound and is what theirs is compared with.
+#include <algorithm>
+
+#include "base/hostlist.h"
+#include "engine/patrol/patrol.h"
+#include "model/event_kinds.h"
+
+namespace sickbay::patrol {
+namespace {
+
+// Between two such rounds: who makes jobs fail on purpose, on node after node, takes no more than that.
+constexpr std::chrono::minutes kBetween{5};
+// More than the suspects: V on another one, and on a second where the first said nothing.
+constexpr int kOthers = 2;
+
+}  // namespace
+
+Decision decide_opening(const cluster::Cluster& cluster, const State& state, const Policy& policy,
+                        TimePoint now) {
+  Decision decision;
+  if (!policy.suspects || state.open() != nullptr) return decision;
+  std::vector<std::string> names;
+  std::string why;
+  for (const auto& [name, suspect] : state.suspects) {
+    const cluster::Node* node = cluster.view.node(name);
+    // Who is out takes no jobs.  It is asked about when it is back, if its jobs fail still.
+    if (node == nullptr || !node->usable) continue;
+    if (names.size() == static_cast<std::size_t>(policy.together)) break;
+    names.push_back(name);
+    if (why.empty()) why = suspect.why;
+  }
+  if (names.empty()) return decision;
+  for (const auto& [no, round] : state.rounds)
+    if (round.for_suspects && now < round.asked_at + kBetween) {
+      decision.wake_at = round.asked_at + kBetween;
+      return decision;
+    }
+  const int budget = static_cast<int>(names.size()) + kOthers;
+  decision.records.push_back(
+      new_event(patrol_name(state.last + 1), kPatrolAsked,
+                Json::object({{"by", kBySickbay},
+                              {"nodes", ""},
+                              {"budget", budget},
+                              {"suspects", compress_hostlist(sorted_hosts(std::move(names)))},
+                              {"why", why}})));
+  return decision;
+}
+
+bool has_passed_elsewhere(const State& state, const Policy& policy, const Round& round,
+                          const std::string& node, TimePoint began) {
+  TimePoint from = began - policy.proof_age;
+  if (const auto suspect = round.suspects.find(node); suspect != round.suspects.end())
+    from = std::max(from, suspect->second);
+  return std::ranges::any_of(state.nodes, [&](const auto& entry) {
+    const TimePoint passed = entry.second.passed_at;
+    // Before or after it: a pass later in the round proves as much that V is sound.
+    return entry.first != node && passed != kNoTime && passed >= from && passed <= began + policy.proof_age;
+  });
+}
+
+}  // namespace sickbay::patrol

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+// Nodes on which whatever starts fails: a round that nobody asked for, or the first place in one that is
+// open.
+#include <gmock/gmock.h>
+
+#include "engine/patrol/patrol_test_parts.h"
+#include "model/ids.h"
+
+namespace sickbay::patrol {
+namespace {
+
+using std::chrono::minutes;
+using std::chrono::seconds;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+void suspect(World& w, const std::string& node) {
+  w.take(
+      new_event(node_subject(node), kBlackHoleSuspected, Json::object({{"sentence", node + " eats jobs"}})));
+  w.settle();
+}
+
+// The round is open, and Slurm was asked who waits.
+World with_suspect(const std::string& node) {
+  World w;
+  suspect(w, node);
+  w.queue(Json::array());
+  w.settle();
+  return w;
+}
+
+TEST(PatrolSuspects, ARoundIsOpenedForItAndOneMore) {
+  World w = with_suspect("n7");
+  ASSERT_EQ(w.of_kind(kPatrolAsked).size(), 1U);
+  const Json& asked = w.of_kind(kPatrolAsked)[0]->body;
+  EXPECT_EQ(asked["by"].as_string(), "sickbayd");
+  EXPECT_EQ(asked["suspects"].as_string(), "n7");
+  EXPECT_EQ(asked["why"].as_string(), "n7 eats jobs");
+  EXPECT_EQ(w.claims(), "n[1,7]");
+  w.look("n[1-10]");
+  ASSERT_THAT(w.keys(), ElementsAre("p1.v1:submit"));
+  EXPECT_THAT(w.commands[0].args["nodes"].as_strings(), ElementsAre("n1", "n7"));
+  w.speaks("p1.v1", {{"n1", "ok"}, {"n7", "failed"}});
+  ASSERT_EQ(w.of_kind(kPatrolBlames).size(), 1U);
+  EXPECT_EQ(w.of_kind(kPatrolBlames)[0]->body["faulty"].items().at(0)["node"].as_string(), "n7");
+  EXPECT_EQ(w.state.rounds.at(1).why, "all nodes are done");
+  EXPECT_EQ(w.claims(), "");
+}
+
+TEST(PatrolSuspects, WhereVFindsNothingTheRoundIsOver) {
+  World w = with_suspect("n7");
+  w.look("n[1-10]");
+  w.speaks("p1.v1", {{"n1", "ok"}, {"n7", "ok"}});
+  EXPECT_THAT(w.of_kind(kPatrolBlames), IsEmpty());
+  EXPECT_FALSE(w.state.rounds.at(1).open());
+}
+
+// V alone on it proves nothing, as long as V has passed nowhere: then another node shows that V is sound.
+TEST(PatrolSuspects, OneThatFailsAloneIsBlamedWhenVHasPassedElsewhere) {
+  World w;
+  w.nodes("n[1-6,8-10]", "ALLOCATED", false);
+  suspect(w, "n7");
+  w.queue(Json::array());
+  w.settle();
+  EXPECT_EQ(w.claims(), "n7");
+  w.look("n7");
+  w.speaks("p1.v1", {{"n7", "failed"}});
+  EXPECT_THAT(w.of_kind(kPatrolBlames), IsEmpty());
+  EXPECT_EQ(w.standing("n1"), "busy");
+  w.nodes("n4", "IDLE", true);
+  w.settle();
+  EXPECT_EQ(w.claims(), "n4");
+  w.look("n4");
+  w.speaks("p1.v2", {{"n4", "ok"}});
+  EXPECT_EQ(w.of_kind(kPatrolBlames).size(), 1U);
+  EXPECT_FALSE(w.state.rounds.at(1).open());
+}
+
+// Something is away everywhere since a moment ago: that V passed elsewhere yesterday clears nobody of that.
+TEST(PatrolSuspects, APassOfBeforeProvesNothing) {
+  World w;
+  w.state.nodes["n2"] = {.passed_at = w.now, .said_at = w.now, .by = "p0.v1", .result = "ok", .reason = ""};
+  w.now += minutes(10);
+  suspect(w, "n7");
+  w.queue(Json::array());
+  w.settle();
+  w.look("n[1-10]");
+  w.speaks("p1.v1", {{"n1", "failed"}, {"n7", "failed"}});
+  EXPECT_EQ(w.claims(), "n3");
+  w.look("n[1-10]");
+  w.speaks("p1.v2", {{"n3", "failed"}});
+  EXPECT_THAT(w.of_kind(kPatrolBlames), IsEmpty());
+  EXPECT_EQ(w.state.rounds.at(1).why, "its budget is spent");
+}
+
+// Its jobs begin and die all the while: it is idle for moments only.
+TEST(PatrolSuspects, ItNeedNotBeIdleAtTheSecondLook) {
+  World w = with_suspect("n7");
+  w.nodes("n[1-6,8-10]", "IDLE", true);
+  w.nodes("n7", "ALLOCATED", false);
+  w.settle();
+  ASSERT_THAT(w.keys(), ElementsAre("p1.v1:submit"));
+  EXPECT_THAT(w.commands[0].args["nodes"].as_strings(), ElementsAre("n1", "n7"));
+}
+
+TEST(PatrolSuspects, ItMustBeIdleAtTheFirst) {
+  World w;
+  w.nodes("n7", "ALLOCATED", false);
+  suspect(w, "n7");
+  w.queue(Json::array());
+  w.settle();
+  EXPECT_EQ(w.standing("n7"), "busy");
+  EXPECT_EQ(w.standing("n1"), "later") << "alone it would show nothing";
+  EXPECT_EQ(w.claims(), "");
+}
+
+TEST(PatrolSuspects, ThatIsOutNeedsNoRound) {
+  World w;
+  w.nodes("n7", "IDLE+DRAIN", false);
+  suspect(w, "n7");
+  EXPECT_THAT(w.of_kind(kPatrolAsked), IsEmpty());
+  w.nodes("n7", "IDLE", true);
+  w.settle();
+  EXPECT_EQ(w.of_kind(kPatrolAsked).size(), 1U);
+}
+
+TEST(PatrolSuspects, JobsThatWaitGoFirst) {
+  World w;
+  w.queue(Json::array({"batch"}));
+  suspect(w, "n7");
+  w.queue(Json::array({"batch"}));
+  w.settle();
+  EXPECT_EQ(w.standing("n7"), "wanted");
+  EXPECT_EQ(w.claims(), "");
+}
+
+TEST(PatrolSuspects, ASiteMayTurnItOff) {
+  World w;
+  w.policy.suspects = false;
+  suspect(w, "n7");
+  EXPECT_THAT(w.of_kind(kPatrolAsked), IsEmpty());
+}
+
+// What jobs came to has told before a round could be opened.
+TEST(PatrolSuspects, ABlackHoleIsOneNoMore) {
+  for (const std::string_view told : {kBlackHole, kBlackHoleOver}) {
+    World w;
+    w.ask("n1");  // somebody's round, which is not about it
+    w.settle();
+    suspect(w, "n7");
+    EXPECT_EQ(w.state.suspects.count("n7"), 1U);
+    w.take(new_event("node:n7", std::string(told), Json::object()));
+    EXPECT_EQ(w.state.suspects.count("n7"), 0U);
+  }
+}
+
+TEST(PatrolSuspects, InAnOpenRoundItGoesFirstThoughItWasVerifiedToday) {
+  World w;
+  w.state.nodes["n7"] = {.passed_at = w.now, .said_at = w.now, .by = "c1.v1", .result = "ok", .reason = ""};
+  w.ask();
+  EXPECT_EQ(w.standing("n7"), "fresh");
+  suspect(w, "n7");
+  EXPECT_EQ(w.claims(), "n[1,7]") << "and the others are not kept from their turn";
+  EXPECT_EQ(w.of_kind(kPatrolAsked).size(), 1U) << "no round of its own";
+}
+
+TEST(PatrolSuspects, OneAfterAnother) {
+  World w;
+  w.ask("n1");
+  w.settle();
+  suspect(w, "n7");
+  EXPECT_EQ(w.of_kind(kPatrolAsked).size(), 1U) << "a round that is not about it is open";
+  w.look("n[1-10]");
+  w.speaks("p1.v1", {{"n1", "ok"}});
+  EXPECT_EQ(w.of_kind(kPatrolAsked).size(), 2U);
+  EXPECT_TRUE(w.state.rounds.at(2).for_suspects);
+  // The next one not before some minutes have passed, whatever jobs do.
+  w.take(new_event("p2", kPatrolClosed, Json::object({{"why", "all nodes are done"}})));
+  suspect(w, "n8");
+  EXPECT_EQ(w.of_kind(kPatrolAsked).size(), 2U);
+  EXPECT_EQ(decide_opening(w.cluster, w.state, w.policy, w.now).wake_at,
+            w.state.rounds.at(2).asked_at + minutes(5));
+  w.now += minutes(5);
+  w.settle();
+  EXPECT_EQ(w.of_kind(kPatrolAsked).size(), 3U);
+}
+
+// Of two partitions V is one job in one: beside a suspect stands a node of its own.
+TEST(PatrolSuspects, IsComparedWithItsOwnPartition) {
+  World w;
+  w.nodes("n[6-10]", "IDLE", true, "long");
+  suspect(w, "n7");
+  w.queue(Json::array());
+  w.settle();
+  EXPECT_EQ(w.claims(), "n7") << "a fifth of five nodes is one";
+  w.nodes("n7", "IDLE", true, "long");
+  w.settle();
+  EXPECT_EQ(w.commands.at(0).args["partition"].as_string(), "long");
+}
+
+TEST(PatrolSuspects, MoreThanV) {
+  World w;
+  w.policy.together = 2;
+  w.ask("n1");
+  w.settle();
+  for (int i = 2; i <= 10; ++i) suspect(w, "n" + std::to_string(i));
+  w.look("n[1-10]");
+  w.speaks("p1.v1", {{"n1", "ok"}});
+  ASSERT_EQ(w.of_kind(kPatrolAsked).size(), 2U);
+  EXPECT_EQ(w.of_kind(kPatrolAsked)[1]->body["suspects"].as_string(), "n[2,10]") << "so many as one V has";
+  EXPECT_EQ(w.state.suspects.size(), 7U);
+}
+
+TEST(PatrolSuspects, AReplayGivesTheSame) {
+  World w = with_suspect("n7");
+  suspect(w, "n8");
+  w.look("n[1-10]");
+  w.speaks("p1.v1", {{"n1", "ok"}, {"n7", "failed"}});
+  World again;
+  again.state = State();
+  for (const Event& event : w.journal) {
+    if (event.kind == kNodesSeen && &event == &w.journal.front()) continue;  // its own beginning
+    cluster::apply(again.cluster, event);
+    apply(again.state, again.cluster.view, event);
+  }
+  EXPECT_EQ(canonical_text(again.state), canonical_text(w.state));
+}
+
+}  // namespace
+}  // namespace sickbay::patrol
