@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 #include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
@@ -11,11 +13,15 @@
 #include "adapters/node/process_table.h"
 #include "adapters/ranks/counters.h"
 #include "adapters/ranks/mapped.h"
+#include "adapters/ranks/returns.h"
 #include "adapters/ranks/snapshot.h"
 
 namespace sickbay::ranks {
 namespace {
 
+using Clock = std::chrono::steady_clock;
+
+constexpr std::size_t kMostCounted = 4;  // calls of a rank: so many breakpoints a processor has
 constexpr std::size_t kMostStack = std::size_t{512} << 10;  // a longer one may have a call of MPI further up
 
 bool is_theirs(std::int64_t pid, std::int64_t uid) {
@@ -23,15 +29,50 @@ bool is_theirs(std::int64_t pid, std::int64_t uid) {
   return ::stat(fmt::format("/proc/{}", pid).c_str(), &owner) == 0 && owner.st_uid == uid;
 }
 
-bool runs_outside_mpi(const node::Tree& tree, std::int64_t pid, const GlanceOrder& order) {
-  const auto stat = node::process_stat(tree, std::to_string(pid));
-  // Running now, and the user's own: a number may be another process's by now.
-  if (!stat || stat->state != 'R' || !is_theirs(pid, order.uid)) return false;
-  if (stat->started > order.seen.time_since_epoch().count() / (1'000'000 / ticks_per_second())) return false;
-  std::vector<Mapped> code;  // of MPI
-  for (Mapped& one : mapped_by(tree, pid))
-    if (one.executable && is_mpi_library(one.path)) code.push_back(std::move(one));
-  if (code.empty()) return false;
+void pause(Clock::duration time) {
+  const auto left = std::chrono::duration_cast<std::chrono::nanoseconds>(time).count();
+  if (left <= 0) return;
+  const timespec t{left / 1'000'000'000, left % 1'000'000'000};
+  ::nanosleep(&t, nullptr);
+}
+
+}  // namespace
+
+// What comes back to it does so soon, mostly: the pauses grow.
+bool leaves_its_calls(std::int64_t pid, const GlanceOrder& order) {
+  bool known = false;
+  std::vector<ReturnCounter> counters;
+  for (const CallReturn& call : order.calls) {
+    // (Its first thread's alone, which is surely a thread of the process that was seen.)
+    if (call.pid != pid || call.tid != pid || counters.size() == kMostCounted) continue;
+    known = true;
+    if (!order.count_returns) continue;
+    if (auto counter = ReturnCounter::at(static_cast<pid_t>(pid), call.back))
+      counters.push_back(std::move(*counter));
+  }
+  if (!known) return false;
+  // Where the processor counts, its word stands alone: variables may be changed by another thread.
+  const bool counted = !counters.empty();
+  const std::uint64_t before = counted ? 0 : digest_of_variables(static_cast<pid_t>(pid));
+  if (!counted && before == 0) return false;
+  const auto end = Clock::now() + order.returning;
+  for (Clock::duration next = std::chrono::milliseconds(1); Clock::now() < end; next *= 2) {
+    pause(std::min(next, end - Clock::now()));
+    if (counted) {
+      if (std::ranges::any_of(counters, [](const ReturnCounter& one) { return one.count().value_or(0) > 0; }))
+        return true;
+    } else if (const std::uint64_t now = digest_of_variables(static_cast<pid_t>(pid));
+               now != 0 && now != before) {
+      return true;
+    }
+  }
+  return false;
+}
+
+namespace {
+
+// `code`: that of MPI, as it is mapped.
+bool runs_outside_mpi(std::int64_t pid, const std::vector<Mapped>& code, const GlanceOrder& order) {
   const auto in_mpi = [&](std::uint64_t place) {
     return std::ranges::any_of(code, [&](const Mapped& m) { return m.from <= place && place < m.to; });
   };
@@ -47,20 +88,49 @@ bool runs_outside_mpi(const node::Tree& tree, std::int64_t pid, const GlanceOrde
   return true;
 }
 
+bool is_seen_to_go_on(const node::Tree& tree, std::int64_t pid, const GlanceOrder& order) {
+  const auto stat = node::process_stat(tree, std::to_string(pid));
+  // The user's own, and the one that was seen: a number may be another process's by now.
+  if (!stat || !is_theirs(pid, order.uid)) return false;
+  if (stat->started > order.seen.time_since_epoch().count() / (1'000'000 / ticks_per_second())) return false;
+  // Nothing is said of a program that has MPI linked in: its variables change with each poll.
+  std::vector<Mapped> code;
+  for (Mapped& one : mapped_by(tree, pid))
+    if (one.executable && is_mpi_library(one.path)) code.push_back(std::move(one));
+  if (code.empty()) return false;
+  // Who is known to be in MPI mostly is asked first whether it leaves it: for that nobody is stopped.
+  return leaves_its_calls(pid, order) || (stat->state == 'R' && runs_outside_mpi(pid, code, order));
+}
+
 }  // namespace
 
 bool surely_goes_on(const node::Tree& tree, const GlanceOrder& order) {
-  // One rank of each program that computes is enough: the whole program then goes on.
+  // One rank of each program is enough: the whole program then goes on.
   for (const std::vector<std::int64_t>& ranks : order.programs) {
     if (ranks.empty()) return false;
     const std::size_t first = std::random_device{}() % ranks.size(),
                       most = std::min(order.most, ranks.size());
     bool found = false;
     for (std::size_t i = 0; i < most && !found; ++i)
-      found = runs_outside_mpi(tree, ranks[(first + i) % ranks.size()], order);
+      found = is_seen_to_go_on(tree, ranks[(first + i) % ranks.size()], order);
     if (!found) return false;
   }
   return !order.programs.empty();
+}
+
+bool goes_on_for(const node::Tree& tree, const GlanceOrder& order, std::chrono::milliseconds again,
+                 std::chrono::milliseconds last) {
+  const pid_t parent = ::getppid();
+  const auto end = Clock::now() + last;
+  for (auto next = Clock::now();;) {
+    if (!surely_goes_on(tree, order)) return false;
+    // A thread that stops only now would stand until the next glance.
+    if (let_go() > 0) return true;
+    next = std::max(next + again, Clock::now());
+    if (next > end) return true;
+    pause(next - Clock::now());
+    if (::getppid() != parent) return true;
+  }
 }
 
 }  // namespace sickbay::ranks

@@ -5,8 +5,17 @@
 // can be told.  That is seen without reading a file of the user's: the thread runs, and neither its place nor
 // any word of its stack points into the code of MPI's library.  A word that was left there by a call that is
 // over only makes the answer "nobody can say"; so does a program that has MPI linked in, for it has no such
-// library. Then a whole look is made (look.h).  Of each program the ranks are tried one after the other until
-// one is found, beginning anywhere, so that it is not always the same one that is stopped for a moment.
+// library.
+//
+// A rank that is in MPI nearly always is hardly ever found outside.  Of one whose calls a whole look has
+// named, the processor counts for a moment whether one of them returns (returns.h): what came back to the
+// program was outside MPI then.  On a machine without such breakpoints the program's static variables are
+// compared.  Both are what a look goes by, too: who moves it tells by variables, among others, and by the
+// count.
+//
+// Where neither is seen a whole look is made (look.h).  Of each program the ranks are tried one after the
+// other until one is found, beginning anywhere, so that it is not always the same one that is stopped for a
+// moment.
 #pragma once
 #include <chrono>
 #include <cstdint>
@@ -14,6 +23,7 @@
 
 #include "adapters/node/tree.h"
 #include "base/time.h"
+#include "model/rank_look.h"
 
 namespace sickbay::ranks {
 
@@ -22,11 +32,25 @@ struct GlanceOrder {
   std::int64_t uid = -1;                            ///< whose they must be
   /// Since the node's start: who was begun later is somebody else, for pids are given again.
   TimePoint seen = kNoTime;
+  /// Calls of MPI in which those of them were seen then that went on.
+  std::vector<CallReturn> calls = {};
   std::size_t most = 8;                     ///< ranks of a program that are tried
   std::chrono::milliseconds patience{300};  ///< as LookOrder::patience
+  std::chrono::milliseconds returning{25};  ///< for a call of one rank to return
+  bool count_returns = true;                ///< false: as on a machine that has no breakpoints
 };
 
-/// Whether each of the programs has a rank that runs outside MPI.  False where nobody can say.
+/// Whether each of the programs has a rank that is seen to go on.  False where nobody can say.
 bool surely_goes_on(const node::Tree& tree, const GlanceOrder& order);
+
+/// Whether process `pid` is seen to come back from one of the calls of it that are known.  Of a program that
+/// has MPI as a library: else its variables change with each poll.
+bool leaves_its_calls(std::int64_t pid, const GlanceOrder& order);
+
+/// surely_goes_on() again and again, each `again`, for `last`: to start a program costs ten times what a
+/// glance does. True sooner where a thread did not stop in time (only our end lets it go at once), or who
+/// started us is gone.
+bool goes_on_for(const node::Tree& tree, const GlanceOrder& order, std::chrono::milliseconds again,
+                 std::chrono::milliseconds last);
 
 }  // namespace sickbay::ranks

@@ -4,8 +4,11 @@
 
 #include <gtest/gtest.h>
 
+#include "adapters/ranks/counters.h"
+#include "adapters/ranks/look.h"
 #include "adapters/ranks/mapped.h"
 #include "adapters/ranks/ranks_test_parts.h"
+#include "adapters/ranks/returns.h"
 
 namespace sickbay::ranks {
 namespace {
@@ -26,6 +29,26 @@ bool ever(const GlanceOrder& order) {
   return false;
 }
 
+// With the calls that a look finds it in; empty where it found none.
+GlanceOrder order_by_look(const Target& target) {
+  GlanceOrder order = order_of(target);
+  const node::Tree tree("/");
+  LookOrder once;
+  once.rounds = 1;
+  once.patience = std::chrono::milliseconds(2000);
+  for (int tries = 0; tries < 200 && order.calls.empty(); ++tries) {
+    const auto look = look_at(tree, target.found(), once, [] { return Status(); });
+    if (!look || look->ranks.size() != 1) break;
+    for (const RankStack& stack : look->ranks[0].stacks)
+      if (stack.back != 0) order.calls.push_back({target.pid(), target.pid(), stack.back});
+  }
+  EXPECT_FALSE(order.calls.empty());
+  return order;
+}
+bool has_breakpoints(const GlanceOrder& order) {
+  return static_cast<bool>(ReturnCounter::at(static_cast<pid_t>(order.calls.at(0).tid), order.calls[0].back));
+}
+
 TEST(Glance, OneThatRunsOutsideMpiGoesOn) {
   for (const char* program : {SB_PLAIN, SB_STRIPPED}) {
     const Target target(program, "spin");
@@ -39,6 +62,63 @@ TEST(Glance, OfWhoIsInMpiNobodyCanSay) {
   const Target target(SB_PLAIN, "mpi");
   ASSERT_TRUE(target.has_run());
   EXPECT_FALSE(ever(order_of(target)));
+}
+
+TEST(Glance, OneThatStaysInACallDoesNotGoOn) {
+  for (const char* program : {SB_PLAIN, SB_STRIPPED}) {
+    const Target target(program, "mpi");
+    ASSERT_TRUE(target.has_run());
+    GlanceOrder order = order_by_look(target);
+    order.returning = std::chrono::milliseconds(2);
+    EXPECT_FALSE(ever(order)) << program;
+    order.count_returns = false;
+    EXPECT_FALSE(ever(order)) << program << ": the library's variables change with each poll, not its own";
+  }
+}
+
+TEST(Glance, OneWhoseCallsReturnGoesOn) {
+  const Target target(SB_PLAIN, "mpi-heap");
+  ASSERT_TRUE(target.has_run());
+  GlanceOrder order = order_by_look(target);
+  ASSERT_FALSE(order.calls.empty());
+  if (!has_breakpoints(order)) GTEST_SKIP() << "this machine has no breakpoints";
+  order.returning = std::chrono::milliseconds(5000);  // a busy machine
+  EXPECT_TRUE(leaves_its_calls(target.pid(), order));
+  order.calls[0].pid = order.calls[0].tid = ::getpid();
+  EXPECT_FALSE(leaves_its_calls(target.pid(), order)) << "another process's call";
+}
+
+TEST(Glance, WithoutBreakpointsOneWhoseVariablesChangeGoesOn) {
+  const Target counts(SB_PLAIN, "mpi-counts"), heap(SB_PLAIN, "mpi-heap");
+  ASSERT_TRUE(counts.has_run() && heap.has_run());
+  for (const Target* target : {&counts, &heap}) {
+    GlanceOrder order = order_by_look(*target);
+    ASSERT_FALSE(order.calls.empty());
+    order.count_returns = false;
+    order.returning = std::chrono::milliseconds(target == &counts ? 5000 : 100);
+    EXPECT_EQ(leaves_its_calls(target->pid(), order), target == &counts)
+        << "what lies on the heap is not seen";
+    order.calls.clear();
+    EXPECT_FALSE(leaves_its_calls(target->pid(), order)) << "no look has seen it in a call";
+  }
+}
+
+TEST(Glance, ItIsMadeAgainUntilOneCannotSay) {
+  using namespace std::chrono_literals;
+  const node::Tree tree("/");
+  Target target(SB_PLAIN, "mpi-counts");
+  ASSERT_TRUE(target.has_run());
+  GlanceOrder order = order_by_look(target);
+  order.returning = 5000ms;
+  EXPECT_TRUE(goes_on_for(tree, order, 1000ms, 0ms)) << "once";
+  const auto began = std::chrono::steady_clock::now();
+  EXPECT_TRUE(goes_on_for(tree, order, 20ms, 100ms));
+  EXPECT_GE(std::chrono::steady_clock::now() - began, 80ms);
+  ASSERT_EQ(::kill(target.pid(), SIGSTOP), 0);
+  int status = 0;
+  ASSERT_EQ(::waitpid(target.pid(), &status, WUNTRACED), target.pid());
+  order.returning = 2ms;
+  EXPECT_FALSE(goes_on_for(tree, order, 20ms, 3600s));
 }
 
 TEST(Glance, WhoSleepsIsStoppedOrGoneSaysNothing) {

@@ -150,6 +150,14 @@ void tell_warnings(const MadeRules& made) {
   for (const std::string& warning : made.warnings) say("sickbay-agent: " + warning);
 }
 
+// "17:17:0x4011f3,17:19:0x7f0c"
+std::string call_list(const std::vector<CallReturn>& calls) {
+  std::string list;
+  for (const CallReturn& one : calls)
+    list += fmt::format("{}{}:{}:{:#x}", list.empty() ? "" : ",", one.pid, one.tid, one.back);
+  return list;
+}
+
 // By a program of its own: what a user's file does to the library that reads it harms no agent.
 LookAtRanks look_by_program(ProcessRunner& processes) {
   const std::string program = installed_file("sickbay-ranks");
@@ -160,17 +168,17 @@ LookAtRanks look_by_program(ProcessRunner& processes) {
     if (!order.glance.empty()) {
       std::vector<std::string> programs;
       for (const auto& ranks : order.glance) programs.push_back(fmt::format("{}", fmt::join(ranks, ",")));
+      const auto ms = [](Micros time) { return std::to_string(time / std::chrono::milliseconds(1)); };
       spec.argv.insert(spec.argv.end(), {"--glance", fmt::format("{}", fmt::join(programs, "/")), "--seen",
-                                         std::to_string(to_micros(order.seen))});
+                                         std::to_string(to_micros(order.seen)), "--for", ms(order.last),
+                                         "--again", ms(order.again)});
+      if (!order.calls.empty()) spec.argv.insert(spec.argv.end(), {"--calls", call_list(order.calls)});
     }
-    if (order.prove) {
-      std::string calls;
-      for (const CallReturn& one : order.returns)
-        calls += fmt::format("{}{}:{}:{:#x}", calls.empty() ? "" : ",", one.pid, one.tid, one.back);
-      spec.argv.insert(spec.argv.end(), {"--prove", calls.empty() ? "-" : calls});
-    }
+    if (order.prove)
+      spec.argv.insert(spec.argv.end(), {"--prove", order.returns.empty() ? "-" : call_list(order.returns)});
     spec.environment = {"PATH=/usr/bin:/bin", "LC_ALL=C"};
-    spec.time_limit = kLookLimit;
+    spec.time_limit = kLookLimit + std::chrono::duration_cast<std::chrono::milliseconds>(order.last);
+    spec.early_end = order.early_end;
     spec.output_limit = kMostLookText;
     processes.run(std::move(spec), [done = std::move(done)](Result<ProcessOutcome> ended) {
       if (!ended) return done(fail(std::move(ended.error())));

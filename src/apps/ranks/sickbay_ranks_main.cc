@@ -38,8 +38,13 @@ constexpr const char* kUsage =
     "  --glance LIST --seen US\n"
     "                 processes of ranks, PID,PID/PID,PID with a '/' between programs, that were looked at "
     "US\n"
-    "                 microseconds after the node's start: where one of each program runs outside MPI, that\n"
-    "                 is all that is said; else they are looked at as ever\n"
+    "                 microseconds after the node's start: where one of each program surely goes on, that "
+    "is\n"
+    "                 all that is said; else they are looked at as ever\n"
+    "  --calls LIST   with --glance: calls in which they were seen, as for --prove: whose call returns goes "
+    "on\n"
+    "  --for MS       with --glance: again and again for so long, 0 to 600000; default 0: once\n"
+    "  --again MS     with --for: milliseconds from one glance to the next, 100 to 600000; default 3000\n"
     "  --prove LIST   also whether they wait for certain: their other threads, their connections, and "
     "whether\n"
     "                 calls return, of the list PID:TID:ADDRESS,... or of '-', none\n"
@@ -52,6 +57,7 @@ struct Wish {
   std::vector<std::int64_t> pids;
   ranks::LookOrder order;
   ranks::GlanceOrder glance;
+  std::chrono::milliseconds glance_again{3000}, glance_for{0};
 };
 
 tl::unexpected<Error> misused(std::string what) {
@@ -119,6 +125,11 @@ Result<Wish> read_arguments(int argc, char** argv) {
       if (!returns) return fail(std::move(returns.error()));
       wish.order.prove = true;
       wish.order.returns = std::move(*returns);
+    } else if (arg == "--calls") {
+      const char* list = next();
+      auto calls = read_returns(arg, list == nullptr ? "" : list);
+      if (!calls) return fail(std::move(calls.error()));
+      wish.glance.calls = std::move(*calls);
     } else if (arg == "--pids") {
       const char* list = next();
       auto pids = read_list(arg, list == nullptr ? "" : list);
@@ -133,6 +144,10 @@ Result<Wish> read_arguments(int argc, char** argv) {
       }
     } else if (arg == "--seen") {
       if ((value = number(arg, next(), 1, INT64_MAX))) wish.glance.seen = from_micros(*value);
+    } else if (arg == "--for") {
+      if ((value = number(arg, next(), 0, 600000))) wish.glance_for = std::chrono::milliseconds(*value);
+    } else if (arg == "--again") {
+      if ((value = number(arg, next(), 100, 600000))) wish.glance_again = std::chrono::milliseconds(*value);
     } else if (!arg.starts_with('-') && wish.job == 0) {
       if ((value = number("JOB", argv[i], 1, UINT32_MAX))) wish.job = *value;
     } else {
@@ -171,7 +186,8 @@ Status print(const RankLook& look) {
 
 Status run(const Wish& wish) {
   const node::Tree tree("/");
-  if (!wish.glance.programs.empty() && ranks::surely_goes_on(tree, wish.glance)) {
+  if (!wish.glance.programs.empty() &&
+      ranks::goes_on_for(tree, wish.glance, wish.glance_again, wish.glance_for)) {
     RankLook look;
     look.goes_on = true;
     look.cpu_us = ranks::own_cpu();

@@ -5,6 +5,10 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
+
+#include "engine/hang/place.h"
+#include "model/mpi_call.h"
 
 namespace sickbay::agent {
 namespace {
@@ -50,6 +54,26 @@ std::vector<CallReturn> calls_of(const RankLook& look) {
   return calls;
 }
 
+// The calls that a rank which goes on was seen in.  Not those that only ask whether something has come: they
+// return whether the program gets on or not.
+void add_left_calls(const Rank& rank, std::vector<CallReturn>& calls) {
+  std::set<std::uint64_t> backs;
+  for (const RankRound& round : rank.rounds)
+    if (!round.stacks.empty())
+      if (const hang::Place place = hang::place_of(rank.stacks[round.stacks.front()]);
+          place.in_mpi && place.back != 0 && !is_test(place.call))
+        backs.insert(place.back);
+  for (const std::uint64_t back : backs)
+    if (calls.size() < kMostReturns) calls.push_back({rank.pid, rank.pid, back});
+}
+
+// Nothing showed of late that it gets on, whatever it seemed to do.
+bool gets_nowhere(const RankReport& report, const Rank& rank) {
+  return std::ranges::any_of(report.groups, [&](const RankGroup& g) {
+    return g.world == rank.world && g.nowhere > Micros(0) && g.ranks.contains(static_cast<TaskId>(rank.rank));
+  });
+}
+
 // They may ask for what does not come.
 bool all_in_mpi(const RankLook& look) {
   return std::ranges::all_of(look.ranks, [](const Rank& rank) {
@@ -72,7 +96,13 @@ RankLooks::RankLooks(Loop& loop, LookAtRanks look, std::function<void(Json)> rep
     : loop_(loop), look_(std::move(look)), report_(std::move(report)), log_(std::move(log)) {}
 
 RankLooks::~RankLooks() {
-  for (auto& [id, job] : jobs_) loop_.cancel(job->timer);
+  for (auto& [id, job] : jobs_) forget(*job);
+}
+
+void RankLooks::forget(Job& job) {
+  loop_.cancel(job.timer);
+  loop_.cancel(job.telling);
+  if (job.looking) job.looking->ask("the job is not watched any more");
 }
 
 void RankLooks::take(const Json& told) {
@@ -93,7 +123,7 @@ void RankLooks::take(const Json& told) {
   std::erase_if(jobs_, [&](auto& entry) {
     const auto still = wanted.find(entry.first);
     if (still != wanted.end() && still->second.first == entry.second->uid) return false;
-    loop_.cancel(entry.second->timer);
+    forget(*entry.second);
     return true;
   });
   for (const auto& [id, how] : wanted) {
@@ -110,10 +140,19 @@ void RankLooks::look(JobId id) {
   if (it == jobs_.end()) return;
   Job& job = *it->second;
   job.timer = 0;
-  RankLookOrder order{id, job.uid, {}, kNoTime, job.prove, job.returns};
+  RankLookOrder order;
+  order.job = id;
+  order.uid = job.uid;
+  order.prove = job.prove;
+  order.returns = job.returns;
+  order.early_end = job.looking = std::make_shared<EarlyEnd>();
   if (!job.ranks.empty() && loop_.now() - job.whole_at < kWholeEvery) {
     order.glance = job.ranks;
     order.seen = job.seen;
+    order.calls = job.calls;
+    order.again = std::max<Micros>(job.pause, kGoesOnPause);
+    order.last = kWholeEvery - (loop_.now() - job.whole_at);
+    tell_later(id, job);
   }
   look_(order, lifetime_.guard([this, id](Result<RankLook> looked) { seen(id, looked); }));
 }
@@ -123,6 +162,7 @@ void RankLooks::take_whole(Job& job, const RankLook& look) {
   job.whole_at = loop_.now();
   job.seen = look.at;
   job.ranks.clear();
+  job.calls.clear();
   const bool go_on = all_go_on(job.report);
   job.waited = go_on ? 0 : job.waited + 1;
   if (std::ranges::any_of(look.ranks, &Rank::others_seen)) job.proved_at = job.whole_at;
@@ -131,9 +171,12 @@ void RankLooks::take_whole(Job& job, const RankLook& look) {
   job.returns = job.prove ? calls_of(look) : std::vector<CallReturn>();
   if (!go_on) return;
   std::map<std::string_view, std::vector<std::int64_t>> programs;
-  for (const Rank& rank : look.ranks)
-    if (auto& pids = programs[rank.world]; pids.size() < kMostGlanced && !waits(job.report, rank))
-      pids.push_back(rank.pid);
+  for (const Rank& rank : look.ranks) {
+    auto& pids = programs[rank.world];
+    if (pids.size() == kMostGlanced || waits(job.report, rank)) continue;
+    pids.push_back(rank.pid);
+    if (!gets_nowhere(job.report, rank)) add_left_calls(rank, job.calls);
+  }
   for (auto& [world, pids] : programs) job.ranks.push_back(std::move(pids));
 }
 
@@ -142,14 +185,16 @@ void RankLooks::seen(JobId id, const Result<RankLook>& looked) {
   // (It may have been told anew meanwhile, and looks already.)
   if (it == jobs_.end() || it->second->timer != 0) return;
   Job& job = *it->second;
+  loop_.cancel(job.telling);
+  job.telling = 0;
+  job.looking.reset();
   const bool glance = looked && looked->goes_on;
   Micros pause = job.pause;
   if (looked) {
     if (!glance) take_whole(job, *looked);
     job.failed = false;
     const Micros cost(looked->cpu_us);
-    if (glance || job.waited == 0)
-      pause = std::max(pause, std::min<Micros>(kGoesOnPause, cost * kGlanceBudget));
+    if (glance || job.waited == 0) pause = std::max<Micros>(pause, kGoesOnPause);
     if (!glance && (job.waited == 0 || job.waited >= kFirstLooks))
       pause = std::max(pause, std::min<Micros>(kLongestPause, cost * kBudget));
   }
@@ -161,14 +206,27 @@ void RankLooks::seen(JobId id, const Result<RankLook>& looked) {
     if (!std::exchange(job.failed, true))
       log_(fmt::format("event=ranks_not_read job={} why={}", id, Json(looked.error().line()).dump()));
   }
-  const bool waits = somebody_waits(report);
   const TimePoint now = loop_.now();
-  if (waits || job.told_wait || job.told_at == kNoTime || now - job.told_at >= kTellAnyway) {
-    job.told_at = now;
-    job.told_wait = waits;
-    report_(Json::object({{"job", id}, {"report", to_json(report)}}));
-  }
+  if (somebody_waits(report) || job.told_wait || job.told_at == kNoTime || now - job.told_at >= kTellAnyway)
+    tell(id, job, report);
   job.timer = loop_.at(now + pause, [this, id] { look(id); });
+}
+
+void RankLooks::tell(JobId id, Job& job, const RankReport& report) {
+  job.told_at = loop_.now();
+  job.told_wait = somebody_waits(report);
+  report_(Json::object({{"job", id}, {"report", to_json(report)}}));
+}
+
+// The job goes on as it did, or the glances would have ended: else nobody knew what to think of this node.
+void RankLooks::tell_later(JobId id, Job& job) {
+  const TimePoint next = job.told_at + std::max<Micros>(kTellAnyway, job.pause);
+  job.telling = loop_.at(std::max(loop_.now(), next), [this, id] {
+    const auto it = jobs_.find(id);
+    if (it == jobs_.end()) return;
+    tell(id, *it->second, it->second->report);
+    tell_later(id, *it->second);
+  });
 }
 
 }  // namespace sickbay::agent

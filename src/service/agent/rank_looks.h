@@ -6,12 +6,13 @@
 // to sickbayd while somebody waits, and else now and then.  Where no job asks, nothing is done.
 //
 // Looks cost the job time.  As long as each of its programs has a rank here that does not wait, there is no
-// hang, and whether that is still so a glance tells for a fifth of the cost (adapters/ranks/glance.h); a
-// whole look is made now and then.  Where all wait here the looks are whole, with pauses so long that they
-// use at most a hundredth of a processor: but for the first ones, for who hangs is to be told of in seconds.
-// From the second of these on a look also proves that they wait, which costs more: the calls in which the
-// look before found them are watched for their return (adapters/ranks/returns.h). Source:
-// doc/design/identify.md, "Hangs".
+// hang, and whether that is still so a glance tells for a fiftieth of the cost (adapters/ranks/glance.h). One
+// program makes all glances, each few seconds, until a whole look is due or it has to make one: to start it
+// costs as much as ten of them.  Meanwhile what the last whole look saw is told on.  Where all wait here the
+// looks are whole, with pauses so long that they use at most a hundredth of a processor: but for the first
+// ones, for who hangs is to be told of in seconds. From the second of these on a look also proves that they
+// wait, which costs more: the calls in which the look before found them are watched for their return
+// (adapters/ranks/returns.h). Source: doc/design/identify.md, "Hangs".
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -23,6 +24,7 @@
 #include "base/json.h"
 #include "engine/hang/standing.h"
 #include "model/job.h"
+#include "ports/early_end.h"
 #include "ports/lifetime.h"
 #include "ports/loop.h"
 
@@ -36,9 +38,14 @@ struct RankLookOrder {
   /// `seen` (since the node's start).
   std::vector<std::vector<std::int64_t>> glance;
   TimePoint seen = kNoTime;
+  /// Calls of MPI in which some of these were then, and went on.
+  std::vector<CallReturn> calls = {};
+  /// From one glance to the next, and for how long.
+  Micros again{0}, last{0};
   /// A whole look also tells whether its ranks wait for certain; whether these calls return, among others.
   bool prove = false;
   std::vector<CallReturn> returns = {};
+  std::shared_ptr<EarlyEnd> early_end = {};  ///< it is not wanted any more; may be null
 };
 using LookAtRanks = std::function<void(const RankLookOrder& order, Done<RankLook> done)>;
 
@@ -56,11 +63,10 @@ class RankLooks {
   std::size_t jobs() const { return jobs_.size(); }
 
   static constexpr int kBudget = 100;            ///< one part of so many of a processor: whole looks
-  static constexpr int kGlanceBudget = 1000;     ///< likewise, while the job surely goes on
   static constexpr std::size_t kFirstLooks = 3;  ///< at ranks that wait, before the budget holds
   static constexpr std::chrono::seconds kLongestPause{30}, kTellAnyway{15};
-  static constexpr std::chrono::seconds kGoesOnPause{3};  ///< the longest while it goes on: it may hang next
-  static constexpr std::chrono::seconds kWholeEvery{30};  ///< between two whole looks, at the most
+  static constexpr std::chrono::seconds kGoesOnPause{3};  ///< between glances: it may hang next
+  static constexpr std::chrono::seconds kWholeEvery{60};  ///< between two whole looks, at the most
   /// Between two looks that prove, where all ranks are in MPI and seem to go on.
   static constexpr std::chrono::seconds kProveAnyway{15};
 
@@ -73,7 +79,10 @@ class RankLooks {
     RankReport report;  ///< of the last whole look
     /// Of the last whole look, where no program of the job waits as a whole: all ranks here, by program.
     std::vector<std::vector<std::int64_t>> ranks;
-    TimePoint seen = kNoTime;  ///< its time, since the node's start
+    TimePoint seen = kNoTime;       ///< its time, since the node's start
+    std::vector<CallReturn> calls;  ///< RankLookOrder::calls
+    std::shared_ptr<EarlyEnd> looking;
+    Loop::TimerId telling = 0;  ///< while glances are under way
     /// The next look is to prove: by the last whole look a program seemed to wait here.  Its calls then.
     bool prove = false;
     TimePoint proved_at = kNoTime;  ///< by our clock
@@ -85,6 +94,9 @@ class RankLooks {
   };
   void look(JobId id);
   void seen(JobId id, const Result<RankLook>& looked);
+  void tell(JobId id, Job& job, const RankReport& report);
+  void tell_later(JobId id, Job& job);
+  void forget(Job& job);
   void take_whole(Job& job, const RankLook& look);
 
   Loop& loop_;

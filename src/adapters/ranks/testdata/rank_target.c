@@ -54,6 +54,14 @@ __attribute__((noinline)) void solve(struct solver* s) {
   }
 }
 
+// What it counts is a static variable.
+__attribute__((noinline)) void count_turns(void) {
+  for (;;) {
+    ++turns;
+    exchange(5);
+  }
+}
+
 // Threads beside a first one that waits in MPI.
 __attribute__((noinline)) void sleeping_here(void) {
   const struct timespec hour = {3600, 0};
@@ -121,6 +129,7 @@ int main(int argc, char** argv) {
     }
   }
   ready();
+  if (strcmp(kind, "mpi-counts") == 0) count_turns();
   if (strcmp(kind, "mpi-heap") == 0) solve((struct solver*)calloc(1, sizeof(struct solver)));
   if (strcmp(kind, "mpi-again") != 0 && strncmp(kind, "mpi", 3) == 0) return exchange(-1);
   if (strcmp(kind, "mpi-again") == 0)
