@@ -118,18 +118,18 @@ bool surely_goes_on(const node::Tree& tree, const GlanceOrder& order) {
   return !order.programs.empty();
 }
 
-bool goes_on_for(const node::Tree& tree, const GlanceOrder& order, std::chrono::milliseconds again,
-                 std::chrono::milliseconds last) {
+GlancesEnd glance_for(const node::Tree& tree, const GlanceOrder& order, std::chrono::milliseconds again,
+                      std::chrono::milliseconds last) {
   const pid_t parent = ::getppid();
   const auto end = Clock::now() + last;
   for (auto next = Clock::now();;) {
-    if (!surely_goes_on(tree, order)) return false;
+    if (!surely_goes_on(tree, order)) return GlancesEnd::cannot_say;
     // A thread that stops only now would stand until the next glance.
-    if (let_go() > 0) return true;
+    if (let_go() > 0) return GlancesEnd::early;
     next = std::max(next + again, Clock::now());
-    if (next > end) return true;
-    pause(next - Clock::now());
-    if (::getppid() != parent) return true;
+    pause(std::min(next, end) - Clock::now());
+    if (::getppid() != parent) return GlancesEnd::early;
+    if (next > end) return GlancesEnd::over;
   }
 }
 

@@ -47,10 +47,16 @@ bool surely_goes_on(const node::Tree& tree, const GlanceOrder& order);
 /// has MPI as a library: else its variables change with each poll.
 bool leaves_its_calls(std::int64_t pid, const GlanceOrder& order);
 
-/// surely_goes_on() again and again, each `again`, for `last`: to start a program costs ten times what a
-/// glance does. True sooner where a thread did not stop in time (only our end lets it go at once), or who
-/// started us is gone.
-bool goes_on_for(const node::Tree& tree, const GlanceOrder& order, std::chrono::milliseconds again,
-                 std::chrono::milliseconds last);
+/// How a row of glances ended.
+enum class GlancesEnd {
+  cannot_say,
+  over,   ///< the time was
+  early,  ///< all go on, and this process should end: a thread did not stop in time, and that lets it go; or
+          ///< who started us is gone
+};
+/// surely_goes_on() again and again, each `again`, for `last`; at least once.  To start a program costs as
+/// much as ten glances.
+GlancesEnd glance_for(const node::Tree& tree, const GlanceOrder& order, std::chrono::milliseconds again,
+                      std::chrono::milliseconds last);
 
 }  // namespace sickbay::ranks

@@ -43,7 +43,10 @@ constexpr const char* kUsage =
     "                 all that is said; else they are looked at as ever\n"
     "  --calls LIST   with --glance: calls in which they were seen, as for --prove: whose call returns goes "
     "on\n"
-    "  --for MS       with --glance: again and again for so long, 0 to 600000; default 0: once\n"
+    "  --for MS       with --glance: again and again for so long, 0 to 600000, and a look at the end; "
+    "default "
+    "0: once,\n"
+    "                 and no look\n"
     "  --again MS     with --for: milliseconds from one glance to the next, 100 to 600000; default 3000\n"
     "  --prove LIST   also whether they wait for certain: their other threads, their connections, and "
     "whether\n"
@@ -186,21 +189,28 @@ Status print(const RankLook& look) {
 
 Status run(const Wish& wish) {
   const node::Tree tree("/");
-  if (!wish.glance.programs.empty() &&
-      ranks::goes_on_for(tree, wish.glance, wish.glance_again, wish.glance_for)) {
+  auto glances = ranks::GlancesEnd::cannot_say;
+  if (!wish.glance.programs.empty())
+    glances = ranks::glance_for(tree, wish.glance, wish.glance_again, wish.glance_for);
+  // Of a row of glances the whole look is the end.
+  if (glances == ranks::GlancesEnd::over && wish.glance_for > std::chrono::milliseconds(0))
+    glances = ranks::GlancesEnd::cannot_say;
+  if (glances != ranks::GlancesEnd::cannot_say) {
     RankLook look;
     look.goes_on = true;
     look.cpu_us = ranks::own_cpu();
     return print(look);
   }
+  // What a minute of glances took says nothing of how dear a look is.
+  const std::int64_t before = wish.glance.programs.empty() ? 0 : ranks::own_cpu();
   node::ProcessTable table(tree);
   auto found =
       wish.pids.empty() ? ranks::find_ranks(table, wish.job, wish.uid) : ranks::name_ranks(table, wish.pids);
   if (!found) return fail(std::move(found.error()));
   const std::int64_t uid = found->uid, pid = found->ranks.empty() ? 0 : found->ranks.front().pid;
-  const auto look =
-      ranks::look_at(tree, std::move(*found), wish.order, [uid, pid] { return become(uid, pid); });
+  auto look = ranks::look_at(tree, std::move(*found), wish.order, [uid, pid] { return become(uid, pid); });
   if (!look) return fail(look.error());
+  look->cpu_us -= before;
   return print(*look);
 }
 

@@ -6,13 +6,13 @@
 // to sickbayd while somebody waits, and else now and then.  Where no job asks, nothing is done.
 //
 // Looks cost the job time.  As long as each of its programs has a rank here that does not wait, there is no
-// hang, and whether that is still so a glance tells for a fiftieth of the cost (adapters/ranks/glance.h). One
-// program makes all glances, each few seconds, until a whole look is due or it has to make one: to start it
-// costs as much as ten of them.  Meanwhile what the last whole look saw is told on.  Where all wait here the
-// looks are whole, with pauses so long that they use at most a hundredth of a processor: but for the first
-// ones, for who hangs is to be told of in seconds. From the second of these on a look also proves that they
-// wait, which costs more: the calls in which the look before found them are watched for their return
-// (adapters/ranks/returns.h). Source: doc/design/identify.md, "Hangs".
+// hang, and whether that is still so a glance tells for a twentieth of the cost (adapters/ranks/glance.h).
+// One program makes all glances, each few seconds, and the whole look when one is due or a glance cannot say:
+// to start it costs as much as ten of them.  Meanwhile what the last whole look saw is told on.  Where all
+// wait here the looks are whole, with pauses so long that they use at most a hundredth of a processor: but
+// for the first ones, for who hangs is to be told of in seconds. From the second of these on a look also
+// proves that they wait, which costs more: the calls in which the look before found them are watched for
+// their return (adapters/ranks/returns.h). Source: doc/design/identify.md, "Hangs".
 #pragma once
 #include <cstdint>
 #include <functional>
