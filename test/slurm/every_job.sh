@@ -70,7 +70,7 @@ ctl "$sickbay" undo-drains n1 >/dev/null
 until_true "n1 is let off" sh -c "! $sickbay lab exec -l $lab -- $sickbay nodes n1 --json | jq -e '.items[0].service.reasons[0]'"
 "$sickbay" lab fault -l "$lab" n1 read-only=/tmp >/dev/null
 before=$(eaten)
-suspected() { ctl "$sickbay" events --json | grep -q '"kind":"black_hole_suspected"'; }
+suspected() { ctl "$sickbay" journal --json | jq -e 'select(.kind == "black_hole_suspected")' >/dev/null; }
 blamed() { ctl "$sickbay" nodes n1 --json | jq -e '.items[0].service.reasons[0]' >/dev/null; }
 for ((i = 0; i < 60; i++)); do
   blamed && break

@@ -160,7 +160,9 @@ std::vector<std::string> apply(State& state, const cluster::View& view, const Ev
     // The jobs that must pass to take it back are counted from now on.
     node.series.passed_since.clear();
   } else if (event.kind == kBlackHoleSuspected) {
-    state.nodes[std::string(node_of_subject(event.subject))].series.suspected = event.at;
+    Series& series = state.nodes[std::string(node_of_subject(event.subject))].series;
+    if (series.suspected == kNoTime) series.suspected = event.at;
+    series.suspected_after = series.failures();
   } else if (event.kind == kBlackHoleOver) {
     mend(state, std::string(node_of_subject(event.subject)), event.at);
   } else if (event.kind == kUndoDrains) {
@@ -191,7 +193,8 @@ std::string canonical_text(const State& state) {
     list("passed", s.passed);
     list("since", s.passed_since);
     if (s.longest.count() > 0) text += fmt::format(" longest={}", s.longest.count());
-    if (s.suspected != kNoTime) text += fmt::format(" suspected={}", to_micros(s.suspected));
+    if (s.suspected != kNoTime)
+      text += fmt::format(" suspected={} after={}", to_micros(s.suspected), s.suspected_after);
     text += "\n";
   }
   return text;

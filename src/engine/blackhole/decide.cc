@@ -22,9 +22,7 @@ constexpr std::chrono::seconds kMoment{60};
 bool eats(const Node& node, TimePoint now) {
   const Series& s = node.series;
   if (node.black || !s.open() || s.failed.size() < 2 || !s.passed.empty()) return false;
-  int failed = 0;
-  for (const auto& [uid, count] : s.failed) failed += count;
-  return failed >= kEaten && now - s.last <= kMoment;
+  return s.failures() >= kEaten && now - s.last <= kMoment;
 }
 
 std::string why_over(const Node& node) {
@@ -64,8 +62,9 @@ Decision decide(const State& state, const std::string& name) {
   if (node.series.failed.size() < 2) return decision;
   const Evidence evidence = judge(state.recent, name, node.series);
   const bool convicts = evidence.convicts();
-  // Suspicion is told once of a series: what it asks for is asked for then.
-  if (!convicts && (node.series.suspected != kNoTime || !evidence.suspects())) return decision;
+  // Suspicion is told again when it has eaten twice as many: the experiment was too short, or there was none.
+  if (!convicts && (node.series.failures() < 2 * node.series.suspected_after || !evidence.suspects()))
+    return decision;
   Json body = evidence.to_json();
   body.set("sentence", convicts ? sentence(name, evidence) : suspicion(name, evidence));
   decision.records.push_back(

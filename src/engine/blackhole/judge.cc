@@ -167,6 +167,12 @@ Odds odds_of(const Known& known, double kills) {
 
 }  // namespace
 
+std::int64_t Series::failures() const {
+  std::int64_t sum = 0;
+  for (const auto& [uid, count] : failed) sum += count;
+  return sum;
+}
+
 std::chrono::seconds outlives(std::chrono::seconds longest) {
   // (Slurm counts in whole seconds: 0 is a second, too.)
   return std::max(longest, std::min(kLives, kTimesAsLong * std::max(longest, std::chrono::seconds(1))));

@@ -46,18 +46,20 @@ std::chrono::seconds outlives(std::chrono::seconds longest);
 
 /// The jobs on one node that are weighed: those that started since the first of them that failed.
 struct Series {
-  static constexpr int kFields = 9;  ///< base/state_archive.h
-  TimePoint start = kNoTime;         ///< of that job; kNoTime: there is no series
-  TimePoint clean = kNoTime;         ///< jobs that started before are of a series that has ended
-  TimePoint last = kNoTime;          ///< when the last failure was told
-  std::set<Kind> kinds;              ///< of jobs that failed or passed here since; at most kMostKindsOfNode
+  static constexpr int kFields = 10;  ///< base/state_archive.h
+  TimePoint start = kNoTime;          ///< of that job; kNoTime: there is no series
+  TimePoint clean = kNoTime;          ///< jobs that started before are of a series that has ended
+  TimePoint last = kNoTime;           ///< when the last failure was told
+  std::set<Kind> kinds;               ///< of jobs that failed or passed here since; at most kMostKindsOfNode
   std::map<std::uint32_t, int> failed;        ///< by user, since the start
   std::map<std::uint32_t, int> passed;        ///< likewise
   std::map<std::uint32_t, int> passed_since;  ///< likewise, since the last failure
-  TimePoint suspected = kNoTime;              ///< the journal has heard then that it is under suspicion
+  TimePoint suspected = kNoTime;              ///< the journal has heard first that it is under suspicion
+  std::int64_t suspected_after = 0;           ///< so many failures, when it heard so last
   std::chrono::seconds longest{0};            ///< any of those that failed lived
 
   bool open() const { return start != kNoTime; }
+  std::int64_t failures() const;
 };
 
 /// What was found about one node.

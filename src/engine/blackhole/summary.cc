@@ -27,6 +27,7 @@ Json series_json(const Series& series) {
                        {"clean", to_micros(series.clean)},
                        {"last", to_micros(series.last)},
                        {"suspected", to_micros(series.suspected)},
+                       {"suspected_after", series.suspected_after},
                        {"longest", static_cast<std::int64_t>(series.longest.count())},
                        {"kinds", std::move(kinds)},
                        {"failed", counts_json(series.failed)},
@@ -41,6 +42,7 @@ Series series_from(const Json& json) {
   series.last = from_micros(json["last"].as_int());
   // (Summaries of older versions lack these: 0.)
   series.suspected = from_micros(json["suspected"].as_int());
+  series.suspected_after = json["suspected_after"].as_int();
   series.longest = std::chrono::seconds(json["longest"].as_int());
   for (const Json& kind : json["kinds"].items())
     series.kinds.insert({static_cast<std::uint32_t>(kind["uid"].as_int()), kind["program"].as_string()});

@@ -32,11 +32,11 @@ Round* round_of(State& state, const Event& event) {
 }
 
 // Nodes of which it said nothing are tried again, with a bound; where it gave way to others, as often as it
-// does so.
+// does so.  (But a suspect, which need not be idle: a job that stays there would have V begin for ever.)
 void settle(Round& round, Run& run) {
   run.told = true;
   for (const std::string& node : run.nodes)
-    if (!run.yielded && !round.said.contains(node)) ++round.vain[node];
+    if ((!run.yielded || round.suspects.contains(node)) && !round.said.contains(node)) ++round.vain[node];
 }
 
 void end_run(Round& round, Run& run) {

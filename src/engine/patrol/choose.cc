@@ -146,7 +146,8 @@ class Chooser {
         return {Standing::wanted, "jobs wait for partition " + partition};
     if (round_.for_suspects && !is_suspect(name))
       if (Choice choice = choose_beside_suspects(); choice.standing != Standing::ready) return choice;
-    if (!sight_.idle(name)) return {Standing::busy, ""};
+    // A suspect is idle for moments only: what runs there is gone in one, and V stands in the queue for it.
+    if (!is_suspect(name) && !sight_.idle(name)) return {Standing::busy, ""};
     // Of two reasons to wait the one that lasts longer is told.
     if (left_ <= 0)
       return {Standing::budget, fmt::format("{} nodes are the budget of a round", round_.budget)};

@@ -185,8 +185,7 @@ class Step {
     return node != nullptr && node->usable && node->idle;
   }
 
-  // At the second look a node under suspicion may have a job again: that one is gone in a moment, as those
-  // before it, and V stands in the queue for the node.
+  // As it was chosen: a node under suspicion need not be idle.
   bool is_free_for_v(const std::string& name) const {
     const cluster::Node* node = cluster_.view.node(name);
     return is_idle(name) || (node != nullptr && node->usable && round_.suspects.contains(name));

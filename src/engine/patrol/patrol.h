@@ -87,7 +87,7 @@ struct Round {
   TimePoint asked_at = kNoTime, closed_at = kNoTime;
   std::vector<std::string> named;  ///< the nodes that were asked for, sorted; empty: all
   int budget = 0;
-  /// They go first, and need not be idle at the second look -> since when they are suspected.
+  /// They go first, and need not be idle -> since when they are suspected.
   std::map<std::string, TimePoint> suspects;
   bool for_suspects = false;  ///< nobody asked for it: it is about them, and about one node more
   std::string stopped_by;     ///< empty: nobody
@@ -148,8 +148,8 @@ Decision decide(const cluster::Cluster& cluster, const State& state, const Polic
 /// Whether a round is opened for suspects, while none is open (suspects.cc).
 Decision decide_opening(const cluster::Cluster& cluster, const State& state, const Policy& policy,
                         TimePoint now);
-/// V has passed on another node, so it is sound: within `proof_age` of `began`, when it ran on `node`; and
-/// where that is a suspect of the round since it is suspected, for then something may be away everywhere.
+/// V has passed on another node, so it is sound: within `proof_age` of `began`, when it ran on `node`; and of
+/// a suspect, or in a round for suspects, since these are suspected: something may be away everywhere since.
 bool has_passed_elsewhere(const State& state, const Policy& policy, const Round& round,
                           const std::string& node, TimePoint began);
 

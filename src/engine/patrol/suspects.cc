@@ -11,8 +11,10 @@
 namespace sickbay::patrol {
 namespace {
 
-// Between two such rounds: who makes jobs fail on purpose, on node after node, takes no more than that.
-constexpr std::chrono::minutes kBetween{5};
+// So many such rounds in so long: who makes jobs fail on purpose, on node after node, takes no more than
+// that.
+constexpr std::size_t kMostRounds = 3;
+constexpr std::chrono::minutes kWithin{10};
 // More than the suspects: V on another one, and on a second where the first said nothing.
 constexpr int kOthers = 2;
 
@@ -33,11 +35,13 @@ Decision decide_opening(const cluster::Cluster& cluster, const State& state, con
     if (why.empty()) why = suspect.why;
   }
   if (names.empty()) return decision;
+  std::vector<TimePoint> before;  // oldest first
   for (const auto& [no, round] : state.rounds)
-    if (round.for_suspects && now < round.asked_at + kBetween) {
-      decision.wake_at = round.asked_at + kBetween;
-      return decision;
-    }
+    if (round.for_suspects && now < round.asked_at + kWithin) before.push_back(round.asked_at);
+  if (before.size() >= kMostRounds) {
+    decision.wake_at = before[before.size() - kMostRounds] + kWithin;
+    return decision;
+  }
   const int budget = static_cast<int>(names.size()) + kOthers;
   decision.records.push_back(
       new_event(patrol_name(state.last + 1), kPatrolAsked,
@@ -52,8 +56,8 @@ Decision decide_opening(const cluster::Cluster& cluster, const State& state, con
 bool has_passed_elsewhere(const State& state, const Policy& policy, const Round& round,
                           const std::string& node, TimePoint began) {
   TimePoint from = began - policy.proof_age;
-  if (const auto suspect = round.suspects.find(node); suspect != round.suspects.end())
-    from = std::max(from, suspect->second);
+  for (const auto& [name, since] : round.suspects)
+    if (round.for_suspects || name == node) from = std::max(from, since);
   return std::ranges::any_of(state.nodes, [&](const auto& entry) {
     const TimePoint passed = entry.second.passed_at;
     // Before or after it: a pass later in the round proves as much that V is sound.

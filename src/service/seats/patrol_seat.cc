@@ -6,8 +6,8 @@ namespace {
 
 // While a round is open: who is idle, and whether jobs of users wait.
 constexpr std::chrono::seconds kLook{10};
-// A node under suspicion is idle for moments, and each job that starts there meanwhile is lost.
-constexpr std::chrono::seconds kLookForSuspects{3};
+// Each job that starts on a node under suspicion meanwhile is lost.
+constexpr std::chrono::seconds kLookForSuspects{2};
 // The subject under which the engine is asked whether a round is to be opened.
 constexpr std::string_view kOpening = "patrol";
 
