@@ -7,14 +7,6 @@
 #include "adapters/node/use_of_job.h"
 
 #include <fmt/format.h>
-#include <linux/inet_diag.h>
-#include <linux/netlink.h>
-#include <linux/rtnetlink.h>
-#include <linux/sock_diag.h>
-#include <linux/tcp.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
-#include <sys/time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -28,6 +20,7 @@
 #include "adapters/node/parse.h"
 #include "adapters/node/parse_site.h"
 #include "adapters/node/process_table.h"
+#include "adapters/node/tcp_sockets.h"
 #include "base/text.h"
 #include "base/words.h"
 #include "model/value.h"
@@ -39,75 +32,6 @@ std::int64_t sum(std::int64_t a, std::uint64_t b) {
   return b > static_cast<std::uint64_t>(kMostInteger - a) ? kMostInteger : a + static_cast<std::int64_t>(b);
 }
 
-/// An open descriptor.
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  int get() const { return fd_; }
-
- private:
-  int fd_;
-};
-
-// Of the open connections of one family, by inode, into `all`.  False where the kernel does not tell.
-bool add_connections(int fd, int family, std::map<std::int64_t, TcpBytes>& all) {
-  constexpr unsigned kEstablished = 1U << 1;
-  struct {
-    nlmsghdr header;
-    inet_diag_req_v2 request;
-  } ask{};
-  ask.header.nlmsg_len = sizeof ask;
-  ask.header.nlmsg_type = SOCK_DIAG_BY_FAMILY;
-  ask.header.nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
-  ask.request.sdiag_family = static_cast<std::uint8_t>(family);
-  ask.request.sdiag_protocol = IPPROTO_TCP;
-  ask.request.idiag_ext = 1U << (INET_DIAG_INFO - 1);
-  ask.request.idiag_states = kEstablished;
-  if (::send(fd, &ask, sizeof ask, 0) != static_cast<ssize_t>(sizeof ask)) return false;
-  alignas(nlmsghdr) std::array<char, 65536> buffer;
-  for (;;) {
-    const ssize_t got = ::recv(fd, buffer.data(), buffer.size(), 0);
-    if (got <= 0) return false;
-    const char* at = buffer.data();
-    for (std::size_t left = static_cast<std::size_t>(got); left >= sizeof(nlmsghdr);) {
-      nlmsghdr header;
-      std::memcpy(&header, at, sizeof header);
-      if (header.nlmsg_len < sizeof header || header.nlmsg_len > left) return false;
-      if (header.nlmsg_type == NLMSG_DONE) return true;
-      if (header.nlmsg_type == NLMSG_ERROR) return false;
-      const char* const end = at + header.nlmsg_len;
-      const char* attribute = at + NLMSG_HDRLEN + NLMSG_ALIGN(sizeof(inet_diag_msg));
-      if (attribute > end) return false;
-      inet_diag_msg connection;
-      std::memcpy(&connection, at + NLMSG_HDRLEN, sizeof connection);
-      while (end - attribute >= static_cast<std::ptrdiff_t>(sizeof(rtattr))) {
-        rtattr head;
-        std::memcpy(&head, attribute, sizeof head);
-        if (head.rta_len < sizeof head || head.rta_len > end - attribute) break;
-        const std::size_t size = head.rta_len - RTA_LENGTH(0);
-        // (An older kernel's is shorter, and has no such counts.)
-        if (head.rta_type == INET_DIAG_INFO &&
-            size >= offsetof(tcp_info, tcpi_bytes_received) + sizeof(tcp_info::tcpi_bytes_received)) {
-          tcp_info info{};
-          std::memcpy(&info, attribute + RTA_LENGTH(0), std::min(size, sizeof info));
-          TcpBytes& bytes = all[connection.idiag_inode];
-          bytes.sent = sum(0, info.tcpi_bytes_acked);
-          bytes.received = sum(0, info.tcpi_bytes_received);
-        }
-        attribute += std::min<std::ptrdiff_t>(RTA_ALIGN(head.rta_len), end - attribute);
-      }
-      const std::size_t step = std::min<std::size_t>(NLMSG_ALIGN(header.nlmsg_len), left);
-      at += step;
-      left -= step;
-    }
-  }
-}
-
 }  // namespace
 
 std::optional<std::int64_t> socket_inode(std::string_view target) {
@@ -117,13 +41,17 @@ std::optional<std::int64_t> socket_inode(std::string_view target) {
 }
 
 std::optional<std::map<std::int64_t, TcpBytes>> tcp_bytes() {
-  const Descriptor socket(::socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, NETLINK_SOCK_DIAG));
-  if (socket.get() < 0) return std::nullopt;
-  const timeval limit{1, 0};
-  ::setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
   std::map<std::int64_t, TcpBytes> all;
-  for (const int family : {AF_INET, AF_INET6})
-    if (!add_connections(socket.get(), family, all)) return std::nullopt;
+  const bool told =
+      for_each_tcp_socket([&all](const inet_diag_msg& socket, const tcp_info& info, std::size_t size) {
+        // (An older kernel has no such counts.)
+        if (!has_member(size, offsetof(tcp_info, tcpi_bytes_received), sizeof info.tcpi_bytes_received))
+          return;
+        TcpBytes& bytes = all[socket.idiag_inode];
+        bytes.sent = sum(0, info.tcpi_bytes_acked);
+        bytes.received = sum(0, info.tcpi_bytes_received);
+      });
+  if (!told) return std::nullopt;
   return all;
 }
 

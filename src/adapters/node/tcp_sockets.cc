@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "adapters/node/tcp_sockets.h"
+
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
+#include <linux/sock_diag.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+namespace sickbay::node {
+namespace {
+
+/// An open descriptor.
+class Descriptor {
+ public:
+  explicit Descriptor(int fd) : fd_(fd) {}
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  ~Descriptor() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  int get() const { return fd_; }
+
+ private:
+  int fd_;
+};
+
+// Those of one family.
+bool ask(int fd, int family, const TakeTcpSocket& take) {
+  constexpr unsigned kEstablishedState = 1U << 1;
+  struct {
+    nlmsghdr header;
+    inet_diag_req_v2 request;
+  } question{};
+  question.header.nlmsg_len = sizeof question;
+  question.header.nlmsg_type = SOCK_DIAG_BY_FAMILY;
+  question.header.nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
+  question.request.sdiag_family = static_cast<std::uint8_t>(family);
+  question.request.sdiag_protocol = IPPROTO_TCP;
+  question.request.idiag_ext = 1U << (INET_DIAG_INFO - 1);
+  question.request.idiag_states = kEstablishedState;
+  if (::send(fd, &question, sizeof question, 0) != static_cast<ssize_t>(sizeof question)) return false;
+  alignas(nlmsghdr) std::array<char, 65536> buffer;
+  for (;;) {
+    const ssize_t got = ::recv(fd, buffer.data(), buffer.size(), 0);
+    if (got <= 0) return false;
+    const char* at = buffer.data();
+    for (std::size_t left = static_cast<std::size_t>(got); left >= sizeof(nlmsghdr);) {
+      nlmsghdr header;
+      std::memcpy(&header, at, sizeof header);
+      if (header.nlmsg_len < sizeof header || header.nlmsg_len > left) return false;
+      if (header.nlmsg_type == NLMSG_DONE) return true;
+      if (header.nlmsg_type == NLMSG_ERROR) return false;
+      const char* const end = at + header.nlmsg_len;
+      const char* attribute = at + NLMSG_HDRLEN + NLMSG_ALIGN(sizeof(inet_diag_msg));
+      if (attribute > end) return false;
+      inet_diag_msg connection;
+      std::memcpy(&connection, at + NLMSG_HDRLEN, sizeof connection);
+      while (end - attribute >= static_cast<std::ptrdiff_t>(sizeof(rtattr))) {
+        rtattr head;
+        std::memcpy(&head, attribute, sizeof head);
+        if (head.rta_len < sizeof head || head.rta_len > end - attribute) break;
+        const std::size_t size = head.rta_len - RTA_LENGTH(0);
+        if (head.rta_type == INET_DIAG_INFO) {
+          tcp_info info{};
+          std::memcpy(&info, attribute + RTA_LENGTH(0), std::min(size, sizeof info));
+          take(connection, info, size);
+        }
+        attribute += std::min<std::ptrdiff_t>(RTA_ALIGN(head.rta_len), end - attribute);
+      }
+      const std::size_t step = std::min<std::size_t>(NLMSG_ALIGN(header.nlmsg_len), left);
+      at += step;
+      left -= step;
+    }
+  }
+}
+
+}  // namespace
+
+bool for_each_tcp_socket(const TakeTcpSocket& take) {
+  const Descriptor socket(::socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, NETLINK_SOCK_DIAG));
+  if (socket.get() < 0) return false;
+  const timeval limit{1, 0};
+  ::setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+  for (const int family : {AF_INET, AF_INET6})
+    if (!ask(socket.get(), family, take)) return false;
+  return true;
+}
+
+}  // namespace sickbay::node
