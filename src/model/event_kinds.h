@@ -43,6 +43,8 @@ inline constexpr std::string_view kHangSuspected =
     "hang_suspected";  ///< c17 {run, job_id, judgement}: a run that has ended looked so, to the last
 inline constexpr std::string_view kStarvedSeen =
     "starved_seen";  ///< c17 {run, job_id, node, ...}: its processes wait for processors there
+inline constexpr std::string_view kLossySeen =
+    "lossy_seen";  ///< c17 {run, job_id, node, nodes, ...}: its network loses packets
 inline constexpr std::string_view kNonstopClosed =
     "nonstop_closed";  ///< j17 {why}: the job runs no more, and nothing is under way for it
 inline constexpr std::string_view kArchived = "archived";  ///< left by a compaction in the place of a subject

@@ -48,6 +48,7 @@ constexpr auto kKinds = std::to_array<KindRow>({
     {"hang_over", {"run"}, ""},
     {"hang_suspected", {"run", "judgement.why", "judgement.text"}, "33"},
     {"starved_seen", {"run", "node", "waited_permille", "stopped_permille", "others_permille"}, "33"},
+    {"lossy_seen", {"run", "node", "nodes", "lost", "sent", "others_lost"}, "33"},
     {"cancel_requested", {"by"}, "33"},
     {"checkpoint_told", {"job", "event", "checkpoint", "folder", "tier", "why"}, ""},
     {"rewound", {"by", "did", "to", "checkpoint", "of"}, "33"},

@@ -10,6 +10,7 @@
 
 #include "base/hostlist.h"
 #include "engine/identify/evidence.h"
+#include "engine/identify/lossy.h"
 #include "engine/identify/rerun.h"
 #include "engine/identify/starved.h"
 #include "model/srun_message.h"
@@ -71,6 +72,7 @@ std::string completed_sentence(const Run& first) {
     // Nobody failed, and nobody is blamed; who wonders why it took so long is told.
     if (const Starved* one = held_up_by(first))
       return fmt::format("The job completed, held up: {}.", words_of(*one));
+    if (first.lossy) return fmt::format("The job completed, held up: {}.", words_of(*first.lossy));
     return "The job completed; nothing to explain.";
   }
   const int code = first.job.step_exit_code;

@@ -17,6 +17,7 @@
 #include "engine/identify/further.h"
 #include "engine/identify/join.h"
 #include "engine/identify/locating.h"
+#include "engine/identify/lossy.h"
 #include "engine/identify/node_notes.h"
 #include "engine/identify/open_cases.h"
 #include "engine/identify/rerun.h"
@@ -175,6 +176,7 @@ void on_job_seen(State& s, const View& view, Case* c, const Event& e) {
     run->ended_at = kNoTime;
     run->hang = run->suspicion = Json();
     run->starved.clear();
+    run->lossy.reset();
   }
   run->job = std::move(job);
   run->seen_at = e.at;
@@ -298,10 +300,11 @@ void on_hang_suspected(State&, const View&, Case* c, const Event& e) {
   if (run->outcome == Outcome::failed && run->symptom == Symptom::stall) run->suspicion = e.body["judgement"];
 }
 
-void on_starved_seen(State&, const View&, Case* c, const Event& e) {
+template <void (*take)(Run&, const Json&)>
+void on_seen_in_run(State&, const View&, Case* c, const Event& e) {
   Run* run = c ? run_named(*c, e) : nullptr;
   if (run == nullptr || ended(run->outcome) || e.body["job_id"].as_int() != run->job.job_id) return;
-  take_starved(*run, e.body);
+  take(*run, e.body);
 }
 
 void on_cancel_requested(State&, const View&, Case* c, const Event& e) {
@@ -366,7 +369,8 @@ constexpr auto kKinds = std::to_array<KindRow>({
     {kHangSeen, on_hang_seen},
     {kHangOver, on_hang_over},
     {kHangSuspected, on_hang_suspected},
-    {kStarvedSeen, on_starved_seen},
+    {kStarvedSeen, on_seen_in_run<take_starved>},
+    {kLossySeen, on_seen_in_run<take_lossy>},
     {kVerdict, on_verdict},
     {kCaseClosed, on_case_closed},
     {kArchived, on_archived},

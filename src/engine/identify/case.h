@@ -122,11 +122,22 @@ struct Starved {
   Micros lost() const { return Micros(seen) * lost_permille() / 1000; }
 };
 
+/// The network of a run lost packets between its nodes (service/lossy_watch.h).
+struct Lossy {
+  static constexpr int kFields = 9;  ///< base/state_archive.h
+  std::string node;                  ///< whose link it is; "": not known
+  std::vector<std::string> nodes;    ///< the ends of what lost them
+  std::chrono::seconds seen{0};
+  std::int64_t sent = 0, lost = 0;                ///< segments of TCP, where they were lost
+  std::int64_t others_sent = 0, others_lost = 0;  ///< elsewhere between nodes of the run
+  std::int64_t echoes = 0, echoes_lost = 0;       ///< packets of `node` to hosts outside it, and back
+};
+
 /// Ends the key of what takes the job of a run away that has failed already, and is none of its ends.
 inline constexpr std::string_view kTakeAway = ":takeaway";
 
 struct Run {
-  static constexpr int kFields = 36;  ///< base/state_archive.h
+  static constexpr int kFields = 37;  ///< base/state_archive.h
   RunId id;
   int attempt = 1;    ///< of the submission; the key is "c17.r2.a1"
   int spent = 0;      ///< attempts before it that count: see tries() and refusals()
@@ -155,6 +166,7 @@ struct Run {
   TimePoint hang_at = kNoTime, hang_over_at = kNoTime;  ///< journal stamps; over: they went on after all
   Json suspicion;  ///< of one that ran into its limit: it looked like a hang to the last; else null
   std::vector<Starved> starved;      ///< by node, as told last
+  std::optional<Lossy> lossy;        ///< likewise
   std::vector<NodeResult> results;   ///< of a verification
   std::vector<Incarnation> earlier;  ///< of the same job, oldest first; the first and the latest few
 

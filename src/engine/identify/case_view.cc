@@ -8,6 +8,7 @@
 #include "engine/identify/further.h"
 #include "engine/identify/join.h"
 #include "engine/identify/launch.h"
+#include "engine/identify/lossy.h"
 #include "engine/identify/node_notes.h"
 #include "engine/identify/provisional.h"
 #include "engine/identify/rerun.h"
@@ -59,6 +60,18 @@ Json earlier_view(const Run& run) {
   return list;
 }
 
+Json lossy_view(const Lossy& one) {
+  return Json::object({{"node", one.node},
+                       {"nodes", one.nodes},
+                       {"seconds", std::int64_t{one.seen.count()}},
+                       {"sent", one.sent},
+                       {"lost", one.lost},
+                       {"others_sent", one.others_sent},
+                       {"others_lost", one.others_lost},
+                       {"echoes", one.echoes},
+                       {"echoes_lost", one.echoes_lost}});
+}
+
 Json starved_view(const Run& run) {
   Json list = Json::array();
   for (const Starved& one : run.starved)
@@ -103,6 +116,7 @@ Json run_view(const Run& run) {
                             {"verification", verification_view(run)}});
   if (!run.earlier.empty()) view.set("earlier", earlier_view(run));
   if (!run.starved.empty()) view.set("starved", starved_view(run));
+  if (run.lossy) view.set("lossy", lossy_view(*run.lossy));
   if (run.hang.is_object())
     view.set("hang", Json(run.hang))
         .set("hang_at", to_micros(run.hang_at))
@@ -151,6 +165,11 @@ Json evidence_view(const Case& c) {
     for (const Starved& one : run.starved)
       add_evidence(list, one.node, speaks_against_node(run, one) ? "against" : "told", words_of(one), run,
                    "starved");
+    // What is over, and decides nothing: a node that is named for it is told of, and so are both ends.
+    if (run.lossy)
+      for (const std::string& node : ends_of(*run.lossy))
+        add_evidence(list, node, run.lossy->node.empty() ? "told" : "against", words_of(*run.lossy), run,
+                     "lossy");
     if (run.outcome == Outcome::failed && run.trace && !run.trace->node.empty())
       add_evidence(list, run.trace->node, "against",
                    run.trace->rank >= 0 ? fmt::format("rank {} failed first there", run.trace->rank)

@@ -10,6 +10,7 @@
 #include "base/hostlist.h"
 #include "engine/identify/advice.h"
 #include "engine/identify/failure_words.h"
+#include "engine/identify/lossy.h"
 #include "engine/identify/node_notes.h"
 #include "engine/identify/rerun.h"
 #include "engine/identify/resume.h"
@@ -404,6 +405,7 @@ void put_in_words(const Case& subject, const Row& row, const Told& told, Verdict
     add_run_lines(subject, v.why);
     add_node_notes(subject, v.why);
     add_starved_lines(subject, v.why);
+    add_lossy_lines(subject, v.why);
     if (row.cause == Cause::inconclusive) add_signs(subject, v);
   }
   for (const auto& [n, nodes] : told.reused)

@@ -296,7 +296,8 @@ std::string verification_text(const Json& view, const TextPage& page) {
 std::string_view side_of(const Json& row, const Json& view) {
   const std::string_view cause = view["verdict"]["cause"].as_string(), what = row["what"].as_string();
   const bool program = cause == "a" || cause == "c";
-  return program && (what == "first_death" || what == "starved") ? "told" : row["side"].as_string();
+  return program && (what == "first_death" || what == "starved" || what == "lossy") ? "told"
+                                                                                    : row["side"].as_string();
 }
 
 std::string evidence_text(const Json& view, const TextPage& page) {
