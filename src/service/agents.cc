@@ -128,6 +128,7 @@ void Agents::check(const Caller& caller, const std::string& node, std::function<
   addresses_.check(caller, node,
                    lifetime_.guard([this, node, address = caller.address, then = std::move(then)](Status is) {
                      if (is && swim_) swim_->heard(node, address);
+                     if (is && ranks_) ranks_->heard(node, address);
                      then(std::move(is));
                    }));
 }

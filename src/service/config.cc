@@ -177,7 +177,7 @@ constexpr auto kKeys = std::to_array<ConfigRow<Config>>({
      }},
     {{"identify", "hang_late", "duration", "ranks that have waited for so long for one that computes, or for storage, hang; a deadlock is known in seconds"},
      [](Config& c, const Json& v) { return take_duration(c.hang.late, v); }},
-    {{"identify", "starved", "yes or no", "true, the default: while a submitted job runs the agents of its nodes see how long its processes wait for a processor, as evidence against a node; false: they do not"},
+    {{"identify", "starved", "yes or no", "true, the default: while a submitted job runs the agents of its nodes see how long its processes wait for a processor and what its network loses, as evidence against a node; false: they do not"},
      [](Config& c, const Json& v) { return take_flag(c.identify.starved, v); }},
     {{"identify", "max_reruns", "number", "re-runs of the program, 1 or 2"},
      [](Config& c, const Json& v) { return take_count(c.identify.max_reruns, v, 1, 2); }},

@@ -23,7 +23,9 @@ constexpr std::size_t kMostWoken = 128;
 constexpr std::chrono::seconds kLeastTimesPause{10};
 constexpr std::chrono::seconds kGatherTimes{2};  // the nodes of a job tell at about the same time
 constexpr std::chrono::seconds kJitter{1};       // reports take their time, some more than others
-constexpr int kPatience = 3;                     // times the longest wait of all that ended by itself
+constexpr std::size_t kMostAsked = 2;            // hosts outside a run that its nodes send packets to
+constexpr std::chrono::seconds kLatelyHeard{90};
+constexpr int kPatience = 3;  // times the longest wait of all that ended by itself
 
 }  // namespace
 
@@ -98,6 +100,7 @@ void RankWatches::refresh() {
       job.told = one.told;
       job.told_proven = one.proven;
       job.starved = StarvedWatch(one.starved);
+      job.lossy = LossyWatch(one.lossy);
     }
     if (!is_new && job.watched.nodes == one.nodes && job.watched.uid == one.uid) continue;
     note(job.watched, false);
@@ -106,6 +109,7 @@ void RankWatches::refresh() {
     job.watched = std::move(one);
     index(job, true);
     job.starved.keep_only(job.watched.nodes);
+    job.lossy.keep_only(job.watched.nodes);
     std::erase_if(job.words, [&](const auto& word) { return !has_host(job.watched.nodes, word.first); });
   }
   for (const auto& [node, at_once] : changed) {
@@ -135,15 +139,18 @@ Json RankWatches::news(const std::string& node, std::int64_t version) const {
   const std::int64_t now = known == versions_.end() ? 0 : known->second;
   if (now == version) return Json();
   Json stacks = Json::array(), times = Json::array();
-  const auto add = [](Json& list, const Job& job, Micros pause) {
-    list.push(Json::object(
-        {{"job", job.watched.job_id}, {"uid", job.watched.uid}, {"pause_ms", pause.count() / 1000}}));
+  const auto order = [](const Job& job, Micros pause) {
+    return Json::object(
+        {{"job", job.watched.job_id}, {"uid", job.watched.uid}, {"pause_ms", pause.count() / 1000}});
   };
   if (const auto its = by_node_.find(node); its != by_node_.end())
     for (const JobId id : its->second) {
       const Job& job = jobs_.at(id);
-      if (job.watched.stacks) add(stacks, job, pause_of(job));
-      if (job.watched.times) add(times, job, times_pause());
+      if (job.watched.stacks) stacks.push(order(job, pause_of(job)));
+      if (!job.watched.times) continue;
+      Json wanted = order(job, times_pause());
+      if (has_host(job.asking, node)) wanted.set("ask", job.asked);
+      times.push(std::move(wanted));
     }
   return Json::object({{"version", now}, {"jobs", std::move(stacks)}, {"times", std::move(times)}});
 }
@@ -161,6 +168,11 @@ Status RankWatches::take(const std::string& node, const Json& body) {
     if (!times) return fail(std::move(times.error()));
     Job& job = it->second;
     if (!job.watched.times) return {};  // (the site has switched it off meanwhile)
+    if (body.has("network")) {          // (older agents do not tell)
+      auto losses = read_tcp_losses(body["network"]);
+      if (!losses) return fail(std::move(losses.error()));
+      job.lossy.take(node, std::move(*losses));
+    }
     job.starved.take(node, std::move(*times));
     if (job.compare_timer == 0)
       job.compare_timer = loop_.at(loop_.now() + kGatherTimes, [this, id = it->first] { compare(id); });
@@ -226,6 +238,28 @@ void RankWatches::compare(JobId id) {
   job.compare_timer = 0;
   for (const hang::StarvedNode& one : job.starved.news(job.watched.nodes.size()))
     tell(job, kStarvedSeen, to_json(one));
+  if (const auto lossy = job.lossy.news()) tell(job, kLossySeen, to_json(*lossy));
+  if (auto nodes = job.lossy.to_ask(); !nodes.empty()) ask_others(job, std::move(nodes));
+}
+
+void RankWatches::heard(const std::string& node, const std::string& address) {
+  heard_[node] = {address, loop_.now()};
+}
+
+// Both ends of a bad pair ask the same hosts, so that these are held against each other: other nodes of the
+// cluster, for they are on the same network, and their kernels answer whatever runs there.
+void RankWatches::ask_others(Job& job, std::vector<std::string> nodes) {
+  for (const auto& [node, from] : heard_) {
+    if (job.asked.size() == kMostAsked) break;
+    if (!has_host(job.watched.nodes, node) && from.second + kLatelyHeard > loop_.now())
+      job.asked.push_back(from.first);
+  }
+  if (job.asked.empty()) return;
+  job.asking = std::move(nodes);
+  for (const std::string& node : job.asking) {
+    versions_[node] = ++last_version_;
+    wake_(node);
+  }
 }
 
 Json RankWatches::of(JobId id) const {

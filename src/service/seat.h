@@ -60,6 +60,13 @@ struct StarvedTold {
   friend bool operator==(const StarvedTold&, const StarvedTold&) = default;
 };
 
+/// What the journal has of a run whose network loses packets (service/lossy_watch.h).
+struct LossyTold {
+  std::string node;  ///< whose link it is; "": not known
+  std::int64_t lost = 0;
+  friend bool operator==(const LossyTold&, const LossyTold&) = default;
+};
+
 /// A run whose ranks are looked at by the agents of its nodes (service/rank_watches.h).
 struct RanksWatched {
   JobId job_id = 0;
@@ -71,6 +78,7 @@ struct RanksWatched {
   bool times = false;                     ///< whether they wait for processors
   std::vector<StarvedTold> starved = {};  ///< that they did is in the journal
   bool proven = false;                    ///< of `told`: that this is proven, too
+  std::optional<LossyTold> lossy = {};    ///< that packets of it are lost is in the journal
   friend bool operator==(const RanksWatched&, const RanksWatched&) = default;
 };
 

@@ -16,10 +16,12 @@
 #include "adapters/net/signed_client.h"
 #include "adapters/net/tcp_answers.h"
 #include "adapters/net/udp_socket.h"
+#include "adapters/node/echo.h"
 #include "adapters/node/fleet_facts.h"
 #include "adapters/node/job_here.h"
 #include "adapters/node/node_runner.h"
 #include "adapters/node/process_identity.h"
+#include "adapters/node/tcp_connections.h"
 #include "adapters/node/wait_times.h"
 #include "adapters/posix/agent_files.h"
 #include "adapters/posix/boot_clock.h"
@@ -307,7 +309,8 @@ Result<int> run(const Wish& wish) {
   options.times = {
       [&times](JobId job, std::uint32_t uid, bool search) { return times.count(job, uid, search); },
       [&times](const std::vector<std::int64_t>& pids) { return times.states(pids); },
-      [&times](JobId job) { times.forget(job); }};
+      [&times](JobId job) { times.forget(job); }, [] { return node::look_at_connections(); },
+      [](const std::string& address) { return node::open_echo(address); }};
   options.components = std::move(*components);
   options.processes = processes.get();
   options.random = [] {

@@ -31,6 +31,11 @@ std::vector<StarvedTold> starved_told(const identify::Run& run) {
   return told;
 }
 
+std::optional<LossyTold> lossy_told(const identify::Run& run) {
+  if (!run.lossy) return std::nullopt;
+  return LossyTold{run.lossy->node, run.lossy->lost};
+}
+
 // The verification that `event` is news of: it goes on, has ended, has been read, will say nothing.
 std::optional<RunId> verification_of(const Event& event) {
   std::string_view name;
@@ -131,7 +136,7 @@ std::vector<RanksWatched> IdentifySeat::ranks_watched() const {
     for (const identify::Run& run : c.programs)
       if (run.bound && run.outcome == identify::Outcome::running && !run.nodes.empty() && !run.cancel_wanted)
         list.push_back({run.job.job_id, c.owner.uid, run.nodes, c.name(), run.id.text(), run.hangs(), stacks,
-                        policy_.starved, starved_told(run), run.hang_is_proven()});
+                        policy_.starved, starved_told(run), run.hang_is_proven(), lossy_told(run)});
   }
   return list;
 }
