@@ -6,8 +6,10 @@
 #include <array>
 
 #include "base/hostlist.h"
+#include "base/words.h"
 #include "engine/drain/drain.h"
 #include "model/ids.h"
+#include "service/lossy_watch.h"
 #include "test/sim_runner/scenario_acts.h"
 #include "test/sim_runner/scenario_run.h"
 
@@ -31,6 +33,38 @@ bool find_on(ScenarioRun& run, const std::string& node, const std::string& rule,
        {"text", rule + " is broken"}});
   run.world.controller().heard(node);
   run.world.controller().take({std::move(event)});
+  return true;
+}
+
+/// What the agents of a run on `node` tell of its connections: of `value`, "LOST/SENT", segments to each
+/// other node of the run; all else arrived.  With `asked` each node has asked a host outside the run, and of
+/// what goes there the same share of `node`'s is lost.
+bool lose_on(ScenarioRun& run, const std::string& node, const std::string& value, bool asked) {
+  const std::size_t slash = value.find('/');
+  if (slash == std::string::npos || !run.world.sickbayd_runs()) return false;
+  const auto lost = to_integer(std::string_view(value).substr(0, slash));
+  const auto sent = to_integer(std::string_view(value).substr(slash + 1));
+  if (!lost || !sent || *sent <= 0 || *lost < 0 || *lost > *sent) return false;
+  constexpr std::int64_t kAsked = 2000;
+  for (const auto& seat : run.world.controller().seats().all())
+    for (const RanksWatched& one : seat->ranks_watched()) {
+      if (!has_host(one.nodes, node)) continue;
+      LossyWatch watch(one.lossy);
+      const auto address = [](std::size_t n) { return fmt::format("10.0.0.{}", n + 1); };
+      for (std::size_t from = 0; from < one.nodes.size(); ++from) {
+        const std::int64_t of = one.nodes[from] == node ? *lost : 0;
+        TcpLosses losses{std::chrono::seconds(60), {address(from)}, {}, {}};
+        for (std::size_t to = 0; to < one.nodes.size(); ++to)
+          if (to != from) losses.peers.push_back({address(to), *sent, of});
+        if (asked) losses.echoes = {{"10.99.0.1", kAsked, kAsked * of / *sent}};
+        watch.take(one.nodes[from], std::move(losses));
+      }
+      const auto news = watch.news();
+      if (!news) continue;
+      Json body = to_json(*news);
+      body.set("run", one.run).set("job_id", one.job_id);
+      run.world.controller().take({new_event(one.subject, kLossySeen, std::move(body))});
+    }
   return true;
 }
 
@@ -135,6 +169,10 @@ constexpr auto
                  [](ScenarioRun& run, const std::string& node, const std::string& value, const Words&) {
                    run.world.cluster().set_faults(node, {.loss = number(value).value_or(0)});
                    return number(value).value_or(0) > 0;
+                 }},
+                {"loses",
+                 [](ScenarioRun& run, const std::string& node, const std::string& value, const Words& more) {
+                   return lose_on(run, node, value, std::ranges::find(more, "asked") != more.end());
                  }},
                 {"full",
                  [](ScenarioRun& run, const std::string& node, const std::string&, const Words&) {

@@ -27,7 +27,8 @@
 // begins (0:53).  `folder=100G`, `files=1000000` and `input=FILE` give a job a folder of its own; `edit NAME
 // FILE`, `remove-folder NAME`, `storage free=1G` and `storage fills` (in the next copy) are acts on it.
 // `n3 boot`: it boots by itself, and fast; `n3 hello`: its agent greets sickbayd; `n3 agent=ok|sick|silent`:
-// what it comes to when it is examined for a gate.
+// what it comes to when it is examined for a gate; `n3 loses=LOST/SENT [asked]`: what the agents of the run
+// there tell of its connections.
 // `verify-fleet [NODES] [budget=N]` asks for a round of verification, `verify-fleet stop` ends it.
 // `background full from=1s for=3h run=40m` fills all idle nodes with other people's jobs, whose queue is that
 // long.  `recover NAME [NODE] [alone]`: an operator has the job recovered from, whose node is to blame.  A

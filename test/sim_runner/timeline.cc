@@ -243,6 +243,14 @@ constexpr auto kKinds = std::to_array<KindRow>({
                           event.body["why"].as_string());
      }},
     {kJobsEnded, jobs_text},
+    {kLossySeen,
+     [](const Event& event, TimePoint) {
+       const std::string& node = event.body["node"].as_string();
+       return fmt::format("{} loses {} of {} segments {}", event.body["run"].as_string(),
+                          event.body["lost"].as_int(), event.body["sent"].as_int(),
+                          node.empty() ? "between " + compress_hostlist(event.body["nodes"].as_strings())
+                                       : "on the link of " + node);
+     }},
     {kBlackHole,
      [](const Event& event, TimePoint) { return "black hole: " + event.body["sentence"].as_string(); }},
     {kBlackHoleSuspected,
