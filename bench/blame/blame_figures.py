@@ -76,8 +76,14 @@ def effect(row: dict, base: dict[tuple, float]) -> bool:
 
 def held_up_by(row: dict) -> str:
     """The node that is told to have held up a job that completed; "" where none is.  It is named, and not blamed."""
-    found = re.match(r"The job completed, held up: .* on (\S+?)[,;.]", verdict_of(row).get("sentence") or "")
-    return found[1] if found else ""
+    found = re.match(r"The job completed, held up: .*? on (?:the link of )?(\S+?)[,;.]", held_up(row))
+    return found[1] if found and not held_up(row).endswith("could not be told.") else ""
+
+
+def held_up(row: dict) -> str:
+    """What is said of a job that completed and was held up, whether a node is named for it or not; "" where nothing is."""
+    said = verdict_of(row).get("sentence") or ""
+    return said if said.startswith("The job completed, held up: ") else ""
 
 
 def judge(row: dict, base: dict[tuple, float]) -> str:
@@ -109,7 +115,7 @@ def decides(row: dict, level: str) -> bool:
 
 def detected(row: dict) -> bool:
     """The paper's FDT: something was seen, whatever was made of it."""
-    return cause_of(row) not in ("normal", "none") or held_up_by(row) != ""
+    return cause_of(row) not in ("normal", "none") or held_up(row) != ""
 
 
 def falsely_blamed(row: dict) -> set[str]:

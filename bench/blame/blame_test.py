@@ -147,6 +147,20 @@ class Judgement(unittest.TestCase):
                 self.assertTrue(figures.detected(row))
                 self.assertEqual(figures.blamed_of(row), set())
 
+    def test_a_job_that_completed_and_whose_network_lost_packets(self):
+        for said, wanted in (
+            ("lost on the link of n4, elsewhere 0.0 %; so were 41 of 4000 packets between it and hosts outside the job", "right"),
+            ("lost on the link of n4", "right"),
+            ("lost on the link of n3, elsewhere 0.0 %", "missed"),
+            ("lost between n3 and n4, elsewhere 0.0 %; on whose link could not be told", "missed"),
+        ):
+            row = made("", "", "node", ["b:n4", "normal"], "normal", seconds=15.0, sick=["n4"])
+            row["verdict"]["sentence"] = f"The job completed, held up: 1.1 % of 314192 TCP segments were {said}."
+            with self.subTest(said=said):
+                self.assertEqual(figures.judge(row, self.base), wanted)
+                self.assertTrue(figures.detected(row))
+                self.assertEqual(figures.blamed_of(row), set())
+
     def test_who_is_blamed_for_nothing(self):
         for row, wanted in (
             (made("", "", "program", ["a"], "a"), set()),
