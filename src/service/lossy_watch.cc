@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "service/lossy_watch.h"
 
-#include <utility>
-
 #include "base/hostlist.h"
 
 namespace sickbay {
@@ -26,11 +24,6 @@ std::optional<hang::LossyNetwork> LossyWatch::news() {
   ++times_told_;
   told_ = LossyTold{now->node, now->lost};
   return now;
-}
-
-std::vector<std::string> LossyWatch::to_ask() {
-  if (in_doubt_.empty() || std::exchange(asked_, true)) return {};
-  return in_doubt_;
 }
 
 Json to_json(const hang::LossyNetwork& one) {

@@ -29,8 +29,8 @@ class LossyWatch {
   void keep_only(std::span<const std::string> nodes);
   /// What the journal is to hear now; said here, it is told.
   std::optional<hang::LossyNetwork> news();
-  /// The nodes that are to send packets to others, of which none was asked before; said here, they are.
-  std::vector<std::string> to_ask();
+  /// The ends of bad pairs, where the last news() could not tell whose link it is.
+  const std::vector<std::string>& in_doubt() const { return in_doubt_; }
 
   static constexpr int kMostTold = 32;  ///< of one run
 
@@ -38,8 +38,7 @@ class LossyWatch {
   std::map<std::string, TcpLosses> words_;  ///< by node
   std::optional<LossyTold> told_;
   int times_told_ = 0;
-  bool asked_ = false;
-  std::vector<std::string> in_doubt_;  ///< the ends of the last news that named nobody
+  std::vector<std::string> in_doubt_;
 };
 
 /// The body of `lossy_seen`, without its run.

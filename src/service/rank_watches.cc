@@ -239,7 +239,7 @@ void RankWatches::compare(JobId id) {
   for (const hang::StarvedNode& one : job.starved.news(job.watched.nodes.size()))
     tell(job, kStarvedSeen, to_json(one));
   if (const auto lossy = job.lossy.news()) tell(job, kLossySeen, to_json(*lossy));
-  if (auto nodes = job.lossy.to_ask(); !nodes.empty()) ask_others(job, std::move(nodes));
+  if (!job.lossy.in_doubt().empty() && job.asked.empty()) ask_others(job);
 }
 
 void RankWatches::heard(const std::string& node, const std::string& address) {
@@ -247,15 +247,16 @@ void RankWatches::heard(const std::string& node, const std::string& address) {
 }
 
 // Both ends of a bad pair ask the same hosts, so that these are held against each other: other nodes of the
-// cluster, for they are on the same network, and their kernels answer whatever runs there.
-void RankWatches::ask_others(Job& job, std::vector<std::string> nodes) {
+// cluster, for they are on the same network, and their kernels answer whatever runs there.  Once for each
+// job; where no other agent has spoken lately, when one has.
+void RankWatches::ask_others(Job& job) {
   for (const auto& [node, from] : heard_) {
     if (job.asked.size() == kMostAsked) break;
     if (!has_host(job.watched.nodes, node) && from.second + kLatelyHeard > loop_.now())
       job.asked.push_back(from.first);
   }
   if (job.asked.empty()) return;
-  job.asking = std::move(nodes);
+  job.asking = job.lossy.in_doubt();
   for (const std::string& node : job.asking) {
     versions_[node] = ++last_version_;
     wake_(node);

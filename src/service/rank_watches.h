@@ -74,7 +74,7 @@ class RankWatches {
   void judge_soon(Job& job);
   void judge(JobId id);
   void compare(JobId id);
-  void ask_others(Job& job, std::vector<std::string> nodes);
+  void ask_others(Job& job);
   void tell_end(const Job& job);
   void tell(const Job& job, std::string_view kind, Json body);
   void index(const Job& job, bool is_there);
