@@ -65,12 +65,14 @@ as alice "$sickbay why $job" || true
 
 # --- the same in a cluster with free nodes: each job begins when the one before is over, and Slurm gives all of them to n1
 "$sickbay" lab heal -l "$lab" n1 read-only >/dev/null
+# (A round for the node may have been opened in the full cluster, too.)
+until_true "no round is open" sh -c "$sickbay lab exec -l $lab -- $sickbay verify --fleet --show | grep -vq ': open'"
 until_true "all is quiet" sh -c "[ -z \"\$($sickbay lab exec -l $lab -- squeue -h)\" ]"
 ctl "$sickbay" undo-drains n1 >/dev/null
 until_true "n1 is let off" sh -c "! $sickbay lab exec -l $lab -- $sickbay nodes n1 --json | jq -e '.items[0].service.reasons[0]'"
 "$sickbay" lab fault -l "$lab" n1 read-only=/tmp >/dev/null
 before=$(eaten)
-suspected() { ctl "$sickbay" journal --json | jq -e 'select(.kind == "black_hole_suspected")' >/dev/null; }
+suspected() { ctl "$sickbay" journal --json | jq -r .kind | grep -c '^black_hole_suspected$' >/dev/null; }
 blamed() { ctl "$sickbay" nodes n1 --json | jq -e '.items[0].service.reasons[0]' >/dev/null; }
 for ((i = 0; i < 60; i++)); do
   blamed && break

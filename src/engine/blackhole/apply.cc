@@ -58,6 +58,7 @@ void take_failure(State& state, const std::string& name, const JobOutcome& job, 
   series.start = series.open() ? std::min(series.start, job.start) : job.start;
   series.last = at;
   series.longest = std::max(series.longest, job.lived);
+  ++series.in_row;
   if (series.kinds.size() < kMostKindsOfNode) series.kinds.insert({job.uid, job.program});
   add(series.failed, job.uid);
   // A black hole is taken back only by passes after its last failure.
@@ -71,6 +72,7 @@ void take_pass(State& state, const std::string& name, const JobOutcome& job, Tim
   if (job.start < series.start) return;  // it was there before, which says nothing of what starts now
   if (series.kinds.size() < kMostKindsOfNode) series.kinds.insert({job.uid, job.program});
   add(series.passed, job.uid);
+  series.in_row = 0;
   add(series.passed_since, job.uid);
   // A node on which as much passes as fails kills nothing.  (One that was called a black hole is taken back
   // in the journal's hearing: decide.cc.)
@@ -192,7 +194,7 @@ std::string canonical_text(const State& state) {
     list("failed", s.failed);
     list("passed", s.passed);
     list("since", s.passed_since);
-    if (s.longest.count() > 0) text += fmt::format(" longest={}", s.longest.count());
+    if (s.open()) text += fmt::format(" longest={} in_row={}", s.longest.count(), s.in_row);
     if (s.suspected != kNoTime)
       text += fmt::format(" suspected={} after={}", to_micros(s.suspected), s.suspected_after);
     text += "\n";

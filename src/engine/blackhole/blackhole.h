@@ -66,8 +66,8 @@ Decision decide(const State& state, const std::string& node);
 /// The age from which on running jobs should be told of before they end: some node may be one, and that the
 /// same kinds live elsewhere would acquit or convict it.  Nothing: nobody needs it.
 std::optional<std::chrono::seconds> wants_lives(const State& state, TimePoint now);
-/// Whether a node eats jobs just now, by all that is known: some of several users', nothing but failures, the
-/// last one a moment ago.  Then each second until the next look costs a job.
+/// Whether a node eats jobs just now, by all that is known: of several users, one after the other, the last
+/// one a moment ago.  Then each second until the next look costs a job.
 bool is_eating(const State& state, TimePoint now);
 
 /// The finding in one sentence: "9 jobs of 4 users failed within 12 s of their start on n3 since 10:02:11;

@@ -15,14 +15,14 @@ namespace {
 // or many of one.
 constexpr int kPasses = 3, kPassesOfOne = 10;
 
-// What a node that eats jobs has had at least, and how long ago the last one.
+// What a node that eats jobs has had at least, one after the other, and how long ago the last one.
 constexpr int kEaten = 3;
 constexpr std::chrono::seconds kMoment{60};
 
 bool eats(const Node& node, TimePoint now) {
   const Series& s = node.series;
-  if (node.black || !s.open() || s.failed.size() < 2 || !s.passed.empty()) return false;
-  return s.failures() >= kEaten && now - s.last <= kMoment;
+  if (node.black || !s.open() || s.failed.size() < 2) return false;
+  return s.in_row >= kEaten && now - s.last <= kMoment;
 }
 
 std::string why_over(const Node& node) {

@@ -46,7 +46,7 @@ std::chrono::seconds outlives(std::chrono::seconds longest);
 
 /// The jobs on one node that are weighed: those that started since the first of them that failed.
 struct Series {
-  static constexpr int kFields = 10;  ///< base/state_archive.h
+  static constexpr int kFields = 11;  ///< base/state_archive.h
   TimePoint start = kNoTime;          ///< of that job; kNoTime: there is no series
   TimePoint clean = kNoTime;          ///< jobs that started before are of a series that has ended
   TimePoint last = kNoTime;           ///< when the last failure was told
@@ -55,6 +55,7 @@ struct Series {
   std::map<std::uint32_t, int> passed;        ///< likewise
   std::map<std::uint32_t, int> passed_since;  ///< likewise, since the last failure
   TimePoint suspected = kNoTime;              ///< the journal has heard first that it is under suspicion
+  std::int64_t in_row = 0;                    ///< failures since the last pass
   std::int64_t suspected_after = 0;           ///< so many failures, when it heard so last
   std::chrono::seconds longest{0};            ///< any of those that failed lived
 

@@ -28,6 +28,7 @@ Json series_json(const Series& series) {
                        {"last", to_micros(series.last)},
                        {"suspected", to_micros(series.suspected)},
                        {"suspected_after", series.suspected_after},
+                       {"in_row", series.in_row},
                        {"longest", static_cast<std::int64_t>(series.longest.count())},
                        {"kinds", std::move(kinds)},
                        {"failed", counts_json(series.failed)},
@@ -42,6 +43,7 @@ Series series_from(const Json& json) {
   series.last = from_micros(json["last"].as_int());
   // (Summaries of older versions lack these: 0.)
   series.suspected = from_micros(json["suspected"].as_int());
+  series.in_row = json["in_row"].as_int();
   series.suspected_after = json["suspected_after"].as_int();
   series.longest = std::chrono::seconds(json["longest"].as_int());
   for (const Json& kind : json["kinds"].items())

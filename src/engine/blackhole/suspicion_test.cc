@@ -41,6 +41,33 @@ TEST(Suspicion, IsToldAgainWhenTwiceAsManyAreEaten) {
   EXPECT_TRUE(node_view(world.state, "n1").is_null()) << "it is no black hole";
 }
 
+// What an operator loses by waiting: each second a job.  So Slurm is looked at more often, and younger jobs
+// elsewhere count.
+TEST(Suspicion, WhileItEatsYoungerJobsAreToldOf) {
+  World world = healthy_day(3);
+  const auto run = [&](std::uint32_t uid, bool failed, int lived) {
+    world.run(uid, program_of(uid), {"n1"}, failed, std::chrono::seconds(lived), std::chrono::seconds(lived));
+  };
+  run(1, true, 1);
+  run(1, true, 1);
+  run(1, true, 1);
+  EXPECT_FALSE(is_eating(world.state, world.now)) << "one user's";
+  EXPECT_FALSE(wants_lives(world.state, world.now));
+  run(2, true, 1);
+  EXPECT_TRUE(is_eating(world.state, world.now));
+  EXPECT_EQ(wants_lives(world.state, world.now), std::chrono::seconds(5));
+  EXPECT_FALSE(is_eating(world.state, world.now + std::chrono::seconds(61))) << "it has eaten";
+  EXPECT_EQ(wants_lives(world.state, world.now + std::chrono::seconds(61)), kLives);
+  run(3, false, 1);
+  EXPECT_FALSE(is_eating(world.state, world.now)) << "one got through";
+  run(2, true, 3);
+  run(1, true, 3);
+  EXPECT_FALSE(is_eating(world.state, world.now)) << "two in a row";
+  run(3, true, 3);
+  EXPECT_TRUE(is_eating(world.state, world.now));
+  EXPECT_EQ(wants_lives(world.state, world.now), kLives) << "three seconds are not at once";
+}
+
 // That is what the experiment is for: as long as V has the node, jobs run elsewhere.
 TEST(Suspicion, AFewJobsElsewhereConvict) {
   World world = healthy_day(3);

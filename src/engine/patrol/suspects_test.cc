@@ -93,6 +93,17 @@ TEST(PatrolSuspects, APassOfBeforeProvesNothing) {
   EXPECT_EQ(w.state.rounds.at(1).why, "its budget is spent");
 }
 
+TEST(PatrolSuspects, OneThatVHasFailedOnIsTriedNoMore) {
+  World w = with_suspect("n7");
+  w.look("n[1-10]");
+  w.speaks("p1.v1", {{"n1", "ok"}, {"n7", "failed"}});
+  suspect(w, "n7");
+  EXPECT_EQ(w.of_kind(kPatrolAsked).size(), 1U);
+  w.now += minutes(10);
+  suspect(w, "n7");
+  EXPECT_EQ(w.of_kind(kPatrolAsked).size(), 2U) << "it may have been mended, and broken again";
+}
+
 // Its jobs begin and die all the while: it is idle for moments only.
 TEST(PatrolSuspects, ItNeedNotBeIdle) {
   World w;
