@@ -13,10 +13,13 @@ namespace {
 
 constexpr std::size_t kMostProgramBytes = 64;
 
-// Jobs that run are told of at these ages; the last one is the one that always counts.
-constexpr auto kAges =
-    std::to_array<std::chrono::seconds>({std::chrono::seconds(5), std::chrono::seconds(10),
-                                         std::chrono::seconds(30), std::chrono::seconds(60), kEarly});
+// Jobs that run are told of at these ages; the last one is the one that always counts.  The young ones stand
+// close: who sees a node eat jobs wants those elsewhere with the next look, also those that were of some
+// seconds at this one, when nobody had asked.
+constexpr auto kAges = std::to_array<std::chrono::seconds>(
+    {std::chrono::seconds(5), std::chrono::seconds(6), std::chrono::seconds(7), std::chrono::seconds(8),
+     std::chrono::seconds(9), std::chrono::seconds(10), std::chrono::seconds(30), std::chrono::seconds(60),
+     kEarly});
 // One that is first seen so much older began before anybody looked, and says nothing of today.
 constexpr std::chrono::seconds kOld{300};
 
