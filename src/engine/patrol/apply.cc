@@ -48,8 +48,6 @@ void end_run(Round& round, Run& run) {
 
 // Where more are suspected at once the fault is not theirs.
 constexpr std::size_t kMostSuspects = 64;
-// V's word on a suspect that it has failed on.
-constexpr std::chrono::minutes kWordLasts{10};
 
 // --- what V said
 
@@ -97,11 +95,6 @@ bool on_asked(State& state, const cluster::View&, const Event& event) {
 // Whatever starts there fails, and nothing runs elsewhere that could tell why.
 bool on_suspected(State& state, const cluster::View&, const Event& event) {
   const std::string name(node_of_subject(event.subject));
-  // V has failed there since jobs fail, and that is told: no second experiment.
-  if (const auto known = state.nodes.find(name); known != state.nodes.end() &&
-                                                 known->second.result == "failed" &&
-                                                 event.at - known->second.said_at < kWordLasts)
-    return false;
   Round* round = state.rounds.empty() ? nullptr : &state.rounds.rbegin()->second;
   // In the round that is open it goes first, if it is one that may have it and has not had it yet.
   if (round != nullptr && round->open() && round->stopped_by.empty() && !round->said.contains(name) &&

@@ -15,8 +15,9 @@ namespace {
 // that.
 constexpr std::size_t kMostRounds = 3;
 constexpr std::chrono::minutes kWithin{10};
-// More than the suspects: V on another one, and on a second where the first said nothing.
-constexpr int kOthers = 2;
+// V on each suspect, which may have to be begun three times (users' jobs go first, and what has begun
+// counts); and on others: one, and a second where the first said nothing.
+constexpr int kTries = 3, kOthers = 2;
 
 }  // namespace
 
@@ -42,7 +43,7 @@ Decision decide_opening(const cluster::Cluster& cluster, const State& state, con
     decision.wake_at = before[before.size() - kMostRounds] + kWithin;
     return decision;
   }
-  const int budget = static_cast<int>(names.size()) + kOthers;
+  const int budget = kTries * static_cast<int>(names.size()) + kOthers;
   decision.records.push_back(
       new_event(patrol_name(state.last + 1), kPatrolAsked,
                 Json::object({{"by", kBySickbay},

@@ -86,22 +86,42 @@ TEST(PatrolSuspects, APassOfBeforeProvesNothing) {
   w.settle();
   w.look("n[1-10]");
   w.speaks("p1.v1", {{"n1", "failed"}, {"n7", "failed"}});
-  EXPECT_EQ(w.claims(), "n3");
-  w.look("n[1-10]");
-  w.speaks("p1.v2", {{"n3", "failed"}});
+  for (const auto& [run, node] : {std::pair("p1.v2", "n3"), {"p1.v3", "n4"}, {"p1.v4", "n5"}}) {
+    EXPECT_EQ(w.claims(), node);
+    w.look("n[1-10]");
+    w.speaks(run, {{node, "failed"}});
+  }
   EXPECT_THAT(w.of_kind(kPatrolBlames), IsEmpty());
   EXPECT_EQ(w.state.rounds.at(1).why, "its budget is spent");
 }
 
-TEST(PatrolSuspects, OneThatVHasFailedOnIsTriedNoMore) {
-  World w = with_suspect("n7");
-  w.look("n[1-10]");
-  w.speaks("p1.v1", {{"n1", "ok"}, {"n7", "failed"}});
+// Users' jobs ended V on it twice: there is still room for the one that shows that V is sound.
+TEST(PatrolSuspects, WhatGaveWayLeavesRoomForTheOther) {
+  World w;
+  w.nodes("n[1-6,8-10]", "ALLOCATED", false);
   suspect(w, "n7");
-  EXPECT_EQ(w.of_kind(kPatrolAsked).size(), 1U);
-  w.now += minutes(10);
-  suspect(w, "n7");
-  EXPECT_EQ(w.of_kind(kPatrolAsked).size(), 2U) << "it may have been mended, and broken again";
+  w.queue(Json::array());
+  w.settle();
+  for (const std::string run : {"p1.v1", "p1.v2"}) {
+    w.look("n7");
+    w.submitted(run);
+    w.job(run, "RUNNING", w.now);
+    w.queue(Json::array({"batch"}));
+    w.settle();
+    ASSERT_NE(w.find(run + ":cancel"), nullptr);
+    w.done(run + ":cancel", std::string(verb::kCancel));
+    w.job(run, "CANCELLED", w.now);
+    w.queue(Json::array());
+    w.settle();
+  }
+  w.look("n7");
+  w.speaks("p1.v3", {{"n7", "failed"}});
+  EXPECT_TRUE(w.state.rounds.at(1).open());
+  w.nodes("n4", "IDLE", true);
+  w.settle();
+  w.look("n4");
+  w.speaks("p1.v4", {{"n4", "ok"}});
+  EXPECT_EQ(w.of_kind(kPatrolBlames).size(), 1U);
 }
 
 // Its jobs begin and die all the while: it is idle for moments only.
