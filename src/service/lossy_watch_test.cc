@@ -5,7 +5,7 @@
 
 #include <gmock/gmock.h>
 
-#include "service/api_test_parts.h"
+#include "service/ranks_test_parts.h"
 
 namespace sickbay {
 namespace {
@@ -13,34 +13,8 @@ namespace {
 using namespace std::chrono_literals;
 using testing::HasSubstr;
 
-class LossyWatchTest : public ApiTest {
+class LossyWatchTest : public RanksApiTest {
  protected:
-  LossyWatchTest() { serve(); }
-  void serve() {
-    daemon_->api.serve_agents(daemon_->agents);
-    daemon_->agents.watch_ranks({});
-    pass(1s);
-  }
-  // A job of alice on two nodes.
-  JobId job() {
-    const auto opened = ask("alice", "POST", "/v1/cases", submission());
-    EXPECT_EQ(opened->response.status, 201) << opened->response.body;
-    case_ = body_of(opened)["case"].as_string();
-    Submission s;
-    s.owner = {"alice", 60001, 60001};
-    s.script = "#!/bin/sh\n#SIM run=1h\n";
-    s.script_name = "job.sh";
-    s.sbatch_options = {"-N2"};
-    const auto made = cluster_.sbatch(s);
-    (void)ask("alice", "POST", "/v1/cases/" + case_ + "/job",
-              Json::object({{"job_id", made->job_id}}).dump());
-    pass(5s);
-    return made->job_id;
-  }
-  std::shared_ptr<Answer> poll(int node, const std::string& ranks) {
-    return ask("root@10.0.0." + std::to_string(node), "GET",
-               "/v1/agent/tasks?node=n" + std::to_string(node) + "&after=0" + ranks);
-  }
   // What the connections of a node lost: of 50000 segments to the other node, and of packets to another host.
   std::shared_ptr<Answer> tell_network(int node, JobId id, std::int64_t lost, std::int64_t echoes_lost = -1,
                                        Micros seen = 30s) {
@@ -57,16 +31,6 @@ class LossyWatchTest : public ApiTest {
                              {"network", to_json(losses)}})
                    .dump());
   }
-  int count(const std::string& kind) {
-    int n = 0;
-    (void)journal_.read(0, [&](const Event& event) {
-      n += event.kind == kind;
-      return true;
-    });
-    return n;
-  }
-  Json shown() { return body_of(ask("alice", "GET", "/v1/cases/" + case_)); }
-  std::string case_;
 };
 
 // Both ends are told to ask a third host, and then it is known whose link it is.

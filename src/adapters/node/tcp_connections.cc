@@ -3,12 +3,12 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
-#include <time.h>
 
 #include <array>
 #include <cstddef>
 #include <cstring>
 
+#include "adapters/node/clock_time.h"
 #include "adapters/node/tcp_sockets.h"
 
 namespace sickbay::node {
@@ -32,18 +32,12 @@ bool stays_here(const TcpConnection& one) {
   return one.own == one.peer || one.peer.starts_with("127.") || one.peer == "::1";
 }
 
-Micros time_of(clockid_t clock) {
-  timespec now{};
-  ::clock_gettime(clock, &now);
-  return Micros(std::int64_t{now.tv_sec} * 1'000'000 + now.tv_nsec / 1000);
-}
-
 }  // namespace
 
 Result<TcpLook> look_at_connections(bool loopback) {
   TcpLook look;
-  look.at = TimePoint(time_of(CLOCK_BOOTTIME));
-  const Micros began = time_of(CLOCK_THREAD_CPUTIME_ID);
+  look.at = TimePoint(clock_time(CLOCK_BOOTTIME));
+  const Micros began = clock_time(CLOCK_THREAD_CPUTIME_ID);
   const bool told = for_each_tcp_socket([&](const inet_diag_msg& s, const tcp_info& info, std::size_t size) {
     // An older kernel tells less: without the count of segments with data there is nothing to go by.
     if (!has_member(size, offsetof(tcp_info, tcpi_data_segs_out), sizeof info.tcpi_data_segs_out) ||
@@ -62,7 +56,7 @@ Result<TcpLook> look_at_connections(bool loopback) {
     look.connections.push_back(std::move(one));
   });
   if (!told) return fail(ErrorCode::os, "this kernel does not tell of TCP connections (sock_diag)");
-  look.cost = time_of(CLOCK_THREAD_CPUTIME_ID) - began;
+  look.cost = clock_time(CLOCK_THREAD_CPUTIME_ID) - began;
   return look;
 }
 

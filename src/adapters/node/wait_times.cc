@@ -2,22 +2,16 @@
 #include "adapters/node/wait_times.h"
 
 #include <fmt/format.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
 
+#include "adapters/node/clock_time.h"
 #include "base/text.h"
 #include "base/words.h"
 
 namespace sickbay::node {
 namespace {
-
-std::chrono::nanoseconds clock(clockid_t which) {
-  timespec now{};
-  ::clock_gettime(which, &now);
-  return std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec);
-}
 
 std::int64_t ticks_per_second() {
   static const std::int64_t ticks = std::max<std::int64_t>(1, ::sysconf(_SC_CLK_TCK));
@@ -81,7 +75,7 @@ Status TimesReader::add(Known& known, bool search, JobCounts& counts, std::size_
 
 Result<JobCounts> TimesReader::look(std::vector<Known>& known, bool search) const {
   JobCounts counts;
-  counts.at = TimePoint(std::chrono::duration_cast<Micros>(clock(CLOCK_BOOTTIME)));
+  counts.at = TimePoint(clock_time(CLOCK_BOOTTIME));
   std::size_t threads = 0;
   for (Known& one : known)
     if (Status read = add(one, search, counts, threads); !read) return fail(std::move(read.error()));
@@ -90,7 +84,7 @@ Result<JobCounts> TimesReader::look(std::vector<Known>& known, bool search) cons
 
 Result<JobCounts> TimesReader::count(std::int64_t job, std::int64_t uid, bool search) {
   std::vector<Known>& known = known_[job];
-  const auto began = clock(CLOCK_THREAD_CPUTIME_ID);
+  const Micros began = clock_time(CLOCK_THREAD_CPUTIME_ID);
   if (search) {
     const auto list = table_.all();
     if (!list) return fail(list.error());
@@ -100,7 +94,7 @@ Result<JobCounts> TimesReader::count(std::int64_t job, std::int64_t uid, bool se
         known.push_back({process.stat.pid, process.stat.started, {}, -1, {}});
   }
   auto counts = look(known, search);
-  if (counts) counts->cost = std::chrono::duration_cast<Micros>(clock(CLOCK_THREAD_CPUTIME_ID) - began);
+  if (counts) counts->cost = clock_time(CLOCK_THREAD_CPUTIME_ID) - began;
   return counts;
 }
 

@@ -19,10 +19,13 @@ constexpr int kPasses = 3, kPassesOfOne = 10;
 constexpr int kEaten = 3;
 constexpr std::chrono::seconds kMoment{60};
 
+// It may be told yet that it is one.  (One voice gives half at most: no need to weigh what one user says.)
+bool may_be_one(const Node& node) {
+  return !node.black && node.series.open() && node.series.failed.size() > 1;
+}
+
 bool eats(const Node& node, TimePoint now) {
-  const Series& s = node.series;
-  if (node.black || !s.open() || s.failed.size() < 2) return false;
-  return s.in_row >= kEaten && now - s.last <= kMoment;
+  return may_be_one(node) && node.series.in_row >= kEaten && now - node.series.last <= kMoment;
 }
 
 std::string why_over(const Node& node) {
@@ -58,8 +61,7 @@ Decision decide(const State& state, const std::string& name) {
           new_event(node_subject(name), kBlackHoleOver, Json::object({{"why", std::move(why)}})));
     return decision;
   }
-  // (One voice gives half at most: no need to weigh what one user says.)
-  if (node.series.failed.size() < 2) return decision;
+  if (!may_be_one(node)) return decision;
   const Evidence evidence = judge(state.recent, name, node.series);
   const bool convicts = evidence.convicts();
   // Suspicion is told again when it has eaten twice as many: the experiment was too short, or there was none.
@@ -79,7 +81,7 @@ bool is_eating(const State& state, TimePoint now) {
 std::optional<std::chrono::seconds> wants_lives(const State& state, TimePoint now) {
   std::optional<std::chrono::seconds> from;
   for (const auto& [name, node] : state.nodes) {
-    if (node.black || !node.series.open() || node.series.failed.size() < 2) continue;
+    if (!may_be_one(node)) continue;
     // Younger ones are told of only where it matters just now: each takes the place of an older one
     // (recent.h).
     from = std::min(from.value_or(kLives), eats(node, now) ? outlives(node.series.longest) : kLives);

@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 
 #include "engine/identify/case_view.h"
-#include "engine/identify/verdict.h"
+#include "engine/identify/watched_run_test_parts.h"
 
 namespace sickbay::identify {
 namespace {
@@ -14,36 +14,9 @@ using namespace std::chrono_literals;
 using testing::Contains;
 
 // alice's job on n1 and n2.
-class LossyTest : public testing::Test {
+class LossyTest : public WatchedRunTest {
  protected:
-  LossyTest() {
-    event(kCaseOpened, Json::object({{"owner", Owner{"alice", 60001, 60001}.to_json()},
-                                     {"work_dir", "/home/alice"},
-                                     {"output_dir", "/home/alice/sickbay-c1"}}));
-    event(kJobBound, Json::object({{"run", "c1.r1"}, {"job_id", 100}}));
-    see("RUNNING", 0s);
-  }
-  void event(std::string_view kind, Json body) {
-    Event e;
-    e.at = now_ += 1s;
-    e.subject = "c1";
-    e.kind = kind;
-    e.body = std::move(body);
-    events_.push_back(e);
-    cluster::apply(cluster_, e);
-    apply(state_, cluster_.view, e);
-  }
-  void see(const char* state, std::chrono::seconds lived, std::uint32_t restarts = 0) {
-    JobInfo job;
-    job.job_id = 100;
-    job.uid = 60001;
-    job.state = state;
-    job.nodes = "n[1-2]";
-    job.submit = job.start = from_unix_seconds(1'800'000'000);
-    if (lived > 0s) job.end = job.start + lived;
-    job.restart_cnt = restarts;
-    event(kJobSeen, Json::object({{"run", "c1.r1"}, {"job", job.to_json()}}));
-  }
+  LossyTest() { opens(Json::object()); }
   void lossy(const char* node, std::int64_t lost = 3506, std::int64_t echoes_lost = 0, JobId job = 100) {
     event(kLossySeen, Json::object({{"run", "c1.r1"},
                                     {"job_id", job},
@@ -78,28 +51,9 @@ class LossyTest : public testing::Test {
     r2.nodes = {"n3", "n4"};
     r2.lossy.reset();
     c.programs.push_back(r2);
-    identify::Run v1;
-    v1.id = {1, RunKind::verification, 1};
-    v1.checks = 1;
-    v1.outcome = Outcome::ok;
-    v1.nodes = {"n1", "n2"};
-    v1.bound = v1.output_read = true;
-    v1.wanted_at = now_;
-    v1.results = {{"n1", "", "ok", ""}, {"n2", "", "ok", ""}};
-    c.verifications.push_back(v1);
+    c.verifications.push_back(passed());
   }
-  Verdict judged() const {
-    const auto verdict = judge({cluster_.view, state_, policy_, now_}, state_.cases.at(1));
-    EXPECT_TRUE(verdict);
-    return verdict.value_or(Verdict());
-  }
-  const identify::Run& r1() const { return state_.cases.at(1).programs.front(); }
-
-  TimePoint now_ = from_unix_seconds(1'800'000'000);
-  std::vector<Event> events_;
-  cluster::Cluster cluster_;
-  State state_;
-  Policy policy_;
+  Verdict judged() const { return WatchedRunTest::judged(state_.cases.at(1)); }
 };
 
 TEST_F(LossyTest, AJobThatCompletedIsToldWhoseLinkHeldItUp) {

@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 
 #include "engine/identify/case_view.h"
-#include "engine/identify/verdict.h"
+#include "engine/identify/watched_run_test_parts.h"
 
 namespace sickbay::identify {
 namespace {
@@ -15,38 +15,10 @@ using testing::Contains;
 using testing::HasSubstr;
 
 // alice's job on n1 and n2 ran for 60 s into its limit, and for 33 s on n3 and n4; V passed on n1 and n2.
-class StarvedTest : public testing::Test {
+class StarvedTest : public WatchedRunTest {
  protected:
   StarvedTest() { begins(); }
-  void begins() {
-    event(kCaseOpened, Json::object({{"owner", Owner{"alice", 60001, 60001}.to_json()},
-                                     {"options", Json::object({{"expect_time_s", 45}})},
-                                     {"work_dir", "/home/alice"},
-                                     {"output_dir", "/home/alice/sickbay-c1"}}));
-    event(kJobBound, Json::object({{"run", "c1.r1"}, {"job_id", 100}}));
-    see("RUNNING", 0s);
-  }
-  void event(std::string_view kind, Json body) {
-    Event e;
-    e.at = now_ += 1s;
-    e.subject = "c1";
-    e.kind = kind;
-    e.body = std::move(body);
-    events_.push_back(e);
-    cluster::apply(cluster_, e);
-    apply(state_, cluster_.view, e);
-  }
-  void see(const char* state, std::chrono::seconds lived, std::uint32_t restarts = 0) {
-    JobInfo job;
-    job.job_id = 100;
-    job.uid = 60001;
-    job.state = state;
-    job.nodes = "n[1-2]";
-    job.submit = job.start = from_unix_seconds(1'800'000'000);
-    if (lived > 0s) job.end = job.start + lived;
-    job.restart_cnt = restarts;
-    event(kJobSeen, Json::object({{"run", "c1.r1"}, {"job", job.to_json()}}));
-  }
+  void begins() { opens(Json::object({{"expect_time_s", 45}})); }
   void starved(const char* node, int waited, int stopped = 0, bool apart = true, int others = 10,
                int looked = 60, JobId job = 100) {
     event(kStarvedSeen, Json::object({{"run", "c1.r1"},
@@ -73,15 +45,7 @@ class StarvedTest : public testing::Test {
     r2.bound = r2.output_read = true;
     c.programs.push_back(r2);
     c.programs.front().output_read = true;
-    identify::Run v1;
-    v1.id = {1, RunKind::verification, 1};
-    v1.checks = 1;
-    v1.outcome = Outcome::ok;
-    v1.nodes = {"n1", "n2"};
-    v1.bound = v1.output_read = true;
-    v1.wanted_at = now_;
-    v1.results = {{"n1", "", "ok", ""}, {"n2", "", "ok", ""}};
-    c.verifications.push_back(v1);
+    c.verifications.push_back(passed());
     return c;
   }
   // And the other nodes are well, too.
@@ -106,18 +70,6 @@ class StarvedTest : public testing::Test {
     one.waited = waited;
     return one;
   }
-  Verdict judged(const Case& c) const {
-    const auto verdict = judge({cluster_.view, state_, policy_, now_}, c);
-    EXPECT_TRUE(verdict);
-    return verdict.value_or(Verdict());
-  }
-  const identify::Run& r1() const { return state_.cases.at(1).programs.front(); }
-
-  TimePoint now_ = from_unix_seconds(1'800'000'000);
-  std::vector<Event> events_;
-  cluster::Cluster cluster_;
-  State state_;
-  Policy policy_;
 };
 
 TEST_F(StarvedTest, TheNodeIsTheCauseAndIsNotDrained) {

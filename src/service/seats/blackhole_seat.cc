@@ -30,8 +30,10 @@ Seat::Turn BlackholeSeat::decide(const std::string& subject, TimePoint /*now*/) 
 Wish BlackholeSeat::wish() const {
   Wish wish;
   if (!policy_.all_jobs) return wish;
-  wish.all_jobs = blackhole::is_eating(state_, last_) ? kLookWhileItEats : kLookAtAllJobs;
   wish.lives = blackhole::wants_lives(state_, last_);
+  // (Asked for after every commit: where no node may be one, none eats.)
+  const bool eats = wish.lives && blackhole::is_eating(state_, last_);
+  wish.all_jobs = eats ? kLookWhileItEats : kLookAtAllJobs;
   return wish;
 }
 
