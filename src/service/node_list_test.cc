@@ -106,6 +106,7 @@ std::string slow_list(const Controller& controller, const Agents* agents, bool s
     item.set("verified", slow_verified(cases, name));
     const auto differs = odd.find(name);
     item.set("odd", differs == odd.end() ? Json::array() : differs->second);
+    item.set("jobs_fail", blackhole::suspicion_view(seats.blackholes().state(), name));
     items.push(std::move(item));
   }
   return Json::object({{"items", std::move(items)}, {"next", Json()}, {"stale", stale}}).dump() + "\n";
@@ -157,7 +158,7 @@ void NodeListTest::verdict() {
 
 void NodeListTest::act() {
   const std::string node = any_node();
-  switch (random_() % 12) {
+  switch (random_() % 13) {
     case 0:
       return cluster_.set_down(node, any({"", "Not responding", "by hand"}));
     case 1:
@@ -203,6 +204,8 @@ void NodeListTest::act() {
     case 10:
       (void)ask("ops", "POST", "/v1/undo-drains", Json::object({{"nodes", node}}).dump());
       return;
+    case 11:
+      return say(node_subject(node), kBlackHoleSuspected, Json::object({{"sentence", "jobs fail"}}));
     default:
       return finding();
   }
@@ -211,6 +214,7 @@ void NodeListTest::act() {
 TEST_F(NodeListTest, SaysWhatAListOfValuesSays) {
   // What the stories must have shown, so that it was compared.
   std::set<std::string> missing{"\"out\"",
+                                "\"jobs_fail\":{",
                                 "\"waits\"",
                                 "\"result\":\"failed\"",
                                 "\"set_down\"",
