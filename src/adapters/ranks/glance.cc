@@ -47,7 +47,7 @@ bool leaves_its_calls(std::int64_t pid, const GlanceOrder& order) {
     if (call.pid != pid || call.tid != pid || counters.size() == kMostCounted) continue;
     known = true;
     if (!order.count_returns) continue;
-    if (auto counter = ReturnCounter::at(static_cast<pid_t>(pid), call.back))
+    if (auto counter = ReturnCounter::at(static_cast<pid_t>(pid), call.back, CountedBy::processor))
       counters.push_back(std::move(*counter));
   }
   if (!known) return false;

@@ -22,6 +22,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kMostThreadsRead = 64;
 constexpr double kBusyShare = 0.1;  // of a processor: such a thread does something
+constexpr std::chrono::milliseconds kLookForReturns{25};
 constexpr std::size_t kLeastCopy = 32768, kMostCopy = 524288;
 
 // The node's own clock: no step of the calendar's makes a rank wait longer than it did.
@@ -89,7 +90,7 @@ class Look {
       // From the beginning on, so that a slow round does not move those behind it.
       const auto next = began + order_.every * static_cast<int>(i);
       let_go_until(next);
-      wait_until(next);
+      end_what_returned_until(next);
       round();
       if (ranks_.empty()) continue;
       const auto network = network_bytes(tree_, ranks_.front().found.pid);
@@ -126,8 +127,29 @@ class Look {
       if (rank == ranks_.end() || !tree_.exists(fmt::format("/proc/{}/task/{}", call.pid, call.tid)))
         continue;
       counts_.push_back({static_cast<std::size_t>(rank - ranks_.begin()), call, Clock::now(),
-                         ReturnCounter::at(static_cast<pid_t>(call.tid), call.back)});
+                         ReturnCounter::at(static_cast<pid_t>(call.tid), call.back, CountedBy::either)});
     }
+  }
+
+  // Whoever came back pays at each return for what still stands there.
+  void end_what_returned_until(Clock::time_point when) {
+    for (;;) {
+      std::vector<ReturnCounter*> returned;
+      bool all = true;
+      for (Count& count : counts_) {
+        if (!count.counter || count.counter->ended()) continue;
+        if (count.counter->count().value_or(0) > 0)
+          returned.push_back(&*count.counter);
+        else
+          all = false;
+      }
+      end_counts(returned);
+      if (all) break;
+      const auto now = Clock::now();
+      if (now >= when) break;
+      wait_until(std::min(when, now + kLookForReturns));
+    }
+    wait_until(when);
   }
 
   void take_counts() {
@@ -143,6 +165,10 @@ class Look {
       }
       ranks_[count.rank].rank.returns.push_back(std::move(told));
     }
+    std::vector<ReturnCounter*> all;
+    for (Count& count : counts_)
+      if (count.counter) all.push_back(&*count.counter);
+    end_counts(all);
     counts_.clear();
   }
 

@@ -19,9 +19,14 @@ std::optional<std::uint64_t> address(std::string_view text) {
 
 // One line, with its path still in the text.
 struct Line {
-  std::uint64_t from = 0, to = 0;
+  std::uint64_t from = 0, to = 0, offset = 0;
   std::string_view rights, path;
 };
+
+Mapped whole(const Line& line) {
+  return {line.from,  line.to, line.rights[1] == 'w', line.rights[2] == 'x', std::string(line.path),
+          line.offset};
+}
 
 // The next line of `text` that is one, which is shortened; nothing at the end.
 std::optional<Line> next_mapping(std::string_view& text) {
@@ -33,9 +38,11 @@ std::optional<Line> next_mapping(std::string_view& text) {
     if (dash == std::string_view::npos || rights.size() < 3) continue;
     const auto from = address(range.substr(0, dash)), to = address(range.substr(dash + 1));
     if (!from || !to) continue;  // [vsyscall] is beyond what a process has
-    for (int column = 0; column < 3; ++column) next_word(rest);
+    const auto offset = address(next_word(rest));
+    for (int column = 0; column < 2; ++column) next_word(rest);  // its device and its inode
     const std::size_t begin = rest.find_first_not_of(' ');
-    return Line{*from, *to, rights, begin == std::string_view::npos ? "" : rest.substr(begin)};
+    return Line{*from, *to, offset.value_or(0), rights,
+                begin == std::string_view::npos ? "" : rest.substr(begin)};
   }
   return std::nullopt;
 }
@@ -48,9 +55,7 @@ Result<std::string> maps_of(const node::Tree& tree, std::int64_t pid) {
 
 std::vector<Mapped> parse_maps(std::string_view text) {
   std::vector<Mapped> all;
-  while (const auto line = next_mapping(text))
-    all.push_back(
-        {line->from, line->to, line->rights[1] == 'w', line->rights[2] == 'x', std::string(line->path)});
+  while (const auto line = next_mapping(text)) all.push_back(whole(*line));
   return all;
 }
 
@@ -59,12 +64,12 @@ std::vector<Mapped> mapped_by(const node::Tree& tree, std::int64_t pid) {
   return text ? parse_maps(*text) : std::vector<Mapped>();
 }
 
-std::uint64_t end_of_mapping(const node::Tree& tree, std::int64_t pid, std::uint64_t address) {
+std::optional<Mapped> mapping_of(const node::Tree& tree, std::int64_t pid, std::uint64_t address) {
   const auto text = maps_of(tree, pid);
   std::string_view rest = text ? std::string_view(*text) : std::string_view();
   while (const auto line = next_mapping(rest))
-    if (line->from <= address && address < line->to) return line->to;
-  return 0;
+    if (line->from <= address && address < line->to) return whole(*line);
+  return std::nullopt;
 }
 
 bool is_mpi_library(std::string_view path) {

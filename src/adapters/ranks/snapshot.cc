@@ -89,11 +89,12 @@ bool read_registers(pid_t, Snapshot&) {
 #endif
 
 void copy_stack(pid_t tid, std::size_t most, Snapshot& s) {
-  const std::uint64_t end = end_of_mapping(node::Tree("/"), tid, s.sp);
-  if (end == 0) {
+  const auto mapping = mapping_of(node::Tree("/"), tid, s.sp);
+  if (!mapping) {
     s.why = "its stack pointer points to no memory";
     return;
   }
+  const std::uint64_t end = mapping->to;
   s.stack.resize(std::min<std::uint64_t>(most, end - s.sp));
   const iovec here{s.stack.data(), s.stack.size()};
   const iovec there{reinterpret_cast<void*>(s.sp), s.stack.size()};
