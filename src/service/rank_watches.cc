@@ -13,7 +13,7 @@
 namespace sickbay {
 namespace {
 
-constexpr std::chrono::milliseconds kLeastPause{1500};
+constexpr std::chrono::milliseconds kLeastPause{500};
 constexpr std::size_t kNodesPerSecond = 500;       // reports that all nodes of a job together may send
 constexpr std::chrono::milliseconds kGather{200};  // reports that come together are judged once
 constexpr std::chrono::milliseconds kGatherMany{1000};

@@ -7,6 +7,7 @@
 #include <limits>
 #include <set>
 
+#include "engine/hang/judge.h"
 #include "engine/hang/place.h"
 #include "model/mpi_call.h"
 
@@ -80,6 +81,28 @@ bool all_in_mpi(const RankLook& look) {
     return !rank.rounds.empty() && !rank.rounds.back().stacks.empty() &&
            rank.stacks[rank.rounds.back().stacks.front()].back != 0;
   });
+}
+
+// Its last two rounds show it in one call, and it holds the same: it may have begun to wait while we looked.
+bool may_have_begun_to_wait(const Rank& rank) {
+  if (rank.rounds.size() < 2) return false;
+  const RankRound &last = rank.rounds.back(), &before = rank.rounds[rank.rounds.size() - 2];
+  if (last.stacks.empty() || before.stacks.empty()) return false;
+  const RankStack &now = rank.stacks[last.stacks.front()], &then = rank.stacks[before.stacks.front()];
+  return now.back != 0 && now.back == then.back && now.held == then.held;
+}
+
+// The pause after which a next look at ranks that wait ends just when they have waited for long enough to be
+// told of: sooner it would be in vain, and the one behind it comes later.
+Micros until_long_enough(const RankReport& report, const RankLook& look) {
+  constexpr std::chrono::milliseconds kMost{1500}, kSpare{250};
+  Micros held = Micros::max();
+  for (const RankGroup& g : report.groups)
+    if (is_wait(g.standing)) held = std::min(held, g.held);
+  if (held == Micros::max() || look.ranks.empty() || look.ranks.front().rounds.empty()) return Micros(0);
+  const auto& rounds = look.ranks.front().rounds;
+  const Micros lasts = rounds.back().at - rounds.front().at;
+  return std::clamp<Micros>(hang::Policy().soon + kSpare - held - lasts, Micros(0), kMost);
 }
 
 // A program whose calls did return looked like one that waits, and will again.
@@ -163,7 +186,10 @@ void RankLooks::take_whole(Job& job, const RankLook& look) {
   job.seen = look.at;
   job.ranks.clear();
   job.calls.clear();
-  const bool go_on = all_go_on(job.report);
+  // Who may have begun to wait is looked at again soon, once: a glance would come later, and what comes then
+  // is no proof.
+  const bool go_on = all_go_on(job.report) && (job.waited > 0 || a_call_returned(look) ||
+                                               !std::ranges::all_of(look.ranks, may_have_begun_to_wait));
   job.waited = go_on ? 0 : job.waited + 1;
   if (std::ranges::any_of(look.ranks, &Rank::others_seen)) job.proved_at = job.whole_at;
   job.prove =
@@ -195,6 +221,7 @@ void RankLooks::seen(JobId id, const Result<RankLook>& looked) {
     job.failed = false;
     const Micros cost(looked->cpu_us);
     if (glance || job.waited == 0) pause = std::max<Micros>(pause, kGoesOnPause);
+    if (!glance && job.waited > 0) pause = std::max(pause, until_long_enough(job.report, *looked));
     if (!glance && (job.waited == 0 || job.waited >= kFirstLooks))
       pause = std::max(pause, std::min<Micros>(kLongestPause, cost * kBudget));
   }

@@ -62,10 +62,12 @@ class RankLooks {
   std::int64_t version() const { return version_; }
   std::size_t jobs() const { return jobs_.size(); }
 
-  static constexpr int kBudget = 100;            ///< one part of so many of a processor: whole looks
-  static constexpr std::size_t kFirstLooks = 3;  ///< at ranks that wait, before the budget holds
+  static constexpr int kBudget = 100;  ///< one part of so many of a processor: whole looks
+  /// At ranks that wait, before the budget holds: until the last node's look, up to three seconds later than
+  /// the first one's, has seen them wait for four.
+  static constexpr std::size_t kFirstLooks = 5;
   static constexpr std::chrono::seconds kLongestPause{30}, kTellAnyway{15};
-  static constexpr std::chrono::seconds kGoesOnPause{3};  ///< between glances: it may hang next
+  static constexpr std::chrono::seconds kGoesOnPause{2};  ///< between glances: it may hang next
   static constexpr std::chrono::seconds kWholeEvery{60};  ///< between two whole looks, at the most
   /// Between two looks that prove, where all ranks are in MPI and seem to go on.
   static constexpr std::chrono::seconds kProveAnyway{15};
