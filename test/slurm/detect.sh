@@ -43,9 +43,8 @@ echo "n1's agent: $((alone / 1000)) us of 5 s without a group, $((together / 100
 # --- slow and cut off: no alarm
 for program in slurmd sickbay-agent; do
   pid=$(on n2 pgrep -xo "$program") || { fail "no $program on n2"; continue; }
-  on n2 kill -STOP "$pid"
-  within 2 false || true # so long it stands still
-  on n2 kill -CONT "$pid"
+  # By one command there: what a busy machine takes to begin another one would be a part of the pause.
+  on n2 bash -c "kill -STOP $pid; read -rt 2 <> <(:); kill -CONT $pid"
   holds "a $program that stood still for 2 s is no lost node" nothing_for 4
 done
 "$sickbay" lab fault -l "$lab" n3 partition=ctl >/dev/null

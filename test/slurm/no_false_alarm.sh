@@ -34,9 +34,8 @@ faulty() { # NODE FAULT SECONDS
 stands_still() { # NODE PROGRAM
   local pid
   pid=$(on "$1" pgrep -xo "$2")
-  on "$1" kill -STOP "$pid"
-  wait_s 2
-  on "$1" kill -CONT "$pid"
+  # By one command there: what a busy machine takes to begin another one would be a part of the pause.
+  on "$1" bash -c "kill -STOP $pid; read -rt 2 <> <(:); kill -CONT $pid"
 }
 
 job=$(as alice "sbatch --parsable --no-kill -N4 -t 600 -o /dev/null --wrap 'sleep 36000'")
