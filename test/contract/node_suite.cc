@@ -61,9 +61,6 @@ TEST_F(Contract, ALostNodeIsSetDownAtOnceAndComesBackByItself) {
 
   crashed.push_back(victim);
   cluster->crash_node(victim);
-  const auto first = set_down(victim);
-  ASSERT_TRUE(first) << first.error().line();
-  EXPECT_TRUE(*first);
   NodeInfo seen;
   const auto look = [&] {
     const auto answer = refresh({}, true);
@@ -72,10 +69,18 @@ TEST_F(Contract, ALostNodeIsSetDownAtOnceAndComesBackByItself) {
         if (node.name == victim) seen = node;
     return parse_node_state(seen.state, seen.flags);
   };
-  const auto state = look();
-  ASSERT_TRUE(state && state->base == NodeBase::down) << "the next look shows it: " << seen.state;
+  // (An answer that the node gave before it crashed, and that comes late, makes slurmctld take it back once:
+  // then it is complained of again, and set DOWN again.)
+  bool down = false;
+  for (int turn = 0; turn < 2 && !down; ++turn) {
+    const auto set = set_down(victim);
+    ASSERT_TRUE(set) << set.error().line();
+    EXPECT_TRUE(*set);
+    const auto state = look();
+    down = state && state->base == NodeBase::down;
+  }
+  ASSERT_TRUE(down) << "the next look shows it: " << seen.state;
   EXPECT_THAT(seen.reason, HasSubstr("ot responding"));
-  // (An answer that the node gave before it crashed, and that comes late, makes slurmctld take it back once.)
   auto again = set_down(victim);
   if (again && *again) again = set_down(victim);
   ASSERT_TRUE(again) << again.error().line();
