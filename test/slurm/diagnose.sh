@@ -109,17 +109,22 @@ fault() {
 # A quota shows only where something wants to run, loss only in traffic.
 load() { "$sickbay" lab exec -l "$lab" --user alice -- sh -c "cd; sbatch -Q -t 5 -w $1 --wrap 'srun $build/demo/healthy 60' -o /dev/null" >/dev/null; }
 no_load() { ctl scancel -u alice; }
-# traffic FROM TO PORT: for a minute at most, some MiB a second by TCP, as a job that exchanges its borders would.
+# traffic FROM TO PORT: until no_traffic, some MiB a second by TCP, as a job that exchanges its borders would.
 traffic() {
   local sink='import socket,sys
 s = socket.create_server(("", int(sys.argv[1]))); s.settimeout(60); c = s.accept()[0]; c.settimeout(60)
 while c.recv(1 << 20): pass'
+  # (On a busy machine it begins before the other one listens.)
   local source='import socket,sys,time
-c = socket.create_connection((sys.argv[1], int(sys.argv[2]))); end = time.time() + 60
-while time.time() < end: c.sendall(bytes(1 << 16)); time.sleep(0.01)'
+begin = time.time(); c = None
+while not c:
+    try: c = socket.create_connection((sys.argv[1], int(sys.argv[2])))
+    except ConnectionRefusedError:
+        if time.time() > begin + 60: raise
+        time.sleep(0.05)
+while time.time() < begin + 400: c.sendall(bytes(1 << 16)); time.sleep(0.01)'
   "$sickbay" lab exec -l "$lab" --node "$2" -- python3 -c "$sink" "$3" >/dev/null 2>&1 &
   traffic_pids=$!
-  sleep 0.5  # until it listens
   "$sickbay" lab exec -l "$lab" --node "$1" -- python3 -c "$source" "$2" "$3" >/dev/null 2>&1 &
   traffic_pids="$traffic_pids $!"
 }

@@ -17,13 +17,19 @@
 namespace sickbay::node {
 namespace {
 
+// Of this process: tests run side by side.
+std::string own_address() {
+  const auto pid = static_cast<unsigned>(::getpid());
+  return fmt::format("127.{}.{}.{}", 93 + (pid >> 16) % 100, pid >> 8 & 0xff, pid & 0xff);
+}
+
 // Two ends of a connection on an address that no other test's connections are on.
 class Pair {
  public:
   Pair() {
     sockaddr_in at{};
     at.sin_family = AF_INET;
-    ::inet_pton(AF_INET, kAddress, &at.sin_addr);
+    ::inet_pton(AF_INET, own_address().c_str(), &at.sin_addr);
     const int door = ::socket(AF_INET, SOCK_STREAM, 0);
     socklen_t size = sizeof at;
     if (::bind(door, reinterpret_cast<sockaddr*>(&at), size) != 0 || ::listen(door, 1) != 0) return;
@@ -49,7 +55,6 @@ class Pair {
       (void)!::read(near_, &c, 1);
     }
   }
-  static constexpr const char* kAddress = "127.93.0.71";
 
  private:
   int near_ = -1, far_ = -1;
@@ -58,7 +63,7 @@ class Pair {
 std::vector<TcpConnection> to_pair(const TcpLook& look) {
   std::vector<TcpConnection> list;
   for (const TcpConnection& one : look.connections)
-    if (one.peer == Pair::kAddress) list.push_back(one);
+    if (one.peer == own_address()) list.push_back(one);
   return list;
 }
 
