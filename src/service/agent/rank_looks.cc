@@ -154,7 +154,9 @@ void RankLooks::take(const Json& told) {
     if (is_new) entry->second = std::make_unique<Job>();
     entry->second->uid = how.first;
     entry->second->pause = how.second;
-    if (is_new) entry->second->timer = loop_.at(loop_.now() + how.second, [this, id = id] { look(id); });
+    if (is_new)
+      entry->second->timer =
+          loop_.at(loop_.now() + std::max<Micros>(how.second, kFirstLook), [this, id = id] { look(id); });
   }
 }
 
@@ -169,12 +171,14 @@ void RankLooks::look(JobId id) {
   order.prove = job.prove;
   order.returns = job.returns;
   order.early_end = job.looking = std::make_shared<EarlyEnd>();
-  if (!job.ranks.empty() && loop_.now() - job.whole_at < kWholeEvery) {
+  // What it does at its start says little of what it does then.
+  const Micros whole_every = job.whole_looks > 1 ? Micros(kWholeEvery) : Micros(kWholeAfterFirst);
+  if (!job.ranks.empty() && loop_.now() - job.whole_at < whole_every) {
     order.glance = job.ranks;
     order.seen = job.seen;
     order.calls = job.calls;
     order.again = std::max<Micros>(job.pause, kGoesOnPause);
-    order.last = kWholeEvery - (loop_.now() - job.whole_at);
+    order.last = std::max<Micros>(Micros(0), whole_every - (loop_.now() - job.whole_at));
     tell_later(id, job);
   }
   look_(order, lifetime_.guard([this, id](Result<RankLook> looked) { seen(id, looked); }));
@@ -183,6 +187,7 @@ void RankLooks::look(JobId id) {
 void RankLooks::take_whole(Job& job, const RankLook& look) {
   job.report = job.history.take(look);
   job.whole_at = loop_.now();
+  ++job.whole_looks;
   job.seen = look.at;
   job.ranks.clear();
   job.calls.clear();

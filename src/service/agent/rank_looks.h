@@ -67,8 +67,10 @@ class RankLooks {
   /// the first one's, has seen them wait for four.
   static constexpr std::size_t kFirstLooks = 5;
   static constexpr std::chrono::seconds kLongestPause{30}, kTellAnyway{15};
-  static constexpr std::chrono::seconds kGoesOnPause{2};  ///< between glances: it may hang next
-  static constexpr std::chrono::seconds kWholeEvery{60};  ///< between two whole looks, at the most
+  static constexpr std::chrono::seconds kGoesOnPause{2};        ///< between glances: it may hang next
+  static constexpr std::chrono::seconds kWholeEvery{60};        ///< between two whole looks, at the most
+  static constexpr std::chrono::seconds kWholeAfterFirst{10};   ///< a program that starts does other things
+  static constexpr std::chrono::milliseconds kFirstLook{1500};  ///< of a job that is new here
   /// Between two looks that prove, where all ranks are in MPI and seem to go on.
   static constexpr std::chrono::seconds kProveAnyway{15};
 
@@ -90,7 +92,8 @@ class RankLooks {
     TimePoint proved_at = kNoTime;  ///< by our clock
     std::vector<CallReturn> returns;
     TimePoint whole_at = kNoTime;  ///< and by our clock
-    std::size_t waited = 0;        ///< whole looks in a row that found a program waiting
+    std::size_t whole_looks = 0;
+    std::size_t waited = 0;  ///< whole looks in a row that found a program waiting
     TimePoint told_at = kNoTime;
     bool told_wait = false, failed = false;
   };

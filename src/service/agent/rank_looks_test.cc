@@ -179,12 +179,23 @@ TEST_F(RankLooksTest, WhileItGoesOnGlancesDo) {
   pass(600s);
   EXPECT_GE(whole, 9) << "each 60 s: a program may have begun beside it";
   EXPECT_LE(whole, 11);
-  EXPECT_LE(glances.size(), 11u) << "one program makes all glances between, and the look behind them";
+  EXPECT_LE(glances.size(), 12u) << "one program makes all glances between, and the look behind them";
   EXPECT_GE(glanced, 250) << "each 2 s: it may hang next";
   EXPECT_EQ(glances[1], (std::vector<std::vector<std::int64_t>>{{7}}));
   // Reports go on, or sickbayd would not know what to think of this node.
   EXPECT_GE(reports.size(), 36u);
   EXPECT_LE(reports.size(), 52u);
+}
+
+TEST_F(RankLooksTest, WhatAProgramDoesAtItsStartIsNotBelievedForAMinute) {
+  waits = false;
+  looks.take(told(1, {{17, 1000}}));
+  pass(1400ms);
+  EXPECT_TRUE(asked.empty()) << "it has hardly begun";
+  pass(16s);
+  EXPECT_EQ(whole, 2);
+  pass(50s);
+  EXPECT_EQ(whole, 2);
 }
 
 TEST_F(RankLooksTest, GlancesThatEndEarlyAreMadeOn) {
