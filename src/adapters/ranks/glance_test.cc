@@ -32,17 +32,7 @@ bool ever(const GlanceOrder& order) {
 // With the calls that a look finds it in; empty where it found none.
 GlanceOrder order_by_look(const Target& target) {
   GlanceOrder order = order_of(target);
-  const node::Tree tree("/");
-  LookOrder once;
-  once.rounds = 1;
-  once.patience = std::chrono::milliseconds(2000);
-  for (int tries = 0; tries < 200 && order.calls.empty(); ++tries) {
-    const auto look = look_at(tree, target.found(), once, [] { return Status(); });
-    if (!look || look->ranks.size() != 1) break;
-    for (const RankStack& stack : look->ranks[0].stacks)
-      if (stack.back != 0) order.calls.push_back({target.pid(), target.pid(), stack.back});
-  }
-  EXPECT_FALSE(order.calls.empty());
+  for (const std::uint64_t back : backs_of(target)) order.calls.push_back({target.pid(), target.pid(), back});
   return order;
 }
 bool has_breakpoints(const GlanceOrder& order) {

@@ -133,23 +133,19 @@ class Look {
 
   // Whoever came back pays at each return for what still stands there.
   void end_what_returned_until(Clock::time_point when) {
-    for (;;) {
+    for (auto now = Clock::now(); now < when; now = Clock::now()) {
       std::vector<ReturnCounter*> returned;
-      bool all = true;
+      bool some_stand = false;
       for (Count& count : counts_) {
         if (!count.counter || count.counter->ended()) continue;
         if (count.counter->count().value_or(0) > 0)
           returned.push_back(&*count.counter);
         else
-          all = false;
+          some_stand = true;
       }
       end_counts(returned);
-      if (all) break;
-      const auto now = Clock::now();
-      if (now >= when) break;
-      wait_until(std::min(when, now + kLookForReturns));
+      wait_until(some_stand ? std::min(when, now + kLookForReturns) : when);
     }
-    wait_until(when);
   }
 
   void take_counts() {

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "adapters/ranks/find.h"
+#include "adapters/ranks/look.h"
 
 namespace sickbay::ranks {
 
@@ -91,5 +92,23 @@ class Target {
   pid_t pid_ = -1;
   int in_ = -1, out_ = -1;
 };
+
+/// Where the calls of MPI in which a look finds it come back to; empty, and a failure, where none finds it in
+/// one.
+inline std::vector<std::uint64_t> backs_of(const Target& target) {
+  const node::Tree tree("/");
+  LookOrder once;
+  once.rounds = 1;
+  once.patience = std::chrono::milliseconds(2000);
+  std::vector<std::uint64_t> backs;
+  for (int tries = 0; tries < 200 && backs.empty(); ++tries) {
+    const auto look = look_at(tree, target.found(), once, [] { return Status(); });
+    if (!look || look->ranks.size() != 1) break;
+    for (const RankStack& stack : look->ranks[0].stacks)
+      if (stack.back != 0) backs.push_back(stack.back);
+  }
+  EXPECT_FALSE(backs.empty()) << "it is in no call";
+  return backs;
+}
 
 }  // namespace sickbay::ranks

@@ -8,7 +8,6 @@
 #include <array>
 #include <fstream>
 
-#include "adapters/ranks/look.h"
 #include "adapters/ranks/ranks_test_parts.h"
 
 namespace sickbay::ranks {
@@ -16,20 +15,9 @@ namespace {
 
 using testing::HasSubstr;
 
-// Where the call that it is in comes back to; 0 where no look finds it in one.
 std::uint64_t back_of(const Target& target) {
-  const node::Tree tree("/");
-  LookOrder once;
-  once.rounds = 1;
-  once.patience = std::chrono::milliseconds(2000);
-  for (int tries = 0; tries < 200; ++tries) {
-    const auto look = look_at(tree, target.found(), once, [] { return Status(); });
-    if (!look || look->ranks.size() != 1) break;
-    for (const RankStack& stack : look->ranks[0].stacks)
-      if (stack.back != 0) return stack.back;
-  }
-  ADD_FAILURE() << "it is in no call";
-  return 0;
+  const auto backs = backs_of(target);
+  return backs.empty() ? 0 : backs[0];
 }
 
 std::array<std::uint8_t, 16> code_at(const Target& target, std::uint64_t address) {
@@ -148,10 +136,10 @@ TEST_P(Returns, WhoCountsMayBeKilled) {
 
 INSTANTIATE_TEST_SUITE_P(By, Returns,
                          testing::Values(CountedBy::processor, CountedBy::kernel, CountedBy::either),
-                         [](const auto& info) {
-                           return info.param == CountedBy::processor ? "Processor"
-                                  : info.param == CountedBy::kernel  ? "Kernel"
-                                                                     : "Either";
+                         [](const auto& one) {
+                           return one.param == CountedBy::processor ? "Processor"
+                                  : one.param == CountedBy::kernel  ? "Kernel"
+                                                                    : "Either";
                          });
 
 // A trap within an instruction would be another program.
