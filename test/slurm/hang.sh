@@ -76,9 +76,10 @@ if [[ $kinds == *hanging* ]]; then
     if [[ $program == *.c ]]; then hangs "$program" thread "" MPI_Recv "MPI_Recv < exchange < receive"; fi
   done
   # Who only asks is suspected, and its end in the limit does not forget that.
-  job=$(limit=2 submit mpich.c ask 0)
+  job=$(limit=15 submit mpich.c ask 0)
   checks=$((checks + 1))
   within 120 says "$job" '.ranks.why == "nowhere" and .ranks.call == "MPI_Test"' || fail "who only asks is not suspected: $(jq -c .ranks "$folder/why.json")"
+  ctl scontrol update "JobId=$job" TimeLimit=1 # which is over by now
   checks=$((checks + 1))
   within 120 ended "$job" || { fail "job $job has no end"; ctl scancel "$job" || true; }
   until_true "and it is known what it looked like" says "$job" '.runs[0].suspicion.why == "nowhere" and .runs[0].outcome == "failed"'

@@ -160,6 +160,19 @@ void RankLooks::take(const Json& told) {
   }
 }
 
+// From one whole look to the next, of a job that goes on.
+Micros RankLooks::whole_every(const Job& job) {
+  Micros nowhere = Micros::max();
+  for (const RankGroup& g : job.report.groups)
+    if (g.standing != Standing::ended) nowhere = std::min(nowhere, g.nowhere);
+  // Once it was told of, more looks would only cost.
+  if (nowhere > Micros(0) && nowhere < hang::Policy().doubtful) return kWholeInDoubt;
+  constexpr std::size_t kMostDoublings = 3;
+  static_assert(kWholeAfterFirst * (1 << kMostDoublings) >= kWholeEvery);
+  const auto doublings = std::min(kMostDoublings, std::max<std::size_t>(job.whole_looks, 1) - 1);
+  return std::min<Micros>(kWholeEvery, kWholeAfterFirst * (std::int64_t{1} << doublings));
+}
+
 void RankLooks::look(JobId id) {
   const auto it = jobs_.find(id);
   if (it == jobs_.end()) return;
@@ -171,14 +184,13 @@ void RankLooks::look(JobId id) {
   order.prove = job.prove;
   order.returns = job.returns;
   order.early_end = job.looking = std::make_shared<EarlyEnd>();
-  // What it does at its start says little of what it does then.
-  const Micros whole_every = job.whole_looks > 1 ? Micros(kWholeEvery) : Micros(kWholeAfterFirst);
-  if (!job.ranks.empty() && loop_.now() - job.whole_at < whole_every) {
+  const Micros every = whole_every(job);
+  if (!job.ranks.empty() && loop_.now() - job.whole_at < every) {
     order.glance = job.ranks;
     order.seen = job.seen;
     order.calls = job.calls;
     order.again = std::max<Micros>(job.pause, kGoesOnPause);
-    order.last = std::max<Micros>(Micros(0), whole_every - (loop_.now() - job.whole_at));
+    order.last = std::max<Micros>(Micros(0), every - (loop_.now() - job.whole_at));
     tell_later(id, job);
   }
   look_(order, lifetime_.guard([this, id](Result<RankLook> looked) { seen(id, looked); }));

@@ -67,9 +67,13 @@ class RankLooks {
   /// the first one's, has seen them wait for four.
   static constexpr std::size_t kFirstLooks = 5;
   static constexpr std::chrono::seconds kLongestPause{30}, kTellAnyway{15};
-  static constexpr std::chrono::seconds kGoesOnPause{2};        ///< between glances: it may hang next
-  static constexpr std::chrono::seconds kWholeEvery{60};        ///< between two whole looks, at the most
-  static constexpr std::chrono::seconds kWholeAfterFirst{10};   ///< a program that starts does other things
+  static constexpr std::chrono::seconds kGoesOnPause{2};  ///< between glances: it may hang next
+  static constexpr std::chrono::seconds kWholeEvery{60};  ///< between two whole looks, at the most
+  /// Behind the first one, then twice that, and so on: what a program does at its start is soon over, and
+  /// nobody knows when.
+  static constexpr std::chrono::seconds kWholeAfterFirst{10};
+  /// While nothing shows that anybody gets on here, until that is worth a suspicion: before a short limit.
+  static constexpr std::chrono::seconds kWholeInDoubt{15};
   static constexpr std::chrono::milliseconds kFirstLook{1500};  ///< of a job that is new here
   /// Between two looks that prove, where all ranks are in MPI and seem to go on.
   static constexpr std::chrono::seconds kProveAnyway{15};
@@ -102,6 +106,7 @@ class RankLooks {
   void tell(JobId id, Job& job, const RankReport& report);
   void tell_later(JobId id, Job& job);
   void forget(Job& job);
+  static Micros whole_every(const Job& job);
   void take_whole(Job& job, const RankLook& look);
 
   Loop& loop_;

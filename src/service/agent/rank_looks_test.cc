@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "adapters/sim/sim_loop.h"
+#include "engine/hang/judge.h"
 #include "model/rank_report.h"
 
 namespace sickbay::agent {
@@ -73,6 +74,7 @@ class RankLooksTest : public testing::Test {
     if (!waits) (begins ? rank.rounds.front() : rank.rounds.back()).stacks = {1};
     if (!returns.empty()) rank.returns = {{7, 0x40, 1400ms, call_returns, ""}};
     look.ranks.push_back(rank);
+    if (silent) look.socket_bytes = 0;
     return look;
   }
   Result<RankLook> all_go_on() const {
@@ -101,6 +103,7 @@ class RankLooksTest : public testing::Test {
   std::string call;               ///< of MPI, that the rank is in while it goes on
   std::int64_t call_returns = 0;  ///< what is counted of them
   bool waits = true, broken = false;
+  bool silent = false;  ///< nothing goes over its connections
   bool begins = false;  ///< while it goes on: its last two rounds look as if it waited
   Micros cpu{5000}, glance_cpu{3000};
   RankLooks looks;
@@ -177,9 +180,9 @@ TEST_F(RankLooksTest, WhileItGoesOnGlancesDo) {
   cpu = 22ms;
   looks.take(told(1, {{17, 1000}}));
   pass(600s);
-  EXPECT_GE(whole, 9) << "each 60 s: a program may have begun beside it";
-  EXPECT_LE(whole, 11);
-  EXPECT_LE(glances.size(), 12u) << "one program makes all glances between, and the look behind them";
+  EXPECT_GE(whole, 10) << "each 60 s: a program may have begun beside it";
+  EXPECT_LE(whole, 13);
+  EXPECT_LE(glances.size(), 14u) << "one program makes all glances between, and the look behind them";
   EXPECT_GE(glanced, 250) << "each 2 s: it may hang next";
   EXPECT_EQ(glances[1], (std::vector<std::vector<std::int64_t>>{{7}}));
   // Reports go on, or sickbayd would not know what to think of this node.
@@ -194,8 +197,31 @@ TEST_F(RankLooksTest, WhatAProgramDoesAtItsStartIsNotBelievedForAMinute) {
   EXPECT_TRUE(asked.empty()) << "it has hardly begun";
   pass(16s);
   EXPECT_EQ(whole, 2);
+  pass(20s);
+  EXPECT_EQ(whole, 3);
   pass(50s);
+  EXPECT_EQ(whole, 4);
+}
+
+// By then it asks for what does not come, and its limit may be a few minutes.
+TEST_F(RankLooksTest, WhoBeginsLateToAskIsToldOfSoon) {
+  const auto nowhere = [&] {
+    return Micros(reports.back()["report"]["groups"].items()[0]["nowhere_us"].as_int());
+  };
+  waits = false;
+  silent = true;
+  call = "PMPI_Send";
+  looks.take(told(1, {{17, 1000}}));
+  pass(16s);
   EXPECT_EQ(whole, 2);
+  call = "PMPI_Test";
+  pass(100s);
+  EXPECT_GE(nowhere(), hang::Policy().doubtful);
+  // Once it is told of, as rarely as ever.
+  const int before = whole;
+  pass(600s);
+  EXPECT_GE(nowhere(), 600s);
+  EXPECT_LE(whole - before, 11);
 }
 
 TEST_F(RankLooksTest, GlancesThatEndEarlyAreMadeOn) {
@@ -203,8 +229,8 @@ TEST_F(RankLooksTest, GlancesThatEndEarlyAreMadeOn) {
   lets_go = true;
   looks.take(told(1, {{17, 1000}}));
   pass(600s);
-  EXPECT_GE(whole, 9);
-  EXPECT_LE(whole, 11);
+  EXPECT_GE(whole, 10);
+  EXPECT_LE(whole, 13);
   EXPECT_GE(glanced, 250);
 }
 
@@ -298,7 +324,7 @@ TEST_F(RankLooksTest, ADearLookIsMadeRarelyAlsoWhileItGoesOn) {
   cpu = glance_cpu = 200ms;
   looks.take(told(1, {{17, 1000}}));
   pass(120s);
-  EXPECT_LE(whole, 3) << "a hundredth of a processor";
+  EXPECT_LE(whole, 4) << "a hundredth of a processor";
 }
 
 TEST_F(RankLooksTest, ALookThatFailsIsToldAndTriedAgain) {
