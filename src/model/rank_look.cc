@@ -53,12 +53,15 @@ Json rank_json(const Rank& r) {
   for (const RankRound& one : r.rounds) {
     Json taken = Json::array();
     for (const std::uint32_t i : one.stacks) taken.push(i);
+    Json threads = Json::array();
+    for (const std::int64_t tid : one.threads) threads.push(tid);
     rounds.push(Json::object({{"at", to_micros(one.at)},
                               {"state", std::string(1, one.state)},
                               {"cpu_us", one.cpu_us},
                               {"switches", one.switches},
                               {"io_bytes", one.io_bytes},
                               {"stacks", std::move(taken)},
+                              {"threads", std::move(threads)},
                               {"why", one.why}}));
   }
   for (const RankStack& one : r.stacks) {
@@ -148,6 +151,8 @@ Result<Rank> read_rank(const Json& json) {
     round.io_bytes = one["io_bytes"].as_int(-1);
     round.why = plain_name(one["why"].as_string(), kMostLookName);
     if (one["stacks"].size() > kMostThreads) return no_look("a round has too many stacks");
+    if (one["threads"].size() > one["stacks"].size()) return no_look("a round names threads without a stack");
+    for (const Json& tid : one["threads"].items()) round.threads.push_back(tid.as_int());
     for (const Json& place : one["stacks"].items()) {
       const std::int64_t i = place.as_int(-1);
       // The child has read users' memory: what it prints is checked like any other text from outside.

@@ -56,6 +56,7 @@ struct RankRound {
   std::int64_t io_bytes = -1;  ///< read and written by calls; -1 not readable
   /// Places in Rank::stacks: its first thread's, then those of other threads that use the processor.
   std::vector<std::uint32_t> stacks;
+  std::vector<std::int64_t> threads;  ///< whose each of them is; may be shorter, where that is not known
   std::string why;  ///< why there is no stack of its first thread; "" where there is, or none was wanted
   friend bool operator==(const RankRound&, const RankRound&) = default;
 };

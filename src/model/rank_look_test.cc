@@ -23,8 +23,8 @@ RankLook example() {
   r.others = {{4713, "clock_nanosleep", 1}, {4714, "", -1}};
   r.others_seen = true;
   r.others_left = 2;
-  r.rounds = {{from_micros(5), 'R', 100, 7, 12, {0, 1}, ""},
-              {from_micros(6), 'T', 100, 7, -1, {}, "it is stopped"}};
+  r.rounds = {{from_micros(5), 'R', 100, 7, 12, {0, 1}, {4711, 4713}, ""},
+              {from_micros(6), 'T', 100, 7, -1, {}, {}, "it is stopped"}};
   RankLook look;
   look.ranks = {r};
   look.unread = {{"rank 4", "it has ended"}};
@@ -54,7 +54,8 @@ TEST(RankLook, TextsThatAreNone) {
   for (const std::string& text :
        {std::string(), good.substr(0, good.size() - 1), good.substr(0, good.find('\n') + 1), last + last,
         "x\n" + last, no_digest, no_stack, "{\"rank\":-1}\n" + last,
-        "{\"rank\":1,\"rounds\":[{\"stacks\":[0]}]}\n" + last, "{\"rank\":1,\"size\":-2}\n" + last})
+        "{\"rank\":1,\"rounds\":[{\"stacks\":[0]}]}\n" + last,
+        "{\"rank\":1,\"rounds\":[{\"threads\":[7]}]}\n" + last, "{\"rank\":1,\"size\":-2}\n" + last})
     EXPECT_FALSE(parse_rank_look(text)) << text;
 }
 

@@ -236,9 +236,8 @@ class Look {
                          static_cast<double>(ticks_per_second());
     for (const ThreadTicks& t : other_threads(tree_, w.found.pid, kMostThreadsRead)) {
       w.ticks[t.tid] = t.ticks;
-      const auto was = before.find(t.tid);
-      if (!first && was != before.end() && static_cast<double>(t.ticks - was->second) >= least)
-        busy.push_back(t);
+      // (Of one that is new all of its time is since.)
+      if (!first && static_cast<double>(t.ticks - before[t.tid]) >= least) busy.push_back(t);
     }
     std::ranges::sort(busy, [&](const ThreadTicks& a, const ThreadTicks& b) {
       return a.ticks - before[a.tid] > b.ticks - before[b.tid];
@@ -320,7 +319,10 @@ class Look {
         continue;
       }
       if (i >= w.taken.size()) continue;
-      for (const std::size_t at : w.taken[i]) round.stacks.push_back(named(at));
+      for (const std::size_t at : w.taken[i]) {
+        round.stacks.push_back(named(at));
+        round.threads.push_back(snapshots_[at].tid);
+      }
     }
     for (std::size_t i = 0; i < w.others.size() && unwinder; ++i)
       if (w.others[i]) w.rank.others[i].stack = named(*w.others[i]);

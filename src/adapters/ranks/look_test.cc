@@ -113,6 +113,11 @@ TEST(Look, AThreadThatSpinsWhileTheFirstWaitsForIt) {
   }
   EXPECT_TRUE(found);
   EXPECT_THAT(path(rank, 0), HasSubstr(" < main"));
+  for (const RankRound& round : rank.rounds) {
+    ASSERT_EQ(round.threads.size(), round.stacks.size());
+    for (std::size_t i = 0; i < round.threads.size(); ++i)
+      EXPECT_EQ(round.threads[i] == target.pid(), i == 0);
+  }
 }
 
 TEST(Look, OneThatIsStoppedStaysSo) {

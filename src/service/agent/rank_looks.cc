@@ -47,10 +47,17 @@ std::vector<CallReturn> calls_of(const RankLook& look) {
     // (On a busy machine one does not stop in time for each round.)
     const auto last = std::find_if(rank.rounds.rbegin(), rank.rounds.rend(),
                                    [](const RankRound& round) { return !round.stacks.empty(); });
-    if (last != rank.rounds.rend()) add(rank, rank.pid, last->stacks.front());
+    std::map<std::int64_t, std::size_t> stacks;  // by thread
+    if (last != rank.rounds.rend()) {
+      stacks[rank.pid] = last->stacks.front();
+      // The first one may only wait for another one, which is in MPI: not to lose a look until that is known.
+      for (std::size_t i = 1; i < std::min(last->stacks.size(), last->threads.size()); ++i)
+        stacks[last->threads[i]] = last->stacks[i];
+    }
     for (const OtherThread& other : rank.others)
       if (other.tid != rank.pid && other.stack >= 0)
-        add(rank, other.tid, static_cast<std::size_t>(other.stack));
+        stacks[other.tid] = static_cast<std::size_t>(other.stack);
+    for (const auto& [tid, stack] : stacks) add(rank, tid, stack);
   }
   return calls;
 }
@@ -83,26 +90,32 @@ bool all_in_mpi(const RankLook& look) {
   });
 }
 
+// Of the threads that were looked at in a round the first one that is in MPI; null where none is.
+const RankStack* in_mpi(const Rank& rank, const RankRound& round) {
+  for (const std::uint32_t at : round.stacks)
+    if (rank.stacks[at].back != 0) return &rank.stacks[at];
+  return nullptr;
+}
+
 // Its last two rounds show it in one call, and it holds the same: it may have begun to wait while we looked.
 bool may_have_begun_to_wait(const Rank& rank) {
   if (rank.rounds.size() < 2) return false;
-  const RankRound &last = rank.rounds.back(), &before = rank.rounds[rank.rounds.size() - 2];
-  if (last.stacks.empty() || before.stacks.empty()) return false;
-  const RankStack &now = rank.stacks[last.stacks.front()], &then = rank.stacks[before.stacks.front()];
-  return now.back != 0 && now.back == then.back && now.held == then.held;
+  const RankStack *now = in_mpi(rank, rank.rounds.back()), *then = in_mpi(rank, rank.rounds.rbegin()[1]);
+  return now != nullptr && then != nullptr && now->back == then->back && now->held == then->held;
 }
 
 // The pause after which a next look at ranks that wait ends just when they have waited for long enough to be
-// told of: sooner it would be in vain, and the one behind it comes later.
+// told of: sooner it would be in vain, and the one behind it comes later.  Spare: for nodes that began to
+// look later than this one, for all must have seen it for so long at the same time.
 Micros until_long_enough(const RankReport& report, const RankLook& look) {
-  constexpr std::chrono::milliseconds kMost{1500}, kSpare{250};
+  constexpr std::chrono::milliseconds kMostPause{1800}, kSpare{600};
   Micros held = Micros::max();
   for (const RankGroup& g : report.groups)
     if (is_wait(g.standing)) held = std::min(held, g.held);
   if (held == Micros::max() || look.ranks.empty() || look.ranks.front().rounds.empty()) return Micros(0);
   const auto& rounds = look.ranks.front().rounds;
   const Micros lasts = rounds.back().at - rounds.front().at;
-  return std::clamp<Micros>(hang::Policy().soon + kSpare - held - lasts, Micros(0), kMost);
+  return std::clamp<Micros>(hang::Policy().soon + kSpare - held - lasts, Micros(0), kMostPause);
 }
 
 // A program whose calls did return looked like one that waits, and will again.
@@ -239,7 +252,7 @@ void RankLooks::seen(JobId id, const Result<RankLook>& looked) {
     const Micros cost(looked->cpu_us);
     if (glance || job.waited == 0) pause = std::max<Micros>(pause, kGoesOnPause);
     if (!glance && job.waited > 0) pause = std::max(pause, until_long_enough(job.report, *looked));
-    if (!glance && (job.waited == 0 || job.waited >= kFirstLooks))
+    if (!glance && (job.waited == 0 ? job.whole_looks : job.waited) >= kFirstLooks)
       pause = std::max(pause, std::min<Micros>(kLongestPause, cost * kBudget));
   }
   RankReport report = job.report;

@@ -63,8 +63,8 @@ class RankLooks {
   std::size_t jobs() const { return jobs_.size(); }
 
   static constexpr int kBudget = 100;  ///< one part of so many of a processor: whole looks
-  /// At ranks that wait, before the budget holds: until the last node's look, up to two seconds later than
-  /// the first one's, has seen them wait for four.
+  /// Of a job, and at ranks that wait, before the budget holds: until the last node's look, up to two seconds
+  /// later than the first one's, has seen them wait for four.
   static constexpr std::size_t kFirstLooks = 5;
   static constexpr std::chrono::seconds kLongestPause{30}, kTellAnyway{15};
   static constexpr std::chrono::seconds kGoesOnPause{2};  ///< between glances: it may hang next

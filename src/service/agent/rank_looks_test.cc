@@ -73,6 +73,17 @@ class RankLooksTest : public testing::Test {
     rank.stacks.push_back(stack);
     if (!waits) (begins ? rank.rounds.front() : rank.rounds.back()).stacks = {1};
     if (!returns.empty()) rank.returns = {{7, 0x40, 1400ms, call_returns, ""}};
+    // The first thread only waits for another one, which is in the call.
+    if (other > 0) {
+      RankStack joins;
+      joins.frames = {{"pthread_join", "libc.so.6", false}, {"main", "a.out", true}};
+      rank.stacks.push_back(joins);
+      for (RankRound& round : rank.rounds) {
+        round.stacks.insert(round.stacks.begin(), 2);
+        round.state = 'S';
+        round.threads = {7, other};
+      }
+    }
     look.ranks.push_back(rank);
     if (silent) look.socket_bytes = 0;
     return look;
@@ -103,8 +114,9 @@ class RankLooksTest : public testing::Test {
   std::string call;               ///< of MPI, that the rank is in while it goes on
   std::int64_t call_returns = 0;  ///< what is counted of them
   bool waits = true, broken = false;
-  bool silent = false;  ///< nothing goes over its connections
-  bool begins = false;  ///< while it goes on: its last two rounds look as if it waited
+  std::int64_t other = 0;  ///< a thread that MPI is called in, and the first one is not; 0: none is
+  bool silent = false;     ///< nothing goes over its connections
+  bool begins = false;     ///< while it goes on: its last two rounds look as if it waited
   Micros cpu{5000}, glance_cpu{3000};
   RankLooks looks;
 };
@@ -296,6 +308,15 @@ TEST_F(RankLooksTest, WhoMayHaveBegunToWaitIsLookedAtSoonOnce) {
   pass(600s);
   EXPECT_LE(whole, 22);
   EXPECT_GE(glanced, 240);
+}
+
+// Its thread is known from the first look on: not to lose the second one.
+TEST_F(RankLooksTest, AThreadThatWaitsForTheFirstOneIsCounted) {
+  other = 9;
+  looks.take(told(1, {{17, 1000}}));
+  pass(6s);
+  ASSERT_GE(proofs.size(), 2u);
+  EXPECT_EQ(returns, (std::vector<CallReturn>{{7, 9, 0x40}}));
 }
 
 TEST_F(RankLooksTest, WhoSeemsToWaitIsLookedAtMoreClosely) {
