@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 #include <random>
 
 #include "adapters/node/process_table.h"
@@ -88,23 +89,31 @@ bool runs_outside_mpi(std::int64_t pid, const std::vector<Mapped>& code, const G
   return true;
 }
 
-bool is_seen_to_go_on(const node::Tree& tree, std::int64_t pid, const GlanceOrder& order) {
+// MPI's code in each process, as it is mapped.  Kept from glance to glance: where a library lies does not
+// change, and to read the list took a fifth of each.
+using MpiCode = std::map<std::int64_t, std::vector<Mapped>>;
+
+const std::vector<Mapped>& mpi_code_of(const node::Tree& tree, std::int64_t pid, MpiCode& known) {
+  std::vector<Mapped>& code = known[pid];
+  if (code.empty())
+    for (Mapped& one : mapped_by(tree, pid))
+      if (one.executable && is_mpi_library(one.path)) code.push_back(std::move(one));
+  return code;
+}
+
+bool is_seen_to_go_on(const node::Tree& tree, std::int64_t pid, const GlanceOrder& order, MpiCode& known) {
   const auto stat = node::process_stat(tree, std::to_string(pid));
   // The user's own, and the one that was seen: a number may be another process's by now.
   if (!stat || !is_theirs(pid, order.uid)) return false;
   if (stat->started > order.seen.time_since_epoch().count() / (1'000'000 / ticks_per_second())) return false;
   // Nothing is said of a program that has MPI linked in: its variables change with each poll.
-  std::vector<Mapped> code;
-  for (Mapped& one : mapped_by(tree, pid))
-    if (one.executable && is_mpi_library(one.path)) code.push_back(std::move(one));
+  const std::vector<Mapped>& code = mpi_code_of(tree, pid, known);
   if (code.empty()) return false;
   // Who is known to be in MPI mostly is asked first whether it leaves it: for that nobody is stopped.
   return leaves_its_calls(pid, order) || (stat->state == 'R' && runs_outside_mpi(pid, code, order));
 }
 
-}  // namespace
-
-bool surely_goes_on(const node::Tree& tree, const GlanceOrder& order) {
+bool surely_go_on(const node::Tree& tree, const GlanceOrder& order, MpiCode& known) {
   // One rank of each program is enough: the whole program then goes on.
   for (const std::vector<std::int64_t>& ranks : order.programs) {
     if (ranks.empty()) return false;
@@ -112,18 +121,26 @@ bool surely_goes_on(const node::Tree& tree, const GlanceOrder& order) {
                       most = std::min(order.most, ranks.size());
     bool found = false;
     for (std::size_t i = 0; i < most && !found; ++i)
-      found = is_seen_to_go_on(tree, ranks[(first + i) % ranks.size()], order);
+      found = is_seen_to_go_on(tree, ranks[(first + i) % ranks.size()], order, known);
     if (!found) return false;
   }
   return !order.programs.empty();
+}
+
+}  // namespace
+
+bool surely_goes_on(const node::Tree& tree, const GlanceOrder& order) {
+  MpiCode known;
+  return surely_go_on(tree, order, known);
 }
 
 GlancesEnd glance_for(const node::Tree& tree, const GlanceOrder& order, std::chrono::milliseconds again,
                       std::chrono::milliseconds last) {
   const pid_t parent = ::getppid();
   const auto end = Clock::now() + last;
+  MpiCode known;
   for (auto next = Clock::now();;) {
-    if (!surely_goes_on(tree, order)) return GlancesEnd::cannot_say;
+    if (!surely_go_on(tree, order, known)) return GlancesEnd::cannot_say;
     // A thread that stops only now would stand until the next glance.
     if (let_go() > 0) return GlancesEnd::early;
     next = std::max(next + again, Clock::now());

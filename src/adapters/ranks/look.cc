@@ -192,6 +192,10 @@ class Look {
     at_ = uptime();
     for (Watched& w : ranks_) {
       RankRound now = count(tree_, w.found, at_ = uptime());
+      // A stopped one that we have let go waits for a processor to stop again: it has done nothing since.
+      if (now.state == 'R' && !w.rank.rounds.empty() && w.rank.rounds.back().state == 'T' &&
+          w.rank.rounds.back().cpu_us == now.cpu_us)
+        now.state = 'T';
       std::vector<std::size_t> taken;
       if (now.state != 'X' && order_.stacks) {
         if (!w.stacks)

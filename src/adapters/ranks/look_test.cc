@@ -131,10 +131,8 @@ TEST(Look, OneThatIsStoppedStaysSo) {
   EXPECT_EQ(rank.rounds[0].state, 'T');
   EXPECT_EQ(rank.rounds[1].state, 'T');
   EXPECT_THAT(path(rank, 1), HasSubstr("spinning_here < main"));
-  const node::Tree tree("/");
-  const auto stat = node::process_stat(tree, std::to_string(target.pid()));
-  ASSERT_TRUE(stat);
-  EXPECT_EQ(stat->state, 'T');
+  // (On a busy machine it waits for a processor to stop again.)
+  EXPECT_TRUE(target.stands());
 }
 
 TEST(Look, OneThatDidNotStopInTimeIsNotFoundStopped) {

@@ -69,6 +69,10 @@ class Target {
   bool sleeps() const {
     return until([](const node::ProcessStat& stat) { return stat.state == 'S'; });
   }
+  /// Waits until it is stopped.
+  bool stands() const {
+    return until([](const node::ProcessStat& stat) { return stat.state == 'T'; });
+  }
   FoundRanks found() const {
     const node::Tree tree("/");
     node::ProcessTable table(tree);

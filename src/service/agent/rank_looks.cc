@@ -180,7 +180,7 @@ Micros RankLooks::whole_every(const Job& job) {
     if (g.standing != Standing::ended) nowhere = std::min(nowhere, g.nowhere);
   // Once it was told of, more looks would only cost.
   if (nowhere > Micros(0) && nowhere < hang::Policy().doubtful) return kWholeInDoubt;
-  constexpr std::size_t kMostDoublings = 3;
+  constexpr std::size_t kMostDoublings = 4;
   static_assert(kWholeAfterFirst * (1 << kMostDoublings) >= kWholeEvery);
   const auto doublings = std::min(kMostDoublings, std::max<std::size_t>(job.whole_looks, 1) - 1);
   return std::min<Micros>(kWholeEvery, kWholeAfterFirst * (std::int64_t{1} << doublings));

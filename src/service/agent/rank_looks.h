@@ -67,8 +67,8 @@ class RankLooks {
   /// later than the first one's, has seen them wait for four.
   static constexpr std::size_t kFirstLooks = 5;
   static constexpr std::chrono::seconds kLongestPause{30}, kTellAnyway{15};
-  static constexpr std::chrono::seconds kGoesOnPause{2};  ///< between glances: it may hang next
-  static constexpr std::chrono::seconds kWholeEvery{60};  ///< between two whole looks, at the most
+  static constexpr std::chrono::seconds kGoesOnPause{2};   ///< between glances: it may hang next
+  static constexpr std::chrono::seconds kWholeEvery{120};  ///< between two whole looks, at the most
   /// Behind the first one, then twice that, and so on: what a program does at its start is soon over, and
   /// nobody knows when.
   static constexpr std::chrono::seconds kWholeAfterFirst{10};
