@@ -39,10 +39,6 @@ bool all_go_on(const RankReport& report) {
 // The calls of MPI that the threads of a look's ranks were in, as far as they were told of.
 std::vector<CallReturn> calls_of(const RankLook& look) {
   std::vector<CallReturn> calls;
-  const auto add = [&](const Rank& rank, std::int64_t tid, std::size_t stack) {
-    const std::uint64_t back = rank.stacks[stack].back;
-    if (back != 0 && calls.size() < kMostReturns) calls.push_back({rank.pid, tid, back});
-  };
   for (const Rank& rank : look.ranks) {
     // (On a busy machine one does not stop in time for each round.)
     const auto last = std::find_if(rank.rounds.rbegin(), rank.rounds.rend(),
@@ -57,7 +53,10 @@ std::vector<CallReturn> calls_of(const RankLook& look) {
     for (const OtherThread& other : rank.others)
       if (other.tid != rank.pid && other.stack >= 0)
         stacks[other.tid] = static_cast<std::size_t>(other.stack);
-    for (const auto& [tid, stack] : stacks) add(rank, tid, stack);
+    for (const auto& [tid, stack] : stacks) {
+      const std::uint64_t back = rank.stacks[stack].back;
+      if (back != 0 && calls.size() < kMostReturns) calls.push_back({rank.pid, tid, back});
+    }
   }
   return calls;
 }
