@@ -23,7 +23,9 @@
 #   SICKBAY_VERIFY_WATCH     options of the watch          (--silence 30)
 #   SICKBAY_VERIFY_FOLDER    the folder of the job that failed: is it there (that of this job)
 #   SICKBAY_VERIFY_MPI       srun --mpi of the last step (pmi2)
+#   SICKBAY_VERIFY_HOLD      keep the nodes for so many seconds from the begin on, though all is said (0)
 # Exit code: 0 all well, 1 a wrong result or a dead rank, 3 right but slow.
+began=$(date +%s)
 program=${SICKBAY_VERIFY:-sickbay-verify}
 limit=${SICKBAY_VERIFY_LIMIT:-4}
 # UCX catches signals to print stacks; here only how a rank died is of interest, and srun tells that.
@@ -128,6 +130,9 @@ elif [ "$nodes" -ge 2 ]; then
   unmeasured="only $count of $nodes nodes came to the end of their own test"
 fi
 [ -z "$unmeasured" ] || echo "sickbay-verify: the network was not measured: $unmeasured" >&2
+
+# What would begin here begins elsewhere meanwhile: does it live there?
+[ "${SICKBAY_VERIFY_HOLD:-0}" -eq 0 ] || sleep "$((SICKBAY_VERIFY_HOLD - ($(date +%s) - began)))" 2>/dev/null || true
 
 ended=$(printf '%s\n' "$alone" "$reach" "$pairs" | grep -c '"phase":"done"')
 case "$alone$reach$pairs" in *'"ok":false'*) exit 1 ;; esac

@@ -86,6 +86,11 @@ struct JobHandle {
   static JobHandle from_json(const Json& json);
 };
 
+struct ReleaseOrder {
+  JobHandle job;
+  bool first = false;  ///< before everybody else in the queue (Slurm's highest priority)
+};
+
 struct RefreshOrder {
   std::vector<JobId> jobs;    ///< watched ones
   std::vector<JobId> arrays;  ///< job arrays of which all records are wanted
@@ -152,7 +157,8 @@ class ResourceManager {
   /// submitted for no user (rounds of verification, "p3.v1").  One query of slurmctld for all jobs.
   virtual void waiting(Done<std::vector<WaitingJobs>> done) = 0;
   /// Lets a held job start.  Done already: ok.  Errors: not_found (no such job, or a stranger has its id).
-  virtual void release(JobHandle job, Done<bool> done) = 0;
+  /// Where Slurm does not let it go first it has its usual place.
+  virtual void release(ReleaseOrder order, Done<bool> done) = 0;
   /// Ends a job (pending or running).  Ended or gone already: ok, with false.  A stranger's job: not_found.
   virtual void cancel(JobHandle job, Done<bool> done) = 0;
   /// Puts a job back into the queue, as a whole.  Its owner stays its owner.  Nodes can be kept away from a

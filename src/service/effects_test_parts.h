@@ -48,7 +48,7 @@ class Manager final : public ResourceManager {
     cluster_.dependents(std::move(order), done);
   }
   void waiting(Done<std::vector<WaitingJobs>> done) override { cluster_.waiting(done); }
-  void release(JobHandle job, Done<bool> done) override { cluster_.release(std::move(job), done); }
+  void release(ReleaseOrder order, Done<bool> done) override { cluster_.release(std::move(order), done); }
   void cancel(JobHandle job, Done<bool> done) override { cluster_.cancel(std::move(job), done); }
   void begin_now(JobHandle job, Done<bool> done) override { cluster_.begin_now(std::move(job), done); }
   void requeue(RequeueOrder o, Done<Requeued> done) override { cluster_.requeue(std::move(o), done); }

@@ -88,7 +88,8 @@ struct Wish {
   /// The longest time between two looks at the nodes; nothing: nodes need not be looked at.  Watched jobs are
   /// looked at as often as the configuration says, and nodes with them.
   std::optional<Micros> nodes_every;
-  /// `nodes_every` may be under the configured floor: users' jobs wait for it (decisions.md 20).
+  /// `nodes_every` and `all_jobs` may be under the configured floor: users' jobs wait for it, or die
+  /// (decisions.md 20).
   bool despite_floor = false;
   /// The longest time between two looks at all running jobs in which a node may be replaced, told of as
   /// `job_seen` of "j17" (service/watch_nonstop.h); nothing: they need not be looked at.

@@ -86,7 +86,9 @@ Watch::Wishes Watch::wishes() const {
     if (wish.nodes_every)
       all.nodes_every = std::min(
           all.nodes_every, wish.despite_floor ? *wish.nodes_every : std::max(*wish.nodes_every, floor_));
-    if (wish.all_jobs) all.all_every = std::min(all.all_every, std::max(*wish.all_jobs, floor_));
+    if (wish.all_jobs)
+      all.all_every =
+          std::min(all.all_every, wish.despite_floor ? *wish.all_jobs : std::max(*wish.all_jobs, floor_));
     if (wish.lives) all.lives = std::min(all.lives, *wish.lives);
     all.queue = all.queue || wish.queue;
     all.boots = all.boots || wish.boots;

@@ -80,7 +80,7 @@ class Contract : public ContractTest {
     return handles.back();
   }
   Result<bool> release(const JobHandle& job) {
-    return ask<bool>([&](auto done) { manager().release(job, std::move(done)); });
+    return ask<bool>([&](auto done) { manager().release({job}, std::move(done)); });
   }
   Result<bool> cancel(const JobHandle& job) {
     return ask<bool>([&](auto done) { manager().cancel(job, std::move(done)); });

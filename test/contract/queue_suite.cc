@@ -32,6 +32,28 @@ class Queue : public ContractTest {
       }
     return jobs;
   }
+  /// V on that node, as a round begins it.
+  JobHandle submitted_v(const std::string& node, bool last) {
+    VerificationOrder order;
+    order.key = "p" + std::to_string(to_unix_seconds(cluster->loop().now())) + ".v1";
+    order.nodes = {node};
+    order.script = "#!/bin/bash\n#SIM run=1s\nexit 0\n";
+    order.environment = {"PATH=/usr/local/bin:/usr/bin:/bin"};
+    order.output_dir = cluster->folder() + "/verify";
+    order.last = last;
+    const auto made =
+        ask<Submitted>([&](auto done) { manager().submit_verification(order, std::move(done)); });
+    EXPECT_TRUE(made) << made.error().line();
+    if (!made) return {};
+    handles.push_back({.job_id = made->job_id,
+                       .uid = cluster->verification_uid(),
+                       .submit = made->submit,
+                       .key = order.key});
+    return handles.back();
+  }
+  bool release(const JobHandle& job, bool first) {
+    return ask<bool>([&](auto done) { manager().release({job, first}, std::move(done)); }).value_or(false);
+  }
 };
 
 // One that is held waits for no node.  V of a round waits behind everybody, and keeps nobody away.
@@ -41,27 +63,34 @@ TEST_F(Queue, CountsWhoWaitsForNodes) {
   const JobId runs = user_job({"-N1", "--exclusive", "-t5", "-w", node});
   ASSERT_TRUE(until([&] { return seen(runs).state == "RUNNING"; }));
   user_job({"-N1", "-t5", "--hold"});
-  VerificationOrder order;
-  order.key = "p" + std::to_string(to_unix_seconds(cluster->loop().now())) + ".v1";
-  order.nodes = {node};
-  order.script = "#!/bin/bash\n#SIM run=1s\nexit 0\n";
-  order.environment = {"PATH=/usr/local/bin:/usr/bin:/bin"};
-  order.output_dir = cluster->folder() + "/verify";
-  order.last = true;
-  const auto v =
-      ask<Submitted>([&](auto done) { cluster->manager().submit_verification(order, std::move(done)); });
-  ASSERT_TRUE(v) << v.error().line();
-  handles.push_back(
-      {.job_id = v->job_id, .uid = cluster->verification_uid(), .submit = v->submit, .key = order.key});
-  ASSERT_TRUE(ask<bool>([&](auto done) { cluster->manager().release(handles.back(), std::move(done)); }));
-  EXPECT_TRUE(until([&] { return seen(v->job_id).reason != "None"; }));
+  const JobHandle v = submitted_v(node, true);
+  ASSERT_TRUE(release(v, false));
+  EXPECT_TRUE(until([&] { return seen(v.job_id).reason != "None"; }));
   EXPECT_EQ(waiting(), 0U);
   const JobId waits = user_job({"-N1", "--exclusive", "-t5", "-w", node});
   EXPECT_TRUE(until([&] { return waiting() == 1; }));
   // Whoever came first: the user's job goes before V.
   ASSERT_TRUE(ask<bool>([&](auto done) { cluster->manager().cancel(handles.front(), std::move(done)); }));
   EXPECT_TRUE(until([&] { return seen(waits).state == "RUNNING"; }));
-  EXPECT_EQ(seen(v->job_id).state, "PENDING");
+  EXPECT_EQ(seen(v.job_id).state, "PENDING");
+}
+
+// V on a node under suspicion: whoever waits for that node, and would die there, comes behind it; who waits
+// for another one does not.
+TEST_F(Queue, WhoIsReleasedToBeFirstGoesBeforeWhoWaitsLonger) {
+  const std::string node = cluster->nodes().front();
+  const JobId runs = user_job({"-N1", "--exclusive", "-t5", "-w", node});
+  ASSERT_TRUE(until([&] { return seen(runs).state == "RUNNING"; }));
+  const JobId waits = user_job({"-N1", "--exclusive", "-t5", "-w", node});
+  EXPECT_TRUE(until([&] { return waiting() == 1; }));
+  const JobHandle v = submitted_v(node, false);
+  ASSERT_TRUE(release(v, true));
+  const JobId elsewhere = user_job({"-N1", "--exclusive", "-t5", "-x", node});
+  EXPECT_TRUE(until([&] { return seen(elsewhere).state == "RUNNING"; }));
+  ASSERT_TRUE(ask<bool>([&](auto done) { cluster->manager().cancel(handles.front(), std::move(done)); }));
+  EXPECT_TRUE(until([&] { return seen(v.job_id).state == "COMPLETED"; }));
+  EXPECT_TRUE(until([&] { return seen(waits).state == "RUNNING"; }));
+  EXPECT_LE(seen(v.job_id).end, seen(waits).start);
 }
 
 }  // namespace

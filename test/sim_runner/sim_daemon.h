@@ -35,7 +35,9 @@ class TimedManager : public ResourceManager {
   void find(std::string key, std::uint32_t uid, Done<std::vector<JobInfo>> done) override {
     manager_.find(std::move(key), uid, std::move(done));
   }
-  void release(JobHandle job, Done<bool> done) override { manager_.release(std::move(job), std::move(done)); }
+  void release(ReleaseOrder order, Done<bool> done) override {
+    manager_.release(std::move(order), std::move(done));
+  }
   void cancel(JobHandle job, Done<bool> done) override { manager_.cancel(std::move(job), std::move(done)); }
   void begin_now(JobHandle job, Done<bool> done) override {
     manager_.begin_now(std::move(job), std::move(done));

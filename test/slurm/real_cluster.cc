@@ -113,7 +113,7 @@ Result<Snapshot> RealCluster::refresh(std::vector<JobId> jobs) {
   return await<Snapshot>([&](auto done) { cluster_->refresh({.jobs = jobs, .arrays = {}}, done); });
 }
 Result<bool> RealCluster::release(const JobHandle& job) {
-  return await<bool>([&](auto done) { cluster_->release(job, done); });
+  return await<bool>([&](auto done) { cluster_->release({job}, done); });
 }
 Result<bool> RealCluster::cancel(const JobHandle& job) {
   return await<bool>([&](auto done) { cluster_->cancel(job, done); });

@@ -110,7 +110,7 @@ class SimCluster final : public ResourceManager, public NodeReplacement {
   void find(std::string key, std::uint32_t uid, Done<std::vector<JobInfo>> done) override;
   void dependents(DependentsOrder order, Done<std::vector<Dependent>> done) override;
   void waiting(Done<std::vector<WaitingJobs>> done) override;
-  void release(JobHandle job, Done<bool> done) override;
+  void release(ReleaseOrder order, Done<bool> done) override;
   void cancel(JobHandle job, Done<bool> done) override;
   void begin_now(JobHandle job, Done<bool> done) override;
   void requeue(RequeueOrder order, Done<Requeued> done) override;

@@ -38,7 +38,7 @@ class SimClusterTest : public testing::Test {
     order.output_dir = "/v";
     cluster.submit_verification(order, [&](Result<Submitted> s) {
       job_id = s->job_id;
-      cluster.release({.job_id = job_id, .uid = 0, .key = "c1.v1.a1"}, [](Result<bool>) {});
+      cluster.release({{.job_id = job_id, .uid = 0, .key = "c1.v1.a1"}}, [](Result<bool>) {});
     });
     EXPECT_TRUE(loop.run_while([&] { return job_id == 0 || !over(job_id); }));
     return *cluster.job(job_id);

@@ -69,15 +69,16 @@ void SimCluster::find(std::string key, std::uint32_t uid, Done<std::vector<JobIn
   });
 }
 
-void SimCluster::release(JobHandle handle, Done<bool> done) {
-  answer<bool>("release", std::move(done), [this, handle = std::move(handle)]() -> Result<bool> {
-    const auto job = job_of(handle);
+void SimCluster::release(ReleaseOrder order, Done<bool> done) {
+  answer<bool>("release", std::move(done), [this, order = std::move(order)]() -> Result<bool> {
+    const auto job = job_of(order.job);
     if (!job) return fail(job.error());
     if (!(*job)->info.held) return false;
     (*job)->info.held = false;
     (*job)->info.reason = "None";
     (*job)->released = loop_.now();
-    queue_.insert(handle.job_id);
+    if (order.first) (*job)->priority = kTopPriority, priorities_ = true;
+    queue_.insert(order.job.job_id);
     schedule_soon();
     return true;
   });

@@ -13,8 +13,6 @@
 namespace sickbay::sim {
 namespace {
 
-constexpr int kDonorPriority = 1'000'000;  // before all
-
 NodeSet set_of(const RunningJob& job) { return {job.nodes, job.cpus_per_node}; }
 
 }  // namespace
@@ -118,7 +116,7 @@ Result<Donor> SimCluster::make_donor(const DonorOrder& order) {
   made->info.work_dir = job.info.work_dir;
   made->script = "#!/bin/sh\n#SIM hang\n";
   made->expands = job.info.job_id;
-  made->priority = kDonorPriority;
+  made->priority = kTopPriority;
 
   // The owner is a user of the pool for the length of this call.
   const auto pool = std::find_if(reservations_.begin(), reservations_.end(),

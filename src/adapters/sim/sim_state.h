@@ -9,6 +9,7 @@
 
 namespace sickbay::sim {
 
+inline constexpr int kTopPriority = 1'000'000;           ///< before all; users' jobs have 0
 inline constexpr JobId kFirstBackgroundId = 40'000'000;  ///< far from ids that a crash gives again
 
 /// Slurm's stamps are whole seconds.

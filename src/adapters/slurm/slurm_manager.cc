@@ -60,7 +60,9 @@ class SlurmCluster final : public ResourceManager {
   void find(std::string key, std::uint32_t uid, Done<std::vector<JobInfo>> done) override;
   void dependents(DependentsOrder order, Done<std::vector<Dependent>> done) override;
   void waiting(Done<std::vector<WaitingJobs>> done) override;
-  void release(JobHandle job, Done<bool> done) override { yes_no("release", job.to_json(), std::move(done)); }
+  void release(ReleaseOrder order, Done<bool> done) override {
+    yes_no("release", order.job.to_json().set("first", order.first), std::move(done));
+  }
   void cancel(JobHandle job, Done<bool> done) override { yes_no("cancel", job.to_json(), std::move(done)); }
   void begin_now(JobHandle job, Done<bool> done) override {
     yes_no("begin_now", job.to_json(), std::move(done));

@@ -11,6 +11,7 @@
 #include "engine/blackhole/summary.h"
 #include "model/ids.h"
 #include "model/job.h"
+#include "model/verify_report.h"
 
 namespace sickbay::blackhole {
 namespace {
@@ -118,6 +119,20 @@ void take_outcomes(State& state, const Event& event, std::vector<std::string>& t
   touched = std::move(once);
 }
 
+// V's word on a node that is weighed.  That it passes there says nothing, for V needs less than jobs do.
+void take_verified(State& state, const Event& event, std::vector<std::string>& touched) {
+  for (const Json& said : event.body["results"].items()) {
+    const std::string& result = said["result"].as_string();
+    const auto it = state.nodes.find(said["node"].as_string());
+    if (it == state.nodes.end() || !may_convict(it->second) || !said["peer"].as_string().empty() ||
+        result == "unknown" || from_micros(event.body["began"].as_int()) < it->second.series.start)
+      continue;
+    it->second.series.verification_failed =
+        result == "failed" && verify_fault_from(said["fault"].as_string()) != VerifyFault::space;
+    touched.push_back(it->first);
+  }
+}
+
 // Who says that it is mended knows more: what was weighed is not weighed again.
 void mend(State& state, const std::string& name, TimePoint at) {
   Node node;
@@ -148,6 +163,8 @@ std::vector<std::string> apply(State& state, const cluster::View& view, const Ev
   std::vector<std::string> touched;
   if (event.kind == kJobsEnded) {
     take_outcomes(state, event, touched);
+  } else if (event.kind == kVerified) {
+    take_verified(state, event, touched);
   } else if (event.kind == kJobsKept) {
     // The summary is the whole state: events of jobs before it may be gone (doc/design/blackhole.md).
     state = state_from(event);
@@ -195,6 +212,7 @@ std::string canonical_text(const State& state) {
     list("passed", s.passed);
     list("since", s.passed_since);
     if (s.open()) text += fmt::format(" longest={} in_row={}", s.longest.count(), s.in_row);
+    if (s.verification_failed) text += " verification=failed";
     if (s.suspected != kNoTime)
       text += fmt::format(" suspected={} after={}", to_micros(s.suspected), s.suspected_after);
     text += "\n";

@@ -16,7 +16,7 @@ namespace {
 constexpr int kPasses = 3, kPassesOfOne = 10;
 
 // What a node that eats jobs has had at least, one after the other, and how long ago the last one.
-constexpr int kEaten = 3;
+constexpr int kEaten = 2;
 constexpr std::chrono::seconds kMoment{60};
 
 // It may be told yet that it is one.  (One voice gives half at most: no need to weigh what one user says.)
@@ -95,6 +95,7 @@ std::string sentence(const std::string& node, const Evidence& e) {
       fmt::format("; of the same kinds {} passed on other nodes ({} of them begun after the first failure)",
                   counted(e.kind_passed, "job"), e.since_passed);
   if (e.kind_failed > 0) text += fmt::format(", and {} failed there", e.kind_failed);
+  if (e.verification_failed) text += "; verification fails on it, too";
   return text;
 }
 

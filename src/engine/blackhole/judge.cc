@@ -119,11 +119,12 @@ struct Odds {
   double here;  // against three of them: that something is away everywhere is left out
 };
 
-// The odds for a black hole that kills with the chance `kills`.
-Odds odds_of(const Known& known, double kills) {
+// The odds for a black hole that kills with the chance `kills`; `said` is the logarithm of what V's word is
+// worth against a story in which the node is sound.
+Odds odds_of(const Known& known, double kills, double said) {
   // Half of what convicts, and half of what the mean over kKills may take away: two users can, one cannot.
   const double most_of_voice = (std::log(kConvicts) + std::log(2.0)) / 2 + 1e-6;
-  double all = 0;
+  double all = said;
   Counts here_all;
   struct Program {
     double odds = 0, if_hole = 0;
@@ -214,8 +215,10 @@ Evidence judge(const Recent& recent, const std::string& node, const Series& seri
   found.all_failed = static_cast<std::size_t>(known.all_since.failed);
   std::ranges::sort(found.examples);
   if (found.examples.size() > kMostExamples) found.examples.resize(kMostExamples);
+  found.verification_failed = series.verification_failed;
+  const double said = series.verification_failed ? std::log(kVerificationSays) : 0;
   // Both kinds of black holes are as likely.
-  const Odds most = odds_of(known, kKills[0]), some = odds_of(known, kKills[1]);
+  const Odds most = odds_of(known, kKills[0], said), some = odds_of(known, kKills[1], said);
   found.odds = ln_sum(most.all, some.all) - std::log(2.0);
   found.odds_here = ln_sum(most.here, some.here) - std::log(2.0);
   return found;
@@ -225,19 +228,21 @@ Json Evidence::to_json() const {
   Json jobs_json = Json::array();
   for (const JobId job : examples) jobs_json.push(job);
   // Whole numbers only: a text of the journal must be the same wherever it is written.
-  return Json::object({{"failed", jobs},
-                       {"users", users},
-                       {"passed", passed},
-                       {"jobs", std::move(jobs_json)},
-                       {"since", to_micros(since)},
-                       {"longest", static_cast<std::int64_t>(longest.count())},
-                       {"elsewhere", Json::object({{"passed", kind_passed},
-                                                   {"failed", kind_failed},
-                                                   {"passed_since", since_passed},
-                                                   {"failed_since", since_failed}})},
-                       {"all_since", Json::object({{"passed", all_passed}, {"failed", all_failed}})},
-                       {"odds_milli", static_cast<std::int64_t>(std::lround(odds * 1000))},
-                       {"odds_here_milli", static_cast<std::int64_t>(std::lround(odds_here * 1000))}});
+  Json json = Json::object({{"failed", jobs},
+                            {"users", users},
+                            {"passed", passed},
+                            {"jobs", std::move(jobs_json)},
+                            {"since", to_micros(since)},
+                            {"longest", static_cast<std::int64_t>(longest.count())},
+                            {"elsewhere", Json::object({{"passed", kind_passed},
+                                                        {"failed", kind_failed},
+                                                        {"passed_since", since_passed},
+                                                        {"failed_since", since_failed}})},
+                            {"all_since", Json::object({{"passed", all_passed}, {"failed", all_failed}})},
+                            {"odds_milli", static_cast<std::int64_t>(std::lround(odds * 1000))},
+                            {"odds_here_milli", static_cast<std::int64_t>(std::lround(odds_here * 1000))}});
+  if (verification_failed) json.set("verification", "failed");
+  return json;
 }
 
 Evidence Evidence::from_json(const Json& json) {
@@ -257,6 +262,7 @@ Evidence Evidence::from_json(const Json& json) {
   found.since_failed = size(json["elsewhere"]["failed_since"]);
   found.all_passed = size(json["all_since"]["passed"]);
   found.all_failed = size(json["all_since"]["failed"]);
+  found.verification_failed = json["verification"].as_string() == "failed";
   found.odds = static_cast<double>(json["odds_milli"].as_int()) / 1000;
   found.odds_here = static_cast<double>(json["odds_here_milli"].as_int()) / 1000;
   return found;

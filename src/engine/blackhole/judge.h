@@ -14,6 +14,9 @@
 //     everywhere       something all depend on is away: others fail elsewhere too, of what started since.
 //                      One in a hundred; as long as nobody has passed elsewhere since, it explains anything.
 //
+// That V, the verification program, failed on the node since speaks against the first three, for V is not
+// theirs; against the fourth it says nothing.
+//
 // A node that kills all, or six of ten: both are tried.  Odds are natural logarithms in here.
 // Source: doc/design/blackhole.md, "The test"; for sequential tests by likelihood ratios Wald 1945, for
 // looking after every outcome Ville's inequality.
@@ -37,6 +40,8 @@ inline constexpr double kConvicts = 1e5;
 inline constexpr double kSuspects = 1e3;
 /// Jobs of more nodes blame none of them: any other one may have been it.
 inline constexpr std::size_t kNarrow = 8;
+/// So many times as often V fails on a node that kills jobs as on one where the jobs are to blame.
+inline constexpr double kVerificationSays = 20;
 /// A running job counts as passed when it has lived for as long as any that failed here, and at least so
 /// long; or, where all of those were gone at once, kTimesAsLong as long.
 inline constexpr std::chrono::seconds kLives{10};
@@ -46,7 +51,7 @@ std::chrono::seconds outlives(std::chrono::seconds longest);
 
 /// The jobs on one node that are weighed: those that started since the first of them that failed.
 struct Series {
-  static constexpr int kFields = 11;  ///< base/state_archive.h
+  static constexpr int kFields = 12;  ///< base/state_archive.h
   TimePoint start = kNoTime;          ///< of that job; kNoTime: there is no series
   TimePoint clean = kNoTime;          ///< jobs that started before are of a series that has ended
   TimePoint last = kNoTime;           ///< when the last failure was told
@@ -58,6 +63,7 @@ struct Series {
   std::int64_t in_row = 0;                    ///< failures since the last pass
   std::int64_t suspected_after = 0;           ///< so many failures, when it heard so last
   std::chrono::seconds longest{0};            ///< any of those that failed lived
+  bool verification_failed = false;           ///< V's last word on it since, not for want of room
 
   bool open() const { return start != kNoTime; }
   std::int64_t failures() const;
@@ -65,7 +71,7 @@ struct Series {
 
 /// What was found about one node.
 struct Evidence {
-  static constexpr int kFields = 14;  ///< base/state_archive.h
+  static constexpr int kFields = 15;  ///< base/state_archive.h
   double odds = 0;                    ///< natural logarithm; over ln(kConvicts) it is a black hole
   double odds_here = 0;               ///< the same, if it is known that nothing is away everywhere
   std::size_t jobs = 0;               ///< that failed early on it since
@@ -77,6 +83,7 @@ struct Evidence {
   std::size_t kind_passed = 0, kind_failed = 0;    ///< elsewhere, of the kinds that failed here
   std::size_t since_passed = 0, since_failed = 0;  ///< and of those the jobs that started since
   std::size_t all_passed = 0, all_failed = 0;      ///< elsewhere since, of all kinds; of a sample
+  bool verification_failed = false;                ///< on it, too
 
   bool convicts() const;
   /// Worth an experiment: it would be as good as convicted if others passed elsewhere, and few failed there.

@@ -30,6 +30,7 @@ Json series_json(const Series& series) {
                        {"suspected_after", series.suspected_after},
                        {"in_row", series.in_row},
                        {"longest", static_cast<std::int64_t>(series.longest.count())},
+                       {"verification_failed", series.verification_failed},
                        {"kinds", std::move(kinds)},
                        {"failed", counts_json(series.failed)},
                        {"passed", counts_json(series.passed)},
@@ -46,6 +47,7 @@ Series series_from(const Json& json) {
   series.in_row = json["in_row"].as_int();
   series.suspected_after = json["suspected_after"].as_int();
   series.longest = std::chrono::seconds(json["longest"].as_int());
+  series.verification_failed = json["verification_failed"].as_bool();
   for (const Json& kind : json["kinds"].items())
     series.kinds.insert({static_cast<std::uint32_t>(kind["uid"].as_int()), kind["program"].as_string()});
   series.failed = counts_from(json["failed"]);

@@ -61,8 +61,7 @@ TEST(Suspicion, WhileItEatsYoungerJobsAreToldOf) {
   run(3, false, 1);
   EXPECT_FALSE(is_eating(world.state, world.now)) << "one got through";
   run(2, true, 3);
-  run(1, true, 3);
-  EXPECT_FALSE(is_eating(world.state, world.now)) << "two in a row";
+  EXPECT_FALSE(is_eating(world.state, world.now)) << "one in a row";
   run(3, true, 3);
   EXPECT_TRUE(is_eating(world.state, world.now));
   EXPECT_EQ(wants_lives(world.state, world.now), kLives) << "three seconds are not at once";
@@ -84,6 +83,39 @@ TEST(Suspicion, AFewJobsElsewhereConvict) {
   EXPECT_LE(passed, 4);
   EXPECT_TRUE(world.black("n1"));
   EXPECT_TRUE(suspicion_view(world.state, "n1").is_null());
+}
+
+// V needs less than jobs do: that it fails on the node, too, is worth some of them, and that it does not is
+// worth nothing.
+TEST(Suspicion, WhereVFailsTooFewerJobsConvict) {
+  const auto passed_until_black = [](const std::string& result, const std::string& fault, bool before) {
+    World world = healthy_day(3, 2);  // little is known of these programs
+    const TimePoint start = world.now;
+    for (int i = 0; i < 6; ++i) {
+      const std::uint32_t uid = 1 + static_cast<std::uint32_t>(i) % 3;
+      world.dies(uid, program_of(uid), "n1");
+    }
+    Event said = new_event(
+        "p1", kVerified,
+        Json::object(
+            {{"run", "p1.v1"},
+             {"began", to_micros(before ? start - std::chrono::minutes(1) : world.now)},
+             {"results", Json::array({Json::object(
+                             {{"node", "n1"}, {"peer", ""}, {"result", result}, {"fault", fault}})})}}));
+    world.take(std::move(said));
+    EXPECT_TRUE(world.alarms.empty()) << "something may be away everywhere";
+    int passed = 0;
+    for (; passed < 40 && !world.black("n1"); ++passed) {
+      const std::uint32_t uid = 1 + static_cast<std::uint32_t>(passed) % 3;
+      world.ok(uid, program_of(uid), "n2");
+    }
+    return passed;
+  };
+  const int alone = passed_until_black("unknown", "", false);
+  EXPECT_LT(passed_until_black("failed", "disk", false), alone) << alone;
+  EXPECT_EQ(passed_until_black("ok", "", false), alone);
+  EXPECT_EQ(passed_until_black("failed", "space", false), alone) << "a user's doing";
+  EXPECT_EQ(passed_until_black("failed", "disk", true), alone) << "of before";
 }
 
 // And where they fail there, too, it was not the node.

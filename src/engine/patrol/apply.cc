@@ -108,7 +108,13 @@ bool on_suspected(State& state, const cluster::View&, const Event& event) {
 
 // What jobs came to has told by now.
 bool on_black_hole(State& state, const cluster::View&, const Event& event) {
-  state.suspects.erase(std::string(node_of_subject(event.subject)));
+  const std::string node(node_of_subject(event.subject));
+  state.suspects.erase(node);
+  if (event.kind == kBlackHole && !state.rounds.empty()) {
+    // (Also of the last round, if that is over: while V had the node the others' jobs have passed.)
+    Round& round = state.rounds.rbegin()->second;
+    if (round.suspects.contains(node)) round.proven.insert(node);
+  }
   return false;
 }
 
@@ -148,6 +154,7 @@ bool on_intent(State& state, const cluster::View&, const Event& event) {
     run.id = *id;
     run.nodes = sorted_hosts(args["nodes"].as_strings());
     run.partition = args["partition"].as_string();
+    run.first = args["hold_s"].as_int() > 0;
     // From claimed to under V: the run holds them now.
     for (const std::string& node : run.nodes) round->taken.erase(node);
   } else if (Run* run = run_of_key(state, event.body["key"].as_string())) {
@@ -239,7 +246,12 @@ bool on_verified(State& state, const cluster::View&, const Event& event) {
 bool on_blames(State& state, const cluster::View&, const Event& event) {
   Run* run = run_of_key(state, event.body["run"].as_string());
   if (run == nullptr) return false;
-  for (const Json& found : event.body["faulty"].items()) run->blamed.insert(found["node"].as_string());
+  Round& round = state.rounds.at(run->id.round);
+  for (const Json& found : event.body["faulty"].items()) {
+    run->blamed.insert(found["node"].as_string());
+    const std::string& node = found["node"].as_string();
+    if (round.suspects.contains(node)) round.proven.insert(node);
+  }
   return true;
 }
 
@@ -352,17 +364,18 @@ std::string canonical_text(const State& state) {
     text += fmt::format("{} by {} asked {} closed {} [{}] budget {} stopped '{}' queue {} why '{}'\n",
                         r.name(), r.by, to_micros(r.asked_at), to_micros(r.closed_at),
                         fmt::join(r.named, ","), r.budget, r.stopped_by, r.queue_known, r.why);
+    for (const std::string& node : r.proven) text += fmt::format("  proven {}\n", node);
     for (const auto& [node, since] : r.suspects)
       text += fmt::format("  suspect {} {}{}\n", node, to_micros(since), r.for_suspects ? " alone" : "");
     for (const auto& [node, look] : r.taken) text += fmt::format("  taken {} {}\n", node, look);
     for (const auto& [node, said] : r.said) text += fmt::format("  said {} {}\n", node, said);
     for (const auto& [node, times] : r.vain) text += fmt::format("  vain {} {}\n", node, times);
     for (const Run& v : r.runs)
-      text +=
-          fmt::format("  {} [{}] {} {} {}{}{}{}{}{}{} released {} '{}' '{}' [{}] {}\n", v.id.text(),
-                      fmt::join(v.nodes, ","), v.partition, v.job.to_json().dump(), v.bound, v.release_asked,
-                      v.release_done, v.ended, v.output_read, v.told, v.yielded, to_micros(v.released_at),
-                      v.cancelled, v.refusal, fmt::join(v.blamed, ","), v.results.dump());
+      text += fmt::format("  {} [{}] {}{} {} {}{}{}{}{}{}{} released {} '{}' '{}' [{}] {}\n", v.id.text(),
+                          fmt::join(v.nodes, ","), v.partition, v.first ? " first" : "",
+                          v.job.to_json().dump(), v.bound, v.release_asked, v.release_done, v.ended,
+                          v.output_read, v.told, v.yielded, to_micros(v.released_at), v.cancelled, v.refusal,
+                          fmt::join(v.blamed, ","), v.results.dump());
   }
   for (const auto& [name, n] : state.nodes)
     text += fmt::format("patrol node {} passed {} said {} by {}: {} {}\n", name, to_micros(n.passed_at),

@@ -32,8 +32,11 @@ class Chooser {
       for (const auto& [name, node] : sight_.cluster.view.nodes) names.push_back(name);
     names = sorted_hosts(std::move(names));
     for (const Run& run : round_.runs)
-      if (!run.ended)
-        for (const std::string& name : run.nodes) hold(name);
+      for (const std::string& name : run.nodes) {
+        if (!run.ended) hold(name);
+        // (Also while its output is read.)
+        if (!run.settled() && !is_suspect(name)) other_taken_ = true;
+      }
     // What is held counts in all of its partitions: the breaker's share is of each.
     for (const auto& [name, look] : round_.taken) hold(name);
     // Those under suspicion first, then those that nobody has looked at for the longest time.
@@ -57,7 +60,7 @@ class Chooser {
  private:
   bool is_suspect(const std::string& name) const { return round_.suspects.contains(name); }
 
-  // What theirs is compared with should be in one run with it, so of the same partition.
+  // What shows that V is sound should be of the same partition.
   int place_in_line(const std::string& name) const {
     if (is_suspect(name)) return 0;
     if (!round_.for_suspects) return 1;
@@ -71,27 +74,23 @@ class Chooser {
     return beside ? 1 : 2;
   }
 
-  // In a round for suspects another node is taken with one of them; or, where V has failed on one and passed
-  // nowhere, after them, for that shows whether V is sound.  Suspects are chosen first, so how they stand is
-  // known.
+  // In a round for suspects another node is taken as soon as one of them is, and again as long as V has
+  // passed nowhere: that shows whether V is sound.  Suspects are chosen first, so how they stand is known.
   Choice choose_beside_suspects() {
     if (other_taken_) return {Standing::later, "one node beside them at a time"};
-    if (suspect_ready_) return {};
-    if (suspect_waits_) return {Standing::later, ""};
     for (const auto& [name, since] : round_.suspects) {
+      if (round_.proven.contains(name)) continue;
       const auto said = round_.said.find(name);
-      if (said != round_.said.end() && said->second == "failed" &&
-          !has_passed_elsewhere(state_, policy_, round_, name, now_))
-        return {};
+      const bool matters = held_.contains(name) || (said != round_.said.end() && said->second == "failed");
+      if (matters && !has_passed_elsewhere(state_, policy_, round_, name, now_)) return {};
     }
-    return {Standing::done, "not needed any more"};
+    return suspect_waits_ ? Choice{Standing::later, ""} : Choice{Standing::done, "not needed any more"};
   }
 
   // What a choice of a suspect means for the others.
   void note_suspect(Standing standing) {
-    if (standing == Standing::ready) suspect_ready_ = true;
-    if (standing == Standing::running || standing == Standing::claimed || standing == Standing::busy ||
-        standing == Standing::wanted || standing == Standing::breaker)
+    if (standing == Standing::ready || standing == Standing::running || standing == Standing::claimed ||
+        standing == Standing::breaker)
       suspect_waits_ = true;
   }
 
@@ -141,9 +140,11 @@ class Chooser {
     }
     if (const cluster::Claim* claim = sight_.cluster.claims.find(node_subject(name), now_))
       return {Standing::claimed, fmt::format("{} for {}", claim->holder, claim->by)};
-    for (const std::string& partition : node->partitions)
-      if (sight_.wanted.contains(partition))
-        return {Standing::wanted, "jobs wait for partition " + partition};
+    // (Those that wait for a suspect would die there: V goes before them.)
+    if (!is_suspect(name))
+      for (const std::string& partition : node->partitions)
+        if (sight_.wanted.contains(partition))
+          return {Standing::wanted, "jobs wait for partition " + partition};
     if (round_.for_suspects && !is_suspect(name))
       if (Choice choice = choose_beside_suspects(); choice.standing != Standing::ready) return choice;
     // A suspect is idle for moments only: what runs there is gone in one, and V stands in the queue for it.
@@ -178,7 +179,7 @@ class Chooser {
   const Round& round_;
   TimePoint now_;
   int left_ = 0, left_of_day_ = 0;
-  bool suspect_ready_ = false, suspect_waits_ = false, other_taken_ = false;
+  bool suspect_waits_ = false, other_taken_ = false;
   std::set<std::string> held_;
   std::map<std::string, std::size_t> in_;    ///< partition -> nodes under verification
   std::map<std::string, std::size_t> room_;  ///< partition -> how many may be

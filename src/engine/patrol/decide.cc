@@ -19,6 +19,10 @@
 namespace sickbay::patrol {
 namespace {
 
+// A V on a suspect keeps it for so long: till jobs that began elsewhere meanwhile have outlived those that
+// died on it (10 s at most where these are gone at once), four of them, one after the other.
+constexpr std::chrono::seconds kHold{30};
+
 // What keeps the node away passes by itself.
 bool may_be_taken_yet(Standing standing) {
   return standing == Standing::ready || standing == Standing::claimed || standing == Standing::busy ||
@@ -91,7 +95,7 @@ class Step {
 
   std::string why_end(const Run& run) {
     if (!round_.stopped_by.empty()) return "the round was stopped by " + round_.stopped_by;
-    if (const std::string partition = wanted(run.nodes); !partition.empty())
+    if (const std::string partition = run.first ? "" : wanted(run.nodes); !partition.empty())
       return "jobs wait for partition " + partition;
     // V that has begun is let end, as long as nobody waits: to end it would waste what it has done.
     if (!run.release_done || run.began()) return "";
@@ -120,7 +124,10 @@ class Step {
       args.set("why", why);
       return command(run, "cancel", verb::kCancel, std::move(args));
     }
-    if (!run.release_asked) command(run, "release", verb::kRelease, handle(run));
+    if (run.release_asked) return;
+    Json args = handle(run);
+    if (run.first) args.set("first", true);
+    command(run, "release", verb::kRelease, std::move(args));
   }
 
   bool is_ours(const std::string& name) const {
@@ -185,11 +192,7 @@ class Step {
     return node != nullptr && node->usable && node->idle;
   }
 
-  // As it was chosen: a node under suspicion need not be idle.
-  bool is_free_for_v(const std::string& name) const {
-    const cluster::Node* node = cluster_.view.node(name);
-    return is_idle(name) || (node != nullptr && node->usable && round_.suspects.contains(name));
-  }
+  bool is_suspect(const std::string& name) const { return round_.suspects.contains(name); }
 
   // Asked for twice in a step that takes nobody, over all nodes of the cluster.
   const std::map<std::string, Choice>& choices() {
@@ -200,41 +203,52 @@ class Step {
     return *choices_;
   }
 
-  // Claims a few, of one partition: V is one job, and a job is in one.
+  void claim(const std::string& name, std::string_view what) {
+    out_.claims.push_back({.on = node_subject(name),
+                           .holder = std::string(kName),
+                           .by = round_.name(),
+                           .reason = "verification of " + std::string(what)});
+  }
+
+  // Claims a few, of one partition: V is one job, and a job is in one.  A suspect has a V of its own, and
+  // before all others: it costs a job each second or two, and must wait for nobody.
   void take() {
-    if (!round_.queue_known) return;
     std::vector<std::string> ready;
-    for (const auto& [name, choice] : choices())
-      if (choice.standing == Standing::ready) ready.push_back(name);
-    ready = sorted_hosts(std::move(ready));
-    // Theirs is the partition, where there are some.
-    std::ranges::stable_partition(ready,
-                                  [this](const std::string& name) { return round_.suspects.contains(name); });
+    for (const auto& [name, choice] : choices()) {
+      if (choice.standing != Standing::ready || cluster_.view.node(name)->partitions.empty()) continue;
+      if (is_suspect(name)) return claim(name, "a node under suspicion");
+      ready.push_back(name);
+    }
+    if (!round_.queue_known) return;
     std::string partition;
-    for (const std::string& name : ready) {
-      const std::vector<std::string>& of = cluster_.view.node(name)->partitions;
-      if (of.empty() || (!partition.empty() && of.front() != partition)) continue;
-      partition = of.front();
+    for (const std::string& name : sorted_hosts(std::move(ready))) {
+      const std::string& of = cluster_.view.node(name)->partitions.front();
+      if (!partition.empty() && of != partition) continue;
+      partition = of;
       if (out_.claims.size() >= static_cast<std::size_t>(policy_.together)) break;
-      out_.claims.push_back({.on = node_subject(name),
-                             .holder = std::string(kName),
-                             .by = round_.name(),
-                             .reason = "verification of idle nodes"});
+      claim(name, "idle nodes");
     }
   }
 
   // The second step of taking: all claimed nodes must have been looked at since their claims, and those that
-  // are idle still go into one V.
+  // are idle still go into one V.  A suspect need not be idle, so nobody looks: V stands in the queue for it.
   void begin_or_give_back(bool ends) {
     std::vector<std::string> good, bad;
+    bool first = false;
     for (const auto& [name, look] : round_.taken) {
       const cluster::Node* node = cluster_.view.node(name);
-      if (ends || node == nullptr || !is_ours(name) || !wanted({name}).empty()) {
+      if (ends || node == nullptr || !node->usable || !is_ours(name)) {
         bad.push_back(name);
-        continue;
+      } else if (is_suspect(name)) {
+        first = true;
+        good.push_back(name);
+      } else if (!wanted({name}).empty()) {
+        bad.push_back(name);
+      } else if (node->look <= look) {
+        return;  // Slurm has not shown it since
+      } else {
+        (is_idle(name) ? good : bad).push_back(name);
       }
-      if (node->look <= look) return;  // Slurm has not shown it since
-      (is_free_for_v(name) ? good : bad).push_back(name);
     }
     for (const std::string& name : bad)
       out_.records.push_back(cluster::Claims::released(node_subject(name), kName, "it is not idle any more"));
@@ -242,14 +256,16 @@ class Step {
     if (good.empty() || ends) return;
     good = sorted_hosts(std::move(good));
     const PatrolRunId id{round_.no, static_cast<int>(round_.runs.size()) + 1};
+    Json args = Json::object({{"run", id.text()},
+                              {"nodes", good},
+                              {"exclusive", true},
+                              {"partition", cluster_.view.node(good.front())->partitions.front()}});
+    if (first)
+      args.set("hold_s", kHold.count());
+    else
+      args.set("last", true);  // in the queue (nice): a user's job is never to wait for V
     out_.commands.push_back(
-        {id.text() + ":submit", round_.name(), std::string(verb::kSubmitVerification),
-         Json::object({{"run", id.text()},
-                       {"nodes", good},
-                       {"exclusive", true},
-                       // Behind all others in the queue (nice): a user's job is never to wait for V.
-                       {"last", true},
-                       {"partition", cluster_.view.node(good.front())->partitions.front()}})});
+        {id.text() + ":submit", round_.name(), std::string(verb::kSubmitVerification), std::move(args)});
   }
 
   // --- the end

@@ -12,6 +12,7 @@
 // Where the black hole engine suspects a node (`black_hole_suspected`), a round is opened by Sickbay itself
 // (suspects.cc), or the node goes first in the one that is open.  V on it is an experiment in two ways: V may
 // fail there; and as long as V has it, what would have started there starts elsewhere, and passes or fails.
+// So that V goes before all jobs of the queue, who would die there, and keeps the node for a while.
 //
 // apply() and decide() as in engine/identify; the subject of a decision is a round, and one is open at a
 // time. No I/O, no clock.  Source: doc/design/verify_fleet.md; doc/design/decisions.md 21, 22, 25.
@@ -56,11 +57,12 @@ struct Policy {
 
 /// One run of V.
 struct Run {
-  static constexpr int kFields = 16;  ///< base/state_archive.h
+  static constexpr int kFields = 17;  ///< base/state_archive.h
   PatrolRunId id;
   std::vector<std::string> nodes;  ///< sorted
   std::string partition;
-  JobInfo job;  ///< as last seen
+  bool first = false;  ///< on a node under suspicion: before all jobs in the queue; else behind them
+  JobInfo job;         ///< as last seen
   TimePoint released_at = kNoTime;
   bool bound = false, release_asked = false, release_done = false, ended = false, output_read = false;
   bool told = false;             ///< `verified` is in the journal, or there is nothing to tell
@@ -81,7 +83,7 @@ struct Run {
 };
 
 struct Round {
-  static constexpr int kFields = 15;  ///< base/state_archive.h
+  static constexpr int kFields = 16;  ///< base/state_archive.h
   std::int64_t no = 0;
   std::string by;  ///< who asked
   TimePoint asked_at = kNoTime, closed_at = kNoTime;
@@ -89,8 +91,9 @@ struct Round {
   int budget = 0;
   /// They go first, and need not be idle -> since when they are suspected.
   std::map<std::string, TimePoint> suspects;
-  bool for_suspects = false;  ///< nobody asked for it: it is about them, and about one node more
-  std::string stopped_by;     ///< empty: nobody
+  std::set<std::string> proven;  ///< of these: at fault, by V or by what jobs came to
+  bool for_suspects = false;     ///< nobody asked for it: it is about them, and about one node more
+  std::string stopped_by;        ///< empty: nobody
   std::vector<Run> runs;
   std::map<std::string, std::int64_t> taken;  ///< claimed, no run yet -> View::looks then
   std::map<std::string, std::string> said;    ///< node -> its result in this round: "ok", "failed", "slow"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rounds that Sickbay opens by itself: for nodes on which whatever starts fails, while nothing runs elsewhere
 // that could tell (engine/blackhole).  Such a round is about these nodes and one more, which shows that V is
-// sound and is what theirs is compared with.
+// sound.
 #include <algorithm>
 
 #include "base/hostlist.h"
@@ -11,8 +11,8 @@
 namespace sickbay::patrol {
 namespace {
 
-// So many such rounds in so long: who makes jobs fail on purpose, on node after node, takes no more than
-// that.
+// So many such rounds in so long that found nobody at fault: who makes jobs fail on purpose, on node after
+// node, takes no more than that.
 constexpr std::size_t kMostRounds = 3;
 constexpr std::chrono::minutes kWithin{10};
 // V on each suspect, which may have to be begun three times (users' jobs go first, and what has begun
@@ -38,7 +38,8 @@ Decision decide_opening(const cluster::Cluster& cluster, const State& state, con
   if (names.empty()) return decision;
   std::vector<TimePoint> before;  // oldest first
   for (const auto& [no, round] : state.rounds)
-    if (round.for_suspects && now < round.asked_at + kWithin) before.push_back(round.asked_at);
+    if (round.for_suspects && round.proven.empty() && now < round.asked_at + kWithin)
+      before.push_back(round.asked_at);
   if (before.size() >= kMostRounds) {
     decision.wake_at = before[before.size() - kMostRounds] + kWithin;
     return decision;

@@ -6,8 +6,9 @@
 namespace sickbay {
 namespace {
 
-// A black hole eats a job in some seconds: the look must not be what ten jobs are lost to.
-constexpr std::chrono::seconds kLookAtAllJobs{5}, kLookWhileItEats{2};
+// A black hole eats up to three jobs in a second: the look must not be what ten jobs are lost to.  (Where a
+// look takes long the watch makes longer pauses.)
+constexpr std::chrono::seconds kLookAtAllJobs{2}, kLookWhileItEats{1};
 
 }  // namespace
 
@@ -34,6 +35,7 @@ Wish BlackholeSeat::wish() const {
   // (Asked for after every commit: where no node may be one, none eats.)
   const bool eats = wish.lives && blackhole::is_eating(state_, last_);
   wish.all_jobs = eats ? kLookWhileItEats : kLookAtAllJobs;
+  wish.despite_floor = eats;
   return wish;
 }
 

@@ -147,6 +147,8 @@ void submit_verification(VerbTools& tools, const Command& command, bool again, A
     order.environment = tools.verification.environment;
     if (const std::string& folder = command.args["folder"].as_string(); !folder.empty())
       order.environment.push_back("SICKBAY_VERIFY_FOLDER=" + folder);
+    if (const std::int64_t hold = command.args["hold_s"].as_int(); hold > 0)
+      order.environment.push_back(fmt::format("SICKBAY_VERIFY_HOLD={}", hold));
     order.output_dir = tools.config.verify.folder;
     order.time_limit = tools.config.verify.time_limit;
     order.last = command.args["last"].as_bool();
@@ -163,7 +165,8 @@ void submit_verification(VerbTools& tools, const Command& command, bool again, A
 }
 
 void release(VerbTools& tools, const Command& command, bool, Answer answer) {
-  tools.manager.release(JobHandle::from_json(command.args), [answer](Result<bool> r) {
+  ReleaseOrder order{JobHandle::from_json(command.args), command.args["first"].as_bool()};
+  tools.manager.release(std::move(order), [answer](Result<bool> r) {
     if (!r) return answer(fail(r.error()));
     answer(Json::object());
   });

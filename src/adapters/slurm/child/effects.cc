@@ -13,6 +13,7 @@
 #include "adapters/slurm/child/job_handle.h"
 #include "adapters/slurm/child/node_update.h"
 #include "adapters/slurm/child/slurm_error.h"
+#include "adapters/slurm/donor.h"
 #include "adapters/slurm/key_comment.h"
 #include "base/text.h"
 #include "model/slurm_state.h"
@@ -120,6 +121,11 @@ Result<Json> release_job(const Json& args) {
   update.user_id = getuid();
   if (slurm_update_job(&update) != SLURM_SUCCESS)
     return fail(slurm_error(errno, CallKind::effect, fmt::format("releasing job {}", handle.job_id)));
+  if (args["first"].as_bool()) {
+    // A second call, for where a plugin or a limit refuses the priority the job waits as others do.
+    update.priority = kTopPriority;
+    (void)slurm_update_job(&update);
+  }
   return Json(true);
 }
 
