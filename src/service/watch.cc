@@ -167,10 +167,10 @@ void Watch::look() {
   if (all.none() && complete_ && !awaited() && !look_again_) return;  // who wished has changed his mind
   looking_ = true;
   RefreshOrder order;
-  // A job that two engines watch is asked for once.  Who only wants nodes does not pay for a look at jobs.
-  const bool with_jobs = jobs_due(all) <= loop_.now();
-  // All jobs come with one query, and those that are watched with them.
   order.begun = all_due(all) <= loop_.now();
+  // A job that two engines watch is asked for once.  Who only wants nodes does not pay for a look at jobs; where
+  // all jobs are looked at, those that are watched cost nothing more.
+  const bool with_jobs = jobs_due(all) <= loop_.now() || (order.begun && all.jobs);
   std::set<JobId> asked, arrays;
   if (with_jobs)
     for (const WatchedJob& job : watched_jobs())

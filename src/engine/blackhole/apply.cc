@@ -90,8 +90,11 @@ bool may_convict(const Node& node) {
 // judgement: those where something failed, and those on which the same kinds had failed before.
 void take_outcomes(State& state, const Event& event, std::vector<std::string>& touched) {
   std::set<Kind> kinds;
-  for (const Json& item : event.body["outcomes"].items()) {
-    const JobOutcome job = JobOutcome::from_json(item);
+  std::vector<JobOutcome> jobs;
+  for (const Json& item : event.body["outcomes"].items()) jobs.push_back(JobOutcome::from_json(item));
+  // In the order of their starts: what passed on a node before it began to kill is no word for it.
+  std::ranges::stable_sort(jobs, {}, &JobOutcome::start);
+  for (const JobOutcome& job : jobs) {
     // A run may be told again: to live, and then to have ended; or after a restart, all over.
     const auto before = state.recent.take(event.at, job);
     kinds.insert({job.uid, job.program});

@@ -39,9 +39,11 @@ class Chooser {
       }
     // What is held counts in all of its partitions: the breaker's share is of each.
     for (const auto& [name, look] : round_.taken) hold(name);
-    // Those under suspicion first, then those that nobody has looked at for the longest time.
+    // Those under suspicion first, then those that nobody has looked at for the longest time.  Beside a suspect
+    // any will do: the last ones, which Slurm gives to jobs last.
+    if (round_.for_suspects) std::ranges::reverse(names);
     std::ranges::stable_sort(names, {}, [this](const std::string& name) {
-      return std::pair(place_in_line(name), last_said(name));
+      return std::pair(place_in_line(name), round_.for_suspects ? kNoTime : last_said(name));
     });
     // Claimed nodes are promised already.
     left_ = round_.budget - round_.spent() - static_cast<int>(round_.taken.size());
@@ -155,8 +157,10 @@ class Chooser {
     if (left_of_day_ <= 0)
       return {Standing::budget,
               fmt::format("{} node-hours are what rounds may take in 24 h", policy_.node_hours)};
+    // (One idle node beside a suspect, for seconds: to keep it back would let the suspect eat on.)
+    const bool beside = round_.for_suspects && !is_suspect(name);
     for (const std::string& partition : node->partitions)
-      if (in_[partition] >= room(partition))
+      if (!beside && in_[partition] >= room(partition))
         return {Standing::breaker,
                 "as many nodes of " + partition + " as may be are out or under verification"};
     for (const std::string& partition : node->partitions) ++in_[partition];
