@@ -16,11 +16,29 @@ namespace {
 
 using sim::SimCallFault;
 using std::chrono::seconds;
+using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 
 // --- submissions
+
+// V on a node under suspicion.
+TEST_F(EffectsTest, AVerificationMayKeepItsNodesAndGoFirst) {
+  Command one = verification();
+  ASSERT_TRUE(run(one));
+  EXPECT_THAT(manager.environment, Not(Contains(HasSubstr("HOLD"))));
+  one.key = "p1.v1:submit";
+  one.args.set("hold_s", 30);
+  const auto bound = run(one);
+  ASSERT_TRUE(bound);
+  EXPECT_THAT(manager.environment, Contains("SICKBAY_VERIFY_HOLD=30"));
+  Command release{"p1.v1:release", "p1", "release", handle(*bound, kVerifier, "p1.v1")};
+  release.args.set("first", true);
+  ASSERT_TRUE(run(release));
+  EXPECT_TRUE(manager.released_first);
+}
 
 TEST_F(EffectsTest, ASubmissionIsHeldAndCarriesItsKey) {
   const auto v = run(verification());

@@ -29,6 +29,8 @@ class Manager final : public ResourceManager {
   std::vector<std::chrono::seconds> drains;  ///< when each was tried, since the start
   std::optional<ErrorCode> drain_fails_as;   ///< instead of draining
   int failures = 1 << 20;                    ///< of so many tries
+  std::vector<std::string> environment;      ///< of the last verification
+  bool released_first = false;               ///< the last one that was released
 
   void drain(std::string node, std::string reason, Done<bool> done) override {
     drains.push_back(std::chrono::duration_cast<std::chrono::seconds>(loop_.elapsed()));
@@ -39,6 +41,7 @@ class Manager final : public ResourceManager {
     cluster_.submit_program(std::move(o), d);
   }
   void submit_verification(VerificationOrder o, Done<Submitted> d) override {
+    environment = o.environment;
     cluster_.submit_verification(std::move(o), d);
   }
   void find(std::string key, std::uint32_t uid, Done<std::vector<JobInfo>> done) override {
@@ -48,7 +51,10 @@ class Manager final : public ResourceManager {
     cluster_.dependents(std::move(order), done);
   }
   void waiting(Done<std::vector<WaitingJobs>> done) override { cluster_.waiting(done); }
-  void release(ReleaseOrder order, Done<bool> done) override { cluster_.release(std::move(order), done); }
+  void release(ReleaseOrder order, Done<bool> done) override {
+    released_first = order.first;
+    cluster_.release(std::move(order), done);
+  }
   void cancel(JobHandle job, Done<bool> done) override { cluster_.cancel(std::move(job), done); }
   void begin_now(JobHandle job, Done<bool> done) override { cluster_.begin_now(std::move(job), done); }
   void requeue(RequeueOrder o, Done<Requeued> done) override { cluster_.requeue(std::move(o), done); }

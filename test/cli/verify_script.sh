@@ -58,6 +58,17 @@ silent_about out alive
 silent_about out '"phase":"silent"'
 silent_about srun.words overlap
 
+# It keeps its nodes for as long as it is told to, from its begin on; the verdict is the same.
+cat >bin/sleep <<'EOF'
+#!/bin/sh
+printf '%s\n' "$1" >>"$HOME/sleep.words"
+EOF
+chmod +x bin/sleep
+STOPPED='' SICKBAY_VERIFY_HOLD=9000 run 0 sh "$SICKBAY_SOURCE/verify/sickbay-verify.sh"
+slept=$(cat sleep.words)
+[ "$slept" -gt 8000 ] && [ "$slept" -le 9000 ] || fail "it keeps its nodes for $slept s"
+rm bin/sleep
+
 # One stopped.
 : >srun.words
 STOPPED=n2 run 1 sh "$SICKBAY_SOURCE/verify/sickbay-verify.sh"
