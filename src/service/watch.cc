@@ -168,8 +168,8 @@ void Watch::look() {
   looking_ = true;
   RefreshOrder order;
   order.begun = all_due(all) <= loop_.now();
-  // A job that two engines watch is asked for once.  Who only wants nodes does not pay for a look at jobs; where
-  // all jobs are looked at, those that are watched cost nothing more.
+  // A job that two engines watch is asked for once.  Who only wants nodes does not pay for a look at jobs;
+  // where all jobs are looked at, those that are watched cost nothing more.
   const bool with_jobs = jobs_due(all) <= loop_.now() || (order.begun && all.jobs);
   std::set<JobId> asked, arrays;
   if (with_jobs)

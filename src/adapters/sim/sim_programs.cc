@@ -207,7 +207,7 @@ void SimCluster::plan_program(Job& job) {
 }
 
 void SimCluster::plan_verification(Job& job) {
-  job.work_left_s = kVerifyWork_s;
+  job.work_left_s = std::max(kVerifyWork_s, job.hold_s);
   std::vector<VerifiedNode> nodes;
   bool wrong = false, slow = false;
   for (const NodeIndex index : job.on) {

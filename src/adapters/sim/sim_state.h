@@ -59,6 +59,7 @@ struct SimCluster::Job {
   std::string key, script, dependency;
   SimBehaviour behaviour;
   bool verification = false, may_requeue = false;
+  double hold_s = 0;     ///< V keeps its nodes for so long at least
   bool no_kill = false;  ///< goes on without a node that is lost
   JobId expands = 0;     ///< a donor: the job that its nodes are for
   bool possible = true;  ///< enough nodes are left by its exclusions

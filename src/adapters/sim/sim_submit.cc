@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "adapters/sim/sim_state.h"
 #include "base/hostlist.h"
@@ -69,6 +70,9 @@ Result<Submitted> SimCluster::accept_verification(const VerificationOrder& order
     priorities_ = true;
   }
   job->script = order.script;
+  constexpr std::string_view kHold = "SICKBAY_VERIFY_HOLD=";
+  for (const std::string& one : order.environment)
+    if (one.starts_with(kHold)) job->hold_s = std::strtod(one.c_str() + kHold.size(), nullptr);
   job->info.work_dir = order.output_dir;
   job->info.uid = options_.verification_uid;
   return accept(std::move(request), std::move(job));

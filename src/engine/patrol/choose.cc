@@ -39,8 +39,8 @@ class Chooser {
       }
     // What is held counts in all of its partitions: the breaker's share is of each.
     for (const auto& [name, look] : round_.taken) hold(name);
-    // Those under suspicion first, then those that nobody has looked at for the longest time.  Beside a suspect
-    // any will do: the last ones, which Slurm gives to jobs last.
+    // Those under suspicion first, then those that nobody has looked at for the longest time.  Beside a
+    // suspect any will do: the last ones, which Slurm gives to jobs last.
     if (round_.for_suspects) std::ranges::reverse(names);
     std::ranges::stable_sort(names, {}, [this](const std::string& name) {
       return std::pair(place_in_line(name), round_.for_suspects ? kNoTime : last_said(name));
