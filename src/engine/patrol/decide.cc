@@ -234,33 +234,34 @@ class Step {
   // are idle still go into one V.  A suspect need not be idle, so nobody looks: V stands in the queue for it.
   void begin_or_give_back(bool ends) {
     std::vector<std::string> good, bad;
-    bool first = false;
+    bool unseen = false;  // Slurm has not shown one of them since
     for (const auto& [name, look] : round_.taken) {
       const cluster::Node* node = cluster_.view.node(name);
       if (ends || node == nullptr || !node->usable || !is_ours(name)) {
         bad.push_back(name);
       } else if (is_suspect(name)) {
-        first = true;
-        good.push_back(name);
+        return begin({name}, true);  // (the others' turn is the next step)
       } else if (!wanted({name}).empty()) {
         bad.push_back(name);
-      } else if (node->look <= look) {
-        return;  // Slurm has not shown it since
       } else {
+        unseen = unseen || node->look <= look;
         (is_idle(name) ? good : bad).push_back(name);
       }
     }
+    if (unseen) return;
     for (const std::string& name : bad)
       out_.records.push_back(cluster::Claims::released(node_subject(name), kName, "it is not idle any more"));
-    // The last that was begun must be in the journal, for the next one has the next number.
-    if (good.empty() || ends) return;
-    good = sorted_hosts(std::move(good));
+    if (!good.empty()) begin(sorted_hosts(std::move(good)), false);
+  }
+
+  // The last that was begun must be in the journal, for the next one has the next number: one in a step.
+  void begin(const std::vector<std::string>& nodes, bool suspect) {
     const PatrolRunId id{round_.no, static_cast<int>(round_.runs.size()) + 1};
     Json args = Json::object({{"run", id.text()},
-                              {"nodes", good},
+                              {"nodes", nodes},
                               {"exclusive", true},
-                              {"partition", cluster_.view.node(good.front())->partitions.front()}});
-    if (first)
+                              {"partition", cluster_.view.node(nodes.front())->partitions.front()}});
+    if (suspect)
       args.set("hold_s", kHold.count());
     else
       args.set("last", true);  // in the queue (nice): a user's job is never to wait for V

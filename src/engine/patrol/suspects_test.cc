@@ -77,6 +77,22 @@ TEST(PatrolSuspects, VOnItBeginsAtOnceAndBeforeAllOthers) {
   EXPECT_FALSE(w.find("p1.v2:submit")->args.has("hold_s"));
 }
 
+// It was taken with others, as an idle one: now it goes alone, and holds nobody else.
+TEST(PatrolSuspects, OneThatIsClaimedWithOthersGoesAlone) {
+  World w;
+  w.ask();
+  w.settle();
+  EXPECT_EQ(w.claims(), "n[1-2]");
+  suspect(w, "n2");
+  ASSERT_THAT(w.keys(), ElementsAre("p1.v1:submit"));
+  EXPECT_THAT(w.commands[0].args["nodes"].as_strings(), ElementsAre("n2"));
+  EXPECT_GT(w.commands[0].args["hold_s"].as_int(), 0);
+  w.look("n[1-10]");
+  ASSERT_THAT(w.keys(), ElementsAre("p1.v1:submit", "p1.v2:submit"));
+  EXPECT_THAT(w.commands[1].args["nodes"].as_strings(), ElementsAre("n1"));
+  EXPECT_TRUE(w.commands[1].args["last"].as_bool());
+}
+
 // Each has a V of its own: one that a long job keeps is none that the others wait for.
 TEST(PatrolSuspects, TwoAreTwoRuns) {
   World w;
