@@ -83,12 +83,9 @@ Watch::Wishes Watch::wishes() const {
     Wish wish = seat->wish();
     all.jobs = all.jobs || wish.jobs;
     // The site's floor stands against all but who says that jobs of users depend on it.
-    if (wish.nodes_every)
-      all.nodes_every = std::min(
-          all.nodes_every, wish.despite_floor ? *wish.nodes_every : std::max(*wish.nodes_every, floor_));
-    if (wish.all_jobs)
-      all.all_every =
-          std::min(all.all_every, wish.despite_floor ? *wish.all_jobs : std::max(*wish.all_jobs, floor_));
+    const auto floored = [&](Micros every) { return wish.despite_floor ? every : std::max(every, floor_); };
+    if (wish.nodes_every) all.nodes_every = std::min(all.nodes_every, floored(*wish.nodes_every));
+    if (wish.all_jobs) all.all_every = std::min(all.all_every, floored(*wish.all_jobs));
     if (wish.lives) all.lives = std::min(all.lives, *wish.lives);
     all.queue = all.queue || wish.queue;
     all.boots = all.boots || wish.boots;

@@ -30,7 +30,8 @@ inline const char* const kDies =
 
 class Contract : public ContractTest {
  protected:
-  Contract() : ContractTest(kAnswerLimit, kJobLimit) {}
+  explicit Contract(std::chrono::seconds answer = kAnswerLimit, std::chrono::seconds bound = kJobLimit)
+      : ContractTest(answer, bound) {}
   void TearDown() override {
     if (controller_stopped) cluster->start_controller();
     for (const auto& name : crashed) cluster->heal_node(name);
@@ -79,8 +80,8 @@ class Contract : public ContractTest {
     handles.push_back({.job_id = answer->job_id, .uid = uid, .submit = answer->submit, .key = key});
     return handles.back();
   }
-  Result<bool> release(const JobHandle& job) {
-    return ask<bool>([&](auto done) { manager().release({job}, std::move(done)); });
+  Result<bool> release(const JobHandle& job, bool first = false) {
+    return ask<bool>([&](auto done) { manager().release({job, first}, std::move(done)); });
   }
   Result<bool> cancel(const JobHandle& job) {
     return ask<bool>([&](auto done) { manager().cancel(job, std::move(done)); });

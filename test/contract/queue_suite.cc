@@ -3,16 +3,16 @@
 #include <gtest/gtest.h>
 
 #include "model/pending_reason.h"
-#include "test/contract/contract_test.h"
+#include "test/contract/contract_parts.h"
 
 namespace sickbay::contract {
 namespace {
 
 using std::chrono::seconds;
 
-class Queue : public ContractTest {
+class Queue : public Contract {
  protected:
-  Queue() : ContractTest(seconds(180), seconds(180)) {}
+  Queue() : Contract(seconds(180), seconds(180)) {}
   JobId user_job(std::vector<std::string> options) {
     const JobId id = cluster->sbatch(submission(kRunsUntilKilled, std::move(options)));
     EXPECT_GT(id, 0U);
@@ -33,26 +33,11 @@ class Queue : public ContractTest {
     return jobs;
   }
   /// V on that node, as a round begins it.
-  JobHandle submitted_v(const std::string& node, bool last) {
-    VerificationOrder order;
+  JobHandle submitted_v(const std::string& node, bool behind_all) {
+    VerificationOrder order = verification({node}, "#!/bin/bash\n#SIM run=1s\nexit 0\n");
     order.key = "p" + std::to_string(to_unix_seconds(cluster->loop().now())) + ".v1";
-    order.nodes = {node};
-    order.script = "#!/bin/bash\n#SIM run=1s\nexit 0\n";
-    order.environment = {"PATH=/usr/local/bin:/usr/bin:/bin"};
-    order.output_dir = cluster->folder() + "/verify";
-    order.last = last;
-    const auto made =
-        ask<Submitted>([&](auto done) { manager().submit_verification(order, std::move(done)); });
-    EXPECT_TRUE(made) << made.error().line();
-    if (!made) return {};
-    handles.push_back({.job_id = made->job_id,
-                       .uid = cluster->verification_uid(),
-                       .submit = made->submit,
-                       .key = order.key});
-    return handles.back();
-  }
-  bool release(const JobHandle& job, bool first) {
-    return ask<bool>([&](auto done) { manager().release({job, first}, std::move(done)); }).value_or(false);
+    order.last = behind_all;
+    return submitted(order);
   }
 };
 
@@ -64,7 +49,7 @@ TEST_F(Queue, CountsWhoWaitsForNodes) {
   ASSERT_TRUE(until([&] { return seen(runs).state == "RUNNING"; }));
   user_job({"-N1", "-t5", "--hold"});
   const JobHandle v = submitted_v(node, true);
-  ASSERT_TRUE(release(v, false));
+  ASSERT_TRUE(release(v));
   EXPECT_TRUE(until([&] { return seen(v.job_id).reason != "None"; }));
   EXPECT_EQ(waiting(), 0U);
   const JobId waits = user_job({"-N1", "--exclusive", "-t5", "-w", node});

@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 
 #include "adapters/sim/sim_state.h"
 #include "base/hostlist.h"
+#include "base/words.h"
 
 namespace sickbay::sim {
 namespace {
@@ -72,7 +72,8 @@ Result<Submitted> SimCluster::accept_verification(const VerificationOrder& order
   job->script = order.script;
   constexpr std::string_view kHold = "SICKBAY_VERIFY_HOLD=";
   for (const std::string& one : order.environment)
-    if (one.starts_with(kHold)) job->hold_s = std::strtod(one.c_str() + kHold.size(), nullptr);
+    if (one.starts_with(kHold))
+      job->hold_s = static_cast<double>(to_integer(one.substr(kHold.size())).value_or(0));
   job->info.work_dir = order.output_dir;
   job->info.uid = options_.verification_uid;
   return accept(std::move(request), std::move(job));

@@ -36,7 +36,7 @@ Round* round_of(State& state, const Event& event) {
 void settle(Round& round, Run& run) {
   run.told = true;
   for (const std::string& node : run.nodes)
-    if ((!run.yielded || round.suspects.contains(node)) && !round.said.contains(node)) ++round.vain[node];
+    if ((!run.yielded || round.is_suspect(node)) && !round.said.contains(node)) ++round.vain[node];
 }
 
 void end_run(Round& round, Run& run) {
@@ -106,14 +106,17 @@ bool on_suspected(State& state, const cluster::View&, const Event& event) {
   return true;
 }
 
+void found_at_fault(Round& round, const std::string& node) {
+  if (round.is_suspect(node)) round.proven.insert(node);
+}
+
 // What jobs came to has told by now.
 bool on_black_hole(State& state, const cluster::View&, const Event& event) {
   const std::string node(node_of_subject(event.subject));
   state.suspects.erase(node);
   if (event.kind == kBlackHole && !state.rounds.empty()) {
     // (Also of the last round, if that is over: while V had the node the others' jobs have passed.)
-    Round& round = state.rounds.rbegin()->second;
-    if (round.suspects.contains(node)) round.proven.insert(node);
+    found_at_fault(state.rounds.rbegin()->second, node);
   }
   return false;
 }
@@ -249,8 +252,7 @@ bool on_blames(State& state, const cluster::View&, const Event& event) {
   Round& round = state.rounds.at(run->id.round);
   for (const Json& found : event.body["faulty"].items()) {
     run->blamed.insert(found["node"].as_string());
-    const std::string& node = found["node"].as_string();
-    if (round.suspects.contains(node)) round.proven.insert(node);
+    found_at_fault(round, found["node"].as_string());
   }
   return true;
 }

@@ -60,7 +60,9 @@ class Chooser {
   }
 
  private:
-  bool is_suspect(const std::string& name) const { return round_.suspects.contains(name); }
+  bool is_suspect(const std::string& name) const { return round_.is_suspect(name); }
+  // One that shows that V is sound, in a round for suspects.
+  bool is_beside(const std::string& name) const { return round_.for_suspects && !is_suspect(name); }
 
   // What shows that V is sound should be of the same partition.
   int place_in_line(const std::string& name) const {
@@ -147,7 +149,7 @@ class Chooser {
       for (const std::string& partition : node->partitions)
         if (sight_.wanted.contains(partition))
           return {Standing::wanted, "jobs wait for partition " + partition};
-    if (round_.for_suspects && !is_suspect(name))
+    if (is_beside(name))
       if (Choice choice = choose_beside_suspects(); choice.standing != Standing::ready) return choice;
     // A suspect is idle for moments only: what runs there is gone in one, and V stands in the queue for it.
     if (!is_suspect(name) && !sight_.idle(name)) return {Standing::busy, ""};
@@ -158,9 +160,8 @@ class Chooser {
       return {Standing::budget,
               fmt::format("{} node-hours are what rounds may take in 24 h", policy_.node_hours)};
     // (One idle node beside a suspect, for seconds: to keep it back would let the suspect eat on.)
-    const bool beside = round_.for_suspects && !is_suspect(name);
     for (const std::string& partition : node->partitions)
-      if (!beside && in_[partition] >= room(partition))
+      if (!is_beside(name) && in_[partition] >= room(partition))
         return {Standing::breaker,
                 "as many nodes of " + partition + " as may be are out or under verification"};
     for (const std::string& partition : node->partitions) ++in_[partition];

@@ -192,8 +192,6 @@ class Step {
     return node != nullptr && node->usable && node->idle;
   }
 
-  bool is_suspect(const std::string& name) const { return round_.suspects.contains(name); }
-
   // Asked for twice in a step that takes nobody, over all nodes of the cluster.
   const std::map<std::string, Choice>& choices() {
     if (!choices_)
@@ -216,7 +214,7 @@ class Step {
     std::vector<std::string> ready;
     for (const auto& [name, choice] : choices()) {
       if (choice.standing != Standing::ready || cluster_.view.node(name)->partitions.empty()) continue;
-      if (is_suspect(name)) return claim(name, "a node under suspicion");
+      if (round_.is_suspect(name)) return claim(name, "a node under suspicion");
       ready.push_back(name);
     }
     if (!round_.queue_known) return;
@@ -239,7 +237,7 @@ class Step {
       const cluster::Node* node = cluster_.view.node(name);
       if (ends || node == nullptr || !node->usable || !is_ours(name)) {
         bad.push_back(name);
-      } else if (is_suspect(name)) {
+      } else if (round_.is_suspect(name)) {
         return begin({name}, true);  // (the others' turn is the next step)
       } else if (!wanted({name}).empty()) {
         bad.push_back(name);

@@ -103,6 +103,7 @@ struct Round {
 
   std::string name() const { return patrol_name(no); }
   bool open() const { return closed_at == kNoTime; }
+  bool is_suspect(const std::string& node) const { return suspects.contains(node); }
   /// Nodes that were given to a V that began, or that may.
   int spent() const;
   /// Node-seconds that its runs took which are over.
