@@ -21,6 +21,10 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
+// A node that was DOWN is asked by slurmctld once a minute at most; on a busy machine its answer takes a
+// while.
+constexpr seconds kIdleLimit{240};
+
 class SlurmContractCluster final : public ContractCluster {
  public:
   SlurmContractCluster() {
@@ -130,13 +134,15 @@ class SlurmContractCluster final : public ContractCluster {
 
   bool until_nodes_idle() {
     std::map<std::string, bool> idle;
-    return wait(
+    std::string seen;
+    const bool all_idle = wait(
         [&] {
           std::optional<Result<Snapshot>> look;
           manager_->refresh({}, [&look](Result<Snapshot> snapshot) { look = std::move(snapshot); });
           wait([&look] { return look.has_value(); }, seconds(180));
           if (!look || !*look) return false;
           for (const NodeInfo& node : (*look)->nodes) {
+            seen += node.to_json().dump() + "\n";
             const auto state = parse_node_state(node.state, node.flags);
             idle[node.name] = state && usable(*state) && state->base == NodeBase::idle;
           }
@@ -144,7 +150,11 @@ class SlurmContractCluster final : public ContractCluster {
           for (const auto& [name, is_idle] : idle) all = all && is_idle;
           return all;
         },
-        seconds(120));
+        kIdleLimit);
+    if (!all_idle)
+      std::fprintf(stderr, "not all nodes are idle after %lld s; what they were:\n%s",
+                   static_cast<long long>(kIdleLimit.count()), seen.c_str());
+    return all_idle;
   }
 
   void set_min_job_age(int age) {

@@ -8,6 +8,7 @@
 set -eu
 bin=$1
 shift
+program=$(basename "$1")
 if [ "$(id -u)" != 0 ]; then
   echo "in_lab.sh: a lab needs root; run ctest as root, or leave these tests out: ctest -LE lab" >&2
   exit 77
@@ -18,7 +19,7 @@ finish() {
   code=$?
   [ -z "$server" ] || kill "$server" 2>/dev/null || true
   # (What Slurm wrote is gone with the lab.)
-  [ "$code" = 0 ] || tail -n 60 "$dir/log/slurmctld.log" "$dir"/log/slurmd-*.log >&2 || true
+  [ "$code" = 0 ] || { echo "not ok: $program ended with $code" && tail -n 60 "$dir/log/slurmctld.log" "$dir"/log/slurmd-*.log; } >&2 || true
   [ -n "${SB_LAB:-}" ] || "$bin/sickbay" lab down "$lab" >&2
 }
 trap finish EXIT

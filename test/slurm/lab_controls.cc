@@ -80,13 +80,14 @@ Slurmctld::Slurmctld() {
 void Slurmctld::stop(bool killed) {
   ::kill(pid_, killed ? SIGKILL : SIGTERM);
   const std::string stat = "/proc/" + std::to_string(pid_) + "/stat";
-  for (int i = 0; i < 3000; ++i) {
+  // (It waits up to 30 s itself for the calls that are under way, and then for the database.)
+  for (int i = 0; i < 12000; ++i) {
     if (ours_ ? ::waitpid(pid_, nullptr, WNOHANG) == pid_ : ::kill(pid_, 0) != 0) return;
     // A zombie whose parent does not look holds no port and no file.
     if (!ours_ && whole_file(stat).find(") Z ") != std::string::npos) return;
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
-  SB_CHECK(false, "slurmctld ends within 30 s");
+  SB_CHECK(false, "slurmctld ends within 120 s");
 }
 
 void Slurmctld::freeze() { ::kill(pid_, SIGSTOP); }

@@ -229,7 +229,7 @@ void Work::ask_others(Question& q) {
 }
 
 State begin(std::uint32_t group, std::size_t members, SwimIndex self, const Timing& timing, TimePoint now,
-            Random& random) {
+            Random& random, const HeardBefore& before) {
   SB_CHECK(members >= 2 && members <= kMostSwimMembers && self < members, "checked by who reads the task");
   State s;
   s.group = group;
@@ -243,9 +243,18 @@ State begin(std::uint32_t group, std::size_t members, SwimIndex self, const Timi
   // Another number each time that this member starts: by it others tell a new start from an old datagram.
   s.run = random();
   s.last = now;
+  for (const auto& [member, ago] : before)
+    if (member < members) s.peers[member].known = true, s.peers[member].heard = -ago;
   // Members that begin together do not ask together.
   s.next_round = Micros(random() % static_cast<std::uint32_t>(timing.period.count()));
   return s;
+}
+
+HeardBefore heard(const State& s) {
+  HeardBefore list;
+  for (SwimIndex member = 0; member < s.peers.size(); ++member)
+    if (const Peer& p = s.peers[member]; p.known) list[member] = s.clock - p.heard;
+  return list;
 }
 
 Actions tick(State& state, TimePoint now, Random& random) {
@@ -276,7 +285,7 @@ Actions receive(State& state, const SwimMessage& m, TimePoint now, Random& rando
   // we know.
   const bool answers =
       q != nullptr && (m.kind == SwimKind::told ? q->target == m.about : q->target == m.from);
-  const bool goes_on = !from.known || (m.run == from.run && m.seq > from.seq);
+  const bool goes_on = !from.met || (m.run == from.run && m.seq > from.seq);
   if (!answers && !goes_on) {
     // Overtaken on its way, or said by one that has started anew, or an old message that somebody sends
     // again: it is answered and counts for nothing.  Which of them it is, only an answer to a question of
@@ -288,7 +297,7 @@ Actions receive(State& state, const SwimMessage& m, TimePoint now, Random& rando
   // (An answer that was overtaken is fresh, but must not set the count back.)
   if (goes_on || m.run != from.run) from.seq = m.seq;
   from.run = m.run;
-  from.known = true;
+  from.known = from.met = true;
   from.heard = state.clock;
   state.last_heard = state.clock;
   w.is_alive(m.from);

@@ -7,9 +7,10 @@
 // stays suspected for Timing::suspicion while others say that they do not reach it either is told of as
 // silent.  That is a report and no more: who acts on it looks for himself first (engine/detect).
 //
-// What keeps it from false alarms: who was never heard cannot fall silent; who hears nobody accuses nobody,
-// and calls out to those who watch it; time in which the member itself did not run does not count, nor does a
-// step of its clock.  Ideas: Das, Gupta, Motivala, SWIM (2002); Dadgar et al., Lifeguard (2018).
+// What keeps it from false alarms: who was never heard (here or in the group before) cannot fall silent; who
+// hears nobody accuses nobody, and calls out to those who watch it; time in which the member itself did not
+// run does not count, nor does a step of its clock.  Ideas: Das, Gupta, Motivala, SWIM (2002); Dadgar et al.,
+// Lifeguard (2018).
 //
 // Pure: the same state, event, time and random numbers give the same answer.  No socket, no clock.  Source:
 // doc/design/detect.md.
@@ -46,9 +47,10 @@ struct Peer {
   std::uint32_t incarnation = 0;
   bool accused = false;  ///< by our own questions; else what others say
   Micros since{0};       ///< of the standing; by State::clock, as all times here
-  bool known = false;    ///< heard at least once
+  bool known = false;    ///< heard at least once, here or in the group before this one
   Micros heard{0};
-  std::uint32_t run = 0, seq = 0;       ///< of its last message
+  bool met = false;                     ///< heard in this group
+  std::uint32_t run = 0, seq = 0;       ///< of its last message, where it was met
   std::map<SwimIndex, Micros> missing;  ///< who said that he does not reach it, and when
   Micros told{0};                       ///< when it was reported last
   int tell = 0;                         ///< messages that are still to carry this news
@@ -105,9 +107,16 @@ struct Actions {
   TimePoint wake_at = kNever;  ///< call tick() then
 };
 
-/// A member of a group of `members` (2 to kMostSwimMembers), that of index `self`.
+/// Whom this member heard in the groups before, and how long ago.
+using HeardBefore = std::map<SwimIndex, Micros>;
+
+/// A member of a group of `members` (2 to kMostSwimMembers), that of index `self`.  Whoever was heard before
+/// can fall silent from the beginning: one that dies while its group is made anew, as it is when another one
+/// has died, would be heard by nobody in the new one.
 State begin(std::uint32_t group, std::size_t members, SwimIndex self, const Timing& timing, TimePoint now,
-            Random& random);
+            Random& random, const HeardBefore& before = {});
+/// Whom this member has heard, and how long ago.
+HeardBefore heard(const State& state);
 /// Time has passed.
 Actions tick(State& state, TimePoint now, Random& random);
 /// A message has come whose seal was right.  One for another group or member changes nothing.

@@ -18,7 +18,9 @@ struct Member {
   std::vector<Report> reports;
   std::map<SwimIndex, std::uint32_t> seq;
 
-  explicit Member(std::size_t members) { state = begin(9, members, 0, {}, now, random); }
+  explicit Member(std::size_t members, const HeardBefore& before = {}) {
+    state = begin(9, members, 0, {}, now, random, before);
+  }
   std::vector<SwimMessage> pass(Micros time) {
     std::vector<SwimMessage> sent;
     for (const TimePoint end = now + time; now < end;) {
@@ -95,6 +97,27 @@ TEST(Swim, TellsNothingOfWhoWasNeverHeard) {
   Member m(4);
   m.live(20s, {2});
   EXPECT_TRUE(m.reports.empty());
+}
+
+// It was heard in the group before, and died while this one began.
+TEST(Swim, TellsOfWhoWasHeardInTheGroupBefore) {
+  Member m(4, {{1, 100ms}, {3, 300ms}});
+  m.live(4s, {2, 3});
+  ASSERT_FALSE(m.reports.empty());
+  EXPECT_EQ(m.reports[0].member, 3);
+  EXPECT_GE(m.reports[0].silent_for, 2300ms);
+  EXPECT_TRUE(std::ranges::none_of(m.reports, [](const Report& r) { return r.member == 2; }));
+  EXPECT_EQ(heard(m.state).size(), 2U);
+  EXPECT_GE(heard(m.state).at(3), 4s);
+}
+
+// What it says first in the new group is a sign of life, whatever run it was of before.
+TEST(Swim, WhoWasHeardInTheGroupBeforeIsHeardAtOnce) {
+  Member m(3, {{1, 100ms}});
+  m.pass(2s);
+  EXPECT_EQ(m.state.peers[1].standing, SwimStanding::suspect);
+  m.hear(m.from(1, SwimKind::ping));
+  EXPECT_EQ(m.state.peers[1].standing, SwimStanding::alive);
 }
 
 TEST(Swim, AccusesNobodyWhereNobodyIsHeard) {

@@ -101,6 +101,7 @@ void Neighbours::take(const Json& told) {
     else if (wanted.size() < kMostGroups)
       wanted.push_back(std::move(*members));
   }
+  const auto before = heard();
   std::erase_if(groups_, [&](auto& entry) {
     if (port == port_ && std::ranges::find(wanted, entry.first, &Members::number) != wanted.end())
       return false;
@@ -111,10 +112,20 @@ void Neighbours::take(const Json& told) {
   if (wanted.empty() || port != port_) socket_.reset();
   port_ = port;
   for (Members& members : wanted)
-    if (!groups_.contains(members.number)) begin(std::move(members));
+    if (!groups_.contains(members.number)) begin(std::move(members), before);
 }
 
-void Neighbours::begin(Members members) {
+std::map<std::string, Micros> Neighbours::heard() const {
+  std::map<std::string, Micros> found;
+  for (const auto& [number, group] : groups_)
+    for (const auto& [member, ago] : swim::heard(group->state)) {
+      Micros& least = found.try_emplace(group->members.addresses[member], ago).first->second;
+      least = std::min(least, ago);
+    }
+  return found;
+}
+
+void Neighbours::begin(Members members, const std::map<std::string, Micros>& before) {
   const auto self = static_cast<SwimIndex>(std::ranges::find(members.nodes, node_) - members.nodes.begin());
   if (!socket_ || address_ != members.addresses[self]) {
     address_ = members.addresses[self];
@@ -130,7 +141,14 @@ void Neighbours::begin(Members members) {
     socket_ = std::move(*opened);
   }
   auto group = std::make_unique<Group>();
-  group->state = swim::begin(members.number, members.nodes.size(), self, {}, loop_.now(), random_);
+  swim::HeardBefore known;
+  // (Whose slurmd cannot be asked counts as new: its agent may never hear of this group, and nothing else
+  // would stand between it and its node.)
+  for (SwimIndex i = 0; i < members.nodes.size(); ++i)
+    if (const auto it = before.find(members.addresses[i]);
+        it != before.end() && members.slurmd_ports[i] != 0 && i != self)
+      known[i] = it->second;
+  group->state = swim::begin(members.number, members.nodes.size(), self, {}, loop_.now(), random_, known);
   group->members = std::move(members);
   const std::uint32_t number = group->members.number;
   log_(fmt::format("event=group_begun group={} members={}", number, group->members.nodes.size()));

@@ -48,7 +48,9 @@ class Neighbours {
     std::uint32_t number = 0;
   };
   Result<Members> read(const Json& told) const;
-  void begin(Members members);
+  /// Whom this node has heard in its groups, by address, and how long ago.
+  std::map<std::string, Micros> heard() const;
+  void begin(Members members, const std::map<std::string, Micros>& before);
   void end_all();
   void come(std::string_view bytes);
   void follow(Group& group, swim::Actions actions);

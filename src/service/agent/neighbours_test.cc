@@ -154,6 +154,31 @@ TEST_F(NeighboursTest, AGroupThatIsToldAgainGoesOn) {
   EXPECT_THAT(log, testing::Contains("event=group_begun group=8 members=3"));
 }
 
+// One node of a job has died, the group of the others is made anew, and one of them dies before it was heard
+// there.
+TEST_F(NeighboursTest, WhoDiesWhileItsGroupIsMadeAnewIsReported) {
+  tell_all(told(1));
+  pass(5s);
+  wire.dead.insert("10.0.0.3");
+  tell_all(told(2, 8, std::string(64, 'b')));
+  pass(5s);
+  ASSERT_FALSE(reports.empty());
+  for (const auto& [node, report] : reports) {
+    EXPECT_EQ(report["group"].as_int(), 8);
+    EXPECT_EQ(report["items"].items().at(0)["node"].as_string(), "n3");
+  }
+}
+
+// Its agent cannot be told of the new group, being cut off from sickbayd alone.
+TEST_F(NeighboursTest, WhoStaysInTheOldGroupIsNotReportedWhileItsSlurmdAnswers) {
+  slurmds = {"10.0.0.1", "10.0.0.2", "10.0.0.3"};
+  tell_all(told(1));
+  pass(5s);
+  for (const char* node : {"n1", "n2"}) parts[node]->take(told(2, 8, std::string(64, 'b')));
+  pass(20s);
+  EXPECT_TRUE(reports.empty());
+}
+
 TEST_F(NeighboursTest, HearNobodyWhoHasAnotherKey) {
   tell_all(told(1));
   parts["n3"]->take(told(2, 7, std::string(64, 'b')));  // (the same number: it keeps the key it has)
