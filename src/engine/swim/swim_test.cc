@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "engine/swim/swim_test_parts.h"
 
 namespace sickbay::swim {
