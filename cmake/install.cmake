@@ -81,3 +81,16 @@ install(CODE [[
   endforeach()
   message(STATUS "Installing: ${root}/${data}/bash-completion/completions/sickbay")
 ]])
+
+# Built programs have the run path that they are installed with.  One of the build folder CMake would end with an empty
+# place, to put the other one there while installing; the loader takes that for the current folder, and root runs these
+# programs in folders of users.  (sickbay looks for libduckdb.so in ../lib/sickbay, built or installed.)
+foreach(target sickbay sickbayd sickbay-agent sickbay-ckpt smd_program sickbay-slurm sickbay-folder sickbay-ranks sickbay-verify
+        operation_cpu_test operation_disk_test operation_memory_test operation_throughput sickbay_clock_shift
+        smd sickbay_ckpt_library)
+  if(TARGET ${target})
+    set_target_properties(${target} PROPERTIES BUILD_WITH_INSTALL_RPATH TRUE)
+  endif()
+endforeach()
+file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/lib/sickbay)
+file(CREATE_LINK ${DuckDB_LIBRARY} ${PROJECT_BINARY_DIR}/lib/sickbay/libduckdb.so SYMBOLIC)

@@ -26,6 +26,11 @@ grep -q '^ExecStart=/opt/sickbay/bin/sickbay import --from last$' "$to/lib/syste
 SICKBAY_ROOT=$work/agent "$to/bin/sickbay-agent" --check-config  # the shipped rules are found and hold
 "$to/bin/sickbay" version > /dev/null
 "$to/bin/mybatch" --help > /dev/null
+# No program looks for libraries in the current folder, built or installed: root runs them in folders of users.
+for file in "$SICKBAY_BIN"/* "$SICKBAY_BUILD"/lib*/*.so "$to"/bin/* "$to"/lib/*.so "$to"/libexec/sickbay/* "$to"/share/sickbay/operations/*; do
+  [ -f "$file" ] || continue
+  ! readelf -d "$file" 2>/dev/null | grep -E 'R(UN)?PATH.*\[(\]|:|[^]]*::|[^]]*:\]|[^]]*:[^/$]|[^/$])' || { echo "$file looks for libraries in the current folder" >&2; exit 1; }
+done
 # A program finds libsmd by pkg-config, and runs with the shared library and without it.
 cat > "$work/asks.c" <<'C'
 #include <smd.h>

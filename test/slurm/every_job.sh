@@ -8,6 +8,8 @@ set -euo pipefail
 build=$(realpath "${1:?usage: every_job.sh BUILD}")
 # shellcheck source=test/slurm/lab.inc
 . "$(dirname "$(realpath "$0")")/lab.inc"
+# shellcheck source=test/slurm/eaten.inc
+. "$(dirname "$(realpath "$0")")/eaten.inc"
 SECONDS=0
 lab_up --nodes 6 --spares 0 --cpus 1
 set_site '{identify: {jobs: "all"}}'
@@ -39,21 +41,11 @@ checks=$((checks + 1))
 holds "the failed job is its first run" told "$job" '.case and (.runs[0].job_id == '"$job"') and (.runs | length) > 1'
 
 # --- a black hole
-work='touch /tmp/mine.$SLURM_JOB_ID || exit 1; sleep 12'
-as_user() { if [ "$1" = root ]; then ctl sh -c "cd /; $2"; else as "$1" "$2"; fi; }
-submit() { # USER COUNT
-  local i
-  for ((i = 0; i < $2; i++)); do as_user "$1" "sbatch -Q -N1 -t 5 -J work_$1 -o /dev/null --wrap '$work'" >/dev/null; done
-}
-users=(alice bob root)
-for user in "${users[@]}"; do submit "$user" 4; done
-until_true "all of a healthy time pass" sh -c "[ -z \"\$($sickbay lab exec -l $lab -- squeue -h)\" ]"
-"$sickbay" lab fault -l "$lab" n1 read-only=/tmp >/dev/null
-for _ in 1 2 3 4 5; do for user in "${users[@]}"; do submit "$user" 2; done; done
+submit 4
+until_true "all of a healthy time pass" quiet
+lose_tmp
+for _ in 1 2 3 4 5; do submit 2; done
 found() { ctl "$sickbay" nodes --json | jq -e '.items[] | select(.name == "n1") | .service.reasons[] | select(.rule == "black_hole")' >/dev/null; }
-# (With a state and no end sacct takes the moment of the start alone.)
-failed_on_n1() { ctl sacct -X -n -P -N n1 -s FAILED -S now-1hour -E now "$@" 2>/dev/null; }
-eaten() { failed_on_n1 -o JobName | grep -c '^work_' || true; }
 patience=240
 until_true "the black hole is found" found
 lost=$(eaten)
@@ -66,25 +58,13 @@ job=$(failed_on_n1 -u alice -o JobID,JobName | sed -n 's/|work_alice$//p' | tail
 until_true "why of a job that died there names the node" told "$job" '.verdict.cause == "b" and .verdict.nodes == ["n1"]'
 as alice "$sickbay why $job" || true
 
-# --- the same in a cluster with free nodes: each job begins when the one before is over, and Slurm gives all of them to n1
-"$sickbay" lab heal -l "$lab" n1 read-only >/dev/null
-# (A round for the node may have been opened in the full cluster, too.)
-until_true "no round is open" sh -c "$sickbay lab exec -l $lab -- $sickbay verify --fleet --show | grep -vq ': open'"
-until_true "all is quiet" sh -c "[ -z \"\$($sickbay lab exec -l $lab -- squeue -h)\" ]"
-ctl "$sickbay" undo-drains n1 >/dev/null
-until_true "n1 is let off" sh -c "! $sickbay lab exec -l $lab -- $sickbay nodes n1 --json | jq -e '.items[0].service.reasons[0]'"
-# What it is under suspicion for since the full cluster would tell of it before a job has begun: first as much passes there.
-for user in "${users[@]}" "${users[@]}" "${users[@]}"; do as_user "$user" "srun -Q -w n1 -t 5 -J well true" >/dev/null; done
-until_true "nothing is held against n1" sh -c "$sickbay lab exec -l $lab -- $sickbay nodes n1 --json | jq -e '.items[0].jobs_fail == null'"
-"$sickbay" lab fault -l "$lab" n1 read-only=/tmp >/dev/null
+# --- the same in a cluster with free nodes
+mend
+lose_tmp
 before=$(eaten)
 suspicions() { ctl "$sickbay" journal --json | jq -r .kind | grep -c '^black_hole_suspected$' || true; }
 suspected_before=$(suspicions)
-blamed() { ctl "$sickbay" nodes n1 --json | jq -e '.items[0].service.reasons[0]' >/dev/null; }
-for ((i = 0; i < 60; i++)); do
-  blamed && break
-  as_user "${users[i % 3]}" "srun -Q -N1 -t 5 -J work_${users[i % 3]} sh -c '$work'" >/dev/null 2>&1 || true
-done
+one_after_the_other
 holds "n1 is told" blamed
 lost=$(($(eaten) - before))
 echo "told after $lost jobs of a cluster with free nodes"

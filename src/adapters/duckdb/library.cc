@@ -13,8 +13,8 @@ namespace {
 
 // What went wrong; empty: nothing.
 std::string load() {
-  // By name alone: the run path of the program says where (the build folder's, or ../lib/sickbay), else the
-  // system.  Never unloaded: DuckDB has threads and destructors of its own.
+  // By name alone: the run path of the program says where (../lib/sickbay; of a test, where the library is),
+  // else the system.  Never unloaded: DuckDB has threads and destructors of its own.
   void* handle = ::dlopen("libduckdb.so", RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) {
     const char* why = ::dlerror();
