@@ -4,10 +4,21 @@
 include(GNUInstallDirs)
 set(ours ${CMAKE_INSTALL_LIBEXECDIR}/sickbay)
 
+# Programs and libraries.  Built ones have the run path that they are installed with.
+# One of the build folder CMake would end with an empty place, to put the other one there while installing; the loader
+# takes that for the current folder, and root runs these programs in folders of users.
+function(install_targets folder)
+  install(TARGETS ${ARGN} RUNTIME DESTINATION ${folder} LIBRARY DESTINATION ${folder})
+  set_target_properties(${ARGN} PROPERTIES BUILD_WITH_INSTALL_RPATH TRUE)
+endfunction()
+
 # sickbayd stands beside sickbay: `sickbay lab` starts the one that belongs to it.
-install(TARGETS sickbay sickbayd sickbay-agent sickbay-ckpt RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install_targets(${CMAKE_INSTALL_BINDIR} sickbay sickbayd sickbay-agent sickbay-ckpt)
+if(TARGET sickbay-verify)
+  install_targets(${CMAKE_INSTALL_BINDIR} sickbay-verify)
+endif()
 # For users whose jobs lose nodes: the command, its script, and what to begin with.
-install(TARGETS smd_program RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install_targets(${CMAKE_INSTALL_BINDIR} smd_program)
 install(PROGRAMS src/apps/smd/nonstop.sh DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(PROGRAMS src/apps/smd/steps.sh demo/nonstop/job.sh DESTINATION ${CMAKE_INSTALL_DATADIR}/sickbay/nonstop)
 install(FILES demo/nonstop/heat.c demo/nonstop/heat.f90 demo/nonstop/README.md DESTINATION ${CMAKE_INSTALL_DATADIR}/sickbay/nonstop)
@@ -15,10 +26,7 @@ install(FILES demo/nonstop/heat.c demo/nonstop/heat.f90 demo/nonstop/README.md D
 install(PROGRAMS demo/checkpoint/job.sh DESTINATION ${CMAKE_INSTALL_DATADIR}/sickbay/checkpoint)
 install(FILES demo/checkpoint/wave.c demo/checkpoint/wave_files.c demo/checkpoint/plate.h demo/checkpoint/README.md DESTINATION ${CMAKE_INSTALL_DATADIR}/sickbay/checkpoint)
 install(FILES src/apps/smd/completion.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME smd)
-install(TARGETS sickbay-slurm sickbay-folder sickbay-ranks RUNTIME DESTINATION ${ours})
-if(TARGET sickbay-verify)
-  install(TARGETS sickbay-verify RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-endif()
+install_targets(${ours} sickbay-slurm sickbay-folder sickbay-ranks)
 install(DIRECTORY labels DESTINATION ${CMAKE_INSTALL_DATADIR}/sickbay FILES_MATCHING PATTERN "*.json")
 install(PROGRAMS verify/sickbay-verify.sh DESTINATION ${CMAKE_INSTALL_DATADIR}/sickbay)
 foreach(folder reports labels)  # of workload analysis; a plug-in may be a program
@@ -26,12 +34,12 @@ foreach(folder reports labels)  # of workload analysis; a plug-in may be a progr
     install(DIRECTORY ${folder} DESTINATION ${CMAKE_INSTALL_DATADIR}/sickbay USE_SOURCE_PERMISSIONS)
   endif()
 endforeach()
-install(TARGETS operation_cpu_test operation_disk_test operation_memory_test operation_throughput
-        RUNTIME DESTINATION ${CMAKE_INSTALL_DATADIR}/sickbay/operations)
+install_targets(${CMAKE_INSTALL_DATADIR}/sickbay/operations
+                operation_cpu_test operation_disk_test operation_memory_test operation_throughput)
 install(PROGRAMS operations/kernel_log operations/known_good operations/memory_bank DESTINATION ${CMAKE_INSTALL_DATADIR}/sickbay/operations)
 install(DIRECTORY rules DESTINATION ${CMAKE_INSTALL_DATADIR}/sickbay FILES_MATCHING PATTERN "*.json")
 install(FILES tools/install/sickbay.sysusers DESTINATION lib/sysusers.d RENAME sickbay.conf)
-install(TARGETS sickbay_clock_shift LIBRARY DESTINATION lib/sickbay)
+install_targets(lib/sickbay sickbay_clock_shift)
 
 # What others made, with their licences.
 set(others ${PROJECT_SOURCE_DIR}/third_party)
@@ -82,15 +90,6 @@ install(CODE [[
   message(STATUS "Installing: ${root}/${data}/bash-completion/completions/sickbay")
 ]])
 
-# Built programs have the run path that they are installed with.  One of the build folder CMake would end with an empty
-# place, to put the other one there while installing; the loader takes that for the current folder, and root runs these
-# programs in folders of users.  (sickbay looks for libduckdb.so in ../lib/sickbay, built or installed.)
-foreach(target sickbay sickbayd sickbay-agent sickbay-ckpt smd_program sickbay-slurm sickbay-folder sickbay-ranks sickbay-verify
-        operation_cpu_test operation_disk_test operation_memory_test operation_throughput sickbay_clock_shift
-        smd sickbay_ckpt_library)
-  if(TARGET ${target})
-    set_target_properties(${target} PROPERTIES BUILD_WITH_INSTALL_RPATH TRUE)
-  endif()
-endforeach()
+# sickbay looks for libduckdb.so in ../lib/sickbay, built or installed.
 file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/lib/sickbay)
 file(CREATE_LINK ${DuckDB_LIBRARY} ${PROJECT_BINARY_DIR}/lib/sickbay/libduckdb.so SYMBOLIC)

@@ -12,16 +12,11 @@ root=$(dirname "$(realpath "$0")")/../..
 # shellcheck source=test/slurm/lab.inc
 . "$root/test/slurm/lab.inc"
 lab_up --nodes 2 --spares 0
-programs=$folder/home/alice/programs
-mkdir -p "$programs"
-mpicc.mpich -O2 -o "$programs/ranks" "$root/test/slurm/hang/ranks.c"
-cat >"$programs/job.sh" <<JOB
-#!/bin/sh
-exec srun --mpi=pmi2 "$programs/ranks" "\$1" "\$2"
-JOB
-chmod -R a+rX "$programs"
-chown --reference="$folder/home/alice" "$programs" # her jobs write there
-ended() { [ -z "$(ctl squeue -h -j "$1" -o %T 2>/dev/null)" ]; }
+here=$root/test/slurm/hang
+# shellcheck source=test/slurm/hang/jobs.inc
+. "$here/jobs.inc"
+build_program mpich mpicc ranks.c c
+ranks=2
 # What both agents used until now, and their children that have ended, in ticks.
 ticks() { for node in n1 n2; do sed 's/.*) //' "/proc/$(cut -d' ' -f1 "$folder/nodes/$node/sickbay-agent.pid")/stat"; done | awk '{sum += $12 + $13 + $14 + $15} END {print sum}'; }
 # KIND off|notify: done_in_run, what was done, and what the agents used added to those of its kind.  MPICH 4.0.2 hangs in
@@ -30,7 +25,7 @@ run() {
   local job before try
   for try in 1 2 3 4; do
     before=$(ticks)
-    job=$(as alice "$sickbay submit --json --hang=$2 --no-rerun -N2 -n2 -t 30 -o $programs/out.%j $programs/job.sh $1 $seconds" | jq .job_id)
+    job=$(hang=$2 submit mpich.c "$1" "$seconds")
     if within $((seconds + 20)) ended "$job"; then
       done_in_run=$(sed -n 's/^done \([0-9]*\) .*/\1/p' "$programs/out.$job")
       used_by[$2]=$((used_by[$2] + $(ticks) - before))
