@@ -4,16 +4,20 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <future>
 #include <optional>
+#include <utility>
 
 #include "adapters/net/asio_loop.h"
 #include "adapters/posix/poll_loop.h"
@@ -272,6 +276,127 @@ TEST_P(ProcessRunnerTest, DroppedRunnersKillAndStaySilent) {
   runner.reset();
   loop->post([&] { loop->stop(); });
   loop->run();
+}
+
+// A program whose exec stands in the kernel until release(): its file is leased (fcntl(2), F_SETLEASE), for
+// which whoever opens it waits, as for a server that hangs.
+class HungProgram {
+ public:
+  explicit HungProgram(const std::string& name) : path_(::testing::TempDir() + "/" + name) {
+    std::filesystem::copy_file("/bin/true", path_, std::filesystem::copy_options::overwrite_existing);
+    ::signal(SIGIO, SIG_IGN);  // that somebody waits
+    fd_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC);
+    // (A child that is just being made has the file open for a moment, as it has all of ours.)
+    int leased = -1;
+    for (int i = 0; i < 100'000 && leased != 0; ++i)
+      if ((leased = ::fcntl(fd_, F_SETLEASE, F_WRLCK)) != 0) ::sched_yield();
+    EXPECT_EQ(leased, 0) << std::strerror(errno);
+  }
+  HungProgram(const HungProgram&) = delete;
+  HungProgram& operator=(const HungProgram&) = delete;
+  ~HungProgram() {
+    release();
+    std::filesystem::remove(path_);
+  }
+  void release() {
+    if (fd_ >= 0) ::close(std::exchange(fd_, -1));
+  }
+  ProcessSpec spec() const {
+    ProcessSpec spec;
+    spec.argv = {path_};
+    return spec;
+  }
+
+ private:
+  std::string path_;
+  int fd_ = -1;
+};
+
+TEST_P(ProcessRunnerTest, AStartThatHangsHoldsUpNobodyElse) {
+  HungProgram hung("hangs" + std::to_string(::getpid()) + GetParam().name);
+  auto loop = GetParam().make();
+  auto runner = make_process_runner(*loop);
+  std::string order;
+  // More than there are threads for.
+  constexpr int kHung = 6;
+  int over = 0;
+  for (int i = 0; i < kHung; ++i)
+    runner->run(hung.spec(), [&](Result<ProcessOutcome> r) {
+      ASSERT_TRUE(r) << r.error().what;
+      EXPECT_EQ(r->exit_code, 0);
+      order += 'h';
+      if (++over == kHung) loop->stop();
+    });
+  runner->run(shell("true"), [&](Result<ProcessOutcome> r) {
+    ASSERT_TRUE(r);
+    order += 'q';
+    hung.release();
+  });
+  loop->run();
+  EXPECT_EQ(order, "q" + std::string(kHung, 'h'));
+}
+
+TEST_P(ProcessRunnerTest, WhatHangsInItsStartIsKilledWhenItsTimeIsUpAndWhenNobodyWantsIt) {
+  HungProgram hung("killed" + std::to_string(::getpid()) + GetParam().name);
+  auto loop = GetParam().make();
+  auto runner = make_process_runner(*loop);
+  int over = 0;
+  ProcessSpec late = hung.spec();
+  late.time_limit = std::chrono::milliseconds(30);
+  runner->run(late, [&](Result<ProcessOutcome> r) {
+    ASSERT_TRUE(r);
+    EXPECT_TRUE(r->timed_out);
+    EXPECT_EQ(r->signal, SIGKILL);
+    if (++over == 2) loop->stop();
+  });
+  ProcessSpec unwanted = hung.spec();
+  unwanted.early_end = std::make_shared<EarlyEnd>();
+  runner->run(unwanted, [&](Result<ProcessOutcome> r) {
+    ASSERT_TRUE(r);
+    EXPECT_TRUE(r->ended_early);
+    EXPECT_FALSE(r->timed_out);
+    if (++over == 2) loop->stop();
+  });
+  unwanted.early_end->ask("the test wants it so");
+  loop->run();
+}
+
+TEST_P(ProcessRunnerTest, DroppedRunnersKillWhatHangsInItsStart) {
+  HungProgram hung("dropped" + std::to_string(::getpid()) + GetParam().name);
+  auto loop = GetParam().make();
+  auto runner = make_process_runner(*loop);
+  runner->run(hung.spec(), [](Result<ProcessOutcome>) { FAIL(); });
+  while (::waitpid(-1, nullptr, WNOHANG) < 0) ::sched_yield();  // until there is a child
+  runner.reset();
+  // Its thread waits for it; then there is none of ours left.
+  while (::waitpid(-1, nullptr, WNOHANG) == 0) ::sched_yield();
+  loop->post([&] { loop->stop(); });
+  loop->run();
+}
+
+TEST_P(ProcessRunnerTest, ARunnerThatAdoptsLeavesAloneWhatIsAnotherOnes) {
+  auto loop = GetParam().make(), other_loop = GetParam().make();
+  auto runner = make_process_runner(*loop);
+  bool answered = false;
+  runner->run(shell("exit 7"), [&](Result<ProcessOutcome> r) {
+    ASSERT_TRUE(r);
+    EXPECT_EQ(r->exit_code, 7);
+    answered = true;
+    loop->stop();
+  });
+  siginfo_t info{};
+  // (It may not have begun yet.)
+  while (::waitid(P_ALL, 0, &info, WEXITED | WNOWAIT) != 0) ASSERT_EQ(errno, ECHILD);
+  auto adopts = make_process_runner(*other_loop, true);
+  ProcessSpec bounded = shell("true");
+  bounded.kill_strays = true;
+  adopts->run(std::move(bounded), [&](Result<ProcessOutcome> r) {
+    ASSERT_TRUE(r);
+    other_loop->stop();
+  });
+  other_loop->run();
+  loop->run();
+  EXPECT_TRUE(answered);
 }
 
 }  // namespace

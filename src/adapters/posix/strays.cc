@@ -16,6 +16,8 @@
 #include <charconv>
 #include <chrono>
 #include <memory>
+#include <mutex>
+#include <set>
 #include <vector>
 
 #include "adapters/posix/files.h"
@@ -44,6 +46,22 @@ std::vector<pid_t> children() {
   return pids;
 }
 
+// Never destroyed: threads that nobody waits for use them.
+struct OwnChildren {
+  std::mutex mutex;
+  std::set<const OwnChild*> all;
+};
+OwnChildren& own_children() {
+  static auto* const children = new OwnChildren;
+  return *children;
+}
+
+bool is_somebodys(pid_t pid) {
+  OwnChildren& own = own_children();
+  const std::lock_guard<std::mutex> lock(own.mutex);
+  return std::ranges::any_of(own.all, [pid](const OwnChild* child) { return child->pid() == pid; });
+}
+
 enum class Kin { no, yes, unclear };
 
 // Unclear: it has no environment now.  It is leaving, or in the midst of an exec; or it was started with
@@ -58,9 +76,19 @@ Kin kin(pid_t pid, const std::string& family) {
 
 }  // namespace
 
+OwnChild::OwnChild() {
+  const std::lock_guard<std::mutex> lock(own_children().mutex);
+  own_children().all.insert(this);
+}
+
+OwnChild::~OwnChild() {
+  const std::lock_guard<std::mutex> lock(own_children().mutex);
+  own_children().all.erase(this);
+}
+
 bool adopt_strays() { return ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0; }
 
-int kill_strays(const std::string& family, std::span<const pid_t> ours) {
+int kill_strays(const std::string& family) {
   using std::chrono::milliseconds;
   const auto began = std::chrono::steady_clock::now();
   int killed = 0;
@@ -69,7 +97,7 @@ int kill_strays(const std::string& family, std::span<const pid_t> ours) {
     const auto spent = std::chrono::steady_clock::now() - began;
     std::vector<pollfd> waited_for;
     for (const pid_t pid : children()) {
-      if (std::find(ours.begin(), ours.end(), pid) != ours.end()) continue;
+      if (is_somebodys(pid)) continue;
       // One that has ended is only collected; without a family none is killed.
       if (::waitpid(pid, nullptr, WNOHANG) == pid || family.empty()) continue;
       const Kin found = kin(pid, family);
