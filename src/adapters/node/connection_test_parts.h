@@ -10,16 +10,21 @@ namespace sickbay::node {
 
 /// Both ends, and who listened for it; -1 where one could not be had, which fails the test.
 struct Connection {
-  int listener = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  int client = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  int server = -1;
+  int listener = -1, client = -1, server = -1;
 
-  Connection() {
+  /// AF_INET6: of that family, with an address of the other one, which needs none of its own on this machine.
+  explicit Connection(int family = AF_INET)
+      : listener(::socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0)),
+        client(::socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
     sockaddr_in place{};
     place.sin_family = AF_INET;
     place.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    auto* const address = reinterpret_cast<sockaddr*>(&place);
-    socklen_t size = sizeof place;
+    sockaddr_in6 mapped{};
+    mapped.sin6_family = AF_INET6;
+    ::inet_pton(AF_INET6, "::ffff:127.0.0.1", &mapped.sin6_addr);
+    const bool is_6 = family == AF_INET6;
+    auto* const address = is_6 ? reinterpret_cast<sockaddr*>(&mapped) : reinterpret_cast<sockaddr*>(&place);
+    socklen_t size = is_6 ? sizeof mapped : sizeof place;
     EXPECT_EQ(::bind(listener, address, size), 0);
     EXPECT_EQ(::listen(listener, 1), 0);
     EXPECT_EQ(::getsockname(listener, address, &size), 0);

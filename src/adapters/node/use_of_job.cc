@@ -40,14 +40,16 @@ std::optional<std::int64_t> socket_inode(std::string_view target) {
   return to_integer(target.substr(kSocket.size(), target.size() - kSocket.size() - 1));
 }
 
-std::optional<std::map<std::int64_t, TcpBytes>> tcp_bytes() {
-  std::map<std::int64_t, TcpBytes> all;
+std::optional<TcpBytesByInode> tcp_bytes() {
+  TcpBytesByInode all;
   const bool told =
       for_each_tcp_socket([&all](const inet_diag_msg& socket, const tcp_info& info, std::size_t size) {
-        // (An older kernel has no such counts.)
-        if (!has_member(size, offsetof(tcp_info, tcpi_bytes_received), sizeof info.tcpi_bytes_received))
-          return;
         TcpBytes& bytes = all[socket.idiag_inode];
+        bytes.unsent = socket.idiag_wqueue;
+        bytes.uid = socket.idiag_uid;
+        bytes.counted =
+            has_member(size, offsetof(tcp_info, tcpi_bytes_received), sizeof info.tcpi_bytes_received);
+        if (!bytes.counted) return;
         bytes.sent = sum(0, info.tcpi_bytes_acked);
         bytes.received = sum(0, info.tcpi_bytes_received);
       });

@@ -9,12 +9,16 @@
 namespace sickbay::node {
 
 struct TcpBytes {
+  bool counted = false;   ///< else an older kernel does not tell the next two
   std::int64_t sent = 0;  ///< and acknowledged by the other side
   std::int64_t received = 0;
+  std::int64_t unsent = 0;  ///< or not acknowledged yet
+  std::int64_t uid = -1;    ///< of who opened it
 };
+using TcpBytesByInode = std::map<std::int64_t, TcpBytes>;
 /// By inode of the socket, of each open TCP connection of the caller's network namespace since it was opened;
 /// nothing where the kernel does not tell.  Costs 2 us a connection, a second at most.
-std::optional<std::map<std::int64_t, TcpBytes>> tcp_bytes();
+std::optional<TcpBytesByInode> tcp_bytes();
 
 /// Where the link of a file descriptor leads to a socket ("socket:[4711]"), its inode.
 std::optional<std::int64_t> socket_inode(std::string_view target);

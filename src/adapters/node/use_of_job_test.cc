@@ -41,5 +41,25 @@ TEST(TcpBytes, AreCountedByConnection) {
   EXPECT_FALSE(all->contains(inode_of(connection.listener))) << "it is no connection";
 }
 
+// By one question, each once.
+TEST(TcpBytes, AreOfBothFamilies) {
+  const int has_6 = ::socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (has_6 < 0) return;  // this machine has one family
+  ::close(has_6);
+  const Connection four, six(AF_INET6);
+  for (const Connection* one : {&four, &six}) {
+    ASSERT_EQ(::send(one->client, "word", 4, 0), 4);
+    char got[4];
+    ASSERT_EQ(::recv(one->server, got, 4, MSG_WAITALL), 4);
+  }
+  const auto all = tcp_bytes();
+  if (!all) GTEST_SKIP() << "this kernel does not tell (sock_diag)";
+  for (const Connection* one : {&four, &six}) {
+    ASSERT_TRUE(all->contains(inode_of(one->server)));
+    EXPECT_EQ(all->at(inode_of(one->server)).received, 4);
+    EXPECT_EQ(all->at(inode_of(one->server)).uid, ::getuid());
+  }
+}
+
 }  // namespace
 }  // namespace sickbay::node

@@ -11,7 +11,6 @@
 
 #include "adapters/node/parse.h"
 #include "adapters/node/process_table.h"
-#include "adapters/node/use_of_job.h"
 #include "base/words.h"
 
 namespace sickbay::ranks {
@@ -38,6 +37,11 @@ bool is_frozen(const node::Tree& tree, std::int64_t pid) {
       if (*one == "frozen 1") return true;
   }
   return false;
+}
+
+bool is_our_network(const node::Tree& tree, std::int64_t pid) {
+  const auto ours = tree.link("/proc/self/ns/net");
+  return ours && tree.link(fmt::format("/proc/{}/ns/net", pid)) == ours;
 }
 
 }  // namespace
@@ -127,27 +131,40 @@ std::optional<std::int64_t> network_bytes(const node::Tree& tree, std::int64_t p
   return text ? std::optional(parse_net_dev(*text)) : std::nullopt;
 }
 
-std::optional<std::int64_t> carried_bytes(const node::Tree& tree, const std::vector<std::int64_t>& pids) {
-  const auto ours = tree.link("/proc/self/ns/net");
+std::optional<node::TcpBytesByInode> connections_of(const node::Tree& tree, std::int64_t pid) {
+  return is_our_network(tree, pid) ? node::tcp_bytes() : std::nullopt;
+}
+
+std::optional<std::int64_t> carried_bytes(const node::Tree& tree, const std::vector<std::int64_t>& pids,
+                                          const std::optional<node::TcpBytesByInode>& connections) {
+  if (!connections) return std::nullopt;
   std::set<std::int64_t> held;  // forked processes hold the same
   for (const std::int64_t pid : pids) {
     const std::string folder = fmt::format("/proc/{}/fd", pid);
     const auto files = tree.list(folder);
-    if (files.empty() || !ours || tree.link(fmt::format("/proc/{}/ns/net", pid)) != ours) return std::nullopt;
+    if (files.empty() || !is_our_network(tree, pid)) return std::nullopt;
     for (const std::string& file : files)
       if (const auto target = tree.link(fmt::format("{}/{}", folder, file)))
         if (const auto inode = node::socket_inode(*target)) held.insert(*inode);
   }
-  const auto all = node::tcp_bytes();
-  if (!all) return std::nullopt;
   std::int64_t sum = 0;
-  for (const auto& [inode, bytes] : *all)
-    if (held.contains(inode)) sum = added(sum, added(bytes.sent, bytes.received));
+  for (const auto& [inode, bytes] : *connections) {
+    if (!held.contains(inode)) continue;
+    if (!bytes.counted) return std::nullopt;
+    sum = added(sum, added(bytes.sent, bytes.received));
+  }
   return sum;
 }
 
-std::optional<std::int64_t> unsent_bytes(const node::Tree& tree, std::int64_t pid, std::int64_t uid) {
+std::optional<std::int64_t> unsent_bytes(const node::Tree& tree, std::int64_t pid, std::int64_t uid,
+                                         const std::optional<node::TcpBytesByInode>& connections) {
   std::optional<std::int64_t> sum;
+  if (connections) {
+    sum = 0;
+    for (const auto& [inode, bytes] : *connections)
+      if (bytes.uid == uid) sum = added(*sum, bytes.unsent);
+    return sum;
+  }
   for (const char* file : {"tcp", "tcp6"})
     if (const auto text = tree.read(fmt::format("/proc/{}/net/{}", pid, file), kMostTcp))
       sum = added(sum.value_or(0), parse_unsent(*text, uid));

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "adapters/node/tree.h"
+#include "adapters/node/use_of_job.h"
 #include "adapters/ranks/find.h"
 #include "model/rank_look.h"
 
@@ -31,12 +32,17 @@ std::vector<ThreadTicks> other_threads(const node::Tree& tree, std::int64_t pid,
 
 /// Bytes in and out of all interfaces in the network namespace of `pid`; nothing where it cannot be read.
 std::optional<std::int64_t> network_bytes(const node::Tree& tree, std::int64_t pid);
-/// Bytes not acknowledged of `uid`'s TCP connections there.
-std::optional<std::int64_t> unsent_bytes(const node::Tree& tree, std::int64_t pid, std::int64_t uid);
-
+/// The TCP connections of the network namespace of `pid`, asked once for both that follow: the kernel goes
+/// through its whole table for them, which takes as long as a tenth of a look.  Nothing where that is another
+/// network than ours, or the kernel does not tell.
+std::optional<node::TcpBytesByInode> connections_of(const node::Tree& tree, std::int64_t pid);
+/// Bytes not acknowledged of `uid`'s TCP connections there.  Without `connections` from the files of /proc.
+std::optional<std::int64_t> unsent_bytes(const node::Tree& tree, std::int64_t pid, std::int64_t uid,
+                                         const std::optional<node::TcpBytesByInode>& connections);
 /// Bytes in and out of the TCP connections that processes `pids` hold, since these were opened; nothing where
 /// they are in another network than we are, their files cannot be listed, or the kernel does not tell.
-std::optional<std::int64_t> carried_bytes(const node::Tree& tree, const std::vector<std::int64_t>& pids);
+std::optional<std::int64_t> carried_bytes(const node::Tree& tree, const std::vector<std::int64_t>& pids,
+                                          const std::optional<node::TcpBytesByInode>& connections);
 
 // Their parsers: total.
 std::int64_t parse_net_dev(std::string_view text);

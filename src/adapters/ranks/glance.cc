@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <optional>
 #include <random>
 
 #include "adapters/node/process_table.h"
@@ -16,6 +17,7 @@
 #include "adapters/ranks/mapped.h"
 #include "adapters/ranks/returns.h"
 #include "adapters/ranks/snapshot.h"
+#include "adapters/ranks/variables.h"
 
 namespace sickbay::ranks {
 namespace {
@@ -40,7 +42,7 @@ void pause(Clock::duration time) {
 }  // namespace
 
 // What comes back to it does so soon, mostly: the pauses grow.
-bool leaves_its_calls(std::int64_t pid, const GlanceOrder& order) {
+bool leaves_its_calls(std::int64_t pid, const GlanceOrder& order, Variables& variables) {
   bool known = false;
   std::vector<ReturnCounter> counters;
   for (const CallReturn& call : order.calls) {
@@ -54,7 +56,7 @@ bool leaves_its_calls(std::int64_t pid, const GlanceOrder& order) {
   if (!known) return false;
   // Where the processor counts, its word stands alone: variables may be changed by another thread.
   const bool counted = !counters.empty();
-  const std::uint64_t before = counted ? 0 : digest_of_variables(static_cast<pid_t>(pid));
+  const std::uint64_t before = counted ? 0 : variables.digest();
   if (!counted && before == 0) return false;
   const auto end = Clock::now() + order.returning;
   for (Clock::duration next = std::chrono::milliseconds(1); Clock::now() < end; next *= 2) {
@@ -62,8 +64,7 @@ bool leaves_its_calls(std::int64_t pid, const GlanceOrder& order) {
     if (counted) {
       if (std::ranges::any_of(counters, [](const ReturnCounter& one) { return one.count().value_or(0) > 0; }))
         return true;
-    } else if (const std::uint64_t now = digest_of_variables(static_cast<pid_t>(pid));
-               now != 0 && now != before) {
+    } else if (const std::uint64_t now = variables.digest(); now != 0 && now != before) {
       return true;
     }
   }
@@ -72,12 +73,20 @@ bool leaves_its_calls(std::int64_t pid, const GlanceOrder& order) {
 
 namespace {
 
-// `code`: that of MPI, as it is mapped.
-bool runs_outside_mpi(std::int64_t pid, const std::vector<Mapped>& code, const GlanceOrder& order) {
+// What does not change from glance to glance: to read it each time took half of each.
+struct Known {
+  explicit Known(std::int64_t pid) : variables(static_cast<pid_t>(pid)) {}
+  std::vector<Mapped> mpi;  // code of MPI's libraries
+  std::optional<Mapped> stack;
+  Variables variables;
+};
+using KnownProcesses = std::map<std::int64_t, Known>;
+
+bool runs_outside_mpi(std::int64_t pid, const GlanceOrder& order, Known& known) {
   const auto in_mpi = [&](std::uint64_t place) {
-    return std::ranges::any_of(code, [&](const Mapped& m) { return m.from <= place && place < m.to; });
+    return std::ranges::any_of(known.mpi, [&](const Mapped& m) { return m.from <= place && place < m.to; });
   };
-  const Snapshot s = take_snapshot(static_cast<pid_t>(pid), kMostStack, order.patience);
+  const Snapshot s = take_snapshot(static_cast<pid_t>(pid), kMostStack, order.patience, known.stack);
   // Only what is certain counts: a stack that was not read whole may have a call of MPI further up.
   if (!s.why.empty() || !s.complete || in_mpi(s.pc)) return false;
   // Every word of the stack is looked at, not frames: it is cheap, and can only err towards "in MPI".
@@ -89,36 +98,34 @@ bool runs_outside_mpi(std::int64_t pid, const std::vector<Mapped>& code, const G
   return true;
 }
 
-// MPI's code in each process, as it is mapped.  Kept from glance to glance: where a library lies does not
-// change, and to read the list took a fifth of each.
-using MpiCode = std::map<std::int64_t, std::vector<Mapped>>;
-
-const std::vector<Mapped>& mpi_code_of(const node::Tree& tree, std::int64_t pid, MpiCode& known) {
-  std::vector<Mapped>& code = known[pid];
-  if (code.empty())
-    for (Mapped& one : mapped_by(tree, pid))
-      if (one.executable && is_mpi_library(one.path)) code.push_back(std::move(one));
-  return code;
-}
-
-bool is_seen_to_go_on(const node::Tree& tree, std::int64_t pid, const GlanceOrder& order, MpiCode& known) {
+bool is_seen_to_go_on(const node::Tree& tree, std::int64_t pid, const GlanceOrder& order,
+                      KnownProcesses& known) {
   const auto stat = node::process_stat(tree, std::to_string(pid));
   // The user's own, and the one that was seen: a number may be another process's by now.
   if (!stat || !is_theirs(pid, order.uid)) return false;
   if (stat->started > order.seen.time_since_epoch().count() / (1'000'000 / ticks_per_second())) return false;
+  Known& one = known.try_emplace(pid, pid).first->second;
+  if (one.mpi.empty())
+    for (Mapped& mapped : mapped_by(tree, pid))
+      if (mapped.executable && is_mpi_library(mapped.path)) one.mpi.push_back(std::move(mapped));
   // Nothing is said of a program that has MPI linked in: its variables change with each poll.
-  const std::vector<Mapped>& code = mpi_code_of(tree, pid, known);
-  if (code.empty()) return false;
+  if (one.mpi.empty()) return false;
   // Who is known to be in MPI mostly is asked first whether it leaves it: for that nobody is stopped.
-  return leaves_its_calls(pid, order) || (stat->state == 'R' && runs_outside_mpi(pid, code, order));
+  return leaves_its_calls(pid, order, one.variables) ||
+         (stat->state == 'R' && runs_outside_mpi(pid, order, one));
 }
 
-bool surely_go_on(const node::Tree& tree, const GlanceOrder& order, MpiCode& known) {
+// Any number below `many`.
+std::size_t anyone(std::size_t many) {
+  static std::minstd_rand numbers(std::random_device{}());
+  return many < 2 ? 0 : numbers() % many;
+}
+
+bool surely_go_on(const node::Tree& tree, const GlanceOrder& order, KnownProcesses& known) {
   // One rank of each program is enough: the whole program then goes on.
   for (const std::vector<std::int64_t>& ranks : order.programs) {
     if (ranks.empty()) return false;
-    const std::size_t first = std::random_device{}() % ranks.size(),
-                      most = std::min(order.most, ranks.size());
+    const std::size_t first = anyone(ranks.size()), most = std::min(order.most, ranks.size());
     bool found = false;
     for (std::size_t i = 0; i < most && !found; ++i)
       found = is_seen_to_go_on(tree, ranks[(first + i) % ranks.size()], order, known);
@@ -130,7 +137,7 @@ bool surely_go_on(const node::Tree& tree, const GlanceOrder& order, MpiCode& kno
 }  // namespace
 
 bool surely_goes_on(const node::Tree& tree, const GlanceOrder& order) {
-  MpiCode known;
+  KnownProcesses known;
   return surely_go_on(tree, order, known);
 }
 
@@ -138,7 +145,7 @@ GlancesEnd glance_for(const node::Tree& tree, const GlanceOrder& order, std::chr
                       std::chrono::milliseconds last) {
   const pid_t parent = ::getppid();
   const auto end = Clock::now() + last;
-  MpiCode known;
+  KnownProcesses known;
   for (auto next = Clock::now();;) {
     if (!surely_go_on(tree, order, known)) return GlancesEnd::cannot_say;
     // A thread that stops only now would stand until the next glance.

@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "adapters/node/tree.h"
+#include "adapters/ranks/variables.h"
 #include "base/time.h"
 #include "model/rank_look.h"
 
@@ -43,9 +44,9 @@ struct GlanceOrder {
 /// Whether each of the programs has a rank that is seen to go on.  False where nobody can say.
 bool surely_goes_on(const node::Tree& tree, const GlanceOrder& order);
 
-/// Whether process `pid` is seen to come back from one of the calls of it that are known.  Of a program that
-/// has MPI as a library: else its variables change with each poll.
-bool leaves_its_calls(std::int64_t pid, const GlanceOrder& order);
+/// Whether process `pid`, whose `variables` are compared, is seen to come back from one of the calls of it
+/// that are known.  Of a program that has MPI as a library: else its variables change with each poll.
+bool leaves_its_calls(std::int64_t pid, const GlanceOrder& order, Variables& variables);
 
 /// How a row of glances ended.
 enum class GlancesEnd {

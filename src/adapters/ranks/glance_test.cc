@@ -40,6 +40,11 @@ bool has_breakpoints(const GlanceOrder& order) {
                                              CountedBy::processor));
 }
 
+bool leaves(std::int64_t pid, const GlanceOrder& order) {
+  Variables variables(static_cast<pid_t>(pid));
+  return leaves_its_calls(pid, order, variables);
+}
+
 TEST(Glance, OneThatRunsOutsideMpiGoesOn) {
   for (const char* program : {SB_PLAIN, SB_STRIPPED}) {
     const Target target(program, "spin");
@@ -74,10 +79,10 @@ TEST(Glance, OneWhoseCallsReturnGoesOn) {
   ASSERT_FALSE(order.calls.empty());
   const bool counts = has_breakpoints(order);
   order.returning = std::chrono::milliseconds(counts ? 5000 : 100);  // a busy machine
-  EXPECT_EQ(leaves_its_calls(target.pid(), order), counts)
+  EXPECT_EQ(leaves(target.pid(), order), counts)
       << "where the processor does not count, nobody can say: what it changes lies on the heap";
   order.calls[0].pid = order.calls[0].tid = ::getpid();
-  EXPECT_FALSE(leaves_its_calls(target.pid(), order)) << "another process's call";
+  EXPECT_FALSE(leaves(target.pid(), order)) << "another process's call";
 }
 
 TEST(Glance, WithoutBreakpointsOneWhoseVariablesChangeGoesOn) {
@@ -88,10 +93,9 @@ TEST(Glance, WithoutBreakpointsOneWhoseVariablesChangeGoesOn) {
     ASSERT_FALSE(order.calls.empty());
     order.count_returns = false;
     order.returning = std::chrono::milliseconds(target == &counts ? 5000 : 100);
-    EXPECT_EQ(leaves_its_calls(target->pid(), order), target == &counts)
-        << "what lies on the heap is not seen";
+    EXPECT_EQ(leaves(target->pid(), order), target == &counts) << "what lies on the heap is not seen";
     order.calls.clear();
-    EXPECT_FALSE(leaves_its_calls(target->pid(), order)) << "no look has seen it in a call";
+    EXPECT_FALSE(leaves(target->pid(), order)) << "no look has seen it in a call";
   }
 }
 

@@ -14,6 +14,7 @@
 #include "adapters/ranks/returns.h"
 #include "adapters/ranks/snapshot.h"
 #include "adapters/ranks/unwind.h"
+#include "adapters/ranks/variables.h"
 
 namespace sickbay::ranks {
 namespace {
@@ -48,8 +49,11 @@ void let_go_until(Clock::time_point when) {
 }
 
 struct Watched {
+  explicit Watched(FoundRank one) : found(std::move(one)), variables(static_cast<pid_t>(found.pid)) {}
   FoundRank found;
-  bool stacks = false;  // are taken
+  Variables variables;
+  std::optional<Mapped> stack;  // of its first thread
+  bool stacks = false;          // are taken
   Rank rank;
   std::vector<std::vector<std::size_t>> taken;  // by round: places in `snapshots`, the first thread's first
   std::map<std::int64_t, std::int64_t> ticks;   // of other threads, at the round before
@@ -70,14 +74,12 @@ class Look {
       : tree_(tree), order_(order), uid_(found.uid) {
     look_.unread = std::move(found.unread);
     for (FoundRank& one : found.ranks) {
-      Watched w;
-      w.rank.world = one.number.world;
-      w.rank.rank = one.number.rank;
-      w.rank.size = one.number.size;
-      w.rank.pid = one.pid;
-      w.rank.name = one.name;
-      w.found = std::move(one);
-      ranks_.push_back(std::move(w));
+      Watched& w = ranks_.emplace_back(std::move(one));
+      w.rank.world = w.found.number.world;
+      w.rank.rank = w.found.number.rank;
+      w.rank.size = w.found.number.size;
+      w.rank.pid = w.found.pid;
+      w.rank.name = w.found.name;
     }
     choose();
   }
@@ -98,8 +100,11 @@ class Look {
       // (Less than before: a counter began anew.)
       if (network && first_network && *network >= *first_network)
         look_.network_bytes = *network - *first_network;
-      if (i + 1 == order_.rounds)
-        look_.unsent_bytes = unsent_bytes(tree_, ranks_.front().found.pid, uid_).value_or(-1);
+      if (i + 1 == order_.rounds) {
+        const std::int64_t pid = ranks_.front().found.pid;
+        connections_ = connections_of(tree_, pid);
+        look_.unsent_bytes = unsent_bytes(tree_, pid, uid_, connections_).value_or(-1);
+      }
     }
     take_counts();
     sum_up();
@@ -173,7 +178,7 @@ class Look {
     std::vector<std::int64_t> pids;
     for (const Watched& w : ranks_)
       if (w.rank.rounds.back().state != 'X') pids.push_back(w.found.pid);
-    look_.socket_bytes = carried_bytes(tree_, pids).value_or(-1);
+    look_.socket_bytes = carried_bytes(tree_, pids, connections_).value_or(-1);
   }
 
   // Whose stacks are taken, where they are too many: evenly spread, others at each look.
@@ -223,11 +228,11 @@ class Look {
     } else if (now.state == 'D') {
       now.why = "it is in the kernel's uninterruptible sleep, as for storage that does not answer";
     } else {
-      Snapshot s = take_snapshot(static_cast<pid_t>(w.found.pid), copy_, order_.patience);
+      Snapshot s = take_snapshot(static_cast<pid_t>(w.found.pid), copy_, order_.patience, w.stack);
       now.why = s.why;
       // After our own stop it waits for a processor to go back to its sleep: the stop found it asleep.
       if (now.state == 'R' && s.interrupted) now.state = 'S';
-      s.data = digest_of_variables(static_cast<pid_t>(w.found.pid));
+      s.data = w.variables.digest();
       if (s.why.empty()) taken.push_back(keep(std::move(s)));
     }
     if (taken.empty()) return taken;
@@ -340,6 +345,7 @@ class Look {
   std::vector<Watched> ranks_;
   std::vector<Snapshot> snapshots_;
   std::vector<Count> counts_;
+  std::optional<node::TcpBytesByInode> connections_;  // at the last round
   RankLook look_;
 };
 

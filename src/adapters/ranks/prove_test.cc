@@ -189,15 +189,38 @@ TEST(Prove, WhatGoesOverItsConnections) {
   const int client = connection.client, server = connection.server;
   ASSERT_GE(server, 0);
   const node::Tree tree("/");
-  const auto before = carried_bytes(tree, {::getpid()});
+  const auto carried = [&](const std::vector<std::int64_t>& pids) {
+    return carried_bytes(tree, pids, connections_of(tree, ::getpid()));
+  };
+  const auto before = carried({::getpid()});
   if (!before) GTEST_SKIP() << "this kernel does not tell (sock_diag)";
   std::string bytes(3000, 'x');
   ASSERT_EQ(::send(client, bytes.data(), bytes.size(), 0), 3000);
   ASSERT_EQ(::recv(server, bytes.data(), bytes.size(), MSG_WAITALL), 3000);
-  const std::int64_t more = carried_bytes(tree, {::getpid()}).value_or(-1) - *before;
+  const std::int64_t more = carried({::getpid()}).value_or(-1) - *before;
   EXPECT_GE(more, 3000) << "one end received them";
   EXPECT_LE(more, 6002) << "and the other sent them";
-  EXPECT_EQ(carried_bytes(tree, {::getpid(), -5}), std::nullopt) << "one cannot be listed";
+  EXPECT_EQ(carried({::getpid(), -5}), std::nullopt) << "one cannot be listed";
+  EXPECT_EQ(carried_bytes(tree, {::getpid()}, std::nullopt), std::nullopt);
+}
+
+// By one question, and by the files.
+TEST(Prove, WhatIsNotAcknowledgedYet) {
+  const node::Connection connection;
+  ASSERT_GE(connection.server, 0);
+  const node::Tree tree("/");
+  const std::string block(std::size_t{1} << 16, 'x');
+  while (::send(connection.client, block.data(), block.size(), MSG_DONTWAIT) > 0) {
+  }
+  const auto unsent = [&](std::int64_t uid, const std::optional<node::TcpBytesByInode>& connections) {
+    return unsent_bytes(tree, ::getpid(), uid, connections).value_or(-1);
+  };
+  const auto all = connections_of(tree, ::getpid());
+  if (!all) GTEST_SKIP() << "this kernel does not tell (sock_diag)";
+  EXPECT_GT(unsent(::getuid(), all), 0) << "nobody reads what was sent";
+  EXPECT_GT(unsent(::getuid(), std::nullopt), 0);
+  EXPECT_EQ(unsent(4711, all), 0);
+  EXPECT_EQ(unsent(4711, std::nullopt), 0);
 }
 
 }  // namespace

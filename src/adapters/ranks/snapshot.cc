@@ -18,7 +18,6 @@
 
 #include "adapters/node/tree.h"
 #include "adapters/ranks/mapped.h"
-#include "base/fnv.h"
 #include "base/text.h"
 
 namespace sickbay::ranks {
@@ -88,8 +87,9 @@ bool read_registers(pid_t, Snapshot&) {
 }
 #endif
 
-void copy_stack(pid_t tid, std::size_t most, Snapshot& s) {
-  const auto mapping = mapping_of(node::Tree("/"), tid, s.sp);
+void copy_stack(pid_t tid, std::size_t most, std::optional<Mapped>& mapping, Snapshot& s) {
+  if (!mapping || s.sp < mapping->from || mapping->to <= s.sp)
+    mapping = mapping_of(node::Tree("/"), tid, s.sp);
   if (!mapping) {
     s.why = "its stack pointer points to no memory";
     return;
@@ -107,7 +107,8 @@ void copy_stack(pid_t tid, std::size_t most, Snapshot& s) {
 
 }  // namespace
 
-Snapshot take_snapshot(pid_t tid, std::size_t most, std::chrono::milliseconds patience) {
+Snapshot take_snapshot(pid_t tid, std::size_t most, std::chrono::milliseconds patience,
+                       std::optional<Mapped>& stack) {
   Snapshot s;
   s.tid = tid;
   if (owed().contains(tid)) {
@@ -136,7 +137,7 @@ Snapshot take_snapshot(pid_t tid, std::size_t most, std::chrono::milliseconds pa
       if (!read_registers(tid, s))
         s.why = errno == ENOSYS ? "stacks are not read on this kind of processor" : std::strerror(errno);
       else
-        copy_stack(tid, most, s);
+        copy_stack(tid, most, stack, s);
       ::ptrace(PTRACE_DETACH, tid, nullptr, reinterpret_cast<void*>(signal));
       s.stopped = std::chrono::duration_cast<Micros>(Clock::now() - began);
       return s;
@@ -157,6 +158,11 @@ Snapshot take_snapshot(pid_t tid, std::size_t most, std::chrono::milliseconds pa
   return s;
 }
 
+Snapshot take_snapshot(pid_t tid, std::size_t most, std::chrono::milliseconds patience) {
+  std::optional<Mapped> unknown;
+  return take_snapshot(tid, most, patience, unknown);
+}
+
 std::size_t let_go() {
   std::erase_if(owed(), [](pid_t tid) {
     int status = 0;
@@ -173,28 +179,6 @@ std::size_t let_go() {
 
 std::string program_of(pid_t pid) {
   return node::Tree("/").link(fmt::format("/proc/{}/exe", pid)).value_or("");
-}
-
-std::uint64_t digest_of_variables(pid_t pid) {
-  constexpr std::size_t kMostVariables = 131072;
-  const std::string program = program_of(pid);
-  if (program.empty()) return 0;
-  std::vector<std::uint8_t> bytes;
-  std::uint64_t behind = 0;  // where a mapping of the program ended: variables that begin as zero follow
-  for (const Mapped& one : mapped_by(node::Tree("/"), pid)) {
-    const bool of_program = one.path == program || (one.path.empty() && one.from == behind);
-    if (one.path == program) behind = one.to;
-    if (!of_program || !one.writable) continue;
-    const std::size_t before = bytes.size(),
-                      more = std::min<std::size_t>(kMostVariables - before, one.to - one.from);
-    if (more == 0) break;
-    bytes.resize(before + more);
-    const iovec here{bytes.data() + before, more};
-    const iovec there{reinterpret_cast<void*>(one.from), more};
-    const ssize_t got = ::process_vm_readv(pid, &here, 1, &there, 1, 0);
-    bytes.resize(before + (got > 0 ? static_cast<std::size_t>(got) : 0));
-  }
-  return bytes.empty() ? 0 : fnv64({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
 }
 
 #if defined(__aarch64__)

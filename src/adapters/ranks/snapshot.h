@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "adapters/ranks/kernel_call.h"
+#include "adapters/ranks/mapped.h"
 #include "base/time.h"
 
 namespace sickbay::ranks {
@@ -42,14 +43,13 @@ struct Snapshot {
 /// `patience` for the stop: a thread in the kernel's uninterruptible sleep does not stop, and is let go as
 /// soon as it would.
 Snapshot take_snapshot(pid_t tid, std::size_t most, std::chrono::milliseconds patience);
+/// The same.  `stack`: where its stack lay at the snapshot before; kept for the next one.  (The list of what
+/// is mapped takes longer to read than the stack does, and the thread stands meanwhile.)
+Snapshot take_snapshot(pid_t tid, std::size_t most, std::chrono::milliseconds patience,
+                       std::optional<Mapped>& stack);
 
 /// The program that process `pid` runs, by its path; "" where that cannot be read.
 std::string program_of(pid_t pid);
-
-/// Digest of what stands in the static variables of process `pid`'s program (its own, no library's), in the
-/// first 128 KiB of them: a program that counts its steps there goes on, although its stack may look the
-/// same. 0 where it cannot be read.
-std::uint64_t digest_of_variables(pid_t pid);
 
 /// Lets threads go that did not stop in time and have since.  To be called until it gives 0, or until this
 /// process ends, which lets them go, too.
