@@ -56,5 +56,5 @@ for kind in compute exchange; do
   done
   printf '%s\n' "${ratios[@]}" | sort -n | awk -v kind=$kind '{r[NR] = $1} END {m = NR % 2 ? r[(NR + 1) / 2] : (r[NR / 2] + r[NR / 2 + 1]) / 2; printf "%s: median ratio %.5f of %d pairs (%.5f to %.5f)\n", kind, m, NR, r[1], r[NR]}'
   awk -v kind=$kind -v with="${used_by[notify]}" -v without="${used_by[off]}" -v hz="$(getconf CLK_TCK)" -v ran=$((2 * pairs * seconds)) \
-    'BEGIN {printf "%s: the agents used %.2f s watched and %.2f s alone in %d s of ranks: %.4f of a rank\n", kind, with / hz, without / hz, ran, (with - without) / hz / ran}'
+    'BEGIN {printf "%s: the agents used %.2f s watched and %.2f s alone in %d s of ranks: %.3f %% of a rank\n", kind, with / hz, without / hz, ran, 100 * (with - without) / hz / ran}'
 done

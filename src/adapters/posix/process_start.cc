@@ -266,7 +266,7 @@ void ProcessStart::become() {
   // First of all: until we run again nobody else can say who it is (vfork), and to be killed it must be
   // known.
   child_.set(::getpid());
-  if (killed_) ::_exit(127);  // before there was anybody to kill
+  if (killed_) ::kill(::getpid(), SIGKILL);  // before there was anybody to kill
   int report = report_;
   auto stop = [&report](Step step) {
     const Failure failure{static_cast<int>(step), errno};
