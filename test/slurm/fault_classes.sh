@@ -143,6 +143,8 @@ until_true "the job runs anew" job_is "$job" JobState RUNNING
 avoids_n2() { ! ctl scontrol show hostnames "$(job_field "$job" NodeList)" | grep -qx n2; }
 holds "not on n2" avoids_n2
 until_true "and completes" job_is "$job" JobState COMPLETED
+# (Back in service it would kill the ranks of the last part's job as well.)
+"$sickbay" lab heal -l "$lab" n2 >/dev/null
 
 # --- single node, a software component: slurmd dies, the shipped rule finds it, it is restarted alone
 plan n5/slurmd
@@ -215,6 +217,7 @@ until_true "nothing stays claimed" nothing_held
 as alice "printf '#!/bin/sh\\nexec srun sleep 120\\n' >sleeps.sh; chmod +x sleeps.sh"
 job=$(as alice "$sickbay submit --parsable --recover -N2 -t 5 sleeps.sh" 2>"$folder/submit.err")
 until_true "the job runs" job_is "$job" JobState RUNNING
+holds "for the first time" job_is "$job" Restarts 0
 lost=$(ctl scontrol show hostnames "$(job_field "$job" NodeList)" | tail -n 1)
 logged=$(wc -l <"$folder/log/slurmctld.log")
 "$sickbay" lab fault -l "$lab" "$lost" crash >/dev/null
