@@ -219,7 +219,7 @@ Status ProcessStart::begin(bool borrow) {
     pid = borrow ? ::vfork() : ::fork();
     if (pid == 0) become();
   }
-  const Status begun = pid < 0 ? Status(fail(broken("start"))) : follow(pid);
+  Status begun = pid < 0 ? Status(fail(broken("start"))) : follow(pid);
   close_theirs();
   return begun;
 }
