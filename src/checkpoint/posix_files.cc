@@ -11,6 +11,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "base/descriptor.h"
 #include "checkpoint/files.h"
 
 namespace sickbay::checkpoint {
@@ -29,24 +30,9 @@ tl::unexpected<Error> broken(int errno_value, std::string_view doing, const std:
   return fail(code, fmt::format("cannot {} {}: {}", doing, path, std::strerror(errno_value)));
 }
 
-class Fd {
- public:
-  explicit Fd(int fd) : fd_(fd) {}
-  ~Fd() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  Fd(Fd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  Fd& operator=(Fd&&) = delete;
-  int get() const { return fd_; }
-  bool ok() const { return fd_ >= 0; }
-
- private:
-  int fd_;
-};
-
 class PosixIn : public InFile {
  public:
-  PosixIn(Fd fd, std::string path) : fd_(std::move(fd)), path_(std::move(path)) {}
+  PosixIn(Descriptor fd, std::string path) : fd_(std::move(fd)), path_(std::move(path)) {}
 
   Result<std::size_t> read_at(std::uint64_t offset, std::span<char> out) override {
     std::size_t got = 0;
@@ -70,13 +56,13 @@ class PosixIn : public InFile {
   }
 
  private:
-  Fd fd_;
+  Descriptor fd_;
   std::string path_;
 };
 
 class PosixOut : public OutFile {
  public:
-  PosixOut(Fd fd, std::string path) : fd_(std::move(fd)), path_(std::move(path)) {}
+  PosixOut(Descriptor fd, std::string path) : fd_(std::move(fd)), path_(std::move(path)) {}
 
   Status append(std::string_view bytes) override {
     const std::uint64_t at = end_;
@@ -110,7 +96,7 @@ class PosixOut : public OutFile {
   }
 
  private:
-  Fd fd_;
+  Descriptor fd_;
   std::string path_;
   std::uint64_t end_ = 0;
   std::uint64_t told_ = 0;
@@ -118,10 +104,10 @@ class PosixOut : public OutFile {
 
 class PosixLock : public FileLock {
  public:
-  explicit PosixLock(Fd fd) : fd_(std::move(fd)) {}
+  explicit PosixLock(Descriptor fd) : fd_(std::move(fd)) {}
 
  private:
-  Fd fd_;
+  Descriptor fd_;
 };
 
 class PosixFiles : public Files {
@@ -129,17 +115,17 @@ class PosixFiles : public Files {
   Result<std::unique_ptr<OutFile>> create(const std::string& path, std::uint32_t mode) override {
     // O_NOFOLLOW: a link in a folder that others may write to must not lead us to another file.
     // O_TRUNC: a crash may have left one that is half made.
-    Fd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, mode));
-    if (!fd.ok()) return broken(errno, "create", path);
+    Descriptor fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, mode));
+    if (!fd) return broken(errno, "create", path);
     // The mode of open() is cut by the umask, and of a file that was there it is not used at all.
     if (::fchmod(fd.get(), mode) != 0) return broken(errno, "create", path);
     return std::make_unique<PosixOut>(std::move(fd), path);
   }
 
   Result<std::unique_ptr<InFile>> open(const std::string& path) override {
-    Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));  // a FIFO must not hold us
+    Descriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));  // a FIFO must not hold us
     struct stat info {};
-    if (!fd.ok() || ::fstat(fd.get(), &info) != 0) return broken(errno, "open", path);
+    if (!fd || ::fstat(fd.get(), &info) != 0) return broken(errno, "open", path);
     if (!S_ISREG(info.st_mode))
       return fail(ErrorCode::storage_broken, fmt::format("cannot open {}: it is no regular file", path));
     return std::make_unique<PosixIn>(std::move(fd), path);
@@ -156,8 +142,8 @@ class PosixFiles : public Files {
   }
 
   Status sync_folder(const std::string& folder) override {
-    const Fd fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (!fd.ok() || ::fsync(fd.get()) != 0) return broken(errno, "sync the folder", folder);
+    const Descriptor fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!fd || ::fsync(fd.get()) != 0) return broken(errno, "sync the folder", folder);
     return {};
   }
 
@@ -191,8 +177,8 @@ class PosixFiles : public Files {
   }
 
   Result<std::unique_ptr<FileLock>> lock(const std::string& path) override {
-    Fd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
-    if (!fd.ok()) return broken(errno, "open", path);
+    Descriptor fd(::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
+    if (!fd) return broken(errno, "open", path);
     // flock and not fcntl: it is let go only when this descriptor is closed, not when any other one of the
     // same file is.
     if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {

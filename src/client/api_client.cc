@@ -6,7 +6,6 @@
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -14,6 +13,7 @@
 #include <cstring>
 #include <limits>
 
+#include "base/descriptor.h"
 #include "base/text.h"
 #include "ports/http.h"
 #include "ports/http_response.h"
@@ -67,10 +67,6 @@ std::string request_text(std::string_view method, std::string_view target, std::
 class ApiClient::Connection {
  public:
   explicit Connection(std::string path) : path_(std::move(path)) {}
-  Connection(const Connection&) = delete;
-  ~Connection() {
-    if (fd_ >= 0) ::close(fd_);
-  }
 
   Status open(std::chrono::milliseconds patience) {
     sockaddr_un address{};
@@ -80,15 +76,16 @@ class ApiClient::Connection {
                       .because("it must have 1 to " + std::to_string(sizeof address.sun_path - 1) + " bytes")
                       .remedied_by("set SICKBAY_ROOT to a shorter path"));
     std::memcpy(address.sun_path, path_.data(), path_.size());
-    fd_ = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (fd_ < 0) return fail(Error(ErrorCode::os, "cannot make a socket").because(os_error(errno)));
+    fd_ = Descriptor(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    if (!fd_) return fail(Error(ErrorCode::os, "cannot make a socket").because(os_error(errno)));
     // connect() waits for as long as the server's queue is full; SO_SNDTIMEO bounds that.
     const auto us = std::chrono::microseconds(patience).count();
     const timeval limit{static_cast<time_t>(us / 1'000'000), static_cast<suseconds_t>(us % 1'000'000)};
-    ::setsockopt(fd_, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
+    ::setsockopt(fd_.get(), SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
     int error = 0;
     do {
-      error = ::connect(fd_, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 ? 0 : errno;
+      error =
+          ::connect(fd_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 ? 0 : errno;
     } while (error == EINTR);
     switch (error) {
       case 0:
@@ -113,7 +110,7 @@ class ApiClient::Connection {
   Status send(std::string_view bytes, Clock::time_point deadline) {
     while (!bytes.empty()) {
       // MSG_NOSIGNAL: a server that has gone is an error here, and no SIGPIPE that ends the command.
-      const ssize_t n = ::send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+      const ssize_t n = ::send(fd_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
       if (n >= 0) {
         bytes.remove_prefix(static_cast<std::size_t>(n));
       } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
@@ -128,7 +125,7 @@ class ApiClient::Connection {
   /// Reads what there is.  Errors: daemon_away (the end came too early), bad_input, timed_out.
   Status receive(Clock::time_point deadline) {
     if (Status ready = wait(POLLIN, deadline); !ready) return ready;
-    const ssize_t n = ::recv(fd_, buffer_.data(), buffer_.size(), MSG_DONTWAIT);
+    const ssize_t n = ::recv(fd_.get(), buffer_.data(), buffer_.size(), MSG_DONTWAIT);
     if (n > 0) return answer.add(std::string_view(buffer_.data(), static_cast<std::size_t>(n)));
     if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR)) return {};
     // The end of the connection ends an answer of no told length.
@@ -147,7 +144,7 @@ class ApiClient::Connection {
         const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
         patience = static_cast<int>(std::clamp<std::int64_t>(left, 0, std::numeric_limits<int>::max()));
       }
-      pollfd look{fd_, events, 0};
+      pollfd look{fd_.get(), events, 0};
       const int n = ::poll(&look, 1, patience);
       if (n > 0) return {};
       if (n == 0)
@@ -159,7 +156,7 @@ class ApiClient::Connection {
   }
 
   const std::string path_;
-  int fd_ = -1;
+  Descriptor fd_;
   std::array<char, 64 << 10> buffer_;
 };
 

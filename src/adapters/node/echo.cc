@@ -9,13 +9,14 @@
 #include <netinet/ip_icmp.h>
 #include <sys/random.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 #include <vector>
 
+#include "base/descriptor.h"
 #include "base/text.h"
 
 namespace sickbay::node {
@@ -45,11 +46,10 @@ std::uint16_t checksum_of(const Packet& packet) {
 
 class IcmpEcho final : public Echo {
  public:
-  IcmpEcho(std::string address, int fd, bool six) : address_(std::move(address)), fd_(fd), six_(six) {
+  IcmpEcho(std::string address, Descriptor fd, bool six)
+      : address_(std::move(address)), fd_(std::move(fd)), six_(six) {
     (void)::getrandom(&id_, sizeof id_, 0);
   }
-  ~IcmpEcho() override { ::close(fd_); }
-  IcmpEcho(const IcmpEcho&) = delete;
 
   void send(std::size_t packets) override {
     for (; packets > 0 && came_.size() < kMostPackets; --packets) {
@@ -58,14 +58,14 @@ class IcmpEcho final : public Echo {
       packet.id = id_;
       packet.sequence = htons(static_cast<std::uint16_t>(came_.size()));
       if (!six_) packet.checksum = checksum_of(packet);  // (of version 6 the kernel makes it)
-      if (::send(fd_, &packet, sizeof packet, MSG_DONTWAIT) == sizeof packet) came_.push_back(false);
+      if (::send(fd_.get(), &packet, sizeof packet, MSG_DONTWAIT) == sizeof packet) came_.push_back(false);
     }
   }
 
   EchoCount count() override {
     std::array<std::uint8_t, 2048> bytes;
     for (;;) {
-      const ssize_t size = ::recv(fd_, bytes.data(), bytes.size(), MSG_DONTWAIT);
+      const ssize_t size = ::recv(fd_.get(), bytes.data(), bytes.size(), MSG_DONTWAIT);
       // (An error that the network told of is taken by that; the next packet may be behind it.)
       if (size < 0 && (errno == EINTR || errno == ECONNREFUSED || errno == EHOSTUNREACH)) continue;
       if (size < 0) break;
@@ -88,7 +88,7 @@ class IcmpEcho final : public Echo {
   }
 
   const std::string address_;
-  const int fd_;
+  const Descriptor fd_;
   const bool six_;
   std::uint16_t id_ = 0;
   std::vector<bool> came_;  ///< by sequence
@@ -104,20 +104,19 @@ Result<std::unique_ptr<Echo>> open_echo(const std::string& address) {
   const bool is_four = ::inet_pton(AF_INET, address.c_str(), &four.sin_addr) == 1;
   if (!is_four && ::inet_pton(AF_INET6, address.c_str(), &six.sin6_addr) != 1)
     return fail(ErrorCode::bad_input, quote_for_message(address) + " is no address in numbers");
-  const int fd = is_four ? ::socket(AF_INET, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_ICMP)
-                         : ::socket(AF_INET6, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_ICMPV6);
+  Descriptor fd(is_four ? ::socket(AF_INET, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_ICMP)
+                        : ::socket(AF_INET6, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_ICMPV6));
   const auto failed = [&](const char* what) {
     const std::string why = std::strerror(errno);
-    if (fd >= 0) ::close(fd);
     return fail(Error(ErrorCode::os, fmt::format("cannot {} for packets to {}", what, address)).because(why));
   };
-  if (fd < 0) return failed("open a socket");
-  (void)::setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &kBuffer, sizeof kBuffer);
+  if (!fd) return failed("open a socket");
+  (void)::setsockopt(fd.get(), SOL_SOCKET, SO_RCVBUFFORCE, &kBuffer, sizeof kBuffer);
   // Connected, so that others' packets do not fill the buffer.
-  const int done = is_four ? ::connect(fd, reinterpret_cast<const sockaddr*>(&four), sizeof four)
-                           : ::connect(fd, reinterpret_cast<const sockaddr*>(&six), sizeof six);
+  const int done = is_four ? ::connect(fd.get(), reinterpret_cast<const sockaddr*>(&four), sizeof four)
+                           : ::connect(fd.get(), reinterpret_cast<const sockaddr*>(&six), sizeof six);
   if (done != 0) return failed("take a socket");
-  return std::make_unique<IcmpEcho>(address, fd, !is_four);
+  return std::make_unique<IcmpEcho>(address, std::move(fd), !is_four);
 }
 
 }  // namespace sickbay::node

@@ -7,30 +7,16 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <sys/time.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstring>
 
+#include "base/descriptor.h"
+
 namespace sickbay::node {
 namespace {
-
-/// An open descriptor.
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  int get() const { return fd_; }
-
- private:
-  int fd_;
-};
 
 constexpr unsigned kEstablishedState = 1U << 1;
 constexpr std::uint8_t kWithInfo = 1U << (INET_DIAG_INFO - 1);
@@ -105,7 +91,7 @@ bool ask(int fd, int type, const Request& request, const TakeTcpSocket& take) {
 
 bool for_each_tcp_socket(const TakeTcpSocket& take) {
   const Descriptor socket(::socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, NETLINK_SOCK_DIAG));
-  if (socket.get() < 0) return false;
+  if (!socket) return false;
   const timeval limit{1, 0};
   ::setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
   // (One that does not know the older kind says so at once.)

@@ -57,6 +57,14 @@ std::optional<TcpBytesByInode> tcp_bytes() {
   return all;
 }
 
+std::optional<std::string> network_of(const Tree& tree, std::string_view process) {
+  return tree.link(fmt::format("/proc/{}/ns/net", process));
+}
+
+bool is_our_network(const Tree& tree, const std::optional<std::string>& network) {
+  return network && tree.is_this_machine() && network == network_of(tree, "self");
+}
+
 OperationEnd job_network(const Call& call) {
   const Tree& tree = *call.tree;
   const std::int64_t job = call.integer("job_largest");
@@ -66,39 +74,42 @@ OperationEnd job_network(const Call& call) {
   const auto list = table.all();
   if (!list) return unknown(list.error().what);
   std::set<std::int64_t> held;
-  std::map<std::string, std::int64_t> networks;  // a process of each namespace
+  std::map<std::optional<std::string>, std::int64_t> networks;  // a process of each namespace
   bool any = false;
   for (ProcessTable::Process& p : **list) {
     if (call.cancelled != nullptr && *call.cancelled) break;
     if (table.job(p) != job || p.stat.name == "slurmstepd") continue;  // (Slurm's own are not the job's)
     any = true;
-    const std::string folder = fmt::format("/proc/{}", p.stat.pid);
-    networks.emplace(tree.link(folder + "/ns/net").value_or(""), p.stat.pid);
-    for (const std::string& fd : tree.list(folder + "/fd"))
-      if (const auto target = tree.link(folder + "/fd/" + fd))
+    networks.emplace(network_of(tree, std::to_string(p.stat.pid)), p.stat.pid);
+    const std::string files = fmt::format("/proc/{}/fd", p.stat.pid);
+    for (const std::string& file : tree.list(files))
+      if (const auto target = tree.link(fmt::format("{}/{}", files, file)))
         if (const auto inode = socket_inode(*target)) held.insert(*inode);
   }
   if (!any) return unknown(fmt::format("job {} has no process here", job));
+  // Of another namespace than ours the kernel tells nothing, and a part of the sum would look like all of it.
+  const auto counts =
+      networks.size() == 1 && is_our_network(tree, networks.begin()->first) ? tcp_bytes() : std::nullopt;
+  if (counts) {
+    TcpBytes sums;
+    std::size_t connections = 0;
+    for (const auto& [inode, one] : *counts) {
+      if (!held.contains(inode)) continue;
+      ++connections;
+      sums.sent = sum(sums.sent, static_cast<std::uint64_t>(one.sent));
+      sums.received = sum(sums.received, static_cast<std::uint64_t>(one.received));
+    }
+    return found(Json::object(
+        {{"job_connections", connections}, {"job_sent", sums.sent}, {"job_received", sums.received}}));
+  }
   std::set<std::int64_t> connections;
   for (const auto& [network, pid] : networks)
     for (const char* name : {"tcp", "tcp6"})
       for (const SocketLine& one :
            parse_sockets(tree.read(fmt::format("/proc/{}/net/{}", pid, name)).value_or(""), name))
         if (one.state == "ESTABLISHED" && held.contains(one.inode)) connections.insert(one.inode);
-  // Of another namespace than ours the kernel tells nothing, and a part of the sum would look like all of it.
-  const bool ours = tree.is_this_machine() && networks.size() == 1 &&
-                    networks.begin()->first == tree.link("/proc/self/ns/net").value_or("");
-  const auto counts = ours ? tcp_bytes() : std::nullopt;
-  TcpBytes bytes;
-  if (counts)
-    for (const std::int64_t inode : connections)
-      if (const auto one = counts->find(inode); one != counts->end()) {
-        bytes.sent = sum(bytes.sent, static_cast<std::uint64_t>(one->second.sent));
-        bytes.received = sum(bytes.received, static_cast<std::uint64_t>(one->second.received));
-      }
-  return found(Json::object({{"job_connections", connections.size()},
-                             {"job_sent", counts ? Json(bytes.sent) : Json()},
-                             {"job_received", counts ? Json(bytes.received) : Json()}}));
+  return found(Json::object(
+      {{"job_connections", connections.size()}, {"job_sent", Json()}, {"job_received", Json()}}));
 }
 
 // (Each task of an array has a number of its own, and the first of them that of the array: so the line is

@@ -4,7 +4,10 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <string>
 #include <string_view>
+
+#include "adapters/node/tree.h"
 
 namespace sickbay::node {
 
@@ -19,6 +22,12 @@ using TcpBytesByInode = std::map<std::int64_t, TcpBytes>;
 /// By inode of the socket, of each open TCP connection of the caller's network namespace since it was opened;
 /// nothing where the kernel does not tell.  Costs 2 us a connection, a second at most.
 std::optional<TcpBytesByInode> tcp_bytes();
+
+/// The network namespace of a process ("4711", "self"), as the kernel names it; nothing where it has ended,
+/// or may not be looked at.
+std::optional<std::string> network_of(const Tree& tree, std::string_view process);
+/// Whether it is the caller's, of which tcp_bytes() tells.
+bool is_our_network(const Tree& tree, const std::optional<std::string>& network);
 
 /// Where the link of a file descriptor leads to a socket ("socket:[4711]"), its inode.
 std::optional<std::int64_t> socket_inode(std::string_view target);

@@ -12,6 +12,7 @@
 #include <ctime>
 
 #include "adapters/posix/files.h"
+#include "base/descriptor.h"
 
 namespace sickbay {
 namespace {
@@ -23,18 +24,15 @@ class Lock {
  public:
   explicit Lock(const std::string& path)
       : fd_(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600)), error_(errno) {
-    while (fd_ >= 0 && ::flock(fd_, LOCK_EX) != 0 && errno == EINTR) {
+    while (fd_ && ::flock(fd_.get(), LOCK_EX) != 0 && errno == EINTR) {
     }
   }
-  ~Lock() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  Lock(const Lock&) = delete;
-  bool held() const { return fd_ >= 0; }
+  bool held() const { return static_cast<bool>(fd_); }
   int error() const { return error_; }
 
  private:
-  int fd_, error_;
+  Descriptor fd_;
+  int error_;
 };
 
 // One whole line of the spool.

@@ -7,6 +7,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -16,21 +17,6 @@
 
 namespace sickbay {
 namespace {
-
-class Fd {
- public:
-  explicit Fd(int fd) : fd_(fd) {}
-  ~Fd() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  Fd(const Fd&) = delete;
-  Fd& operator=(const Fd&) = delete;
-  int get() const { return fd_; }
-  bool ok() const { return fd_ >= 0; }
-
- private:
-  int fd_;
-};
 
 // Returns 0 or the errno of the write that failed.
 int write_all(int fd, std::string_view bytes) {
@@ -51,8 +37,8 @@ std::string folder_of(const std::string& path) {
 
 // Makes the entries of `folder` durable: returns 0 or an errno.
 int sync_folder(const std::string& folder) {
-  const Fd fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  return fd.ok() && ::fsync(fd.get()) == 0 ? 0 : errno;
+  const Descriptor fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  return fd && ::fsync(fd.get()) == 0 ? 0 : errno;
 }
 
 }  // namespace
@@ -72,8 +58,9 @@ Status write_durably(const std::string& path, std::string_view bytes, unsigned m
   // A fixed name, so that what a crash leaves is overwritten by the next try.
   const std::string temporary = path + ".new";
   {
-    const Fd file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, mode));
-    if (!file.ok()) return fail(file_error(errno, "create", temporary));
+    const Descriptor file(
+        ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, mode));
+    if (!file) return fail(file_error(errno, "create", temporary));
     int wrong = write_all(file.get(), bytes);
     // (open() has cut the mode by the umask.)
     if (wrong == 0 && ::fchmod(file.get(), mode) != 0) wrong = errno;
@@ -94,8 +81,8 @@ Status write_durably(const std::string& path, std::string_view bytes, unsigned m
 }
 
 Result<std::string> read_file(const std::string& path, std::size_t limit) {
-  const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file.ok()) return fail(file_error(errno, "open", path));
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file) return fail(file_error(errno, "open", path));
   std::string text;
   char block[65536];
   for (;;) {
@@ -110,9 +97,9 @@ Result<std::string> read_file(const std::string& path, std::size_t limit) {
 }
 
 Result<std::string> read_tail(const std::string& path, std::size_t bytes) {
-  const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));  // a FIFO must not hold us
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));  // a FIFO must not hold us
   struct stat info {};
-  if (!file.ok() || ::fstat(file.get(), &info) != 0) return fail(file_error(errno, "open", path));
+  if (!file || ::fstat(file.get(), &info) != 0) return fail(file_error(errno, "open", path));
   if (!S_ISREG(info.st_mode))
     return fail(ErrorCode::storage_broken, fmt::format("cannot read {}: it is no regular file", path));
   std::string text(std::min(bytes, static_cast<std::size_t>(info.st_size)), '\0');
@@ -148,6 +135,17 @@ Status make_folder(const std::string& path, unsigned mode) {
   if (::stat(path.c_str(), &info) != 0 || !S_ISDIR(info.st_mode))
     return fail(file_error(ENOTDIR, "use as a folder", path));
   return {};
+}
+
+Descriptor memory_file(std::string_view bytes) {
+  Descriptor file(::memfd_create("sickbay", MFD_CLOEXEC));
+  if (!file) return file;
+  if (const int wrong = write_all(file.get(), bytes); wrong != 0) {
+    errno = wrong;
+    return {};
+  }
+  ::lseek(file.get(), 0, SEEK_SET);
+  return file;
 }
 
 }  // namespace sickbay

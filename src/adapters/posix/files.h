@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/descriptor.h"
 #include "base/result.h"
 
 namespace sickbay {
@@ -24,6 +25,10 @@ Result<std::string> read_tail(const std::string& path, std::size_t bytes);
 /// Makes the folder and those above it, each durable; one that exists keeps its mode.  Errors: as
 /// write_durably.
 Status make_folder(const std::string& path, unsigned mode);
+
+/// A file in memory alone that holds `bytes`, at its start, to be the input of a program: unlike a pipe it
+/// lets one that reads late, or never, hold nobody up.  None, and errno, where it cannot be made.
+Descriptor memory_file(std::string_view bytes);
 
 /// The Error for `errno_value` of a file operation: "cannot DOING PATH: ...".
 Error file_error(int errno_value, std::string_view doing, const std::string& path);

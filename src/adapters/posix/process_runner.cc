@@ -31,8 +31,8 @@ namespace {
 
 struct Process {
   std::shared_ptr<ProcessStart> start;
-  int pidfd = -1;                                               // -1: it is not begun yet, or over
-  std::array<int, ProcessStart::pipe_count> pipes{-1, -1, -1};  // our ends
+  Descriptor pidfd;                                        // none: it is not begun yet, or over
+  std::array<Descriptor, ProcessStart::pipe_count> pipes;  // our ends
   std::array<std::string, ProcessStart::pipe_count> text;
   std::array<std::size_t, ProcessStart::pipe_count> limit{};
   bool timed_out = false, ended_early = false, truncated = false, stop_on_flood = false, flooded = false;
@@ -120,9 +120,9 @@ class PosixRunner : public ProcessRunner {
     process->pidfd = process->start->take_pidfd();
     for (const auto pipe : {ProcessStart::out_pipe, ProcessStart::err_pipe, ProcessStart::report_pipe}) {
       process->pipes[pipe] = process->start->take_pipe(pipe);
-      loop_.watch(process->pipes[pipe], [this, process, pipe] { read_pipe(*process, pipe); });
+      loop_.watch(process->pipes[pipe].get(), [this, process, pipe] { read_pipe(*process, pipe); });
     }
-    loop_.watch(process->pidfd, [this, process] { reap(process); });
+    loop_.watch(process->pidfd.get(), [this, process] { reap(process); });
   }
 
   // Later and not from inside: a caller's `done` must not run before run() has returned.
@@ -142,7 +142,7 @@ class PosixRunner : public ProcessRunner {
   static bool drain(Process& p, int i, int blocks) {
     char block[65536];
     while (blocks-- > 0) {
-      const ssize_t n = ::read(p.pipes[i], block, sizeof block);
+      const ssize_t n = ::read(p.pipes[i].get(), block, sizeof block);
       if (n < 0 && errno == EINTR) continue;
       if (n < 0 && errno == EAGAIN) return true;
       if (n <= 0) return false;
@@ -160,13 +160,13 @@ class PosixRunner : public ProcessRunner {
   }
 
   void read_pipe(Process& p, int i) {
-    if (!drain(p, i, 16)) close_pipe(p, i);
+    if (!drain(p, i, 16)) close(p.pipes[i]);
   }
 
-  void close_pipe(Process& p, int i) {
-    loop_.unwatch(p.pipes[i]);
-    ::close(p.pipes[i]);
-    p.pipes[i] = -1;
+  void close(Descriptor& watched) {
+    if (!watched) return;
+    loop_.unwatch(watched.get());
+    watched.reset();
   }
 
   void kill_now(const std::shared_ptr<Process>& p) {
@@ -207,7 +207,7 @@ class PosixRunner : public ProcessRunner {
     // All that the program itself wrote is in the pipes now.  Whoever has left its group may hold them open
     // for ever: nobody waits for that either.
     for (int i = 0; i < ProcessStart::pipe_count; ++i)
-      if (p->pipes[i] >= 0) drain(*p, i, 64);
+      if (p->pipes[i]) drain(*p, i, 64);
     release(*p);
     running_.erase(p);
     const auto done = std::move(p->done);
@@ -232,12 +232,8 @@ class PosixRunner : public ProcessRunner {
 
   void release(Process& p) {
     for (Loop::TimerId* timer : {&p.timer, &p.giving_up}) loop_.cancel(std::exchange(*timer, 0));
-    for (int* fd : {&p.pipes[0], &p.pipes[1], &p.pipes[2], &p.pidfd})
-      if (*fd >= 0) {
-        loop_.unwatch(*fd);
-        ::close(*fd);
-        *fd = -1;
-      }
+    for (Descriptor& pipe : p.pipes) close(pipe);
+    close(p.pidfd);
   }
 
   Loop& loop_;

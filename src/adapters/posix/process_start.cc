@@ -11,7 +11,6 @@
 #include <grp.h>
 #include <pthread.h>
 #include <signal.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -75,27 +74,6 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
 
 constexpr int kFirstHigh = 200;  // a program's own descriptors lie below
 
-// A readable descriptor with `bytes` in it, or -1 and errno.
-int memory_file(const std::string& bytes) {
-  // A file in memory and not a pipe: a program that reads its input late, or never, cannot hold us in a
-  // write.
-  const int fd = ::memfd_create("sickbay", MFD_CLOEXEC);
-  if (fd < 0) return -1;
-  for (std::size_t at = 0; at < bytes.size();) {
-    const ssize_t n = ::write(fd, bytes.data() + at, bytes.size() - at);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) {
-      const int wrong = errno;
-      ::close(fd);
-      errno = wrong;
-      return -1;
-    }
-    at += static_cast<std::size_t>(n);
-  }
-  ::lseek(fd, 0, SEEK_SET);
-  return fd;
-}
-
 Result<std::vector<std::pair<int, rlimit>>> limits_of(const ProcessSpec& spec) {
   std::vector<std::pair<int, rlimit>> limits;
   for (const auto& [name, value] : spec.limits) {
@@ -144,25 +122,11 @@ Error ProcessStart::broken(std::string_view doing) const {
                fmt::format("cannot {} '{}': {}", doing, spec_.argv.front(), std::strerror(errno)));
 }
 
-int ProcessStart::keep_for_child(int fd) {
-  if (fd < 0) return -1;
-  const int high = ::fcntl(fd, F_DUPFD_CLOEXEC, kFirstHigh);
-  const int wrong = errno;
-  ::close(fd);
-  errno = wrong;
-  if (high >= 0) theirs_.push_back(high);
-  return high;
-}
-
-void ProcessStart::close_theirs() {
-  for (const int fd : std::exchange(theirs_, {})) ::close(fd);
-}
-
-ProcessStart::~ProcessStart() {
-  close_theirs();
-  for (const int fd : ours_)
-    if (fd >= 0) ::close(fd);
-  if (pidfd_ >= 0) ::close(pidfd_);
+int ProcessStart::keep_for_child(Descriptor fd) {
+  if (!fd) return -1;
+  Descriptor high(::fcntl(fd.get(), F_DUPFD_CLOEXEC, kFirstHigh));
+  if (!high) return -1;
+  return theirs_.emplace_back(std::move(high)).get();
 }
 
 Result<std::shared_ptr<ProcessStart>> ProcessStart::of(ProcessSpec spec, std::vector<gid_t> groups) {
@@ -191,9 +155,9 @@ Status ProcessStart::plan(std::vector<gid_t> groups) {
   for (int i = 0; i < pipe_count; ++i) {
     int ends[2];
     if (::pipe2(ends, O_CLOEXEC) != 0) return fail(broken("make a pipe for"));
-    ours_[i] = ends[0];
-    ::fcntl(ours_[i], F_SETFL, O_NONBLOCK);
-    const int theirs = keep_for_child(ends[1]);
+    ours_[i] = Descriptor(ends[0]);
+    ::fcntl(ends[0], F_SETFL, O_NONBLOCK);
+    const int theirs = keep_for_child(Descriptor(ends[1]));
     if (theirs < 0) return fail(broken("make a pipe for"));
     if (i == report_pipe)
       report_ = theirs;
@@ -220,7 +184,7 @@ Status ProcessStart::begin(bool borrow) {
     if (pid == 0) become();
   }
   Status begun = pid < 0 ? Status(fail(broken("start"))) : follow(pid);
-  close_theirs();
+  theirs_.clear();
   return begun;
 }
 
@@ -228,18 +192,19 @@ Status ProcessStart::begin(bool borrow) {
 Status ProcessStart::follow(pid_t pid) {
   child_.set(pid);
   ::setpgid(pid, pid);  // both sides do it: whoever comes first
-  pidfd_ = static_cast<int>(::syscall(SYS_pidfd_open, pid, 0));
-  const Error why = broken("follow");
+  pidfd_ = Descriptor(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+  const int wrong = errno;
   const std::lock_guard<std::mutex> lock(mutex_);
   if (killed_) kill_now();
-  if (pidfd_ >= 0 && !abandoned_) return {};
+  if (pidfd_ && !abandoned_) return {};
   // Nobody would hear of its end (the kernel is older than 5.3, or descriptors have run out; or who asked for
   // it has gone meanwhile): so it is not left running.
   kill_now();
   while (::waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
   }
   child_.set(0);
-  return fail(why);
+  errno = wrong;
+  return fail(broken("follow"));
 }
 
 void ProcessStart::kill_now() {
@@ -256,9 +221,8 @@ void ProcessStart::kill() {
 }
 
 void ProcessStart::abandon() {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  killed_ = abandoned_ = true;
-  kill_now();
+  abandoned_ = true;
+  kill();
 }
 
 // In the child, up to its exec: system calls only.

@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "adapters/posix/strays.h"
+#include "base/descriptor.h"
 #include "base/result.h"
 #include "ports/process_runner.h"
 
@@ -52,9 +53,9 @@ class ProcessStart {
   pid_t pid() const { return child_.pid(); }
   /// It has been waited for: its number may be another process's.
   void collected() { child_.set(0); }
-  /// Readable when it has ended; -1: taken already.
-  int take_pidfd() { return std::exchange(pidfd_, -1); }
-  int take_pipe(Pipe pipe) { return std::exchange(ours_[pipe], -1); }
+  /// Readable when it has ended; none: taken already.
+  Descriptor take_pidfd() { return std::move(pidfd_); }
+  Descriptor take_pipe(Pipe pipe) { return std::move(ours_[pipe]); }
   /// What came through report_pipe, where exec was never reached.
   std::optional<Error> failure(std::string_view report) const;
   /// Bytes of a whole report: less than that is none.
@@ -62,7 +63,6 @@ class ProcessStart {
 
   ProcessStart(const ProcessStart&) = delete;
   ProcessStart& operator=(const ProcessStart&) = delete;
-  ~ProcessStart();
 
  private:
   explicit ProcessStart(ProcessSpec spec) : spec_(std::move(spec)) {}
@@ -70,11 +70,10 @@ class ProcessStart {
   bool give(int number, const std::string& bytes);
   Status follow(pid_t pid);
   void kill_now();  // with mutex_ held
-  void close_theirs();
   [[noreturn]] void become();
   Error broken(std::string_view doing) const;
   /// A descriptor for the child, out of the way of the numbers that it gives out; -1 and errno.
-  int keep_for_child(int fd);
+  int keep_for_child(Descriptor fd);
 
   const ProcessSpec spec_;
   // What the child uses, in a form that needs no allocation.
@@ -86,13 +85,12 @@ class ProcessStart {
   int report_ = -1;
   pid_t parent_ = -1;
 
-  std::vector<int> theirs_;  // descriptors that are the child's alone
-  std::array<int, pipe_count> ours_{-1, -1, -1};
-  int pidfd_ = -1;
+  std::vector<Descriptor> theirs_;  // descriptors that are the child's alone
+  std::array<Descriptor, pipe_count> ours_;
+  Descriptor pidfd_;
   OwnChild child_;
   std::mutex mutex_;  // begin() on its thread, kill() on another
-  std::atomic<bool> killed_ = false;
-  bool abandoned_ = false;
+  std::atomic<bool> killed_ = false, abandoned_ = false;
 };
 
 }  // namespace sickbay

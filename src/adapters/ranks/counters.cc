@@ -39,9 +39,8 @@ bool is_frozen(const node::Tree& tree, std::int64_t pid) {
   return false;
 }
 
-bool is_our_network(const node::Tree& tree, std::int64_t pid) {
-  const auto ours = tree.link("/proc/self/ns/net");
-  return ours && tree.link(fmt::format("/proc/{}/ns/net", pid)) == ours;
+bool is_in_our_network(const node::Tree& tree, std::int64_t pid) {
+  return node::is_our_network(tree, node::network_of(tree, std::to_string(pid)));
 }
 
 }  // namespace
@@ -132,7 +131,7 @@ std::optional<std::int64_t> network_bytes(const node::Tree& tree, std::int64_t p
 }
 
 std::optional<node::TcpBytesByInode> connections_of(const node::Tree& tree, std::int64_t pid) {
-  return is_our_network(tree, pid) ? node::tcp_bytes() : std::nullopt;
+  return is_in_our_network(tree, pid) ? node::tcp_bytes() : std::nullopt;
 }
 
 std::optional<std::int64_t> carried_bytes(const node::Tree& tree, const std::vector<std::int64_t>& pids,
@@ -142,7 +141,7 @@ std::optional<std::int64_t> carried_bytes(const node::Tree& tree, const std::vec
   for (const std::int64_t pid : pids) {
     const std::string folder = fmt::format("/proc/{}/fd", pid);
     const auto files = tree.list(folder);
-    if (files.empty() || !is_our_network(tree, pid)) return std::nullopt;
+    if (files.empty() || !is_in_our_network(tree, pid)) return std::nullopt;
     for (const std::string& file : files)
       if (const auto target = tree.link(fmt::format("{}/{}", folder, file)))
         if (const auto inode = node::socket_inode(*target)) held.insert(*inode);

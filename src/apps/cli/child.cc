@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <spawn.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -13,29 +12,14 @@
 #include <csignal>
 #include <cstring>
 
+#include "adapters/posix/files.h"
+#include "base/descriptor.h"
 #include "base/text.h"
 
 extern char** environ;  // NOLINT: POSIX's name
 
 namespace sickbay::cli {
 namespace {
-
-class Fd {
- public:
-  explicit Fd(int fd = -1) : fd_(fd) {}
-  ~Fd() { close(); }
-  Fd(const Fd&) = delete;
-  Fd& operator=(const Fd&) = delete;
-  int get() const { return fd_; }
-  void set(int fd) { fd_ = fd; }
-  void close() {
-    if (fd_ >= 0) ::close(fd_);
-    fd_ = -1;
-  }
-
- private:
-  int fd_;
-};
 
 // SIGINT and SIGQUIT are the child's alone for as long as this lives.
 class KeyboardSignalsIgnored {
@@ -59,19 +43,6 @@ class KeyboardSignalsIgnored {
 
 Error os_error(std::string_view doing, int code) {
   return Error(ErrorCode::os, fmt::format("{}: {}", doing, std::strerror(code)));
-}
-
-// A file in memory that holds `text`, at its start: no pipe that both sides could block on.
-Status make_input(const std::string& text, Fd& fd) {
-  fd.set(memfd_create("sickbay-input", MFD_CLOEXEC));
-  if (fd.get() < 0) return fail(os_error("cannot make a file in memory", errno));
-  for (std::size_t at = 0; at < text.size();) {
-    const ssize_t n = write(fd.get(), text.data() + at, text.size() - at);
-    if (n < 0 && errno != EINTR) return fail(os_error("cannot write a file in memory", errno));
-    at += n > 0 ? static_cast<std::size_t>(n) : 0;
-  }
-  lseek(fd.get(), 0, SEEK_SET);
-  return {};
 }
 
 void read_lines(int fd, const std::function<void(std::string_view)>& on_line) {
@@ -100,14 +71,14 @@ std::string shell_quoted(std::string_view text) {
 
 Result<int> run_child(const ChildSpec& spec, const std::function<void(std::string_view)>& on_line) {
   SB_CHECK(!spec.argv.empty(), "a child needs a program");
-  Fd input, read_end, write_end;
-  if (spec.input)
-    if (auto made = make_input(*spec.input, input); !made) return fail(made.error());
+  Descriptor input;
+  if (spec.input && !(input = memory_file(*spec.input)))
+    return fail(os_error("cannot make a file in memory", errno));
   int ends[2];
   // The child keeps its standard output, of which dup2 takes the flag off, and no other end.
   if (pipe2(ends, O_CLOEXEC) != 0) return fail(os_error("cannot make a pipe", errno));
-  read_end.set(ends[0]);
-  write_end.set(ends[1]);
+  const Descriptor read_end(ends[0]);
+  Descriptor write_end(ends[1]);
 
   std::vector<char*> argv;
   for (const std::string& word : spec.argv) argv.push_back(const_cast<char*>(word.c_str()));
@@ -129,7 +100,7 @@ Result<int> run_child(const ChildSpec& spec, const std::function<void(std::strin
   // After the start: what is ignored at exec stays ignored in the child.
   const KeyboardSignalsIgnored ignored;
   // Else the pipe would have a writer left, and reading would never end.
-  write_end.close();
+  write_end.reset();
   read_lines(read_end.get(), on_line);
   int status = 0;
   while (waitpid(pid, &status, 0) < 0)

@@ -25,7 +25,7 @@ class Measure {
   explicit Measure(const TreeBounds& bounds) : bounds_(bounds) {}
   TreeSize size;
 
-  void folder(Fd fd, const std::string& path, dev_t device) {
+  void folder(Descriptor fd, const std::string& path, dev_t device) {
     const bool top = std::exchange(top_, false);
     const bool listed = each_entry(std::move(fd), [&](int at, const std::string& name) {
       struct stat about = {};
@@ -45,8 +45,8 @@ class Measure {
         --size.files;
         return true;
       }
-      Fd below = open_folder(at, name);
-      if (below.ok())
+      Descriptor below = open_folder(at, name);
+      if (below)
         folder(std::move(below), path + "/" + name, device);
       else
         unreadable(path + "/" + name);
@@ -81,7 +81,7 @@ class Removal {
   bool time_over = false;
 
   // All in the folder; it stays.
-  void empty(Fd fd, dev_t device) {
+  void empty(Descriptor fd, dev_t device) {
     // A program may have left folders that it may not write to itself; their owner may change that.
     (void)::fchmod(fd.get(), 0700);
     each_entry(std::move(fd), [&](int at, const std::string& name) {
@@ -91,11 +91,11 @@ class Removal {
       if (::fstatat(at, name.c_str(), &about, AT_SYMLINK_NOFOLLOW) != 0) return note(errno);
       if (!S_ISDIR(about.st_mode)) return take_away(at, name, 0);
       if (about.st_dev != device) return note(EXDEV);
-      if (Fd below = open_folder(at, name); below.ok()) {
+      if (Descriptor below = open_folder(at, name); below) {
         empty(std::move(below), device);
       } else if (errno == EACCES && ::fchmodat(at, name.c_str(), 0700, 0) == 0) {
         // (Between the look and this the entry could become a link only by the owner's own hand.)
-        if (Fd again = open_folder(at, name); again.ok()) empty(std::move(again), device);
+        if (Descriptor again = open_folder(at, name); again) empty(std::move(again), device);
       }
       return !time_over && take_away(at, name, AT_REMOVEDIR);
     });
@@ -117,9 +117,9 @@ class Removal {
 }  // namespace
 
 Result<TreeSize> measure_tree(const std::string& folder, const TreeBounds& bounds) {
-  Fd fd = open_folder(AT_FDCWD, folder, true);
+  Descriptor fd = open_folder(AT_FDCWD, folder, true);
   struct stat about = {};
-  if (!fd.ok() || ::fstat(fd.get(), &about) != 0) return fail(file_error(errno, "read the folder", folder));
+  if (!fd || ::fstat(fd.get(), &about) != 0) return fail(file_error(errno, "read the folder", folder));
   Measure measure(bounds);
   measure.folder(std::move(fd), folder, about.st_dev);
   return measure.size;
@@ -132,9 +132,9 @@ Result<std::uint64_t> remove_tree(const std::string& folder, Clock::time_point u
     return fail(file_error(errno, "look at", folder));
   }
   if (!S_ISDIR(about.st_mode)) return fail(ErrorCode::bad_input, folder + " is no folder");
-  Fd fd = open_folder(AT_FDCWD, folder);
-  if (!fd.ok() && errno == EACCES && ::chmod(folder.c_str(), 0700) == 0) fd = open_folder(AT_FDCWD, folder);
-  if (!fd.ok()) return fail(file_error(errno, "open", folder));
+  Descriptor fd = open_folder(AT_FDCWD, folder);
+  if (!fd && errno == EACCES && ::chmod(folder.c_str(), 0700) == 0) fd = open_folder(AT_FDCWD, folder);
+  if (!fd) return fail(file_error(errno, "open", folder));
   Removal removal(until);
   removal.empty(std::move(fd), about.st_dev);
   if (!removal.time_over) removal.take_away(AT_FDCWD, folder, AT_REMOVEDIR);

@@ -67,7 +67,7 @@ class Copy {
   Error error;
 
   /// False: `error` says why.  `below` is the path inside the folder, "" for itself.
-  bool folder(Fd source, int target, const std::string& below, dev_t device) {
+  bool folder(Descriptor source, int target, const std::string& below, dev_t device) {
     bool good = true;
     each_entry(std::move(source), [&](int at, const std::string& name) {
       if (below.empty() && name == kCopyMark) return true;  // of a copy that the job was submitted from
@@ -87,11 +87,11 @@ class Copy {
     if (S_ISLNK(about.st_mode)) return link(at, target, name, path);
     if (S_ISREG(about.st_mode)) return file(at, target, name, path, about);
     if (!S_ISDIR(about.st_mode) || about.st_dev != device) return left_out(about, path);
-    Fd source = open_folder(at, name);
-    if (!source.ok()) return unreadable(path);
+    Descriptor source = open_folder(at, name);
+    if (!source) return unreadable(path);
     if (::mkdirat(target, name.c_str(), 0700) != 0) return broken(errno, path);
-    const Fd made = open_folder(target, name);
-    if (!made.ok()) return broken(errno, path);
+    const Descriptor made = open_folder(target, name);
+    if (!made) return broken(errno, path);
     if (!folder(std::move(source), made.get(), path, device)) return false;
     return like(made.get(), about, path);
   }
@@ -102,12 +102,14 @@ class Copy {
     if (known != names_.end())
       return ::linkat(AT_FDCWD, joined(to_, known->second).c_str(), target, name.c_str(), 0) == 0 ||
              broken(errno, path);
-    const Fd source(::openat(at, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY));
+    const Descriptor source(
+        ::openat(at, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY));
     struct stat about = {};
-    if (!source.ok() || ::fstat(source.get(), &about) != 0) return errno == ENOENT || unreadable(path);
+    if (!source || ::fstat(source.get(), &about) != 0) return errno == ENOENT || unreadable(path);
     if (!S_ISREG(about.st_mode)) return left_out(about, path);  // another one by now
-    const Fd made(::openat(target, name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
-    if (!made.ok()) return broken(errno, path);
+    const Descriptor made(
+        ::openat(target, name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+    if (!made) return broken(errno, path);
     if (about.st_nlink > 1) names_.emplace(std::pair(about.st_dev, about.st_ino), path);
     if (!content(source.get(), made.get(), about, path)) return false;
     return like(made.get(), about, path);
@@ -231,10 +233,9 @@ class Copy {
 
 Result<TreeSize> copy_tree(const std::string& from, const std::string& to, const TreeBounds& bounds,
                            const Json& mark) {
-  Fd source = open_folder(AT_FDCWD, from, true);
+  Descriptor source = open_folder(AT_FDCWD, from, true);
   struct stat about = {};
-  if (!source.ok() || ::fstat(source.get(), &about) != 0)
-    return fail(file_error(errno, "read the folder", from));
+  if (!source || ::fstat(source.get(), &about) != 0) return fail(file_error(errno, "read the folder", from));
   char* real = ::realpath(from.c_str(), nullptr);
   const std::string real_from = real == nullptr ? from : real;
   std::free(real);
@@ -242,22 +243,22 @@ Result<TreeSize> copy_tree(const std::string& from, const std::string& to, const
     if (errno == EEXIST) return fail(ErrorCode::conflict, to + " is there already");
     return fail(file_error(errno, "make the folder", to));
   }
-  const Fd target = open_folder(AT_FDCWD, to);
+  const Descriptor target = open_folder(AT_FDCWD, to);
   Copy copy(plain(from), real_from, to, bounds);
-  if (target.ok() && !mark.is_null()) {
+  if (target && !mark.is_null()) {
     if (auto marked = write_mark(to, mark); !marked) {
       (void)remove_tree(to, Clock::now() + std::chrono::minutes(1));
       return fail(std::move(marked.error()));
     }
   }
-  if (target.ok() && copy.folder(std::move(source), target.get(), "", about.st_dev)) {
+  if (target && copy.folder(std::move(source), target.get(), "", about.st_dev)) {
     // The folder itself stays writable for its owner: the run is to work in it.
     const std::array<timespec, 2> times{about.st_atim, about.st_mtim};
     (void)::fchmod(target.get(), (about.st_mode & kModes) | 0700);
     (void)::futimens(target.get(), times.data());
     return copy.size;
   }
-  if (!target.ok()) copy.error = file_error(errno, "open", to);
+  if (!target) copy.error = file_error(errno, "open", to);
   (void)remove_tree(to, Clock::now() + std::chrono::minutes(1));
   return fail(std::move(copy.error));
 }

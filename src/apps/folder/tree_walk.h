@@ -14,39 +14,19 @@
 #include <string_view>
 #include <utility>
 
+#include "base/descriptor.h"
+
 namespace sickbay {
 
-/// A descriptor that is closed.
-class Fd {
- public:
-  Fd() = default;
-  explicit Fd(int fd) : fd_(fd) {}
-  Fd(Fd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  Fd& operator=(Fd&& other) noexcept {
-    std::swap(fd_, other.fd_);
-    return *this;
-  }
-  Fd(const Fd&) = delete;
-  Fd& operator=(const Fd&) = delete;
-  ~Fd() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  int get() const { return fd_; }
-  bool ok() const { return fd_ >= 0; }
-  int release() { return std::exchange(fd_, -1); }
-
- private:
-  int fd_ = -1;
-};
-
 /// `follow`: the folder itself may be named by a link (of the user's); never one below it.
-inline Fd open_folder(int at, const std::string& name, bool follow = false) {
-  return Fd(::openat(at, name.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | (follow ? 0 : O_NOFOLLOW)));
+inline Descriptor open_folder(int at, const std::string& name, bool follow = false) {
+  return Descriptor(
+      ::openat(at, name.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | (follow ? 0 : O_NOFOLLOW)));
 }
 
 /// Calls `each(folder's descriptor, name)` until it says false.  False where the list broke off.
 template <class Each>
-bool each_entry(Fd fd, Each each) {
+bool each_entry(Descriptor fd, Each each) {
   const int number = fd.release();
   DIR* list = ::fdopendir(number);
   if (list == nullptr) {

@@ -10,6 +10,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/descriptor.h"
+
 namespace sickbay::smd {
 namespace {
 
@@ -22,20 +24,6 @@ constexpr std::string_view kBesideTheLostStep =
     "export SLURM_OVERLAP=1\n"
     "export SLURM_MEM_PER_NODE=0\n"
     "unset SLURM_MEM_PER_CPU SLURM_MEM_PER_GPU\n";
-
-class Fd {
- public:
-  explicit Fd(int fd) : fd_(fd) {}
-  Fd(const Fd&) = delete;
-  ~Fd() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  int get() const { return fd_; }
-  bool ok() const { return fd_ >= 0; }
-
- private:
-  int fd_;
-};
 
 tl::unexpected<Error> file_trouble(int number, std::string_view doing, const std::string& path) {
   ErrorCode code = ErrorCode::storage_broken;
@@ -117,8 +105,8 @@ Status write_nodes_file(const std::string& path, const std::string& text) {
 
 Result<std::string> read_nodes_file(const std::string& path) {
   // O_NONBLOCK: a FIFO under that name must not hold the job.
-  const Fd file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-  if (!file.ok()) return file_trouble(errno, "open", path);
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  if (!file) return file_trouble(errno, "open", path);
   struct stat info {};
   if (::fstat(file.get(), &info) != 0) return file_trouble(errno, "look at", path);
   if (!S_ISREG(info.st_mode) || info.st_uid != ::geteuid() || (info.st_mode & 022) != 0)

@@ -12,6 +12,7 @@
 #include <functional>
 
 #include "adapters/posix/files.h"
+#include "base/descriptor.h"
 #include "base/digest/sha256.h"
 #include "base/text.h"
 
@@ -20,29 +21,14 @@ namespace {
 
 constexpr unsigned kFolderMode = 0700, kObjectMode = 0600;
 
-class ObjectFd {
- public:
-  explicit ObjectFd(int fd) : fd_(fd) {}
-  ~ObjectFd() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  ObjectFd(const ObjectFd&) = delete;
-  ObjectFd& operator=(const ObjectFd&) = delete;
-  int get() const { return fd_; }
-  bool ok() const { return fd_ >= 0; }
-
- private:
-  int fd_;
-};
-
 std::string parent_of(const std::string& path) {
   const std::size_t slash = path.rfind('/');
   return slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
 }
 
 int sync_parent(const std::string& path) {
-  const ObjectFd fd(::open(parent_of(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  return fd.ok() && ::fsync(fd.get()) == 0 ? 0 : errno;
+  const Descriptor fd(::open(parent_of(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  return fd && ::fsync(fd.get()) == 0 ? 0 : errno;
 }
 
 // All bytes of `from`, to `to` where that is there; their digest.
@@ -69,8 +55,8 @@ Result<std::string> write_beside(const std::string& path, unsigned mode,
                                  const std::function<Result<std::string>(int, const std::string&)>& fill) {
   std::string beside = path + ".XXXXXX";
   // In the same folder, so that the rename is one step of one file system.
-  const ObjectFd fd(::mkostemp(beside.data(), O_CLOEXEC));
-  if (!fd.ok()) return fail(file_error(errno, "create a file beside", path));
+  const Descriptor fd(::mkostemp(beside.data(), O_CLOEXEC));
+  if (!fd) return fail(file_error(errno, "create a file beside", path));
   Result<std::string> name = fill(fd.get(), beside);
   const auto wrong = [&](std::string_view doing) {
     if (name) name = fail(file_error(errno, doing, beside));
@@ -120,9 +106,9 @@ Status Objects::make() const {
 
 Result<std::string> Objects::keep_file(const std::string& path) const {
   // O_NONBLOCK: a fifo of that name would hold us up for ever.
-  const ObjectFd from(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  const Descriptor from(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   struct stat before = {}, after = {};
-  if (!from.ok() || ::fstat(from.get(), &before) != 0) return fail(file_error(errno, "read", path));
+  if (!from || ::fstat(from.get(), &before) != 0) return fail(file_error(errno, "read", path));
   if (!S_ISREG(before.st_mode)) return fail(ErrorCode::bad_input, path + " is no regular file");
   // Most are kept already: then reading is enough.
   auto digest = pour(from.get(), -1, path, "");
@@ -155,12 +141,12 @@ Result<std::string> Objects::keep_text(std::string_view text) const {
 
 Status Objects::check(const std::string& digest) const {
   const std::string path = path_of(digest);
-  const ObjectFd from(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
-  if (!from.ok() && errno == ENOENT)
+  const Descriptor from(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  if (!from && errno == ENOENT)
     return fail(
         Error(ErrorCode::not_found, fmt::format("the contents {} were not kept", digest.substr(0, 12)))
             .because("there is no " + path));
-  if (!from.ok()) return fail(file_error(errno, "read", path));
+  if (!from) return fail(file_error(errno, "read", path));
   auto poured = pour(from.get(), -1, path, "");
   if (!poured) return fail(poured.error());
   if (*poured == digest) return {};
@@ -177,8 +163,8 @@ Result<std::string> Objects::read(const std::string& digest, std::size_t limit) 
 }
 
 Status Objects::put_back(const std::string& digest, const std::string& path, unsigned mode) const {
-  const ObjectFd from(::open(path_of(digest).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
-  if (!from.ok()) return check(digest);
+  const Descriptor from(::open(path_of(digest).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  if (!from) return check(digest);
   std::string target = path;
   // Where the path is a link the rename would replace the link, and not what it leads to.
   if (char* real = ::realpath(path.c_str(), nullptr); real != nullptr) {

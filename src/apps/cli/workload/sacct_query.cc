@@ -13,6 +13,7 @@
 #include <sstream>
 
 #include "apps/cli/child.h"
+#include "base/descriptor.h"
 #include "base/time.h"
 
 namespace sickbay::cli {
@@ -102,18 +103,6 @@ Error os_error(const std::string& doing, int code) {
   return {code == ENOSPC ? ErrorCode::storage_full : ErrorCode::os, doing + ": " + std::strerror(code)};
 }
 
-// The file has no name: it is there, under /proc, as long as this is.
-class OpenFile {
- public:
-  explicit OpenFile(int fd) : fd_(fd) {}
-  ~OpenFile() { ::close(fd_); }
-  OpenFile(const OpenFile&) = delete;
-  OpenFile& operator=(const OpenFile&) = delete;
-
- private:
-  int fd_;
-};
-
 }  // namespace
 
 Result<workload::AskedLog> ask_sacct(std::int64_t from, std::optional<std::int64_t> to) {
@@ -122,9 +111,9 @@ Result<workload::AskedLog> ask_sacct(std::int64_t from, std::optional<std::int64
   const char* folder = std::getenv("TMPDIR");
   std::string name =
       std::string(folder != nullptr && *folder != '\0' ? folder : "/tmp") + "/sickbay-sacct-XXXXXX";
-  const int fd = mkostemp(name.data(), O_CLOEXEC);
-  if (fd < 0) return fail(os_error("cannot make a file for what sacct says", errno));
-  const auto file = std::make_shared<OpenFile>(fd);
+  const auto file = std::make_shared<Descriptor>(mkostemp(name.data(), O_CLOEXEC));
+  if (!*file) return fail(os_error("cannot make a file for what sacct says", errno));
+  // Without a name it is there, under /proc, for as long as somebody holds it.
   unlink(name.c_str());
 
   // In UTC, so that the hour that comes twice a year is told apart.
@@ -144,7 +133,7 @@ Result<workload::AskedLog> ask_sacct(std::int64_t from, std::optional<std::int64
   std::string pending;
   const auto flush = [&] {
     for (std::size_t at = 0; at < pending.size() && !broken;) {
-      const ssize_t n = ::write(fd, pending.data() + at, pending.size() - at);
+      const ssize_t n = ::write(file->get(), pending.data() + at, pending.size() - at);
       if (n < 0 && errno != EINTR) broken = os_error("cannot keep what sacct says", errno);
       at += n > 0 ? static_cast<std::size_t>(n) : 0;
     }
@@ -163,7 +152,7 @@ Result<workload::AskedLog> ask_sacct(std::int64_t from, std::optional<std::int64
   workload::ReadOptions read;
   read.format = "sacct";
   read.delimiter = kDelimiter;
-  return workload::AskedLog{fmt::format("/proc/self/fd/{}", fd), read, file};
+  return workload::AskedLog{fmt::format("/proc/self/fd/{}", file->get()), read, file};
 }
 
 }  // namespace sickbay::cli
