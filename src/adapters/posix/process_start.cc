@@ -22,6 +22,7 @@
 #include <cstring>
 #include <utility>
 
+#include "adapters/posix/files.h"
 #include "base/resource_limits.h"
 
 namespace sickbay {
