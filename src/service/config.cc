@@ -303,7 +303,7 @@ constexpr auto kKeys = std::to_array<ConfigRow<Config>>({
      [](Config& c, const Json& v) { return take_duration(c.patrol.fresh, v); }},
     {{"patrol", "time", "duration", "a round takes no more nodes after this; \"1h\""},
      [](Config& c, const Json& v) { return take_duration(c.patrol.time, v); }},
-    {{"patrol", "suspects", "yes or no", "a node on which the jobs of several users fail as soon as they start, while nothing runs elsewhere that could tell why, is verified without being asked for, before all jobs of the queue and for half a minute, with one node more; true"},
+    {{"patrol", "suspects", "yes or no", "a node on which the jobs of several users fail as soon as they start, while nothing runs elsewhere that could tell why, or one user's while the same kinds of his pass elsewhere, is verified without being asked for, before all jobs of the queue and for half a minute, with one node more; true"},
      [](Config& c, const Json& v) { return take_flag(c.patrol.suspects, v); }},
     {{"recover", "act", "yes or no", "findings that ask for the restart of a component get it, and what is above it where that does not cure; false, the default: the plan is shown"},
      [](Config& c, const Json& v) { return take_flag(c.recover.act, v); }},

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Jobs without a case on a real Slurm: what `sickbay why` says of those of sbatch, srun and salloc; a case for one that
 # has failed; and a node with a read-only scratch, found from what jobs come to: after how many, in a full cluster and in
-# one with free nodes.
+# one with free nodes, and where all of them are one user's.
 #   every_job.sh BUILD
 set -euo pipefail
 build=$(realpath "${1:?usage: every_job.sh BUILD}")
@@ -73,4 +73,16 @@ holds "since it was under suspicion" test "$(suspicions)" -gt "$suspected_before
 until_true "the round is over" sh -c "$sickbay lab exec -l $lab -- $sickbay verify --fleet --show | tee $folder/round.txt | grep -q 'over, '"
 cat "$folder/round.txt"
 ctl "$sickbay" nodes n1 || true
+
+# --- one user's jobs alone, in a cluster that they fill
+mend
+lose_tmp
+before=$(eaten)
+users=(alice)
+submit 60
+until_true "V on n1 tells of it" blamed
+lost=$(($(eaten) - before))
+echo "told after $lost jobs of one user"
+holds "long before it has eaten all of them" test "$lost" -lt 30
+holds "by V, for one user convicts no node" sh -c "$sickbay lab exec -l $lab -- $sickbay nodes n1 --json | jq -e '.items[0] | [.service.reasons[].rule] == [\"verdict\"] and .jobs_fail == null'"
 finish

@@ -24,6 +24,7 @@ constexpr int kMostOfUser = 3;
 constexpr std::size_t kMostUsersOfNode = 64;
 // Nodes that are weighed after one event.  Where more are under suspicion at once the fault is not theirs.
 constexpr std::size_t kMostJudged = 64;
+constexpr std::size_t kMostJudgedForOne = 8;  // of these where it is one user's
 
 int fairly(const std::map<std::uint32_t, int>& by_user) {
   int sum = 0;
@@ -81,9 +82,10 @@ void take_pass(State& state, const std::string& name, const JobOutcome& job, Tim
   if (!it->second.black && passed >= kMostOfUser && passed >= fairly(series.failed)) end_series(series, at);
 }
 
-// One user never convicts a node, so it is not weighed for him.
+// One user never convicts a node: it is weighed for him only where his jobs die there one after the other,
+// for that is worth an experiment.
 bool may_convict(const Node& node) {
-  return node.series.open() && (node.black || node.series.failed.size() > 1);
+  return node.series.open() && (node.black || node.series.failed.size() > 1 || node.series.is_of_one_user());
 }
 
 // First all outcomes go into the state, then the nodes are found about which that may have changed the
@@ -115,10 +117,17 @@ void take_outcomes(State& state, const Event& event, std::vector<std::string>& t
     const auto it = state.nodes.find(name);
     return it == state.nodes.end() || !may_convict(it->second);
   });
+  // First those of several users, so that no user's failures on many nodes take their place.
+  std::ranges::stable_partition(
+      touched, [&](const std::string& name) { return !state.nodes.at(name).series.is_of_one_user(); });
   std::vector<std::string> once;
-  for (std::string& name : touched)
-    if (once.size() < kMostJudged && std::ranges::find(once, name) == once.end())
-      once.push_back(std::move(name));
+  std::size_t of_one_user = 0;
+  for (std::string& name : touched) {
+    if (once.size() == kMostJudged) break;
+    if (std::ranges::find(once, name) != once.end()) continue;
+    if (state.nodes.at(name).series.is_of_one_user() && ++of_one_user > kMostJudgedForOne) break;
+    once.push_back(std::move(name));
+  }
   touched = std::move(once);
 }
 
@@ -185,6 +194,7 @@ std::vector<std::string> apply(State& state, const cluster::View& view, const Ev
     Series& series = state.nodes[std::string(node_of_subject(event.subject))].series;
     if (series.suspected == kNoTime) series.suspected = event.at;
     series.suspected_after = series.failures();
+    series.suspected_for_one = event.body.has("uid");
   } else if (event.kind == kBlackHoleOver) {
     mend(state, std::string(node_of_subject(event.subject)), event.at);
   } else if (event.kind == kUndoDrains) {
@@ -217,7 +227,8 @@ std::string canonical_text(const State& state) {
     if (s.open()) text += fmt::format(" longest={} in_row={}", s.longest.count(), s.in_row);
     if (s.verification_failed) text += " verification=failed";
     if (s.suspected != kNoTime)
-      text += fmt::format(" suspected={} after={}", to_micros(s.suspected), s.suspected_after);
+      text += fmt::format(" suspected={} after={}{}", to_micros(s.suspected), s.suspected_after,
+                          s.suspected_for_one ? " for one" : "");
     text += "\n";
   }
   return text;

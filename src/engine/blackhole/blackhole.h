@@ -12,8 +12,9 @@
 //               broken for everybody, something is wrong everywhere since a moment ago (judge.h).  A
 //               sequential test: it may look after every outcome, and stops at fixed odds;
 //     decide()  says what the journal is to hear: that a node is a black hole, or is one no longer; or
-//               suspicion, where nothing runs elsewhere that could tell: then engine/patrol has the node
-//               verified, and what would have started there runs elsewhere meanwhile.
+//               suspicion, where nothing runs elsewhere that could tell, or one user's jobs alone speak:
+//               then engine/patrol has the node verified, and what would have started there runs elsewhere
+//               meanwhile.
 //
 // It acts on nothing: whether the node is drained is the drain engine's, under the one breaker.  No I/O, no
 // clock, no policy: the figures below are part of what a journal means.  The subject of a decision is a node.

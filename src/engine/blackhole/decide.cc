@@ -24,6 +24,11 @@ bool may_be_one(const Node& node) {
   return !node.black && node.series.open() && node.series.failed.size() > 1;
 }
 
+// It may be told yet that one user's jobs die there.
+bool may_be_for_one(const Node& node) {
+  return !node.black && node.series.open() && node.series.is_of_one_user();
+}
+
 bool eats(const Node& node, TimePoint now) {
   return may_be_one(node) && node.series.in_row >= kEaten && now - node.series.last <= kMoment;
 }
@@ -61,16 +66,21 @@ Decision decide(const State& state, const std::string& name) {
           new_event(node_subject(name), kBlackHoleOver, Json::object({{"why", std::move(why)}})));
     return decision;
   }
-  if (!may_be_one(node)) return decision;
+  if (!may_be_one(node) && !may_be_for_one(node)) return decision;
   const Evidence evidence = judge(state.recent, name, node.series);
   const bool convicts = evidence.convicts();
   // Suspicion is told again when it has eaten twice as many: the experiment was too short, or there was none.
-  if (!convicts && (node.series.failures() < 2 * node.series.suspected_after || !evidence.suspects()))
-    return decision;
+  // (That it was one user's says nothing any more once others' jobs die, too.)
+  const bool for_one = may_be_for_one(node);
+  const bool told =
+      node.series.failures() < 2 * node.series.suspected_after && (!node.series.suspected_for_one || for_one);
+  if (!convicts && (told || !evidence.suspects() || (evidence.users < 2 && !for_one))) return decision;
   Json body = evidence.to_json();
   body.set("sentence", convicts ? sentence(name, evidence) : suspicion(name, evidence));
   decision.records.push_back(
       new_event(node_subject(name), convicts ? kBlackHole : kBlackHoleSuspected, std::move(body)));
+  // Whose they are: nobody gets more than his share of what is done for one user (engine/patrol).
+  if (!convicts && for_one) decision.records.back().body.set("uid", node.series.failed.begin()->first);
   return decision;
 }
 
@@ -81,10 +91,14 @@ bool is_eating(const State& state, TimePoint now) {
 std::optional<std::chrono::seconds> wants_lives(const State& state, TimePoint now) {
   std::optional<std::chrono::seconds> from;
   for (const auto& [name, node] : state.nodes) {
-    if (!may_be_one(node)) continue;
+    // (One user's broken program is daily business, and to tell of running jobs costs an event for each: so
+    // only while his jobs die there.)
+    const bool eats_of_one = may_be_for_one(node) && now - node.series.last <= kMoment;
+    if (!may_be_one(node) && !eats_of_one) continue;
     // Younger ones are told of only where it matters just now: each takes the place of an older one
     // (recent.h).
-    from = std::min(from.value_or(kLives), eats(node, now) ? outlives(node.series.longest) : kLives);
+    from = std::min(from.value_or(kLives),
+                    eats_of_one || eats(node, now) ? outlives(node.series.longest) : kLives);
   }
   return from;
 }
@@ -100,6 +114,10 @@ std::string sentence(const std::string& node, const Evidence& e) {
 }
 
 std::string suspicion(const std::string& node, const Evidence& e) {
+  if (e.users == 1)
+    return what_failed(node, e) +
+           fmt::format("; of the same kinds {} that began since then passed on other nodes, and {} failed",
+                       counted(e.since_passed, "job"), e.since_failed);
   if (e.all_passed + e.all_failed == 0)
     return what_failed(node, e) +
            "; no other job has begun on other nodes since, so nobody knows whether it is this node alone";
@@ -122,6 +140,8 @@ Json suspicion_view(const State& state, const std::string& name) {
   const auto it = state.nodes.find(name);
   if (it == state.nodes.end() || it->second.black || it->second.series.suspected == kNoTime) return {};
   const Series& series = it->second.series;
+  // What one user's jobs do blackens no node.
+  if (series.failed.size() < 2) return {};
   return Json::object({{"sentence", suspicion(name, judge(state.recent, name, series))},
                        {"at", to_micros(series.suspected)}});
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 
 #include "base/hostlist.h"
 #include "base/robust.h"
@@ -114,16 +115,17 @@ void add_kind(const Recent& recent, const std::string& node, const Series& serie
   found.since_failed += static_cast<std::size_t>(told.failed);
 }
 
+// Half of what convicts, and half of what the mean over kKills may take away: two users can, one cannot.
+double half_of_what_convicts() { return (std::log(kConvicts) + std::log(2.0)) / 2 + 1e-6; }
+
 struct Odds {
   double all;   // against each of the four stories
   double here;  // against three of them: that something is away everywhere is left out
 };
 
 // The odds for a black hole that kills with the chance `kills`; `said` is the logarithm of what V's word is
-// worth against a story in which the node is sound.
-Odds odds_of(const Known& known, double kills, double said) {
-  // Half of what convicts, and half of what the mean over kKills may take away: two users can, one cannot.
-  const double most_of_voice = (std::log(kConvicts) + std::log(2.0)) / 2 + 1e-6;
+// worth against a story in which the node is sound; no voice gives more than `most_of_voice`.
+Odds odds_of(const Known& known, double kills, double said, double most_of_voice) {
   double all = said;
   Counts here_all;
   struct Program {
@@ -183,7 +185,9 @@ bool Evidence::convicts() const { return odds >= std::log(kConvicts); }
 
 bool Evidence::suspects() const {
   // Where others fail elsewhere, too, it is more than this node.
-  return odds_here >= std::log(kSuspects) && all_failed * 4 <= jobs;
+  if (all_failed * 4 > jobs) return false;
+  if (users > 1) return odds_here >= std::log(kSuspects);
+  return odds_here >= std::log(kSuspectsForOne) && since_passed >= kWitnesses;
 }
 
 // Made anew each time from what is kept, for what is learned later counts for failures that came before.
@@ -218,9 +222,14 @@ Evidence judge(const Recent& recent, const std::string& node, const Series& seri
   found.verification_failed = series.verification_failed;
   const double said = series.verification_failed ? std::log(kVerificationSays) : 0;
   // Both kinds of black holes are as likely.
-  const Odds most = odds_of(known, kKills[0], said), some = odds_of(known, kKills[1], said);
-  found.odds = ln_sum(most.all, some.all) - std::log(2.0);
-  found.odds_here = ln_sum(most.here, some.here) - std::log(2.0);
+  const auto weigh = [&](double most_of_voice) {
+    const Odds most = odds_of(known, kKills[0], said, most_of_voice);
+    const Odds some = odds_of(known, kKills[1], said, most_of_voice);
+    return Odds{ln_sum(most.all, some.all) - std::log(2.0), ln_sum(most.here, some.here) - std::log(2.0)};
+  };
+  const Odds odds = weigh(half_of_what_convicts());
+  found.odds = odds.all;
+  found.odds_here = found.users == 1 ? weigh(std::numeric_limits<double>::max()).here : odds.here;
   return found;
 }
 

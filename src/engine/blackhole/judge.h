@@ -38,6 +38,13 @@ inline constexpr double kConvicts = 1e5;
 /// Odds at which it is under suspicion, with the story of "everywhere" left out: as long as nothing runs
 /// elsewhere that story explains anything, and only an experiment can tell (engine/patrol makes one).
 inline constexpr double kSuspects = 1e3;
+/// The same where all that failed is one user's, whose word counts in full here: he convicts no node, but an
+/// experiment may.  Of the kinds that fail, so many jobs of his must have passed elsewhere meanwhile.
+inline constexpr double kSuspectsForOne = 1e4;
+inline constexpr std::size_t kWitnesses = 4;
+/// Failures of one user, one after the other and no pass of anybody between them, from which on that is
+/// weighed.
+inline constexpr std::int64_t kOfOneUser = 4;
 /// Jobs of more nodes blame none of them: any other one may have been it.
 inline constexpr std::size_t kNarrow = 8;
 /// So many times as often V fails on a node that kills jobs as on one where the jobs are to blame.
@@ -51,7 +58,7 @@ std::chrono::seconds outlives(std::chrono::seconds longest);
 
 /// The jobs on one node that are weighed: those that started since the first of them that failed.
 struct Series {
-  static constexpr int kFields = 12;  ///< base/state_archive.h
+  static constexpr int kFields = 13;  ///< base/state_archive.h
   TimePoint start = kNoTime;          ///< of that job; kNoTime: there is no series
   TimePoint clean = kNoTime;          ///< jobs that started before are of a series that has ended
   TimePoint last = kNoTime;           ///< when the last failure was told
@@ -62,10 +69,13 @@ struct Series {
   TimePoint suspected = kNoTime;              ///< the journal has heard first that it is under suspicion
   std::int64_t in_row = 0;                    ///< failures since the last pass
   std::int64_t suspected_after = 0;           ///< so many failures, when it heard so last
+  bool suspected_for_one = false;             ///< and these were one user's
   std::chrono::seconds longest{0};            ///< any of those that failed lived
   bool verification_failed = false;           ///< V's last word on it since, not for want of room
 
   bool open() const { return start != kNoTime; }
+  /// One user's jobs die here, one after the other, and nobody's pass.
+  bool is_of_one_user() const { return failed.size() == 1 && passed.empty() && in_row >= kOfOneUser; }
   std::int64_t failures() const;
 };
 
@@ -73,13 +83,14 @@ struct Series {
 struct Evidence {
   static constexpr int kFields = 15;  ///< base/state_archive.h
   double odds = 0;                    ///< natural logarithm; over ln(kConvicts) it is a black hole
-  double odds_here = 0;               ///< the same, if it is known that nothing is away everywhere
-  std::size_t jobs = 0;               ///< that failed early on it since
-  std::size_t users = 0;              ///< whose they were
-  std::size_t passed = 0;             ///< jobs that passed on it since
-  std::vector<JobId> examples;        ///< of those that failed, the first ones, at most kMostExamples
-  TimePoint since = kNoTime;          ///< start of the first of them
-  std::chrono::seconds longest{0};    ///< any of them lived
+  double odds_here =
+      0;  ///< the same, if it is known that nothing is away everywhere; and of one user in full
+  std::size_t jobs = 0;             ///< that failed early on it since
+  std::size_t users = 0;            ///< whose they were
+  std::size_t passed = 0;           ///< jobs that passed on it since
+  std::vector<JobId> examples;      ///< of those that failed, the first ones, at most kMostExamples
+  TimePoint since = kNoTime;        ///< start of the first of them
+  std::chrono::seconds longest{0};  ///< any of them lived
   std::size_t kind_passed = 0, kind_failed = 0;    ///< elsewhere, of the kinds that failed here
   std::size_t since_passed = 0, since_failed = 0;  ///< and of those the jobs that started since
   std::size_t all_passed = 0, all_failed = 0;      ///< elsewhere since, of all kinds; of a sample
@@ -87,6 +98,7 @@ struct Evidence {
 
   bool convicts() const;
   /// Worth an experiment: it would be as good as convicted if others passed elsewhere, and few failed there.
+  /// Of one user: as good as convicted if others than he said so.
   bool suspects() const;
   Json to_json() const;
   static Evidence from_json(const Json& json);

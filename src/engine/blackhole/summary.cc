@@ -28,6 +28,7 @@ Json series_json(const Series& series) {
                        {"last", to_micros(series.last)},
                        {"suspected", to_micros(series.suspected)},
                        {"suspected_after", series.suspected_after},
+                       {"suspected_for_one", series.suspected_for_one},
                        {"in_row", series.in_row},
                        {"longest", static_cast<std::int64_t>(series.longest.count())},
                        {"verification_failed", series.verification_failed},
@@ -46,6 +47,7 @@ Series series_from(const Json& json) {
   series.suspected = from_micros(json["suspected"].as_int());
   series.in_row = json["in_row"].as_int();
   series.suspected_after = json["suspected_after"].as_int();
+  series.suspected_for_one = json["suspected_for_one"].as_bool();
   series.longest = std::chrono::seconds(json["longest"].as_int());
   series.verification_failed = json["verification_failed"].as_bool();
   for (const Json& kind : json["kinds"].items())

@@ -2,6 +2,9 @@
 // Under suspicion: a node on which whatever starts fails, while nothing runs elsewhere that could tell.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
+
 #include "engine/blackhole/blackhole_test_parts.h"
 
 namespace sickbay::blackhole {
@@ -216,6 +219,118 @@ TEST(Suspicion, OfTheNextSeriesIsToldAgain) {
   EXPECT_TRUE(suspicion_view(world.state, "n1").is_null());
   world.suspicions.clear();
   EXPECT_LT(eaten_until_suspected(world, 4), 20);
+}
+
+// --- one user's jobs
+
+// Turn by turn one of user 1's jobs dies on n1, and `passes` of them pass elsewhere.
+int eaten_for_one(World& world, int passes, int most = 40) {
+  for (int i = 0; i < most; ++i) {
+    world.dies(1, program_of(1), "n1");
+    for (int k = 0; k < passes; ++k) world.ok(1, program_of(1), "n" + std::to_string(2 + (i + k) % 8));
+    if (!world.suspicions.empty()) return i + 1;
+  }
+  return most + 1;
+}
+
+// An array of a thousand tasks is one user's: nobody else's jobs need die before somebody looks.
+TEST(SuspicionForOne, WhatPassesElsewhereMeanwhileIsWorthAnExperiment) {
+  for (const int passes : {1, 2, 3}) {
+    World world = healthy_day(3);
+    EXPECT_LT(eaten_for_one(world, passes), 10) << passes << " pass elsewhere for each that dies";
+    EXPECT_EQ(world.suspicions.front().first, "n1");
+  }
+}
+
+TEST(SuspicionForOne, BlackensNobodyHoweverManyDie) {
+  World world = healthy_day(3);
+  const int first = eaten_for_one(world, 1);
+  for (int i = first; i < 200; ++i) {
+    world.dies(1, program_of(1), "n1");
+    world.ok(1, program_of(1), "n2");
+  }
+  EXPECT_TRUE(world.alarms.empty());
+  EXPECT_TRUE(suspicion_view(world.state, "n1").is_null()) << "nobody is told of it";
+  // Told again when twice as many have died.
+  EXPECT_EQ(world.suspicions.size(), 1 + static_cast<std::size_t>(std::log2(200 / first)));
+  const auto told = std::ranges::find(world.journal, kBlackHoleSuspected, &Event::kind);
+  ASSERT_NE(told, world.journal.end());
+  EXPECT_EQ(told->body["uid"].as_int(), 1);
+  EXPECT_NE(told->body["sentence"].as_string().find("jobs of 1 user failed within 5 s"), std::string::npos);
+  EXPECT_NE(
+      told->body["sentence"].as_string().find(" that began since then passed on other nodes, and 0 failed"),
+      std::string::npos)
+      << told->body["sentence"].as_string();
+}
+
+TEST(SuspicionForOne, NoneWhereItMayBeTheProgram) {
+  struct Row {
+    const char* what;
+    int passes, failures;  // elsewhere, for each that dies here
+    bool passes_here;
+  };
+  for (const Row& row :
+       {Row{"nothing runs elsewhere", 0, 0, false}, Row{"it fails elsewhere, too", 1, 1, false},
+        Row{"it passes here, too", 1, 0, true}}) {
+    World world = healthy_day(3);
+    for (int i = 0; i < 60; ++i) {
+      world.dies(1, program_of(1), "n1");
+      if (row.passes_here) world.ok(1, program_of(1), "n1");
+      for (int k = 0; k < row.passes; ++k) world.ok(1, program_of(1), "n" + std::to_string(2 + i % 8));
+      for (int k = 0; k < row.failures; ++k)
+        world.dies(1, program_of(1), "n" + std::to_string(2 + (i + 3) % 8));
+    }
+    EXPECT_TRUE(world.suspicions.empty()) << row.what;
+  }
+}
+
+// As soon as others' jobs die, too, it is everybody's: that is told at once, however many his were.
+TEST(SuspicionForOne, ASecondUserIsNews) {
+  World world = healthy_day(4);
+  for (int i = 0; i < 100; ++i) {
+    world.dies(1, program_of(1), "n1");
+    world.ok(1, program_of(1), "n2");
+  }
+  const std::size_t before = world.suspicions.size();
+  int more = 0;
+  for (; more < 20 && world.suspicions.size() == before && world.alarms.empty(); ++more)
+    world.dies(2 + static_cast<std::uint32_t>(more) % 2, program_of(2 + static_cast<std::uint32_t>(more) % 2),
+               "n1");
+  EXPECT_LT(more, 10);
+  if (world.alarms.empty()) {
+    EXPECT_FALSE(world.journal.back().body.has("uid"));
+    EXPECT_FALSE(suspicion_view(world.state, "n1").is_null());
+  }
+}
+
+// One user's failures on more nodes than are weighed after one event, and a node that eats everybody's among
+// them.
+TEST(SuspicionForOne, AFloodHidesNoOtherNode) {
+  World world = healthy_day(4);
+  const auto flood = [&](bool with_hole) {
+    Json outcomes = Json::array();
+    const auto add = [&](std::uint32_t uid, const std::string& node, bool failed) {
+      JobOutcome outcome;
+      outcome.job = ++world.last_job;
+      outcome.start = world.now;
+      outcome.uid = uid;
+      outcome.program = program_of(uid);
+      outcome.nodes = {node};
+      outcome.lived = std::chrono::seconds(5);
+      outcome.failed = failed;
+      outcomes.push(outcome.to_json());
+    };
+    for (int node = 0; node < 200; ++node) add(9, "a" + std::to_string(node), true);
+    for (int i = 0; with_hole && i < 3; ++i) add(1 + static_cast<std::uint32_t>(i), "z1", true);
+    for (std::uint32_t uid = 1; with_hole && uid < 4; ++uid) add(uid, "n" + std::to_string(2 + uid), false);
+    world.now += std::chrono::seconds(20);
+    world.take(new_event("jobs", kJobsEnded, Json::object({{"outcomes", std::move(outcomes)}})));
+  };
+  for (int i = 0; i < 6; ++i) flood(false);
+  int more = 0;
+  for (; more < 40 && world.alarms.empty(); ++more) flood(true);
+  EXPECT_TRUE(world.black("z1"));
+  EXPECT_LE(more, 10) << "floods, each with one job of three users";
 }
 
 }  // namespace

@@ -48,6 +48,7 @@ void end_run(Round& round, Run& run) {
 
 // Where more are suspected at once the fault is not theirs.
 constexpr std::size_t kMostSuspects = 64;
+constexpr std::ptrdiff_t kMostOfOneUser = 16;  // of these for whom one user's jobs alone speak
 
 // --- what V said
 
@@ -89,12 +90,29 @@ bool on_asked(State& state, const cluster::View&, const Event& event) {
       if (known) state.suspects.erase(suspect);
       round.for_suspects = true;
     }
+  if (event.body.has("uid")) round.uid = event.body["uid"].as_int();
   return true;
+}
+
+// Of each user one node at most, the last one: whatever he does, he has no more than that place.
+void take_suspect_of_one_user(State& state, const std::string& name, Suspect suspect) {
+  const auto known = state.suspects.find(name);
+  if (known != state.suspects.end() && !known->second.of_one_user()) return;
+  std::erase_if(state.suspects, [&](const auto& entry) { return entry.second.uid == suspect.uid; });
+  const auto others =
+      std::ranges::count_if(state.suspects, [](const auto& entry) { return entry.second.of_one_user(); });
+  if (others < kMostOfOneUser) state.suspects[name] = std::move(suspect);
 }
 
 // Whatever starts there fails, and nothing runs elsewhere that could tell why.
 bool on_suspected(State& state, const cluster::View&, const Event& event) {
   const std::string name(node_of_subject(event.subject));
+  if (event.body.has("uid")) {
+    // It waits for a round of its own.
+    take_suspect_of_one_user(state, name,
+                             {event.at, event.body["sentence"].as_string(), event.body["uid"].as_int()});
+    return true;
+  }
   Round* round = state.rounds.empty() ? nullptr : &state.rounds.rbegin()->second;
   // In the round that is open it goes first, if it is one that may have it and has not had it yet.
   if (round != nullptr && round->open() && round->stopped_by.empty() && !round->said.contains(name) &&
@@ -368,7 +386,8 @@ std::string canonical_text(const State& state) {
                         fmt::join(r.named, ","), r.budget, r.stopped_by, r.queue_known, r.why);
     for (const std::string& node : r.proven) text += fmt::format("  proven {}\n", node);
     for (const auto& [node, since] : r.suspects)
-      text += fmt::format("  suspect {} {}{}\n", node, to_micros(since), r.for_suspects ? " alone" : "");
+      text += fmt::format("  suspect {} {}{} {}\n", node, to_micros(since), r.for_suspects ? " alone" : "",
+                          r.uid);
     for (const auto& [node, look] : r.taken) text += fmt::format("  taken {} {}\n", node, look);
     for (const auto& [node, said] : r.said) text += fmt::format("  said {} {}\n", node, said);
     for (const auto& [node, times] : r.vain) text += fmt::format("  vain {} {}\n", node, times);
@@ -383,7 +402,7 @@ std::string canonical_text(const State& state) {
     text += fmt::format("patrol node {} passed {} said {} by {}: {} {}\n", name, to_micros(n.passed_at),
                         to_micros(n.said_at), n.by, n.result, n.reason);
   for (const auto& [name, s] : state.suspects)
-    text += fmt::format("patrol suspect {} since {}: {}\n", name, to_micros(s.since), s.why);
+    text += fmt::format("patrol suspect {} since {} of {}: {}\n", name, to_micros(s.since), s.uid, s.why);
   return text + state.speeds.canonical_text();
 }
 

@@ -144,13 +144,15 @@ class Chooser {
     }
     if (const cluster::Claim* claim = sight_.cluster.claims.find(node_subject(name), now_))
       return {Standing::claimed, fmt::format("{} for {}", claim->holder, claim->by)};
+    // One that is not needed any more does not keep the round open for as long as jobs wait.
+    const Choice beside = is_beside(name) ? choose_beside_suspects() : Choice{};
+    if (beside.standing == Standing::done) return beside;
     // (Those that wait for a suspect would die there: V goes before them.)
     if (!is_suspect(name))
       for (const std::string& partition : node->partitions)
         if (sight_.wanted.contains(partition))
           return {Standing::wanted, "jobs wait for partition " + partition};
-    if (is_beside(name))
-      if (Choice choice = choose_beside_suspects(); choice.standing != Standing::ready) return choice;
+    if (beside.standing != Standing::ready) return beside;
     // A suspect is idle for moments only: what runs there is gone in one, and V stands in the queue for it.
     if (!is_suspect(name) && !sight_.idle(name)) return {Standing::busy, ""};
     // Of two reasons to wait the one that lasts longer is told.

@@ -82,8 +82,11 @@ struct Run {
   bool settled() const { return ended && told; }
 };
 
+/// Instead of a uid: it is not one user's jobs alone that speak against a node.
+inline constexpr std::int64_t kOfSeveral = -1;
+
 struct Round {
-  static constexpr int kFields = 16;  ///< base/state_archive.h
+  static constexpr int kFields = 17;  ///< base/state_archive.h
   std::int64_t no = 0;
   std::string by;  ///< who asked
   TimePoint asked_at = kNoTime, closed_at = kNoTime;
@@ -91,9 +94,10 @@ struct Round {
   int budget = 0;
   /// They go first, and need not be idle -> since when they are suspected.
   std::map<std::string, TimePoint> suspects;
-  std::set<std::string> proven;  ///< of these: at fault, by V or by what jobs came to
-  bool for_suspects = false;     ///< nobody asked for it: it is about them, and about one node more
-  std::string stopped_by;        ///< empty: nobody
+  std::set<std::string> proven;   ///< of these: at fault, by V or by what jobs came to
+  bool for_suspects = false;      ///< nobody asked for it: it is about them, and about one node more
+  std::int64_t uid = kOfSeveral;  ///< whose jobs alone speak against the suspect it is about
+  std::string stopped_by;         ///< empty: nobody
   std::vector<Run> runs;
   std::map<std::string, std::int64_t> taken;  ///< claimed, no run yet -> View::looks then
   std::map<std::string, std::string> said;    ///< node -> its result in this round: "ok", "failed", "slow"
@@ -119,9 +123,12 @@ struct NodeRecord {
 
 /// A node that is to be verified since its jobs fail, and has not been since it was told.
 struct Suspect {
-  static constexpr int kFields = 2;  ///< base/state_archive.h
+  static constexpr int kFields = 3;  ///< base/state_archive.h
   TimePoint since = kNoTime;
   std::string why;
+  std::int64_t uid = kOfSeveral;  ///< whose jobs fail there, where they are one user's
+
+  bool of_one_user() const { return uid != kOfSeveral; }
 };
 
 struct State {
@@ -153,7 +160,8 @@ Decision decide(const cluster::Cluster& cluster, const State& state, const Polic
 Decision decide_opening(const cluster::Cluster& cluster, const State& state, const Policy& policy,
                         TimePoint now);
 /// V has passed on another node, so it is sound: within `proof_age` of `began`, when it ran on `node`; and of
-/// a suspect, or in a round for suspects, since these are suspected: something may be away everywhere since.
+/// a suspect, or in a round for suspects, since these are suspected: something may be away everywhere since
+/// (but not where one user's jobs alone speak against it, and pass elsewhere).
 bool has_passed_elsewhere(const State& state, const Policy& policy, const Round& round,
                           const std::string& node, TimePoint began);
 

@@ -20,6 +20,19 @@ void suspect(World& w, const std::string& node) {
   w.settle();
 }
 
+// One for whom the jobs of user `uid` alone speak.
+void suspect_for_one(World& w, const std::string& node, int uid) {
+  w.take(new_event(node_subject(node), kBlackHoleSuspected,
+                   Json::object({{"sentence", node + " eats jobs"}, {"uid", uid}})));
+  w.settle();
+}
+
+// The open round ends.
+void ends(World& w) {
+  w.take(new_event(w.state.open()->name(), kPatrolClosed, Json::object({{"why", "it is over"}})));
+  w.settle();
+}
+
 // The round is open, and Slurm was asked who waits.
 World with_suspect(const std::string& node) {
   World w;
@@ -331,6 +344,86 @@ TEST(PatrolSuspects, AReplayGivesTheSame) {
     apply(again.state, again.cluster.view, event);
   }
   EXPECT_EQ(canonical_text(again.state), canonical_text(w.state));
+}
+
+// --- for whom one user's jobs alone speak
+
+TEST(PatrolSuspects, OfOneUserHaveARoundOfTheirOwn) {
+  World w;
+  w.ask("n[1-10]");
+  w.settle();
+  suspect_for_one(w, "n7", 1000);
+  EXPECT_FALSE(w.state.open()->is_suspect("n7")) << "whoever asked does not wait for it";
+  ends(w);
+  ASSERT_EQ(w.of_kind(kPatrolAsked).size(), 2U);
+  EXPECT_EQ(w.of_kind(kPatrolAsked)[1]->body["suspects"].as_string(), "n7");
+  EXPECT_EQ(w.of_kind(kPatrolAsked)[1]->body["uid"].as_int(), 1000);
+  EXPECT_TRUE(w.state.suspects.empty());
+}
+
+TEST(PatrolSuspects, OneUserHasOneRoundInTenMinutesAndAllSuchUsersThree) {
+  World w;
+  const auto rounds = [&] { return w.of_kind(kPatrolAsked).size(); };
+  suspect_for_one(w, "n1", 1000);
+  ends(w);
+  suspect_for_one(w, "n2", 1000);
+  EXPECT_EQ(rounds(), 1U) << "his second one waits";
+  suspect_for_one(w, "n3", 1000);
+  EXPECT_EQ(w.state.suspects.size(), 1U) << "and he has one place to wait in";
+  for (const int uid : {1001, 1002, 1003}) {
+    suspect_for_one(w, "n" + std::to_string(uid - 996), uid);
+    if (w.state.open() != nullptr) ends(w);
+  }
+  EXPECT_EQ(rounds(), 3U) << "of 1003 there is none yet";
+  // Others do not wait for them.
+  suspect(w, "n9");
+  ASSERT_EQ(rounds(), 4U);
+  EXPECT_FALSE(w.of_kind(kPatrolAsked)[3]->body.has("uid"));
+  ends(w);
+  w.now += minutes(10);
+  w.settle();
+  EXPECT_EQ(rounds(), 5U);
+  EXPECT_EQ(w.of_kind(kPatrolAsked)[4]->body["suspects"].as_string(), "n3") << "it has waited for longest";
+}
+
+// A full cluster has no node for another V; but the user's own jobs pass elsewhere, so not everything is
+// away.
+TEST(PatrolSuspects, OfOneUserThatVPassedElsewhereTodayIsEnough) {
+  World w;
+  w.state.nodes["n2"] = {.passed_at = w.now, .said_at = w.now, .by = "p0.v1", .result = "ok", .reason = ""};
+  w.now += minutes(10);
+  w.queue(Json::array({"batch"}));
+  w.nodes("n[1-10]", "ALLOCATED", false);
+  suspect_for_one(w, "n7", 1000);
+  ASSERT_THAT(w.keys(), ElementsAre("p1.v1:submit"));
+  w.speaks("p1.v1", {{"n7", "failed"}});
+  EXPECT_EQ(w.of_kind(kPatrolBlames).size(), 1U);
+  EXPECT_FALSE(w.state.rounds.at(1).open());
+}
+
+// As soon as others' jobs die there, too, it is a suspect as any other.
+TEST(PatrolSuspects, OfOneUserBecomesOneOfSeveral) {
+  World w;
+  suspect_for_one(w, "n1", 1000);
+  ends(w);
+  suspect_for_one(w, "n2", 1000);
+  suspect(w, "n2");
+  ASSERT_EQ(w.of_kind(kPatrolAsked).size(), 2U);
+  EXPECT_EQ(w.of_kind(kPatrolAsked)[1]->body["suspects"].as_string(), "n2");
+  EXPECT_FALSE(w.of_kind(kPatrolAsked)[1]->body.has("uid"));
+  suspect_for_one(w, "n2", 1001);
+  EXPECT_TRUE(w.state.open()->is_suspect("n2"));
+}
+
+TEST(PatrolSuspects, OneUserFillsNoRoomOfOthers) {
+  World w;
+  w.ask("n1");
+  w.settle();
+  for (int uid = 1000; uid < 1400; ++uid) suspect_for_one(w, "n" + std::to_string(2 + uid % 9), uid);
+  EXPECT_LE(w.state.suspects.size(), 16U);
+  suspect(w, "n7");
+  ends(w);
+  EXPECT_EQ(w.of_kind(kPatrolAsked)[1]->body["suspects"].as_string(), "n7");
 }
 
 }  // namespace
