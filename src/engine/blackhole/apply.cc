@@ -36,6 +36,14 @@ void add(std::map<std::uint32_t, int>& by_user, std::uint32_t uid) {
   if (by_user.size() < kMostUsersOfNode || by_user.contains(uid)) ++by_user[uid];
 }
 
+// Of the job's kind; null where there is no room for another kind.
+TimePoint* first_failure(Series& series, const JobOutcome& job) {
+  const Kind kind{job.uid, job.program};
+  if (const auto known = series.kinds.find(kind); known != series.kinds.end()) return &known->second;
+  if (series.kinds.size() >= kMostKindsOfNode) return nullptr;
+  return &series.kinds.emplace(kind, kNever).first->second;
+}
+
 void end_series(Series& series, TimePoint clean) {
   series = {};
   series.clean = clean;
@@ -61,7 +69,7 @@ void take_failure(State& state, const std::string& name, const JobOutcome& job, 
   series.last = at;
   series.longest = std::max(series.longest, job.lived);
   ++series.in_row;
-  if (series.kinds.size() < kMostKindsOfNode) series.kinds.insert({job.uid, job.program});
+  if (TimePoint* first = first_failure(series, job)) *first = std::min(*first, job.start);
   add(series.failed, job.uid);
   // A black hole is taken back only by passes after its last failure.
   series.passed_since.clear();
@@ -72,7 +80,7 @@ void take_pass(State& state, const std::string& name, const JobOutcome& job, Tim
   if (it == state.nodes.end() || !it->second.series.open()) return;
   Series& series = it->second.series;
   if (job.start < series.start) return;  // it was there before, which says nothing of what starts now
-  if (series.kinds.size() < kMostKindsOfNode) series.kinds.insert({job.uid, job.program});
+  (void)first_failure(series, job);
   add(series.passed, job.uid);
   series.in_row = 0;
   add(series.passed_since, job.uid);
@@ -217,7 +225,8 @@ std::string canonical_text(const State& state) {
         fmt::format("blackhole {} start={} clean={} last={} black={}@{} booted={}", name, to_micros(s.start),
                     to_micros(s.clean), to_micros(s.last), node.black, to_micros(node.black_at), node.booted);
     if (node.black) text += fmt::format(" told={}", node.told.to_json().dump());
-    for (const Kind& kind : s.kinds) text += fmt::format(" {}:{}", kind.uid, kind.program);
+    for (const auto& [kind, first] : s.kinds)
+      text += fmt::format(" {}:{}@{}", kind.uid, kind.program, to_micros(first));
     const auto list = [&](const char* what, const std::map<std::uint32_t, int>& by_user) {
       for (const auto& [uid, count] : by_user) text += fmt::format(" {}:{}={}", what, uid, count);
     };

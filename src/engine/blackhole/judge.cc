@@ -68,11 +68,10 @@ struct Known {
   Counts all_since;                       // elsewhere, of anything
 };
 
-// Fills in what the outcomes of one kind say.
+// Fills in what the outcomes of one kind say, of which one failed here that had started at `first`.
 void add_kind(const Recent& recent, const std::string& node, const Series& series, const Kind& kind,
-              std::chrono::seconds bar, Known& known, Evidence& found) {
+              TimePoint first, std::chrono::seconds bar, Known& known, Evidence& found) {
   Counts here, elsewhere, since, told;
-  TimePoint first = kNever;
   const auto is_here = [&](const Kept& kept) {
     return has_host(kept.outcome.nodes, node) && kept.outcome.start >= series.start;
   };
@@ -186,8 +185,7 @@ bool Evidence::convicts() const { return odds >= std::log(kConvicts); }
 bool Evidence::suspects() const {
   // Where others fail elsewhere, too, it is more than this node.
   if (all_failed * 4 > jobs) return false;
-  if (users > 1) return odds_here >= std::log(kSuspects);
-  return odds_here >= std::log(kSuspectsForOne) && since_passed >= kWitnesses;
+  return odds_here >= std::log(kSuspects) && (users > 1 || since_passed >= kWitnesses);
 }
 
 // Made anew each time from what is kept, for what is learned later counts for failures that came before.
@@ -196,7 +194,7 @@ Evidence judge(const Recent& recent, const std::string& node, const Series& seri
   Evidence found;
   if (!series.open()) return found;
   found.since = series.start;
-  for (const Kind& kind : series.kinds)
+  for (const auto& [kind, first] : series.kinds)
     for (const Kept& kept : recent.of(kind))
       if (is_failure_here(kept.outcome) && kept.outcome.start >= series.start &&
           has_host(kept.outcome.nodes, node))
@@ -206,7 +204,8 @@ Evidence judge(const Recent& recent, const std::string& node, const Series& seri
   const std::chrono::seconds bar = outlives(found.longest);
 
   Known known;
-  for (const Kind& kind : series.kinds) add_kind(recent, node, series, kind, bar, known, found);
+  for (const auto& [kind, first] : series.kinds)
+    add_kind(recent, node, series, kind, first, bar, known, found);
   for (const Kept& kept : recent.all()) {
     const JobOutcome& job = kept.outcome;
     if (job.start < series.start || has_host(job.nodes, node)) continue;

@@ -24,7 +24,6 @@
 #include <cstddef>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -38,9 +37,8 @@ inline constexpr double kConvicts = 1e5;
 /// Odds at which it is under suspicion, with the story of "everywhere" left out: as long as nothing runs
 /// elsewhere that story explains anything, and only an experiment can tell (engine/patrol makes one).
 inline constexpr double kSuspects = 1e3;
-/// The same where all that failed is one user's, whose word counts in full here: he convicts no node, but an
+/// Where all that failed is one user's, his word counts in full for that: he convicts no node, but an
 /// experiment may.  Of the kinds that fail, so many jobs of his must have passed elsewhere meanwhile.
-inline constexpr double kSuspectsForOne = 1e4;
 inline constexpr std::size_t kWitnesses = 4;
 /// Failures of one user, one after the other and no pass of anybody between them, from which on that is
 /// weighed.
@@ -62,7 +60,9 @@ struct Series {
   TimePoint start = kNoTime;          ///< of that job; kNoTime: there is no series
   TimePoint clean = kNoTime;          ///< jobs that started before are of a series that has ended
   TimePoint last = kNoTime;           ///< when the last failure was told
-  std::set<Kind> kinds;               ///< of jobs that failed or passed here since; at most kMostKindsOfNode
+  /// Of jobs that failed or passed here since, at most kMostKindsOfNode -> when the first that failed had
+  /// started; kNever: none has.  (What is kept of a kind forgets it, where a node eats many.)
+  std::map<Kind, TimePoint> kinds;
   std::map<std::uint32_t, int> failed;        ///< by user, since the start
   std::map<std::uint32_t, int> passed;        ///< likewise
   std::map<std::uint32_t, int> passed_since;  ///< likewise, since the last failure

@@ -21,8 +21,9 @@ std::map<std::uint32_t, int> counts_from(const Json& json) {
 
 Json series_json(const Series& series) {
   Json kinds = Json::array();
-  for (const Kind& kind : series.kinds)
-    kinds.push(Json::object({{"uid", kind.uid}, {"program", kind.program}}));
+  for (const auto& [kind, first] : series.kinds) {
+    kinds.push(Json::object({{"uid", kind.uid}, {"program", kind.program}, {"first", to_micros(first)}}));
+  }
   return Json::object({{"start", to_micros(series.start)},
                        {"clean", to_micros(series.clean)},
                        {"last", to_micros(series.last)},
@@ -51,7 +52,8 @@ Series series_from(const Json& json) {
   series.longest = std::chrono::seconds(json["longest"].as_int());
   series.verification_failed = json["verification_failed"].as_bool();
   for (const Json& kind : json["kinds"].items())
-    series.kinds.insert({static_cast<std::uint32_t>(kind["uid"].as_int()), kind["program"].as_string()});
+    series.kinds.emplace(Kind{static_cast<std::uint32_t>(kind["uid"].as_int()), kind["program"].as_string()},
+                         kind.has("first") ? from_micros(kind["first"].as_int()) : kNever);
   series.failed = counts_from(json["failed"]);
   series.passed = counts_from(json["passed"]);
   series.passed_since = counts_from(json["passed_since"]);
