@@ -117,17 +117,20 @@ void take_outcomes(State& state, const Event& event, std::vector<std::string>& t
     }
   }
   // What a kind does elsewhere speaks of the nodes on which it failed, too.
-  for (const auto& [name, node] : state.nodes)
-    if (may_convict(node) &&
-        std::ranges::any_of(kinds, [&](const Kind& kind) { return node.series.kinds.contains(kind); }))
+  for (const auto& [name, node] : state.nodes) {
+    if (!may_convict(node)) continue;
+    const auto& here = node.series.kinds;
+    if (std::ranges::any_of(kinds, [&here](const Kind& kind) { return here.contains(kind); }))
       touched.push_back(name);
+  }
   std::erase_if(touched, [&](const std::string& name) {
     const auto it = state.nodes.find(name);
     return it == state.nodes.end() || !may_convict(it->second);
   });
   // First those of several users, so that no user's failures on many nodes take their place.
-  std::ranges::stable_partition(
-      touched, [&](const std::string& name) { return !state.nodes.at(name).series.is_of_one_user(); });
+  std::stable_partition(touched.begin(), touched.end(), [&](const std::string& name) {
+    return !state.nodes.at(name).series.is_of_one_user();
+  });
   std::vector<std::string> once;
   std::size_t of_one_user = 0;
   for (std::string& name : touched) {
