@@ -141,7 +141,7 @@ Json suspicion_view(const State& state, const std::string& name) {
   if (it == state.nodes.end() || it->second.black || it->second.series.suspected == kNoTime) return {};
   const Series& series = it->second.series;
   // What one user's jobs do blackens no node.
-  if (series.failed.size() < 2) return {};
+  if (series.suspected_for_one) return {};
   return Json::object({{"sentence", suspicion(name, judge(state.recent, name, series))},
                        {"at", to_micros(series.suspected)}});
 }
