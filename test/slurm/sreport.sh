@@ -153,5 +153,10 @@ figure "cluster Utilization, allocated" "$(cut -d'|' -f1 "$work/utilisation")" "
 figure "cluster Utilization, down" "$(cut -d'|' -f2 "$work/utilisation")" \
   "$(($(column "$work/days" total_core_h) - $(column "$work/days" available_core_h)))" 12
 figure "cluster Utilization, reported" "$(cut -d'|' -f4 "$work/utilisation")" "$(column "$work/days" total_core_h)" 6
-[ "$failures" = 0 ] || for file in by_account by_user top sizes utilisation nodes events dump; do echo "--- $file"; cat "$work/$file"; done
+if [ "$failures" != 0 ]; then
+  # What both sides were made of.
+  sql "SELECT id_job, state, \`partition\`, tres_alloc, mem_req, time_start, time_end FROM ${lab}_job_table" >"$work/job_table"
+  ctl env TZ=UTC sacct -a -X -n -P -S "$from" -E "$to" -o JobID,State,Partition,AllocTRES,ReqMem,Start,End >"$work/sacct"
+  for file in by_account by_user top sizes utilisation nodes events dump tree job_table sacct; do echo "--- $file"; cat "$work/$file"; done
+fi
 finish
