@@ -53,9 +53,13 @@ until_true "slurmdbd knows of all that" all_known
 
 # --- a day earlier: the r-th job begins after r * 5400 s, runs for 4000 + 137 r, and n2 is away for 4000 s
 base=$(($(date +%s) / 3600 * 3600 - 26 * 3600))
+# (Of a job whose end slurmdbd has heard of before its start it keeps two rows: one that has ended, without a partition and
+# its memory for each core, and one that never ends.)
 # (A job that is cancelled while it waits, before slurmdbd has heard of it, has the time of its end as its start.)
 sql "
 UPDATE ${lab}_job_table SET time_start = 0 WHERE time_start IS NULL OR tres_alloc = '';
+DELETE FROM ${lab}_job_table WHERE time_end = 0;
+UPDATE ${lab}_job_table SET \`partition\` = 'main', mem_req = 9223372036854775808 + 1000 WHERE \`partition\` = '';
 CREATE TEMPORARY TABLE places AS SELECT job_db_inx AS i, row_number() OVER (ORDER BY id_job) AS r FROM ${lab}_job_table;
 UPDATE ${lab}_job_table j JOIN places p ON p.i = j.job_db_inx
   SET time_submit = $base + r * 5400, time_eligible = $base + r * 5400,
