@@ -57,7 +57,8 @@ waits_for() { # PROGRAM: rank 1 computes without end; no hang before the long wi
   job=$(submit "$1" loop 0)
   checks=$((checks + 1))
   named() { says "$job" '.ranks.why == "waits_for" and .ranks.odd == "1"'; }
-  { within 60 has_stage "$job" && within 30 named; } || fail "$1 loop: rank 1 is not named: $(jq -c .ranks "$folder/why.json")"
+  # (It is seen by the next whole look, which comes after as long again as the start took.)
+  { within 60 has_stage "$job" && within 90 named; } || fail "$1 loop: rank 1 is not named: $(jq -c .ranks "$folder/why.json")"
   as alice "$sickbay why $job" | sed -n '/^Ranks/,/^$/p' || true
   has_hang "$job" && fail "$1 loop: told as a hang at once"
   stop_job "$job"

@@ -179,10 +179,7 @@ Micros RankLooks::whole_every(const Job& job) {
     if (g.standing != Standing::ended) nowhere = std::min(nowhere, g.nowhere);
   // Once it was told of, more looks would only cost.
   if (nowhere > Micros(0) && nowhere < hang::Policy().doubtful) return kWholeInDoubt;
-  constexpr std::size_t kMostDoublings = 4;
-  static_assert(kWholeAfterFirst * (1 << kMostDoublings) >= kWholeEvery);
-  const auto doublings = std::min(kMostDoublings, std::max<std::size_t>(job.whole_looks, 1) - 1);
-  return std::min<Micros>(kWholeEvery, kWholeAfterFirst * (std::int64_t{1} << doublings));
+  return std::clamp<Micros>(job.whole_at - job.first_whole_at, kWholeAfterFirst, kWholeEvery);
 }
 
 void RankLooks::look(JobId id) {
@@ -211,7 +208,7 @@ void RankLooks::look(JobId id) {
 void RankLooks::take_whole(Job& job, const RankLook& look) {
   job.report = job.history.take(look);
   job.whole_at = loop_.now();
-  ++job.whole_looks;
+  if (job.whole_looks++ == 0) job.first_whole_at = job.whole_at;
   job.seen = look.at;
   job.ranks.clear();
   job.calls.clear();

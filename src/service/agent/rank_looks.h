@@ -69,8 +69,9 @@ class RankLooks {
   static constexpr std::chrono::seconds kLongestPause{30}, kTellAnyway{15};
   static constexpr std::chrono::seconds kGoesOnPause{2};   ///< between glances: it may hang next
   static constexpr std::chrono::seconds kWholeEvery{120};  ///< between two whole looks, at the most
-  /// Behind the first one, then twice that, and so on: what a program does at its start is soon over, and
-  /// nobody knows when.
+  /// Behind the first one, then as long as the job has been watched: what a program does at its start says
+  /// little, and how long it starts depends on the machine.  (Time counts, not looks: a start that glances
+  /// cannot say anything of has many.)
   static constexpr std::chrono::seconds kWholeAfterFirst{10};
   /// While nothing shows that anybody gets on here, until that is worth a suspicion: before a short limit.
   static constexpr std::chrono::seconds kWholeInDoubt{15};
@@ -96,6 +97,7 @@ class RankLooks {
     TimePoint proved_at = kNoTime;  ///< by our clock
     std::vector<CallReturn> returns;
     TimePoint whole_at = kNoTime;  ///< and by our clock
+    TimePoint first_whole_at = kNoTime;
     std::size_t whole_looks = 0;
     std::size_t waited = 0;  ///< whole looks in a row that found a program waiting
     TimePoint told_at = kNoTime;
