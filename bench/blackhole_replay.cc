@@ -168,11 +168,10 @@ struct Hole {
 struct Replay {
   std::size_t told = 0, failed_early = 0, suspicions = 0;
   std::vector<std::string> alarms;  // nodes that are not the hole
-  bool found = false;
-  int eaten = 0;                    // by the hole, until it was found
-  std::optional<int> eaten_before;  // until it was first suspected or found
-  std::optional<int>
-      second_user;  // until it ate a job of a second user: before that it may be suspected, no more
+  // How many jobs the hole had eaten ...
+  std::optional<int> eaten;         // when it was found
+  std::optional<int> eaten_before;  // when it was first suspected or found
+  std::optional<int> second_user;  // with the first one of a second user: until then it can only be suspected
 };
 
 // All that happens in rows[first, last), in the order of time, told to an engine that knows nothing yet.
@@ -214,9 +213,8 @@ Replay replay(const std::vector<Row>& rows, std::size_t first, std::size_t last,
       for (Event& record : decide(state, node).records) {
         if (record.kind == kBlackHole) {
           if (hole != nullptr && node == hole->node && at >= hole->at) {
-            result.found = true;
             result.eaten = eaten_until(at);
-            result.eaten_before = result.eaten_before.value_or(result.eaten);
+            result.eaten_before = result.eaten_before.value_or(*result.eaten);
           } else {
             result.alarms.push_back(node);
             if (aloud)
@@ -251,7 +249,7 @@ Replay replay(const std::vector<Row>& rows, std::size_t first, std::size_t last,
     result.failed_early += outcome->failed_early() ? 1 : 0;
     take(new_event("jobs", kJobsEnded, Json::object({{"outcomes", Json::array({outcome->to_json()})}})),
          moment.at, take);
-    if (result.found) break;
+    if (result.eaten) break;
   }
   return result;
 }
@@ -300,7 +298,7 @@ void put_holes_in(const std::vector<Row>& rows, int holes, std::mt19937_64& rand
     others += result.alarms.size();
     if (result.second_user) second_user.push_back(*result.second_user);
     if (result.eaten_before) eaten_before.push_back(*result.eaten_before);
-    if (result.found) eaten.push_back(result.eaten);
+    if (result.eaten) eaten.push_back(*result.eaten);
   }
   bench::figure("holes", tried, "put in");
   bench::figure("holes_other_alarms", static_cast<double>(others), "nodes");

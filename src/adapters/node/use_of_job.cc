@@ -32,12 +32,35 @@ std::int64_t sum(std::int64_t a, std::uint64_t b) {
   return b > static_cast<std::uint64_t>(kMostInteger - a) ? kMostInteger : a + static_cast<std::int64_t>(b);
 }
 
-}  // namespace
-
+// Where the link of a file descriptor leads to a socket ("socket:[4711]"), its inode.
 std::optional<std::int64_t> socket_inode(std::string_view target) {
   constexpr std::string_view kSocket = "socket:[";
   if (!target.starts_with(kSocket) || !target.ends_with(']')) return std::nullopt;
   return to_integer(target.substr(kSocket.size(), target.size() - kSocket.size() - 1));
+}
+
+}  // namespace
+
+bool add_held_sockets(const Tree& tree, std::int64_t pid, std::set<std::int64_t>& held) {
+  const std::string folder = fmt::format("/proc/{}/fd", pid);
+  const auto files = tree.list(folder);
+  for (const std::string& file : files)
+    if (const auto target = tree.link(fmt::format("{}/{}", folder, file)))
+      if (const auto inode = socket_inode(*target)) held.insert(*inode);
+  return !files.empty();
+}
+
+Carried carried_by(const TcpBytesByInode& connections, const std::set<std::int64_t>& held) {
+  Carried all;
+  for (const auto& [inode, one] : connections) {
+    if (!held.contains(inode)) continue;
+    ++all.connections;
+    if (!one.counted) all.sent = all.received = std::nullopt;
+    if (!all.sent) continue;
+    all.sent = sum(*all.sent, static_cast<std::uint64_t>(one.sent));
+    all.received = sum(*all.received, static_cast<std::uint64_t>(one.received));
+  }
+  return all;
 }
 
 std::optional<TcpBytesByInode> tcp_bytes() {
@@ -81,26 +104,18 @@ OperationEnd job_network(const Call& call) {
     if (table.job(p) != job || p.stat.name == "slurmstepd") continue;  // (Slurm's own are not the job's)
     any = true;
     networks.emplace(network_of(tree, std::to_string(p.stat.pid)), p.stat.pid);
-    const std::string files = fmt::format("/proc/{}/fd", p.stat.pid);
-    for (const std::string& file : tree.list(files))
-      if (const auto target = tree.link(fmt::format("{}/{}", files, file)))
-        if (const auto inode = socket_inode(*target)) held.insert(*inode);
+    add_held_sockets(tree, p.stat.pid, held);
   }
   if (!any) return unknown(fmt::format("job {} has no process here", job));
   // Of another namespace than ours the kernel tells nothing, and a part of the sum would look like all of it.
   const auto counts =
       networks.size() == 1 && is_our_network(tree, networks.begin()->first) ? tcp_bytes() : std::nullopt;
+  const auto number = [](const std::optional<std::int64_t>& n) { return n ? Json(*n) : Json(); };
   if (counts) {
-    TcpBytes sums;
-    std::size_t connections = 0;
-    for (const auto& [inode, one] : *counts) {
-      if (!held.contains(inode)) continue;
-      ++connections;
-      sums.sent = sum(sums.sent, static_cast<std::uint64_t>(one.sent));
-      sums.received = sum(sums.received, static_cast<std::uint64_t>(one.received));
-    }
-    return found(Json::object(
-        {{"job_connections", connections}, {"job_sent", sums.sent}, {"job_received", sums.received}}));
+    const Carried all = carried_by(*counts, held);
+    return found(Json::object({{"job_connections", all.connections},
+                               {"job_sent", number(all.sent)},
+                               {"job_received", number(all.received)}}));
   }
   std::set<std::int64_t> connections;
   for (const auto& [network, pid] : networks)

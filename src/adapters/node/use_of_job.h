@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // What went over the TCP connections of this machine, as the kernel counts it (sock_diag).
 #pragma once
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -29,7 +31,15 @@ std::optional<std::string> network_of(const Tree& tree, std::string_view process
 /// Whether it is the caller's, of which tcp_bytes() tells.
 bool is_our_network(const Tree& tree, const std::optional<std::string>& network);
 
-/// Where the link of a file descriptor leads to a socket ("socket:[4711]"), its inode.
-std::optional<std::int64_t> socket_inode(std::string_view target);
+/// Adds the inodes of the sockets that a process holds; false: none of its open files could be seen.
+bool add_held_sockets(const Tree& tree, std::int64_t pid, std::set<std::int64_t>& held);
+
+/// Of those of these connections that are held.
+struct Carried {
+  std::size_t connections = 0;
+  /// Nothing where the kernel does not count one of them: a part would look like all of it.
+  std::optional<std::int64_t> sent = 0, received = 0;
+};
+Carried carried_by(const TcpBytesByInode& connections, const std::set<std::int64_t>& held);
 
 }  // namespace sickbay::node

@@ -6,9 +6,13 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 
+#include <cstdint>
+#include <optional>
+#include <set>
 #include <string>
 
 #include "adapters/node/connection_test_parts.h"
+#include "model/value.h"
 
 namespace sickbay::node {
 namespace {
@@ -58,6 +62,38 @@ TEST(TcpBytes, AreOfBothFamilies) {
     ASSERT_TRUE(all->contains(inode_of(one->server)));
     EXPECT_EQ(all->at(inode_of(one->server)).received, 4);
     EXPECT_EQ(all->at(inode_of(one->server)).uid, ::getuid());
+  }
+}
+
+TEST(TcpBytes, AProcessHoldsItsSockets) {
+  const Tree tree("/");
+  const Connection connection;
+  std::set<std::int64_t> held;
+  EXPECT_TRUE(add_held_sockets(tree, ::getpid(), held));
+  EXPECT_TRUE(held.contains(inode_of(connection.client)));
+  EXPECT_TRUE(held.contains(inode_of(connection.listener))) << "also what is no connection";
+  EXPECT_FALSE(add_held_sockets(tree, std::int64_t{1} << 40, held)) << "there is no such process";
+}
+
+TEST(TcpBytes, TheSumIsOfWhatIsHeldAndOfNothingLess) {
+  TcpBytesByInode all;
+  all[1] = {true, 10, 100, 0, 0};
+  all[2] = {true, 20, 200, 0, 0};
+  all[3] = {false, 0, 0, 0, 0};  // the kernel tells that it is there, and no more
+  all[4] = {true, kMostInteger, 1, 0, 0};
+  const struct {
+    std::set<std::int64_t> held;
+    std::size_t connections;
+    std::optional<std::int64_t> sent, received;
+  } rows[] = {
+      {{}, 0, 0, 0},    {{77}, 0, 0, 0},     {{1}, 1, 10, 100},      {{1, 2, 77}, 2, 30, 300},
+      {{3}, 1, {}, {}}, {{1, 3}, 2, {}, {}}, {{2, 3, 4}, 3, {}, {}}, {{1, 4}, 2, kMostInteger, 101},
+  };
+  for (const auto& row : rows) {
+    const Carried sum = carried_by(all, row.held);
+    EXPECT_EQ(sum.connections, row.connections);
+    EXPECT_EQ(sum.sent, row.sent) << "of " << row.held.size();
+    EXPECT_EQ(sum.received, row.received) << "of " << row.held.size();
   }
 }
 

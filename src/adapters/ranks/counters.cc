@@ -138,21 +138,11 @@ std::optional<std::int64_t> carried_bytes(const node::Tree& tree, const std::vec
                                           const std::optional<node::TcpBytesByInode>& connections) {
   if (!connections) return std::nullopt;
   std::set<std::int64_t> held;  // forked processes hold the same
-  for (const std::int64_t pid : pids) {
-    const std::string folder = fmt::format("/proc/{}/fd", pid);
-    const auto files = tree.list(folder);
-    if (files.empty() || !is_in_our_network(tree, pid)) return std::nullopt;
-    for (const std::string& file : files)
-      if (const auto target = tree.link(fmt::format("{}/{}", folder, file)))
-        if (const auto inode = node::socket_inode(*target)) held.insert(*inode);
-  }
-  std::int64_t sum = 0;
-  for (const auto& [inode, bytes] : *connections) {
-    if (!held.contains(inode)) continue;
-    if (!bytes.counted) return std::nullopt;
-    sum = added(sum, added(bytes.sent, bytes.received));
-  }
-  return sum;
+  for (const std::int64_t pid : pids)
+    if (!node::add_held_sockets(tree, pid, held) || !is_in_our_network(tree, pid)) return std::nullopt;
+  const node::Carried all = node::carried_by(*connections, held);
+  if (!all.sent) return std::nullopt;
+  return added(*all.sent, *all.received);
 }
 
 std::optional<std::int64_t> unsent_bytes(const node::Tree& tree, std::int64_t pid, std::int64_t uid,

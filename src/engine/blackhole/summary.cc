@@ -22,7 +22,9 @@ std::map<std::uint32_t, int> counts_from(const Json& json) {
 Json series_json(const Series& series) {
   Json kinds = Json::array();
   for (const auto& [kind, first] : series.kinds) {
-    kinds.push(Json::object({{"uid", kind.uid}, {"program", kind.program}, {"first", to_micros(first)}}));
+    Json one = Json::object({{"uid", kind.uid}, {"program", kind.program}});
+    if (first != kNever) one.set("first", to_micros(first));  // (Some job of that kind has failed here.)
+    kinds.push(std::move(one));
   }
   return Json::object({{"start", to_micros(series.start)},
                        {"clean", to_micros(series.clean)},
