@@ -79,10 +79,12 @@ mend
 lose_tmp
 before=$(eaten)
 users=(alice)
-submit 60
+submit 90
 until_true "V on n1 tells of it" blamed
 lost=$(($(eaten) - before))
 echo "told after $lost jobs of one user"
-holds "long before it has eaten all of them" test "$lost" -lt 30
+ctl "$sickbay" nodes n1 || true
+# (Ten to thirteen where nothing else runs; beside others those that pass elsewhere begin late, and n1 eats two in a second.)
+holds "long before it has eaten all of them" test "$lost" -lt 45
 holds "by V, for one user convicts no node" sh -c "$sickbay lab exec -l $lab -- $sickbay nodes n1 --json | jq -e '.items[0] | [.service.reasons[].rule] == [\"verdict\"] and .jobs_fail == null'"
 finish
