@@ -86,5 +86,6 @@ echo "told after $lost jobs of one user"
 ctl "$sickbay" nodes n1 || true
 # (Ten to thirteen where nothing else runs; beside others those that pass elsewhere begin late, and n1 eats two in a second.)
 holds "long before it has eaten all of them" test "$lost" -lt 45
-holds "by V, for one user convicts no node" sh -c "$sickbay lab exec -l $lab -- $sickbay nodes n1 --json | jq -e '.items[0] | [.service.reasons[].rule] == [\"verdict\"] and .jobs_fail == null'"
+# (The diagnosis that V's word brings about may have its own reason there by now.)
+holds "by V, for one user convicts no node" sh -c "$sickbay lab exec -l $lab -- $sickbay nodes n1 --json | jq -e '.items[0] | .jobs_fail == null and ([.service.reasons[].rule] | contains([\"verdict\"]) and (contains([\"black_hole\"]) | not))'"
 finish
