@@ -211,8 +211,9 @@ Replay replay(const std::vector<Row>& rows, std::size_t first, std::size_t last,
     event.at = at;
     for (const std::string& node : apply(state, view, event))
       for (Event& record : decide(state, node).records) {
+        const bool is_the_hole = hole != nullptr && node == hole->node && at >= hole->at;
         if (record.kind == kBlackHole) {
-          if (hole != nullptr && node == hole->node && at >= hole->at) {
+          if (is_the_hole) {
             result.eaten = eaten_until(at);
             result.eaten_before = result.eaten_before.value_or(*result.eaten);
           } else {
@@ -229,7 +230,7 @@ Replay replay(const std::vector<Row>& rows, std::size_t first, std::size_t last,
             }
           }
         }
-        if (record.kind == kBlackHoleSuspected && hole != nullptr && node == hole->node && at >= hole->at)
+        if (record.kind == kBlackHoleSuspected && is_the_hole)
           result.eaten_before = result.eaten_before.value_or(eaten_until(at));
         else if (record.kind == kBlackHoleSuspected) {
           ++result.suspicions;

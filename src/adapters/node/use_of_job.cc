@@ -110,12 +110,11 @@ OperationEnd job_network(const Call& call) {
   // Of another namespace than ours the kernel tells nothing, and a part of the sum would look like all of it.
   const auto counts =
       networks.size() == 1 && is_our_network(tree, networks.begin()->first) ? tcp_bytes() : std::nullopt;
-  const auto number = [](const std::optional<std::int64_t>& n) { return n ? Json(*n) : Json(); };
   if (counts) {
     const Carried all = carried_by(*counts, held);
     return found(Json::object({{"job_connections", all.connections},
-                               {"job_sent", number(all.sent)},
-                               {"job_received", number(all.received)}}));
+                               {"job_sent", or_null(all.sent)},
+                               {"job_received", or_null(all.received)}}));
   }
   std::set<std::int64_t> connections;
   for (const auto& [network, pid] : networks)
@@ -150,7 +149,7 @@ ChildPlan job_slurm(const Call& call) {
       if (fields.size() != 5 || to_integer(fields[0]) != job) continue;
       const auto priority = to_integer(fields[1]);
       const auto word = [&](std::size_t field) { return std::string(fields[field].substr(0, kMostShown)); };
-      return found(Json::object({{"job_priority", priority ? Json(*priority) : Json()},
+      return found(Json::object({{"job_priority", or_null(priority)},
                                  {"job_slurm_state", word(2)},
                                  {"job_partition", word(3)},
                                  {"job_qos", word(4)}}));

@@ -139,7 +139,7 @@ std::optional<std::int64_t> carried_bytes(const node::Tree& tree, const std::vec
   if (!connections) return std::nullopt;
   std::set<std::int64_t> held;  // forked processes hold the same
   for (const std::int64_t pid : pids)
-    if (!node::add_held_sockets(tree, pid, held) || !is_in_our_network(tree, pid)) return std::nullopt;
+    if (!is_in_our_network(tree, pid) || !node::add_held_sockets(tree, pid, held)) return std::nullopt;
   const node::Carried all = node::carried_by(*connections, held);
   if (!all.sent) return std::nullopt;
   return added(*all.sent, *all.received);

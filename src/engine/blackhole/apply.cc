@@ -80,7 +80,7 @@ void take_pass(State& state, const std::string& name, const JobOutcome& job, Tim
   if (it == state.nodes.end() || !it->second.series.open()) return;
   Series& series = it->second.series;
   if (job.start < series.start) return;  // it was there before, which says nothing of what starts now
-  (void)first_failure(series, job);
+  (void)first_failure(series, job);      // (Its kind is one of this node's now.)
   add(series.passed, job.uid);
   series.in_row = 0;
   add(series.passed_since, job.uid);

@@ -66,12 +66,12 @@ Decision decide(const State& state, const std::string& name) {
           new_event(node_subject(name), kBlackHoleOver, Json::object({{"why", std::move(why)}})));
     return decision;
   }
-  if (!may_be_one(node) && !may_be_for_one(node)) return decision;
+  const bool for_one = may_be_for_one(node);
+  if (!may_be_one(node) && !for_one) return decision;
   const Evidence evidence = judge(state.recent, name, node.series);
   const bool convicts = evidence.convicts();
   // Suspicion is told again when it has eaten twice as many: the experiment was too short, or there was none.
   // (That it was one user's says nothing any more once others' jobs die, too.)
-  const bool for_one = may_be_for_one(node);
   const bool told =
       node.series.failures() < 2 * node.series.suspected_after && (!node.series.suspected_for_one || for_one);
   if (!convicts && (told || !evidence.suspects() || (evidence.users < 2 && !for_one))) return decision;
