@@ -103,7 +103,7 @@ std::vector<BuiltinOperation> builtin_process_rows() {
        {{"job_connections", integer, "count", "open TCP connections of its processes", "at least 0"},
         {"job_sent", integer, "B",
          "sent over them and acknowledged, since each was opened; null where its network is not the node's "
-         "own",
+         "own, or an older kernel does not count",
          "at least 0"},
         {"job_received", integer, "B", "received over them; null likewise", "at least 0"}}},
       {"job_slurm",
